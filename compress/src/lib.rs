@@ -1,0 +1,3 @@
+//! One face over every block compression RocksDB knows.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! Threads, locks, WAL, MANIFEST, jobs, recovery.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,1 @@
+//! The outside world as a parameter: files, time, chance, threads.

@@ -1,0 +1,3 @@
+//! The brain of the tree: plain data in, plain data out.
+
+#![forbid(unsafe_code)]

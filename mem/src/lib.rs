@@ -1,0 +1,1 @@
+//! Shared memory with a clever layout: arena, memtable, block cache.

@@ -1,0 +1,3 @@
+//! One table file: written, read, iterated.
+
+#![forbid(unsafe_code)]

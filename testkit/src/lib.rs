@@ -1,0 +1,3 @@
+//! What tests share: scripts and goldens, keys, a reference model.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! db_bench, filter_bench, ldb, sst_dump: thin programs over the library.
+
+#![forbid(unsafe_code)]
