@@ -1,0 +1,207 @@
+//! Fixed-width and variable-length integers, and the cursor that reads them from strange bytes.
+//!
+//! Layout (RocksDB `util/coding.h`): fixed integers are little-endian; a varint carries seven bits a
+//! byte, low group first, bit 7 saying "more". Encoders emit the shortest form; decoders accept
+//! longer ones, at most five bytes for 32 bits (surplus bits dropped) and ten for 64.
+
+use crate::error::{Error, Result};
+
+#[inline]
+pub fn put_u16(out: &mut Vec<u8>, value: u16) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+#[inline]
+pub fn put_u32(out: &mut Vec<u8>, value: u32) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+#[inline]
+pub fn put_u64(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+#[inline]
+pub fn put_varint32(out: &mut Vec<u8>, value: u32) {
+    put_varint64(out, u64::from(value));
+}
+
+#[inline]
+pub fn put_varint64(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push((value as u8) | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Zigzag, then varint64: small magnitudes of either sign stay short.
+#[inline]
+pub fn put_varint_signed64(out: &mut Vec<u8>, value: i64) {
+    put_varint64(out, ((value << 1) ^ (value >> 63)) as u64);
+}
+
+/// Length as varint32, then the bytes.
+///
+/// Slices of 4 GiB or more cannot be written; callers bound keys and values before they come here.
+#[inline]
+pub fn put_slice(out: &mut Vec<u8>, slice: &[u8]) {
+    debug_assert!(slice.len() <= u32::MAX as usize);
+    put_varint32(out, slice.len() as u32);
+    out.extend_from_slice(slice);
+}
+
+/// Bytes that `value` takes as a varint: 1 to 10.
+#[inline]
+pub fn varint_len(value: u64) -> usize {
+    (63 - (value | 1).leading_zeros() as usize) / 7 + 1
+}
+
+/// A little-endian u16 at `at`, or `None` past the end.
+#[inline]
+pub fn get_u16(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..)?.first_chunk().map(|b| u16::from_le_bytes(*b))
+}
+
+/// A little-endian u32 at `at`, or `None` past the end.
+#[inline]
+pub fn get_u32(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|b| u32::from_le_bytes(*b))
+}
+
+/// A little-endian u64 at `at`, or `None` past the end.
+#[inline]
+pub fn get_u64(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk().map(|b| u64::from_le_bytes(*b))
+}
+
+/// Decodes a varint32 at the front: the value and how many bytes it took, or `None`.
+#[inline]
+pub fn get_varint32(bytes: &[u8]) -> Option<(u32, usize)> {
+    match bytes.first() {
+        Some(&b) if b < 0x80 => return Some((u32::from(b), 1)),
+        Some(_) => {}
+        None => return None,
+    }
+    let mut value = 0u32;
+    for (i, &b) in bytes.iter().take(5).enumerate() {
+        value |= u32::from(b & 0x7f) << (7 * i);
+        if b < 0x80 {
+            return Some((value, i + 1));
+        }
+    }
+    None
+}
+
+/// Decodes a varint64 at the front: the value and how many bytes it took, or `None`.
+#[inline]
+pub fn get_varint64(bytes: &[u8]) -> Option<(u64, usize)> {
+    let mut value = 0u64;
+    for (i, &b) in bytes.iter().take(10).enumerate() {
+        value |= u64::from(b & 0x7f) << (7 * i);
+        if b < 0x80 {
+            return Some((value, i + 1));
+        }
+    }
+    None
+}
+
+/// Reads values off the front of bytes that nobody vouches for. Every method is total.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'a> {
+    rest: &'a [u8],
+    len: usize,
+}
+
+impl<'a> Cursor<'a> {
+    #[inline]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Cursor { rest: bytes, len: bytes.len() }
+    }
+
+    /// What has not been read yet.
+    #[inline]
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// How many bytes have been read.
+    #[inline]
+    pub fn offset(&self) -> usize {
+        self.len - self.rest.len()
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    #[inline]
+    pub fn u8(&mut self) -> Option<u8> {
+        let (&b, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(b)
+    }
+
+    #[inline]
+    pub fn u16(&mut self) -> Option<u16> {
+        self.take(2).and_then(|b| get_u16(b, 0))
+    }
+
+    #[inline]
+    pub fn u32(&mut self) -> Option<u32> {
+        self.take(4).and_then(|b| get_u32(b, 0))
+    }
+
+    #[inline]
+    pub fn u64(&mut self) -> Option<u64> {
+        self.take(8).and_then(|b| get_u64(b, 0))
+    }
+
+    #[inline]
+    pub fn varint32(&mut self) -> Option<u32> {
+        let (value, n) = get_varint32(self.rest)?;
+        self.rest = &self.rest[n..];
+        Some(value)
+    }
+
+    #[inline]
+    pub fn varint64(&mut self) -> Option<u64> {
+        let (value, n) = get_varint64(self.rest)?;
+        self.rest = &self.rest[n..];
+        Some(value)
+    }
+
+    #[inline]
+    pub fn varint_signed64(&mut self) -> Option<i64> {
+        let u = self.varint64()?;
+        Some(((u >> 1) as i64) ^ -((u & 1) as i64))
+    }
+
+    /// A length-prefixed slice.
+    #[inline]
+    pub fn slice(&mut self) -> Option<&'a [u8]> {
+        let mut ahead = *self;
+        let n = ahead.varint32()? as usize;
+        let bytes = ahead.take(n)?;
+        *self = ahead;
+        Some(bytes)
+    }
+
+    /// The next `n` bytes as they are.
+    #[inline]
+    pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.rest.split_at_checked(n)?;
+        self.rest = rest;
+        Some(bytes)
+    }
+
+    /// Turns a missing value into a corruption that says what was being read and where.
+    #[inline]
+    pub fn need<T>(&self, what: &'static str, value: Option<T>) -> Result<T> {
+        match value {
+            Some(value) => Ok(value),
+            None => Err(Error::corruption(format!("{what} is cut short")).at(self.offset() as u64)),
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Internal keys: a user key with its sequence number and kind behind it.
+//!
+//! ```text
+//! +--------------------+----------------------------------------+
+//! | user key (n bytes) | u64, little-endian = (sequence << 8) | kind |
+//! +--------------------+----------------------------------------+
+//! ```
+//! Order: user key ascending, then the trailer descending, so that the newest version of a key comes
+//! first. Where a comparator declares a timestamp, it is the last `timestamp_size` bytes of the user
+//! key. Facts: RocksDB `db/dbformat.h`. Printed form: `a#7,SET`.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use crate::error::{Error, Result};
+use crate::order::Order;
+
+/// A position in the history of a database; larger is newer. 56 bits.
+pub type SequenceNumber = u64;
+
+/// The largest sequence number there is: a reader with it sees everything.
+pub const MAX_SEQUENCE: SequenceNumber = (1 << 56) - 1;
+
+/// Bytes of the trailer behind each user key.
+pub const TRAILER_LEN: usize = 8;
+
+/// What an entry is. The numbers are on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum ValueType {
+    Deletion = 0x0,
+    Value = 0x1,
+    Merge = 0x2,
+    /// In write batches only, as are all `Family*`, `*Xid`, `Noop` kinds.
+    LogData = 0x3,
+    FamilyDeletion = 0x4,
+    FamilyValue = 0x5,
+    FamilyMerge = 0x6,
+    SingleDeletion = 0x7,
+    FamilySingleDeletion = 0x8,
+    BeginPrepareXid = 0x9,
+    EndPrepareXid = 0xA,
+    CommitXid = 0xB,
+    RollbackXid = 0xC,
+    Noop = 0xD,
+    FamilyRangeDeletion = 0xE,
+    RangeDeletion = 0xF,
+    FamilyBlobIndex = 0x10,
+    BlobIndex = 0x11,
+    BeginPersistedPrepareXid = 0x12,
+    BeginUnprepareXid = 0x13,
+    DeletionWithTimestamp = 0x14,
+    CommitXidAndTimestamp = 0x15,
+    WideColumnEntity = 0x16,
+    FamilyWideColumnEntity = 0x17,
+    /// A value followed by eight bytes: the sequence number it may take at the last level.
+    ValuePreferredSeqno = 0x18,
+    FamilyValuePreferredSeqno = 0x19,
+}
+
+/// The largest kind that is stored: a seek key carries it to come before every entry of its sequence.
+pub const TYPE_FOR_SEEK: u8 = ValueType::ValuePreferredSeqno as u8;
+/// The smallest kind: a seek-for-prev key carries it.
+pub const TYPE_FOR_SEEK_FOR_PREV: u8 = ValueType::Deletion as u8;
+
+impl ValueType {
+    /// Any kind, including those of write batches only.
+    pub const fn from_u8(byte: u8) -> Option<ValueType> {
+        use ValueType::*;
+        const ALL: [ValueType; 26] = [
+            Deletion, Value, Merge, LogData, FamilyDeletion, FamilyValue, FamilyMerge, SingleDeletion,
+            FamilySingleDeletion, BeginPrepareXid, EndPrepareXid, CommitXid, RollbackXid, Noop,
+            FamilyRangeDeletion, RangeDeletion, FamilyBlobIndex, BlobIndex, BeginPersistedPrepareXid,
+            BeginUnprepareXid, DeletionWithTimestamp, CommitXidAndTimestamp, WideColumnEntity,
+            FamilyWideColumnEntity, ValuePreferredSeqno, FamilyValuePreferredSeqno,
+        ];
+        if (byte as usize) < ALL.len() { Some(ALL[byte as usize]) } else { None }
+    }
+
+    /// A kind that may stand in a table's data block or a memtable's points.
+    #[inline]
+    pub const fn is_point(self) -> bool {
+        use ValueType::*;
+        matches!(
+            self,
+            Deletion | Value | Merge | SingleDeletion | BlobIndex | DeletionWithTimestamp | WideColumnEntity
+                | ValuePreferredSeqno
+        )
+    }
+
+    /// The word in printed keys.
+    pub const fn word(self) -> &'static str {
+        use ValueType::*;
+        match self {
+            Deletion => "DEL",
+            Value => "SET",
+            Merge => "MERGE",
+            SingleDeletion => "SINGLEDEL",
+            RangeDeletion => "RANGEDEL",
+            BlobIndex => "BLOB",
+            DeletionWithTimestamp => "DELTS",
+            WideColumnEntity => "ENTITY",
+            ValuePreferredSeqno => "TIMED",
+            _ => "BATCHONLY",
+        }
+    }
+}
+
+/// The trailer as a number: larger is newer.
+#[inline]
+pub const fn pack(seq: SequenceNumber, kind: u8) -> u64 {
+    (seq << 8) | kind as u64
+}
+
+/// Appends `user_key` and its trailer to `out`.
+#[inline]
+pub fn append_internal(out: &mut Vec<u8>, user_key: &[u8], seq: SequenceNumber, kind: ValueType) {
+    append_with_trailer(out, user_key, pack(seq, kind as u8));
+}
+
+#[inline]
+pub fn append_with_trailer(out: &mut Vec<u8>, user_key: &[u8], trailer: u64) {
+    out.reserve(user_key.len() + TRAILER_LEN);
+    out.extend_from_slice(user_key);
+    out.extend_from_slice(&trailer.to_le_bytes());
+}
+
+/// The key that a reader at `seq` seeks: before every entry of `user_key` that it may see.
+pub fn seek_key(user_key: &[u8], seq: SequenceNumber) -> Vec<u8> {
+    let mut key = Vec::with_capacity(user_key.len() + TRAILER_LEN);
+    append_with_trailer(&mut key, user_key, pack(seq, TYPE_FOR_SEEK));
+    key
+}
+
+/// The user key of an internal key. Shorter than a trailer: empty.
+#[inline]
+pub fn user_key(internal: &[u8]) -> &[u8] {
+    match internal.len().checked_sub(TRAILER_LEN) {
+        Some(n) => &internal[..n],
+        None => &[],
+    }
+}
+
+/// The trailer of an internal key. Shorter than a trailer: 0.
+#[inline]
+pub fn trailer(internal: &[u8]) -> u64 {
+    match internal.last_chunk::<TRAILER_LEN>() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => 0,
+    }
+}
+
+#[inline]
+pub fn sequence(internal: &[u8]) -> SequenceNumber {
+    trailer(internal) >> 8
+}
+
+/// Splits an internal key: user key, sequence number, kind byte. Only for keys already checked.
+#[inline]
+pub fn split(internal: &[u8]) -> (&[u8], SequenceNumber, u8) {
+    let t = trailer(internal);
+    (user_key(internal), t >> 8, t as u8)
+}
+
+/// An internal key taken apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Parsed<'a> {
+    pub user_key: &'a [u8],
+    pub seq: SequenceNumber,
+    pub kind: ValueType,
+}
+
+/// Checks and splits an internal key from disk.
+///
+/// # Errors
+/// Corruption if it is shorter than its trailer or its kind may not stand in a table.
+#[inline]
+pub fn parse(internal: &[u8]) -> Result<Parsed<'_>> {
+    let Some(bytes) = internal.last_chunk::<TRAILER_LEN>() else {
+        return Err(Error::corruption(format!(
+            "internal key of {} bytes is shorter than its trailer",
+            internal.len()
+        )));
+    };
+    let t = u64::from_le_bytes(*bytes);
+    match ValueType::from_u8(t as u8) {
+        Some(kind) if kind.is_point() || kind == ValueType::RangeDeletion => {
+            Ok(Parsed { user_key: &internal[..internal.len() - TRAILER_LEN], seq: t >> 8, kind })
+        }
+        _ => Err(Error::corruption(format!("internal key with unknown kind {:#x}", t as u8))),
+    }
+}
+
+impl fmt::Display for Parsed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{},{}", self.user_key.escape_ascii(), self.seq, self.kind.word())
+    }
+}
+
+impl fmt::Debug for Parsed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The order of internal keys: the user's order, then newest first.
+#[derive(Clone, Debug)]
+pub struct InternalOrder {
+    pub user: Order,
+}
+
+impl InternalOrder {
+    pub fn new(user: Order) -> Self {
+        InternalOrder { user }
+    }
+
+    #[inline]
+    pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.user
+            .compare(user_key(a), user_key(b))
+            .then_with(|| trailer(b).cmp(&trailer(a)))
+    }
+
+    /// Compares with the right-hand side already split.
+    #[inline]
+    pub fn compare_split(&self, a: &[u8], b_user: &[u8], b_trailer: u64) -> Ordering {
+        self.user.compare(user_key(a), b_user).then_with(|| b_trailer.cmp(&trailer(a)))
+    }
+
+    /// Shortens `start` to a key at or after it and before `limit` (both internal keys), as RocksDB's
+    /// `InternalKeyComparator::FindShortestSeparator` does for index entries.
+    pub fn shortest_separator(&self, start: &mut Vec<u8>, limit: &[u8]) {
+        let mut short = user_key(start).to_vec();
+        self.user.shortest_separator(&mut short, user_key(limit));
+        self.replace_if_shorter(start, short);
+    }
+
+    /// Shortens `key` to a key at or after it.
+    pub fn short_successor(&self, key: &mut Vec<u8>) {
+        let mut short = user_key(key).to_vec();
+        self.user.short_successor(&mut short);
+        self.replace_if_shorter(key, short);
+    }
+
+    fn replace_if_shorter(&self, key: &mut Vec<u8>, mut short: Vec<u8>) {
+        let own = user_key(key);
+        if short.len() <= own.len() && self.user.compare(own, &short).is_lt() {
+            short.extend_from_slice(&pack(MAX_SEQUENCE, TYPE_FOR_SEEK).to_le_bytes());
+            *key = short;
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! Comparators: the order of user keys, and prefix extractors.
+//!
+//! [`Order`] is what the engine carries: the built-in orders are enum variants, so that bytewise
+//! comparison is inlined and only a user's own comparator costs a virtual call. The names are on disk
+//! (MANIFEST, table properties) and must match for a database to open. Facts: RocksDB
+//! `util/comparator.cc`, `util/slice.cc`.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+/// A total order of user keys. Must never change for a database once written.
+///
+/// Keys the order calls equal are one key. With timestamps (`timestamp_size` above 0) the last bytes of
+/// each key are its timestamp, newer ones ordered first.
+pub trait Comparator: Send + Sync {
+    /// The name stored in files; opening checks it.
+    fn name(&self) -> &str;
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering;
+
+    /// May shorten `start` to any key with `start <= key < limit`. Doing nothing is right.
+    fn shortest_separator(&self, _start: &mut Vec<u8>, _limit: &[u8]) {}
+
+    /// May shorten `key` to any key at or after it. Doing nothing is right.
+    fn short_successor(&self, _key: &mut Vec<u8>) {}
+
+    /// Bytes of timestamp at the end of each user key.
+    fn timestamp_size(&self) -> usize {
+        0
+    }
+
+    /// Orders timestamps alone, oldest first. Called only with slices of `timestamp_size` bytes.
+    fn compare_timestamp(&self, _a: &[u8], _b: &[u8]) -> Ordering {
+        Ordering::Equal
+    }
+
+    /// Orders keys without regard to their timestamps; both still carry them.
+    fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.compare(a, b)
+    }
+
+    /// Whether keys of different bytes may be equal. True is safe; false lets hash indexes be used.
+    fn different_bytes_may_be_equal(&self) -> bool {
+        true
+    }
+}
+
+/// The order of a column family's user keys.
+#[derive(Clone, Default)]
+pub enum Order {
+    /// `leveldb.BytewiseComparator`: unsigned bytes, a prefix before what extends it.
+    #[default]
+    Bytewise,
+    /// `rocksdb.ReverseBytewiseComparator`.
+    Reverse,
+    Custom(Arc<dyn Comparator>),
+}
+
+pub const BYTEWISE_NAME: &str = "leveldb.BytewiseComparator";
+pub const REVERSE_NAME: &str = "rocksdb.ReverseBytewiseComparator";
+
+impl Order {
+    pub fn custom(comparator: impl Comparator + 'static) -> Self {
+        Order::Custom(Arc::new(comparator))
+    }
+
+    /// The built-in order of that name, if there is one. `rocksdb.Uint64Comparator` is included: it is
+    /// not in RocksDB's library but in its test utilities, and databases carry its name.
+    pub fn by_name(name: &str) -> Option<Order> {
+        Some(match name {
+            BYTEWISE_NAME | "rocksdb.BytewiseComparator" => Order::Bytewise,
+            REVERSE_NAME => Order::Reverse,
+            "leveldb.BytewiseComparator.u64ts" => Order::custom(U64Timestamped { reverse: false }),
+            "rocksdb.ReverseBytewiseComparator.u64ts" => Order::custom(U64Timestamped { reverse: true }),
+            "rocksdb.Uint64Comparator" => Order::custom(Uint64),
+            _ => return None,
+        })
+    }
+
+    pub fn name(&self) -> &str {
+        match self {
+            Order::Bytewise => BYTEWISE_NAME,
+            Order::Reverse => REVERSE_NAME,
+            Order::Custom(c) => c.name(),
+        }
+    }
+
+    #[inline]
+    pub fn is_bytewise(&self) -> bool {
+        matches!(self, Order::Bytewise)
+    }
+
+    #[inline]
+    pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Order::Bytewise => compare_bytes(a, b),
+            Order::Reverse => compare_bytes(b, a),
+            Order::Custom(c) => c.compare(a, b),
+        }
+    }
+
+    /// Whether two user keys are the same key, timestamps included.
+    #[inline]
+    pub fn equal(&self, a: &[u8], b: &[u8]) -> bool {
+        match self {
+            Order::Bytewise | Order::Reverse => a == b,
+            Order::Custom(c) => c.compare(a, b).is_eq(),
+        }
+    }
+
+    pub fn shortest_separator(&self, start: &mut Vec<u8>, limit: &[u8]) {
+        match self {
+            Order::Bytewise => bytewise_separator(start, limit),
+            Order::Reverse => reverse_separator(start, limit),
+            Order::Custom(c) => c.shortest_separator(start, limit),
+        }
+    }
+
+    pub fn short_successor(&self, key: &mut Vec<u8>) {
+        match self {
+            Order::Bytewise => bytewise_successor(key),
+            Order::Reverse => {}
+            Order::Custom(c) => c.short_successor(key),
+        }
+    }
+
+    #[inline]
+    pub fn timestamp_size(&self) -> usize {
+        match self {
+            Order::Bytewise | Order::Reverse => 0,
+            Order::Custom(c) => c.timestamp_size(),
+        }
+    }
+
+    #[inline]
+    pub fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Order::Bytewise => compare_bytes(a, b),
+            Order::Reverse => compare_bytes(b, a),
+            Order::Custom(c) => c.compare_without_timestamp(a, b),
+        }
+    }
+
+    pub fn compare_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Order::Bytewise | Order::Reverse => Ordering::Equal,
+            Order::Custom(c) => c.compare_timestamp(a, b),
+        }
+    }
+
+    pub fn different_bytes_may_be_equal(&self) -> bool {
+        match self {
+            Order::Bytewise | Order::Reverse => false,
+            Order::Custom(c) => c.different_bytes_may_be_equal(),
+        }
+    }
+}
+
+impl fmt::Debug for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Unsigned byte order. Eight bytes at a time decide most keys before `memcmp` would be entered.
+#[inline]
+pub fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
+    if let (Some(x), Some(y)) = (a.first_chunk::<8>(), b.first_chunk::<8>()) {
+        let (x, y) = (u64::from_be_bytes(*x), u64::from_be_bytes(*y));
+        if x != y {
+            return x.cmp(&y);
+        }
+        return a[8..].cmp(&b[8..]);
+    }
+    a.cmp(b)
+}
+
+/// The first eight bytes as a number whose order is the bytes' order; shorter keys are padded with
+/// zeros, so equal heads decide nothing.
+#[inline]
+pub fn head(key: &[u8]) -> u64 {
+    match key.first_chunk::<8>() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => {
+            let mut bytes = [0; 8];
+            bytes[..key.len()].copy_from_slice(key);
+            u64::from_be_bytes(bytes)
+        }
+    }
+}
+
+fn bytewise_separator(start: &mut Vec<u8>, limit: &[u8]) {
+    let Some(at) = start.iter().zip(limit).position(|(a, b)| a != b) else { return };
+    if start[at] >= limit[at] {
+        return;
+    }
+    if at + 1 < limit.len() || start[at] + 1 < limit[at] {
+        start[at] += 1;
+        start.truncate(at + 1);
+        return;
+    }
+    if let Some(bump) = (at + 1..start.len()).find(|&i| start[i] < 0xff) {
+        start[bump] += 1;
+        start.truncate(bump + 1);
+    }
+}
+
+fn bytewise_successor(key: &mut Vec<u8>) {
+    if let Some(at) = key.iter().position(|&b| b != 0xff) {
+        key[at] += 1;
+        key.truncate(at + 1);
+    }
+}
+
+fn reverse_separator(start: &mut Vec<u8>, limit: &[u8]) {
+    let Some(at) = start.iter().zip(limit).position(|(a, b)| a != b) else { return };
+    if start[at] > limit[at] && at + 1 < start.len() {
+        start.truncate(at + 1);
+    }
+}
+
+/// Keys with an eight-byte little-endian timestamp behind them, newer first.
+struct U64Timestamped {
+    reverse: bool,
+}
+
+/// Key and timestamp; a key too short for a timestamp has the oldest.
+fn split_u64(key: &[u8]) -> (&[u8], u64) {
+    match key.split_last_chunk::<8>() {
+        Some((key, ts)) => (key, u64::from_le_bytes(*ts)),
+        None => (key, 0),
+    }
+}
+
+impl Comparator for U64Timestamped {
+    fn name(&self) -> &str {
+        if self.reverse { "rocksdb.ReverseBytewiseComparator.u64ts" } else { "leveldb.BytewiseComparator.u64ts" }
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.compare_without_timestamp(a, b).then_with(|| split_u64(b).1.cmp(&split_u64(a).1))
+    }
+
+    fn timestamp_size(&self) -> usize {
+        8
+    }
+
+    fn compare_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
+        split_u64(a).1.cmp(&split_u64(b).1)
+    }
+
+    fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let order = compare_bytes(split_u64(a).0, split_u64(b).0);
+        if self.reverse { order.reverse() } else { order }
+    }
+}
+
+/// Eight-byte keys as little-endian numbers. Keys of another length come before, in byte order.
+struct Uint64;
+
+impl Comparator for Uint64 {
+    fn name(&self) -> &str {
+        "rocksdb.Uint64Comparator"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match (<[u8; 8]>::try_from(a), <[u8; 8]>::try_from(b)) {
+            (Ok(a), Ok(b)) => u64::from_le_bytes(a).cmp(&u64::from_le_bytes(b)),
+            (Ok(_), Err(_)) => Ordering::Greater,
+            (Err(_), Ok(_)) => Ordering::Less,
+            (Err(_), Err(_)) => a.cmp(b),
+        }
+    }
+
+    fn different_bytes_may_be_equal(&self) -> bool {
+        false
+    }
+}
+
+/// Cuts the part of a key that prefix filters and prefix seeks work on (RocksDB's `SliceTransform`).
+pub trait PrefixExtractor: Send + Sync {
+    /// The name stored in table properties, parameters included: `rocksdb.FixedPrefix.4`.
+    fn name(&self) -> String;
+
+    /// The prefix of a key, or `None` if the key is outside the domain.
+    fn prefix<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]>;
+
+    /// The length all prefixes have, or are capped to, if there is one.
+    fn full_length(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// The built-in prefix extractors, as options name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuiltinPrefix {
+    /// `rocksdb.FixedPrefix.N`: the first N bytes; shorter keys are outside the domain.
+    Fixed(usize),
+    /// `rocksdb.CappedPrefix.N`: at most the first N bytes.
+    Capped(usize),
+    /// `rocksdb.Noop`: the whole key.
+    Noop,
+}
+
+impl BuiltinPrefix {
+    /// From an option string: `rocksdb.FixedPrefix.4`, `fixed:4`, `rocksdb.CappedPrefix.6`, `capped:6`,
+    /// `rocksdb.Noop`, `noop`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let number = |n: &str| n.parse().ok();
+        if let Some(n) = text.strip_prefix("rocksdb.FixedPrefix.").or_else(|| text.strip_prefix("fixed:")) {
+            return number(n).map(BuiltinPrefix::Fixed);
+        }
+        if let Some(n) = text.strip_prefix("rocksdb.CappedPrefix.").or_else(|| text.strip_prefix("capped:")) {
+            return number(n).map(BuiltinPrefix::Capped);
+        }
+        matches!(text, "rocksdb.Noop" | "noop").then_some(BuiltinPrefix::Noop)
+    }
+}
+
+impl PrefixExtractor for BuiltinPrefix {
+    fn name(&self) -> String {
+        match self {
+            BuiltinPrefix::Fixed(n) => format!("rocksdb.FixedPrefix.{n}"),
+            BuiltinPrefix::Capped(n) => format!("rocksdb.CappedPrefix.{n}"),
+            BuiltinPrefix::Noop => "rocksdb.Noop".to_string(),
+        }
+    }
+
+    fn prefix<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
+        match *self {
+            BuiltinPrefix::Fixed(n) => key.get(..n),
+            BuiltinPrefix::Capped(n) => Some(&key[..n.min(key.len())]),
+            BuiltinPrefix::Noop => Some(key),
+        }
+    }
+
+    fn full_length(&self) -> Option<usize> {
+        match *self {
+            BuiltinPrefix::Fixed(n) | BuiltinPrefix::Capped(n) => Some(n),
+            BuiltinPrefix::Noop => None,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Bytes kept alive by whatever holds them: a cached block, a memtable arena, or a buffer of their own.
+//!
+//! A read hands back a view into the block cache and releases it when the caller drops the view, so a
+//! value is not copied between cache and caller.
+
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+/// Memory that views can be taken from. The bytes must not move or change while the owner lives.
+pub trait PinOwner: Send + Sync {
+    fn bytes(&self) -> &[u8];
+}
+
+impl PinOwner for Vec<u8> {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+/// An owner that may hold several byte regions, picked by a number it gave out itself.
+/// (A memtable names a value by its place in the arena.)
+pub trait PinRegion: Send + Sync {
+    /// The region for `token`, as the owner numbered it when the pin was made.
+    fn region(&self, token: u64) -> &[u8];
+}
+
+#[derive(Clone)]
+enum Owner {
+    Own(Vec<u8>),
+    Shared(Arc<dyn PinOwner>, Range<usize>),
+    Region(Arc<dyn PinRegion>, u64),
+}
+
+/// A value that stays readable, wherever its bytes live. Derefs to `[u8]`.
+#[derive(Clone)]
+pub struct Pinned(Owner);
+
+impl Pinned {
+    /// Takes over a buffer.
+    #[inline]
+    pub fn from_vec(bytes: Vec<u8>) -> Self {
+        Pinned(Owner::Own(bytes))
+    }
+
+    /// Copies.
+    pub fn copy(bytes: &[u8]) -> Self {
+        Pinned(Owner::Own(bytes.to_vec()))
+    }
+
+    /// A view of `range` in what `owner` holds. An out-of-range view reads as empty.
+    #[inline]
+    pub fn shared(owner: Arc<dyn PinOwner>, range: Range<usize>) -> Self {
+        Pinned(Owner::Shared(owner, range))
+    }
+
+    /// A view that the owner itself resolves.
+    #[inline]
+    pub fn region(owner: Arc<dyn PinRegion>, token: u64) -> Self {
+        Pinned(Owner::Region(owner, token))
+    }
+
+    /// The bytes as a vector: taken over where this value owns them, copied otherwise.
+    pub fn into_vec(self) -> Vec<u8> {
+        match self.0 {
+            Owner::Own(bytes) => bytes,
+            _ => self.to_vec(),
+        }
+    }
+
+    /// Whether the bytes lie in shared memory (true) or in a buffer of their own (false).
+    pub fn is_shared(&self) -> bool {
+        !matches!(self.0, Owner::Own(_))
+    }
+
+    /// A narrower view; the range is relative to this one and is cut to it.
+    #[must_use]
+    pub fn slice(self, range: Range<usize>) -> Self {
+        match self.0 {
+            Owner::Shared(owner, whole) => {
+                let start = whole.start.saturating_add(range.start).min(whole.end);
+                let end = whole.start.saturating_add(range.end).clamp(start, whole.end);
+                Pinned(Owner::Shared(owner, start..end))
+            }
+            other => {
+                let bytes = Pinned(other);
+                let end = range.end.min(bytes.len());
+                Pinned::copy(&bytes[range.start.min(end)..end])
+            }
+        }
+    }
+}
+
+impl Deref for Pinned {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Owner::Own(bytes) => bytes,
+            Owner::Shared(owner, range) => owner.bytes().get(range.clone()).unwrap_or_default(),
+            Owner::Region(owner, token) => owner.region(*token),
+        }
+    }
+}
+
+impl AsRef<[u8]> for Pinned {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl PartialEq<[u8]> for Pinned {
+    fn eq(&self, other: &[u8]) -> bool {
+        **self == *other
+    }
+}
+
+impl PartialEq for Pinned {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Pinned {}
+
+impl<const N: usize> PartialEq<&[u8; N]> for Pinned {
+    fn eq(&self, other: &&[u8; N]) -> bool {
+        **self == other[..]
+    }
+}
+
+impl fmt::Debug for Pinned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.escape_ascii().to_string(), f)
+    }
+}
