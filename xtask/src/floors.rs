@@ -1,0 +1,49 @@
+//! The arrows between crates. A crate imports only from floors below it: never a neighbour, never upward.
+//! The rigs (`testkit`, `sim`, `xtask`) import what they test.
+
+use std::path::Path;
+
+/// Crate and floor, as drawn in `docs/architecture.md`.
+const FLOORS: [(&str, u8); 13] = [
+    ("kernel", 0),
+    ("base", 1),
+    ("format", 2),
+    ("mem", 2),
+    ("compress", 2),
+    ("env", 2),
+    ("lsm", 3),
+    ("table", 3),
+    ("objectfs", 3),
+    ("engine", 4),
+    ("ironstone", 5),
+    ("tools", 6),
+    ("c", 6),
+];
+
+pub fn check(root: &Path, faults: &mut Vec<String>) {
+    for (name, floor) in FLOORS {
+        let path = root.join(name).join("Cargo.toml");
+        let Ok(manifest) = std::fs::read_to_string(&path) else { continue };
+        let mut section = String::new();
+        for (index, line) in manifest.lines().enumerate() {
+            let line = line.trim();
+            if line.starts_with('[') {
+                section = line.trim_matches(['[', ']']).to_string();
+                continue;
+            }
+            if section != "dependencies" {
+                continue;
+            }
+            let dependency = line.split(['.', '=', ' ']).next().unwrap_or_default();
+            if let Some((_, below)) = FLOORS.iter().find(|(n, _)| *n == dependency)
+                && *below >= floor
+            {
+                faults.push(format!(
+                    "{name}/Cargo.toml:{}: {name} (floor {floor}) imports {dependency} (floor {below}); \
+                     arrows go down only",
+                    index + 1
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The arrows inside `engine`, where a crate wall is too much. A room imports only from rows below its own.
+
+use std::path::Path;
+
+/// Room and row; larger is higher. Rooms of one row never import each other, except where [`PAIRS`] says.
+const ROWS: [(&str, u8); 25] = [
+    ("db", 6),
+    ("replica", 6),
+    ("background", 5),
+    ("write", 4),
+    ("read", 4),
+    ("iter", 4),
+    ("flush", 4),
+    ("compaction", 4),
+    ("recovery", 4),
+    ("ingest", 4),
+    ("apply", 3),
+    ("source", 3),
+    ("output", 3),
+    ("wal", 2),
+    ("manifest", 2),
+    ("family", 2),
+    ("files", 2),
+    ("batch", 2),
+    ("options", 1),
+    ("event", 1),
+    ("trace", 1),
+    ("stats", 1),
+    ("properties", 5),
+    ("snapshot", 2),
+    ("sync", 0),
+];
+
+/// Arrows along a row that were decided one by one, each with its reason.
+const PAIRS: [(&str, &str); 0] = [];
+
+fn row(room: &str) -> Option<u8> {
+    ROWS.iter().find(|(name, _)| *name == room).map(|(_, row)| *row)
+}
+
+pub fn check(root: &Path, faults: &mut Vec<String>) {
+    let src = root.join("engine/src");
+    for path in crate::rust_files(&src) {
+        let Ok(inside) = path.strip_prefix(&src) else { continue };
+        let first = inside.components().next().map(|c| c.as_os_str().to_string_lossy().into_owned());
+        let Some(room) = first.map(|name| name.trim_end_matches(".rs").to_string()) else { continue };
+        if room == "lib" || path.file_name().is_some_and(|n| n == "tests.rs") {
+            continue;
+        }
+        let Some(own) = row(&room) else {
+            faults.push(format!("{}: room `{room}` is on no row of xtask/src/rooms.rs", crate::shown(root, &path)));
+            continue;
+        };
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        for (index, line) in text.lines().enumerate() {
+            if line.trim_start().starts_with("//") {
+                continue;
+            }
+            for part in line.split("crate::").skip(1) {
+                let used: String = part.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                let Some(other) = row(&used) else { continue };
+                let decided = PAIRS.contains(&(room.as_str(), used.as_str()));
+                if used != room && other >= own && !decided {
+                    faults.push(format!(
+                        "{}:{}: {room} (row {own}) imports {used} (row {other}); arrows go down only",
+                        crate::shown(root, &path),
+                        index + 1
+                    ));
+                }
+            }
+        }
+    }
+}

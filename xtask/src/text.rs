@@ -1,0 +1,53 @@
+//! Rules about the text of source files.
+
+use std::path::Path;
+
+/// Crates in which `unsafe` may stand, each block with its proof.
+const UNSAFE_CRATES: [&str; 5] = ["kernel", "mem", "env", "c", "jni"];
+
+/// Crates whose sources are checked.
+const CRATES: [&str; 15] = [
+    "kernel", "base", "format", "compress", "mem", "env", "lsm", "table", "engine", "ironstone", "tools", "c",
+    "testkit", "sim", "xtask",
+];
+
+/// Past this many lines a file is entered in `xtask/long_files.txt` with its reason, or split.
+const RED_LINE: usize = 800;
+
+/// Words that must not stand in committed sources. Spelled in halves so that this file passes.
+const BANNED: [(&str, &str, &str); 4] = [
+    ("TO", "DO", "finish it, or name it in the README's table"),
+    ("FIX", "ME", "fix it"),
+    ("unimple", "mented!(", "refuse with Kind::NotSupported and name the feature"),
+    ("to", "do!(", "finish it"),
+];
+
+pub fn check(root: &Path, faults: &mut Vec<String>) {
+    let long = std::fs::read_to_string(root.join("xtask/long_files.txt")).unwrap_or_default();
+    let allowed: Vec<&str> = long.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    for name in CRATES {
+        let dir = root.join(name);
+        let lib = std::fs::read_to_string(dir.join("src/lib.rs")).unwrap_or_default();
+        if !lib.is_empty() && !UNSAFE_CRATES.contains(&name) && !lib.contains("#![forbid(unsafe_code)]") {
+            faults.push(format!("{name}/src/lib.rs: must say #![forbid(unsafe_code)]"));
+        }
+        for path in crate::rust_files(&dir) {
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            let place = crate::shown(root, &path);
+            if !text.trim_start().starts_with("//!") {
+                faults.push(format!("{place}:1: a file opens with its story (//!)"));
+            }
+            let lines = text.lines().count();
+            if lines > RED_LINE && !allowed.contains(&place.as_str()) {
+                faults.push(format!("{place}: {lines} lines, past {RED_LINE}: split it, or enter it in xtask/long_files.txt"));
+            }
+            for (index, line) in text.lines().enumerate() {
+                for (a, b, instead) in BANNED {
+                    if line.contains(&format!("{a}{b}")) {
+                        faults.push(format!("{place}:{}: {a}{b}: {instead}", index + 1));
+                    }
+                }
+            }
+        }
+    }
+}
