@@ -1,3 +1,5 @@
 //! One table file: written, read, iterated.
 
 #![forbid(unsafe_code)]
+
+pub mod options;

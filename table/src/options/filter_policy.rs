@@ -1,0 +1,256 @@
+//! Which filter a table gets: the policy strings of RocksDB and its rules of choice.
+//!
+//! `bloomfilter:10:false` is a Bloom filter of ten bits a key; `ribbonfilter:10:-1` a Ribbon filter of
+//! the same false-positive rate, in about 30 % less memory and more CPU. Facts: RocksDB
+//! `table/block_based/filter_policy.cc`.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+
+use base::{Error, Result};
+
+use super::OptionValue;
+
+/// The name under which every built-in policy's filters are found in a table's metaindex.
+pub const COMPATIBILITY_NAME: &str = "rocksdb.BuiltinBloomFilter";
+
+/// Which implementation a policy picks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyKind {
+    /// Legacy Bloom below format version 5, cache-local Bloom from there.
+    Bloom,
+    /// Bloom for levels before this one, Ribbon from there. A flush counts as level -1; `i32::MAX` is
+    /// Bloom always.
+    Ribbon {
+        bloom_before_level: i32,
+    },
+    /// Reads filters, writes none (`rocksdb.BuiltinBloomFilter`).
+    ReadOnly,
+    /// One implementation whatever the format version: RocksDB's internal policies, for tests and benches.
+    LegacyBloom,
+    FastLocalBloom,
+    Standard128Ribbon,
+}
+
+/// Where in the tree a table is written, as far as the Ribbon policy cares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FilterLevel {
+    /// A memtable flush.
+    Flush,
+    /// A compaction output, leveled or universal.
+    Level(u8),
+    /// External files, FIFO, no compaction: treated as the last level.
+    #[default]
+    Unknown,
+}
+
+/// What is to be built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FilterChoice {
+    LegacyBloom { whole_bits_per_key: u32 },
+    FastLocalBloom { millibits_per_key: u32 },
+    Ribbon { millibits_per_key: u32 },
+}
+
+/// How the filters of tables are made. Compared by what it writes, not by its balance.
+#[derive(Clone)]
+pub struct FilterPolicy {
+    kind: PolicyKind,
+    millibits_per_key: u32,
+    balance: Arc<AtomicI64>,
+}
+
+impl FilterPolicy {
+    /// `bits_per_key` as RocksDB takes it: below 0.5 no filter, else at least 1, at most 100, rounded to
+    /// thousandths.
+    pub fn new(kind: PolicyKind, bits_per_key: f64) -> Self {
+        let bits = if bits_per_key < 0.5 {
+            0.0
+        } else if bits_per_key < 1.0 {
+            1.0
+        } else if bits_per_key < 100.0 {
+            bits_per_key
+        } else {
+            100.0
+        };
+        // The nudge makes three given decimals come out exactly on every platform.
+        FilterPolicy { kind, millibits_per_key: (bits * 1000.0 + 0.500_001) as u32, balance: Arc::default() }
+    }
+
+    pub fn bloom(bits_per_key: f64) -> Self {
+        FilterPolicy::new(PolicyKind::Bloom, bits_per_key)
+    }
+
+    pub fn ribbon(bits_per_key: f64, bloom_before_level: i32) -> Self {
+        FilterPolicy::new(PolicyKind::Ribbon { bloom_before_level }, bits_per_key)
+    }
+
+    pub fn kind(&self) -> PolicyKind {
+        self.kind
+    }
+
+    pub fn millibits_per_key(&self) -> u32 {
+        self.millibits_per_key
+    }
+
+    /// The sum of false-positive rates gained and lost by rounding filter sizes, in units of 2^-32:
+    /// shared by all tables of a policy (`optimize_filters_for_memory`).
+    pub fn rounding_balance(&self) -> &Arc<AtomicI64> {
+        &self.balance
+    }
+
+    /// What to build for a table, or `None` for no filter.
+    pub fn choose(&self, format_version: u32, level: FilterLevel) -> Option<FilterChoice> {
+        let millibits_per_key = self.millibits_per_key;
+        if millibits_per_key == 0 {
+            return None;
+        }
+        let legacy = FilterChoice::LegacyBloom { whole_bits_per_key: (millibits_per_key + 500) / 1000 };
+        let local = FilterChoice::FastLocalBloom { millibits_per_key };
+        let ribbon = FilterChoice::Ribbon { millibits_per_key };
+        match self.kind {
+            PolicyKind::ReadOnly => None,
+            PolicyKind::Bloom => Some(if format_version < 5 { legacy } else { local }),
+            PolicyKind::LegacyBloom => Some(legacy),
+            PolicyKind::FastLocalBloom => Some(local),
+            PolicyKind::Standard128Ribbon => Some(ribbon),
+            PolicyKind::Ribbon { bloom_before_level } => {
+                let levelish = match level {
+                    FilterLevel::Flush => -1,
+                    FilterLevel::Level(level) => i32::from(level),
+                    FilterLevel::Unknown => i32::MAX - 1,
+                };
+                let bloom = bloom_before_level == i32::MAX || levelish < bloom_before_level;
+                Some(if bloom { local } else { ribbon })
+            }
+        }
+    }
+
+    /// Bloom where it was Ribbon: for readers older than 6.15.
+    pub(super) fn without_ribbon(&mut self) {
+        if matches!(self.kind, PolicyKind::Ribbon { .. } | PolicyKind::Standard128Ribbon) {
+            self.kind = PolicyKind::Bloom;
+        }
+    }
+
+    /// The name in the table property `rocksdb.filter.policy`.
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            PolicyKind::Bloom => "bloomfilter",
+            PolicyKind::Ribbon { .. } => "ribbonfilter",
+            PolicyKind::ReadOnly => COMPATIBILITY_NAME,
+            PolicyKind::LegacyBloom => "rocksdb.internal.LegacyBloomFilter",
+            PolicyKind::FastLocalBloom => "rocksdb.internal.FastLocalBloomFilter",
+            PolicyKind::Standard128Ribbon => "rocksdb.internal.Standard128RibbonFilter",
+        }
+    }
+
+    /// A policy string. `nullptr` and the empty string are handled by `Option<FilterPolicy>`.
+    ///
+    /// # Errors
+    /// NotSupported for a policy nobody here knows; InvalidArgument for malformed numbers.
+    pub fn parse_policy(text: &str) -> Result<Self> {
+        let text = text.trim();
+        if text == COMPATIBILITY_NAME {
+            return Ok(FilterPolicy::new(PolicyKind::ReadOnly, 0.0));
+        }
+        if let Some(inner) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {
+            return Self::parse_braced(inner);
+        }
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        let bits = parts.next().and_then(|bits| bits.parse::<f64>().ok());
+        let third = parts.next();
+        let malformed = || Error::invalid_argument(format!("malformed filter policy {text:?}"));
+        let kind = match (name, third, parts.next()) {
+            ("bloomfilter" | "rocksdb.BloomFilter", None | Some("true" | "false"), None) => PolicyKind::Bloom,
+            ("ribbonfilter" | "rocksdb.RibbonFilter", level, None) => {
+                let bloom_before_level = level.map_or(Ok(0), str::parse).map_err(|_| malformed())?;
+                PolicyKind::Ribbon { bloom_before_level }
+            }
+            ("rocksdb.internal.LegacyBloomFilter", None, None) => PolicyKind::LegacyBloom,
+            ("rocksdb.internal.FastLocalBloomFilter", None, None) => PolicyKind::FastLocalBloom,
+            ("rocksdb.internal.Standard128RibbonFilter", None, None) => PolicyKind::Standard128Ribbon,
+            _ => return Err(Error::not_supported(format!("filter policy {text:?}"))),
+        };
+        Ok(FilterPolicy::new(kind, bits.ok_or_else(malformed)?))
+    }
+
+    /// `{id=ribbonfilter:10:0;bloom_before_level=2}`: the id first, then what it is to be changed to.
+    fn parse_braced(text: &str) -> Result<Self> {
+        let mut policy = None;
+        let mut level = None;
+        for field in text.split(';').map(str::trim).filter(|field| !field.is_empty()) {
+            match field.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
+                Some(("id", id)) if !id.starts_with('{') => policy = Some(FilterPolicy::parse_policy(id)?),
+                Some(("bloom_before_level", n)) => level = Some(i32::parse(n)?),
+                _ => return Err(Error::not_supported(format!("filter policy option {field:?}"))),
+            }
+        }
+        let mut policy = policy.ok_or_else(|| Error::not_supported("filter policy options without an id"))?;
+        match (&mut policy.kind, level) {
+            (PolicyKind::Ribbon { bloom_before_level }, Some(level)) => *bloom_before_level = level,
+            (_, None) => {}
+            (_, Some(_)) => {
+                return Err(Error::not_supported(
+                    "filter policy option bloom_before_level but for ribbonfilter",
+                ));
+            }
+        }
+        Ok(policy)
+    }
+}
+
+impl fmt::Display for FilterPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        if self.kind == PolicyKind::ReadOnly {
+            return Ok(());
+        }
+        write!(f, ":{}", self.millibits_per_key / 1000)?;
+        let thousandths = self.millibits_per_key % 1000;
+        if thousandths > 0 {
+            write!(f, ".{}", format!("{thousandths:03}").trim_end_matches('0'))?;
+        }
+        match self.kind {
+            // Releases up to 6.29 want a third part.
+            PolicyKind::Bloom => f.write_str(":false"),
+            PolicyKind::Ribbon { bloom_before_level } => write!(f, ":{bloom_before_level}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for FilterPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl PartialEq for FilterPolicy {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.millibits_per_key == other.millibits_per_key
+    }
+}
+
+impl OptionValue for Option<FilterPolicy> {
+    fn parse(text: &str) -> Result<Self> {
+        match text.trim() {
+            "" | "nullptr" => Ok(None),
+            text => FilterPolicy::parse_policy(text).map(Some),
+        }
+    }
+
+    fn print(&self) -> String {
+        match self {
+            None => "nullptr".to_string(),
+            Some(policy) => match policy.kind {
+                PolicyKind::Ribbon { bloom_before_level } => {
+                    format!("{{id={policy};bloom_before_level={bloom_before_level};}}")
+                }
+                _ => policy.to_string(),
+            },
+        }
+    }
+}

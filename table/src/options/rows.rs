@@ -1,0 +1,365 @@
+//! One row an option, and what is done with all of them: text in, text out, mending, refusing.
+
+use base::{Error, Result};
+
+use super::value::OptionValue;
+use super::{BlockBasedTableOptions, DataBlockIndexType, IndexType, MetadataCacheOptions, PinningTier};
+
+/// `flush_block_policy_factory`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlushBlockPolicy {
+    #[default]
+    BySize,
+}
+
+impl OptionValue for FlushBlockPolicy {
+    fn parse(text: &str) -> Result<Self> {
+        match text {
+            "FlushBlockBySizePolicyFactory" | "nullptr" | "" => Ok(FlushBlockPolicy::BySize),
+            _ => Err(Error::not_supported(format!("flush block policy {text:?}"))),
+        }
+    }
+
+    fn print(&self) -> String {
+        "FlushBlockBySizePolicyFactory".to_string()
+    }
+}
+
+/// `user_defined_index_factory`: none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UserDefinedIndex;
+
+impl OptionValue for UserDefinedIndex {
+    fn parse(text: &str) -> Result<Self> {
+        match text {
+            "nullptr" | "" => Ok(UserDefinedIndex),
+            _ => Err(Error::not_supported(format!("user-defined index {text:?}"))),
+        }
+    }
+
+    fn print(&self) -> String {
+        "nullptr".to_string()
+    }
+}
+
+/// `block_cache` in option text: a capacity in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheSize(pub u64);
+
+impl Default for CacheSize {
+    fn default() -> Self {
+        CacheSize(32 << 20)
+    }
+}
+
+impl OptionValue for CacheSize {
+    fn parse(text: &str) -> Result<Self> {
+        if text.trim() == "nullptr" {
+            return Ok(CacheSize::default());
+        }
+        u64::parse(text)
+            .map(CacheSize)
+            .map_err(|_| Error::not_supported(format!("block cache {text:?} from text")))
+    }
+
+    fn print(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+impl OptionValue for MetadataCacheOptions {
+    /// `{unpartitioned_pinning=kAll;...}` in any order; what is not named keeps its default.
+    fn parse(text: &str) -> Result<Self> {
+        let text = text.trim();
+        let text = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')).unwrap_or(text);
+        let mut options = MetadataCacheOptions::default();
+        for field in text.split(';').map(str::trim).filter(|field| !field.is_empty()) {
+            let (name, tier) = field.split_once('=').unwrap_or((field, ""));
+            let tier = PinningTier::parse(tier.trim())?;
+            match name.trim() {
+                "top_level_index_pinning" => options.top_level_index_pinning = tier,
+                "partition_pinning" => options.partition_pinning = tier,
+                "unpartitioned_pinning" => options.unpartitioned_pinning = tier,
+                _ => {
+                    return Err(Error::invalid_argument(format!(
+                        "no such option in metadata_cache_options: {name:?}"
+                    )));
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    fn print(&self) -> String {
+        format!(
+            "{{unpartitioned_pinning={};partition_pinning={};top_level_index_pinning={};}}",
+            self.unpartitioned_pinning.name(),
+            self.partition_pinning.name(),
+            self.top_level_index_pinning.name()
+        )
+    }
+}
+
+/// An option of a block-based table.
+pub struct OptionRow {
+    pub name: &'static str,
+    /// Whether it is written to OPTIONS.
+    pub serialized: bool,
+    /// The value as option text.
+    pub print: fn(&BlockBasedTableOptions) -> String,
+    /// Takes the value from option text.
+    pub parse: fn(&mut BlockBasedTableOptions, &str) -> Result<()>,
+}
+
+macro_rules! rows {
+    ($($name:ident),* $(; hidden $($hidden:ident),*)?) => {
+        &[
+            $(row!($name, true),)*
+            $($(row!($hidden, false),)*)?
+        ]
+    };
+}
+macro_rules! row {
+    ($name:ident, $serialized:literal) => {
+        OptionRow {
+            name: stringify!($name),
+            serialized: $serialized,
+            print: |options| options.$name.print(),
+            parse: |options, text| {
+                options.$name = OptionValue::parse(text)?;
+                Ok(())
+            },
+        }
+    };
+}
+
+/// Every option, in the order in which RocksDB 11.8.1 writes them.
+pub const OPTIONS: &[OptionRow] = rows![
+    max_auto_readahead_size,
+    initial_auto_readahead_size,
+    fail_if_no_udi_on_open,
+    metadata_cache_options,
+    pin_top_level_index_and_filter,
+    super_block_alignment_space_overhead_ratio,
+    super_block_alignment_size,
+    verify_compression,
+    separate_key_value_in_data_block,
+    num_file_reads_for_auto_readahead,
+    format_version,
+    use_udi_as_primary_index,
+    read_amp_bytes_per_bit,
+    whole_key_filtering,
+    prepopulate_block_cache,
+    filter_policy,
+    use_delta_encoding,
+    optimize_filters_for_memory,
+    decouple_partitioned_filters,
+    partition_filters,
+    uniform_cv_threshold,
+    metadata_block_size,
+    index_block_restart_interval,
+    block_size_deviation,
+    block_size,
+    no_block_cache,
+    checksum,
+    user_defined_index_factory,
+    data_block_hash_table_util_ratio,
+    enable_index_compression,
+    index_shortening,
+    data_block_index_type,
+    detect_filter_construct_corruption,
+    block_align,
+    index_block_search_type,
+    index_type,
+    pin_l0_filter_and_index_blocks_in_cache,
+    cache_index_and_filter_blocks,
+    block_restart_interval,
+    cache_index_and_filter_blocks_with_high_priority,
+    flush_block_policy_factory;
+    hidden block_cache
+];
+
+/// Options of older releases: read from option text without effect.
+pub const DEPRECATED: &[&str] = &[
+    "hash_index_allow_collision",
+    "index_per_partition",
+    "reserve_table_builder_memory",
+    "reserve_table_reader_memory",
+    "skip_table_builder_flush",
+    "block_cache_compressed",
+];
+
+/// What of a column family bears on whether its table options make sense.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Validation {
+    pub has_prefix_extractor: bool,
+    pub bytewise_order: bool,
+    /// Whether any level may be compressed.
+    pub compressed: bool,
+}
+
+impl BlockBasedTableOptions {
+    /// Sets one option from its text. `metadata_cache_options.partition_pinning` and its like work too.
+    ///
+    /// # Errors
+    /// InvalidArgument for no such option or no such value, NotSupported for what we do not have.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        if let Some(row) = OPTIONS.iter().find(|row| row.name == name) {
+            // Releases 6.10 to 6.14 wrote eight bytes of memory for a four-byte option.
+            if name == "read_amp_bytes_per_bit" {
+                self.read_amp_bytes_per_bit = u64::parse(text)? as u32;
+                return Ok(());
+            }
+            return (row.parse)(self, text).map_err(|error| error.doing(format!("setting {name}")));
+        }
+        if let Some(field) = name.strip_prefix("metadata_cache_options.") {
+            let tier = PinningTier::parse(text)?;
+            let all = &mut self.metadata_cache_options;
+            match field {
+                "top_level_index_pinning" => all.top_level_index_pinning = tier,
+                "partition_pinning" => all.partition_pinning = tier,
+                "unpartitioned_pinning" => all.unpartitioned_pinning = tier,
+                _ => return Err(Error::invalid_argument(format!("no such table option: {name:?}"))),
+            }
+            return Ok(());
+        }
+        if DEPRECATED.contains(&name) {
+            return Ok(());
+        }
+        Err(Error::invalid_argument(format!("no such table option: {name:?}")))
+    }
+
+    /// The text of one option, or `None` if there is no such option.
+    pub fn get(&self, name: &str) -> Option<String> {
+        OPTIONS.iter().find(|row| row.name == name).map(|row| (row.print)(self))
+    }
+
+    /// Mends what RocksDB mends without a word.
+    pub fn sanitize(&mut self) {
+        if !(0..=100).contains(&self.block_size_deviation) {
+            self.block_size_deviation = 0;
+        }
+        self.block_restart_interval = self.block_restart_interval.max(1);
+        self.index_block_restart_interval = self.index_block_restart_interval.max(1);
+        if self.index_type == IndexType::HashSearch {
+            self.index_block_restart_interval = 1;
+        }
+        if self.index_type != IndexType::TwoLevelIndexSearch {
+            self.partition_filters = false;
+        }
+        self.format_version = self.format_version.max(MIN_FORMAT_VERSION);
+    }
+
+    /// Refuses, in RocksDB's words, settings that contradict each other or their column family.
+    ///
+    /// # Errors
+    /// InvalidArgument.
+    pub fn validate(&self, family: Validation) -> Result<()> {
+        let checks = [
+            (
+                self.index_type == IndexType::HashSearch && !family.has_prefix_extractor,
+                "Hash index is specified for block-based table, but prefix_extractor is not given",
+            ),
+            (
+                self.index_block_search_type == super::BlockSearchType::Interpolation
+                    && !family.bytewise_order,
+                "Interpolation search requires BytewiseComparator",
+            ),
+            (
+                self.cache_index_and_filter_blocks && self.no_block_cache,
+                "Enable cache_index_and_filter_blocks, , but block cache is disabled",
+            ),
+            (
+                self.pin_l0_filter_and_index_blocks_in_cache && self.no_block_cache,
+                "Enable pin_l0_filter_and_index_blocks_in_cache, , but block cache is disabled",
+            ),
+            (
+                !(MIN_FORMAT_VERSION..=MAX_FORMAT_VERSION).contains(&self.format_version),
+                "Unsupported BlockBasedTable format_version. Please check include/rocksdb/table.h for more info",
+            ),
+            (self.block_align && family.compressed, "Enable block_align, but compression enabled"),
+            (
+                self.block_align && !self.block_size.is_power_of_two(),
+                "Block alignment requested but block size is not a power of 2",
+            ),
+            (self.block_size > u64::from(u32::MAX), "block size exceeds maximum number (4GiB) allowed"),
+            (
+                self.super_block_alignment_size & self.super_block_alignment_size.wrapping_sub(1) != 0,
+                "Super Block alignment requested but super block alignment size is not a power of 2",
+            ),
+            (
+                self.super_block_alignment_size > u32::MAX as usize,
+                "Super block alignment size exceeds maximum number (4GiB) allowed",
+            ),
+            (
+                (1..4).contains(&self.super_block_alignment_space_overhead_ratio),
+                "Super block alignment space overhead is too high",
+            ),
+            (
+                self.data_block_index_type == DataBlockIndexType::BinaryAndHash
+                    && self.data_block_hash_table_util_ratio <= 0.0,
+                "data_block_hash_table_util_ratio should be greater than 0 when data_block_index_type is set to \
+                 kDataBlockBinaryAndHash",
+            ),
+            (self.use_udi_as_primary_index, "use_udi_as_primary_index requires user_defined_index_factory"),
+        ];
+        match checks.into_iter().find(|(bad, _)| *bad) {
+            Some((_, message)) => Err(Error::invalid_argument(message)),
+            None => Ok(()),
+        }
+    }
+
+    /// The first release that reads files of a format version (and of what else these options add to
+    /// blocks), as (major, minor); `None` for a version that no release knows.
+    ///
+    /// 2: 3.10. 3: 5.15, index keys may drop the trailer. 4: 5.16, delta-encoded index values.
+    /// 5: 6.6, cache-local Bloom filters. 6: 8.6, checksums know their place. 7: 10.4, several
+    /// compressions in a file. Separated keys and values: 11.0. Uniform index blocks: 11.1.
+    pub fn first_release_reading(&self) -> Option<(u32, u32)> {
+        let of_version = *FIRST_RELEASE.get(self.format_version.checked_sub(MIN_FORMAT_VERSION)? as usize)?;
+        let of_separation = if self.separate_key_value_in_data_block { (11, 0) } else { (0, 0) };
+        let of_uniformity = if self.uniform_cv_threshold >= 0.0 { (11, 1) } else { (0, 0) };
+        let of_hash =
+            if self.data_block_index_type == DataBlockIndexType::BinaryAndHash { (5, 16) } else { (0, 0) };
+        let of_checksum = if self.checksum == super::ChecksumType::Xxh3 { (6, 27) } else { (0, 0) };
+        [of_version, of_separation, of_uniformity, of_hash, of_checksum].into_iter().max()
+    }
+
+    /// Lowers what release `(major, minor)` could not read: the format version, and the features that
+    /// need a newer reader.
+    ///
+    /// # Errors
+    /// NotSupported for a release older than any format version we write.
+    pub fn cap_to_release(&mut self, release: (u32, u32)) -> Result<()> {
+        let Some(newest) = FIRST_RELEASE.iter().rposition(|&first| first <= release) else {
+            return Err(Error::not_supported(format!(
+                "writing tables for release {}.{}; the oldest is 3.10",
+                release.0, release.1
+            )));
+        };
+        self.format_version = self.format_version.min(MIN_FORMAT_VERSION + newest as u32);
+        if release < (11, 0) {
+            self.separate_key_value_in_data_block = false;
+        }
+        if release < (11, 1) {
+            self.uniform_cv_threshold = -1.0;
+        }
+        if release < (5, 16) {
+            self.data_block_index_type = DataBlockIndexType::BinarySearch;
+        }
+        if release < (6, 27) && self.checksum == super::ChecksumType::Xxh3 {
+            self.checksum = super::ChecksumType::Crc32c;
+        }
+        if release < (6, 15) {
+            if let Some(policy) = &mut self.filter_policy {
+                policy.without_ribbon();
+            }
+        }
+        Ok(())
+    }
+}
+
+pub const MIN_FORMAT_VERSION: u32 = 2;
+pub const MAX_FORMAT_VERSION: u32 = 7;
+/// By format version, from 2.
+const FIRST_RELEASE: [(u32, u32); 6] = [(3, 10), (5, 15), (5, 16), (6, 6), (8, 6), (10, 4)];
