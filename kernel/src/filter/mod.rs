@@ -1,0 +1,1 @@
+//! Filters: bits in, bits out; no framing, no I/O.
