@@ -1,0 +1,135 @@
+//! Keys and values as RocksDB's db_bench makes them (`tools/db_bench_tool.cc`, `util/random.h`,
+//! `test_util/testutil.cc`), so that both programs load the same shapes: big-endian numbers padded with
+//! '0', and values cut from one megabyte of text that compresses to a given fraction.
+
+/// Multiplicative congruential generator modulo 2^31-1 (Park and Miller), as RocksDB's `Random`.
+pub struct Random(u32);
+
+impl Random {
+    const M: u64 = 2_147_483_647;
+
+    pub fn new(seed: u32) -> Random {
+        let seed = seed & Self::M as u32;
+        Random(if seed == 0 { 1 } else { seed })
+    }
+
+    pub fn next(&mut self) -> u32 {
+        let product = u64::from(self.0) * 16807;
+        let mut seed = (product >> 31) + (product & Self::M);
+        if seed > Self::M {
+            seed -= Self::M;
+        }
+        self.0 = seed as u32;
+        self.0
+    }
+
+    pub fn uniform(&mut self, n: u32) -> u32 {
+        self.next() % n.max(1)
+    }
+}
+
+/// How long values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sizes {
+    Fixed(usize),
+    Uniform(usize, usize),
+    /// 99.7 % of the values lie between the two; the others are cut to them.
+    Normal(usize, usize),
+}
+
+/// A stream of values.
+pub struct Values {
+    data: Vec<u8>,
+    at: usize,
+    sizes: Sizes,
+    same_percent: u32,
+    random: Random,
+    dice: super::dice::Dice,
+}
+
+impl Values {
+    pub fn new(sizes: Sizes, compression_ratio: f64, same_percent: u32) -> Values {
+        let mut random = Random::new(301);
+        let longest = match sizes {
+            Sizes::Fixed(n) | Sizes::Uniform(_, n) | Sizes::Normal(_, n) => n,
+        };
+        let total = longest.max(1 << 20);
+        let mut data = Vec::with_capacity(total + 100);
+        let raw_len = ((100.0 * compression_ratio) as usize).clamp(1, 100);
+        while data.len() < total {
+            let raw: Vec<u8> = (0..raw_len).map(|_| random.uniform(256) as u8).collect();
+            data.extend(raw.iter().cycle().take(100));
+        }
+        Values { data, at: 0, sizes, same_percent, random, dice: super::dice::Dice::new(301) }
+    }
+
+    /// The next value, of the distribution's length.
+    #[inline]
+    pub fn next(&mut self) -> &[u8] {
+        let len = match self.sizes {
+            Sizes::Fixed(n) => n,
+            Sizes::Uniform(low, high) => low + self.dice.below((high.saturating_sub(low) + 1) as u64) as usize,
+            Sizes::Normal(low, high) => {
+                let mean = (low + high) as f64 / 2.0;
+                let drawn = mean + self.dice.normal() * (high.saturating_sub(low)) as f64 / 6.0;
+                (drawn.max(0.0) as usize).clamp(low, high.max(low))
+            }
+        };
+        self.take(len)
+    }
+
+    /// The next value, of `len` bytes; at most the megabyte there is.
+    #[inline]
+    pub fn take(&mut self, len: usize) -> &[u8] {
+        let len = len.min(self.data.len());
+        if self.random.uniform(100) < self.same_percent {
+            return &self.data[..len];
+        }
+        if self.at + len > self.data.len() {
+            self.at = 0;
+        }
+        self.at += len;
+        &self.data[self.at - len..self.at]
+    }
+}
+
+/// How numbers become keys.
+#[derive(Clone, Copy, Debug)]
+pub struct Keys {
+    pub key_size: usize,
+    pub prefix_size: usize,
+    pub keys_per_prefix: u64,
+    pub num: u64,
+}
+
+impl Keys {
+    /// A buffer of the right length.
+    pub fn buffer(&self) -> Vec<u8> {
+        vec![b'0'; self.key_size]
+    }
+
+    /// Writes the key of `v`: an optional prefix number, then `v`, both big-endian, then '0's.
+    #[inline]
+    pub fn write(&self, v: u64, key: &mut [u8]) {
+        let mut at = 0;
+        if self.keys_per_prefix > 0 {
+            let prefixes = (self.num / self.keys_per_prefix).max(1);
+            let fill = self.prefix_size.min(8).min(key.len());
+            put_big_endian(&mut key[..fill], v % prefixes);
+            at = self.prefix_size.min(key.len());
+            if fill < at {
+                key[fill..at].fill(b'0');
+            }
+        }
+        let fill = (key.len() - at).min(8);
+        put_big_endian(&mut key[at..at + fill], v);
+        key[at + fill..].fill(b'0');
+    }
+}
+
+/// The low bytes of `v`, most significant first.
+#[inline]
+fn put_big_endian(out: &mut [u8], v: u64) {
+    let bytes = v.to_be_bytes();
+    out.copy_from_slice(&bytes[8 - out.len()..]);
+}
