@@ -1,0 +1,109 @@
+//! Time as a parameter: the real clock, and one that moves only when told.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Tells time and sleeps. Any thread.
+pub trait Clock: Send + Sync + fmt::Debug {
+    /// Microseconds since 1970, wall time; may jump.
+    fn now_micros(&self) -> u64;
+
+    /// Nanoseconds since an arbitrary moment; never goes back.
+    fn now_nanos(&self) -> u64;
+
+    /// Seconds since 1970.
+    fn now_seconds(&self) -> u64 {
+        self.now_micros() / 1_000_000
+    }
+
+    /// Processor time of the calling thread, in nanoseconds; 0 when it cannot be told.
+    fn cpu_nanos(&self) -> u64 {
+        0
+    }
+
+    fn sleep_micros(&self, micros: u64);
+
+    /// Seconds to add to universal time for local time at that moment (LOG lines are in local time).
+    fn local_offset_seconds(&self, _at_seconds: u64) -> i64 {
+        0
+    }
+}
+
+/// The machine's clocks.
+#[derive(Debug)]
+pub struct RealClock {
+    start: Instant,
+}
+
+impl RealClock {
+    pub fn new() -> Self {
+        RealClock { start: Instant::now() }
+    }
+}
+
+impl Default for RealClock {
+    fn default() -> Self {
+        RealClock::new()
+    }
+}
+
+impl Clock for RealClock {
+    fn now_micros(&self) -> u64 {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as u64)
+    }
+
+    fn now_nanos(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
+    }
+
+    fn cpu_nanos(&self) -> u64 {
+        crate::posix::thread_cpu_nanos()
+    }
+
+    fn sleep_micros(&self, micros: u64) {
+        std::thread::sleep(Duration::from_micros(micros));
+    }
+
+    fn local_offset_seconds(&self, at_seconds: u64) -> i64 {
+        crate::posix::local_offset_seconds(at_seconds)
+    }
+}
+
+/// A clock that stands still but for [`ManualClock::advance`] and sleepers, who push it forward.
+#[derive(Debug)]
+pub struct ManualClock {
+    wall_us: AtomicU64,
+    monotonic_ns: AtomicU64,
+}
+
+impl ManualClock {
+    /// Starts at that many microseconds since 1970.
+    pub fn new(start_us: u64) -> Self {
+        ManualClock { wall_us: AtomicU64::new(start_us), monotonic_ns: AtomicU64::new(0) }
+    }
+
+    pub fn advance(&self, micros: u64) {
+        self.wall_us.fetch_add(micros, Ordering::Relaxed);
+        self.monotonic_ns.fetch_add(micros.saturating_mul(1000), Ordering::Relaxed);
+    }
+
+    /// Moves the wall clock alone, back or forward, as an administrator may.
+    pub fn set_wall(&self, micros: u64) {
+        self.wall_us.store(micros, Ordering::Relaxed);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now_micros(&self) -> u64 {
+        self.wall_us.load(Ordering::Relaxed)
+    }
+
+    fn now_nanos(&self) -> u64 {
+        self.monotonic_ns.load(Ordering::Relaxed)
+    }
+
+    fn sleep_micros(&self, micros: u64) {
+        self.advance(micros);
+    }
+}

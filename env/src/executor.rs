@@ -1,0 +1,103 @@
+//! Background work as a parameter: who runs jobs, on which thread, in which order.
+//!
+//! [`Threads`] runs four pools of named threads, as RocksDB does. [`Inline`] has no thread: jobs wait in
+//! queues until somebody calls [`Executor::help`], which runs one of them, picked by a seeded draw, on
+//! the caller's thread. Whoever waits for background work therefore writes
+//!
+//! ```text
+//! while !done() { if !executor.help() { wait on a condition variable } }
+//! ```
+//!
+//! holding no lock while it helps. A job that panics is caught, counted and reported; its thread lives.
+
+use std::fmt;
+
+pub mod inline;
+pub mod threads;
+
+pub use inline::Inline;
+pub use threads::Threads;
+
+pub type Job = Box<dyn FnOnce() + Send>;
+
+/// The pools, numbered as RocksDB's `Env::Priority`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Pool {
+    /// Bottommost compactions.
+    Bottom = 0,
+    /// Compactions.
+    Low = 1,
+    /// Flushes.
+    High = 2,
+    /// The embedding program's own.
+    User = 3,
+}
+
+impl Pool {
+    pub const ALL: [Pool; 4] = [Pool::Bottom, Pool::Low, Pool::High, Pool::User];
+
+    /// As thread names and logs say it: `bottom`, `low`, `high`, `user`.
+    pub fn name(self) -> &'static str {
+        ["bottom", "low", "high", "user"][self as usize]
+    }
+}
+
+/// Whose job it is, so that an owner who closes can take his queued jobs back. 0 is nobody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tag(pub u64);
+
+impl Tag {
+    /// A tag no other call in this process has given.
+    pub fn fresh() -> Tag {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Tag(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Runs jobs in the background. Any thread; jobs may spawn jobs.
+pub trait Executor: Send + Sync + fmt::Debug {
+    /// Queues a job; first come, first served within a pool. In a pool with no threads it waits until
+    /// there are some.
+    fn spawn(&self, pool: Pool, tag: Tag, job: Job);
+
+    /// Queues a job once that much time has passed. Cancelled like any other.
+    fn spawn_after(&self, delay_us: u64, pool: Pool, tag: Tag, job: Job);
+
+    /// Drops the queued jobs with this tag, timers included, and returns how many there were; running
+    /// ones go on.
+    fn unschedule(&self, pool: Pool, tag: Tag) -> usize;
+
+    /// Sets a pool's size, growing or shrinking; a thread leaves when its job is done. With 0, queued
+    /// jobs wait.
+    fn set_threads(&self, pool: Pool, count: usize);
+
+    /// Grows a pool to at least `count`; never shrinks.
+    fn grow_threads(&self, pool: Pool, count: usize);
+
+    fn threads(&self, pool: Pool) -> usize;
+
+    /// Jobs waiting, timers not counted.
+    fn queue_len(&self, pool: Pool) -> usize;
+
+    /// Runs one queued job on the caller's thread. False when there is none, and always with
+    /// [`Threads`], whose own threads do the work.
+    fn help(&self) -> bool;
+
+    /// Runs all of them, at once if there are threads for it, and returns when the last is done
+    /// (subcompactions). The first may run on the caller's thread.
+    ///
+    /// # Panics
+    /// If one of them panics, after all have ended.
+    fn run_all<'a>(&self, jobs: Vec<Box<dyn FnOnce() + Send + 'a>>);
+
+    /// Returns when every queue is empty and no job runs; timers still ahead are not waited for.
+    fn wait_for_all(&self);
+
+    /// Number of jobs that panicked so far, and the last one's words.
+    fn panics(&self) -> (u64, Option<String>);
+
+    /// Lowers the processor and disk priority of a pool's threads, where the system allows.
+    fn lower_priority(&self, _pool: Pool, _io: bool) {}
+}

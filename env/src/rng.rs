@@ -1,0 +1,58 @@
+//! Chance as a parameter: SplitMix64, seeded by the system or by the caller.
+//!
+//! Not for secrets. A shared generator is one atomic word, so threads may draw at once; the order in
+//! which they draw decides who gets which number, so a replay needs the inline executor.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A source of random numbers. Any thread.
+pub trait Rng: Send + Sync + fmt::Debug {
+    fn next_u64(&self) -> u64;
+
+    /// Evenly in `0..bound`; 0 when `bound` is 0.
+    fn below(&self, bound: u64) -> u64 {
+        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// True once in `n` on average; always for 0 and 1.
+    fn one_in(&self, n: u64) -> bool {
+        n <= 1 || self.below(n) == 0
+    }
+
+    fn fill(&self, out: &mut [u8]) {
+        for chunk in out.chunks_mut(8) {
+            chunk.copy_from_slice(&self.next_u64().to_le_bytes()[..chunk.len()]);
+        }
+    }
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixer.
+#[derive(Debug)]
+pub struct SeededRng {
+    state: AtomicU64,
+}
+
+impl SeededRng {
+    pub fn new(seed: u64) -> Self {
+        SeededRng { state: AtomicU64::new(seed) }
+    }
+
+    /// Seeded by the operating system.
+    pub fn real() -> Self {
+        SeededRng::new(crate::posix::entropy())
+    }
+}
+
+impl Rng for SeededRng {
+    fn next_u64(&self) -> u64 {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        mix(self.state.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP))
+    }
+}
+
+pub(crate) fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
