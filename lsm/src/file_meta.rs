@@ -1,0 +1,211 @@
+//! What the tree knows about one table file.
+//!
+//! A [`FileMetaData`] is built once, when a file is added to a version, and shared by every later
+//! version that still holds the file. Two things in it change afterwards: the statistics, which are
+//! learned when the table is first opened, and the flag saying that a job has taken the file as input,
+//! which only the owner of the version set writes.
+
+use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use base::ids::FileNumber;
+use base::key::{self, SequenceNumber};
+
+/// Deletions weigh this much when a file's size is compensated for the space they will free.
+const DELETION_WEIGHT: u64 = 2;
+
+/// What a table's properties say, learned when it is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileStats {
+    /// Entries of all kinds, range tombstones included.
+    pub num_entries: u64,
+    /// Point and range deletions.
+    pub num_deletions: u64,
+    pub num_range_deletions: u64,
+    pub raw_key_size: u64,
+    pub raw_value_size: u64,
+    /// Bytes of data blocks as they would be uncompressed, if the writer noted it.
+    pub data_size: u64,
+    /// The oldest time of any key by the table's properties, seconds; 0 when unknown.
+    pub newest_key_time: Option<u64>,
+}
+
+/// One table file of one column family. Sizes are bytes, times Unix seconds.
+#[derive(Debug)]
+pub struct FileMetaData {
+    pub number: FileNumber,
+    /// Index into the family's paths (`cf_paths`, `db_paths`).
+    pub path_id: u32,
+    pub size: u64,
+    /// Smallest and largest internal key; see `docs` of range tombstones for the exclusive largest.
+    pub smallest: Box<[u8]>,
+    pub largest: Box<[u8]>,
+    pub smallest_seq: SequenceNumber,
+    pub largest_seq: SequenceNumber,
+    /// The writer asked for this file to be compacted soon.
+    pub marked_for_compaction: bool,
+    /// Oldest time of data in the file, carried through compactions; 0 when unknown.
+    pub oldest_ancester_time: u64,
+    /// 0 when unknown.
+    pub file_creation_time: u64,
+    /// The order of level 0; 0 when unknown (files of old releases before recovery assigns one).
+    pub epoch_number: u64,
+    /// Empty with `Unknown` as the function when there is none.
+    pub file_checksum: Vec<u8>,
+    pub file_checksum_func_name: String,
+    /// Internal form of the unique id; (0, 0) when there is none.
+    pub unique_id: (u64, u64),
+    /// Bytes from the end of the data blocks to the end of the file; 0 when unknown.
+    pub tail_size: u64,
+    /// `Temperature` as it is on disk; 0 is unknown.
+    pub temperature: u8,
+    /// Estimated bytes in lower levels that the file's range tombstones cover.
+    pub compensated_range_deletion_size: u64,
+    /// Oldest and newest timestamp, raw; empty when there is none.
+    pub min_timestamp: Vec<u8>,
+    pub max_timestamp: Vec<u8>,
+    pub user_defined_timestamps_persisted: bool,
+    /// The oldest blob file that a value in this file points to.
+    pub oldest_blob_file: Option<FileNumber>,
+    /// Bytes that a custom file system wants back when it opens the file.
+    pub open_metadata: Vec<u8>,
+    /// Learned when the table is opened.
+    stats: OnceLock<FileStats>,
+    being_compacted: AtomicBool,
+    reads_sampled: AtomicU64,
+}
+
+impl FileMetaData {
+    /// A file with the facts nothing can do without; the rest is empty or unknown.
+    pub fn new(number: FileNumber, size: u64, smallest: &[u8], largest: &[u8]) -> Self {
+        FileMetaData {
+            number,
+            path_id: 0,
+            size,
+            smallest: smallest.into(),
+            largest: largest.into(),
+            smallest_seq: 0,
+            largest_seq: 0,
+            marked_for_compaction: false,
+            oldest_ancester_time: 0,
+            file_creation_time: 0,
+            epoch_number: 0,
+            file_checksum: Vec::new(),
+            file_checksum_func_name: UNKNOWN_CHECKSUM.to_string(),
+            unique_id: (0, 0),
+            tail_size: 0,
+            temperature: 0,
+            compensated_range_deletion_size: 0,
+            min_timestamp: Vec::new(),
+            max_timestamp: Vec::new(),
+            user_defined_timestamps_persisted: true,
+            oldest_blob_file: None,
+            open_metadata: Vec::new(),
+            stats: OnceLock::new(),
+            being_compacted: AtomicBool::new(false),
+            reads_sampled: AtomicU64::new(0),
+        }
+    }
+
+    #[inline]
+    pub fn smallest_user_key(&self) -> &[u8] {
+        key::user_key(&self.smallest)
+    }
+
+    #[inline]
+    pub fn largest_user_key(&self) -> &[u8] {
+        key::user_key(&self.largest)
+    }
+
+    /// Whether `largest` is the exclusive end that a range tombstone left: no version of its user key
+    /// is in the file.
+    #[inline]
+    pub fn largest_is_exclusive(&self) -> bool {
+        key::trailer(&self.largest) == EXCLUSIVE_END
+    }
+
+    /// The table's statistics, if the table has been opened.
+    #[inline]
+    pub fn stats(&self) -> Option<&FileStats> {
+        self.stats.get()
+    }
+
+    /// Notes the statistics; the first caller's stay.
+    pub fn set_stats(&self, stats: FileStats) {
+        let _ = self.stats.set(stats);
+    }
+
+    /// Whether a running job has this file as an input.
+    #[inline]
+    pub fn being_compacted(&self) -> bool {
+        self.being_compacted.load(Ordering::Relaxed)
+    }
+
+    /// For the one who reserves and releases the inputs of jobs, under its own lock.
+    pub fn set_being_compacted(&self, value: bool) {
+        self.being_compacted.store(value, Ordering::Relaxed);
+    }
+
+    /// Reads counted by sampling.
+    pub fn reads_sampled(&self) -> u64 {
+        self.reads_sampled.load(Ordering::Relaxed)
+    }
+
+    pub fn add_reads_sampled(&self, n: u64) {
+        self.reads_sampled.fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// The size with deletions counted for the space they will free below, given the average size of
+    /// a value in the family. Without statistics: the size and the covered range bytes.
+    pub fn compensated_size(&self, average_value_size: u64) -> u64 {
+        let mut size = self.size.saturating_add(self.compensated_range_deletion_size);
+        if let Some(stats) = self.stats() {
+            // Range tombstones have their own estimate; only point deletions are weighed here.
+            let points = stats.num_deletions.saturating_sub(stats.num_range_deletions);
+            if points.saturating_mul(2) >= stats.num_entries {
+                let surplus = points.saturating_mul(2) - stats.num_entries;
+                size = size
+                    .saturating_add(surplus.saturating_mul(average_value_size).saturating_mul(DELETION_WEIGHT));
+            }
+        }
+        size
+    }
+
+    /// The oldest time of the file's data: the ancestor's, else the table's creation; `None` unknown.
+    pub fn oldest_time(&self) -> Option<u64> {
+        [self.oldest_ancester_time, self.file_creation_time].into_iter().find(|&t| t != 0)
+    }
+}
+
+/// Clones the facts; the clone is not being compacted, whoever has taken the original.
+impl Clone for FileMetaData {
+    fn clone(&self) -> Self {
+        FileMetaData {
+            smallest: self.smallest.clone(),
+            largest: self.largest.clone(),
+            file_checksum: self.file_checksum.clone(),
+            file_checksum_func_name: self.file_checksum_func_name.clone(),
+            min_timestamp: self.min_timestamp.clone(),
+            max_timestamp: self.max_timestamp.clone(),
+            open_metadata: self.open_metadata.clone(),
+            stats: self.stats.clone(),
+            being_compacted: AtomicBool::new(false),
+            reads_sampled: AtomicU64::new(self.reads_sampled()),
+            ..*self
+        }
+    }
+}
+
+/// The function's name of a file without a checksum.
+pub const UNKNOWN_CHECKSUM: &str = "Unknown";
+
+/// The trailer of a largest key that is the exclusive end of a range tombstone.
+pub const EXCLUSIVE_END: u64 = key::pack(key::MAX_SEQUENCE, key::ValueType::RangeDeletion as u8);
+
+/// `000012[a#7,SET-c#3,DEL]`
+impl fmt::Display for FileMetaData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:06}[{}-{}]", self.number.0, crate::draw::key(&self.smallest), crate::draw::key(&self.largest))
+    }
+}

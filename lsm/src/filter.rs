@@ -1,0 +1,100 @@
+//! Compaction filters: the user's say in what a compaction keeps.
+
+use base::error::Result;
+
+/// What kind of entry a filter is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilterKind {
+    Value,
+    MergeOperand,
+    /// The serialized blob index; the value itself is fetched first unless the filter decides by key.
+    BlobIndex,
+    /// The serialized entity.
+    WideColumnEntity,
+}
+
+/// One entry shown to a filter.
+#[derive(Clone, Copy, Debug)]
+pub struct FilterInput<'a> {
+    /// The level the compaction takes its input from.
+    pub level: usize,
+    pub user_key: &'a [u8],
+    pub kind: FilterKind,
+    /// Empty in `filter_blob_by_key`.
+    pub value: &'a [u8],
+}
+
+/// What becomes of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    Keep,
+    /// Becomes a deletion (a merge operand just goes).
+    Remove,
+    /// Becomes a single deletion: only for keys written once.
+    Purge,
+    /// Gets this value, as a plain value (an operand stays an operand).
+    ChangeValue(Vec<u8>),
+    /// Gets these columns, (name, value), as an entity. Not for operands.
+    ChangeColumns(Vec<(Vec<u8>, Vec<u8>)>),
+    /// The entry and all keys before this user key go, without tombstones: older versions below may
+    /// come to light. A key at or before the entry's own keeps the entry.
+    RemoveAndSkipUntil(Vec<u8>),
+    /// From `filter_blob_by_key` only: the value is needed to decide.
+    Undetermined,
+}
+
+/// The user's say. One filter serves one subcompaction when it comes from a factory; one given in the
+/// options is shared by all of them.
+pub trait CompactionFilter: Send + Sync {
+    fn name(&self) -> &str;
+
+    fn filter(&self, input: &FilterInput<'_>) -> Decision;
+
+    /// Decides about a blob value by its key alone, to save fetching it.
+    fn filter_blob_by_key(&self, _input: &FilterInput<'_>) -> Decision {
+        Decision::Undetermined
+    }
+
+    /// Must be true: filters see entries whether snapshots hold them or not.
+    fn ignore_snapshots(&self) -> bool {
+        true
+    }
+}
+
+/// Why table files are being made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CreationReason {
+    Flush,
+    Compaction,
+    Recovery,
+    Misc,
+}
+
+/// What a factory is told about the job.
+#[derive(Clone, Copy, Debug)]
+pub struct FilterContext {
+    pub is_full_compaction: bool,
+    pub is_manual_compaction: bool,
+    pub input_start_level: usize,
+    pub family: base::ids::FamilyId,
+    pub reason: CreationReason,
+}
+
+/// Makes a filter for each job that wants one.
+pub trait CompactionFilterFactory: Send + Sync {
+    fn name(&self) -> &str;
+
+    /// Whether files made for this reason are filtered. Default: compactions only.
+    fn should_filter(&self, reason: CreationReason) -> bool {
+        reason == CreationReason::Compaction
+    }
+
+    fn create(&self, context: &FilterContext) -> Option<Box<dyn CompactionFilter>>;
+}
+
+/// Fetches the value a blob index points to: handed in by whoever may read files.
+pub trait FetchBlob {
+    /// # Errors
+    /// Whatever reading the blob file gives; the compaction fails with it.
+    fn fetch(&mut self, user_key: &[u8], blob_index: &[u8], out: &mut Vec<u8>) -> Result<()>;
+}

@@ -1,0 +1,1 @@
+//! Widening a choice of files.

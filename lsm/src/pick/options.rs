@@ -1,0 +1,224 @@
+//! The options that pickers read: RocksDB's names and defaults; sizes in bytes, times in seconds.
+
+/// `compaction_style`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    #[default]
+    Level,
+    Universal,
+    Fifo,
+    None,
+}
+
+/// `compaction_pri`: which file of a level goes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Priority {
+    /// Largest first, deletions counted for what they free.
+    ByCompensatedSize,
+    /// Least recently written first: hot keys stay up.
+    OldestLargestSeqFirst,
+    /// Least recently compacted range first.
+    OldestSmallestSeqFirst,
+    /// Least overlap with the next level for its size first.
+    #[default]
+    MinOverlappingRatio,
+    /// Each range in turn.
+    RoundRobin,
+}
+
+/// `compaction_options_universal.stop_style`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StopStyle {
+    SimilarSize,
+    #[default]
+    TotalSize,
+}
+
+/// `compaction_options_universal`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UniversalOptions {
+    /// Percent by which the next run may be larger and still join.
+    pub size_ratio: u32,
+    pub min_merge_width: u32,
+    pub max_merge_width: u32,
+    pub max_size_amplification_percent: u32,
+    /// -1: compress all; else the percentage of data, newest first, that stays uncompressed.
+    pub compression_size_percent: i32,
+    pub stop_style: StopStyle,
+    pub allow_trivial_move: bool,
+    pub incremental: bool,
+    /// -1: derived from the number of levels and the trigger (only in RocksDB's newest releases).
+    pub max_read_amp: i32,
+    pub reduce_file_locking: bool,
+}
+
+impl Default for UniversalOptions {
+    fn default() -> Self {
+        UniversalOptions {
+            size_ratio: 1,
+            min_merge_width: 2,
+            max_merge_width: u32::MAX,
+            max_size_amplification_percent: 200,
+            compression_size_percent: -1,
+            stop_style: StopStyle::TotalSize,
+            allow_trivial_move: false,
+            incremental: false,
+            max_read_amp: -1,
+            reduce_file_locking: false,
+        }
+    }
+}
+
+/// One step of `compaction_options_fifo.file_temperature_age_thresholds`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileTemperatureAge {
+    pub temperature: u8,
+    pub age: u64,
+}
+
+/// `compaction_options_fifo`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FifoOptions {
+    pub max_table_files_size: u64,
+    /// Bytes of table and blob files together; 0: only `max_table_files_size` counts.
+    pub max_data_files_size: u64,
+    pub allow_compaction: bool,
+    pub file_temperature_age_thresholds: Vec<FileTemperatureAge>,
+    pub allow_trivial_copy_when_change_temperature: bool,
+    /// Size intra-level-0 compactions by key-to-value ratio.
+    pub use_kv_ratio_compaction: bool,
+}
+
+impl Default for FifoOptions {
+    fn default() -> Self {
+        FifoOptions {
+            max_table_files_size: 1 << 30,
+            max_data_files_size: 0,
+            allow_compaction: false,
+            file_temperature_age_thresholds: Vec::new(),
+            allow_trivial_copy_when_change_temperature: false,
+            use_kv_ratio_compaction: false,
+        }
+    }
+}
+
+/// One of the family's paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathOptions {
+    pub target_size: u64,
+}
+
+/// All of them, as they stand now: the caller builds this anew when options change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    pub style: Style,
+    pub priority: Priority,
+    pub num_levels: usize,
+    /// 0 or less turns it off.
+    pub level0_file_num_compaction_trigger: i32,
+    pub level0_slowdown_writes_trigger: i32,
+    pub level0_stop_writes_trigger: i32,
+    pub max_bytes_for_level_base: u64,
+    pub max_bytes_for_level_multiplier: f64,
+    pub max_bytes_for_level_multiplier_additional: Vec<i32>,
+    pub level_compaction_dynamic_level_bytes: bool,
+    pub target_file_size_base: u64,
+    pub target_file_size_multiplier: u32,
+    pub target_file_size_is_upper_bound: bool,
+    /// 0: twenty-five times `target_file_size_base`.
+    pub max_compaction_bytes: u64,
+    pub ignore_max_compaction_bytes_for_input: bool,
+    pub disable_auto_compactions: bool,
+    pub soft_pending_compaction_bytes_limit: u64,
+    pub hard_pending_compaction_bytes_limit: u64,
+    /// 0: off.
+    pub ttl: u64,
+    pub periodic_compaction_seconds: u64,
+    /// Seconds that a file with nothing but dead versions waits before it is marked.
+    pub bottommost_file_compaction_delay: u64,
+    pub max_write_buffer_number: usize,
+    pub min_write_buffer_number_to_merge: usize,
+    pub write_buffer_size: u64,
+    /// RocksDB's byte for each compression; what they mean is the `compress` crate's.
+    pub compression: u8,
+    pub compression_per_level: Vec<u8>,
+    /// `None`: `kDisableCompressionOption`.
+    pub bottommost_compression: Option<u8>,
+    /// `bottommost_compression_opts.enabled`.
+    pub bottommost_compression_opts_enabled: bool,
+    pub universal: UniversalOptions,
+    pub fifo: FifoOptions,
+    /// At least one.
+    pub paths: Vec<PathOptions>,
+    /// Holds the last level free for files ingested behind.
+    pub allow_ingest_behind: bool,
+    pub last_level_temperature: u8,
+    pub default_write_temperature: u8,
+    pub max_subcompactions: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            style: Style::Level,
+            priority: Priority::MinOverlappingRatio,
+            num_levels: 7,
+            level0_file_num_compaction_trigger: 4,
+            level0_slowdown_writes_trigger: 20,
+            level0_stop_writes_trigger: 36,
+            max_bytes_for_level_base: 256 << 20,
+            max_bytes_for_level_multiplier: 10.0,
+            max_bytes_for_level_multiplier_additional: vec![1; 7],
+            level_compaction_dynamic_level_bytes: true,
+            target_file_size_base: 64 << 20,
+            target_file_size_multiplier: 1,
+            target_file_size_is_upper_bound: false,
+            max_compaction_bytes: 0,
+            ignore_max_compaction_bytes_for_input: true,
+            disable_auto_compactions: false,
+            soft_pending_compaction_bytes_limit: 64 << 30,
+            hard_pending_compaction_bytes_limit: 256 << 30,
+            ttl: 30 * 24 * 60 * 60,
+            periodic_compaction_seconds: 0,
+            bottommost_file_compaction_delay: 0,
+            max_write_buffer_number: 2,
+            min_write_buffer_number_to_merge: 1,
+            write_buffer_size: 64 << 20,
+            compression: 1,
+            compression_per_level: Vec::new(),
+            bottommost_compression: None,
+            bottommost_compression_opts_enabled: false,
+            universal: UniversalOptions::default(),
+            fifo: FifoOptions::default(),
+            paths: vec![PathOptions { target_size: u64::MAX }],
+            allow_ingest_behind: false,
+            last_level_temperature: 0,
+            default_write_temperature: 0,
+            max_subcompactions: 1,
+        }
+    }
+}
+
+impl Options {
+    /// `max_compaction_bytes` with its default resolved.
+    pub fn max_compaction_bytes(&self) -> u64 {
+        match self.max_compaction_bytes {
+            0 => self.target_file_size_base.saturating_mul(25),
+            bytes => bytes,
+        }
+    }
+
+    /// Target size of the files of a level, `base_level` being the first one after level 0.
+    pub fn target_file_size(&self, level: usize, base_level: usize) -> u64 {
+        let universal_or_static = self.style != Style::Level || !self.level_compaction_dynamic_level_bytes;
+        let steps = if universal_or_static { level.saturating_sub(1) } else { level.saturating_sub(base_level) };
+        (0..steps.min(64)).fold(self.target_file_size_base, |size, _| {
+            size.saturating_mul(u64::from(self.target_file_size_multiplier.max(1)))
+        })
+    }
+
+    /// `max_bytes_for_level_multiplier_additional` of a level; 1 where none is given.
+    pub fn multiplier_additional(&self, level: usize) -> f64 {
+        self.max_bytes_for_level_multiplier_additional.get(level).map_or(1.0, |&m| f64::from(m))
+    }
+}

@@ -1,0 +1,1 @@
+//! The order in which the files of a level are tried.

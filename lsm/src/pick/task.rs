@@ -1,0 +1,221 @@
+//! A compaction as plain data: what goes in, where it comes out, and why.
+
+use std::fmt;
+use std::sync::Arc;
+
+use base::key::user_key;
+
+use crate::file_meta::FileMetaData;
+use crate::version::{KeyRange, Version};
+
+/// Why a compaction was picked; numbers and words as RocksDB's `CompactionReason`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Reason {
+    Unknown = 0,
+    LevelL0FilesNum = 1,
+    LevelMaxLevelSize = 2,
+    UniversalSizeAmplification = 3,
+    UniversalSizeRatio = 4,
+    UniversalSortedRunNum = 5,
+    FifoMaxSize = 6,
+    FifoReduceNumFiles = 7,
+    FifoTtl = 8,
+    ManualCompaction = 9,
+    FilesMarkedForCompaction = 10,
+    BottommostFiles = 11,
+    Ttl = 12,
+    Flush = 13,
+    ExternalSstIngestion = 14,
+    PeriodicCompaction = 15,
+    ChangeTemperature = 16,
+    ForcedBlobGc = 17,
+    RoundRobinTtl = 18,
+    RefitLevel = 19,
+}
+
+impl Reason {
+    /// The word in the LOG and in events.
+    pub fn word(self) -> &'static str {
+        match self {
+            Reason::Unknown => "Unknown",
+            Reason::LevelL0FilesNum => "LevelL0FilesNum",
+            Reason::LevelMaxLevelSize => "LevelMaxLevelSize",
+            Reason::UniversalSizeAmplification => "UniversalSizeAmplification",
+            Reason::UniversalSizeRatio => "UniversalSizeRatio",
+            Reason::UniversalSortedRunNum => "UniversalSortedRunNum",
+            Reason::FifoMaxSize => "FIFOMaxSize",
+            Reason::FifoReduceNumFiles => "FIFOReduceNumFiles",
+            Reason::FifoTtl => "FIFOTtl",
+            Reason::ManualCompaction => "ManualCompaction",
+            Reason::FilesMarkedForCompaction => "FilesMarkedForCompaction",
+            Reason::BottommostFiles => "BottommostFiles",
+            Reason::Ttl => "Ttl",
+            Reason::Flush => "Flush",
+            Reason::ExternalSstIngestion => "ExternalSstIngestion",
+            Reason::PeriodicCompaction => "PeriodicCompaction",
+            Reason::ChangeTemperature => "ChangeTemperature",
+            Reason::ForcedBlobGc => "ForcedBlobGC",
+            Reason::RoundRobinTtl => "RoundRobinTtl",
+            Reason::RefitLevel => "RefitLevel",
+        }
+    }
+}
+
+/// The files taken from one level, in the level's order.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    pub level: usize,
+    pub files: Vec<Arc<FileMetaData>>,
+}
+
+impl Inputs {
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|f| f.size).sum()
+    }
+}
+
+/// One compaction.
+#[derive(Clone, Debug)]
+pub struct Task {
+    pub reason: Reason,
+    /// By level, ascending; levels between the first and the output level may be left out. The first
+    /// has files.
+    pub inputs: Vec<Inputs>,
+    pub output_level: usize,
+    pub output_path_id: u32,
+    /// Where an output file ends at the latest, bytes.
+    pub max_output_file_size: u64,
+    /// What target size means for cutting earlier at better places (`cut`).
+    pub target_output_file_size: u64,
+    /// Limit of an output file's overlap with the grandparents, bytes.
+    pub max_compaction_bytes: u64,
+    /// RocksDB's byte.
+    pub compression: u8,
+    /// `bottommost_compression_opts` apply instead of `compression_opts`.
+    pub use_bottommost_compression_opts: bool,
+    pub output_temperature: u8,
+    /// Files of the next level with data that the outputs will overlap.
+    pub grandparents: Vec<Arc<FileMetaData>>,
+    /// 0: as the options say.
+    pub max_subcompactions: u32,
+    /// Nothing below the output level overlaps the inputs.
+    pub bottommost: bool,
+    /// All files of the tree take part.
+    pub full: bool,
+    pub manual: bool,
+    /// Files are only dropped, nothing is read (FIFO).
+    pub deletion: bool,
+    /// Files are moved to the output level as they are.
+    pub trivial_move: bool,
+    /// A copy byte for byte, to change the temperature.
+    pub trivial_copy: bool,
+    /// Level 0 to level 0.
+    pub intra_l0: bool,
+    pub score: f64,
+    /// Where the round-robin cursor of the start level goes once the task is done: an internal key.
+    pub next_cursor: Option<Vec<u8>>,
+    /// Blob garbage of files older than this share is collected (manual override); `None`: options.
+    pub blob_gc_age_cutoff: Option<f64>,
+    pub blob_gc_force: bool,
+}
+
+impl Task {
+    pub fn start_level(&self) -> usize {
+        self.inputs.first().map_or(0, |i| i.level)
+    }
+
+    pub fn num_input_files(&self) -> usize {
+        self.inputs.iter().map(|i| i.files.len()).sum()
+    }
+
+    pub fn input_bytes(&self) -> u64 {
+        self.inputs.iter().map(Inputs::bytes).sum()
+    }
+
+    /// The files taken from `level`.
+    pub fn files_of(&self, level: usize) -> &[Arc<FileMetaData>] {
+        self.inputs.iter().find(|i| i.level == level).map_or(&[], |i| &i.files)
+    }
+
+    /// All input files with their levels.
+    pub fn files(&self) -> impl Iterator<Item = (usize, &Arc<FileMetaData>)> {
+        self.inputs.iter().flat_map(|i| i.files.iter().map(move |f| (i.level, f)))
+    }
+
+    /// Marks the inputs as taken. Under the lock that pickers run under.
+    pub fn reserve(&self) {
+        self.files().for_each(|(_, f)| f.set_being_compacted(true));
+    }
+
+    /// Gives the inputs back.
+    pub fn release(&self) {
+        self.files().for_each(|(_, f)| f.set_being_compacted(false));
+    }
+
+    /// Smallest and largest user key of all inputs.
+    pub fn range(&self, version: &Version) -> KeyRange {
+        KeyRange::of(version.order(), self.files().map(|(_, f)| &**f))
+    }
+
+    /// What later picks must know of this task while it runs.
+    pub fn running(&self, version: &Version) -> Running {
+        Running {
+            start_level: self.start_level(),
+            output_level: self.output_level,
+            range: self.range(version),
+            manual: self.manual,
+            intra_l0: self.intra_l0,
+        }
+    }
+
+    /// The smallest epoch number of the inputs, which the outputs take.
+    pub fn output_epoch(&self) -> u64 {
+        self.files().map(|(_, f)| f.epoch_number).min().unwrap_or(0)
+    }
+
+    /// The oldest ancestor time of the inputs, which the outputs take; `None` when unknown.
+    pub fn oldest_ancester_time(&self) -> Option<u64> {
+        self.files().filter_map(|(_, f)| f.oldest_time()).min()
+    }
+}
+
+/// A compaction that runs or waits to.
+#[derive(Clone, Debug)]
+pub struct Running {
+    pub start_level: usize,
+    pub output_level: usize,
+    /// User keys.
+    pub range: KeyRange,
+    pub manual: bool,
+    pub intra_l0: bool,
+}
+
+/// `LevelMaxLevelSize L1 [12[a#1,SET-b#2,SET]] + L2 [...] -> L2`
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.reason.word())?;
+        for (i, input) in self.inputs.iter().filter(|i| !i.files.is_empty()).enumerate() {
+            f.write_str(if i == 0 { " " } else { " + " })?;
+            write!(f, "L{} [", input.level)?;
+            for (j, file) in input.files.iter().enumerate() {
+                let sep = if j == 0 { "" } else { " " };
+                let (a, b) = (user_key(&file.smallest), user_key(&file.largest));
+                write!(f, "{sep}{}:{}-{}", file.number, a.escape_ascii(), b.escape_ascii())?;
+            }
+            f.write_str("]")?;
+        }
+        write!(f, " -> L{}", self.output_level)?;
+        for (flag, word) in [
+            (self.trivial_move, "move"),
+            (self.deletion, "delete"),
+            (self.trivial_copy, "copy"),
+            (self.bottommost, "bottommost"),
+        ] {
+            if flag {
+                write!(f, " {word}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! The files a key may be in, newest data first.
+
+use std::sync::Arc;
+
+use base::key::{SequenceNumber, TYPE_FOR_SEEK, pack};
+use base::order::head;
+
+use super::Version;
+use crate::file_meta::FileMetaData;
+
+/// Level-0 files newest first, then at most a few files a level (one, unless versions of the key
+/// straddle a file boundary). Allocates nothing.
+#[derive(Clone)]
+pub struct Candidates<'a> {
+    version: &'a Version,
+    user_key: &'a [u8],
+    head: u64,
+    trailer: u64,
+    level: usize,
+    /// Next file of the level to look at; for a sorted level not yet searched, `usize::MAX`.
+    next: usize,
+}
+
+impl Version {
+    /// Files that may hold versions of `user_key` at or below `seq`, or tombstones over it.
+    #[inline]
+    pub fn candidates<'a>(&'a self, user_key: &'a [u8], seq: SequenceNumber) -> Candidates<'a> {
+        Candidates {
+            version: self,
+            user_key,
+            head: head(user_key),
+            trailer: pack(seq, TYPE_FOR_SEEK),
+            level: 0,
+            next: 0,
+        }
+    }
+}
+
+impl<'a> Candidates<'a> {
+    fn next_level(&mut self) {
+        self.level += 1;
+        self.next = usize::MAX;
+    }
+}
+
+impl<'a> Iterator for Candidates<'a> {
+    type Item = (usize, &'a Arc<FileMetaData>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let order = &self.version.order;
+        loop {
+            let level = self.level;
+            let files = &**self.version.levels.get(level)?;
+            if level == 0 {
+                while let Some(file) = files.get(self.next) {
+                    let at = self.next;
+                    self.next += 1;
+                    if !files.is_before(order, at, self.head, self.user_key)
+                        && !files.is_after(order, at, self.head, self.user_key)
+                    {
+                        return Some((0, file));
+                    }
+                }
+                self.next_level();
+                continue;
+            }
+            if self.next == usize::MAX {
+                if files.is_empty() {
+                    self.next_level();
+                    continue;
+                }
+                self.next = files.find(order, self.user_key, self.trailer);
+            }
+            match files.get(self.next) {
+                Some(file) if !files.is_before(order, self.next, self.head, self.user_key) => {
+                    // Older versions can go on in the next file only if this one ends with the key.
+                    if order.user.compare(self.user_key, file.largest_user_key()).is_lt() {
+                        self.next_level();
+                    } else {
+                        self.next += 1;
+                    }
+                    return Some((level, file));
+                }
+                _ => self.next_level(),
+            }
+        }
+    }
+}

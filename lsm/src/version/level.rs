@@ -1,0 +1,120 @@
+//! The files of one level, laid out to be searched quickly.
+//!
+//! Beside the files lie the first eight bytes of their boundary keys, contiguous: a search touches a
+//! file's own key only where eight bytes do not decide.
+
+use std::sync::Arc;
+
+use base::key::{self, InternalOrder};
+use base::order::head;
+
+use crate::file_meta::FileMetaData;
+
+/// Files in the level's order.
+#[derive(Clone, Debug, Default)]
+pub struct LevelFiles {
+    files: Vec<Arc<FileMetaData>>,
+    /// `head` of each largest user key and of each smallest.
+    largest_heads: Vec<u64>,
+    smallest_heads: Vec<u64>,
+    bytes: u64,
+}
+
+impl LevelFiles {
+    /// Files already in the level's order.
+    pub(crate) fn new(files: Vec<Arc<FileMetaData>>) -> Self {
+        let largest_heads = files.iter().map(|f| head(f.largest_user_key())).collect();
+        let smallest_heads = files.iter().map(|f| head(f.smallest_user_key())).collect();
+        let bytes = files.iter().map(|f| f.size).sum();
+        LevelFiles { files, largest_heads, smallest_heads, bytes }
+    }
+
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Bytes of all files.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&Arc<FileMetaData>> {
+        self.files.get(index)
+    }
+
+    pub fn as_slice(&self) -> &[Arc<FileMetaData>] {
+        &self.files
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Arc<FileMetaData>> {
+        self.files.iter()
+    }
+
+    /// In a sorted level: the first file whose largest key is at or after the internal key
+    /// (`user_key`, `trailer`); `len()` when there is none.
+    #[inline]
+    pub fn find(&self, order: &InternalOrder, user_key: &[u8], trailer: u64) -> usize {
+        if order.user.is_bytewise() {
+            let h = head(user_key);
+            // Heads before `h` are smaller for certain, heads after it larger; equal ones need the keys.
+            let from = self.largest_heads.partition_point(|&x| x < h);
+            let same = self.largest_heads[from..].iter().take_while(|&&x| x == h).count();
+            return from
+                + self.files[from..from + same]
+                    .partition_point(|f| order.compare_split(&f.largest, user_key, trailer).is_lt());
+        }
+        self.files.partition_point(|f| order.compare_split(&f.largest, user_key, trailer).is_lt())
+    }
+
+    /// The same by a whole internal key.
+    #[inline]
+    pub fn find_internal(&self, order: &InternalOrder, internal_key: &[u8]) -> usize {
+        self.find(order, key::user_key(internal_key), key::trailer(internal_key))
+    }
+
+    /// Whether the user key lies before the file's smallest user key.
+    #[inline]
+    pub(crate) fn is_before(&self, order: &InternalOrder, index: usize, head_of_key: u64, user_key: &[u8]) -> bool {
+        if order.user.is_bytewise() {
+            let smallest = self.smallest_heads[index];
+            if head_of_key != smallest {
+                return head_of_key < smallest;
+            }
+        }
+        order.user.compare(user_key, self.files[index].smallest_user_key()).is_lt()
+    }
+
+    /// Whether the user key lies after the file's largest user key.
+    #[inline]
+    pub(crate) fn is_after(&self, order: &InternalOrder, index: usize, head_of_key: u64, user_key: &[u8]) -> bool {
+        if order.user.is_bytewise() {
+            let largest = self.largest_heads[index];
+            if head_of_key != largest {
+                return head_of_key > largest;
+            }
+        }
+        order.user.compare(user_key, self.files[index].largest_user_key()).is_gt()
+    }
+
+    /// Index of the file with this number.
+    pub fn position(&self, number: base::ids::FileNumber) -> Option<usize> {
+        self.files.iter().position(|f| f.number == number)
+    }
+}
+
+impl<'a> IntoIterator for &'a LevelFiles {
+    type Item = &'a Arc<FileMetaData>;
+    type IntoIter = std::slice::Iter<'a, Arc<FileMetaData>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.files.iter()
+    }
+}
