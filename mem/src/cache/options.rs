@@ -1,0 +1,66 @@
+//! What a cache is made with.
+
+/// How entries are found and evicted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Lock-free look-ups, counting-clock eviction. RocksDB's default block cache.
+    HyperClock {
+        /// Expected average charge in bytes, for a table of fixed size; 0 for one that grows.
+        estimated_entry_charge: usize,
+    },
+    /// Least recently used, in three pools.
+    Lru {
+        /// Share of the capacity kept for high-priority and hit entries; 0 to 1, 0.5.
+        high_pri_pool_ratio: f64,
+        /// Share kept for low-priority entries; 0 to 1, both together at most 1; 0.
+        low_pri_pool_ratio: f64,
+    },
+}
+
+/// Whether the cache's own memory counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum MetadataCharge {
+    None = 0,
+    #[default]
+    Full = 1,
+}
+
+/// A cache's settings, RocksDB's defaults.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CacheOptions {
+    /// Bytes; 32 MiB.
+    pub capacity: usize,
+    /// Two to this power shards; -1 chooses by capacity (at least 32 MiB a shard for the clock, 512 KiB
+    /// for LRU, at most 64 shards). At most 19.
+    pub num_shard_bits: i32,
+    pub strict_capacity_limit: bool,
+    pub metadata_charge: MetadataCharge,
+    pub kind: Kind,
+}
+
+impl CacheOptions {
+    /// RocksDB's default block cache.
+    pub fn hyper_clock(capacity: usize) -> Self {
+        CacheOptions {
+            capacity,
+            num_shard_bits: -1,
+            strict_capacity_limit: false,
+            metadata_charge: MetadataCharge::Full,
+            kind: Kind::HyperClock { estimated_entry_charge: 0 },
+        }
+    }
+
+    pub fn lru(capacity: usize) -> Self {
+        CacheOptions {
+            kind: Kind::Lru { high_pri_pool_ratio: 0.5, low_pri_pool_ratio: 0.0 },
+            ..CacheOptions::hyper_clock(capacity)
+        }
+    }
+}
+
+impl Default for CacheOptions {
+    fn default() -> Self {
+        CacheOptions::hyper_clock(32 << 20)
+    }
+}
