@@ -2,4 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod block_builder;
 pub mod checksum;
+
+#[cfg(test)]
+mod test_vectors;
