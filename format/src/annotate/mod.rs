@@ -1,0 +1,1 @@
+//! Bytes with what they mean beside them: for golden tests, dumps and the inspector.

@@ -1,0 +1,112 @@
+//! Records written in their final layout at the end of a buffer.
+//!
+//! These functions neither count nor check sizes: the batch that owns the buffer does both, once
+//! (`KEY_LEN_MAX`, `VALUE_LEN_MAX`). `timestamp` goes behind the key; it is empty for families without.
+
+use base::FamilyId;
+use base::coding::{put_u64, put_varint32};
+use base::key::ValueType;
+
+/// Starts an empty batch in `out`: a header of zeros.
+pub fn begin(out: &mut Vec<u8>) {
+    out.extend_from_slice(&[0; super::HEADER_LEN]);
+}
+
+#[inline]
+pub fn put(out: &mut Vec<u8>, family: FamilyId, key: &[u8], timestamp: &[u8], value: &[u8]) {
+    out.reserve(key.len() + timestamp.len() + value.len() + 16);
+    tag(out, family, ValueType::Value, ValueType::FamilyValue);
+    slices(out, &[key, timestamp]);
+    slices(out, &[value]);
+}
+
+#[inline]
+pub fn delete(out: &mut Vec<u8>, family: FamilyId, key: &[u8], timestamp: &[u8]) {
+    tag(out, family, ValueType::Deletion, ValueType::FamilyDeletion);
+    slices(out, &[key, timestamp]);
+}
+
+#[inline]
+pub fn single_delete(out: &mut Vec<u8>, family: FamilyId, key: &[u8], timestamp: &[u8]) {
+    tag(out, family, ValueType::SingleDeletion, ValueType::FamilySingleDeletion);
+    slices(out, &[key, timestamp]);
+}
+
+#[inline]
+pub fn merge(out: &mut Vec<u8>, family: FamilyId, key: &[u8], timestamp: &[u8], operand: &[u8]) {
+    tag(out, family, ValueType::Merge, ValueType::FamilyMerge);
+    slices(out, &[key, timestamp]);
+    slices(out, &[operand]);
+}
+
+/// Deletes keys in `[begin, end)`. Both ends carry the same timestamp.
+pub fn delete_range(out: &mut Vec<u8>, family: FamilyId, begin: &[u8], end: &[u8], timestamp: &[u8]) {
+    tag(out, family, ValueType::RangeDeletion, ValueType::FamilyRangeDeletion);
+    slices(out, &[begin, timestamp]);
+    slices(out, &[end, timestamp]);
+}
+
+/// `entity` as [`crate::wide`] encodes it.
+pub fn put_entity(out: &mut Vec<u8>, family: FamilyId, key: &[u8], entity: &[u8]) {
+    tag(out, family, ValueType::WideColumnEntity, ValueType::FamilyWideColumnEntity);
+    slices(out, &[key]);
+    slices(out, &[entity]);
+}
+
+/// A value with the time it was written, in seconds since 1970. The caller writes `u64::MAX` as a
+/// plain put, as RocksDB does.
+pub fn timed_put(out: &mut Vec<u8>, family: FamilyId, key: &[u8], value: &[u8], write_unix_s: u64) {
+    tag(out, family, ValueType::ValuePreferredSeqno, ValueType::FamilyValuePreferredSeqno);
+    slices(out, &[key]);
+    put_varint32(out, (value.len() + 8) as u32);
+    out.extend_from_slice(value);
+    put_u64(out, write_unix_s);
+}
+
+/// `index` as [`crate::blob::BlobIndex`] encodes it.
+pub fn put_blob_index(out: &mut Vec<u8>, family: FamilyId, key: &[u8], index: &[u8]) {
+    tag(out, family, ValueType::BlobIndex, ValueType::FamilyBlobIndex);
+    slices(out, &[key]);
+    slices(out, &[index]);
+}
+
+/// Bytes for the WAL alone; not counted.
+pub fn log_data(out: &mut Vec<u8>, blob: &[u8]) {
+    out.push(ValueType::LogData as u8);
+    slices(out, &[blob]);
+}
+
+/// A marker of two-phase commit, or a placeholder; not counted.
+pub fn marker(out: &mut Vec<u8>, marker: super::Marker<'_>) {
+    use super::Marker::*;
+    out.push(marker.tag() as u8);
+    match marker {
+        BeginPrepare | BeginPersistedPrepare | BeginUnprepare | Noop => {}
+        EndPrepare(xid) | Commit(xid) | Rollback(xid) => slices(out, &[xid]),
+        CommitWithTimestamp { timestamp, xid } => {
+            slices(out, &[timestamp]);
+            slices(out, &[xid]);
+        }
+    }
+}
+
+#[inline]
+fn tag(out: &mut Vec<u8>, family: FamilyId, plain: ValueType, in_family: ValueType) {
+    if family == FamilyId::DEFAULT {
+        out.push(plain as u8);
+    } else {
+        out.push(in_family as u8);
+        put_varint32(out, family.0);
+    }
+}
+
+/// One length-prefixed slice made of parts.
+#[inline]
+fn slices(out: &mut Vec<u8>, parts: &[&[u8]]) {
+    let len: usize = parts.iter().map(|p| p.len()).sum();
+    debug_assert!(len <= u32::MAX as usize);
+    put_varint32(out, len as u32);
+    for part in parts {
+        out.extend_from_slice(part);
+    }
+}

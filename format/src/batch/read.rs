@@ -1,0 +1,246 @@
+//! Records read back. Total: any bytes give records and then an end or an error.
+
+use base::coding::{Cursor, get_u64};
+use base::key::{SequenceNumber, ValueType};
+use base::{Error, FamilyId, Result};
+
+use super::HEADER_LEN;
+
+/// One record of a batch. Slices borrow from the batch; keys include a timestamp if the family has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record<'a> {
+    Put { family: FamilyId, key: &'a [u8], value: &'a [u8] },
+    Delete { family: FamilyId, key: &'a [u8] },
+    SingleDelete { family: FamilyId, key: &'a [u8] },
+    Merge { family: FamilyId, key: &'a [u8], operand: &'a [u8] },
+    /// Keys in `[begin, end)`.
+    DeleteRange { family: FamilyId, begin: &'a [u8], end: &'a [u8] },
+    PutBlobIndex { family: FamilyId, key: &'a [u8], index: &'a [u8] },
+    PutEntity { family: FamilyId, key: &'a [u8], entity: &'a [u8] },
+    /// `stored` is the value with eight bytes of write time (seconds since 1970) behind it, checked to
+    /// be there; see [`Record::split_timed`].
+    TimedPut { family: FamilyId, key: &'a [u8], stored: &'a [u8] },
+    LogData(&'a [u8]),
+    Marker(Marker<'a>),
+}
+
+/// The records of two-phase commit, and the placeholder. None is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marker<'a> {
+    /// Write-committed policy.
+    BeginPrepare,
+    /// Write-prepared policy.
+    BeginPersistedPrepare,
+    /// Write-unprepared policy.
+    BeginUnprepare,
+    EndPrepare(&'a [u8]),
+    Commit(&'a [u8]),
+    CommitWithTimestamp { timestamp: &'a [u8], xid: &'a [u8] },
+    Rollback(&'a [u8]),
+    Noop,
+}
+
+impl Marker<'_> {
+    pub fn tag(&self) -> ValueType {
+        match self {
+            Marker::BeginPrepare => ValueType::BeginPrepareXid,
+            Marker::BeginPersistedPrepare => ValueType::BeginPersistedPrepareXid,
+            Marker::BeginUnprepare => ValueType::BeginUnprepareXid,
+            Marker::EndPrepare(_) => ValueType::EndPrepareXid,
+            Marker::Commit(_) => ValueType::CommitXid,
+            Marker::CommitWithTimestamp { .. } => ValueType::CommitXidAndTimestamp,
+            Marker::Rollback(_) => ValueType::RollbackXid,
+            Marker::Noop => ValueType::Noop,
+        }
+    }
+}
+
+impl<'a> Record<'a> {
+    /// Whether the record takes part in the header's count (and takes a sequence number).
+    #[inline]
+    pub fn is_counted(&self) -> bool {
+        !matches!(self, Record::LogData(_) | Record::Marker(_))
+    }
+
+    /// The family of a counted record.
+    #[inline]
+    pub fn family(&self) -> Option<FamilyId> {
+        match *self {
+            Record::Put { family, .. }
+            | Record::Delete { family, .. }
+            | Record::SingleDelete { family, .. }
+            | Record::Merge { family, .. }
+            | Record::DeleteRange { family, .. }
+            | Record::PutBlobIndex { family, .. }
+            | Record::PutEntity { family, .. }
+            | Record::TimedPut { family, .. } => Some(family),
+            Record::LogData(_) | Record::Marker(_) => None,
+        }
+    }
+
+    /// What a counted record is in a memtable: kind, key (a range's begin) and value (a range's end).
+    /// A `Delete` in a family with timestamps becomes `DeletionWithTimestamp`; the caller knows that.
+    #[inline]
+    pub fn entry(&self) -> Option<(ValueType, &'a [u8], &'a [u8])> {
+        Some(match *self {
+            Record::Put { key, value, .. } => (ValueType::Value, key, value),
+            Record::Delete { key, .. } => (ValueType::Deletion, key, &[]),
+            Record::SingleDelete { key, .. } => (ValueType::SingleDeletion, key, &[]),
+            Record::Merge { key, operand, .. } => (ValueType::Merge, key, operand),
+            Record::DeleteRange { begin, end, .. } => (ValueType::RangeDeletion, begin, end),
+            Record::PutBlobIndex { key, index, .. } => (ValueType::BlobIndex, key, index),
+            Record::PutEntity { key, entity, .. } => (ValueType::WideColumnEntity, key, entity),
+            Record::TimedPut { key, stored, .. } => (ValueType::ValuePreferredSeqno, key, stored),
+            Record::LogData(_) | Record::Marker(_) => return None,
+        })
+    }
+
+    /// A timed put's `stored` bytes as value and write time in seconds since 1970. Too short: `None`.
+    pub fn split_timed(stored: &[u8]) -> Option<(&[u8], u64)> {
+        let at = stored.len().checked_sub(8)?;
+        Some((&stored[..at], get_u64(stored, at)?))
+    }
+}
+
+/// A batch's bytes with the header checked to be there.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Batch<'a> {
+    /// # Errors
+    /// Corruption if the bytes are shorter than a header.
+    pub fn new(bytes: &'a [u8]) -> Result<Self> {
+        if bytes.len() < HEADER_LEN {
+            return Err(Error::corruption("malformed WriteBatch (too small)"));
+        }
+        Ok(Batch { bytes })
+    }
+
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    pub fn sequence(&self) -> SequenceNumber {
+        super::sequence(self.bytes)
+    }
+
+    pub fn count(&self) -> u32 {
+        super::count(self.bytes)
+    }
+
+    #[inline]
+    pub fn records(&self) -> Records<'a> {
+        Records { cursor: Cursor::new(&self.bytes[HEADER_LEN..]), failed: false }
+    }
+
+    /// Reads every record and compares the count.
+    ///
+    /// # Errors
+    /// Corruption with the offset of the first bad record, or "WriteBatch has wrong count".
+    pub fn verify(&self) -> Result<()> {
+        let mut counted = 0u64;
+        for record in self.records() {
+            counted += u64::from(record?.is_counted());
+        }
+        if counted != u64::from(self.count()) {
+            return Err(Error::corruption(format!(
+                "WriteBatch has wrong count: the header says {}, there are {counted}",
+                self.count()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The records of a batch in order. After an error there are no more.
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    cursor: Cursor<'a>,
+    failed: bool,
+}
+
+impl<'a> Records<'a> {
+    /// Where the next record starts, in bytes from the start of the batch.
+    #[inline]
+    pub fn offset(&self) -> usize {
+        HEADER_LEN + self.cursor.offset()
+    }
+
+    fn read(&mut self) -> Result<Record<'a>> {
+        let at = self.offset();
+        let Some(byte) = self.cursor.u8() else { return Err(bad("tag", at)) };
+        let Some(tag) = ValueType::from_u8(byte) else { return Err(unknown(byte, at)) };
+        use ValueType::*;
+        let family = match tag {
+            FamilyValue | FamilyDeletion | FamilySingleDeletion | FamilyMerge | FamilyRangeDeletion
+            | FamilyBlobIndex | FamilyWideColumnEntity | FamilyValuePreferredSeqno => {
+                FamilyId(self.cursor.varint32().ok_or_else(|| bad("column family", at))?)
+            }
+            _ => FamilyId::DEFAULT,
+        };
+        let mut slice = |what| self.cursor.slice().ok_or_else(|| bad(what, at));
+        Ok(match tag {
+            Value | FamilyValue => Record::Put { family, key: slice("Put")?, value: slice("Put")? },
+            Deletion | FamilyDeletion => Record::Delete { family, key: slice("Delete")? },
+            SingleDeletion | FamilySingleDeletion => {
+                Record::SingleDelete { family, key: slice("SingleDelete")? }
+            }
+            Merge | FamilyMerge => Record::Merge { family, key: slice("Merge")?, operand: slice("Merge")? },
+            RangeDeletion | FamilyRangeDeletion => {
+                Record::DeleteRange { family, begin: slice("DeleteRange")?, end: slice("DeleteRange")? }
+            }
+            BlobIndex | FamilyBlobIndex => {
+                Record::PutBlobIndex { family, key: slice("BlobIndex")?, index: slice("BlobIndex")? }
+            }
+            WideColumnEntity | FamilyWideColumnEntity => {
+                Record::PutEntity { family, key: slice("PutEntity")?, entity: slice("PutEntity")? }
+            }
+            ValuePreferredSeqno | FamilyValuePreferredSeqno => {
+                let (key, stored) = (slice("TimedPut")?, slice("TimedPut")?);
+                if stored.len() < 8 {
+                    return Err(bad("TimedPut write time", at));
+                }
+                Record::TimedPut { family, key, stored }
+            }
+            LogData => Record::LogData(slice("log data")?),
+            BeginPrepareXid => Record::Marker(Marker::BeginPrepare),
+            BeginPersistedPrepareXid => Record::Marker(Marker::BeginPersistedPrepare),
+            BeginUnprepareXid => Record::Marker(Marker::BeginUnprepare),
+            EndPrepareXid => Record::Marker(Marker::EndPrepare(slice("EndPrepare XID")?)),
+            CommitXid => Record::Marker(Marker::Commit(slice("Commit XID")?)),
+            CommitXidAndTimestamp => Record::Marker(Marker::CommitWithTimestamp {
+                timestamp: slice("commit timestamp")?,
+                xid: slice("Commit XID")?,
+            }),
+            RollbackXid => Record::Marker(Marker::Rollback(slice("Rollback XID")?)),
+            Noop => Record::Marker(Marker::Noop),
+            DeletionWithTimestamp => return Err(unknown(byte, at)),
+        })
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed || self.cursor.is_empty() {
+            return None;
+        }
+        let record = self.read();
+        self.failed = record.is_err();
+        Some(record)
+    }
+}
+
+#[cold]
+fn bad(what: &str, at: usize) -> Error {
+    Error::corruption(format!("bad WriteBatch {what}")).at(at as u64)
+}
+
+#[cold]
+fn unknown(tag: u8, at: usize) -> Error {
+    Error::corruption(format!("unknown WriteBatch tag {tag:#x}")).at(at as u64)
+}

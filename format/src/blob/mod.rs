@@ -1,0 +1,299 @@
+//! Blob files: values kept apart from their keys, and the index that a table holds instead of a value.
+//!
+//! ```text
+//! header (30)                              footer (32, only when the file was finished)
+//! +0  u32  magic 0x00248F37                +0  u32  magic
+//! +4  u32  version 1                       +4  u64  blob count
+//! +8  u32  column family                   +12 u64  expiration low, 0
+//! +12 u8   flags: bit 0 has_ttl, 0         +20 u64  expiration high, 0
+//! +13 u8   compression                     +28 u32  masked CRC32C of bytes 0..28
+//! +14 u64  expiration low, 0
+//! +22 u64  expiration high, 0
+//!
+//! record (32 + key + value), back to back
+//! +0  u64  key size      +8 u64 stored value size      +16 u64 expiration, 0
+//! +24 u32  masked CRC32C of bytes 0..24
+//! +28 u32  masked CRC32C of key and stored value
+//! +32 key, stored value
+//!
+//! index = u8 kind | fields
+//!   0 inlined with TTL   varint64 expiration, value to the end
+//!   1 blob               varint64 file, varint64 offset of the value, varint64 stored size, u8 compression
+//!   2 blob with TTL      varint64 expiration, then as 1
+//! ```
+//! The kinds with a TTL come from the old stacked BlobDB. File 0 means "this table's own file" and is
+//! legal only in tables with embedded blobs. Facts: RocksDB `db/blob/blob_log_format.cc`,
+//! `db/blob/blob_index.h`.
+
+use base::coding::{Cursor, put_u32, put_u64, put_varint64};
+use base::{Error, FamilyId, Result};
+use kernel::checksum::crc32c;
+
+pub const MAGIC: u32 = 0x0024_8F37;
+pub const VERSION: u32 = 1;
+pub const HEADER_LEN: usize = 30;
+pub const FOOTER_LEN: usize = 32;
+pub const RECORD_HEADER_LEN: usize = 32;
+
+/// The bytes a record takes in its file: what blob statistics count.
+pub fn record_len(key_len: usize, stored_value_len: u64) -> u64 {
+    (RECORD_HEADER_LEN as u64).saturating_add(key_len as u64).saturating_add(stored_value_len)
+}
+
+/// The start of a blob file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    pub family: FamilyId,
+    /// RocksDB's compression byte; all blobs of the file share it.
+    pub compression: u8,
+    pub has_ttl: bool,
+    /// Seconds since 1970, low and high; zeros without TTL.
+    pub expiration: (u64, u64),
+}
+
+impl Header {
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_u32(out, MAGIC);
+        put_u32(out, VERSION);
+        put_u32(out, self.family.0);
+        out.push(u8::from(self.has_ttl));
+        out.push(self.compression);
+        put_u64(out, self.expiration.0);
+        put_u64(out, self.expiration.1);
+    }
+
+    /// # Errors
+    /// Corruption if shorter than a header, or the magic or version differ. The header has no checksum.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        const WHAT: &str = "blob file header";
+        let mut c = Cursor::new(bytes);
+        if c.need(WHAT, c.clone().u32())? != MAGIC {
+            return Err(Error::corruption("blob file header: magic number mismatch").at(0));
+        }
+        c.u32();
+        let version = c.u32();
+        let version = c.need(WHAT, version)?;
+        if version != VERSION {
+            return Err(Error::corruption(format!("blob file header: unknown version {version}")).at(4));
+        }
+        let family = c.u32().map(FamilyId);
+        let flags = c.u8();
+        let compression = c.u8();
+        let expiration = c.u64().zip(c.u64());
+        Ok(Header {
+            family: c.need(WHAT, family)?,
+            compression: c.need(WHAT, compression)?,
+            has_ttl: c.need(WHAT, flags)? & 1 == 1,
+            expiration: c.need(WHAT, expiration)?,
+        })
+    }
+}
+
+/// The end of a finished blob file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footer {
+    pub blob_count: u64,
+    /// Seconds since 1970, low and high; zeros without TTL.
+    pub expiration: (u64, u64),
+}
+
+impl Footer {
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        put_u32(out, MAGIC);
+        put_u64(out, self.blob_count);
+        put_u64(out, self.expiration.0);
+        put_u64(out, self.expiration.1);
+        let crc = crc32c::mask(crc32c::value(&out[start..]));
+        put_u32(out, crc);
+    }
+
+    /// # Errors
+    /// Corruption if not exactly a footer's length, or the magic or checksum differ.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        let Some(bytes) = bytes.first_chunk::<FOOTER_LEN>().filter(|_| bytes.len() == FOOTER_LEN) else {
+            return Err(Error::corruption("blob file footer: unexpected size"));
+        };
+        let mut c = Cursor::new(bytes);
+        if c.u32() != Some(MAGIC) {
+            return Err(Error::corruption("blob file footer: magic number mismatch"));
+        }
+        let footer = Footer {
+            blob_count: c.u64().unwrap_or_default(),
+            expiration: (c.u64().unwrap_or_default(), c.u64().unwrap_or_default()),
+        };
+        if c.u32() != Some(crc32c::mask(crc32c::value(&bytes[..FOOTER_LEN - 4]))) {
+            return Err(Error::corruption("blob file footer: checksum mismatch").at(28));
+        }
+        Ok(footer)
+    }
+}
+
+/// What stands before each key and value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordHeader {
+    pub key_len: u64,
+    /// Bytes of the value as stored, compressed or not.
+    pub value_len: u64,
+    /// Seconds since 1970; 0 without TTL.
+    pub expiration: u64,
+    /// Masked CRC32C of key and stored value.
+    pub blob_crc: u32,
+}
+
+impl RecordHeader {
+    /// The header of the record for `key` and its stored value.
+    pub fn of(key: &[u8], stored_value: &[u8]) -> Self {
+        RecordHeader {
+            key_len: key.len() as u64,
+            value_len: stored_value.len() as u64,
+            expiration: 0,
+            blob_crc: crc32c::mask(crc32c::extend(crc32c::value(key), stored_value)),
+        }
+    }
+
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        put_u64(out, self.key_len);
+        put_u64(out, self.value_len);
+        put_u64(out, self.expiration);
+        let crc = crc32c::mask(crc32c::value(&out[start..]));
+        put_u32(out, crc);
+        put_u32(out, self.blob_crc);
+    }
+
+    /// # Errors
+    /// Corruption if shorter than a record header or its checksum differs.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        let Some(bytes) = bytes.first_chunk::<RECORD_HEADER_LEN>() else {
+            return Err(Error::corruption("blob record header is cut short"));
+        };
+        let mut c = Cursor::new(bytes);
+        let mut next = || c.u64().unwrap_or_default();
+        let (key_len, value_len, expiration) = (next(), next(), next());
+        if c.u32() != Some(crc32c::mask(crc32c::value(&bytes[..24]))) {
+            return Err(Error::corruption("blob record header: checksum mismatch").at(24));
+        }
+        Ok(RecordHeader { key_len, value_len, expiration, blob_crc: c.u32().unwrap_or_default() })
+    }
+
+    /// Checks key and stored value against the header.
+    ///
+    /// # Errors
+    /// Corruption if a length or the checksum differs.
+    pub fn verify(&self, key: &[u8], stored_value: &[u8]) -> Result<()> {
+        if self.key_len != key.len() as u64 || self.value_len != stored_value.len() as u64 {
+            return Err(Error::corruption(format!(
+                "blob record: key of {} and value of {} bytes, the header says {} and {}",
+                key.len(),
+                stored_value.len(),
+                self.key_len,
+                self.value_len
+            )));
+        }
+        if self.blob_crc != RecordHeader::of(key, stored_value).blob_crc {
+            return Err(Error::corruption("blob record: checksum mismatch"));
+        }
+        Ok(())
+    }
+}
+
+/// Appends a whole record; the value's offset in `out` is the new length less the value's length.
+pub fn append_record(out: &mut Vec<u8>, key: &[u8], stored_value: &[u8]) {
+    RecordHeader::of(key, stored_value).encode(out);
+    out.extend_from_slice(key);
+    out.extend_from_slice(stored_value);
+}
+
+/// Where a value lies: what a table holds under kind `BlobIndex`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlobIndex<'a> {
+    Inlined { expiration: u64, value: &'a [u8] },
+    Blob(BlobRef),
+    BlobTtl { expiration: u64, blob: BlobRef },
+}
+
+/// A place in a blob file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlobRef {
+    /// 0: the table's own file.
+    pub file_number: u64,
+    /// Of the value, not of its record.
+    pub offset: u64,
+    /// Bytes as stored.
+    pub size: u64,
+    /// RocksDB's compression byte.
+    pub compression: u8,
+}
+
+impl<'a> BlobIndex<'a> {
+    /// # Errors
+    /// Corruption for an unknown kind, missing fields or bytes left over.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self> {
+        let mut c = Cursor::new(bytes);
+        let kind = c.u8();
+        let kind = c.need("blob index", kind)?;
+        let expiration = |c: &mut Cursor<'a>| {
+            c.varint64().ok_or_else(|| Error::corruption("blob index: corrupted expiration").at(1))
+        };
+        Ok(match kind {
+            0 => BlobIndex::Inlined { expiration: expiration(&mut c)?, value: c.rest() },
+            1 => BlobIndex::Blob(BlobRef::decode(&mut c)?),
+            2 => BlobIndex::BlobTtl { expiration: expiration(&mut c)?, blob: BlobRef::decode(&mut c)? },
+            _ => return Err(Error::corruption(format!("unknown blob index type: {kind}")).at(0)),
+        })
+    }
+
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            BlobIndex::Inlined { expiration, value } => {
+                out.push(0);
+                put_varint64(out, *expiration);
+                out.extend_from_slice(value);
+            }
+            BlobIndex::Blob(blob) => {
+                out.push(1);
+                blob.encode_fields(out);
+            }
+            BlobIndex::BlobTtl { expiration, blob } => {
+                out.push(2);
+                put_varint64(out, *expiration);
+                blob.encode_fields(out);
+            }
+        }
+    }
+
+    /// The place in a file, unless the value is inlined.
+    pub fn blob(&self) -> Option<BlobRef> {
+        match *self {
+            BlobIndex::Inlined { .. } => None,
+            BlobIndex::Blob(blob) | BlobIndex::BlobTtl { blob, .. } => Some(blob),
+        }
+    }
+}
+
+impl BlobRef {
+    /// Appends the index of kind "blob".
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        BlobIndex::Blob(*self).encode(out);
+    }
+
+    fn encode_fields(&self, out: &mut Vec<u8>) {
+        put_varint64(out, self.file_number);
+        put_varint64(out, self.offset);
+        put_varint64(out, self.size);
+        out.push(self.compression);
+    }
+
+    fn decode(c: &mut Cursor<'_>) -> Result<Self> {
+        match (c.varint64(), c.varint64(), c.varint64(), c.u8(), c.is_empty()) {
+            (Some(file_number), Some(offset), Some(size), Some(compression), true) => {
+                Ok(BlobRef { file_number, offset, size, compression })
+            }
+            _ => Err(Error::corruption("blob index: corrupted blob offset").at(c.offset() as u64)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! The version edit: one MANIFEST record, which says how the tree, or what belongs to it, changed.
+//!
+//! ```text
+//! edit = { varint32 tag | payload }       to the end of the record; an empty edit is legal
+//! ```
+//! Tags are listed in [`tag`], the fields of a new file in [`file_tag`]. Readers take any order, the
+//! last of a repeated scalar wins; the writer keeps RocksDB's order, so that equal edits are equal
+//! bytes. Unknown tags with bit 13 are skipped by their length, others are corruption. Unknown fields of
+//! a file with bit 6 are corruption, others are skipped. Facts: RocksDB `db/version_edit.cc`.
+//!
+//! Not here: what an edit does to a tree (`lsm::version`), and the log that holds edits ([`crate::wal`]).
+
+mod decode;
+mod encode;
+mod progress;
+mod show;
+
+pub use progress::{LevelProgress, SubcompactionProgress};
+
+use base::FamilyId;
+use base::key::{MAX_SEQUENCE, SequenceNumber};
+
+/// Top-level tags.
+pub mod tag {
+    pub const COMPARATOR: u32 = 1;
+    pub const LOG_NUMBER: u32 = 2;
+    pub const NEXT_FILE_NUMBER: u32 = 3;
+    pub const LAST_SEQUENCE: u32 = 4;
+    pub const COMPACT_CURSOR: u32 = 5;
+    pub const DELETED_FILE: u32 = 6;
+    /// LevelDB's; read only.
+    pub const NEW_FILE: u32 = 7;
+    pub const PREV_LOG_NUMBER: u32 = 9;
+    pub const MIN_LOG_NUMBER_TO_KEEP: u32 = 10;
+    /// Read only.
+    pub const NEW_FILE2: u32 = 100;
+    /// Read only.
+    pub const NEW_FILE3: u32 = 102;
+    pub const NEW_FILE4: u32 = 103;
+    pub const COLUMN_FAMILY: u32 = 200;
+    pub const COLUMN_FAMILY_ADD: u32 = 201;
+    pub const COLUMN_FAMILY_DROP: u32 = 202;
+    pub const MAX_COLUMN_FAMILY: u32 = 203;
+    pub const IN_ATOMIC_GROUP: u32 = 300;
+    pub const BLOB_FILE_ADDITION: u32 = 400;
+    pub const BLOB_FILE_GARBAGE: u32 = 401;
+    /// Unknown tags with this bit carry a length and may be skipped.
+    pub const SAFE_TO_IGNORE: u32 = 1 << 13;
+    pub const DB_ID: u32 = SAFE_TO_IGNORE | 1;
+    /// Read only.
+    pub const BLOB_FILE_ADDITION_DEPRECATED: u32 = SAFE_TO_IGNORE | 2;
+    /// Read only.
+    pub const BLOB_FILE_GARBAGE_DEPRECATED: u32 = SAFE_TO_IGNORE | 3;
+    /// Without a length; read only.
+    pub const WAL_ADDITION: u32 = SAFE_TO_IGNORE | 4;
+    /// Without a length; read only.
+    pub const WAL_DELETION: u32 = SAFE_TO_IGNORE | 5;
+    pub const FULL_HISTORY_TS_LOW: u32 = SAFE_TO_IGNORE | 6;
+    pub const WAL_ADDITION2: u32 = SAFE_TO_IGNORE | 7;
+    pub const WAL_DELETION2: u32 = SAFE_TO_IGNORE | 8;
+    pub const PERSIST_USER_DEFINED_TIMESTAMPS: u32 = SAFE_TO_IGNORE | 9;
+    pub const SUBCOMPACTION_PROGRESS: u32 = SAFE_TO_IGNORE | 10;
+    pub const LAST_COMPACTED_MANIFEST_FILE_SIZE: u32 = SAFE_TO_IGNORE | 11;
+}
+
+/// Fields of a new file, each with a length; see [`tag`].
+pub mod file_tag {
+    pub const TERMINATE: u32 = 1;
+    pub const NEED_COMPACTION: u32 = 2;
+    pub const MIN_LOG_NUMBER_TO_KEEP: u32 = 3;
+    pub const OLDEST_BLOB_FILE_NUMBER: u32 = 4;
+    pub const OLDEST_ANCESTER_TIME: u32 = 5;
+    pub const FILE_CREATION_TIME: u32 = 6;
+    pub const FILE_CHECKSUM: u32 = 7;
+    pub const FILE_CHECKSUM_FUNC_NAME: u32 = 8;
+    pub const TEMPERATURE: u32 = 9;
+    pub const MIN_TIMESTAMP: u32 = 10;
+    pub const MAX_TIMESTAMP: u32 = 11;
+    pub const UNIQUE_ID: u32 = 12;
+    pub const EPOCH_NUMBER: u32 = 13;
+    pub const COMPENSATED_RANGE_DELETION_SIZE: u32 = 14;
+    pub const TAIL_SIZE: u32 = 15;
+    pub const USER_DEFINED_TIMESTAMPS_PERSISTED: u32 = 16;
+    pub const FILE_OPEN_METADATA: u32 = 17;
+    /// Unknown fields with this bit must not be ignored.
+    pub const NOT_SAFE_TO_IGNORE: u32 = 1 << 6;
+    pub const PATH_ID: u32 = NOT_SAFE_TO_IGNORE | 1;
+}
+
+/// The name of "no checksum function".
+pub const UNKNOWN_CHECKSUM_FUNC_NAME: &str = "Unknown";
+
+/// The largest path a file may name: at most four paths hold tables.
+pub const PATH_ID_MAX: u32 = 3;
+
+/// One MANIFEST record. `None` and empty mean "not in the record".
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VersionEdit {
+    pub db_id: Option<String>,
+    pub comparator: Option<String>,
+    /// WALs below this number hold no unflushed data of the family.
+    pub log_number: Option<u64>,
+    pub prev_log_number: Option<u64>,
+    pub next_file_number: Option<u64>,
+    pub max_column_family: Option<u32>,
+    /// For the whole database.
+    pub min_log_number_to_keep: Option<u64>,
+    pub last_sequence: Option<SequenceNumber>,
+    /// Level and internal key: where round-robin compaction goes on.
+    pub compact_cursors: Vec<(u32, Vec<u8>)>,
+    /// Level and number. Written sorted and without repeats, as RocksDB's set is.
+    pub deleted_files: Vec<(u32, u64)>,
+    pub new_files: Vec<NewFile>,
+    pub blob_file_additions: Vec<BlobFileAddition>,
+    pub blob_file_garbages: Vec<BlobFileGarbage>,
+    pub wal_additions: Vec<WalAddition>,
+    /// Tracked WALs below this number are gone.
+    pub wal_deletion: Option<u64>,
+    /// The family the edit is about.
+    pub column_family: FamilyId,
+    /// Creates the family, under this name.
+    pub column_family_add: Option<String>,
+    pub column_family_drop: bool,
+    /// In an atomic group: how many edits of it follow.
+    pub remaining_entries: Option<u32>,
+    pub full_history_ts_low: Option<Vec<u8>>,
+    pub persist_user_defined_timestamps: Option<bool>,
+    /// In progress files of remote compactions, never in a MANIFEST.
+    pub subcompaction_progress: Option<SubcompactionProgress>,
+    pub last_compacted_manifest_file_size: Option<u64>,
+}
+
+/// A table file that joins the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewFile {
+    pub level: u32,
+    pub number: u64,
+    /// Which of the family's paths; at most [`PATH_ID_MAX`].
+    pub path_id: u32,
+    /// Bytes.
+    pub file_size: u64,
+    /// Internal key.
+    pub smallest: Vec<u8>,
+    /// Internal key; with the trailer of a range tombstone's end it is exclusive.
+    pub largest: Vec<u8>,
+    pub smallest_seqno: SequenceNumber,
+    pub largest_seqno: SequenceNumber,
+    pub marked_for_compaction: bool,
+    /// 0: the file refers to no blob file.
+    pub oldest_blob_file_number: u64,
+    /// Seconds since 1970; 0 unknown.
+    pub oldest_ancester_time: u64,
+    /// Seconds since 1970; 0 unknown.
+    pub file_creation_time: u64,
+    /// 0 unknown; the writer refuses it.
+    pub epoch_number: u64,
+    pub file_checksum: Vec<u8>,
+    /// Default [`UNKNOWN_CHECKSUM_FUNC_NAME`].
+    pub file_checksum_func_name: String,
+    /// RocksDB's temperature byte: 0 unknown, 4 hot, 8 warm, 10 cool, 12 cold, 16 ice.
+    pub temperature: u8,
+    /// Empty: none.
+    pub min_timestamp: Vec<u8>,
+    /// Empty: none.
+    pub max_timestamp: Vec<u8>,
+    /// The table's unique id in its internal form; zeros: none.
+    pub unique_id: [u64; 2],
+    /// Bytes that the file's range tombstones are expected to free.
+    pub compensated_range_deletion_size: u64,
+    /// Bytes from the end of the data blocks to the end of the file; 0 unknown.
+    pub tail_size: u64,
+    /// False: boundaries are stored without their timestamps.
+    pub user_defined_timestamps_persisted: bool,
+    /// For custom file systems.
+    pub file_open_metadata: Vec<u8>,
+}
+
+impl Default for NewFile {
+    fn default() -> Self {
+        NewFile {
+            level: 0,
+            number: 0,
+            path_id: 0,
+            file_size: 0,
+            smallest: Vec::new(),
+            largest: Vec::new(),
+            smallest_seqno: 0,
+            largest_seqno: 0,
+            marked_for_compaction: false,
+            oldest_blob_file_number: 0,
+            oldest_ancester_time: 0,
+            file_creation_time: 0,
+            epoch_number: 0,
+            file_checksum: Vec::new(),
+            file_checksum_func_name: UNKNOWN_CHECKSUM_FUNC_NAME.to_string(),
+            temperature: 0,
+            min_timestamp: Vec::new(),
+            max_timestamp: Vec::new(),
+            unique_id: [0, 0],
+            compensated_range_deletion_size: 0,
+            tail_size: 0,
+            user_defined_timestamps_persisted: true,
+            file_open_metadata: Vec::new(),
+        }
+    }
+}
+
+/// The seqno range of a file from LevelDB, which stored none.
+pub(crate) const LEVELDB_SEQNOS: (SequenceNumber, SequenceNumber) = (MAX_SEQUENCE, 0);
+
+/// A blob file that joins the tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlobFileAddition {
+    pub blob_file_number: u64,
+    pub total_blob_count: u64,
+    /// Sum over the records of header, key and stored value.
+    pub total_blob_bytes: u64,
+    pub checksum_method: Vec<u8>,
+    pub checksum_value: Vec<u8>,
+}
+
+/// More of a blob file is garbage, by these amounts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlobFileGarbage {
+    pub blob_file_number: u64,
+    pub garbage_blob_count: u64,
+    pub garbage_blob_bytes: u64,
+}
+
+/// A WAL that must be there at recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WalAddition {
+    pub number: u64,
+    /// Bytes known to be synced; the file must be at least as long. `None`: no such promise.
+    pub synced_size_bytes: Option<u64>,
+}
+
+impl VersionEdit {
+    /// Whether the record would be empty.
+    pub fn is_empty(&self) -> bool {
+        *self == VersionEdit::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

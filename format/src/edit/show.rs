@@ -1,0 +1,1 @@
+//! An edit printed in the words of RocksDB's manifest dump.

@@ -1,0 +1,257 @@
+//! What files are called, both ways: from a kind and number to a name, and back.
+//!
+//! Names are without their directory, apart from archived WALs (`archive/000012.log`). Numbers are
+//! printed with at least six digits and read with any. What does not parse is nobody's: it is neither
+//! opened nor deleted. Unlike RocksDB, bytes behind the number of an `OPTIONS-` or `LOG.old.` name are
+//! refused, so that a copy such as `OPTIONS-000007.bak` is left alone. Facts: RocksDB `file/filename.cc`.
+
+use base::{Error, FileNumber, Result};
+
+pub const CURRENT: &str = "CURRENT";
+pub const IDENTITY: &str = "IDENTITY";
+pub const LOCK: &str = "LOCK";
+/// The info log, when it lies in the database's directory.
+pub const INFO_LOG: &str = "LOG";
+/// Archived WALs lie here, in the directory of WALs.
+pub const ARCHIVE_DIR: &str = "archive";
+/// The temporary file that becomes IDENTITY.
+pub const IDENTITY_TEMP: &str = "000000.dbtmp";
+/// What a file is renamed to before it is deleted slowly.
+pub const TRASH_SUFFIX: &str = ".trash";
+
+const MANIFEST_PREFIX: &str = "MANIFEST-";
+const OPTIONS_PREFIX: &str = "OPTIONS-";
+const PROGRESS_PREFIX: &str = "COMPACTION_PROGRESS-";
+const METADB_PREFIX: &str = "METADB-";
+const TEMP_SUFFIX: &str = ".dbtmp";
+
+/// What a file name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FileName {
+    /// `000012.log`
+    Wal(FileNumber),
+    /// `archive/000012.log`
+    ArchivedWal(FileNumber),
+    /// `000012.sst`
+    Table(FileNumber),
+    /// `000012.ldb`: a table under LevelDB's name.
+    LegacyTable(FileNumber),
+    /// `000012.blob`
+    Blob(FileNumber),
+    /// `MANIFEST-000012`
+    Manifest(FileNumber),
+    Current,
+    Identity,
+    Lock,
+    /// `OPTIONS-000012`
+    Options(FileNumber),
+    /// `000012.dbtmp`
+    Temp(FileNumber),
+    /// `OPTIONS-000012.dbtmp`
+    OptionsTemp(FileNumber),
+    /// `LOG`
+    InfoLog,
+    /// `LOG.old.1700000000000000` with microseconds since 1970, or `LOG.old`, then 0.
+    OldInfoLog(u64),
+    /// `COMPACTION_PROGRESS-1700000000`
+    CompactionProgress(u64),
+    /// `COMPACTION_PROGRESS-1700000000.dbtmp`
+    CompactionProgressTemp(u64),
+    /// `METADB-1`: reserved, kept.
+    MetaDb(u64),
+}
+
+impl FileName {
+    /// Reads a name with `LOG` as the info log's name.
+    pub fn parse(name: &str) -> Option<FileName> {
+        Self::parse_with_info_log(name, INFO_LOG)
+    }
+
+    /// Reads a name. `info_log` is what the database's info log is called ([`info_log_in`]). One leading
+    /// slash is ignored.
+    pub fn parse_with_info_log(name: &str, info_log: &str) -> Option<FileName> {
+        let name = name.strip_prefix('/').unwrap_or(name);
+        match name {
+            CURRENT => return Some(FileName::Current),
+            IDENTITY => return Some(FileName::Identity),
+            LOCK => return Some(FileName::Lock),
+            _ => {}
+        }
+        if let Some(rest) = name.strip_prefix(info_log) {
+            return match rest {
+                "" => Some(FileName::InfoLog),
+                ".old" => Some(FileName::OldInfoLog(0)),
+                _ => rest.strip_prefix(".old.").and_then(number).map(FileName::OldInfoLog),
+            };
+        }
+        if let Some(rest) = name.strip_prefix(MANIFEST_PREFIX) {
+            return number(rest).map(|n| FileName::Manifest(FileNumber(n)));
+        }
+        if let Some(rest) = name.strip_prefix(OPTIONS_PREFIX) {
+            return match rest.strip_suffix(TEMP_SUFFIX) {
+                Some(rest) => number(rest).map(|n| FileName::OptionsTemp(FileNumber(n))),
+                None => number(rest).map(|n| FileName::Options(FileNumber(n))),
+            };
+        }
+        if let Some(rest) = name.strip_prefix(PROGRESS_PREFIX) {
+            return match rest.strip_suffix(TEMP_SUFFIX) {
+                Some(rest) => number(rest).map(FileName::CompactionProgressTemp),
+                None => number(rest).map(FileName::CompactionProgress),
+            };
+        }
+        if let Some(rest) = name.strip_prefix(METADB_PREFIX) {
+            return number(rest).map(FileName::MetaDb);
+        }
+        if let Some(rest) = name.strip_prefix(ARCHIVE_DIR).and_then(|r| r.strip_prefix('/')) {
+            return rest.strip_suffix(".log").and_then(number).map(|n| FileName::ArchivedWal(FileNumber(n)));
+        }
+        let (digits, extension) = name.split_once('.')?;
+        let n = FileNumber(number(digits)?);
+        Some(match extension {
+            "log" => FileName::Wal(n),
+            "sst" => FileName::Table(n),
+            "ldb" => FileName::LegacyTable(n),
+            "blob" => FileName::Blob(n),
+            "dbtmp" => FileName::Temp(n),
+            _ => return None,
+        })
+    }
+
+    /// The number from the database's one counter, for the kinds that have one.
+    pub fn number(&self) -> Option<FileNumber> {
+        use FileName::*;
+        match *self {
+            Wal(n) | ArchivedWal(n) | Table(n) | LegacyTable(n) | Blob(n) | Manifest(n) | Options(n) | Temp(n)
+            | OptionsTemp(n) => Some(n),
+            Current | Identity | Lock | InfoLog | OldInfoLog(_) | CompactionProgress(_)
+            | CompactionProgressTemp(_) | MetaDb(_) => None,
+        }
+    }
+}
+
+impl std::fmt::Display for FileName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        use FileName::*;
+        match *self {
+            Wal(n) => write!(f, "{:06}.log", n.0),
+            ArchivedWal(n) => write!(f, "{ARCHIVE_DIR}/{:06}.log", n.0),
+            Table(n) => write!(f, "{:06}.sst", n.0),
+            LegacyTable(n) => write!(f, "{:06}.ldb", n.0),
+            Blob(n) => write!(f, "{:06}.blob", n.0),
+            Manifest(n) => write!(f, "{MANIFEST_PREFIX}{:06}", n.0),
+            Current => f.write_str(CURRENT),
+            Identity => f.write_str(IDENTITY),
+            Lock => f.write_str(LOCK),
+            Options(n) => write!(f, "{OPTIONS_PREFIX}{:06}", n.0),
+            Temp(n) => write!(f, "{:06}{TEMP_SUFFIX}", n.0),
+            OptionsTemp(n) => write!(f, "{OPTIONS_PREFIX}{:06}{TEMP_SUFFIX}", n.0),
+            InfoLog => f.write_str(INFO_LOG),
+            OldInfoLog(0) => write!(f, "{INFO_LOG}.old"),
+            OldInfoLog(us) => write!(f, "{INFO_LOG}.old.{us}"),
+            CompactionProgress(ts) => write!(f, "{PROGRESS_PREFIX}{ts}"),
+            CompactionProgressTemp(ts) => write!(f, "{PROGRESS_PREFIX}{ts}{TEMP_SUFFIX}"),
+            MetaDb(n) => write!(f, "{METADB_PREFIX}{n}"),
+        }
+    }
+}
+
+pub fn wal(number: FileNumber) -> String {
+    FileName::Wal(number).to_string()
+}
+
+pub fn archived_wal(number: FileNumber) -> String {
+    FileName::ArchivedWal(number).to_string()
+}
+
+pub fn table(number: FileNumber) -> String {
+    FileName::Table(number).to_string()
+}
+
+/// LevelDB's name for a table; tried when the other does not exist.
+pub fn legacy_table(number: FileNumber) -> String {
+    FileName::LegacyTable(number).to_string()
+}
+
+pub fn blob(number: FileNumber) -> String {
+    FileName::Blob(number).to_string()
+}
+
+pub fn manifest(number: FileNumber) -> String {
+    FileName::Manifest(number).to_string()
+}
+
+pub fn options(number: FileNumber) -> String {
+    FileName::Options(number).to_string()
+}
+
+pub fn options_temp(number: FileNumber) -> String {
+    FileName::OptionsTemp(number).to_string()
+}
+
+pub fn temp(number: FileNumber) -> String {
+    FileName::Temp(number).to_string()
+}
+
+/// `LOG.old.<microseconds>`, for an info log called `info_log`.
+pub fn old_info_log(info_log: &str, micros: u64) -> String {
+    format!("{info_log}.old.{micros}")
+}
+
+/// What the info log of the database at `db_path` (absolute) is called in a separate `db_log_dir`: the
+/// path with all but `[A-Za-z0-9._-]` as `_`, a leading slash dropped, and `_LOG`. Cut to RocksDB's 260
+/// bytes.
+pub fn info_log_in(db_path: &str) -> String {
+    const LEN_MAX: usize = 260 - "_LOG\0".len();
+    let mut out = String::with_capacity(db_path.len() + 4);
+    for (i, b) in db_path.bytes().enumerate() {
+        if out.len() >= LEN_MAX {
+            break;
+        }
+        if b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_') {
+            out.push(b as char);
+        } else if i > 0 {
+            out.push('_');
+        }
+    }
+    out.push_str("_LOG");
+    out
+}
+
+/// What CURRENT holds to name a MANIFEST.
+pub fn current_content(manifest_number: FileNumber) -> String {
+    format!("{}\n", manifest(manifest_number))
+}
+
+/// The MANIFEST that CURRENT's content names.
+///
+/// # Errors
+/// Corruption if it does not end with a newline or names no MANIFEST.
+pub fn parse_current(content: &[u8]) -> Result<FileNumber> {
+    let Some(name) = content.strip_suffix(b"\n") else {
+        return Err(Error::corruption("CURRENT file does not end with newline"));
+    };
+    match std::str::from_utf8(name).ok().and_then(FileName::parse) {
+        Some(FileName::Manifest(n)) if !name.starts_with(b"/") => Ok(n),
+        _ => Err(Error::corruption(format!(
+            "CURRENT file names no MANIFEST but {:?}",
+            name[..name.len().min(64)].escape_ascii().to_string()
+        ))),
+    }
+}
+
+/// The database id that IDENTITY's content holds: one trailing newline is dropped.
+pub fn parse_identity(content: &[u8]) -> Result<String> {
+    let id = content.strip_suffix(b"\n").unwrap_or(content);
+    String::from_utf8(id.to_vec()).map_err(|_| Error::corruption("IDENTITY file is not UTF-8"))
+}
+
+/// Decimal digits alone, at least one, within 64 bits.
+fn number(digits: &str) -> Option<u64> {
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

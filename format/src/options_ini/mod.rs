@@ -1,0 +1,67 @@
+//! The text of an OPTIONS file: sections of statements. Knows no option.
+//!
+//! ```text
+//! # comment
+//! [DBOptions]                         also [Version], [CFOptions "name"], [TableOptions/Factory "name"]
+//!   name=value                        one line; split at the first '='
+//! ```
+//! A `#` ends the line unless a backslash stands before it. In names and string values each of
+//! `\ # : CR LF` is written behind a backslash, the last two as `r` and `n`. A repeated statement: the
+//! first wins. Facts: RocksDB `options/options_parser.cc`, `util/string_util.cc`.
+
+mod read;
+mod value;
+
+pub use read::{Section, Sections, Version, parse};
+pub use value::{escape, parse_list, parse_map, unescape};
+
+/// The version this code writes, and up to which unknown options mean damage, not the future.
+pub const ROCKSDB_VERSION: Version = Version([11, 8, 1]);
+
+pub const HEADER: &str = "# This is a RocksDB option file.\n#\n# For detailed file format spec, please refer to the example file\n# in examples/rocksdb_option_file_example.ini\n#\n\n";
+
+/// What a section is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Title {
+    Version,
+    DbOptions,
+    /// Of the family of this name.
+    CfOptions(String),
+    TableOptions { factory: String, family: String },
+}
+
+impl std::fmt::Display for Title {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Title::Version => f.write_str("[Version]"),
+            Title::DbOptions => f.write_str("[DBOptions]"),
+            Title::CfOptions(family) => write!(f, "[CFOptions \"{}\"]", escape(family)),
+            Title::TableOptions { factory, family } => {
+                write!(f, "[TableOptions/{factory} \"{}\"]", escape(family))
+            }
+        }
+    }
+}
+
+/// Writes sections in the shape RocksDB writes: header, version, and then as given. Empty values are
+/// left out, as RocksDB leaves them out.
+pub fn write(sections: &[(Title, Vec<(String, String)>)]) -> String {
+    let [major, minor, patch] = ROCKSDB_VERSION.0;
+    let mut out = format!(
+        "{HEADER}[Version]\n  rocksdb_version={major}.{minor}.{patch}\n  options_file_version=1.1\n"
+    );
+    for (title, statements) in sections {
+        if !matches!(title, Title::TableOptions { .. }) {
+            out.push('\n');
+        }
+        out.push_str(&format!("{title}\n"));
+        for (name, value) in statements.iter().filter(|(_, value)| !value.is_empty()) {
+            out.push_str(&format!("  {name}={value}\n"));
+        }
+        out.push_str("  \n");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;
