@@ -1,0 +1,66 @@
+//! One-line JSON as RocksDB's event logger writes it: `{"a": 1, "b": [2, 3]}`, strings not escaped.
+//!
+//! Programs parse these lines with patterns; spaces and order are part of the form.
+
+use std::fmt::{Display, Write};
+
+/// A line being built.
+pub struct Line {
+    text: String,
+    first: bool,
+}
+
+impl Line {
+    /// Opens the object with `time_micros`.
+    pub fn new(now_us: u64) -> Self {
+        let mut line = Line { text: String::from("{"), first: true };
+        line.number("time_micros", now_us);
+        line
+    }
+
+    fn name(&mut self, name: &str) {
+        let comma = if std::mem::take(&mut self.first) { "" } else { ", " };
+        let _ = write!(self.text, "{comma}\"{name}\": ");
+    }
+
+    pub fn number(&mut self, name: &str, value: impl Display) -> &mut Self {
+        self.name(name);
+        let _ = write!(self.text, "{value}");
+        self
+    }
+
+    pub fn text(&mut self, name: &str, value: impl Display) -> &mut Self {
+        self.name(name);
+        let _ = write!(self.text, "\"{value}\"");
+        self
+    }
+
+    pub fn list<T: Display>(&mut self, name: &str, values: impl IntoIterator<Item = T>) -> &mut Self {
+        self.name(name);
+        self.text.push('[');
+        for (i, value) in values.into_iter().enumerate() {
+            let _ = write!(self.text, "{}{value}", if i == 0 { "" } else { ", " });
+        }
+        self.text.push(']');
+        self
+    }
+
+    /// Opens an object inside; ended by [`Line::close`].
+    pub fn open(&mut self, name: &str) -> &mut Self {
+        self.name(name);
+        self.text.push('{');
+        self.first = true;
+        self
+    }
+
+    pub fn close(&mut self) -> &mut Self {
+        self.text.push('}');
+        self.first = false;
+        self
+    }
+
+    pub fn finish(mut self) -> String {
+        self.text.push('}');
+        self.text
+    }
+}

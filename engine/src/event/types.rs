@@ -1,0 +1,200 @@
+//! The events and what each says.
+
+use std::path::PathBuf;
+
+use base::{Error, FamilyId, FileNumber, SequenceNumber};
+use base::ids::JobId;
+
+use crate::sync::Arc;
+
+/// Why memtables are flushed; words as RocksDB's `FlushReason`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FlushReason {
+    Others,
+    GetLiveFiles,
+    ShutDown,
+    ExternalFileIngestion,
+    ManualCompaction,
+    WriteBufferManager,
+    WriteBufferFull,
+    DeleteFiles,
+    AutoCompaction,
+    ManualFlush,
+    ErrorRecovery,
+    ErrorRecoveryRetryFlush,
+    WalFull,
+    CatchUpAfterErrorRecovery,
+}
+
+impl FlushReason {
+    pub fn word(self) -> &'static str {
+        match self {
+            FlushReason::Others => "Other Reasons",
+            FlushReason::GetLiveFiles => "Get Live Files",
+            FlushReason::ShutDown => "Shut down",
+            FlushReason::ExternalFileIngestion => "External File Ingestion",
+            FlushReason::ManualCompaction => "Manual Compaction",
+            FlushReason::WriteBufferManager => "Write Buffer Manager",
+            FlushReason::WriteBufferFull => "Write Buffer Full",
+            FlushReason::DeleteFiles => "Delete Files",
+            FlushReason::AutoCompaction => "Auto Compaction",
+            FlushReason::ManualFlush => "Manual Flush",
+            FlushReason::ErrorRecovery => "Error Recovery",
+            FlushReason::ErrorRecoveryRetryFlush => "Error Recovery Retry Flush",
+            FlushReason::WalFull => "WAL Full",
+            FlushReason::CatchUpAfterErrorRecovery => "Catch Up After Error Recovery",
+        }
+    }
+}
+
+/// Where a background error arose; RocksDB's `BackgroundErrorReason`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum ErrorReason {
+    Flush = 0,
+    Compaction = 1,
+    WriteCallback = 2,
+    MemTable = 3,
+    ManifestWrite = 4,
+    FlushNoWal = 5,
+    ManifestWriteNoWal = 6,
+    AsyncFileOpen = 7,
+}
+
+/// How writes are held back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StallCondition {
+    #[default]
+    Normal,
+    Delayed,
+    Stopped,
+}
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub enum Event {
+    RecoveryStarted { job: JobId, wal_files: Vec<u64> },
+    RecoveryFinished { job: JobId, error: Option<Error> },
+    FlushStarted(FlushStarted),
+    FlushFinished(FlushFinished),
+    CompactionStarted(CompactionStarted),
+    CompactionFinished(CompactionFinished),
+    TableCreated(TableCreated),
+    FileDeleted { job: JobId, number: FileNumber, path: PathBuf, error: Option<Error> },
+    TrivialMove { job: JobId, family: Named, destination_level: usize, files: usize, bytes: u64 },
+    BackgroundError { reason: ErrorReason, error: Error },
+    /// The outcome of resuming: `None` when all is well again.
+    RecoveredFromError { old: Error, new: Option<Error> },
+    StallChanged { family: Named, from: StallCondition, to: StallCondition },
+    MemtableSealed { family: Named, first_sequence: SequenceNumber, num_entries: u64, num_deletes: u64 },
+    FamilyDropped(Named),
+}
+
+impl Event {
+    /// The word in the LOG line, or the like for those that have none.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Event::RecoveryStarted { .. } => "recovery_started",
+            Event::RecoveryFinished { error: None, .. } => "recovery_finished",
+            Event::RecoveryFinished { .. } => "recovery_failed",
+            Event::FlushStarted(_) => "flush_started",
+            Event::FlushFinished(_) => "flush_finished",
+            Event::CompactionStarted(_) => "compaction_started",
+            Event::CompactionFinished(_) => "compaction_finished",
+            Event::TableCreated(_) => "table_file_creation",
+            Event::FileDeleted { .. } => "table_file_deletion",
+            Event::TrivialMove { .. } => "trivial_move",
+            Event::BackgroundError { .. } => "background_error",
+            Event::RecoveredFromError { .. } => "error_recovery_end",
+            Event::StallChanged { .. } => "stall_conditions_changed",
+            Event::MemtableSealed { .. } => "memtable_sealed",
+            Event::FamilyDropped(_) => "column_family_dropped",
+        }
+    }
+}
+
+/// A family by number and name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    pub id: FamilyId,
+    pub name: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct FlushStarted {
+    pub job: JobId,
+    pub family: Named,
+    pub num_memtables: usize,
+    pub total_num_input_entries: u64,
+    pub num_deletes: u64,
+    pub total_data_size: u64,
+    pub memory_usage: u64,
+    pub num_range_deletes: u64,
+    pub reason: FlushReason,
+}
+
+#[derive(Clone, Debug)]
+pub struct FlushFinished {
+    pub job: JobId,
+    pub family: Named,
+    pub reason: FlushReason,
+    /// `None` when everything in the memtables was dropped on the way.
+    pub file: Option<FileNumber>,
+    pub output_compression: String,
+    /// Files on each level after it.
+    pub lsm_state: Vec<usize>,
+    pub immutable_memtables: usize,
+    pub smallest_seqno: SequenceNumber,
+    pub largest_seqno: SequenceNumber,
+    pub stall: StallCondition,
+}
+
+#[derive(Clone, Debug)]
+pub struct CompactionStarted {
+    pub job: JobId,
+    pub family: Named,
+    pub reason: &'static str,
+    /// Level and file numbers.
+    pub inputs: Vec<(usize, Vec<u64>)>,
+    pub output_level: usize,
+    pub score: f64,
+    pub input_data_size: u64,
+    /// `None` without snapshots.
+    pub oldest_snapshot: Option<SequenceNumber>,
+}
+
+#[derive(Clone, Debug)]
+pub struct CompactionFinished {
+    pub job: JobId,
+    pub family: Named,
+    pub reason: &'static str,
+    pub error: Option<Error>,
+    pub compaction_time_micros: u64,
+    pub compaction_time_cpu_micros: u64,
+    pub output_level: usize,
+    pub outputs: Vec<FileNumber>,
+    pub total_output_size: u64,
+    pub num_input_records: u64,
+    pub num_output_records: u64,
+    pub num_subcompactions: usize,
+    pub output_compression: String,
+    pub num_single_delete_mismatches: u64,
+    pub num_single_delete_fallthrough: u64,
+    pub lsm_state: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub struct TableCreated {
+    pub job: JobId,
+    pub family: Named,
+    pub path: PathBuf,
+    pub number: FileNumber,
+    pub file_size: u64,
+    pub file_checksum: Vec<u8>,
+    pub file_checksum_func_name: String,
+    pub smallest_seqno: SequenceNumber,
+    pub largest_seqno: SequenceNumber,
+    /// `None` if it failed before there were any.
+    pub properties: Option<Arc<()>>,
+    pub error: Option<Error>,
+}

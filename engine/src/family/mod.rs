@@ -1,0 +1,148 @@
+//! Column families: each a memtable, sealed memtables and a tree of its own; all share log and sequence.
+//!
+//! ```text
+//!  readers ── pin (no lock) ──► SuperVersion { mem, sealed, version } ◄── install, under the state lock
+//!  writers ── the leader's own view of the active memtable
+//!  jobs    ── state lock: sealed list, log number, next epoch
+//! ```
+//! Invariant: the installed super version always holds every entry that is visible and not yet deleted by
+//! compaction. A memtable leaves the sealed list in the same step that puts its file into the version.
+
+mod set;
+mod state;
+mod super_version;
+
+pub use set::FamilySet;
+pub use state::{FlushPick, Sealed, State};
+pub use super_version::SuperVersion;
+
+use base::FamilyId;
+use base::key::InternalOrder;
+use lsm::version::Version;
+use mem::memtable::MemTable;
+
+use crate::bell::Bell;
+use crate::options::FamilyOptions;
+use crate::sync::{Arc, ArcSwap, AtomicBool, Mutex, MutexGuard, Ordering};
+
+/// One column family of an open database. Shared by handles, jobs and readers; lives until the last lets
+/// go, dropped from the database or not.
+pub struct Family {
+    id: FamilyId,
+    name: String,
+    order: InternalOrder,
+    options: ArcSwap<FamilyOptions>,
+    current: ArcSwap<SuperVersion>,
+    state: Mutex<State>,
+    dropped: AtomicBool,
+    bell: Arc<Bell>,
+}
+
+impl Family {
+    /// A family with a tree as recovered and an empty memtable.
+    pub fn new(
+        id: FamilyId,
+        name: String,
+        options: Arc<FamilyOptions>,
+        version: Arc<Version>,
+        mem: Arc<MemTable>,
+        log_number: u64,
+        bell: Arc<Bell>,
+    ) -> Arc<Self> {
+        let order = version.order().clone();
+        let next_epoch = version.files().map(|(_, f)| f.epoch_number).max().unwrap_or(0) + 1;
+        let first = SuperVersion::new(1, mem.clone(), Arc::from([]), version.clone(), options.clone(), bell.clone());
+        Arc::new(Family {
+            id,
+            name,
+            order,
+            options: ArcSwap::new(options),
+            current: ArcSwap::from_pointee(first),
+            state: Mutex::new(State::new(mem, version, log_number, next_epoch)),
+            dropped: AtomicBool::new(false),
+            bell,
+        })
+    }
+
+    pub fn id(&self) -> FamilyId {
+        self.id
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The order of internal keys.
+    #[inline]
+    pub fn order(&self) -> &InternalOrder {
+        &self.order
+    }
+
+    /// The options as they are now; `set_options` puts new ones in place.
+    pub fn options(&self) -> Arc<FamilyOptions> {
+        self.options.load_full()
+    }
+
+    /// What a reader reads, pinned for as long as the guard lives. No lock, no shared counter: some
+    /// nanoseconds. Load the visible sequence *after* this, never before: a compaction could drop in
+    /// between what the older sequence still needs.
+    ///
+    /// For short reads on this thread; who keeps it longer (an iterator) takes [`Family::pin_owned`].
+    #[inline]
+    pub fn pin(&self) -> arc_swap::Guard<Arc<SuperVersion>> {
+        self.current.load()
+    }
+
+    /// The same, counted: may be kept and sent to other threads.
+    #[inline]
+    pub fn pin_owned(&self) -> Arc<SuperVersion> {
+        self.current.load_full()
+    }
+
+    /// The number of the installed super version; grows with each install.
+    pub fn super_version_number(&self) -> u64 {
+        self.current.load().number
+    }
+
+    /// Whether it was dropped from the database. Handles still read what they read before.
+    pub fn is_dropped(&self) -> bool {
+        self.dropped.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_dropped(&self) {
+        self.dropped.store(true, Ordering::Release);
+    }
+
+    /// Locks what jobs change. Held for moments, never over I/O.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// Makes readers see what `state` now says.
+    pub(crate) fn install(&self, state: &mut State) {
+        state.super_version_number += 1;
+        let sealed = state.sealed_newest_first();
+        let next = SuperVersion::new(
+            state.super_version_number,
+            state.mem.clone(),
+            sealed,
+            state.version.clone(),
+            self.options.load_full(),
+            self.bell.clone(),
+        );
+        self.current.store(Arc::new(next));
+    }
+
+    /// Puts new options in place and lets readers see them.
+    pub(crate) fn set_options(&self, options: Arc<FamilyOptions>) {
+        let mut state = self.state();
+        self.options.store(options);
+        self.install(&mut state);
+    }
+}
+
+impl std::fmt::Debug for Family {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (id {})", self.name, self.id)
+    }
+}

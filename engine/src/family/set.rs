@@ -1,0 +1,80 @@
+//! The families of a database, found by number or name without a lock.
+
+use base::FamilyId;
+
+use super::Family;
+use crate::sync::{Arc, ArcSwap, Mutex};
+
+/// All live families. Readers see one consistent list; changes replace it.
+pub struct FamilySet {
+    list: ArcSwap<List>,
+    /// Serialises changes; holds the largest number ever given.
+    changes: Mutex<u32>,
+}
+
+#[derive(Default)]
+struct List {
+    /// By number, ascending.
+    by_id: Vec<Arc<Family>>,
+}
+
+impl FamilySet {
+    pub fn new(mut families: Vec<Arc<Family>>, max_id: u32) -> Self {
+        families.sort_by_key(|f| f.id());
+        FamilySet { list: ArcSwap::from_pointee(List { by_id: families }), changes: Mutex::new(max_id) }
+    }
+
+    /// The family of that number, if it is live.
+    #[inline]
+    pub fn get(&self, id: FamilyId) -> Option<Arc<Family>> {
+        let list = self.list.load();
+        let at = match list.by_id.get(id.0 as usize) {
+            // Without drops the number is the index.
+            Some(f) if f.id() == id => id.0 as usize,
+            _ => list.by_id.binary_search_by_key(&id, |f| f.id()).ok()?,
+        };
+        Some(list.by_id[at].clone())
+    }
+
+    pub fn by_name(&self, name: &str) -> Option<Arc<Family>> {
+        self.list.load().by_id.iter().find(|f| f.name() == name).cloned()
+    }
+
+    /// All live families by number.
+    pub fn all(&self) -> Vec<Arc<Family>> {
+        self.list.load().by_id.clone()
+    }
+
+    pub fn len(&self) -> usize {
+        self.list.load().by_id.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The largest number ever given to a family.
+    pub fn max_id(&self) -> u32 {
+        *self.changes.lock()
+    }
+
+    pub(crate) fn add(&self, family: Arc<Family>) {
+        let mut max_id = self.changes.lock();
+        *max_id = (*max_id).max(family.id().0);
+        let mut by_id = self.list.load().by_id.clone();
+        by_id.push(family);
+        by_id.sort_by_key(|f| f.id());
+        self.list.store(Arc::new(List { by_id }));
+    }
+
+    /// Takes the family off the list and marks it dropped.
+    pub(crate) fn remove(&self, id: FamilyId) -> Option<Arc<Family>> {
+        let _changes = self.changes.lock();
+        let mut by_id = self.list.load().by_id.clone();
+        let at = by_id.iter().position(|f| f.id() == id)?;
+        let family = by_id.remove(at);
+        family.set_dropped();
+        self.list.store(Arc::new(List { by_id }));
+        Some(family)
+    }
+}

@@ -1,0 +1,125 @@
+//! What jobs change in a family, under its lock.
+
+use lsm::version::Version;
+use mem::memtable::MemTable;
+
+use crate::sync::Arc;
+
+/// A memtable that takes no more writes and waits to become a file.
+#[derive(Clone)]
+pub struct Sealed {
+    pub mem: Arc<MemTable>,
+    /// Grows with each memtable of the family.
+    pub id: u64,
+    /// The log that was opened when this memtable was sealed: once it is a file, logs before that one
+    /// hold nothing of this family that is needed.
+    pub next_log: u64,
+    /// A flush job has taken it.
+    pub flushing: bool,
+    /// Must be in one atomic group with the memtables of other families that carry the same number.
+    pub atomic_group: Option<u64>,
+}
+
+/// The memtables a flush job takes, oldest first.
+pub struct FlushPick {
+    pub memtables: Vec<Sealed>,
+}
+
+impl FlushPick {
+    pub fn newest_id(&self) -> u64 {
+        self.memtables.last().map_or(0, |m| m.id)
+    }
+
+    /// The log number the family has once these are a file.
+    pub fn next_log(&self) -> u64 {
+        self.memtables.last().map_or(0, |m| m.next_log)
+    }
+}
+
+/// See [`super::Family`].
+pub struct State {
+    pub mem: Arc<MemTable>,
+    pub mem_id: u64,
+    /// Oldest first.
+    pub sealed: Vec<Sealed>,
+    pub version: Arc<Version>,
+    pub super_version_number: u64,
+    /// Logs below this number hold nothing of this family that is needed.
+    pub log_number: u64,
+    pub next_epoch: u64,
+    /// A flush has been asked for although fewer memtables than `min_write_buffer_number_to_merge` wait.
+    pub flush_requested: bool,
+    /// Waits in the queue of flushes, or of compactions.
+    pub flush_queued: bool,
+    pub compaction_queued: bool,
+}
+
+impl State {
+    pub(super) fn new(mem: Arc<MemTable>, version: Arc<Version>, log_number: u64, next_epoch: u64) -> Self {
+        State {
+            mem,
+            mem_id: 1,
+            sealed: Vec::new(),
+            version,
+            super_version_number: 1,
+            log_number,
+            next_epoch,
+            flush_requested: false,
+            flush_queued: false,
+            compaction_queued: false,
+        }
+    }
+
+    /// Puts the active memtable behind the sealed ones and `fresh` in its place.
+    pub fn seal(&mut self, fresh: Arc<MemTable>, next_log: u64) {
+        let mem = std::mem::replace(&mut self.mem, fresh);
+        self.sealed.push(Sealed { mem, id: self.mem_id, next_log, flushing: false, atomic_group: None });
+        self.mem_id += 1;
+    }
+
+    /// Whether enough memtables wait, or one was asked for, and no job has taken them.
+    pub fn flush_due(&self, min_to_merge: usize) -> bool {
+        let waiting = self.sealed.iter().filter(|m| !m.flushing).count();
+        waiting > 0 && (self.flush_requested || waiting >= min_to_merge.max(1))
+    }
+
+    /// Takes all memtables that no job has, up to `up_to_id`. Flushes of one family finish in order, so
+    /// the pick starts at the oldest that is free; one that a job has is never behind a free one.
+    pub fn pick_flush(&mut self, up_to_id: u64) -> FlushPick {
+        let mut memtables = Vec::new();
+        for sealed in &mut self.sealed {
+            if !sealed.flushing && sealed.id <= up_to_id {
+                sealed.flushing = true;
+                memtables.push(sealed.clone());
+            }
+        }
+        self.flush_requested = false;
+        FlushPick { memtables }
+    }
+
+    /// Gives a pick back after its flush failed.
+    pub fn unpick_flush(&mut self, pick: &FlushPick) {
+        for sealed in &mut self.sealed {
+            if pick.memtables.iter().any(|m| m.id == sealed.id) {
+                sealed.flushing = false;
+            }
+        }
+        self.flush_requested = true;
+    }
+
+    /// Removes memtables that are in the version now.
+    pub fn remove_flushed(&mut self, pick: &FlushPick) {
+        self.sealed.retain(|s| !pick.memtables.iter().any(|m| m.id == s.id));
+        self.log_number = self.log_number.max(pick.next_log());
+    }
+
+    pub(super) fn sealed_newest_first(&self) -> Arc<[Arc<MemTable>]> {
+        self.sealed.iter().rev().map(|s| s.mem.clone()).collect()
+    }
+
+    pub fn take_epoch(&mut self) -> u64 {
+        let epoch = self.next_epoch;
+        self.next_epoch += 1;
+        epoch
+    }
+}

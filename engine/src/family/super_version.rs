@@ -1,0 +1,42 @@
+//! What a reader pins: all places a family's entries can be at one moment.
+
+use lsm::version::Version;
+use mem::memtable::MemTable;
+
+use crate::bell::Bell;
+use crate::options::FamilyOptions;
+use crate::sync::Arc;
+
+/// One moment of a family. Never changes (but for entries joining `mem`); replaced as a whole.
+pub struct SuperVersion {
+    /// Counts installs in this family, from 1.
+    pub number: u64,
+    /// Takes the writes.
+    pub mem: Arc<MemTable>,
+    /// Sealed memtables not yet in `version`, newest first: the order in which to look.
+    pub imm: Arc<[Arc<MemTable>]>,
+    pub version: Arc<Version>,
+    /// The options of that moment.
+    pub options: Arc<FamilyOptions>,
+    bell: Arc<Bell>,
+}
+
+impl SuperVersion {
+    pub(crate) fn new(
+        number: u64,
+        mem: Arc<MemTable>,
+        imm: Arc<[Arc<MemTable>]>,
+        version: Arc<Version>,
+        options: Arc<FamilyOptions>,
+        bell: Arc<Bell>,
+    ) -> Self {
+        SuperVersion { number, mem, imm, version, options, bell }
+    }
+}
+
+/// The last reader of a moment lets go: files that only it needed may now be deleted.
+impl Drop for SuperVersion {
+    fn drop(&mut self) {
+        self.bell.ring();
+    }
+}

@@ -1,0 +1,109 @@
+//! The sequence numbers of a database, and the snapshots that hold some of them.
+//!
+//! `visible` is the newest sequence whose batch, and all before it, is wholly in memtables; readers see
+//! entries at or below it. It moves only in `write`, after the memtables. A reader pins its super version
+//! first and loads `visible` after; see [`crate::family::Family::pin`].
+
+use std::collections::BTreeMap;
+
+use base::SequenceNumber;
+use lsm::stripes::Stripes;
+
+use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
+
+/// The visible sequence.
+#[derive(Default)]
+pub struct LastSequence(AtomicU64);
+
+impl LastSequence {
+    pub fn new(seq: SequenceNumber) -> Self {
+        LastSequence(AtomicU64::new(seq))
+    }
+
+    #[inline]
+    pub fn visible(&self) -> SequenceNumber {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// For the write leader, after the memtables have the entries.
+    #[inline]
+    pub(crate) fn publish(&self, seq: SequenceNumber) {
+        self.0.store(seq, Ordering::Release);
+    }
+}
+
+/// Live snapshots of one database.
+#[derive(Default)]
+pub struct Snapshots {
+    /// Sequence → how many snapshots hold it, and the time of the first, in seconds.
+    live: Mutex<BTreeMap<SequenceNumber, (u32, u64)>>,
+}
+
+impl Snapshots {
+    /// A snapshot of what is visible now. `now_s` is for the properties.
+    pub fn take(self: &Arc<Self>, sequence: &LastSequence, now_s: u64) -> Arc<Snapshot> {
+        // Loaded under the lock: a job that lists the snapshots after this sees it.
+        let mut live = self.live.lock();
+        let seq = sequence.visible();
+        live.entry(seq).or_insert((0, now_s)).0 += 1;
+        drop(live);
+        Arc::new(Snapshot { seq, time_s: now_s, owner: self.clone() })
+    }
+
+    /// All of them, for flush and compaction.
+    pub fn stripes(&self) -> Stripes {
+        Stripes::new(self.live.lock().keys().copied().collect())
+    }
+
+    /// The oldest one's sequence and time.
+    pub fn oldest(&self) -> Option<(SequenceNumber, u64)> {
+        self.live.lock().iter().next().map(|(seq, (_, time))| (*seq, *time))
+    }
+
+    pub fn count(&self) -> u64 {
+        self.live.lock().values().map(|(n, _)| u64::from(*n)).sum()
+    }
+}
+
+/// One moment that reads can be asked for. Dropping the last clone releases it.
+pub struct Snapshot {
+    seq: SequenceNumber,
+    time_s: u64,
+    owner: Arc<Snapshots>,
+}
+
+impl Snapshot {
+    /// Entries at or below it are seen.
+    #[inline]
+    pub fn sequence(&self) -> SequenceNumber {
+        self.seq
+    }
+
+    /// When it was taken, in seconds since 1970.
+    pub fn unix_time(&self) -> u64 {
+        self.time_s
+    }
+
+    /// Whether it was taken from that database.
+    pub fn belongs_to(&self, owner: &Arc<Snapshots>) -> bool {
+        Arc::ptr_eq(&self.owner, owner)
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        let mut live = self.owner.live.lock();
+        if let Some((n, _)) = live.get_mut(&self.seq) {
+            *n -= 1;
+            if *n == 0 {
+                live.remove(&self.seq);
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "snapshot at {}", self.seq)
+    }
+}

@@ -1,0 +1,367 @@
+//! The live logs: the one that takes records, and the closed ones that still hold unflushed data.
+//!
+//! ```text
+//!  closed: 000004.log  000009.log          active: 000012.log ◄── append (leader of a write group)
+//!     │ sync_closed, before a flush              │ sync: closed first, oldest to newest, then this,
+//!     ▼                                          ▼       then the directory if names in it are new
+//!  obsolete once every family's log number has passed them ──► deleted, archived or recycled (`files`)
+//! ```
+//! The first failed append or sync poisons the logs for good: nothing is appended behind bytes whose fate
+//! is unknown, and no sync is tried twice. Resuming rolls to a new log once all memtables are flushed.
+
+use std::collections::{HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+
+use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
+use env::fs::Syncer;
+use env::{Append, AppendHints, Env};
+use format::names;
+use format::wal::{Framing, Predecessor, StreamCompressor, Writer};
+
+use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering};
+
+/// How logs are written.
+#[derive(Clone)]
+pub struct WalSettings {
+    pub dir: PathBuf,
+    /// Headers carry the log's number, so that files may be written over.
+    pub recyclable: bool,
+    /// Records are gathered until `flush_wal`, or until this many bytes.
+    pub manual_flush: bool,
+    pub buffer_bytes_max: usize,
+    pub use_fsync: bool,
+    /// Starts write-back every so many bytes; 0 never.
+    pub bytes_per_sync: u64,
+    /// Notes each log's end in the next (`track_and_verify_wals`).
+    pub note_predecessor: bool,
+    /// Makes the compressor of each new log.
+    pub compressor: Option<MakeCompressor>,
+}
+
+pub type MakeCompressor = Arc<dyn Fn() -> Result<Box<dyn StreamCompressor>> + Send + Sync>;
+
+/// A log that takes no more records.
+struct Closed {
+    number: FileNumber,
+    size: u64,
+    /// `None` once synced, or for logs from before this open, which recovery has read.
+    file: Option<Box<dyn Append>>,
+}
+
+struct Active {
+    number: FileNumber,
+    writer: Writer,
+    file: Box<dyn Append>,
+    /// Framed records not yet handed to the system; empty between calls unless flushed by hand.
+    pending: Vec<u8>,
+    synced_bytes: u64,
+    write_back_from: u64,
+    last_seq_recorded: SequenceNumber,
+    timestamped: HashSet<FamilyId>,
+}
+
+/// See the file's head.
+pub struct LiveLogs {
+    env: Env,
+    settings: WalSettings,
+    active: Mutex<Option<Active>>,
+    closed: Mutex<VecDeque<Closed>>,
+    /// The directory has names that are not synced.
+    dir_dirty: AtomicBool,
+    /// Bytes of all live logs.
+    total_bytes: AtomicU64,
+    active_number: AtomicU64,
+    failed: Mutex<Option<Error>>,
+    has_failed: AtomicBool,
+}
+
+/// A log that nobody needs any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObsoleteLog {
+    pub number: FileNumber,
+    pub size: u64,
+}
+
+impl LiveLogs {
+    pub fn new(env: Env, settings: WalSettings) -> Self {
+        LiveLogs {
+            env,
+            settings,
+            active: Mutex::new(None),
+            closed: Mutex::new(VecDeque::new()),
+            dir_dirty: AtomicBool::new(true),
+            total_bytes: AtomicU64::new(0),
+            active_number: AtomicU64::new(0),
+            failed: Mutex::new(None),
+            has_failed: AtomicBool::new(false),
+        }
+    }
+
+    pub fn path(&self, number: FileNumber) -> PathBuf {
+        self.settings.dir.join(names::wal(number))
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.settings.dir
+    }
+
+    /// A log of an earlier session that still holds unflushed data.
+    pub fn add_recovered(&self, number: FileNumber, size: u64) {
+        self.closed.lock().push_back(Closed { number, size, file: None });
+        self.total_bytes.fetch_add(size, Ordering::Relaxed);
+    }
+
+    /// Number of the log that takes records.
+    #[inline]
+    pub fn active_number(&self) -> FileNumber {
+        FileNumber(self.active_number.load(Ordering::Acquire))
+    }
+
+    /// Bytes in all live logs.
+    #[inline]
+    pub fn total_bytes(&self) -> u64 {
+        self.total_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Numbers and sizes of live logs, oldest first, the active one last.
+    pub fn list(&self) -> Vec<(FileNumber, u64)> {
+        let mut logs: Vec<_> = self.closed.lock().iter().map(|c| (c.number, c.size)).collect();
+        if let Some(active) = &*self.active.lock() {
+            logs.push((active.number, active.writer.offset()));
+        }
+        logs
+    }
+
+    /// Whether the active log has no record yet.
+    pub fn active_is_empty(&self) -> bool {
+        self.active.lock().as_ref().is_none_or(|a| a.last_seq_recorded == 0)
+    }
+
+    /// Appends one record made of `parts` and hands it to the system (unless flushed by hand); returns
+    /// the bytes it took in the log. `first_seq` is the number in its header. `timestamped` names the
+    /// families with timestamps that it may have keys of.
+    ///
+    /// # Errors
+    /// Of the file system, naming the log; the logs are poisoned by it.
+    pub fn append(&self, parts: &[&[u8]], first_seq: SequenceNumber, timestamped: &[(FamilyId, u16)]) -> Result<u64> {
+        self.check()?;
+        let mut slot = self.active.lock();
+        let Some(active) = &mut *slot else { return Err(closed()) };
+        let before = active.writer.offset();
+        if !timestamped.is_empty() {
+            active.note_timestamps(timestamped);
+        }
+        let framed = active.writer.append_parts(&mut active.pending, parts);
+        let written = framed.and_then(|()| {
+            active.last_seq_recorded = first_seq;
+            if !self.settings.manual_flush || active.pending.len() >= self.settings.buffer_bytes_max {
+                active.hand_over(self.settings.bytes_per_sync)?;
+            }
+            Ok(active.writer.offset() - before)
+        });
+        match written {
+            Ok(bytes) => {
+                self.total_bytes.fetch_add(bytes, Ordering::Relaxed);
+                Ok(bytes)
+            }
+            Err(error) => Err(self.poison(error.doing("appending to the WAL").file(active.file.path()))),
+        }
+    }
+
+    /// Hands gathered records to the system (`flush_wal`).
+    pub fn flush(&self) -> Result<()> {
+        self.check()?;
+        let mut slot = self.active.lock();
+        let Some(active) = &mut *slot else { return Ok(()) };
+        active.hand_over(self.settings.bytes_per_sync).map_err(|e| self.poison(e.doing("flushing the WAL")))
+    }
+
+    /// Makes every record appended so far durable, in all live logs and under their names. Appends to
+    /// the active log may go on meanwhile.
+    pub fn sync(&self) -> Result<()> {
+        self.sync_closed()?;
+        let (syncer, upto, number): (Arc<dyn Syncer>, u64, FileNumber) = {
+            let mut slot = self.active.lock();
+            let Some(active) = &mut *slot else { return Ok(()) };
+            let flushed = active.hand_over(0).and_then(|()| active.file.flush());
+            flushed.map_err(|e| self.poison(e.doing("flushing the WAL")))?;
+            (active.file.syncer(), active.writer.offset(), active.number)
+        };
+        syncer.sync().map_err(|e| self.poison(e.doing("syncing the WAL")))?;
+        if let Some(active) = &mut *self.active.lock()
+            && active.number == number
+        {
+            active.synced_bytes = active.synced_bytes.max(upto);
+        }
+        self.sync_dir()
+    }
+
+    /// Makes closed logs durable and closes their files: data of one family must not be in a table while
+    /// the rest of its batch, for another family, could still be lost. Returns what was synced now.
+    pub fn sync_closed(&self) -> Result<Vec<(FileNumber, u64)>> {
+        self.check()?;
+        let mut synced = Vec::new();
+        let mut closed = self.closed.lock();
+        for log in closed.iter_mut() {
+            let Some(file) = &mut log.file else { continue };
+            let done = if self.settings.use_fsync { file.fsync() } else { file.sync() };
+            done.map_err(|e| self.poison(e.doing("syncing a closed WAL")))?;
+            file.close().map_err(|e| self.poison(e.doing("closing a WAL")))?;
+            log.file = None;
+            synced.push((log.number, log.size));
+        }
+        drop(closed);
+        if !synced.is_empty() {
+            self.sync_dir()?;
+        }
+        Ok(synced)
+    }
+
+    fn sync_dir(&self) -> Result<()> {
+        if self.dir_dirty.swap(false, Ordering::AcqRel) {
+            let synced = self.env.fs.open_dir(&self.settings.dir).and_then(|dir| dir.sync());
+            synced.map_err(|e| self.poison(e.doing("syncing the directory of WALs")))?;
+        }
+        Ok(())
+    }
+
+    /// Starts log `number`, over the file of `recycled` if there is one, and closes the active one.
+    ///
+    /// # Errors
+    /// Of the file system. The logs are poisoned only if the old log's gathered records could not be
+    /// handed over; when the new file cannot be made, the old one stays active.
+    pub fn roll(&self, number: FileNumber, recycled: Option<FileNumber>, preallocate_bytes: u64) -> Result<()> {
+        let hints = AppendHints { preallocate_bytes, ..AppendHints::default() };
+        let path = self.path(number);
+        let file = match recycled {
+            Some(old) => self.env.fs.reuse(&self.path(old), &path, &hints)?,
+            None => self.env.fs.create(&path, &hints)?,
+        };
+        self.dir_dirty.store(true, Ordering::Release);
+        let framing =
+            if self.settings.recyclable { Framing::Recyclable { log_number: number.0 } } else { Framing::Classic };
+        let mut active = Active {
+            number,
+            writer: Writer::new(framing),
+            file,
+            pending: Vec::with_capacity(4096),
+            synced_bytes: 0,
+            write_back_from: 0,
+            last_seq_recorded: 0,
+            timestamped: HashSet::new(),
+        };
+        if let Some(make) = &self.settings.compressor {
+            active.writer.set_compression(&mut active.pending, make()?);
+        }
+        let mut slot = self.active.lock();
+        if let Some(mut old) = slot.take() {
+            if !self.has_failed.load(Ordering::Acquire)
+                && let Err(error) = old.hand_over(0).and_then(|()| old.file.flush())
+            {
+                *slot = Some(old);
+                return Err(self.poison(error.doing("flushing the WAL before a new one")));
+            }
+            let size = old.writer.offset();
+            if self.settings.note_predecessor {
+                let predecessor =
+                    Predecessor { log_number: old.number.0, size_bytes: size, last_seqno_recorded: old.last_seq_recorded };
+                active.writer.predecessor(&mut active.pending, &predecessor);
+            }
+            self.closed.lock().push_back(Closed { number: old.number, size, file: Some(old.file) });
+        }
+        active.hand_over(0).map_err(|e| self.poison(e.doing("beginning a WAL")))?;
+        *slot = Some(active);
+        self.active_number.store(number.0, Ordering::Release);
+        Ok(())
+    }
+
+    /// Takes out the closed logs below `min_to_keep`.
+    pub fn release(&self, min_to_keep: u64) -> Vec<ObsoleteLog> {
+        let mut closed = self.closed.lock();
+        let mut gone = Vec::new();
+        while let Some(log) = closed.front()
+            && log.number.0 < min_to_keep
+        {
+            let Some(mut log) = closed.pop_front() else { break };
+            self.total_bytes.fetch_sub(log.size.min(self.total_bytes()), Ordering::Relaxed);
+            if let Some(file) = &mut log.file {
+                // What it held is in tables; how closing went no longer matters.
+                let _ = file.close();
+            }
+            gone.push(ObsoleteLog { number: log.number, size: log.size });
+        }
+        gone
+    }
+
+    /// After a poisoning, once all memtables are flushed: the logs hold nothing that is needed.
+    pub fn forgive(&self) {
+        *self.failed.lock() = None;
+        self.has_failed.store(false, Ordering::Release);
+    }
+
+    /// Whether a failure has poisoned the logs.
+    pub fn is_poisoned(&self) -> bool {
+        self.has_failed.load(Ordering::Acquire)
+    }
+
+    /// Hands over what is gathered and closes all files; nothing is synced.
+    pub fn close(&self) -> Result<()> {
+        let mut outcome = Ok(());
+        if let Some(mut active) = self.active.lock().take() {
+            if !self.is_poisoned() {
+                outcome = active.hand_over(0);
+            }
+            outcome = outcome.and(active.file.close());
+        }
+        for log in self.closed.lock().iter_mut() {
+            if let Some(mut file) = log.file.take() {
+                outcome = outcome.and(file.close());
+            }
+        }
+        outcome
+    }
+
+    #[inline]
+    fn check(&self) -> Result<()> {
+        if self.has_failed.load(Ordering::Acquire)
+            && let Some(error) = &*self.failed.lock()
+        {
+            return Err(error.clone());
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn poison(&self, error: Error) -> Error {
+        self.failed.lock().get_or_insert_with(|| error.clone());
+        self.has_failed.store(true, Ordering::Release);
+        error
+    }
+}
+
+impl Active {
+    fn hand_over(&mut self, bytes_per_sync: u64) -> Result<()> {
+        if !self.pending.is_empty() {
+            self.file.append(&self.pending)?;
+            self.pending.clear();
+        }
+        let end = self.writer.offset();
+        if bytes_per_sync > 0 && end - self.write_back_from >= bytes_per_sync {
+            self.file.range_sync(self.write_back_from, end - self.write_back_from)?;
+            self.write_back_from = end;
+        }
+        Ok(())
+    }
+
+    fn note_timestamps(&mut self, families: &[(FamilyId, u16)]) {
+        let new: Vec<_> = families.iter().copied().filter(|(id, _)| self.timestamped.insert(*id)).collect();
+        if !new.is_empty() {
+            self.writer.timestamp_sizes(&mut self.pending, &new);
+        }
+    }
+}
+
+#[cold]
+fn closed() -> Error {
+    Error::shutdown_in_progress("the WAL is closed")
+}

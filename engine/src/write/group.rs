@@ -1,0 +1,377 @@
+//! Who writes for whom: the queue of writers, their leader, and the groups that wait behind it.
+//!
+//! ```text
+//!  idle ──join──► busy: this thread leads                         (two short locks, nothing allocated)
+//!  busy ──join──► waiting: [group 1: a b c] [group 2: d] ...      records copied once into the group
+//!                      leader done ──► a leads group 1; b, c wait to be told, or are asked to insert
+//! ```
+//! A joiner that finds the queue idle leads its own batch at once. One that finds it busy appends its
+//! records to the last waiting group it fits in (same flags, size bound) and waits. When the leader is
+//! done it wakes the first member of the first waiting group, which leads that group: its own batch
+//! first, then the group's records, which already lie in one piece as the log wants them. So no writer
+//! ever reads another thread's batch, and the order of records in the log is the order of joining.
+//!
+//! Followers either wait for the outcome, or, when the memtable takes concurrent inserts, insert their own
+//! batch at the sequence number they are told and report back.
+//!
+//! The shape follows RocksDB's `db/write_thread.h`; the group buffer replaces its list of writers.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::mem;
+
+use base::{Error, Result, SequenceNumber};
+
+use crate::sync::{Arc, AtomicBool, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, spin_until};
+
+/// What writers must agree on to share a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    pub sync: bool,
+    pub disable_wal: bool,
+    pub no_slowdown: bool,
+    pub low_pri: bool,
+}
+
+impl Flags {
+    /// Whether a writer with `other` may ride in a group that was opened with `self`. A group that does
+    /// not sync is not made to wait for one that does; the reverse costs nothing.
+    fn takes(self, other: Flags) -> bool {
+        self.disable_wal == other.disable_wal
+            && self.no_slowdown == other.no_slowdown
+            && self.low_pri == other.low_pri
+            && (self.sync || !other.sync)
+    }
+}
+
+/// What a writer brings to the queue.
+#[derive(Clone, Copy)]
+pub struct Entry<'a> {
+    /// The batch's records, without its header.
+    pub records: &'a [u8],
+    /// Counted records: the sequence numbers it takes.
+    pub count: u32,
+    pub flags: Flags,
+    /// Must be alone in its group: it has a hook, or is no batch at all.
+    pub alone: bool,
+    /// Its records may be inserted beside other threads' (no merges in it).
+    pub concurrent: bool,
+}
+
+/// What a joiner has to do now.
+pub enum Role {
+    /// Lead: write this group, then call [`Queue::complete`].
+    Lead(Group),
+    /// Insert your own batch at this sequence number, then call [`Insert::finish`].
+    Insert(Insert),
+    /// Someone wrote it for you.
+    Done(Result<()>),
+}
+
+/// Writers that are logged together. The leader's own records are not in `records`: it holds them itself.
+#[derive(Default)]
+pub struct Group {
+    pub flags: Flags,
+    /// The followers' records, in order.
+    pub records: Vec<u8>,
+    /// How many of them are counted.
+    pub count: u32,
+    followers: Vec<Follower>,
+    concurrent: bool,
+    alone: bool,
+    /// Bytes of the leader's own records, for the size bound.
+    lead_bytes: usize,
+    /// Set for a group that waits: who is to lead it.
+    leader: Option<Arc<Waiter>>,
+}
+
+struct Follower {
+    waiter: Arc<Waiter>,
+    count: u32,
+}
+
+impl Group {
+    /// How many writers' batches this group holds.
+    pub fn writers(&self) -> usize {
+        self.followers.len() + 1
+    }
+
+    /// Whether the followers may insert for themselves.
+    pub fn concurrent(&self) -> bool {
+        self.concurrent && !self.followers.is_empty()
+    }
+}
+
+/// A follower's order to insert its own batch.
+pub struct Insert {
+    pub seq: SequenceNumber,
+    waiter: Arc<Waiter>,
+    team: Arc<Team>,
+}
+
+impl Insert {
+    /// Reports the insertion and waits for the group's outcome.
+    pub fn finish(self, inserted: Result<()>) -> Result<()> {
+        self.team.report(inserted);
+        match self.waiter.wait() {
+            Signal::Done(result) => result,
+            // Only one order is ever given; anything else would be the queue's own fault.
+            _ => Err(Error::aborted("a writer was given a second order")),
+        }
+    }
+}
+
+/// The followers that insert for themselves, counted down.
+struct Team {
+    left: AtomicUsize,
+    error: Mutex<Option<Error>>,
+    leader: Arc<Waiter>,
+}
+
+impl Team {
+    fn report(&self, inserted: Result<()>) {
+        if let Err(error) = inserted {
+            self.error.lock().get_or_insert(error);
+        }
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.leader.signal(Signal::TeamDone);
+        }
+    }
+}
+
+enum Signal {
+    None,
+    Lead(Group),
+    Insert(SequenceNumber, Arc<Team>),
+    Done(Result<()>),
+    TeamDone,
+}
+
+/// Where one thread waits. Kept by the thread and used again.
+struct Waiter {
+    ready: AtomicBool,
+    signal: Mutex<Signal>,
+    woken: Condvar,
+}
+
+impl Waiter {
+    fn new() -> Arc<Self> {
+        Arc::new(Waiter { ready: AtomicBool::new(false), signal: Mutex::new(Signal::None), woken: Condvar::new() })
+    }
+
+    fn signal(&self, signal: Signal) {
+        let mut slot = self.signal.lock();
+        *slot = signal;
+        self.ready.store(true, Ordering::Release);
+        drop(slot);
+        self.woken.notify_one();
+    }
+
+    fn wait(&self) -> Signal {
+        spin_until(|| self.ready.load(Ordering::Acquire));
+        let mut slot = self.signal.lock();
+        while !self.ready.load(Ordering::Acquire) {
+            self.woken.wait(&mut slot);
+        }
+        self.ready.store(false, Ordering::Release);
+        mem::replace(&mut *slot, Signal::None)
+    }
+}
+
+thread_local! {
+    static WAITER: RefCell<Option<Arc<Waiter>>> = const { RefCell::new(None) };
+}
+
+fn own_waiter() -> Arc<Waiter> {
+    WAITER.with_borrow_mut(|slot| slot.get_or_insert_with(Waiter::new).clone())
+}
+
+/// The queue of writers of one database.
+pub struct Queue {
+    inner: Mutex<Inner>,
+    /// Non-zero while the leader is held back: writers that would not wait are turned away.
+    held_back: AtomicU8,
+    group_bytes_max: usize,
+}
+
+#[derive(Default)]
+struct Inner {
+    busy: bool,
+    waiting: VecDeque<Group>,
+    /// Buffers of finished groups.
+    spare: Vec<Vec<u8>>,
+}
+
+/// Buffers kept for the next groups, and the largest kept.
+const SPARE_COUNT_MAX: usize = 4;
+const SPARE_BYTES_MAX: usize = 4 << 20;
+
+impl Queue {
+    /// `group_bytes_max`: `max_write_batch_group_size_bytes`.
+    pub fn new(group_bytes_max: u64) -> Self {
+        Queue {
+            inner: Mutex::new(Inner::default()),
+            held_back: AtomicU8::new(0),
+            group_bytes_max: usize::try_from(group_bytes_max).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// Enters the queue; returns when there is something to do.
+    pub fn join(&self, entry: Entry<'_>) -> Role {
+        let waiter = {
+            let mut inner = self.inner.lock();
+            if !inner.busy {
+                inner.busy = true;
+                return Role::Lead(Group::led_by(entry, None));
+            }
+            if entry.flags.no_slowdown && self.held_back.load(Ordering::Relaxed) != 0 {
+                return Role::Done(Err(would_stall()));
+            }
+            let waiter = own_waiter();
+            self.enqueue(&mut inner, entry, &waiter);
+            waiter
+        };
+        match waiter.wait() {
+            Signal::Lead(group) => Role::Lead(group),
+            Signal::Insert(seq, team) => Role::Insert(Insert { seq, waiter, team }),
+            Signal::Done(result) => Role::Done(result),
+            Signal::None | Signal::TeamDone => Role::Done(Err(Error::aborted("a writer was woken for nothing"))),
+        }
+    }
+
+    fn enqueue(&self, inner: &mut Inner, entry: Entry<'_>, waiter: &Arc<Waiter>) {
+        let max = self.group_bytes_max;
+        if let Some(last) = inner.waiting.back_mut()
+            && last.has_room_for(entry, max)
+        {
+            last.followers.push(Follower { waiter: waiter.clone(), count: entry.count });
+            last.records.extend_from_slice(entry.records);
+            last.count += entry.count;
+            last.concurrent &= entry.concurrent;
+            return;
+        }
+        let mut group = Group::led_by(entry, Some(waiter.clone()));
+        if let Some(buffer) = inner.spare.pop() {
+            group.records = buffer;
+        }
+        inner.waiting.push_back(group);
+    }
+
+    /// Asks the followers to insert their own batches, the first of them at `seq`. The leader inserts its
+    /// own meanwhile and then calls [`Crew::join`].
+    pub fn insert_together(&self, group: &Group, mut seq: SequenceNumber) -> Crew {
+        let leader = own_waiter();
+        let team = Arc::new(Team {
+            left: AtomicUsize::new(group.followers.len()),
+            error: Mutex::new(None),
+            leader: leader.clone(),
+        });
+        for follower in &group.followers {
+            follower.waiter.signal(Signal::Insert(seq, team.clone()));
+            seq += u64::from(follower.count);
+        }
+        Crew { team, leader }
+    }
+
+    /// Ends a group: tells its followers the outcome. Does not pass on the lead.
+    pub fn finish(&self, mut group: Group, outcome: &Result<()>) {
+        for follower in group.followers.drain(..) {
+            follower.waiter.signal(Signal::Done(outcome.clone()));
+        }
+        group.records.clear();
+        if group.records.capacity() > 0 && group.records.capacity() <= SPARE_BYTES_MAX {
+            let mut inner = self.inner.lock();
+            if inner.spare.len() < SPARE_COUNT_MAX {
+                inner.spare.push(group.records);
+            }
+        }
+    }
+
+    /// Passes the lead to the first waiting group, or leaves the queue idle.
+    pub fn hand_over(&self) {
+        let mut inner = self.inner.lock();
+        match inner.waiting.pop_front() {
+            None => inner.busy = false,
+            Some(mut group) => {
+                drop(inner);
+                if let Some(leader) = group.leader.take() {
+                    leader.signal(Signal::Lead(group));
+                }
+            }
+        }
+    }
+
+    /// The leader is about to wait for room: those who would not wait are told so, now and until
+    /// [`Queue::hold_back_end`].
+    pub fn hold_back_begin(&self) {
+        self.held_back.fetch_add(1, Ordering::Relaxed);
+        let mut turned_away = Vec::new();
+        {
+            let mut inner = self.inner.lock();
+            let (stay, go) = mem::take(&mut inner.waiting).into_iter().partition(|g| !g.flags.no_slowdown);
+            inner.waiting = stay;
+            turned_away.extend::<VecDeque<Group>>(go);
+        }
+        for mut group in turned_away {
+            if let Some(leader) = group.leader.take() {
+                leader.signal(Signal::Done(Err(would_stall())));
+            }
+            self.finish(group, &Err(would_stall()));
+        }
+    }
+
+    pub fn hold_back_end(&self) {
+        self.held_back.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Followers at work on their own batches.
+pub struct Crew {
+    team: Arc<Team>,
+    leader: Arc<Waiter>,
+}
+
+impl Crew {
+    /// Waits for all of them.
+    pub fn join(self) -> Result<()> {
+        let _ = self.leader.wait();
+        match self.team.error.lock().take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Group {
+    fn led_by(entry: Entry<'_>, leader: Option<Arc<Waiter>>) -> Self {
+        Group {
+            flags: entry.flags,
+            concurrent: entry.concurrent,
+            alone: entry.alone,
+            lead_bytes: entry.records.len(),
+            leader,
+            ..Group::default()
+        }
+    }
+
+    fn has_room_for(&self, entry: Entry<'_>, bytes_max: usize) -> bool {
+        let bytes = self.lead_bytes + self.records.len() + entry.records.len();
+        !self.alone
+            && !entry.alone
+            && self.flags.takes(entry.flags)
+            && bytes <= self.bytes_max(bytes_max)
+            && self.count.checked_add(entry.count).is_some()
+    }
+
+    /// A small leader is not made to wait for a large group: it takes an eighth of the bound on top of
+    /// its own size, as RocksDB does.
+    fn bytes_max(&self, bytes_max: usize) -> usize {
+        let eighth = bytes_max / 8;
+        if self.lead_bytes <= eighth { self.lead_bytes + eighth } else { bytes_max }
+    }
+}
+
+/// What a writer with `no_slowdown` hears instead of waiting.
+pub fn would_stall() -> Error {
+    Error::incomplete("Write stall")
+}
