@@ -5,11 +5,18 @@
 pub mod annotate;
 pub mod batch;
 pub mod blob;
+pub mod block;
 pub mod block_builder;
 pub mod checksum;
 pub mod edit;
+pub mod footer;
+pub mod handle;
+pub mod index;
+pub mod metaindex;
 pub mod names;
 pub mod options_ini;
+pub mod properties;
+pub mod trailer;
 pub mod wal;
 pub mod wide;
 

@@ -1,0 +1,433 @@
+//! A position in a block, moved forward and backward.
+//!
+//! The iterator owns its block, so it can live beside the table iterator without borrowing. The current
+//! key is put together in one buffer that only ever grows; short pieces are copied as whole sixteen-byte
+//! chunks. Going backward decodes a restart interval once and then walks it from memory.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::Arc;
+
+use base::key::{InternalOrder, SequenceNumber, TRAILER_LEN, pack, trailer, user_key};
+use base::order::compare_bytes;
+use base::{Error, Order, Result};
+
+use super::entry::{Header, header, separated_restart_header};
+use super::heads::restart_key;
+use super::{Block, Shape};
+
+/// How keys read from a block differ from keys shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyRewrite {
+    /// Every key takes this sequence number (external files).
+    pub global_seqno: Option<SequenceNumber>,
+    /// This many zero bytes go before the trailer: the timestamp that was not stored.
+    pub timestamp_pad: usize,
+}
+
+impl KeyRewrite {
+    #[inline]
+    pub fn is_none(&self) -> bool {
+        self.global_seqno.is_none() && self.timestamp_pad == 0
+    }
+
+    /// The shown form of an internal key, appended to `out`.
+    pub fn apply(&self, stored: &[u8], out: &mut Vec<u8>) {
+        let own = trailer(stored);
+        out.extend_from_slice(user_key(stored));
+        out.resize(out.len() + self.timestamp_pad, 0);
+        let shown = self.global_seqno.map_or(own, |seq| pack(seq, own as u8));
+        out.extend_from_slice(&shown.to_le_bytes());
+    }
+}
+
+/// A decoded entry of the interval that is being walked backward.
+#[derive(Clone, Copy, Debug)]
+struct Behind {
+    at: usize,
+    next: usize,
+    key_start: usize,
+    key_len: usize,
+    value: (usize, usize),
+    next_restart: usize,
+}
+
+const CHUNK: usize = 16;
+
+/// A position on one entry of a block, or on none. See the module.
+#[derive(Debug)]
+pub struct BlockIter {
+    block: Block,
+    rewrite: KeyRewrite,
+    rewriting: bool,
+    valid: bool,
+    /// Offsets of the current entry and the one after it.
+    at: usize,
+    next: usize,
+    value: (usize, usize),
+    /// The stored key; only the first `key_len` bytes count.
+    key: Vec<u8>,
+    key_len: usize,
+    /// The key as shown, if keys are rewritten.
+    shown: Vec<u8>,
+    /// The first restart from `next` on; kept only where values are separated.
+    next_restart: usize,
+    behind: Vec<Behind>,
+    behind_keys: Vec<u8>,
+    error: Option<Error>,
+}
+
+impl BlockIter {
+    pub fn new(block: Block) -> BlockIter {
+        BlockIter::rewriting(block, KeyRewrite::default())
+    }
+
+    /// An iterator that shows keys other than they are stored.
+    pub fn rewriting(block: Block, rewrite: KeyRewrite) -> BlockIter {
+        BlockIter {
+            block,
+            rewrite,
+            rewriting: !rewrite.is_none(),
+            valid: false,
+            at: 0,
+            next: 0,
+            value: (0, 0),
+            key: vec![0; 64],
+            key_len: 0,
+            shown: Vec::new(),
+            next_restart: 0,
+            behind: Vec::new(),
+            behind_keys: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// An iterator over nothing, to be given a block later.
+    pub fn empty(rewrite: KeyRewrite) -> BlockIter {
+        BlockIter::rewriting(Block { bytes: Arc::new([]), shape: Shape::default() }, rewrite)
+    }
+
+    /// Takes another block; positioned nowhere. Buffers are kept.
+    pub fn reset(&mut self, block: Block) {
+        self.block = block;
+        self.valid = false;
+        self.behind.clear();
+        self.behind_keys.clear();
+        self.error = None;
+    }
+
+    pub fn block(&self) -> &Block {
+        &self.block
+    }
+
+    #[inline]
+    pub fn valid(&self) -> bool {
+        self.valid
+    }
+
+    /// The current key. Only while valid.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        if self.rewriting { &self.shown } else { self.stored_key() }
+    }
+
+    #[inline]
+    fn stored_key(&self) -> &[u8] {
+        &self.key[..self.key_len]
+    }
+
+    /// The current value. Only while valid.
+    #[inline]
+    pub fn value(&self) -> &[u8] {
+        &self.block.bytes[self.value.0..self.value.1]
+    }
+
+    /// Where in the block's bytes the current value lies.
+    #[inline]
+    pub fn value_range(&self) -> Range<usize> {
+        self.value.0..self.value.1
+    }
+
+    /// # Errors
+    /// Corruption, with the offset in the block, if an entry did not decode; the iterator is then not
+    /// valid.
+    #[inline]
+    pub fn status(&self) -> Result<()> {
+        match &self.error {
+            None => Ok(()),
+            Some(error) => Err(error.clone()),
+        }
+    }
+
+    pub fn seek_to_first(&mut self) {
+        self.go_to_restart(0);
+        self.step();
+    }
+
+    pub fn seek_to_last(&mut self) {
+        self.valid = false;
+        if self.block.is_empty() {
+            return;
+        }
+        let last = self.block.num_restarts() - 1;
+        if self.fill_behind(last, self.block.shape.entries_end as usize) {
+            self.take_behind();
+        }
+    }
+
+    /// To the first entry at or after `target`, an internal key.
+    pub fn seek(&mut self, order: &InternalOrder, target: &[u8]) {
+        let (user, trailer) = (user_key(target), trailer(target));
+        self.go_to_restart_before(order, user, trailer);
+        match (&order.user, self.rewriting) {
+            (Order::Bytewise, false) => {
+                while self.step() && bytewise_before(self.stored_key(), user, trailer) {}
+            }
+            _ => while self.step() && order.compare_split(self.key(), user, trailer).is_lt() {},
+        }
+    }
+
+    /// To the last entry at or before `target`, an internal key.
+    pub fn seek_for_prev(&mut self, order: &InternalOrder, target: &[u8]) {
+        self.seek(order, target);
+        if self.error.is_some() {
+            return;
+        }
+        if !self.valid {
+            self.seek_to_last();
+        } else if order.compare(self.key(), target).is_gt() {
+            self.prev();
+        }
+    }
+
+    /// To the next entry. Only while valid.
+    #[inline]
+    pub fn next(&mut self) {
+        self.step();
+    }
+
+    /// To the entry before. Only while valid.
+    pub fn prev(&mut self) {
+        // What is kept stays true however the iterator moved, as long as the block is the same: it is
+        // right if and only if it ends where the current entry starts.
+        if self.behind.last().is_some_and(|b| b.next == self.at) {
+            self.take_behind();
+            return;
+        }
+        let Some(interval) = self.interval_before(self.at) else {
+            self.valid = false;
+            return;
+        };
+        if self.fill_behind(interval, self.at) {
+            self.take_behind();
+        }
+    }
+
+    /// Decodes the entry at `next`. False at the end or on an error.
+    #[inline(always)]
+    fn step(&mut self) -> bool {
+        let (at, end) = (self.next, self.block.shape.entries_end as usize);
+        if at >= end {
+            self.valid = false;
+            return false;
+        }
+        if self.block.shape.separated {
+            return self.step_separated();
+        }
+        let bytes = &self.block.bytes[..];
+        let Some(h) = header(bytes, at) else { return self.fail(at) };
+        let value_at = h.key_at + h.non_shared;
+        let next = value_at + h.value_len;
+        if next > end || h.shared > self.key_len {
+            return self.fail(at);
+        }
+        copy_key(&mut self.key, h, bytes);
+        self.key_len = h.shared + h.non_shared;
+        self.value = (value_at, next);
+        self.at = at;
+        self.next = next;
+        self.valid = true;
+        if self.rewriting {
+            self.show();
+        }
+        true
+    }
+
+    fn step_separated(&mut self) -> bool {
+        let bytes = &self.block.bytes[..];
+        let shape = self.block.shape;
+        let (at, end) = (self.next, shape.entries_end as usize);
+        let is_restart = shape.restart(bytes, self.next_restart) == Some(at);
+        let decoded = if is_restart {
+            separated_restart_header(bytes, at).map(|(h, v)| (h, shape.values_at as usize + v))
+        } else {
+            header(bytes, at).map(|h| (h, self.value.1))
+        };
+        let Some((h, value_at)) = decoded else { return self.fail(at) };
+        let (next, value_end) = (h.key_at + h.non_shared, value_at + h.value_len);
+        if next > end || value_end > shape.restarts_at as usize || h.shared > self.key_len {
+            return self.fail(at);
+        }
+        copy_key(&mut self.key, h, bytes);
+        self.next_restart += usize::from(is_restart);
+        self.key_len = h.shared + h.non_shared;
+        self.value = (value_at, value_end);
+        self.at = at;
+        self.next = next;
+        self.valid = true;
+        if self.rewriting {
+            self.show();
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn show(&mut self) {
+        self.shown.clear();
+        self.rewrite.apply(&self.key[..self.key_len], &mut self.shown);
+    }
+
+    #[cold]
+    fn fail(&mut self, at: usize) -> bool {
+        self.valid = false;
+        self.next = self.block.shape.entries_end as usize;
+        self.error = Some(Error::corruption("bad entry in block").at(at as u64));
+        false
+    }
+
+    /// Makes `step` decode restart `i` next.
+    fn go_to_restart(&mut self, i: usize) {
+        self.valid = false;
+        self.error = None;
+        self.key_len = 0;
+        self.next_restart = i;
+        match self.block.shape.restart(&self.block.bytes, i) {
+            Some(at) => self.next = at,
+            None if self.block.is_empty() => self.next = 0,
+            None => {
+                self.fail(self.block.shape.restarts_at as usize);
+            }
+        }
+    }
+
+    /// Makes `step` decode the last restart whose key is before the target, or the first.
+    fn go_to_restart_before(&mut self, order: &InternalOrder, user: &[u8], trailer: u64) {
+        let shape = self.block.shape;
+        let ties = if self.rewrite.timestamp_pad > 0 {
+            0..shape.num_restarts as usize
+        } else {
+            shape.heads.narrow(&self.block.bytes, &shape, user)
+        };
+        let (mut low, mut high) = (ties.start, ties.end);
+        while low < high {
+            let middle = low.midpoint(high);
+            let Some(key) = restart_key(&self.block.bytes, &shape, middle) else {
+                self.fail(shape.restarts_at as usize);
+                return;
+            };
+            let key = &self.block.bytes[key];
+            let before = if self.rewriting {
+                self.shown.clear();
+                self.rewrite.apply(key, &mut self.shown);
+                order.compare_split(&self.shown, user, trailer).is_lt()
+            } else {
+                order.compare_split(key, user, trailer).is_lt()
+            };
+            if before {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        self.go_to_restart(low.saturating_sub(1));
+    }
+
+    /// The interval that holds the entry which ends at `at`; `None` if `at` is the first.
+    fn interval_before(&self, at: usize) -> Option<usize> {
+        let (mut low, mut high) = (0, self.block.num_restarts());
+        while low < high {
+            let middle = low.midpoint(high);
+            let restart = self.block.shape.restart(&self.block.bytes, middle);
+            if restart.is_some_and(|r| r < at) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low.checked_sub(1)
+    }
+
+    /// Decodes interval `i` up to offset `until`. False on an error or if there is nothing.
+    fn fill_behind(&mut self, i: usize, until: usize) -> bool {
+        self.behind.clear();
+        self.behind_keys.clear();
+        self.go_to_restart(i);
+        while self.next < until && self.step() {
+            self.behind.push(Behind {
+                at: self.at,
+                next: self.next,
+                key_start: self.behind_keys.len(),
+                key_len: self.key_len,
+                value: self.value,
+                next_restart: self.next_restart,
+            });
+            self.behind_keys.extend_from_slice(&self.key[..self.key_len]);
+        }
+        self.valid = false;
+        if self.error.is_some() {
+            self.behind.clear();
+        }
+        !self.behind.is_empty()
+    }
+
+    /// Moves to the last of the decoded entries.
+    fn take_behind(&mut self) {
+        let Some(entry) = self.behind.pop() else { return };
+        let key = &self.behind_keys[entry.key_start..entry.key_start + entry.key_len];
+        self.key[..entry.key_len].copy_from_slice(key);
+        self.behind_keys.truncate(entry.key_start);
+        self.key_len = entry.key_len;
+        self.at = entry.at;
+        self.next = entry.next;
+        self.value = entry.value;
+        self.next_restart = entry.next_restart;
+        self.valid = true;
+        if self.rewriting {
+            self.show();
+        }
+    }
+}
+
+/// Puts an entry's own key bytes behind those it shares. The caller has checked that they lie in `bytes`.
+#[inline(always)]
+fn copy_key(key: &mut Vec<u8>, h: Header, bytes: &[u8]) {
+    let len = h.shared + h.non_shared;
+    if len + CHUNK > key.len() {
+        grow(key, len);
+    }
+    if h.non_shared <= CHUNK {
+        let from = bytes[h.key_at..].first_chunk::<CHUNK>();
+        let to = key[h.shared..].first_chunk_mut::<CHUNK>();
+        if let (Some(from), Some(to)) = (from, to) {
+            *to = *from;
+            return;
+        }
+    }
+    key[h.shared..len].copy_from_slice(&bytes[h.key_at..h.key_at + h.non_shared]);
+}
+
+#[cold]
+fn grow(key: &mut Vec<u8>, len: usize) {
+    key.resize((len + CHUNK).next_power_of_two(), 0);
+}
+
+/// Whether internal key `a` stands before the key given in two parts, in bytewise order.
+#[inline(always)]
+fn bytewise_before(a: &[u8], user: &[u8], b_trailer: u64) -> bool {
+    let split = a.len().saturating_sub(TRAILER_LEN);
+    match compare_bytes(&a[..split], user) {
+        Ordering::Less => true,
+        Ordering::Greater => false,
+        Ordering::Equal => trailer(a) > b_trailer,
+    }
+}

@@ -1,0 +1,89 @@
+//! A forward walk over a block that is decoded once and thrown away.
+
+use base::coding::Cursor;
+use base::{Error, Result};
+
+use super::Shape;
+
+/// Entries from the first to the last. For index blocks, whose values may be self-delimiting: the caller
+/// then says how many bytes of `value` belonged to the entry.
+pub struct PlainEntries<'a> {
+    bytes: &'a [u8],
+    end: usize,
+    next: usize,
+    key: Vec<u8>,
+    /// Values carry no length.
+    unbounded: bool,
+    pending: bool,
+}
+
+/// An entry whose key is [`PlainEntries::key`].
+pub struct PlainEntry<'a> {
+    pub at: usize,
+    /// Bytes of the key that were taken from the key before.
+    pub shared: usize,
+    /// The value; where values carry no length, everything up to the end of the entries.
+    pub value: &'a [u8],
+}
+
+impl<'a> PlainEntries<'a> {
+    /// # Errors
+    /// Corruption if the block's parts do not fit into each other, or NotSupported if values are
+    /// separated from keys.
+    pub fn new(payload: &'a [u8], unbounded: bool) -> Result<Self> {
+        let shape = Shape::parse(payload)?;
+        if shape.separated {
+            return Err(Error::not_supported("an index block with separated values"));
+        }
+        let end = shape.entries_end as usize;
+        Ok(PlainEntries { bytes: payload, end, next: 0, key: Vec::new(), unbounded, pending: false })
+    }
+
+    /// # Errors
+    /// Corruption, with the offset in the block, if the entry does not decode.
+    #[allow(clippy::should_implement_trait)] // an iterator that can fail
+    pub fn next(&mut self) -> Result<Option<PlainEntry<'a>>> {
+        if self.pending || self.next >= self.end {
+            return if self.pending { Err(self.bad()) } else { Ok(None) };
+        }
+        self.decode().ok_or_else(|| self.bad()).map(Some)
+    }
+
+    fn decode(&mut self) -> Option<PlainEntry<'a>> {
+        let at = self.next;
+        let mut cursor = Cursor::new(self.bytes.get(at..self.end)?);
+        let shared = cursor.varint32()? as usize;
+        let non_shared = cursor.varint32()? as usize;
+        let value_len = if self.unbounded { None } else { Some(cursor.varint32()? as usize) };
+        let own = cursor.take(non_shared)?;
+        if shared > self.key.len() {
+            return None;
+        }
+        self.key.truncate(shared);
+        self.key.extend_from_slice(own);
+        let value = match value_len {
+            Some(len) => cursor.take(len)?,
+            None => cursor.rest(),
+        };
+        self.pending = self.unbounded;
+        self.next = at + cursor.offset();
+        Some(PlainEntry { at, shared, value })
+    }
+
+    #[cold]
+    fn bad(&self) -> Error {
+        Error::corruption("bad entry in block").at(self.next as u64)
+    }
+
+    /// The key of the entry last returned.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Says how long the value of the entry last returned was. Needed before `next` where values carry
+    /// no length.
+    pub fn value_took(&mut self, len: usize) {
+        self.next += len;
+        self.pending = false;
+    }
+}

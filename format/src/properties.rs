@@ -1,0 +1,290 @@
+//! The properties of a table: what its writer knew about it, and what its reader must know.
+//!
+//! A sorted-string block with a single restart. Names and the rule when each is written are in one table
+//! below ([`NUMBERS`], [`TEXTS`]); numbers are varints, texts raw bytes. A number that does not decode is
+//! skipped, as RocksDB does; a name nobody here knows is kept as user-collected. Facts: RocksDB
+//! `table/meta_blocks.cc`, `include/rocksdb/table_properties.h`.
+
+use std::collections::BTreeMap;
+
+use base::coding::{get_u32, get_u64, get_varint64, put_varint64};
+use base::{Error, Result, SequenceNumber};
+
+use crate::block::{Block, BlockIter};
+use crate::block_builder::{BlockBuilder, BlockConfig};
+
+/// The family id of a table that was written without knowing it.
+pub const COLUMN_FAMILY_ID_UNKNOWN: u64 = i32::MAX as u64;
+
+/// When a number is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    Always,
+    /// Unless it is 0.
+    NotZero,
+    /// With `index_partitions`, whatever its own value.
+    Partitioned,
+    /// Only if it is 0.
+    Zero,
+    /// Unless it is the unknown sequence number.
+    Known,
+}
+
+macro_rules! properties {
+    (
+        numbers { $($(#[$ndoc:meta])* $number:ident $nname:literal $rule:ident = $default:expr;)* }
+        texts { $($(#[$tdoc:meta])* $text:ident $tname:literal;)* }
+    ) => {
+        /// The properties of one table, under RocksDB's names.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Properties {
+            $($(#[$ndoc])* pub $number: u64,)*
+            $($(#[$tdoc])* pub $text: Vec<u8>,)*
+            /// Everything else, by name; what table property collectors and built-in collectors added.
+            pub user_collected: BTreeMap<Vec<u8>, Vec<u8>>,
+            /// Where in the file the eight bytes of the global sequence number stand, if they do.
+            pub global_seqno_offset: Option<u64>,
+        }
+
+        impl Default for Properties {
+            fn default() -> Self {
+                Properties {
+                    $($number: $default,)*
+                    $($text: Vec::new(),)*
+                    user_collected: BTreeMap::new(),
+                    global_seqno_offset: None,
+                }
+            }
+        }
+
+        type Number = (&'static str, Rule, fn(&Properties) -> u64, fn(&mut Properties) -> &mut u64);
+        type Text = (&'static str, fn(&Properties) -> &Vec<u8>, fn(&mut Properties) -> &mut Vec<u8>);
+
+        const NUMBERS: &[Number] = &[$(($nname, Rule::$rule, |p| p.$number, |p| &mut p.$number),)*];
+        const TEXTS: &[Text] = &[$(($tname, |p| &p.$text, |p| &mut p.$text),)*];
+    };
+}
+
+properties! {
+    numbers {
+        /// The file's number when it was made; 0 if unknown. Part of its unique id.
+        original_file_number "rocksdb.original.file.number" Always = 0;
+        /// Bytes of all internal keys, start keys of range tombstones included.
+        raw_key_size "rocksdb.raw.key.size" Always = 0;
+        raw_value_size "rocksdb.raw.value.size" Always = 0;
+        /// Offset behind the last data block.
+        data_size "rocksdb.data.size" Always = 0;
+        index_size "rocksdb.index.size" Always = 0;
+        index_partitions "rocksdb.index.partitions" NotZero = 0;
+        top_level_index_size "rocksdb.top-level.index.size" Partitioned = 0;
+        /// 1 if index keys carry no trailer.
+        index_key_is_user_key "rocksdb.index.key.is.user.key" Always = 0;
+        /// 1 if index values are delta encoded, without a length.
+        index_value_is_delta_encoded "rocksdb.index.value.is.delta.encoded" Always = 0;
+        udi_is_primary_index "rocksdb.udi.is.primary.index" NotZero = 0;
+        /// Point entries and range tombstones.
+        num_entries "rocksdb.num.entries" Always = 0;
+        num_filter_entries "rocksdb.num.filter_entries" Always = 0;
+        /// Deletions of every kind, range tombstones included.
+        num_deletions "rocksdb.deleted.keys" Always = 0;
+        num_merge_operands "rocksdb.merge.operands" Always = 0;
+        num_range_deletions "rocksdb.num.range-deletions" Always = 0;
+        num_data_blocks "rocksdb.num.data.blocks" Always = 0;
+        num_data_blocks_compression_rejected "rocksdb.num.data.blocks.compression.rejected" NotZero = 0;
+        num_data_blocks_compression_bypassed "rocksdb.num.data.blocks.compression.bypassed" NotZero = 0;
+        num_uniform_blocks "rocksdb.num.uniform.blocks" Always = 0;
+        filter_size "rocksdb.filter.size" Always = 0;
+        format_version "rocksdb.format.version" Always = 0;
+        /// Length of every user key if they are all the same; 0 otherwise.
+        fixed_key_len "rocksdb.fixed.key.length" Always = 0;
+        column_family_id "rocksdb.column.family.id" Always = COLUMN_FAMILY_ID_UNKNOWN;
+        /// Seconds since 1970 when the oldest data in it was written; 0 if unknown.
+        creation_time "rocksdb.creation.time" Always = 0;
+        oldest_key_time "rocksdb.oldest.key.time" Always = 0;
+        newest_key_time "rocksdb.newest.key.time" Always = 0;
+        file_creation_time "rocksdb.file.creation.time" NotZero = 0;
+        slow_compression_estimated_data_size "rocksdb.sample_for_compression.slow.data.size" NotZero = 0;
+        fast_compression_estimated_data_size "rocksdb.sample_for_compression.fast.data.size" NotZero = 0;
+        /// Offset of the first byte behind the data blocks; 0 if unknown.
+        tail_start_offset "rocksdb.tail.start.offset" Always = 0;
+        /// 0 if timestamps were cut from the keys.
+        user_defined_timestamps_persisted "rocksdb.user.defined.timestamps.persisted" Zero = 1;
+        /// `u64::MAX` if unknown.
+        key_largest_seqno "rocksdb.key.largest.seqno" Known = u64::MAX;
+        /// `u64::MAX` if unknown.
+        key_smallest_seqno "rocksdb.key.smallest.seqno" Known = u64::MAX;
+        /// 0 if unknown. Blocks with separated values cannot be read without it.
+        data_block_restart_interval "rocksdb.data.block.restart.interval" NotZero = 0;
+        index_block_restart_interval "rocksdb.index.block.restart.interval" NotZero = 0;
+        separate_key_value_in_data_block "rocksdb.separate.key.value.in.data.block" NotZero = 0;
+    }
+    texts {
+        db_id "rocksdb.creating.db.identity";
+        db_session_id "rocksdb.creating.session.identity";
+        db_host_id "rocksdb.creating.host.identity";
+        filter_policy_name "rocksdb.filter.policy";
+        comparator_name "rocksdb.comparator";
+        merge_operator_name "rocksdb.merge.operator";
+        prefix_extractor_name "rocksdb.prefix.extractor.name";
+        property_collectors_names "rocksdb.property.collectors";
+        column_family_name "rocksdb.column.family.name";
+        compression_name "rocksdb.compression";
+        compression_options "rocksdb.compression_options";
+        seqno_to_time_mapping "rocksdb.seqno.time.map";
+    }
+}
+
+/// Names of properties that built-in collectors add.
+pub mod names {
+    pub const INDEX_TYPE: &str = "rocksdb.block.based.table.index.type";
+    pub const WHOLE_KEY_FILTERING: &str = "rocksdb.block.based.table.whole.key.filtering";
+    pub const PREFIX_FILTERING: &str = "rocksdb.block.based.table.prefix.filtering";
+    pub const DECOUPLED_PARTITIONED_FILTERS: &str = "rocksdb.block.based.table.decoupled.partitioned.filters";
+    pub const TIMESTAMP_MIN: &str = "rocksdb.timestamp_min";
+    pub const TIMESTAMP_MAX: &str = "rocksdb.timestamp_max";
+    pub const EXTERNAL_VERSION: &str = "rocksdb.external_sst_file.version";
+    pub const GLOBAL_SEQNO: &str = "rocksdb.external_sst_file.global_seqno";
+    pub const EMBEDDED_BLOB_STATS: &str = "rocksdb.embedded.blob.stats";
+    pub const DELETED_KEYS: &str = "rocksdb.deleted.keys";
+    pub const MERGE_OPERANDS: &str = "rocksdb.merge.operands";
+}
+
+impl Properties {
+    /// Decodes the block that starts at `offset` of its file (0 if that does not matter).
+    ///
+    /// # Errors
+    /// Corruption if the block is not well formed or its names are not strictly ascending.
+    pub fn decode(payload: &[u8], offset: u64) -> Result<Properties> {
+        let block = Block::parse(payload.into())?;
+        let mut properties = Properties::default();
+        let mut last: Option<Vec<u8>> = None;
+        let mut iter = BlockIter::new(block);
+        iter.seek_to_first();
+        while iter.valid() {
+            let (name, value) = (iter.key(), iter.value());
+            if last.as_deref().is_some_and(|last| name <= last) {
+                return Err(Error::corruption("properties unsorted").at(offset));
+            }
+            if name == names::GLOBAL_SEQNO.as_bytes() {
+                properties.global_seqno_offset = Some(offset.saturating_add(iter.value_range().start as u64));
+            }
+            properties.set(name, value);
+            last = Some(name.to_vec());
+            iter.next();
+        }
+        iter.status().map_err(|e| e.shifted(offset))?;
+        Ok(properties)
+    }
+
+    fn set(&mut self, name: &[u8], value: &[u8]) {
+        // Kept in both places, as RocksDB keeps them for callers of old.
+        let twice = name == names::DELETED_KEYS.as_bytes() || name == names::MERGE_OPERANDS.as_bytes();
+        if let Some((.., field)) = NUMBERS.iter().find(|n| n.0.as_bytes() == name) {
+            if let Some((number, _)) = get_varint64(value) {
+                *field(self) = number;
+            }
+            if !twice {
+                return;
+            }
+        } else if let Some((.., field)) = TEXTS.iter().find(|t| t.0.as_bytes() == name) {
+            *field(self) = value.to_vec();
+            return;
+        }
+        self.user_collected.insert(name.to_vec(), value.to_vec());
+    }
+
+    /// Every property as it is stored: name and value, in the order of the block.
+    pub fn entries(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
+        let mut entries = self.user_collected.clone();
+        for (name, rule, get, _) in NUMBERS {
+            let number = get(self);
+            let written = match rule {
+                Rule::Always => true,
+                Rule::NotZero => number != 0,
+                Rule::Partitioned => self.index_partitions != 0,
+                Rule::Zero => number == 0,
+                Rule::Known => number != u64::MAX,
+            };
+            if written {
+                let mut value = Vec::new();
+                put_varint64(&mut value, number);
+                entries.insert(name.as_bytes().to_vec(), value);
+            }
+        }
+        for (name, get, _) in TEXTS {
+            if !get(self).is_empty() {
+                entries.insert(name.as_bytes().to_vec(), get(self).clone());
+            }
+        }
+        entries
+    }
+
+    /// The block's payload.
+    pub fn encode(&self) -> Vec<u8> {
+        let config = BlockConfig { restart_interval: i32::MAX as usize, ..BlockConfig::default() };
+        let mut builder = BlockBuilder::new(config);
+        for (name, value) in self.entries() {
+            builder.add(&name, &value);
+        }
+        std::mem::take(builder.finish())
+    }
+
+    /// A user-collected property.
+    pub fn user(&self, name: &str) -> Option<&[u8]> {
+        self.user_collected.get(name.as_bytes()).map(|v| &v[..])
+    }
+
+    /// The index type's number, if the writer said so.
+    pub fn index_type(&self) -> Option<u32> {
+        self.user(names::INDEX_TYPE).and_then(|v| get_u32(v, 0))
+    }
+
+    /// Whether whole keys are in the filter.
+    pub fn whole_key_filtering(&self) -> bool {
+        self.user(names::WHOLE_KEY_FILTERING) != Some(b"0")
+    }
+
+    /// Whether prefixes are in the filter.
+    pub fn prefix_filtering(&self) -> bool {
+        self.user(names::PREFIX_FILTERING) != Some(b"0")
+    }
+
+    /// The one sequence number that all entries of an external file take instead of their own, if they
+    /// do. `largest` is the file's largest sequence number by the MANIFEST, if known.
+    ///
+    /// # Errors
+    /// Corruption if the properties contradict each other or the MANIFEST.
+    pub fn global_seqno(&self, largest: Option<SequenceNumber>) -> Result<Option<SequenceNumber>> {
+        let stored = self.user(names::GLOBAL_SEQNO);
+        let Some(version) = self.user(names::EXTERNAL_VERSION) else {
+            return match stored {
+                None => Ok(None),
+                Some(_) => Err(Error::corruption("a table that is not external has a global sequence number")),
+            };
+        };
+        match (get_u32(version, 0), stored) {
+            (Some(1), None) => Ok(None),
+            (Some(1), Some(_)) => {
+                Err(Error::corruption("an external table of version 1 has a global sequence number"))
+            }
+            (Some(2), stored) => {
+                let own = match stored {
+                    Some(bytes) => {
+                        get_u64(bytes, 0).ok_or_else(|| Error::corruption("global sequence number is cut short"))?
+                    }
+                    None => 0,
+                };
+                match largest {
+                    Some(largest) if own == 0 => Ok(Some(largest)),
+                    Some(largest) if own != largest => Err(Error::corruption(format!(
+                        "an external table has global sequence number {own}, but the MANIFEST says {largest}"
+                    ))),
+                    _ => Ok(Some(own)),
+                }
+            }
+            (version, _) => {
+                Err(Error::corruption(format!("an external table of unknown version {version:?}")))
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The five bytes behind every block of a block-based table.
+//!
+//! ```text
+//! payload (size bytes) | u8 compression type | u32 checksum
+//! ```
+//! The checksum covers payload and type byte; from format version 6 on the block's place is added to it
+//! (see [`crate::checksum::context_modifier`]). Facts: RocksDB `table/format.cc`.
+
+use base::coding::get_u32;
+use base::{Error, Result};
+use kernel::checksum::{crc32c, xxh3, xxh32, xxh64};
+
+use crate::checksum::{ChecksumType, context_modifier};
+
+/// Bytes of the trailer.
+pub const LEN: usize = 5;
+
+/// The checksum of `data` alone, whose last byte is, in a block, the compression type.
+pub fn checksum(kind: ChecksumType, data: &[u8]) -> u32 {
+    match kind {
+        ChecksumType::None => 0,
+        ChecksumType::Crc32c => crc32c::mask(crc32c::value(data)),
+        ChecksumType::XxHash => xxh32::hash(data, 0),
+        ChecksumType::XxHash64 => xxh64::hash(data, 0) as u32,
+        ChecksumType::Xxh3 => match data.split_last() {
+            Some((&last, rest)) => mix_last_byte(xxh3::hash64(rest) as u32, last),
+            None => 0,
+        },
+    }
+}
+
+/// XXH3 is computed before the compression type is known, and the type is mixed in afterwards.
+#[inline]
+fn mix_last_byte(checksum: u32, last: u8) -> u32 {
+    checksum ^ u32::from(last).wrapping_mul(0x6b90_83d9)
+}
+
+/// What stands in the trailer of a block at `offset`. `data` is payload and type byte.
+#[inline]
+pub fn block_checksum(kind: ChecksumType, base_context: u32, offset: u64, data: &[u8]) -> u32 {
+    checksum(kind, data).wrapping_add(context_modifier(base_context, offset))
+}
+
+/// Completes a block whose payload is all of `block`: type byte and checksum go behind it.
+pub fn append(block: &mut Vec<u8>, compression: u8, kind: ChecksumType, base_context: u32, offset: u64) {
+    block.push(compression);
+    let sum = block_checksum(kind, base_context, offset, block);
+    block.extend_from_slice(&sum.to_le_bytes());
+}
+
+/// The type byte of a block read with its trailer.
+///
+/// # Errors
+/// Corruption if there is no whole trailer.
+#[inline]
+pub fn compression_type(block: &[u8]) -> Result<u8> {
+    match block.len().checked_sub(LEN) {
+        Some(at) => Ok(block[at]),
+        None => Err(Error::corruption("block is shorter than its trailer")),
+    }
+}
+
+/// Checks a block read with its trailer from `offset`; returns the compression type byte.
+///
+/// # Errors
+/// Corruption, with the offset, if the checksum does not fit.
+pub fn verify(kind: ChecksumType, base_context: u32, offset: u64, block: &[u8]) -> Result<u8> {
+    let compression = compression_type(block).map_err(|e| e.at(offset))?;
+    let summed = &block[..block.len() - 4];
+    let stored = get_u32(block, block.len() - 4).unwrap_or_default();
+    let computed = block_checksum(kind, base_context, offset, summed);
+    if stored == computed {
+        return Ok(compression);
+    }
+    Err(Error::corruption(format!(
+        "block checksum mismatch: stored {stored:#010x}, computed {computed:#010x}, type {}, size {}",
+        kind.name(),
+        block.len() - LEN
+    ))
+    .at(offset))
+}
