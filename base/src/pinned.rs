@@ -28,6 +28,7 @@ pub trait PinRegion: Send + Sync {
 #[derive(Clone)]
 enum Owner {
     Own(Vec<u8>),
+    Bytes(Arc<[u8]>, Range<usize>),
     Shared(Arc<dyn PinOwner>, Range<usize>),
     Region(Arc<dyn PinRegion>, u64),
 }
@@ -46,6 +47,13 @@ impl Pinned {
     /// Copies.
     pub fn copy(bytes: &[u8]) -> Self {
         Pinned(Owner::Own(bytes.to_vec()))
+    }
+
+    /// A view of `range` in shared bytes (a cached block), without an allocation. An out-of-range view
+    /// reads as empty.
+    #[inline]
+    pub fn bytes(bytes: Arc<[u8]>, range: Range<usize>) -> Self {
+        Pinned(Owner::Bytes(bytes, range))
     }
 
     /// A view of `range` in what `owner` holds. An out-of-range view reads as empty.
@@ -76,12 +84,13 @@ impl Pinned {
     /// A narrower view; the range is relative to this one and is cut to it.
     #[must_use]
     pub fn slice(self, range: Range<usize>) -> Self {
+        let within = |whole: Range<usize>| {
+            let start = whole.start.saturating_add(range.start).min(whole.end);
+            start..whole.start.saturating_add(range.end).clamp(start, whole.end)
+        };
         match self.0 {
-            Owner::Shared(owner, whole) => {
-                let start = whole.start.saturating_add(range.start).min(whole.end);
-                let end = whole.start.saturating_add(range.end).clamp(start, whole.end);
-                Pinned(Owner::Shared(owner, start..end))
-            }
+            Owner::Bytes(bytes, whole) => Pinned(Owner::Bytes(bytes, within(whole))),
+            Owner::Shared(owner, whole) => Pinned(Owner::Shared(owner, within(whole))),
             other => {
                 let bytes = Pinned(other);
                 let end = range.end.min(bytes.len());
@@ -98,6 +107,7 @@ impl Deref for Pinned {
     fn deref(&self) -> &[u8] {
         match &self.0 {
             Owner::Own(bytes) => bytes,
+            Owner::Bytes(bytes, range) => bytes.get(range.clone()).unwrap_or_default(),
             Owner::Shared(owner, range) => owner.bytes().get(range.clone()).unwrap_or_default(),
             Owner::Region(owner, token) => owner.region(*token),
         }

@@ -1,0 +1,110 @@
+//! What a read may do, and what it hands out.
+
+use std::ops::{Deref, Range};
+
+use base::Pinned;
+use base::key::{sequence, trailer, user_key};
+use format::block::Block;
+
+/// The part of the read options that concerns tables. RocksDB's names and defaults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadCtx {
+    /// Check the checksums of blocks read from the file. Default true.
+    pub verify_checksums: bool,
+    /// Put blocks read from the file into the cache. Default true.
+    pub fill_cache: bool,
+    /// Answer from memory only; what would need the file is an `Incomplete` error. Default false.
+    pub cache_only: bool,
+    /// Iterators ignore prefix filters. Default false.
+    pub total_order_seek: bool,
+    /// Iterators may end where the prefix of the seek key ends. Default false.
+    pub prefix_same_as_start: bool,
+    /// Prefix filters are used where the upper bound shows that they cannot hide a key. Default false.
+    pub auto_prefix_mode: bool,
+    /// Bytes that iterators read ahead; 0, the default, for automatic.
+    pub readahead_size: usize,
+    /// Automatic reading ahead carries over from table to table. Default false.
+    pub adaptive_readahead: bool,
+    /// The read is a compaction's or a flush's: it uses no filter.
+    pub for_compaction: bool,
+    /// Iterators read no block whose keys are all at or past this user key.
+    pub upper_bound: Option<Vec<u8>>,
+}
+
+impl Default for ReadCtx {
+    fn default() -> Self {
+        ReadCtx {
+            verify_checksums: true,
+            fill_cache: true,
+            cache_only: false,
+            total_order_seek: false,
+            prefix_same_as_start: false,
+            auto_prefix_mode: false,
+            readahead_size: 0,
+            adaptive_readahead: false,
+            for_compaction: false,
+            upper_bound: None,
+        }
+    }
+}
+
+/// One version of a key, as a look-up visits it.
+#[derive(Clone, Copy)]
+pub struct Entry<'a> {
+    /// The internal key.
+    pub key: &'a [u8],
+    pub value: ValueRef<'a>,
+}
+
+impl<'a> Entry<'a> {
+    #[inline]
+    pub fn user_key(&self) -> &'a [u8] {
+        user_key(self.key)
+    }
+
+    #[inline]
+    pub fn sequence(&self) -> base::SequenceNumber {
+        sequence(self.key)
+    }
+
+    /// The kind's byte; see `base::ValueType`.
+    #[inline]
+    pub fn kind(&self) -> u8 {
+        trailer(self.key) as u8
+    }
+}
+
+/// A value in a block. Derefs to its bytes.
+#[derive(Clone, Copy)]
+pub struct ValueRef<'a> {
+    block: &'a Block,
+    start: usize,
+    end: usize,
+}
+
+impl<'a> ValueRef<'a> {
+    #[inline]
+    pub(crate) fn new(block: &'a Block, range: Range<usize>) -> Self {
+        ValueRef { block, start: range.start, end: range.end }
+    }
+
+    #[inline]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.block.bytes().get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// The value kept alive beyond the visit. Does not copy or allocate.
+    #[inline]
+    pub fn pin(&self) -> Pinned {
+        Pinned::bytes(self.block.bytes().clone(), self.start..self.end)
+    }
+}
+
+impl Deref for ValueRef<'_> {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
