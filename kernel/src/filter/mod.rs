@@ -1,1 +1,158 @@
-//! Filters: bits in, bits out; no framing, no I/O.
+//! Filters over key hashes: bits in, bits out; no framing, no I/O.
+//!
+//! ```text
+//! bloom_legacy   32-bit hashes, cache line by modulo     files of format_version below 5
+//! bloom_local    64-bit hashes, one 64-byte line a key   today's default
+//! ribbon         64-bit hashes, a solved linear system   30 % smaller, slower to build
+//! key_hashes     collects and de-duplicates what goes in bits_per_key  the one setting
+//! ```
+//! A filter's payload is its bits and five bytes of metadata:
+//! ```text
+//! len-5     len-4   len-3  len-2  len-1
+//! marker m  b1      b2     b3     b4
+//!   1..127  legacy Bloom: m probes, b1..b4 number of lines, u32 LE
+//!   0       always true
+//!   0xff    b1 = 0: local Bloom, b2 = log2(line bytes)-6 in 3 high bits, probes in 5 low; b3 = b4 = 0
+//!   0xfe    Ribbon: b1 seed, b2..b4 number of 128-slot blocks, u24 LE
+//!   else    reserved
+//! ```
+//! A payload of at most five bytes is the filter of no keys. Whatever is reserved, unknown or inconsistent
+//! reads as *always true*: a filter may only ever save work. A parsed [`Filter`] is a small `Copy` header;
+//! the payload is handed in with each query, so that its owner may keep it where it likes. 64-byte
+//! alignment of the payload spares the local Bloom filter every second cache miss.
+
+mod bits_per_key;
+pub mod bloom_legacy;
+pub mod bloom_local;
+mod cpu;
+mod key_hashes;
+pub mod ribbon;
+
+pub use bits_per_key::BitsPerKey;
+pub use key_hashes::KeyHashes;
+
+use crate::hash;
+
+/// Length of the metadata at the end of each payload, in bytes.
+pub const METADATA_LEN: usize = 5;
+
+/// Length of the pieces in which a batch is hashed, prefetched and probed.
+const BATCH: usize = 32;
+
+/// A payload's header, checked; cheap to copy, to be kept beside the payload it was parsed from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Filter {
+    /// Says nothing: every key may be there (reserved or damaged metadata, or a filter that is full).
+    AlwaysTrue,
+    /// The filter of no keys.
+    AlwaysFalse,
+    /// Bloom filter of old files.
+    BloomLegacy(bloom_legacy::Reader),
+    /// Cache-local Bloom filter.
+    BloomLocal(bloom_local::Reader),
+    /// Standard Ribbon filter, 128 bits wide.
+    Ribbon(ribbon::Reader),
+}
+
+impl Filter {
+    /// Reads the metadata of a whole payload. Never fails: see [`Filter::AlwaysTrue`].
+    pub fn parse(payload: &[u8]) -> Filter {
+        let Some((bits, metadata)) = payload.split_last_chunk::<METADATA_LEN>() else {
+            return Filter::AlwaysFalse;
+        };
+        if bits.is_empty() {
+            return Filter::AlwaysFalse;
+        }
+        let [marker, sub @ ..] = *metadata;
+        match marker as i8 {
+            1.. => bloom_legacy::Reader::parse(bits.len(), marker, sub).map(Filter::BloomLegacy),
+            -1 => bloom_local::Reader::parse(bits.len(), sub).map(Filter::BloomLocal),
+            -2 => ribbon::Reader::parse(bits.len(), sub).map(Filter::Ribbon),
+            _ => None,
+        }
+        .unwrap_or(Filter::AlwaysTrue)
+    }
+
+    /// The hash this filter wants of `key` (a user key without timestamp, or a prefix).
+    #[inline]
+    pub fn hash(&self, key: &[u8]) -> u64 {
+        match self {
+            Filter::BloomLegacy(_) => u64::from(hash::bloom_hash(key)),
+            _ => hash::hash64(key),
+        }
+    }
+
+    /// False only if no key with this hash was added. `payload` is the one parsed; a shorter one answers true.
+    #[inline]
+    pub fn may_match(&self, payload: &[u8], hash: u64) -> bool {
+        match self {
+            Filter::AlwaysTrue => true,
+            Filter::AlwaysFalse => false,
+            Filter::BloomLegacy(reader) => reader.may_match(payload, hash as u32),
+            Filter::BloomLocal(reader) => reader.may_match(payload, hash),
+            Filter::Ribbon(reader) => reader.may_match(payload, hash),
+        }
+    }
+
+    /// [`Self::may_match`] for each hash, all lines fetched before the first is looked at.
+    /// Handles as many as the shorter of the two slices holds.
+    pub fn may_match_batch(&self, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
+        match self {
+            Filter::AlwaysTrue => answers.fill(true),
+            Filter::AlwaysFalse => answers.fill(false),
+            Filter::BloomLegacy(reader) => {
+                for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+                    hashes.iter().for_each(|&hash| reader.prefetch(payload, hash as u32));
+                    for (hash, answer) in hashes.iter().zip(answers) {
+                        *answer = reader.may_match(payload, *hash as u32);
+                    }
+                }
+            }
+            Filter::BloomLocal(reader) => reader.may_match_batch(payload, hashes, answers),
+            Filter::Ribbon(reader) => reader.may_match_batch(payload, hashes, answers),
+        }
+    }
+
+    /// Asks the CPU for the lines that [`Self::may_match`] will read.
+    #[inline]
+    pub fn prefetch(&self, payload: &[u8], hash: u64) {
+        match self {
+            Filter::AlwaysTrue | Filter::AlwaysFalse => {}
+            Filter::BloomLegacy(reader) => reader.prefetch(payload, hash as u32),
+            Filter::BloomLocal(reader) => reader.prefetch(payload, hash),
+            Filter::Ribbon(reader) => reader.prefetch(payload, hash),
+        }
+    }
+}
+
+/// Asks for the cache line of the byte at `at`; nothing where there is no such byte.
+#[inline(always)]
+fn prefetch_line(bytes: &[u8], at: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if at < bytes.len() {
+        // SAFETY: the address is within `bytes`; prefetching reads nothing and needs only SSE, which
+        // every x86-64 has.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().add(at).cast());
+        }
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    if at < bytes.len() {
+        // SAFETY: the address is within `bytes`; the instruction only hints.
+        unsafe {
+            std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) bytes.as_ptr().add(at), options(nostack, readonly));
+        }
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    let _ = (bytes, at);
+}
+
+/// `hash` scaled from 64 bits to `0..range`.
+#[inline(always)]
+fn fast_range64(hash: u64, range: u64) -> u64 {
+    ((u128::from(hash) * u128::from(range)) >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests;

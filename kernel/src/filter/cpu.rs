@@ -1,0 +1,61 @@
+//! Which vector path the filters take: asked of the CPU once.
+
+/// What vectors there are. Later ones include earlier ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(super) enum Vectors {
+    /// Only the plain code.
+    None = 1,
+    /// AVX2, BMI2, POPCNT.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    Avx2 = 2,
+    /// AVX-512 F, BW, VL, DQ.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    Avx512 = 3,
+    /// And VPOPCNTDQ, VBMI2.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    Avx512Popcnt = 4,
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+pub(super) fn vectors() -> Vectors {
+    use std::sync::atomic::{AtomicU8, Ordering};
+    static FOUND: AtomicU8 = AtomicU8::new(0);
+    #[cold]
+    fn detect() -> Vectors {
+        let avx2 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("lzcnt");
+        let avx512 = avx2
+            && is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512dq");
+        let popcnt =
+            avx512 && is_x86_feature_detected!("avx512vpopcntdq") && is_x86_feature_detected!("avx512vbmi2");
+        let found = match (avx2, avx512, popcnt) {
+            (_, _, true) => Vectors::Avx512Popcnt,
+            (_, true, _) => Vectors::Avx512,
+            (true, ..) => Vectors::Avx2,
+            _ => Vectors::None,
+        };
+        FOUND.store(found as u8, Ordering::Relaxed);
+        found
+    }
+    match FOUND.load(Ordering::Relaxed) {
+        1 => Vectors::None,
+        2 => Vectors::Avx2,
+        3 => Vectors::Avx512,
+        4 => Vectors::Avx512Popcnt,
+        _ => detect(),
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[inline(always)]
+pub(super) fn vectors() -> Vectors {
+    Vectors::None
+}

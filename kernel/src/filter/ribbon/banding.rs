@@ -1,0 +1,100 @@
+//! On-the-fly Gaussian elimination: each equation finds the slot that it determines.
+//!
+//! ```text
+//! band: coeff[slot] = 0, fingerprint[slot] = 0
+//! for each key:  i = start; c = coefficients; f = fingerprint
+//!     loop:  if coeff[i] = 0:  store (c, f) at i; done
+//!            c ^= coeff[i];  f ^= fingerprint[i]
+//!            if c = 0:  f = 0? redundant, done : the system has no solution
+//!            z = trailing zeros of c;  i += z;  c >>= z
+//! ```
+//! Departure: the keys come not in their own order but in that of their start slots, roughly. The set of
+//! slots that end up determined, and so the solution (free slots are zero), depends only on the space the
+//! equations span, not on their order; so the bytes are the same. But a window of the band stays in the
+//! first-level cache while all its keys come by, where the order of the keys costs a miss each, and chains
+//! are shorter since what lies ahead of the window is still empty.
+
+use super::{Layout, Row, mixed};
+
+/// The triangular system, and the scratch to order keys.
+#[derive(Default)]
+pub(super) struct Banding {
+    coeff: Vec<u128>,
+    fingerprint: Vec<u32>,
+    ordered: Vec<u64>,
+    ends: Vec<u32>,
+}
+
+impl Banding {
+    /// Bands all keys under a seed; false when their equations contradict each other.
+    pub(super) fn solve_for(&mut self, hashes: &[u64], raw_seed: u32, layout: Layout) -> bool {
+        let slots = layout.num_slots() as usize;
+        self.coeff.clear();
+        self.coeff.resize(slots, 0);
+        self.fingerprint.clear();
+        self.fingerprint.resize(slots, 0);
+        self.order(hashes, raw_seed, layout);
+        self.ordered.iter().all(|&mixed| {
+            insert(&mut self.coeff, &mut self.fingerprint, Row::of_mixed(mixed, layout.num_starts()))
+        })
+    }
+
+    /// Mixed hashes into `ordered`, by start slot up to the width of a bucket (a counting sort on top bits).
+    fn order(&mut self, hashes: &[u64], raw_seed: u32, layout: Layout) {
+        let buckets_log2 = (layout.blocks / 2).max(2).ilog2().min(11);
+        let shift = 64 - buckets_log2;
+        self.ends.clear();
+        self.ends.resize(1 << buckets_log2, 0);
+        for &hash in hashes {
+            self.ends[(mixed(hash, raw_seed) >> shift) as usize] += 1;
+        }
+        let mut sum = 0;
+        for end in &mut self.ends {
+            sum += std::mem::replace(end, sum);
+        }
+        self.ordered.resize(hashes.len(), 0);
+        for &hash in hashes {
+            let mixed = mixed(hash, raw_seed);
+            let place = &mut self.ends[(mixed >> shift) as usize];
+            self.ordered[*place as usize] = mixed;
+            *place += 1;
+        }
+    }
+
+    pub(super) fn coeff(&self) -> &[u128] {
+        &self.coeff
+    }
+
+    pub(super) fn fingerprint(&self) -> &[u32] {
+        &self.fingerprint
+    }
+
+    pub(super) fn memory_usage_bytes(&self) -> usize {
+        self.coeff.capacity() * size_of::<u128>()
+            + self.fingerprint.capacity() * size_of::<u32>()
+            + self.ordered.capacity() * size_of::<u64>()
+            + self.ends.capacity() * size_of::<u32>()
+    }
+}
+
+#[inline(always)]
+fn insert(coeffs: &mut [u128], fingerprints: &mut [u32], row: Row) -> bool {
+    let Row { start, mut coeff, mut fingerprint } = row;
+    let mut i = start as usize;
+    loop {
+        let there = coeffs[i];
+        if there == 0 {
+            coeffs[i] = coeff;
+            fingerprints[i] = fingerprint;
+            return true;
+        }
+        coeff ^= there;
+        fingerprint ^= fingerprints[i];
+        if coeff == 0 {
+            return fingerprint == 0;
+        }
+        let zeros = coeff.trailing_zeros();
+        i += zeros as usize;
+        coeff >>= zeros;
+    }
+}

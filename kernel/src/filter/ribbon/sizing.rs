@@ -1,0 +1,151 @@
+//! How many slots for so many entries, how many bytes for a wanted false-positive rate.
+//!
+//! The numbers are measurements by the Ribbon filter's authors: how many entries fit 2^i slots so that one
+//! system in twenty is unsolvable. Between them it is interpolated, above them extrapolated.
+
+use super::{BLOCK_SLOTS, MAX_ENTRIES, SEGMENT, bloom_local};
+use crate::filter::{BitsPerKey, METADATA_LEN};
+
+/// Entries that fit 2^i slots, from i = 8 on; fewer slots than 256 are not used.
+const FIT: [f64; 10] =
+    [248.851, 499.532, 1001.26, 2003.97, 4005.59, 8000.39, 15966.6, 31828.1, 63447.3, 126_506.0];
+const FIRST_FIT: u32 = 8;
+const KNOWN: u32 = FIRST_FIT + FIT.len() as u32;
+const GROWTH: f64 = 0.0038;
+/// As RocksDB rounds it: 1 / ln 2.
+const LOG2_E: f64 = 1.442_695_040_9;
+
+fn fit(log2_slots: u32) -> f64 {
+    match log2_slots {
+        ..FIRST_FIT => 0.0,
+        FIRST_FIT..KNOWN => FIT[(log2_slots - FIRST_FIT) as usize],
+        KNOWN.. => (1u64 << log2_slots) as f64 / factor(f64::from(log2_slots)),
+    }
+}
+
+/// Slots an entry, for large systems.
+fn factor(log2_slots: f64) -> f64 {
+    let base = 131_072.0 / FIT[FIT.len() - 1] - f64::from(KNOWN - 1) * GROWTH;
+    base + log2_slots * GROWTH
+}
+
+/// Slots for `entries`, before rounding to whole blocks.
+pub(super) fn num_slots(entries: u32) -> u32 {
+    if entries == 0 {
+        return 0;
+    }
+    let mut log2 = (f64::from(entries).ln() * LOG2_E + 0.5) as u32;
+    let mut low = fit(log2);
+    if log2 == 0 || low == 0.0 {
+        return 2 * BLOCK_SLOTS;
+    }
+    let entries = f64::from(entries);
+    let high;
+    if entries < low {
+        high = low;
+        log2 -= 1;
+        low = fit(log2);
+    } else {
+        high = fit(log2 + 1);
+    }
+    let slots = (1u64 << log2) as f64;
+    ((entries - low) / (high - low) * slots + slots + 0.999_999_999) as u32
+}
+
+/// Slots for `entries` in whole blocks, at least two.
+pub(super) fn rounded_slots(entries: u32) -> u32 {
+    num_slots(entries).next_multiple_of(BLOCK_SLOTS).max(2 * BLOCK_SLOTS)
+}
+
+/// Entries that `slots` are good for.
+fn num_entries(slots: u32) -> u32 {
+    if slots == 0 {
+        return 0;
+    }
+    let log2 = f64::from(slots).ln() * LOG2_E;
+    let floor = log2 as u32;
+    if floor + 1 < KNOWN {
+        let portion = f64::from(slots) / (1u64 << floor) as f64 - 1.0;
+        (portion * fit(floor + 1) + (1.0 - portion) * fit(floor)) as u32
+    } else {
+        (f64::from(slots) / factor(log2)) as u32
+    }
+}
+
+/// The inverse of the wanted false-positive rate: that of a local Bloom filter of the same setting.
+fn one_in(bits: BitsPerKey) -> f64 {
+    let probes = bloom_local::num_probes(bits.millibits());
+    1.0 / bloom_local::cache_local_fp_rate(f64::from(bits.millibits()) / 1000.0, probes)
+}
+
+/// Bytes of solution for `slots` at one false positive in `one_in`. The mix of columns is rounded at random,
+/// the dice being `rounding`.
+fn solution_len(slots: u32, one_in: f64, rounding: u32) -> usize {
+    if !(one_in > 1.0) {
+        return SEGMENT;
+    }
+    if one_in > f64::from(u32::MAX) {
+        return slots as usize * 4;
+    }
+    let lower_columns = (one_in as u32).ilog2();
+    let upper_rate = 2f64.powi(-(lower_columns as i32 + 1));
+    let lower_rate = 2f64.powi(-(lower_columns as i32));
+    let portion = (1.0 / one_in - upper_rate) / (lower_rate - upper_rate);
+    let bias = (f64::from(rounding) + 0.5) / 4_294_967_296.0;
+    let starts = f64::from(slots - (BLOCK_SLOTS - 1));
+    let blocks = slots / BLOCK_SLOTS;
+    let upper_start_block = ((portion * starts + bias) / f64::from(BLOCK_SLOTS)) as u32;
+    let upper_blocks = blocks.saturating_sub(upper_start_block);
+    (blocks as usize * lower_columns as usize + upper_blocks as usize) * SEGMENT
+}
+
+pub(super) fn payload_len_for_slots(slots: u32, bits: BitsPerKey, rounding: u32) -> usize {
+    solution_len(slots, one_in(bits), rounding) + METADATA_LEN
+}
+
+/// Length of the payload [`build`](super::build) makes for so many entries, metadata included, Bloom
+/// fallback considered. `rounding` is the upper half of the first hash (0 where it is not known yet: the
+/// difference is one segment at most).
+pub fn payload_len(entries: usize, bits: BitsPerKey, rounding: u32) -> usize {
+    if entries == 0 {
+        return METADATA_LEN;
+    }
+    if entries > MAX_ENTRIES {
+        return bloom_local::payload_len(entries, bits);
+    }
+    let slots = rounded_slots(entries as u32);
+    let len = payload_len_for_slots(slots, bits, rounding);
+    let bloom = bloom_local::payload_len(entries, bits);
+    if slots < 1024 && bloom < len { bloom } else { len }
+}
+
+/// How many entries a payload of so many bytes is meant for.
+pub fn approximate_num_entries(payload_len: usize, bits: BitsPerKey) -> usize {
+    let one_in = one_in(bits);
+    if !(one_in > 1.0) {
+        return MAX_ENTRIES;
+    }
+    let usable = payload_len.saturating_sub(METADATA_LEN) / SEGMENT * SEGMENT;
+    let bits_per_slot = if one_in >= 1.0 + f64::from(u32::MAX) {
+        32.0
+    } else {
+        let upper_columns = 1 + (one_in as u32).ilog2();
+        let upper_rate = 2f64.powi(-(upper_columns as i32));
+        f64::from(upper_columns) - (1.0 / one_in - upper_rate) / upper_rate
+    };
+    let most = usable as f64 * 8.0 / bits_per_slot;
+    if !(most < f64::from(num_slots(MAX_ENTRIES as u32))) {
+        return MAX_ENTRIES;
+    }
+    let mut slots = (most as u32).next_multiple_of(BLOCK_SLOTS);
+    // An overestimate by a few blocks at most.
+    while slots > 0 && (slots < 2 * BLOCK_SLOTS || solution_len(slots, one_in, 0) > usable) {
+        slots = (slots - 1) / BLOCK_SLOTS * BLOCK_SLOTS;
+    }
+    let entries = num_entries(slots) as usize;
+    if slots < 1024 {
+        entries.max(bloom_local::approximate_num_entries(payload_len, bits))
+    } else {
+        entries.min(MAX_ENTRIES)
+    }
+}

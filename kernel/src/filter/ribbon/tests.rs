@@ -1,0 +1,71 @@
+use super::*;
+use crate::test_vectors::section;
+
+#[test]
+fn slots_are_rocksdbs() {
+    for pair in section("filter.json", "ribbon_num_slots")[0]["n_to_slots"].as_array().unwrap() {
+        let (entries, slots) = (pair[0].as_u64().unwrap(), pair[1].as_u64().unwrap());
+        assert_eq!(u64::from(sizing::num_slots(entries as u32)), slots, "{entries} entries");
+    }
+}
+
+#[test]
+fn every_query_path_equals_the_plain_one() {
+    let hash = |i: u64| crate::hash::hash64(&i.to_le_bytes());
+    for bits in [1.0, 3.0, 7.5, 10.0, 13.0, 20.0, 40.0, 100.0] {
+        let inside: Vec<u64> = (0..3000).map(hash).collect();
+        let payload = build(&inside, BitsPerKey::new(bits).unwrap());
+        let crate::filter::Filter::Ribbon(reader) = crate::filter::Filter::parse(&payload) else {
+            panic!("{bits} bits a key gave no Ribbon filter");
+        };
+        let asked: Vec<u64> = (0..12_000).map(hash).collect();
+        let mut batch = vec![false; asked.len()];
+        reader.may_match_batch(&payload, &asked, &mut batch);
+        for (&hash, &batched) in asked.iter().zip(&batch) {
+            let plain = reader.probe(&payload, hash);
+            assert_eq!(reader.may_match(&payload, hash), plain);
+            assert_eq!(batched, plain);
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            for (name, path) in query::vector_paths() {
+                assert_eq!(path(&reader, &payload, hash), plain, "{name}");
+            }
+        }
+        assert!(inside.iter().all(|&hash| reader.may_match(&payload, hash)));
+    }
+}
+
+/// The textbook order: keys as they come, no ordering, no vectors.
+#[test]
+fn order_of_keys_does_not_change_the_solution() {
+    let hashes: Vec<u64> = (0..5000u64).map(|i| crate::hash::hash64(&i.to_le_bytes())).collect();
+    let bits = BitsPerKey::new(10.0).unwrap();
+    let forward = build(&hashes, bits);
+    let first = hashes[0];
+    let mut turned = hashes;
+    turned.reverse();
+    // The first hash picks seed and rounding, so it stays first.
+    turned.pop();
+    turned.insert(0, first);
+    assert_eq!(build(&turned, bits), forward);
+}
+
+#[test]
+fn back_substitution_paths_agree() {
+    let hashes: Vec<u64> = (0..3000u64).map(|i| crate::hash::hash64(&i.to_le_bytes())).collect();
+    let layout = Layout::of(25 * 17 + 9, 25).unwrap();
+    let mut banding = Banding::default();
+    assert!((0..=255).any(|seed| banding.solve_for(&hashes, raw_seed(seed), layout)));
+    let mut plain = vec![0; (25 * 17 + 9) * SEGMENT];
+    let mut fast = plain.clone();
+    solve::back_substitute(&banding, layout, &mut fast);
+    solve::back_substitute_plain(&banding, layout, &mut plain);
+    assert!(fast == plain);
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    for path in solve::vector_paths() {
+        let mut other = vec![0; plain.len()];
+        for first_column in [0, 8, 16] {
+            path(&banding, layout, &mut other, first_column);
+        }
+        assert!(other == plain);
+    }
+}
