@@ -1,0 +1,501 @@
+//! Benchmarks that read: readseq, readreverse, readrandom, multireadrandom, seekrandom, and their kin.
+
+use base::Result;
+use ironstone::ReadOptions;
+
+use super::dice::Dice;
+use super::report::Op;
+use super::run::{Run, Thread};
+use super::writes::background_writer;
+
+pub fn read_seq(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let mut iter = run.db()?.iter_with(scan_options(run)?)?;
+    let (mut done, mut bytes) = (0u64, 0u64);
+    iter.seek_to_first();
+    while done < run.reads && iter.valid() {
+        bytes += (iter.key().len() + iter.value().len()) as u64;
+        thread.finished(1, Op::Read);
+        done += 1;
+        limit_reads(run, done, 1024);
+        iter.next();
+    }
+    iter.status()?;
+    thread.stats.bytes += bytes;
+    Ok(())
+}
+
+pub fn read_reverse(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let mut iter = run.db()?.iter_with(run.read_options.clone())?;
+    let (mut done, mut bytes) = (0u64, 0u64);
+    iter.seek_to_last();
+    while done < run.reads && iter.valid() {
+        bytes += (iter.key().len() + iter.value().len()) as u64;
+        thread.finished(1, Op::Read);
+        done += 1;
+        limit_reads(run, done, 1024);
+        iter.prev();
+    }
+    iter.status()?;
+    thread.stats.bytes += bytes;
+    Ok(())
+}
+
+fn scan_options(run: &Run) -> Result<ReadOptions> {
+    let mut options = run.read_options.clone();
+    if run.flags.bool("explicit_snapshot") {
+        options.snapshot = Some(run.db()?.snapshot());
+    }
+    Ok(options)
+}
+
+#[inline]
+fn limit_reads(run: &Run, done: u64, every: u64) {
+    if let Some(limit) = &run.read_limit
+        && done % every == every - 1
+    {
+        limit.request(every);
+    }
+}
+
+/// A key's number: uniform, or with `--read_random_exp_range` exponentially skewed and scattered.
+#[inline]
+fn random_key(run: &Run, dice: &mut Dice, range: f64) -> u64 {
+    let drawn = dice.next();
+    if range == 0.0 {
+        return drawn % run.keys.num.max(1);
+    }
+    const BIG: u64 = 1 << 62;
+    let order = -((drawn % BIG) as f64 / BIG as f64) * range;
+    let number = (order.exp() * run.keys.num as f64) as u64;
+    number.wrapping_mul(0x5bd1_e995) % run.keys.num.max(1)
+}
+
+pub fn read_random(thread: &mut Thread<'_>) -> Result<()> {
+    let skew = thread.run.flags.double("read_random_exp_range");
+    read_keys(thread, |run, dice| random_key(run, dice, skew))
+}
+
+/// Reads from the first hundredth of the keys.
+pub fn read_hot(thread: &mut Thread<'_>) -> Result<()> {
+    read_keys(thread, |run, dice| dice.below(run.keys.num.div_ceil(100)))
+}
+
+fn read_keys(thread: &mut Thread<'_>, mut draw: impl FnMut(&Run, &mut Dice) -> u64) -> Result<()> {
+    let run = thread.run;
+    let db = run.db()?.clone();
+    let mut span = thread.span(run.reads);
+    let stride = run.flags.count("multiread_stride");
+    let mut key = run.keys.buffer();
+    let (mut read, mut found, mut bytes) = (0u64, 0u64, 0u64);
+    let (mut number, mut in_batch) = (0u64, 0u64);
+    let one_family = run.families.len() == 1;
+    while !span.over(1) {
+        if run.batch > 1 && stride > 0 {
+            in_batch += 1;
+            if in_batch == run.batch {
+                in_batch = 0;
+                number = draw(run, &mut thread.dice).min(run.keys.num.saturating_sub(run.batch * stride));
+            } else {
+                number += stride;
+            }
+        } else {
+            number = draw(run, &mut thread.dice);
+        }
+        run.keys.write(number, &mut key);
+        read += 1;
+        let value = if one_family {
+            db.get_with(&key, &run.read_options)?
+        } else {
+            run.family(number).get_with(&key, &run.read_options)?
+        };
+        if let Some(value) = value {
+            found += 1;
+            bytes += (key.len() + value.len()) as u64;
+        }
+        limit_reads(run, read, 256);
+        thread.finished(1, Op::Read);
+    }
+    thread.stats.bytes += bytes;
+    let text = format!("({found} of {read} found)\n");
+    thread.stats.message(&text);
+    Ok(())
+}
+
+/// Reads keys from the next power of two of the key space, a hundred between reports.
+pub fn read_random_fast(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let db = run.db()?.clone();
+    let mask = run.keys.num.next_power_of_two() - 1;
+    let mut span = thread.span(run.reads);
+    let mut key = run.keys.buffer();
+    let (mut read, mut found, mut beyond) = (0u64, 0u64, 0u64);
+    loop {
+        for _ in 0..100 {
+            let number = thread.dice.next() & mask;
+            run.keys.write(number, &mut key);
+            read += 1;
+            found += u64::from(db.get_with(&key, &run.read_options)?.is_some());
+            beyond += u64::from(number >= run.keys.num);
+        }
+        if let Some(limit) = &run.read_limit {
+            limit.request(100);
+        }
+        thread.finished(100, Op::Read);
+        if span.over(100) {
+            break;
+        }
+    }
+    let text = format!("({found} of {read} found, issued {beyond} non-exist keys)\n");
+    thread.stats.message(&text);
+    Ok(())
+}
+
+pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let db = run.db()?.clone();
+    let mut span = thread.span(run.reads);
+    let stride = run.flags.count("multiread_stride");
+    let batched = run.flags.bool("multiread_batched");
+    let skew = run.flags.double("read_random_exp_range");
+    let mut buffers: Vec<Vec<u8>> = (0..run.batch).map(|_| run.keys.buffer()).collect();
+    let (mut read, mut found, mut bytes, mut calls) = (0u64, 0u64, 0u64, 0u64);
+    while !span.over(run.batch) {
+        if stride > 0 {
+            let first = random_key(run, &mut thread.dice, skew)
+                .min(run.keys.num.saturating_sub(run.batch * stride));
+            for (i, key) in buffers.iter_mut().enumerate() {
+                run.keys.write(first + i as u64 * stride, key);
+            }
+        } else {
+            for key in &mut buffers {
+                run.keys.write(random_key(run, &mut thread.dice, skew), key);
+            }
+        }
+        let keys: Vec<&[u8]> = buffers.iter().map(Vec::as_slice).collect();
+        for (key, value) in keys.iter().zip(db.multi_get_with(&keys, &run.read_options)) {
+            if let Some(value) = value? {
+                found += 1;
+                // The plain call hands back strings; the batched one leaves values where they lie.
+                let len = if batched { value.len() } else { value.to_vec().len() };
+                bytes += (key.len() + len) as u64;
+            }
+        }
+        read += run.batch;
+        calls += 1;
+        if let Some(limit) = &run.read_limit
+            && calls % 256 == 255
+        {
+            limit.request(256 * run.batch);
+        }
+        thread.finished(run.batch, Op::Read);
+    }
+    thread.stats.bytes += bytes;
+    let text = format!("({found} of {read} found)");
+    thread.stats.message(&text);
+    Ok(())
+}
+
+pub fn new_iterator(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let db = run.db()?.clone();
+    let mut span = thread.span(run.reads);
+    while !span.over(1) {
+        drop(db.iter_with(run.read_options.clone())?);
+        thread.finished(1, Op::Others);
+    }
+    Ok(())
+}
+
+pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let flags = &run.flags;
+    let db = run.db()?.clone();
+    let mut options = scan_options(run)?;
+    let tailing = flags.bool("use_tailing_iterator");
+    let mut kept = if tailing { Some(db.iter_with(options.clone())?) } else { None };
+    options.auto_prefix_mode = flags.bool("auto_prefix_mode");
+    let reverse = flags.bool("reverse_iterator");
+    let distance = flags.count("max_scan_distance");
+    let nexts = flags.count("seek_nexts");
+    let deletes = flags.count("seek_nexts_to_delete");
+    let missing = flags.bool("seek_missing_prefix");
+    let mut key = run.keys.buffer();
+    let mut bound = run.keys.buffer();
+    let mut copy = [0u8; 256];
+    let mut span = thread.span(run.reads);
+    let (mut read, mut found, mut bytes) = (0u64, 0u64, 0u64);
+    while !span.over(1) {
+        let number = thread.dice.below(run.keys.num);
+        run.keys.write(number, &mut key);
+        if missing && key.len() > 8 {
+            key[8] = b'1';
+        }
+        if distance != 0 {
+            if reverse {
+                run.keys.write(number.saturating_sub(distance), &mut bound);
+                options.iterate_lower_bound = Some(bound.clone());
+            } else {
+                run.keys.write((number + distance).min(run.keys.num), &mut bound);
+                options.iterate_upper_bound = Some(bound.clone());
+            }
+        } else if options.auto_prefix_mode && run.keys.prefix_size > 0 && !reverse {
+            let mut upper = key[..run.keys.prefix_size.min(key.len())].to_vec();
+            if let Some(last) = upper.last_mut() {
+                *last = last.wrapping_add(1);
+            }
+            options.iterate_upper_bound = Some(upper);
+        }
+        let mut own;
+        let iter = match &mut kept {
+            Some(iter) => iter,
+            None => {
+                own = db.iter_with(options.clone())?;
+                &mut own
+            }
+        };
+        iter.seek(&key);
+        read += 1;
+        if iter.valid() && iter.key() == key {
+            found += 1;
+        }
+        let mut left = nexts;
+        while left > 0 && iter.valid() {
+            let value = iter.value();
+            let n = value.len().min(copy.len());
+            copy[..n].copy_from_slice(&value[..n]);
+            bytes += (iter.key().len() + value.len()) as u64;
+            if reverse { iter.prev() } else { iter.next() }
+            left -= 1;
+        }
+        let mut left = deletes;
+        while left > 0 && iter.valid() {
+            db.delete(iter.key())?;
+            if reverse { iter.prev() } else { iter.next() }
+            left -= 1;
+        }
+        iter.status()?;
+        limit_reads(run, read, 256);
+        thread.finished(1, Op::Seek);
+    }
+    std::hint::black_box(&copy);
+    thread.stats.bytes += bytes;
+    let text = format!("({found} of {read} found)\n");
+    thread.stats.message(&text);
+    Ok(())
+}
+
+/// Thread 0 does the one, all others the other.
+macro_rules! beside {
+    ($name:ident, $others:path, $first:expr) => {
+        pub fn $name(thread: &mut Thread<'_>) -> Result<()> {
+            if thread.tid > 0 { $others(thread) } else { $first(thread) }
+        }
+    };
+}
+
+beside!(read_while_writing, read_random, |t| background_writer(t, false));
+beside!(read_while_merging, read_random, |t| background_writer(t, true));
+beside!(read_while_scanning, read_random, background_scan);
+beside!(multi_read_while_writing, multi_read_random, |t| background_writer(t, false));
+beside!(seek_while_writing, seek_random, |t| background_writer(t, false));
+beside!(seek_while_merging, seek_random, |t| background_writer(t, true));
+beside!(new_iterator_while_writing, new_iterator, |t| background_writer(t, false));
+
+/// Scans over and over until the other threads are done.
+fn background_scan(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    thread.stats.excluded = true;
+    let db = run.db()?.clone();
+    let mut iter = db.iter_with(run.read_options.clone())?;
+    let (mut scans, mut bytes) = (0u64, 0u64);
+    eprintln!("num reads to do {}", run.reads);
+    while thread.crew.finished.load(std::sync::atomic::Ordering::Acquire) + 1 < thread.crew.total
+        && !thread.crew.failed.load(std::sync::atomic::Ordering::Relaxed)
+    {
+        if iter.valid() {
+            bytes += (iter.key().len() + iter.value().len()) as u64;
+            iter.next();
+            thread.finished(1, Op::Read);
+        } else {
+            iter.status()?;
+            iter.seek_to_first();
+            scans += 1;
+        }
+    }
+    thread.stats.bytes += bytes;
+    eprintln!("{scans} full scans");
+    Ok(())
+}
+
+pub fn read_random_write_random(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let db = run.db()?.clone();
+    let mut values = run.values();
+    let mut key = run.keys.buffer();
+    let percent = run.flags.count("readwritepercent").min(100);
+    let (mut gets_left, mut puts_left) = (0, 0);
+    let (mut reads, mut writes, mut found) = (0u64, 0u64, 0u64);
+    let mut span = thread.span(run.readwrites);
+    while !span.over(1) {
+        run.keys.write(thread.dice.below(run.keys.num), &mut key);
+        if gets_left == 0 && puts_left == 0 {
+            gets_left = percent;
+            puts_left = 100 - percent;
+        }
+        if gets_left > 0 {
+            found += u64::from(db.get_with(&key, &run.read_options)?.is_some());
+            gets_left -= 1;
+            reads += 1;
+            thread.finished(1, Op::Read);
+        } else {
+            db.put_with(&key, values.next(), &run.write_options)?;
+            puts_left -= 1;
+            writes += 1;
+            thread.finished(1, Op::Write);
+        }
+    }
+    let text = format!("( reads:{reads} writes:{writes} total:{} found:{found})", run.readwrites);
+    thread.stats.message(&text);
+    Ok(())
+}
+
+/// Gets, puts and deletes of three keys at once, each group checked to be of one write.
+pub fn random_with_verify(thread: &mut Thread<'_>) -> Result<()> {
+    use ironstone::WriteBatch;
+    let run = thread.run;
+    let db = run.db()?.clone();
+    let distinct = run.flags.count("numdistinct").max(1);
+    let keys = super::data::Keys { num: distinct, ..run.keys };
+    let mut values = run.values();
+    let mut key = run.keys.buffer();
+    let delete_percent = run.flags.count("deletepercent").min(100);
+    let get_percent = run.flags.count("readwritepercent").min(100 - delete_percent);
+    let (mut gets_left, mut puts_left, mut deletes_left) = (0, 0, 0);
+    let (mut gets, mut puts, mut deletes, mut found) = (0u64, 0u64, 0u64, 0u64);
+    let named = |key: &[u8], suffix: u8| [key, &[suffix]].concat();
+    for _ in 0..run.readwrites {
+        if gets_left == 0 && puts_left == 0 && deletes_left == 0 {
+            gets_left = get_percent;
+            deletes_left = delete_percent;
+            puts_left = 100 - get_percent - delete_percent;
+        }
+        keys.write(thread.dice.below(distinct), &mut key);
+        if gets_left > 0 {
+            let mut options = run.read_options.clone();
+            options.snapshot = Some(db.snapshot());
+            let mut three = Vec::with_capacity(3);
+            for suffix in *b"012" {
+                three.push(db.get_with(&named(&key, suffix), &options)?);
+            }
+            if three[0] != three[1] || three[1] != three[2] {
+                eprintln!("inconsistent values for key {}", key.escape_ascii());
+            }
+            found += u64::from(three[2].is_some());
+            gets_left -= 1;
+            gets += 1;
+            thread.finished(1, Op::Read);
+        } else {
+            let mut batch = WriteBatch::new();
+            let put = puts_left > 0;
+            let value = if put { values.next() } else { b"" };
+            for suffix in *b"210" {
+                if put {
+                    batch.put(&named(&key, suffix), value);
+                } else {
+                    batch.delete(&named(&key, suffix));
+                }
+            }
+            db.write_with(&mut batch, &run.write_options)?;
+            if put {
+                puts_left -= 1;
+                puts += 1;
+                thread.finished(1, Op::Write);
+            } else {
+                deletes_left -= 1;
+                deletes += 1;
+                thread.finished(1, Op::Delete);
+            }
+        }
+    }
+    let text =
+        format!("( get:{gets} put:{puts} del:{deletes} total:{} found:{found})", run.readwrites);
+    thread.stats.message(&text);
+    Ok(())
+}
+
+pub fn fill_seek_seq(thread: &mut Thread<'_>) -> Result<()> {
+    super::writes::fill_seq(thread)?;
+    thread.stats.restart();
+    let run = thread.run;
+    let mut iter = run.db()?.iter_with(scan_options(run)?)?;
+    let reverse = run.flags.bool("reverse_iterator");
+    let nexts = run.flags.count("seek_nexts");
+    let mut key = run.keys.buffer();
+    let mut at = 0;
+    while at < run.keys.num {
+        run.keys.write(at, &mut key);
+        iter.seek(&key);
+        thread.finished(1, Op::Seek);
+        let mut left = nexts;
+        while left > 0 && at + 1 < run.keys.num && iter.valid() {
+            if reverse { iter.prev() } else { iter.next() }
+            at += 1;
+            left -= 1;
+            thread.finished(1, Op::Seek);
+        }
+        run.keys.write(at, &mut key);
+        iter.seek(&key);
+        thread.finished(1, Op::Seek);
+        at += 1;
+    }
+    iter.status()
+}
+
+pub fn approximate_size_random(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let db = run.db()?.clone();
+    let skew = run.flags.double("read_random_exp_range");
+    let mut span = thread.span(run.reads);
+    let (mut total, mut count) = (0u64, 0u64);
+    let (mut low, mut high) = (run.keys.buffer(), run.keys.buffer());
+    while !span.over(1) {
+        for _ in 0..run.batch {
+            let a = random_key(run, &mut thread.dice, skew);
+            let b = random_key(run, &mut thread.dice, skew);
+            run.keys.write(a.min(b), &mut low);
+            run.keys.write(a.max(b), &mut high);
+            total += db.approximate_size(&low, &high)?;
+            count += 1;
+        }
+        thread.finished(run.batch, Op::Others);
+    }
+    let text = format!("(Avg approx size={})", total as f64 / count.max(1) as f64);
+    thread.stats.message(&text);
+    Ok(())
+}
+
+pub fn approximate_memtable_stats(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let db = run.db()?.clone();
+    if run.keys.num < run.batch {
+        return Err(base::Error::invalid_argument("approximatememtablestats needs --num of at least --batch_size"));
+    }
+    let range = run.keys.num - run.batch;
+    let mut span = thread.span(run.reads);
+    let mut histogram = base::stats::Histogram::default();
+    let (mut low, mut high) = (run.keys.buffer(), run.keys.buffer());
+    while !span.over(1) {
+        let start = thread.dice.below(range);
+        run.keys.write(start, &mut low);
+        run.keys.write(start + run.batch, &mut high);
+        let (count, _bytes) = db.approximate_memtable_stats(&low, &high)?;
+        histogram.add(count);
+        thread.finished(1, Op::Others);
+    }
+    let text = format!("\nReported entry count stats (expected {}):", run.batch);
+    thread.stats.message(&text);
+    thread.stats.message(&format!("\n{histogram}"));
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! One benchmark's run: its settings, its threads, how long it goes on.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+use base::{Error, Result};
+use ironstone::{Db, Family, ReadOptions, WriteOptions};
+
+use super::data::{Keys, Sizes, Values};
+use super::dice::Dice;
+use super::flags::Flags;
+use super::report::{Op, Stats, Style};
+
+/// Where a benchmark's work is done.
+pub type Method = fn(&mut Thread<'_>) -> Result<()>;
+
+/// What one benchmark runs with; RocksDB sets these anew before each.
+pub struct Run {
+    pub flags: Arc<Flags>,
+    pub db: Option<Db>,
+    /// The families that keys are spread over; the default one first.
+    pub families: Vec<Family>,
+    pub keys: Keys,
+    pub num: u64,
+    pub reads: u64,
+    pub writes: u64,
+    pub deletes: u64,
+    pub readwrites: u64,
+    pub merge_keys: u64,
+    pub batch: u64,
+    pub sizes: Sizes,
+    pub write_options: WriteOptions,
+    pub read_options: ReadOptions,
+    pub seed: u64,
+    pub write_limit: Option<Limit>,
+    pub read_limit: Option<Limit>,
+    pub style: Style,
+}
+
+impl Run {
+    pub fn values(&self) -> Values {
+        Values::new(self.sizes, self.flags.double("compression_ratio"), self.flags.count("same_value_percentage") as u32)
+    }
+
+    /// The open database.
+    pub fn db(&self) -> Result<&Db> {
+        self.db.as_ref().ok_or_else(|| Error::invalid_argument("this benchmark needs an open database"))
+    }
+
+    /// The family that holds the key numbered `key`.
+    #[inline]
+    pub fn family(&self, key: u64) -> &Family {
+        if self.families.len() == 1 { &self.families[0] } else { &self.families[key as usize % self.families.len()] }
+    }
+}
+
+/// One thread of a benchmark.
+pub struct Thread<'a> {
+    pub tid: usize,
+    pub dice: Dice,
+    pub stats: Stats,
+    pub run: &'a Run,
+    pub crew: &'a Crew,
+}
+
+impl Thread<'_> {
+    /// A loop that ends after `--duration` seconds, or after `ops` operations where that is 0.
+    pub fn span(&self, ops: u64) -> Span<'_> {
+        self.span_of(self.run.flags.count("duration"), ops)
+    }
+
+    pub fn span_of(&self, seconds: u64, ops: u64) -> Span<'_> {
+        Span {
+            limit: (seconds > 0).then(|| Duration::from_secs(seconds)),
+            max: ops,
+            done: 0,
+            check_every: self.run.flags.count("ops_between_duration_checks").max(1),
+            start: Instant::now(),
+            failed: &self.crew.failed,
+        }
+    }
+
+    #[inline]
+    pub fn finished(&mut self, ops: u64, op: Op) {
+        self.stats.finished(ops, op);
+    }
+}
+
+/// What the threads of one benchmark share while it runs.
+pub struct Crew {
+    pub failed: AtomicBool,
+    pub total: usize,
+    pub finished: AtomicUsize,
+    error: Mutex<Option<Error>>,
+}
+
+/// Tells a loop when to stop.
+pub struct Span<'a> {
+    limit: Option<Duration>,
+    max: u64,
+    done: u64,
+    check_every: u64,
+    start: Instant,
+    failed: &'a AtomicBool,
+}
+
+impl Span<'_> {
+    /// Counts `ops` more; true when the loop is over. A time limit takes precedence over a count.
+    #[inline]
+    pub fn over(&mut self, ops: u64) -> bool {
+        let ops = ops.max(1);
+        let before = self.done;
+        self.done += ops;
+        if self.done / self.check_every != before / self.check_every {
+            if self.failed.load(Ordering::Relaxed) {
+                return true;
+            }
+            if let Some(limit) = self.limit
+                && self.start.elapsed() >= limit
+            {
+                return true;
+            }
+        }
+        self.limit.is_none() && self.done > self.max
+    }
+}
+
+/// A rate that threads keep together: `rate` units a second.
+pub struct Limit {
+    rate: f64,
+    start: Instant,
+    used: AtomicU64,
+}
+
+impl Limit {
+    pub fn new(rate: u64) -> Limit {
+        Limit { rate: rate.max(1) as f64, start: Instant::now(), used: AtomicU64::new(0) }
+    }
+
+    /// Waits until `units` more are within the rate.
+    pub fn request(&self, units: u64) {
+        let used = self.used.fetch_add(units, Ordering::Relaxed) + units;
+        let due = Duration::from_secs_f64(used as f64 / self.rate);
+        if let Some(ahead) = due.checked_sub(self.start.elapsed()) {
+            std::thread::sleep(ahead);
+        }
+    }
+}
+
+/// Runs `method` on `threads` threads at once and merges what they counted.
+///
+/// # Errors
+/// The first error of any thread; the others stop at their next check.
+pub fn run(run: &Run, threads: usize, total_before: &mut u64, method: Method) -> Result<Stats> {
+    let crew = Crew {
+        failed: AtomicBool::new(false),
+        total: threads,
+        finished: AtomicUsize::new(0),
+        error: Mutex::new(None),
+    };
+    let gate = Barrier::new(threads);
+    let reporter = super::reporter::Reporter::start(&run.flags)?;
+    let mut all = Stats::new(usize::MAX, &run.style);
+    std::thread::scope(|scope| {
+        let mut started = Vec::with_capacity(threads);
+        for tid in 0..threads {
+            *total_before += 1;
+            let seed = run.seed.wrapping_add(*total_before);
+            let shared_done = reporter.as_ref().map(super::reporter::Reporter::counter);
+            let (crew, gate) = (&crew, &gate);
+            started.push(scope.spawn(move || {
+                let mut thread = Thread { tid, dice: Dice::new(seed), stats: Stats::new(tid, &run.style), run, crew };
+                thread.stats.shared_done = shared_done;
+                gate.wait();
+                base::stats::set_perf_level_number(run.flags.int("perf_level"));
+                thread.stats.restart();
+                if let Err(error) = method(&mut thread) {
+                    crew.failed.store(true, Ordering::Relaxed);
+                    if let Ok(mut first) = crew.error.lock() {
+                        first.get_or_insert(error);
+                    }
+                }
+                if run.flags.int("perf_level") > 1 {
+                    thread.stats.message(&format!("PERF_CONTEXT:\n{}", base::stats::perf_context_text()));
+                }
+                thread.stats.stop();
+                crew.finished.fetch_add(1, Ordering::Release);
+                thread.stats
+            }));
+        }
+        for handle in started {
+            match handle.join() {
+                Ok(stats) => all.merge_first(&stats),
+                Err(_) => {
+                    if let Ok(mut first) = crew.error.lock() {
+                        first.get_or_insert_with(|| Error::aborted("a benchmark thread panicked"));
+                    }
+                }
+            }
+        }
+    });
+    drop(reporter);
+    match crew.error.into_inner() {
+        Ok(None) => Ok(all),
+        Ok(Some(error)) => Err(error),
+        Err(_) => Err(Error::aborted("a benchmark thread panicked")),
+    }
+}

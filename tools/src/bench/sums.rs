@@ -1,0 +1,98 @@
+//! Benchmarks of parts: checksums, compression, an atomic load.
+
+use base::Result;
+use compress::Compression;
+
+use super::report::Op;
+use super::run::Thread;
+
+fn checksum(thread: &mut Thread<'_>, op: Op, sum: impl Fn(&[u8]) -> u64) -> Result<()> {
+    let size = thread.run.flags.count("block_size").max(1) as usize;
+    let data = vec![b'x'; size];
+    let mut bytes = 0u64;
+    let mut value = 0u32;
+    while bytes < 5000 << 20 {
+        value = value.wrapping_add(sum(std::hint::black_box(&data)) as u32);
+        thread.finished(1, op);
+        bytes += size as u64;
+    }
+    eprint!("... val={value:#x}\r");
+    thread.stats.bytes += bytes;
+    let text = format!("({size} per op)");
+    thread.stats.message(&text);
+    Ok(())
+}
+
+pub fn crc32c(thread: &mut Thread<'_>) -> Result<()> {
+    checksum(thread, Op::Crc, |data| u64::from(kernel::checksum::crc32c::value(data)))
+}
+
+pub fn xxhash(thread: &mut Thread<'_>) -> Result<()> {
+    checksum(thread, Op::Hash, |data| u64::from(kernel::checksum::xxh32::hash(data, 0)))
+}
+
+pub fn xxhash64(thread: &mut Thread<'_>) -> Result<()> {
+    checksum(thread, Op::Hash, |data| kernel::checksum::xxh64::hash(data, 0))
+}
+
+pub fn xxh3(thread: &mut Thread<'_>) -> Result<()> {
+    checksum(thread, Op::Hash, kernel::checksum::xxh3::hash64)
+}
+
+pub fn acquire_load(thread: &mut Thread<'_>) -> Result<()> {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let cell = AtomicUsize::new(1);
+    thread.stats.message("(each op is 1000 loads)");
+    for _ in 0..100_000 {
+        for _ in 0..1000 {
+            std::hint::black_box(cell.load(Ordering::Acquire));
+        }
+        thread.finished(1, Op::Others);
+    }
+    Ok(())
+}
+
+pub fn compress(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let (kind, mut compressor) = super::setup::compressor(&run.flags)?;
+    let mut values = run.values();
+    let input = values.take(run.flags.count("block_size").max(1) as usize).to_vec();
+    let mut out = Vec::new();
+    let (mut bytes, mut produced) = (0u64, 0u64);
+    while bytes < 3 << 30 {
+        out.clear();
+        if kind == Compression::None || !compressor.compress(&input, &mut out)? {
+            thread.stats.message("(compression failure: Operation aborted: Unable to compress smaller than input)");
+            return Ok(());
+        }
+        produced += out.len() as u64;
+        bytes += input.len() as u64;
+        thread.finished(1, Op::Compress);
+    }
+    let text = format!("(output: {:.1}%)", produced as f64 * 100.0 / bytes as f64);
+    thread.stats.message(&text);
+    thread.stats.bytes += bytes;
+    Ok(())
+}
+
+pub fn uncompress(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let (kind, mut compressor) = super::setup::compressor(&run.flags)?;
+    let mut values = run.values();
+    let input = values.take(run.flags.count("block_size").max(1) as usize).to_vec();
+    let mut packed = Vec::new();
+    if kind == Compression::None || !compressor.compress(&input, &mut packed)? {
+        thread.stats.message("(failed to compress smaller than input)");
+        return Ok(());
+    }
+    let mut bytes = 0u64;
+    let mut out = Vec::new();
+    while bytes < 20 << 30 {
+        out.clear();
+        super::setup::uncompress(kind, &packed, &mut out)?;
+        bytes += out.len() as u64;
+        thread.finished(1, Op::Uncompress);
+    }
+    thread.stats.bytes += bytes;
+    Ok(())
+}

@@ -1,0 +1,386 @@
+//! Benchmarks that load: fillseq, fillrandom, filluniquerandom, overwrite, deletes, updates, merges.
+
+use base::{Error, Result};
+use ironstone::WriteBatch;
+
+use super::dice::Dice;
+use super::report::Op;
+use super::run::Thread;
+
+/// In which order keys are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Sequential,
+    Random,
+    UniqueRandom,
+}
+
+/// Numbers of keys, one after another.
+struct KeyNumbers {
+    order: Order,
+    num: u64,
+    next: usize,
+    shuffled: Vec<u64>,
+}
+
+impl KeyNumbers {
+    fn new(order: Order, num: u64, seed: u64) -> KeyNumbers {
+        let mut shuffled = Vec::new();
+        if order == Order::UniqueRandom {
+            shuffled = (0..num).collect();
+            Dice::new(seed).shuffle(&mut shuffled);
+        }
+        KeyNumbers { order, num, next: 0, shuffled }
+    }
+
+    #[inline]
+    fn next(&mut self, dice: &mut Dice) -> u64 {
+        match self.order {
+            Order::Sequential => {
+                self.next += 1;
+                self.next as u64 - 1
+            }
+            Order::Random => dice.below(self.num),
+            Order::UniqueRandom => {
+                let key = self.shuffled.get(self.next).copied().unwrap_or_default();
+                self.next = (self.next + 1) % self.shuffled.len().max(1);
+                key
+            }
+        }
+    }
+}
+
+pub fn fill_seq(thread: &mut Thread<'_>) -> Result<()> {
+    fill(thread, Order::Sequential)
+}
+
+pub fn fill_random(thread: &mut Thread<'_>) -> Result<()> {
+    fill(thread, Order::Random)
+}
+
+pub fn fill_unique_random(thread: &mut Thread<'_>) -> Result<()> {
+    fill(thread, Order::UniqueRandom)
+}
+
+fn fill(thread: &mut Thread<'_>, order: Order) -> Result<()> {
+    let run = thread.run;
+    let db = run.db()?.clone();
+    let flags = &run.flags;
+    let ops = if run.writes == 0 { run.num } else { run.writes };
+    let mut span = thread.span_of(if order == Order::Random { flags.count("duration") } else { 0 }, ops);
+    if run.num != flags.count("num") {
+        let text = format!("({} ops)", run.num);
+        thread.stats.message(&text);
+    }
+    let tombstone_every = flags.count("writes_per_range_tombstone");
+    let tombstone_after = flags.count("writes_before_delete_range");
+    let tombstones_max = flags.count("max_num_range_tombstones");
+    let tombstone_width = flags.count("range_tombstone_width");
+    let expand = flags.bool("expand_range_tombstones");
+    let mut numbers = KeyNumbers::new(order, run.num + tombstones_max, run.seed);
+    let overwrite = flags.double("overwrite_probability").clamp(0.0, 1.0);
+    let window_size = flags.count("overwrite_window_size") as usize;
+    if overwrite > 0.0 && order == Order::UniqueRandom && window_size == 0 {
+        return Err(Error::invalid_argument("overwrite_window_size must be strictly greater than 0"));
+    }
+    let mut window: std::collections::VecDeque<u64> = Default::default();
+    let (mut overwrites, mut unique) = (0u64, 0u64);
+    let mut values = run.values();
+    let mut batch = WriteBatch::new();
+    let mut key = run.keys.buffer();
+    let mut end = run.keys.buffer();
+    let (mut bytes, mut written, mut tombstones) = (0u64, 0u64, 0u64);
+    let one_family = run.families.len() == 1;
+    while numbers.num != 0 && !span.over(run.batch) {
+        batch.clear();
+        let mut batch_bytes = 0u64;
+        for _ in 0..run.batch {
+            let number = if order == Order::UniqueRandom && overwrite > 0.0 {
+                if !window.is_empty() && thread.dice.unit() < overwrite {
+                    overwrites += 1;
+                    window[thread.dice.below(window.len() as u64) as usize]
+                } else {
+                    unique += 1;
+                    let number = numbers.next(&mut thread.dice);
+                    if window.len() >= window_size {
+                        window.pop_front();
+                    }
+                    window.push_back(number);
+                    number
+                }
+            } else {
+                numbers.next(&mut thread.dice)
+            };
+            run.keys.write(number, &mut key);
+            let value = values.next();
+            batch_bytes += (value.len() + key.len()) as u64;
+            if one_family {
+                batch.put(&key, value);
+            } else {
+                batch.put_cf(run.family(number), &key, value);
+            }
+            written += 1;
+            if tombstone_every > 0
+                && written > tombstone_after
+                && (written - tombstone_after) / tombstone_every <= tombstones_max
+                && (written - tombstone_after).is_multiple_of(tombstone_every)
+            {
+                tombstones += 1;
+                let begin = numbers.next(&mut thread.dice);
+                let family = run.family(number);
+                if expand {
+                    for offset in 0..tombstone_width {
+                        run.keys.write(begin + offset, &mut end);
+                        batch.delete_cf(family, &end);
+                    }
+                } else {
+                    run.keys.write(begin, &mut key);
+                    run.keys.write(begin + tombstone_width, &mut end);
+                    batch.delete_range_cf(family, &key, &end);
+                }
+            }
+        }
+        bytes += batch_bytes;
+        if let Some(limit) = &run.write_limit {
+            limit.request(batch_bytes);
+            thread.stats.reset_last_op();
+        }
+        db.write_with(&mut batch, &run.write_options).map_err(|e| e.doing("putting a batch"))?;
+        thread.finished(run.batch, Op::Write);
+    }
+    if overwrite > 0.0 && order == Order::UniqueRandom {
+        println!("Number of unique keys inserted: {unique}.\nNumber of overwrites: {overwrites}");
+    }
+    if tombstones > 0 {
+        println!("Number of range deletions: {tombstones}");
+    }
+    thread.stats.bytes += bytes;
+    Ok(())
+}
+
+pub fn delete_seq(thread: &mut Thread<'_>) -> Result<()> {
+    delete(thread, true)
+}
+
+pub fn delete_random(thread: &mut Thread<'_>) -> Result<()> {
+    delete(thread, false)
+}
+
+fn delete(thread: &mut Thread<'_>, sequential: bool) -> Result<()> {
+    let run = thread.run;
+    let db = run.db()?.clone();
+    let mut span = thread.span_of(if sequential { 0 } else { run.flags.count("duration") }, run.deletes);
+    let mut batch = WriteBatch::new();
+    let mut key = run.keys.buffer();
+    let mut at = 0;
+    while !span.over(run.batch) {
+        batch.clear();
+        for j in 0..run.batch {
+            let number = if sequential { at + j } else { thread.dice.below(run.keys.num) };
+            run.keys.write(number, &mut key);
+            batch.delete(&key);
+        }
+        db.write_with(&mut batch, &run.write_options)?;
+        thread.finished(run.batch, Op::Delete);
+        at += run.batch;
+    }
+    Ok(())
+}
+
+/// The writer beside readers: writes until the other threads are done.
+pub fn background_writer(thread: &mut Thread<'_>, merge: bool) -> Result<()> {
+    let run = thread.run;
+    thread.stats.excluded = true;
+    let flags = &run.flags;
+    let keyspace = if flags.int("bgwriter_num") > 0 { flags.count("bgwriter_num") } else { run.keys.num };
+    let finish_after = flags.bool("finish_after_writes");
+    let mut values = run.values();
+    let mut key = run.keys.buffer();
+    let (mut bytes, mut written) = (0u64, 0u64);
+    let db = run.db()?.clone();
+    loop {
+        if finish_after && written >= run.writes {
+            eprintln!("Exiting the writer after {written} writes...");
+            break;
+        }
+        let others_done = thread.crew.finished.load(std::sync::atomic::Ordering::Acquire) + 1 >= thread.crew.total;
+        if others_done && !finish_after || thread.crew.failed.load(std::sync::atomic::Ordering::Relaxed) {
+            break;
+        }
+        run.keys.write(thread.dice.below(keyspace), &mut key);
+        let value = values.next();
+        if merge {
+            db.merge_with(&key, value, &run.write_options)?;
+        } else {
+            db.put_with(&key, value, &run.write_options)?;
+        }
+        written += 1;
+        let op_bytes = (key.len() + value.len()) as u64;
+        bytes += op_bytes;
+        thread.finished(1, Op::Write);
+        if let Some(limit) = &run.write_limit {
+            limit.request(op_bytes);
+        }
+    }
+    thread.stats.bytes += bytes;
+    Ok(())
+}
+
+/// Which read-modify-write an update benchmark does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Replace,
+    Xor,
+    Append,
+}
+
+pub fn update_random(thread: &mut Thread<'_>) -> Result<()> {
+    update(thread, Change::Replace)
+}
+
+pub fn xor_update_random(thread: &mut Thread<'_>) -> Result<()> {
+    update(thread, Change::Xor)
+}
+
+pub fn append_random(thread: &mut Thread<'_>) -> Result<()> {
+    update(thread, Change::Append)
+}
+
+fn update(thread: &mut Thread<'_>, change: Change) -> Result<()> {
+    let run = thread.run;
+    let db = run.db()?.clone();
+    let mut span = thread.span(run.readwrites);
+    let mut values = run.values();
+    let mut key = run.keys.buffer();
+    let mut scratch = Vec::new();
+    let (mut found, mut bytes) = (0u64, 0u64);
+    while !span.over(1) {
+        run.keys.write(thread.dice.below(run.keys.num), &mut key);
+        let old = db.get_with(&key, &run.read_options)?;
+        if let Some(old) = &old {
+            found += 1;
+            bytes += (key.len() + old.len()) as u64;
+        }
+        if let Some(limit) = &run.write_limit {
+            limit.request((key.len() + old.as_ref().map_or(0, |o| o.len())) as u64);
+        }
+        scratch.clear();
+        match change {
+            Change::Replace => scratch.extend_from_slice(values.next()),
+            Change::Xor => {
+                let len = old.as_ref().map_or(0, |o| o.len());
+                scratch.extend_from_slice(values.take(len));
+                if let Some(old) = &old {
+                    scratch.iter_mut().zip(old.iter()).for_each(|(a, b)| *a ^= b);
+                }
+            }
+            Change::Append => {
+                if let Some(old) = old.as_ref().filter(|old| !old.is_empty()) {
+                    scratch.extend_from_slice(old);
+                    scratch.push(b',');
+                }
+                scratch.extend_from_slice(values.next());
+            }
+        }
+        db.put_with(&key, &scratch, &run.write_options)?;
+        bytes += (key.len() + scratch.len()) as u64;
+        thread.finished(1, Op::Update);
+    }
+    if change != Change::Xor {
+        thread.stats.bytes += bytes;
+    }
+    let text = format!("( updates:{} found:{found})", run.readwrites);
+    thread.stats.message(&text);
+    Ok(())
+}
+
+pub fn merge_random(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let db = run.db()?.clone();
+    let mut span = thread.span(run.readwrites);
+    let mut values = run.values();
+    let mut key = run.keys.buffer();
+    let keys = super::data::Keys { num: run.merge_keys, ..run.keys };
+    let mut bytes = 0u64;
+    while !span.over(1) {
+        let number = thread.dice.below(run.merge_keys);
+        keys.write(number, &mut key);
+        let value = values.next();
+        if run.families.len() > 1 {
+            run.family(number).merge_with(&key, value, &run.write_options)?;
+        } else {
+            db.merge_with(&key, value, &run.write_options)?;
+        }
+        bytes += (key.len() + value.len()) as u64;
+        thread.finished(1, Op::Merge);
+    }
+    thread.stats.bytes += bytes;
+    let text = format!("( updates:{})", run.readwrites);
+    thread.stats.message(&text);
+    Ok(())
+}
+
+pub fn read_random_merge_random(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let db = run.db()?.clone();
+    let mut span = thread.span(run.readwrites);
+    let mut values = run.values();
+    let mut key = run.keys.buffer();
+    let keys = super::data::Keys { num: run.merge_keys, ..run.keys };
+    let percent = run.flags.count("mergereadpercent");
+    let (mut hits, mut gets, mut merges, mut longest) = (0u64, 0u64, 0u64, 0usize);
+    while !span.over(1) {
+        keys.write(thread.dice.below(run.merge_keys), &mut key);
+        if thread.dice.below(100) < percent {
+            db.merge_with(&key, values.next(), &run.write_options)?;
+            merges += 1;
+            thread.finished(1, Op::Merge);
+        } else {
+            if let Some(value) = db.get_with(&key, &run.read_options)? {
+                longest = longest.max(value.len());
+                hits += 1;
+            }
+            gets += 1;
+            thread.finished(1, Op::Read);
+        }
+    }
+    let text = format!("(reads:{gets} merges:{merges} total:{} hits:{hits} maxlength:{longest})", run.readwrites);
+    thread.stats.message(&text);
+    Ok(())
+}
+
+pub fn random_replace_keys(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let db = run.db()?.clone();
+    let distinct = run.flags.count("numdistinct").max(1);
+    let single = run.flags.bool("use_single_deletes");
+    let stddev = run.flags.double("stddev");
+    const VERSIONS: u64 = 50;
+    let mut counters = vec![0u64; distinct as usize];
+    let mut values = run.values();
+    let mut key = run.keys.buffer();
+    for i in 0..distinct {
+        run.keys.write(i * VERSIONS, &mut key);
+        db.put_with(&key, values.next(), &run.write_options)?;
+    }
+    let _snapshot = db.snapshot();
+    let mut span = thread.span(run.keys.num);
+    while !span.over(1) {
+        let drawn = distinct as f64 / 2.0 + thread.dice.normal() * stddev;
+        let id = (drawn.max(0.0) as u64).min(distinct - 1);
+        let counter = &mut counters[id as usize];
+        run.keys.write(id * VERSIONS + *counter, &mut key);
+        if single {
+            db.single_delete_with(&key, &run.write_options)?;
+        } else {
+            db.delete_with(&key, &run.write_options)?;
+        }
+        *counter = (*counter + 1) % VERSIONS;
+        run.keys.write(id * VERSIONS + *counter, &mut key);
+        db.put_with(&key, b"", &run.write_options)?;
+        thread.finished(1, Op::Others);
+    }
+    let text = format!("use single deletes: {}, standard deviation: {stddev:.6}\n", i32::from(single));
+    thread.stats.message(&text);
+    Ok(())
+}
