@@ -1,0 +1,172 @@
+//! How values stand in option text.
+
+use base::{Error, Result};
+use env::logger::LogLevel;
+use format::options_ini;
+use table::options::OptionValue;
+
+/// A value that can be written behind `name=`.
+pub trait Value: Sized {
+    /// # Errors
+    /// InvalidArgument if the text means no value of the type; NotSupported if it names something that
+    /// exists in RocksDB but not here.
+    fn parse(text: &str) -> Result<Self>;
+
+    fn print(&self) -> String;
+}
+
+#[cold]
+pub(super) fn not_a(what: &str, text: &str) -> Error {
+    let short: String = text.chars().take(60).collect();
+    Error::invalid_argument(format!("not a {what}: {short:?}"))
+}
+
+macro_rules! as_in_tables {
+    ($($ty:ty),*) => {$(
+        impl Value for $ty {
+            fn parse(text: &str) -> Result<Self> {
+                <$ty as OptionValue>::parse(text.trim())
+            }
+
+            fn print(&self) -> String {
+                OptionValue::print(self)
+            }
+        }
+    )*};
+}
+as_in_tables!(bool, i32, u32, u64, usize, f64);
+
+/// Through the wider type that has the suffixes.
+macro_rules! narrower {
+    ($($ty:ty),*) => {$(
+        impl Value for $ty {
+            fn parse(text: &str) -> Result<Self> {
+                let n = <u64 as OptionValue>::parse(text.trim())?;
+                <$ty>::try_from(n).map_err(|_| not_a(stringify!($ty), text))
+            }
+
+            fn print(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+narrower!(u8);
+
+impl Value for i64 {
+    fn parse(text: &str) -> Result<Self> {
+        let text = text.trim();
+        let (negative, digits) = match text.strip_prefix('-') {
+            Some(digits) => (true, digits),
+            None => (false, text),
+        };
+        let n = <u64 as OptionValue>::parse(digits)?;
+        let n = i64::try_from(n).map_err(|_| not_a("i64", text))?;
+        Ok(if negative { -n } else { n })
+    }
+
+    fn print(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for String {
+    fn parse(text: &str) -> Result<Self> {
+        Ok(options_ini::unescape(text))
+    }
+
+    fn print(&self) -> String {
+        options_ini::escape(self)
+    }
+}
+
+/// A list: elements behind colons, in braces where they have colons themselves.
+impl<T: Value> Value for Vec<T> {
+    fn parse(text: &str) -> Result<Self> {
+        options_ini::parse_list(text, ':')?.iter().map(|item| T::parse(item)).collect()
+    }
+
+    fn print(&self) -> String {
+        let items = self.iter().map(|item| {
+            let item = item.print();
+            if item.contains(':') && !item.starts_with('{') { format!("{{{item}}}") } else { item }
+        });
+        items.collect::<Vec<_>>().join(":")
+    }
+}
+
+impl Value for LogLevel {
+    fn parse(text: &str) -> Result<Self> {
+        let levels = (0..6).filter_map(LogLevel::from_number);
+        levels.into_iter().find(|l| l.option_name() == text.trim()).ok_or_else(|| not_a("log level", text))
+    }
+
+    fn print(&self) -> String {
+        self.option_name().to_string()
+    }
+}
+
+/// A struct's fields as `{name=value;...}`: parsed in any order, unnamed ones keep their value.
+macro_rules! struct_value {
+    ($ty:ident; $($field:ident),* ; ignored $($ignored:literal),*) => {
+        impl $ty {
+            /// Sets one field from its text.
+            ///
+            /// # Errors
+            /// InvalidArgument for no such field or no such value.
+            pub fn set(&mut self, name: &str, text: &str) -> base::Result<()> {
+                match name {
+                    $(stringify!($field) => self.$field = $crate::options::Value::parse(text)?,)*
+                    $($ignored => {})*
+                    _ => {
+                        return Err(base::Error::invalid_argument(format!(
+                            concat!("Could not find option: ", stringify!($ty), ".{}"), name
+                        )));
+                    }
+                }
+                Ok(())
+            }
+
+            /// The text of one field.
+            pub fn get(&self, name: &str) -> Option<String> {
+                match name {
+                    $(stringify!($field) => Some($crate::options::Value::print(&self.$field)),)*
+                    _ => None,
+                }
+            }
+
+            /// Sets the fields that `text` names, all or none.
+            ///
+            /// # Errors
+            /// As [`Self::set`], and for text that is no list of fields.
+            pub fn update(&mut self, text: &str) -> base::Result<()> {
+                let mut changed = self.clone();
+                for (name, value) in format::options_ini::parse_map(text)? {
+                    changed.set(&name, &value)?;
+                }
+                *self = changed;
+                Ok(())
+            }
+        }
+
+        impl $crate::options::Value for $ty {
+            fn parse(text: &str) -> base::Result<Self> {
+                let mut value = <$ty>::default();
+                value.update(text)?;
+                Ok(value)
+            }
+
+            fn print(&self) -> String {
+                let mut out = String::from("{");
+                $(
+                    out.push_str(concat!(stringify!($field), "="));
+                    out.push_str(&$crate::options::Value::print(&self.$field));
+                    out.push(';');
+                )*
+                out.push('}');
+                out
+            }
+        }
+    };
+}
+pub(super) use struct_value;
