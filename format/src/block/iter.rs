@@ -14,7 +14,7 @@ use base::{Error, Order, Result};
 
 use super::entry::{Header, header, separated_restart_header};
 use super::heads::restart_key;
-use super::{Block, Shape};
+use super::{Block, Shape, partition_restarts};
 
 /// How keys read from a block differ from keys shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -313,33 +313,30 @@ impl BlockIter {
     /// Makes `step` decode the last restart whose key is before the target, or the first.
     fn go_to_restart_before(&mut self, order: &InternalOrder, user: &[u8], trailer: u64) {
         let shape = self.block.shape;
-        let ties = if self.rewrite.timestamp_pad > 0 {
-            0..shape.num_restarts as usize
+        let bytes = &self.block.bytes[..];
+        let before = if !self.rewriting {
+            shape.restart_before(bytes, order, user, trailer).ok()
         } else {
-            shape.heads.narrow(&self.block.bytes, &shape, user)
+            // Heads are those of stored keys; a sequence number of the file's does not concern them.
+            let among = match self.rewrite.timestamp_pad {
+                0 => shape.heads.narrow(bytes, &shape, user),
+                _ => 0..shape.num_restarts as usize,
+            };
+            let (shown, rewrite) = (&mut self.shown, self.rewrite);
+            let count = partition_restarts(among, |i| {
+                let key = restart_key(bytes, &shape, i)?;
+                shown.clear();
+                rewrite.apply(&bytes[key], shown);
+                Some(order.compare_split(shown, user, trailer).is_lt())
+            });
+            count.map(|count| count.saturating_sub(1))
         };
-        let (mut low, mut high) = (ties.start, ties.end);
-        while low < high {
-            let middle = low.midpoint(high);
-            let Some(key) = restart_key(&self.block.bytes, &shape, middle) else {
+        match before {
+            Some(restart) => self.go_to_restart(restart),
+            None => {
                 self.fail(shape.restarts_at as usize);
-                return;
-            };
-            let key = &self.block.bytes[key];
-            let before = if self.rewriting {
-                self.shown.clear();
-                self.rewrite.apply(key, &mut self.shown);
-                order.compare_split(&self.shown, user, trailer).is_lt()
-            } else {
-                order.compare_split(key, user, trailer).is_lt()
-            };
-            if before {
-                low = middle + 1;
-            } else {
-                high = middle;
             }
         }
-        self.go_to_restart(low.saturating_sub(1));
     }
 
     /// The interval that holds the entry which ends at `at`; `None` if `at` is the first.

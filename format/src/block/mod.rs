@@ -22,12 +22,15 @@ mod entry;
 mod heads;
 mod iter;
 mod plain;
+mod point;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use base::coding::{get_u16, get_u32};
+use base::key::InternalOrder;
 use base::{Error, Result};
 
 pub use heads::HeadOrder;
@@ -183,4 +186,47 @@ impl Shape {
         let at = get_u32(bytes, self.restarts_at as usize + 4 * i)?;
         (at < self.entries_end).then_some(at as usize)
     }
+
+    /// The bucket of the hash index for a user key; `None` without a hash index.
+    #[inline]
+    fn bucket(&self, bytes: &[u8], user_key: &[u8]) -> Option<u8> {
+        if self.num_buckets == 0 {
+            return None;
+        }
+        let hash = kernel::hash::hash32(user_key, HASH_INDEX_SEED);
+        let at = self.buckets_at as usize + (hash % u32::from(self.num_buckets)) as usize;
+        bytes.get(at).copied()
+    }
+
+    /// The last restart whose key is before the target, or the first restart.
+    #[inline]
+    fn restart_before(&self, bytes: &[u8], order: &InternalOrder, user: &[u8], trailer: u64) -> Result<usize> {
+        let ties = self.heads.narrow(bytes, self, user);
+        let before = partition_restarts(ties, |i| {
+            let key = heads::restart_key(bytes, self, i)?;
+            Some(order.compare_split(&bytes[key], user, trailer).is_lt())
+        });
+        match before {
+            Some(count) => Ok(count.saturating_sub(1)),
+            None => Err(Error::corruption("bad restart point").at(u64::from(self.restarts_at))),
+        }
+    }
+}
+
+const HASH_INDEX_SEED: u32 = 397;
+
+/// How many restarts are before the target, given that this is between the ends of `among`. `None` if a
+/// restart does not decode.
+#[inline]
+fn partition_restarts(among: Range<usize>, mut before: impl FnMut(usize) -> Option<bool>) -> Option<usize> {
+    let (mut low, mut high) = (among.start, among.end);
+    while low < high {
+        let middle = low.midpoint(high);
+        if before(middle)? {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    Some(low)
 }

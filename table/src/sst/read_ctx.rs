@@ -3,7 +3,6 @@
 use std::ops::{Deref, Range};
 
 use base::Pinned;
-use base::key::{sequence, trailer, user_key};
 use format::block::Block;
 
 /// The part of the read options that concerns tables. RocksDB's names and defaults.
@@ -51,26 +50,22 @@ impl Default for ReadCtx {
 /// One version of a key, as a look-up visits it.
 #[derive(Clone, Copy)]
 pub struct Entry<'a> {
-    /// The internal key.
-    pub key: &'a [u8],
+    pub user_key: &'a [u8],
+    /// Sequence number and kind; see `base::key`.
+    pub trailer: u64,
     pub value: ValueRef<'a>,
 }
 
-impl<'a> Entry<'a> {
-    #[inline]
-    pub fn user_key(&self) -> &'a [u8] {
-        user_key(self.key)
-    }
-
+impl Entry<'_> {
     #[inline]
     pub fn sequence(&self) -> base::SequenceNumber {
-        sequence(self.key)
+        self.trailer >> 8
     }
 
     /// The kind's byte; see `base::ValueType`.
     #[inline]
     pub fn kind(&self) -> u8 {
-        trailer(self.key) as u8
+        self.trailer as u8
     }
 }
 

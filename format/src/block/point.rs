@@ -1,0 +1,207 @@
+//! Looking up one user key in a block, without putting any key together.
+//!
+//! Two numbers say all that is needed of the entry before: how many bytes it has in common with the
+//! sought key, `matched`, and its byte behind them. An entry that shares more than `matched` bytes with
+//! its predecessor differs from the sought key at the same place in the same way; any other is compared
+//! from the place where its own bytes begin. Only entries of the sought key are ever looked at further.
+
+use std::cmp::Ordering;
+use std::ops::{ControlFlow, Range};
+
+use base::key::{InternalOrder, TRAILER_LEN, trailer, user_key};
+use base::{Error, Order, Result};
+
+use super::entry::{header, separated_restart_header};
+use super::{Block, BlockIter, KeyRewrite};
+
+/// How a scan ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Visited {
+    /// The visitor broke off, or a later key was met.
+    Settled,
+    /// The block ended: the next one may go on with the key.
+    BlockEnd,
+    /// The keys need a closer look; nothing was visited.
+    Hard,
+}
+
+const COLLISION: u8 = 254;
+const NOT_HERE: u8 = 255;
+
+impl Block {
+    /// Visits the entries of one user key from `seek_key` (an internal key) on: user key, trailer, place
+    /// of the value. Returns whether the key's entries may go on in the next block.
+    ///
+    /// # Errors
+    /// Corruption, with the offset in the block, if an entry does not decode.
+    pub fn visit_versions(
+        &self,
+        order: &InternalOrder,
+        rewrite: KeyRewrite,
+        seek_key: &[u8],
+        visit: &mut impl FnMut(&[u8], u64, Range<usize>) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        let reverse = match order.user {
+            Order::Bytewise => false,
+            Order::Reverse => true,
+            Order::Custom(_) => return self.visit_by_iterator(order, rewrite, seek_key, visit),
+        };
+        if !rewrite.is_none() {
+            return self.visit_by_iterator(order, rewrite, seek_key, visit);
+        }
+        let user = user_key(seek_key);
+        let Some(start) = self.point_start(order, user, trailer(seek_key))? else { return Ok(true) };
+        let mut scan = Scan { block: self, user, trailer: trailer(seek_key), reverse, start };
+        let visited = if self.shape.separated { scan.run::<true>(visit) } else { scan.run::<false>(visit) };
+        match visited? {
+            Visited::Settled => Ok(false),
+            Visited::BlockEnd => Ok(true),
+            Visited::Hard => self.visit_by_iterator(order, rewrite, seek_key, visit),
+        }
+    }
+
+    /// The restart interval to scan, and where to stop if only that one can hold the key. `None` if the
+    /// hash index knows that no interval does.
+    #[inline]
+    fn point_start(&self, order: &InternalOrder, user: &[u8], trailer: u64) -> Result<Option<Start>> {
+        let bytes = &self.bytes[..];
+        let interval = match self.shape.bucket(bytes, user) {
+            None | Some(COLLISION) => self.shape.restart_before(bytes, order, user, trailer)?,
+            Some(NOT_HERE) => return Ok(None),
+            Some(interval) => usize::from(interval),
+        };
+        let Some(at) = self.shape.restart(bytes, interval) else {
+            if self.is_empty() {
+                return Ok(None);
+            }
+            return Err(Error::corruption("bad restart point").at(u64::from(self.shape.restarts_at)));
+        };
+        Ok(Some(Start { at, interval }))
+    }
+
+    #[inline(never)]
+    fn visit_by_iterator(
+        &self,
+        order: &InternalOrder,
+        rewrite: KeyRewrite,
+        seek_key: &[u8],
+        visit: &mut impl FnMut(&[u8], u64, Range<usize>) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        let sought = user_key(seek_key);
+        let mut iter = BlockIter::rewriting(self.clone(), rewrite);
+        iter.seek(order, seek_key);
+        while iter.valid() {
+            let key = iter.key();
+            let user = user_key(key);
+            if order.user.compare_without_timestamp(user, sought).is_ne() {
+                return Ok(false);
+            }
+            if visit(user, trailer(key), iter.value_range()).is_break() {
+                return Ok(false);
+            }
+            iter.next();
+        }
+        iter.status()?;
+        Ok(true)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Start {
+    at: usize,
+    interval: usize,
+}
+
+struct Scan<'a> {
+    block: &'a Block,
+    user: &'a [u8],
+    trailer: u64,
+    reverse: bool,
+    start: Start,
+}
+
+impl Scan<'_> {
+    #[inline(always)]
+    fn run<const SEPARATED: bool>(
+        &mut self,
+        visit: &mut impl FnMut(&[u8], u64, Range<usize>) -> ControlFlow<()>,
+    ) -> Result<Visited> {
+        let bytes = &self.block.bytes[..];
+        let shape = &self.block.shape;
+        let user = self.user;
+        let end = shape.entries_end as usize;
+        let mut next = self.start.at;
+        let mut next_restart = self.start.interval;
+        let mut value_end = 0;
+        // Of the entry before: bytes in common with `user`, the byte behind them, length of the whole key.
+        let (mut matched, mut behind, mut key_len) = (0, 0u8, 0);
+        // Trailer of the entry before, if that was one of the sought key.
+        let mut last_trailer: Option<u64> = None;
+        while next < end {
+            let at = next;
+            let bad = || Error::corruption("bad entry in block").at(at as u64);
+            let (h, value_at) = if SEPARATED {
+                if shape.restart(bytes, next_restart) == Some(at) {
+                    next_restart += 1;
+                    let (h, v) = separated_restart_header(bytes, at).ok_or_else(bad)?;
+                    (h, shape.values_at as usize + v)
+                } else {
+                    (header(bytes, at).ok_or_else(bad)?, value_end)
+                }
+            } else {
+                let h = header(bytes, at).ok_or_else(bad)?;
+                (h, h.key_at + h.non_shared)
+            };
+            value_end = value_at + h.value_len;
+            next = if SEPARATED { h.key_at + h.non_shared } else { value_end };
+            let values_end = if SEPARATED { shape.restarts_at as usize } else { end };
+            if next > end || value_end > values_end || h.shared > key_len {
+                return Err(bad());
+            }
+            key_len = h.shared + h.non_shared;
+            let own = &bytes[h.key_at..h.key_at + h.non_shared];
+            if h.shared <= matched {
+                let more = common(own, &user[h.shared..]);
+                matched = h.shared + more;
+                behind = own.get(more).copied().unwrap_or_default();
+            }
+            let user_len = key_len.saturating_sub(TRAILER_LEN);
+            let order = if matched >= user_len {
+                user_len.cmp(&user.len())
+            } else if matched == user.len() {
+                Ordering::Greater
+            } else {
+                behind.cmp(&user[matched])
+            };
+            match if self.reverse { order.reverse() } else { order } {
+                Ordering::Less => last_trailer = None,
+                Ordering::Greater => return Ok(Visited::Settled),
+                Ordering::Equal => {
+                    let trailer = match own.last_chunk::<TRAILER_LEN>() {
+                        Some(own) => u64::from_le_bytes(*own),
+                        // Its first bytes are those of the version before.
+                        None => match last_trailer {
+                            Some(last) => {
+                                let mut whole = last.to_le_bytes();
+                                whole[TRAILER_LEN - own.len()..].copy_from_slice(own);
+                                u64::from_le_bytes(whole)
+                            }
+                            None => return Ok(Visited::Hard),
+                        },
+                    };
+                    last_trailer = Some(trailer);
+                    if trailer <= self.trailer && visit(user, trailer, value_at..value_end).is_break() {
+                        return Ok(Visited::Settled);
+                    }
+                }
+            }
+        }
+        Ok(Visited::BlockEnd)
+    }
+}
+
+/// How many bytes two slices have in common. They rarely have many here.
+#[inline(always)]
+fn common(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
