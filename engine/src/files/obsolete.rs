@@ -1,0 +1,71 @@
+//! Files that left the current version and wait for the last reader.
+
+use lsm::file_meta::FileMetaData;
+
+use crate::bell::Bell;
+use crate::sync::{Arc, Mutex};
+
+/// The waiting files of one database.
+pub struct Obsolete {
+    waiting: Mutex<Vec<Arc<FileMetaData>>>,
+    bell: Arc<Bell>,
+    /// Above 0: deletions are disabled by the user (`disable_file_deletions`), that many times.
+    disabled: Mutex<u32>,
+}
+
+impl Obsolete {
+    pub fn new(bell: Arc<Bell>) -> Self {
+        Obsolete { waiting: Mutex::default(), bell, disabled: Mutex::new(0) }
+    }
+
+    pub fn bell(&self) -> &Arc<Bell> {
+        &self.bell
+    }
+
+    /// These are in no current version any more.
+    pub fn retire(&self, files: impl IntoIterator<Item = Arc<FileMetaData>>) {
+        let mut waiting = self.waiting.lock();
+        waiting.extend(files);
+        self.bell.set_waiting(waiting.len() as u64);
+    }
+
+    /// Takes out those that no version holds: theirs is the only pointer left, and none can be made from
+    /// nothing. Empty while deletions are disabled.
+    pub fn take_free(&self) -> Vec<Arc<FileMetaData>> {
+        if *self.disabled.lock() > 0 {
+            return Vec::new();
+        }
+        let mut waiting = self.waiting.lock();
+        self.bell.answered();
+        let (free, held) = std::mem::take(&mut *waiting).into_iter().partition(|f| Arc::strong_count(f) == 1);
+        *waiting = held;
+        self.bell.set_waiting(waiting.len() as u64);
+        free
+    }
+
+    /// Bytes of waiting files (`rocksdb.obsolete-sst-files-size`).
+    pub fn waiting_bytes(&self) -> u64 {
+        self.waiting.lock().iter().map(|f| f.size).sum()
+    }
+
+    pub fn waiting_numbers(&self) -> Vec<u64> {
+        self.waiting.lock().iter().map(|f| f.number.0).collect()
+    }
+
+    /// Nothing is deleted until [`Obsolete::enable`] was called as often.
+    pub fn disable(&self) {
+        *self.disabled.lock() += 1;
+    }
+
+    /// True when deletions are allowed again. `force` forgets all calls of `disable`.
+    pub fn enable(&self, force: bool) -> bool {
+        let mut disabled = self.disabled.lock();
+        *disabled = if force { 0 } else { disabled.saturating_sub(1) };
+        *disabled == 0
+    }
+
+    /// How often deletions were disabled (`rocksdb.is-file-deletions-enabled`).
+    pub fn disabled_count(&self) -> u32 {
+        *self.disabled.lock()
+    }
+}

@@ -1,0 +1,65 @@
+//! The directories of a database.
+
+use std::path::{Path, PathBuf};
+
+use base::FileNumber;
+use format::names;
+
+use crate::options::DbOptions;
+
+/// Where each kind of file lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// MANIFEST, CURRENT, OPTIONS, LOCK and, unless others are named, everything else.
+    pub db: PathBuf,
+    /// Tables, by path id; never empty.
+    pub tables: Vec<PathBuf>,
+    pub wal: PathBuf,
+    /// LOG files.
+    pub log: PathBuf,
+}
+
+impl Paths {
+    pub fn new(db: &Path, options: &DbOptions) -> Self {
+        let or_db = |dir: &str| if dir.is_empty() { db.to_path_buf() } else { PathBuf::from(dir) };
+        let tables: Vec<_> = options.db_paths.iter().map(|p| p.path.clone()).collect();
+        Paths {
+            db: db.to_path_buf(),
+            tables: if tables.is_empty() { vec![db.to_path_buf()] } else { tables },
+            wal: or_db(&options.wal_dir),
+            log: or_db(&options.db_log_dir),
+        }
+    }
+
+    /// A table's path. An id past the last path means the last one, as RocksDB has it.
+    pub fn table(&self, number: FileNumber, path_id: u32) -> PathBuf {
+        self.table_dir(path_id).join(names::table(number))
+    }
+
+    pub fn table_dir(&self, path_id: u32) -> &Path {
+        self.tables.get(path_id as usize).or(self.tables.last()).unwrap_or(&self.db)
+    }
+
+    pub fn wal(&self, number: FileNumber) -> PathBuf {
+        self.wal.join(names::wal(number))
+    }
+
+    pub fn manifest(&self, number: FileNumber) -> PathBuf {
+        self.db.join(names::manifest(number))
+    }
+
+    pub fn current(&self) -> PathBuf {
+        self.db.join(names::CURRENT)
+    }
+
+    /// Every directory, each once: the database's, tables', logs'.
+    pub fn all(&self) -> Vec<&Path> {
+        let mut dirs: Vec<&Path> = Vec::new();
+        for dir in std::iter::once(&self.db).chain(&self.tables).chain([&self.wal]) {
+            if !dirs.contains(&dir.as_path()) {
+                dirs.push(dir);
+            }
+        }
+        dirs
+    }
+}

@@ -1,0 +1,165 @@
+//! The MANIFEST: every change of the tree, in order, and CURRENT, which names it.
+//!
+//! ```text
+//!  append(edits) ─► frame ─► file ─► sync                  durable before anyone acts on it
+//!       │ too large, or the last append failed
+//!       └──► MANIFEST-n+1: snapshot, then the edits ─► sync ─► CURRENT by rename ─► sync directory
+//! ```
+//! After a failed append nobody knows how much of the record lies in the file. Nothing is added behind it:
+//! the next append begins a new file with a snapshot of what was installed, and CURRENT moves over only
+//! when that is durable. The caller keeps the files of a failed edit: the record may have arrived after all.
+
+mod current;
+mod recover;
+
+pub use current::{read_current, write_current, write_identity};
+pub use recover::{FamilyRecord, Recovered, recover};
+
+use std::path::PathBuf;
+
+use base::{FileNumber, Result};
+use env::{Append, AppendHints, Env};
+use format::edit::VersionEdit;
+use format::names;
+use format::wal::{Framing, Writer};
+
+/// How the MANIFEST is written.
+#[derive(Clone, Debug)]
+pub struct ManifestSettings {
+    pub dir: PathBuf,
+    pub preallocate_bytes: u64,
+    /// `max_manifest_file_size`: below it no new file is begun for size.
+    pub max_file_size: u64,
+    /// `max_manifest_space_amp_pct`: percent over the size of the last snapshot.
+    pub max_space_amp_pct: u64,
+    pub use_fsync: bool,
+}
+
+/// A record and the size of the timestamps in its family's keys, which boundaries may be stored without.
+pub type Record = (VersionEdit, usize);
+
+/// The open MANIFEST. One writer at a time.
+pub struct Manifest {
+    env: Env,
+    settings: ManifestSettings,
+    number: FileNumber,
+    /// `None` after a failure, and before the first append.
+    file: Option<(Box<dyn Append>, Writer)>,
+    compacted_size: u64,
+    buffer: Vec<u8>,
+}
+
+impl Manifest {
+    /// Nothing is written until the first append, which begins a new file.
+    pub fn new(env: Env, settings: ManifestSettings, current: FileNumber) -> Self {
+        Manifest { env, settings, number: current, file: None, compacted_size: 0, buffer: Vec::new() }
+    }
+
+    /// Goes on at the end of the current file (`reuse_manifest_on_open`), `size` bytes long.
+    pub fn reopen(env: Env, settings: ManifestSettings, current: FileNumber, size: u64) -> Result<Self> {
+        let path = settings.dir.join(names::manifest(current));
+        let file = env.fs.reopen(&path, &AppendHints::default())?;
+        let writer = Writer::resume(Framing::Classic, size);
+        Ok(Manifest { env, settings, number: current, file: Some((file, writer)), compacted_size: size, buffer: Vec::new() })
+    }
+
+    /// The number of the file that CURRENT names.
+    pub fn number(&self) -> FileNumber {
+        self.number
+    }
+
+    pub fn size(&self) -> u64 {
+        self.file.as_ref().map_or(0, |(_, writer)| writer.offset())
+    }
+
+    /// Whether the next append begins a new file.
+    pub fn must_roll(&self) -> bool {
+        match &self.file {
+            None => true,
+            Some((_, writer)) => {
+                let amplified = self.compacted_size.saturating_mul(100 + self.settings.max_space_amp_pct) / 100;
+                writer.offset() >= self.settings.max_file_size.max(amplified)
+            }
+        }
+    }
+
+    /// Makes records durable at the end of the current file. Not when [`Manifest::must_roll`].
+    ///
+    /// # Errors
+    /// Of the file system, naming the file; the next append must roll.
+    pub fn append(&mut self, records: &[Record]) -> Result<()> {
+        let path = self.settings.dir.join(names::manifest(self.number));
+        let Some((mut file, mut writer)) = self.file.take() else {
+            return Err(base::Error::io_error("the MANIFEST has failed before").file(path));
+        };
+        self.buffer.clear();
+        let use_fsync = self.settings.use_fsync;
+        frame(&mut writer, records, &mut self.buffer)
+            .and_then(|()| file.append(&self.buffer))
+            .and_then(|()| if use_fsync { file.fsync() } else { file.sync() })
+            .map_err(|e| e.doing("appending to the MANIFEST").file(&path))?;
+        self.file = Some((file, writer));
+        Ok(())
+    }
+
+    /// Begins file `number` with `snapshot` and then `records`, and points CURRENT at it. The old file is
+    /// no longer needed once this returns.
+    ///
+    /// # Errors
+    /// Of the file system; CURRENT still names the old file then, and the next append must roll.
+    pub fn roll(&mut self, number: FileNumber, snapshot: &[Record], records: &[Record]) -> Result<()> {
+        self.file = None;
+        let path = self.settings.dir.join(names::manifest(number));
+        let hints = AppendHints { preallocate_bytes: self.settings.preallocate_bytes, ..AppendHints::default() };
+        let mut file = self.env.fs.create(&path, &hints)?;
+        let mut writer = Writer::new(Framing::Classic);
+        self.buffer.clear();
+        let written = self.write_snapshot(&mut *file, &mut writer, snapshot, records);
+        if let Err(error) = written {
+            drop(file);
+            // A half-written file that CURRENT never named; if it cannot be removed, a sweep will.
+            let _ = self.env.fs.unlink(&path);
+            return Err(error.doing("writing a new MANIFEST").file(&path));
+        }
+        write_current(&self.env, &self.settings.dir, number)?;
+        self.number = number;
+        self.file = Some((file, writer));
+        Ok(())
+    }
+
+    fn write_snapshot(
+        &mut self,
+        file: &mut dyn Append,
+        writer: &mut Writer,
+        snapshot: &[Record],
+        records: &[Record],
+    ) -> Result<()> {
+        frame(writer, snapshot, &mut self.buffer)?;
+        /// Bytes of the record that tells the size: header, tag, length and the number.
+        const SIZE_RECORD_LEN: u64 = 15;
+        self.compacted_size = writer.offset() + SIZE_RECORD_LEN;
+        let size = VersionEdit { last_compacted_manifest_file_size: Some(self.compacted_size), ..VersionEdit::default() };
+        frame(writer, &[(size, 0)], &mut self.buffer)?;
+        frame(writer, records, &mut self.buffer)?;
+        file.append(&self.buffer)?;
+        if self.settings.use_fsync { file.fsync() } else { file.sync() }
+    }
+
+    /// Gives back preallocated space and closes; nothing is synced.
+    pub fn close(&mut self) -> Result<()> {
+        match self.file.take() {
+            Some((mut file, _)) => file.close(),
+            None => Ok(()),
+        }
+    }
+}
+
+fn frame(writer: &mut Writer, records: &[Record], out: &mut Vec<u8>) -> Result<()> {
+    let mut encoded = Vec::new();
+    for (edit, timestamp_size) in records {
+        encoded.clear();
+        edit.encode(*timestamp_size, &mut encoded)?;
+        writer.append(out, &encoded)?;
+    }
+    Ok(())
+}
