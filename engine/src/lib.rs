@@ -1,5 +1,28 @@
-//! Threads, locks, WAL, MANIFEST, jobs, recovery.
+//! The hands of the store: threads, locks, the log, the MANIFEST, jobs, recovery.
+//!
+//! The floor below decides (`lsm`) and reads and writes single files (`table`); here things happen, in
+//! the right order. Rows, top to bottom; a room imports only from rows below its own:
+//!
+//! ```text
+//!  db
+//!  background                     what is due, slots, priorities, error state
+//!  write  read  iter  flush  compaction  recovery
+//!  apply  source  output  commit
+//!  family
+//!  wal  manifest  files  batch  |  components  |  options  event  |  sequence  bell  |  sync
+//! ```
 
 #![forbid(unsafe_code)]
 
+pub mod bell;
+pub mod commit;
+pub mod components;
+pub mod event;
+pub mod family;
+pub mod files;
+pub mod manifest;
 pub mod options;
+pub mod sequence;
+pub mod source;
+mod sync;
+pub mod wal;

@@ -5,6 +5,7 @@
 //! caught and logged, and never reaches the job that emitted the event.
 
 mod json;
+mod show;
 
 mod types;
 
@@ -39,7 +40,7 @@ impl Events {
 
     /// Writes the event's line, if it has one, and tells the listeners.
     pub fn emit(&self, event: &Event) {
-        if let Some(line) = None::<String> {
+        if let Some(line) = show::line(event, self.clock.now_micros()) {
             self.logger.log(LogLevel::Info, format_args!("EVENT_LOG_v1 {line}"));
         }
         for listener in &self.listeners {

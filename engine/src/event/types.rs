@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use base::{Error, FamilyId, FileNumber, SequenceNumber};
+use format::properties::Properties;
 use base::ids::JobId;
 
 use crate::sync::Arc;
@@ -195,6 +196,6 @@ pub struct TableCreated {
     pub smallest_seqno: SequenceNumber,
     pub largest_seqno: SequenceNumber,
     /// `None` if it failed before there were any.
-    pub properties: Option<Arc<()>>,
+    pub properties: Option<Arc<Properties>>,
     pub error: Option<Error>,
 }

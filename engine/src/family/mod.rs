@@ -8,10 +8,12 @@
 //! Invariant: the installed super version always holds every entry that is visible and not yet deleted by
 //! compaction. A memtable leaves the sealed list in the same step that puts its file into the version.
 
+mod parts;
 mod set;
 mod state;
 mod super_version;
 
+pub use parts::Parts;
 pub use set::FamilySet;
 pub use state::{FlushPick, Sealed, State};
 pub use super_version::SuperVersion;
@@ -32,6 +34,7 @@ pub struct Family {
     name: String,
     order: InternalOrder,
     options: ArcSwap<FamilyOptions>,
+    parts: ArcSwap<Parts>,
     current: ArcSwap<SuperVersion>,
     state: Mutex<State>,
     dropped: AtomicBool,
@@ -44,6 +47,7 @@ impl Family {
         id: FamilyId,
         name: String,
         options: Arc<FamilyOptions>,
+        parts: Arc<Parts>,
         version: Arc<Version>,
         mem: Arc<MemTable>,
         log_number: u64,
@@ -51,12 +55,13 @@ impl Family {
     ) -> Arc<Self> {
         let order = version.order().clone();
         let next_epoch = version.files().map(|(_, f)| f.epoch_number).max().unwrap_or(0) + 1;
-        let first = SuperVersion::new(1, mem.clone(), Arc::from([]), version.clone(), options.clone(), bell.clone());
+        let first = SuperVersion::new(1, mem.clone(), Arc::from([]), version.clone(), parts.clone(), bell.clone());
         Arc::new(Family {
             id,
             name,
             order,
             options: ArcSwap::new(options),
+            parts: ArcSwap::new(parts),
             current: ArcSwap::from_pointee(first),
             state: Mutex::new(State::new(mem, version, log_number, next_epoch)),
             dropped: AtomicBool::new(false),
@@ -81,6 +86,11 @@ impl Family {
     /// The options as they are now; `set_options` puts new ones in place.
     pub fn options(&self) -> Arc<FamilyOptions> {
         self.options.load_full()
+    }
+
+    /// What the options come to, as it is now. Readers take the super version's.
+    pub fn parts(&self) -> Arc<Parts> {
+        self.parts.load_full()
     }
 
     /// What a reader reads, pinned for as long as the guard lives. No lock, no shared counter: some
@@ -118,26 +128,30 @@ impl Family {
         self.state.lock()
     }
 
-    /// Makes readers see what `state` now says.
-    pub(crate) fn install(&self, state: &mut State) {
+    /// Makes readers see what `state` now says. Drop the old super version after unlocking: it may be
+    /// the last owner of memtables.
+    #[must_use]
+    pub(crate) fn install(&self, state: &mut State) -> Arc<SuperVersion> {
         state.super_version_number += 1;
-        let sealed = state.sealed_newest_first();
         let next = SuperVersion::new(
             state.super_version_number,
             state.mem.clone(),
-            sealed,
+            state.sealed_newest_first(),
             state.version.clone(),
-            self.options.load_full(),
+            self.parts.load_full(),
             self.bell.clone(),
         );
-        self.current.store(Arc::new(next));
+        self.current.swap(Arc::new(next))
     }
 
     /// Puts new options in place and lets readers see them.
-    pub(crate) fn set_options(&self, options: Arc<FamilyOptions>) {
+    pub(crate) fn set_options(&self, options: Arc<FamilyOptions>, parts: Arc<Parts>) {
         let mut state = self.state();
         self.options.store(options);
-        self.install(&mut state);
+        self.parts.store(parts);
+        let old = self.install(&mut state);
+        drop(state);
+        drop(old);
     }
 }
 

@@ -47,6 +47,8 @@ pub struct State {
     /// Logs below this number hold nothing of this family that is needed.
     pub log_number: u64,
     pub next_epoch: u64,
+    /// Timestamps below this may be collapsed.
+    pub full_history_ts_low: Option<Vec<u8>>,
     /// A flush has been asked for although fewer memtables than `min_write_buffer_number_to_merge` wait.
     pub flush_requested: bool,
     /// Waits in the queue of flushes, or of compactions.
@@ -64,6 +66,7 @@ impl State {
             super_version_number: 1,
             log_number,
             next_epoch,
+            full_history_ts_low: None,
             flush_requested: false,
             flush_queued: false,
             compaction_queued: false,

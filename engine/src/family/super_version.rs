@@ -3,8 +3,8 @@
 use lsm::version::Version;
 use mem::memtable::MemTable;
 
+use super::Parts;
 use crate::bell::Bell;
-use crate::options::FamilyOptions;
 use crate::sync::Arc;
 
 /// One moment of a family. Never changes (but for entries joining `mem`); replaced as a whole.
@@ -16,8 +16,8 @@ pub struct SuperVersion {
     /// Sealed memtables not yet in `version`, newest first: the order in which to look.
     pub imm: Arc<[Arc<MemTable>]>,
     pub version: Arc<Version>,
-    /// The options of that moment.
-    pub options: Arc<FamilyOptions>,
+    /// The components and settings of that moment.
+    pub parts: Arc<Parts>,
     bell: Arc<Bell>,
 }
 
@@ -27,10 +27,10 @@ impl SuperVersion {
         mem: Arc<MemTable>,
         imm: Arc<[Arc<MemTable>]>,
         version: Arc<Version>,
-        options: Arc<FamilyOptions>,
+        parts: Arc<Parts>,
         bell: Arc<Bell>,
     ) -> Self {
-        SuperVersion { number, mem, imm, version, options, bell }
+        SuperVersion { number, mem, imm, version, parts, bell }
     }
 }
 

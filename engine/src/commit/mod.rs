@@ -1,0 +1,275 @@
+//! A change of the trees made durable, then visible: MANIFEST, version, super version, in this order.
+//!
+//! ```text
+//!  changes ─► next versions computed and checked ─► MANIFEST appended and synced
+//!          ─► each family: version, sealed list, log number, super version ─► old files retired
+//! ```
+//! One commit at a time (the MANIFEST's lock); nothing else ever changes a family's version. A version
+//! that breaks a rule is refused before a byte is written: RocksDB opens such a MANIFEST with the family
+//! empty and deletes its files.
+
+mod convert;
+mod records;
+
+pub use convert::{file_from, new_file};
+pub use records::of_new_family;
+
+use std::collections::BTreeMap;
+
+use base::{FamilyId, FileNumber, Result, SequenceNumber};
+use format::edit::{VersionEdit, WalAddition};
+use lsm::version::{Edit, Version};
+
+use crate::family::{Family, FamilySet, FlushPick};
+use crate::files::{Numbers, Obsolete};
+use crate::manifest::{Manifest, Record};
+use crate::sequence::LastSequence;
+use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
+
+/// One family's part of a commit.
+pub struct Change {
+    pub family: Arc<Family>,
+    pub edit: Edit,
+    /// The memtables that `edit`'s files hold, for a flush.
+    pub flushed: Option<FlushPick>,
+    pub full_history_ts_low: Option<Vec<u8>>,
+}
+
+impl Change {
+    pub fn new(family: Arc<Family>, edit: Edit) -> Self {
+        Change { family, edit, flushed: None, full_history_ts_low: None }
+    }
+}
+
+/// What a commit brought about.
+pub struct Committed {
+    /// WALs below this number are not needed any more.
+    pub min_log_to_keep: u64,
+    /// The MANIFEST that a roll made superfluous.
+    pub old_manifest: Option<FileNumber>,
+}
+
+/// Everything a commit touches.
+pub struct Committer {
+    manifest: Mutex<Manifest>,
+    numbers: Arc<Numbers>,
+    families: Arc<FamilySet>,
+    sequence: Arc<LastSequence>,
+    obsolete: Arc<Obsolete>,
+    /// Written at the head of each MANIFEST; `None` to leave it out.
+    db_id: Option<String>,
+    min_log_to_keep: AtomicU64,
+    tracked_wals: Mutex<BTreeMap<u64, Option<u64>>>,
+}
+
+impl Committer {
+    pub fn new(
+        manifest: Manifest,
+        numbers: Arc<Numbers>,
+        families: Arc<FamilySet>,
+        sequence: Arc<LastSequence>,
+        obsolete: Arc<Obsolete>,
+        db_id: Option<String>,
+        min_log_to_keep: u64,
+    ) -> Self {
+        Committer {
+            manifest: Mutex::new(manifest),
+            numbers,
+            families,
+            sequence,
+            obsolete,
+            db_id,
+            min_log_to_keep: AtomicU64::new(min_log_to_keep),
+            tracked_wals: Mutex::default(),
+        }
+    }
+
+    /// WALs below this number hold nothing that is needed.
+    pub fn min_log_to_keep(&self) -> u64 {
+        self.min_log_to_keep.load(Ordering::Acquire)
+    }
+
+    pub fn manifest_number(&self) -> FileNumber {
+        self.manifest.lock().number()
+    }
+
+    pub fn manifest_size(&self) -> u64 {
+        self.manifest.lock().size()
+    }
+
+    /// Makes changes of the trees durable and visible, all or none if `atomic`. Families may be dropped
+    /// ones; their part is passed over.
+    ///
+    /// # Errors
+    /// Corruption if a change does not fit its tree (nothing was written); those of the file system (then
+    /// the record may or may not be on disk, and the files it names must stay).
+    pub fn commit(&self, changes: Vec<Change>, atomic: bool) -> Result<Committed> {
+        let mut manifest = self.manifest.lock();
+        let mut parts = Vec::with_capacity(changes.len());
+        for change in changes {
+            if change.family.is_dropped() {
+                continue;
+            }
+            let old = change.family.state().version.clone();
+            let next = Arc::new(old.apply(std::slice::from_ref(&change.edit))?);
+            parts.push(Part { change, old, next });
+        }
+        let min_log = self.min_log_after(&parts);
+        let records = self.records_of(&parts, min_log, atomic);
+        let old_manifest = self.write(&mut manifest, records)?;
+        self.min_log_to_keep.fetch_max(min_log.unwrap_or(0), Ordering::AcqRel);
+        let mut old_super_versions = Vec::with_capacity(parts.len());
+        for part in &parts {
+            let mut state = part.change.family.state();
+            state.version = part.next.clone();
+            if let Some(pick) = &part.change.flushed {
+                state.remove_flushed(pick);
+            }
+            old_super_versions.push(part.change.family.install(&mut state));
+        }
+        drop(manifest);
+        for part in parts {
+            self.retire(part);
+        }
+        drop(old_super_versions);
+        Ok(Committed { min_log_to_keep: self.min_log_to_keep(), old_manifest })
+    }
+
+    /// Writes records that change no tree (families added and dropped, counters, tracked WALs), and runs
+    /// `then` before another commit can come in between.
+    pub fn commit_records(&self, edits: Vec<VersionEdit>, then: impl FnOnce()) -> Result<Committed> {
+        let mut manifest = self.manifest.lock();
+        let records = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
+        let old_manifest = self.write(&mut manifest, records)?;
+        then();
+        Ok(Committed { min_log_to_keep: self.min_log_to_keep(), old_manifest })
+    }
+
+    /// Records synced sizes of closed WALs (`track_and_verify_wals_in_manifest`).
+    pub fn track_wals(&self, synced: &[(FileNumber, u64)]) -> Result<()> {
+        let wal_additions: Vec<_> = synced
+            .iter()
+            .filter(|(_, size)| *size > 0)
+            .map(|(number, size)| WalAddition { number: number.0, synced_size_bytes: Some(*size) })
+            .collect();
+        if wal_additions.is_empty() {
+            return Ok(());
+        }
+        self.tracked_wals.lock().extend(wal_additions.iter().map(|w| (w.number, w.synced_size_bytes)));
+        self.commit_records(vec![VersionEdit { wal_additions, ..VersionEdit::default() }], || {}).map(|_| ())
+    }
+
+    /// Begins a new MANIFEST with a snapshot of everything, whatever the old one's size.
+    pub fn roll(&self, edits: Vec<VersionEdit>) -> Result<Committed> {
+        let mut manifest = self.manifest.lock();
+        let records: Vec<Record> = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
+        let old = self.roll_locked(&mut manifest, records)?;
+        Ok(Committed { min_log_to_keep: self.min_log_to_keep(), old_manifest: Some(old) })
+    }
+
+    pub fn close(&self) -> Result<()> {
+        self.manifest.lock().close()
+    }
+
+    fn write(&self, manifest: &mut Manifest, records: Vec<Record>) -> Result<Option<FileNumber>> {
+        if manifest.must_roll() {
+            return self.roll_locked(manifest, records).map(Some);
+        }
+        manifest.append(&records).map(|()| None)
+    }
+
+    fn roll_locked(&self, manifest: &mut Manifest, mut records: Vec<Record>) -> Result<FileNumber> {
+        let number = self.numbers.take();
+        let old = manifest.number();
+        if records.is_empty() {
+            records.push((self.complete(VersionEdit::default(), 0), 0));
+        }
+        if let Some((last, _)) = records.last_mut() {
+            last.next_file_number = Some(self.numbers.peek());
+        }
+        if let Some((first, _)) = records.first_mut()
+            && self.families.max_id() > 0
+        {
+            first.max_column_family = Some(self.families.max_id());
+        }
+        let tracked: Vec<_> = self.tracked_wals.lock().iter().map(|(n, size)| (*n, *size)).collect();
+        let snapshot = records::snapshot(
+            &self.families.all(),
+            self.db_id.as_deref(),
+            &tracked,
+            self.min_log_to_keep(),
+            self.sequence.visible(),
+        );
+        manifest.roll(number, &snapshot, &records)?;
+        Ok(old)
+    }
+
+    /// Fields that every appended edit has.
+    fn complete(&self, mut edit: VersionEdit, largest_seq: SequenceNumber) -> VersionEdit {
+        edit.prev_log_number = Some(0);
+        edit.next_file_number = Some(self.numbers.peek());
+        edit.last_sequence = Some(self.sequence.visible().max(largest_seq));
+        edit
+    }
+
+    fn records_of(&self, parts: &[Part], min_log: Option<u64>, atomic: bool) -> Vec<Record> {
+        let mut records: Vec<Record> = Vec::with_capacity(parts.len() + 1);
+        for part in parts {
+            let largest = part.change.edit.added.iter().map(|(_, f)| f.largest_seq).max().unwrap_or(0);
+            let mut edit = records::of_change(&part.change);
+            edit.column_family = part.change.family.id();
+            records.push((self.complete(edit, largest), part.change.family.order().user.timestamp_size()));
+        }
+        if let Some(min_log) = min_log {
+            let mut tracked = self.tracked_wals.lock();
+            let wal_deletion = tracked.first_key_value().is_some_and(|(n, _)| *n < min_log).then_some(min_log);
+            *tracked = tracked.split_off(&min_log);
+            let edit =
+                VersionEdit { min_log_number_to_keep: Some(min_log), wal_deletion, ..VersionEdit::default() };
+            records.push((self.complete(edit, 0), 0));
+        }
+        if atomic && records.len() > 1 {
+            let n = records.len() as u32;
+            for (i, (edit, _)) in records.iter_mut().enumerate() {
+                edit.remaining_entries = Some(n - 1 - i as u32);
+            }
+        }
+        records
+    }
+
+    /// The smallest WAL any family needs once the flushed memtables are gone; `None` if none is flushed.
+    fn min_log_after(&self, parts: &[Part]) -> Option<u64> {
+        if !parts.iter().any(|p| p.change.flushed.is_some()) {
+            return None;
+        }
+        let flushed: BTreeMap<FamilyId, u64> = parts
+            .iter()
+            .filter_map(|p| Some((p.change.family.id(), p.change.flushed.as_ref()?.next_log())))
+            .collect();
+        let needed = self.families.all().into_iter().map(|family| {
+            let now = family.state().log_number;
+            flushed.get(&family.id()).map_or(now, |after| now.max(*after))
+        });
+        Some(needed.min().unwrap_or(0).max(self.min_log_to_keep()))
+    }
+
+    fn retire(&self, part: Part) {
+        let Part { change, old, next } = part;
+        let moved = |number: FileNumber| change.edit.added.iter().any(|(_, f)| f.number == number);
+        let gone: Vec<_> = change
+            .edit
+            .deleted
+            .iter()
+            .filter(|(_, number)| !moved(*number))
+            .filter_map(|(level, number)| old.level(*level).iter().find(|f| f.number == *number).cloned())
+            .collect();
+        drop((old, next));
+        self.obsolete.retire(gone);
+    }
+}
+
+struct Part {
+    change: Change,
+    old: Arc<Version>,
+    next: Arc<Version>,
+}

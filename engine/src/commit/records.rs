@@ -1,0 +1,83 @@
+//! MANIFEST records: of one change, and of everything (at the head of a new MANIFEST).
+
+use base::{FamilyId, SequenceNumber};
+use format::edit::{VersionEdit, WalAddition};
+
+use super::{Change, new_file};
+use crate::family::Family;
+use crate::manifest::Record;
+use crate::sync::Arc;
+
+pub(super) fn of_change(change: &Change) -> VersionEdit {
+    VersionEdit {
+        log_number: change.flushed.as_ref().map(|pick| pick.next_log()),
+        compact_cursors: change.edit.cursors.iter().map(|(level, key)| (*level as u32, key.clone())).collect(),
+        deleted_files: change.edit.deleted.iter().map(|(level, n)| (*level as u32, n.0)).collect(),
+        new_files: change.edit.added.iter().map(|(level, f)| new_file(*level, f)).collect(),
+        full_history_ts_low: change.full_history_ts_low.clone(),
+        ..VersionEdit::default()
+    }
+}
+
+/// The edit that creates a family.
+pub fn of_new_family(id: FamilyId, name: &str, comparator: &str, log_number: u64) -> VersionEdit {
+    VersionEdit {
+        comparator: Some(comparator.to_string()),
+        log_number: Some(log_number),
+        column_family: id,
+        column_family_add: (id != FamilyId::DEFAULT).then(|| name.to_string()),
+        persist_user_defined_timestamps: Some(true),
+        ..VersionEdit::default()
+    }
+}
+
+/// The records that say everything, in RocksDB's order.
+pub(super) fn snapshot(
+    families: &[Arc<Family>],
+    db_id: Option<&str>,
+    tracked_wals: &[(u64, Option<u64>)],
+    min_log_to_keep: u64,
+    last_sequence: SequenceNumber,
+) -> Vec<Record> {
+    let mut records: Vec<Record> = Vec::new();
+    if let Some(id) = db_id {
+        records.push((VersionEdit { db_id: Some(id.to_string()), ..VersionEdit::default() }, 0));
+    }
+    if !tracked_wals.is_empty() {
+        let wal_additions = tracked_wals
+            .iter()
+            .map(|(number, size)| WalAddition { number: *number, synced_size_bytes: *size })
+            .collect();
+        records.push((VersionEdit { wal_additions, ..VersionEdit::default() }, 0));
+    }
+    let wal_deletion = (min_log_to_keep > 0).then_some(min_log_to_keep);
+    records.push((VersionEdit { wal_deletion, ..VersionEdit::default() }, 0));
+    for family in families {
+        let is_default = family.id() == FamilyId::DEFAULT;
+        let timestamp_size = family.order().user.timestamp_size();
+        let add = VersionEdit {
+            comparator: Some(family.order().user.name().to_string()),
+            column_family: family.id(),
+            column_family_add: (!is_default).then(|| family.name().to_string()),
+            persist_user_defined_timestamps: Some(true),
+            ..VersionEdit::default()
+        };
+        records.push((add, timestamp_size));
+        let state = family.state();
+        let version = &state.version;
+        let content = VersionEdit {
+            column_family: family.id(),
+            new_files: version.files().map(|(level, f)| new_file(level, f)).collect(),
+            compact_cursors: (0..version.num_levels())
+                .filter_map(|level| Some((level as u32, version.cursor(level)?.to_vec())))
+                .collect(),
+            log_number: Some(state.log_number),
+            min_log_number_to_keep: (is_default && min_log_to_keep > 0).then_some(min_log_to_keep),
+            full_history_ts_low: state.full_history_ts_low.clone(),
+            last_sequence: Some(last_sequence),
+            ..VersionEdit::default()
+        };
+        records.push((content, timestamp_size));
+    }
+    records
+}

@@ -1,0 +1,256 @@
+//! A MANIFEST read back: which families there are, their files, and the counters.
+//!
+//! Total and strict: a record that is wrong is Corruption with the file and offset, wherever it stands. A
+//! record cut short at the end is what a crash leaves and is passed over, unless its bytes would make a
+//! valid record with another length: then it was damaged, not torn. An edit for a family the MANIFEST does
+//! not know, or that leaves the tree impossible, is Corruption too: RocksDB 11.8.1 goes on there with an
+//! empty family and sweeps its files away.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
+use env::{Env, RandomRead, ReadHints};
+use format::edit::{NewFile, VersionEdit};
+use format::names;
+use format::wal::{Diagnosis, Item, Reader, ReaderOptions, Source, diagnose};
+
+use crate::sync::Arc;
+
+/// A family as the MANIFEST has it.
+#[derive(Clone, Debug, Default)]
+pub struct FamilyRecord {
+    pub id: FamilyId,
+    pub name: String,
+    /// `None`: not recorded, so not checked.
+    pub comparator: Option<String>,
+    pub log_number: u64,
+    pub full_history_ts_low: Option<Vec<u8>>,
+    pub persist_user_defined_timestamps: Option<bool>,
+    /// By number, with the level.
+    pub files: HashMap<u64, NewFile>,
+    /// Level to internal key.
+    pub cursors: BTreeMap<u32, Vec<u8>>,
+    /// Whether there are blob files (which this release does not read).
+    pub has_blob_files: bool,
+}
+
+/// Everything a MANIFEST says.
+#[derive(Clone, Debug, Default)]
+pub struct Recovered {
+    pub number: FileNumber,
+    /// Bytes up to the end of the last whole record.
+    pub size: u64,
+    pub db_id: Option<String>,
+    pub next_file_number: u64,
+    pub last_sequence: SequenceNumber,
+    pub max_family: u32,
+    pub min_log_number_to_keep: u64,
+    pub prev_log_number: u64,
+    pub families: BTreeMap<FamilyId, FamilyRecord>,
+    /// Tracked WALs: number to synced size.
+    pub wals: BTreeMap<u64, Option<u64>>,
+    /// The end was not proved: a torn record, so what is unreferenced must not be deleted.
+    pub end_in_doubt: bool,
+    pub edits: u64,
+}
+
+/// Reads MANIFEST `number` in `dir`.
+///
+/// # Errors
+/// Corruption with file and offset; those of the file system.
+pub fn recover(env: &Env, dir: &Path, number: FileNumber) -> Result<Recovered> {
+    let path = dir.join(names::manifest(number));
+    let file = env.fs.open_random(&path, &ReadHints::default()).map_err(|e| {
+        if e.is_not_found() {
+            Error::corruption("CURRENT points to a MANIFEST that does not exist").file(&path)
+        } else {
+            e
+        }
+    })?;
+    let mut reader = Reader::new(FileSource(file), ReaderOptions::default());
+    let mut state = Builder::new(number);
+    let read = read_all(&mut reader, &mut state);
+    read.and_then(|()| state.finish()).map_err(|e| e.doing("reading the MANIFEST").file(&path))
+}
+
+/// A log's bytes from a file.
+pub struct FileSource(pub Arc<dyn RandomRead>);
+
+impl Source for FileSource {
+    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<usize> {
+        self.0.read_at(offset, buf)
+    }
+}
+
+fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder) -> Result<()> {
+    loop {
+        let torn = match reader.next()? {
+            Item::Record { bytes, offset, end } => {
+                let edit = VersionEdit::decode(bytes).map_err(|e| e.shifted(offset))?;
+                state.edit(edit).map_err(|e| e.at(offset))?;
+                state.out.size = end;
+                continue;
+            }
+            Item::TornTail { offset, .. } => offset,
+            Item::Corruption(damage) => return Err(Error::corruption(damage.reason).at(damage.offset)),
+            Item::OldRecord { offset, .. } => {
+                return Err(Error::corruption("a record of a recycled log in a MANIFEST").at(offset));
+            }
+            Item::TimestampSizes { offset, .. } | Item::Predecessor { offset, .. } => {
+                return Err(Error::corruption("a WAL's record in a MANIFEST").at(offset));
+            }
+            Item::EndOfLog => return Ok(()),
+        };
+        if let Some(what) = damaged_not_torn(reader.damaged()) {
+            return Err(Error::corruption(what).at(torn));
+        }
+        state.out.end_in_doubt = true;
+    }
+}
+
+/// Whether the bytes of a torn tail are a whole record with a wrong length or type.
+fn damaged_not_torn(bytes: &[u8]) -> Option<String> {
+    Some(match diagnose(bytes)? {
+        Diagnosis::Bit { byte, bit } => {
+            format!("the last record is damaged, not torn: bit {bit} of its byte {byte} is wrong")
+        }
+        Diagnosis::Length(length) => {
+            format!("the last record is damaged, not torn: its length should be {length}")
+        }
+    })
+}
+
+/// The state while records come in.
+struct Builder {
+    out: Recovered,
+    log_numbers: bool,
+    next_file: bool,
+    last_sequence: bool,
+    /// Edits of an atomic group whose end has not come yet.
+    group: Vec<VersionEdit>,
+}
+
+impl Builder {
+    fn new(number: FileNumber) -> Self {
+        let mut out = Recovered { number, ..Recovered::default() };
+        let default = FamilyRecord { id: FamilyId::DEFAULT, name: "default".to_string(), ..FamilyRecord::default() };
+        out.families.insert(FamilyId::DEFAULT, default);
+        Builder { out, log_numbers: false, next_file: false, last_sequence: false, group: Vec::new() }
+    }
+
+    fn edit(&mut self, edit: VersionEdit) -> Result<()> {
+        self.out.edits += 1;
+        let Some(remaining) = edit.remaining_entries else {
+            if !self.group.is_empty() {
+                return Err(Error::corruption("an edit outside of the atomic group that is open"));
+            }
+            return self.apply(edit);
+        };
+        if let Some(last) = self.group.last()
+            && last.remaining_entries != remaining.checked_add(1)
+        {
+            return Err(Error::corruption("an atomic group whose edits are miscounted"));
+        }
+        self.group.push(edit);
+        if remaining == 0 {
+            for edit in std::mem::take(&mut self.group) {
+                self.apply(edit)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, edit: VersionEdit) -> Result<()> {
+        self.scalars(&edit);
+        let id = edit.column_family;
+        if let Some(name) = edit.column_family_add {
+            if self.out.families.contains_key(&id) {
+                return Err(Error::corruption(format!("column family {id} is added twice")));
+            }
+            let record = FamilyRecord { id, name, ..FamilyRecord::default() };
+            self.out.families.insert(id, record);
+            self.out.max_family = self.out.max_family.max(id.0);
+        } else if edit.column_family_drop {
+            if self.out.families.remove(&id).is_none() {
+                return Err(Error::corruption(format!("column family {id} is dropped but does not exist")));
+            }
+            return Ok(());
+        }
+        for wal in &edit.wal_additions {
+            self.out.wals.insert(wal.number, wal.synced_size_bytes);
+        }
+        if let Some(below) = edit.wal_deletion {
+            self.out.wals = self.out.wals.split_off(&below);
+        }
+        let Some(family) = self.out.families.get_mut(&id) else {
+            return Err(Error::corruption(format!("an edit for column family {id}, which does not exist")));
+        };
+        if let Some(comparator) = edit.comparator {
+            family.comparator = Some(comparator);
+        }
+        if let Some(log) = edit.log_number {
+            family.log_number = family.log_number.max(log);
+            self.log_numbers = true;
+        }
+        if let Some(ts) = edit.full_history_ts_low {
+            family.full_history_ts_low = Some(ts);
+        }
+        if let Some(persist) = edit.persist_user_defined_timestamps {
+            family.persist_user_defined_timestamps = Some(persist);
+        }
+        family.has_blob_files |= !edit.blob_file_additions.is_empty();
+        for (level, number) in edit.deleted_files {
+            match family.files.remove(&number) {
+                Some(file) if file.level == level => {}
+                _ => return Err(Error::corruption(format!("file {number:06} is deleted from L{level}, where it is not"))),
+            }
+        }
+        for file in edit.new_files {
+            let number = file.number;
+            if family.files.insert(number, file).is_some() {
+                return Err(Error::corruption(format!("file {number:06} is added twice")));
+            }
+        }
+        family.cursors.extend(edit.compact_cursors);
+        Ok(())
+    }
+
+    fn scalars(&mut self, edit: &VersionEdit) {
+        let out = &mut self.out;
+        if let Some(id) = &edit.db_id {
+            out.db_id = Some(id.clone());
+        }
+        if let Some(n) = edit.prev_log_number {
+            out.prev_log_number = n;
+        }
+        if let Some(n) = edit.next_file_number {
+            out.next_file_number = n;
+            self.next_file = true;
+        }
+        if let Some(n) = edit.max_column_family {
+            out.max_family = out.max_family.max(n);
+        }
+        if let Some(n) = edit.last_sequence {
+            out.last_sequence = n;
+            self.last_sequence = true;
+        }
+        if let Some(n) = edit.min_log_number_to_keep {
+            out.min_log_number_to_keep = out.min_log_number_to_keep.max(n);
+        }
+    }
+
+    fn finish(mut self) -> Result<Recovered> {
+        // An unfinished atomic group at the end was never acknowledged.
+        self.out.end_in_doubt |= !self.group.is_empty();
+        let missing = [
+            (self.log_numbers, "log-file number"),
+            (self.next_file, "meta-nextfile"),
+            (self.last_sequence, "last-sequence-number"),
+        ];
+        if let Some((_, what)) = missing.iter().find(|(found, _)| !found) {
+            return Err(Error::corruption(format!("no {what} entry in the MANIFEST")));
+        }
+        Ok(self.out)
+    }
+}

@@ -1,0 +1,207 @@
+//! The table cache: open tables by file number.
+//!
+//! Sixty-four shards behind read-write locks; a hit takes the read lock of one for the time of a hash
+//! look-up and a reference count. With `max_open_files` = -1 nothing is ever put out. Otherwise a shard
+//! over its share puts out what was not used since it was last looked at (one bit each, second chance);
+//! readers at work keep their table open.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+
+use base::{Error, Level, Result};
+use env::fs::{RandomRead, ReadHints};
+use env::Env;
+use format::names;
+use lsm::file_meta::{FileMetaData, FileStats};
+use table::sst::{OpenOptions, Reader};
+
+use crate::family::Parts;
+use crate::files::Paths;
+use crate::sync::{Arc, AtomicU64, AtomicUsize, Ordering, RwLock};
+
+const SHARDS: usize = 64;
+
+/// How tables are opened.
+#[derive(Clone)]
+pub struct TableCacheSettings {
+    pub paths: Arc<Paths>,
+    /// `max_open_files` less what other files need; `None` for no limit.
+    pub tables_max: Option<usize>,
+    pub direct_reads: bool,
+    pub advise_random: bool,
+    pub verify_unique_id: bool,
+    pub db_session_id: Arc<str>,
+}
+
+struct Slot {
+    reader: Arc<Reader>,
+    used: AtomicBool,
+}
+
+/// Open tables of one database. Any thread.
+pub struct TableCache {
+    env: Env,
+    settings: TableCacheSettings,
+    shards: Vec<RwLock<HashMap<u64, Slot>>>,
+    count: AtomicUsize,
+    tables_max: AtomicUsize,
+    opens: AtomicU64,
+}
+
+impl TableCache {
+    pub fn new(env: Env, settings: TableCacheSettings) -> Arc<Self> {
+        let tables_max = AtomicUsize::new(settings.tables_max.unwrap_or(usize::MAX));
+        let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
+        Arc::new(TableCache { env, settings, shards, count: AtomicUsize::new(0), tables_max, opens: AtomicU64::new(0) })
+    }
+
+    /// The open table of `file`, which lies on `level` of a family made of `parts`. Opens it if need be.
+    ///
+    /// # Errors
+    /// Those of opening, naming the file.
+    #[inline]
+    pub fn get(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<Arc<Reader>> {
+        match self.find(file) {
+            Some(reader) => Ok(reader),
+            None => self.open(parts, level, file),
+        }
+    }
+
+    /// The table if it is open.
+    #[inline]
+    pub fn find(&self, file: &FileMetaData) -> Option<Arc<Reader>> {
+        let shard = self.shard(file.number.0).read();
+        let slot = shard.get(&file.number.0)?;
+        if !slot.used.load(Ordering::Relaxed) {
+            slot.used.store(true, Ordering::Relaxed);
+        }
+        Some(slot.reader.clone())
+    }
+
+    #[cold]
+    fn open(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<Arc<Reader>> {
+        let reader = Arc::new(self.open_uncached(parts, level, file)?);
+        let mut shard = self.shard(file.number.0).write();
+        if let Some(slot) = shard.get(&file.number.0) {
+            return Ok(slot.reader.clone());
+        }
+        shard.insert(file.number.0, Slot { reader: reader.clone(), used: AtomicBool::new(true) });
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        let max = self.tables_max.load(Ordering::Relaxed);
+        if count > max {
+            self.put_out(&mut shard, file.number.0);
+        }
+        Ok(reader)
+    }
+
+    /// Opens a table for one use (a big compaction's input), leaving the cache as it is.
+    pub fn open_uncached(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<Reader> {
+        let path = self.settings.paths.table(file.number, file.path_id);
+        self.opens.fetch_add(1, Ordering::Relaxed);
+        let opened = self.open_file(file).and_then(|handle| {
+            let size = handle.size()?;
+            if size != file.size {
+                return Err(Error::corruption(format!(
+                    "the table is {size} bytes long, the MANIFEST says {}",
+                    file.size
+                )));
+            }
+            let unique_id = (self.settings.verify_unique_id && file.unique_id != (0, 0))
+                .then_some([file.unique_id.0, file.unique_id.1]);
+            let options = OpenOptions {
+                order: parts.order.clone(),
+                prefix_extractor: parts.prefix_extractor.clone(),
+                table: parts.table.clone(),
+                cache: parts.block_cache.clone(),
+                file_number: file.number,
+                level: Level(level.min(u8::MAX as usize) as u8),
+                largest_seqno: Some(file.largest_seq),
+                tail_size: file.tail_size,
+                unique_id,
+                db_session_id: self.settings.db_session_id.clone(),
+                max_flushed_file_size: parts.pick.write_buffer_size.saturating_mul(3) / 2,
+                skip_filters: parts.optimize_filters_for_hits && level + 1 == parts.pick.num_levels,
+            };
+            Reader::open(handle, size, &options)
+        });
+        let reader = opened.map_err(|e| e.doing("opening a table").file(&path))?;
+        if file.stats().is_none() {
+            file.set_stats(stats_of(&reader));
+        }
+        Ok(reader)
+    }
+
+    fn open_file(&self, file: &FileMetaData) -> Result<Arc<dyn RandomRead>> {
+        let hints = ReadHints { direct: self.settings.direct_reads, random: self.settings.advise_random };
+        let dir = self.settings.paths.table_dir(file.path_id);
+        match self.env.fs.open_random(&dir.join(names::table(file.number)), &hints) {
+            Err(error) if error.is_not_found() => {
+                self.env.fs.open_random(&dir.join(names::legacy_table(file.number)), &hints).map_err(|_| error)
+            }
+            other => other,
+        }
+    }
+
+    /// Forgets a table: its file is about to be deleted.
+    pub fn evict(&self, number: u64) {
+        if self.shard(number).write().remove(&number).is_some() {
+            self.count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Changes the limit; `None` for none. Takes effect as tables are opened.
+    pub fn set_tables_max(&self, tables_max: Option<usize>) {
+        self.tables_max.store(tables_max.unwrap_or(usize::MAX), Ordering::Relaxed);
+    }
+
+    /// Open tables.
+    pub fn len(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes that open tables take outside of the block cache.
+    pub fn memory_bytes(&self) -> usize {
+        self.shards.iter().map(|s| s.read().values().map(|slot| slot.reader.memory_bytes()).sum::<usize>()).sum()
+    }
+
+    /// Closes all that nobody uses at the moment.
+    pub fn clear(&self) {
+        for shard in &self.shards {
+            let mut shard = shard.write();
+            self.count.fetch_sub(shard.len(), Ordering::Relaxed);
+            shard.clear();
+        }
+    }
+
+    fn shard(&self, number: u64) -> &RwLock<HashMap<u64, Slot>> {
+        &self.shards[number as usize % SHARDS]
+    }
+
+    /// Second chance within one shard: file numbers spread evenly, so each shard pays for itself.
+    fn put_out(&self, shard: &mut HashMap<u64, Slot>, keep: u64) {
+        let unused = |shard: &HashMap<u64, Slot>| {
+            shard.iter().find(|(n, slot)| **n != keep && !slot.used.swap(false, Ordering::Relaxed)).map(|(n, _)| *n)
+        };
+        if let Some(victim) = unused(shard).or_else(|| unused(shard)) {
+            shard.remove(&victim);
+            self.count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn stats_of(reader: &Reader) -> FileStats {
+    let p = reader.properties();
+    FileStats {
+        num_entries: p.num_entries,
+        num_deletions: p.num_deletions,
+        num_range_deletions: p.num_range_deletions,
+        raw_key_size: p.raw_key_size,
+        raw_value_size: p.raw_value_size,
+        data_size: p.data_size,
+        newest_key_time: (p.newest_key_time != 0).then_some(p.newest_key_time),
+    }
+}
