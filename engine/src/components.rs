@@ -1,46 +1,30 @@
-//! What is not data among the options: code and shared resources, handed in beside the settings.
+//! What is handed in beside the options: shared resources and the user's code that no option names.
 
-use base::Order;
-use base::order::PrefixExtractor;
-use lsm::filter::{CompactionFilter, CompactionFilterFactory};
-use lsm::merge::MergeOperator;
-use mem::write_buffer::WriteBufferManager;
+use table::sst::BlockCache;
 
 use crate::event::Listener;
+use crate::options::FamilyOptions;
 use crate::sync::Arc;
 
-/// Components of a database. Cheap to clone; each may be shared by several databases.
-#[derive(Clone)]
-pub struct DbComponents {
-    pub env: env::Env,
-    /// Where LOG lines go; `None` makes a file logger in the database's directory.
-    pub info_log: Option<Arc<dyn env::Logger>>,
-    pub rate_limiter: Option<Arc<env::rate::RateLimiter>>,
-    /// `None` makes one from `db_write_buffer_size`.
-    pub write_buffer_manager: Option<Arc<WriteBufferManager>>,
-    pub listeners: Vec<Arc<dyn Listener>>,
-}
-
-impl Default for DbComponents {
-    fn default() -> Self {
-        DbComponents {
-            env: env::Env::default(),
-            info_log: None,
-            rate_limiter: None,
-            write_buffer_manager: None,
-            listeners: Vec::new(),
-        }
-    }
-}
-
-/// Components of a column family.
+/// Components of a database that its options do not hold.
 #[derive(Clone, Default)]
-pub struct FamilyComponents {
-    /// The order of user keys; checked against the database's files at open.
-    pub comparator: Order,
-    pub merge_operator: Option<Arc<dyn MergeOperator>>,
-    /// One filter for all compactions; a factory takes its place where both are given.
-    pub compaction_filter: Option<Arc<dyn CompactionFilter>>,
-    pub compaction_filter_factory: Option<Arc<dyn CompactionFilterFactory>>,
-    pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
+pub struct Components {
+    pub listeners: Vec<Arc<dyn Listener>>,
+    /// The cache of families that bring none; `None` makes one of the table options' size.
+    pub block_cache: Option<Arc<BlockCache>>,
+}
+
+/// A column family to open or create.
+#[derive(Clone)]
+pub struct FamilyDescriptor {
+    pub name: String,
+    pub options: FamilyOptions,
+    /// `None`: the database's.
+    pub block_cache: Option<Arc<BlockCache>>,
+}
+
+impl FamilyDescriptor {
+    pub fn new(name: impl Into<String>, options: FamilyOptions) -> Self {
+        FamilyDescriptor { name: name.into(), options, block_cache: None }
+    }
 }

@@ -9,6 +9,7 @@
 //! compaction. A memtable leaves the sealed list in the same step that puts its file into the version.
 
 mod parts;
+mod resolve;
 mod set;
 mod state;
 mod super_version;

@@ -1,0 +1,179 @@
+//! A family's raw options checked and turned into [`Parts`].
+//!
+//! What an option asks for and this release does not do is refused here by name; values that RocksDB
+//! bends into range silently are bent the same way.
+
+use base::key::InternalOrder;
+use base::{Error, Result};
+use lsm::pick;
+use mem::memtable::{MemTableOptions, RepKind};
+use table::sst::BlockCache;
+
+use super::Parts;
+use crate::options::{
+    AGE_AUTO, CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, DbOptions, FamilyOptions,
+    MemtableFactory, TableFactory,
+};
+use crate::sync::Arc;
+
+const THIRTY_DAYS_S: u64 = 30 * 24 * 60 * 60;
+
+impl Parts {
+    /// # Errors
+    /// NotSupported naming the option that asks for a missing feature; InvalidArgument for values out of
+    /// range.
+    pub fn resolve(options: &FamilyOptions, db: &DbOptions, cache: Option<Arc<BlockCache>>) -> Result<Parts> {
+        refuse(options)?;
+        let TableFactory::BlockBased(table) = &options.table_factory else {
+            return Err(Error::not_supported(format!("table factory {}", options.table_factory.name())));
+        };
+        let order = options.comparator.clone();
+        let write_buffer_size = options.write_buffer_size.max(64 << 10);
+        let memtable = MemTableOptions {
+            order: InternalOrder::new(order.clone()),
+            rep: rep_of(&options.memtable_factory)?,
+            write_buffer_size,
+            prefix_bloom_size_ratio: options.memtable_prefix_bloom_size_ratio.clamp(0.0, 0.25),
+            whole_key_filtering: options.memtable_whole_key_filtering,
+            prefix_extractor: options.prefix_extractor.clone(),
+            protection_bytes_per_key: u8::try_from(options.memtable_protection_bytes_per_key)
+                .map_err(|_| Error::invalid_argument("memtable_protection_bytes_per_key must be 0, 1, 2, 4 or 8"))?,
+        };
+        Ok(Parts {
+            order,
+            merge_operator: options.merge_operator.clone(),
+            compaction_filter: options.compaction_filter.clone(),
+            compaction_filter_factory: options.compaction_filter_factory.clone(),
+            prefix_extractor: options.prefix_extractor.clone(),
+            block_cache: if table.no_block_cache { None } else { cache },
+            table: Arc::new(table.clone()),
+            pick: pick_options(options, db),
+            memtable,
+            optimize_filters_for_hits: options.optimize_filters_for_hits,
+        })
+    }
+}
+
+/// Options that ask for what is not built.
+fn refuse(options: &FamilyOptions) -> Result<()> {
+    let asked = [
+        (options.enable_blob_files, "enable_blob_files"),
+        (options.enable_blob_direct_write, "enable_blob_direct_write"),
+        (options.inplace_update_support, "inplace_update_support"),
+        (options.experimental_mempurge_threshold > 0.0, "experimental_mempurge_threshold"),
+        (!options.persist_user_defined_timestamps, "persist_user_defined_timestamps=false"),
+        (options.preclude_last_level_data_seconds > 0, "preclude_last_level_data_seconds"),
+        (options.preserve_internal_time_seconds > 0, "preserve_internal_time_seconds"),
+        (options.cf_allow_ingest_behind, "cf_allow_ingest_behind"),
+        (!options.cf_paths.is_empty(), "cf_paths"),
+        (options.compaction_style == CompactionStyle::Fifo, "compaction_style=kCompactionStyleFIFO"),
+    ];
+    match asked.iter().find(|(asked, _)| *asked) {
+        Some((_, what)) => Err(Error::not_supported(format!("the option {what}"))),
+        None => Ok(()),
+    }
+}
+
+fn rep_of(factory: &MemtableFactory) -> Result<RepKind> {
+    match factory {
+        MemtableFactory::SkipList { .. } => Ok(RepKind::SkipList),
+        MemtableFactory::Vector { .. } => Ok(RepKind::Vector),
+        MemtableFactory::Other { name, .. } => Err(Error::not_supported(format!("memtable factory {name}"))),
+    }
+}
+
+fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
+    let style = match o.compaction_style {
+        CompactionStyle::Level => pick::Style::Level,
+        CompactionStyle::Universal => pick::Style::Universal,
+        CompactionStyle::Fifo => pick::Style::Fifo,
+        CompactionStyle::None => pick::Style::None,
+    };
+    let num_levels = usize::try_from(o.num_levels).unwrap_or(1).clamp(1, lsm::version::MAX_LEVELS);
+    let num_levels = if style == pick::Style::Level { num_levels.max(2) } else { num_levels };
+    let paths = if db.db_paths.is_empty() {
+        vec![pick::PathOptions { target_size: u64::MAX }]
+    } else {
+        db.db_paths.iter().map(|p| pick::PathOptions { target_size: p.target_size }).collect()
+    };
+    let slowdown = o.level0_slowdown_writes_trigger.max(o.level0_file_num_compaction_trigger);
+    pick::Options {
+        style,
+        priority: match o.compaction_pri {
+            CompactionPri::ByCompensatedSize => pick::Priority::ByCompensatedSize,
+            CompactionPri::OldestLargestSeqFirst => pick::Priority::OldestLargestSeqFirst,
+            CompactionPri::OldestSmallestSeqFirst => pick::Priority::OldestSmallestSeqFirst,
+            CompactionPri::MinOverlappingRatio => pick::Priority::MinOverlappingRatio,
+            CompactionPri::RoundRobin => pick::Priority::RoundRobin,
+        },
+        num_levels,
+        level0_file_num_compaction_trigger: o.level0_file_num_compaction_trigger,
+        level0_slowdown_writes_trigger: slowdown,
+        level0_stop_writes_trigger: o.level0_stop_writes_trigger.max(slowdown),
+        max_bytes_for_level_base: o.max_bytes_for_level_base,
+        max_bytes_for_level_multiplier: o.max_bytes_for_level_multiplier,
+        max_bytes_for_level_multiplier_additional: o.max_bytes_for_level_multiplier_additional.clone(),
+        level_compaction_dynamic_level_bytes: o.level_compaction_dynamic_level_bytes
+            && style == pick::Style::Level
+            && db.db_paths.len() <= 1,
+        target_file_size_base: o.target_file_size_base,
+        target_file_size_multiplier: u32::try_from(o.target_file_size_multiplier).unwrap_or(1).max(1),
+        target_file_size_is_upper_bound: o.target_file_size_is_upper_bound,
+        max_compaction_bytes: o.max_compaction_bytes,
+        disable_auto_compactions: o.disable_auto_compactions,
+        soft_pending_compaction_bytes_limit: o.soft_pending_compaction_bytes_limit,
+        hard_pending_compaction_bytes_limit: o.hard_pending_compaction_bytes_limit,
+        ttl: if o.ttl == AGE_AUTO { THIRTY_DAYS_S } else { o.ttl },
+        periodic_compaction_seconds: match o.periodic_compaction_seconds {
+            AGE_AUTO if o.compaction_filter.is_some() || o.compaction_filter_factory.is_some() => THIRTY_DAYS_S,
+            AGE_AUTO => 0,
+            seconds => seconds,
+        },
+        bottommost_file_compaction_delay: u64::from(o.bottommost_file_compaction_delay),
+        max_write_buffer_number: usize::try_from(o.max_write_buffer_number).unwrap_or(2).max(2),
+        min_write_buffer_number_to_merge: min_to_merge(o, db),
+        write_buffer_size: o.write_buffer_size.max(64 << 10) as u64,
+        compression: o.compression.0,
+        compression_per_level: o.compression_per_level.iter().map(|c| c.0).collect(),
+        bottommost_compression: (o.bottommost_compression != CompressionType::DISABLE)
+            .then_some(o.bottommost_compression.0),
+        bottommost_compression_opts_enabled: o.bottommost_compression_opts.enabled,
+        universal: pick::UniversalOptions {
+            size_ratio: o.compaction_options_universal.size_ratio,
+            min_merge_width: o.compaction_options_universal.min_merge_width,
+            max_merge_width: o.compaction_options_universal.max_merge_width,
+            max_size_amplification_percent: o.compaction_options_universal.max_size_amplification_percent,
+            compression_size_percent: o.compaction_options_universal.compression_size_percent,
+            stop_style: match o.compaction_options_universal.stop_style {
+                CompactionStopStyle::SimilarSize => pick::StopStyle::SimilarSize,
+                CompactionStopStyle::TotalSize => pick::StopStyle::TotalSize,
+            },
+            allow_trivial_move: o.compaction_options_universal.allow_trivial_move,
+            incremental: o.compaction_options_universal.incremental,
+            max_read_amp: o.compaction_options_universal.max_read_amp,
+            reduce_file_locking: o.compaction_options_universal.reduce_file_locking,
+        },
+        paths,
+        allow_ingest_behind: db.allow_ingest_behind,
+        last_level_temperature: o.last_level_temperature as u8,
+        default_write_temperature: o.default_write_temperature as u8,
+        max_subcompactions: db.max_subcompactions.max(1),
+        ..pick::Options::default()
+    }
+}
+
+/// At most one less than there may be memtables, and one with atomic flush.
+fn min_to_merge(o: &FamilyOptions, db: &DbOptions) -> usize {
+    if db.atomic_flush {
+        return 1;
+    }
+    let most = o.max_write_buffer_number.max(2) - 1;
+    usize::try_from(o.min_write_buffer_number_to_merge.clamp(1, most)).unwrap_or(1)
+}
+
+/// A memtable for this family.
+impl Parts {
+    pub fn new_memtable(&self, id: u64, earliest_seq: base::SequenceNumber) -> Arc<mem::memtable::MemTable> {
+        mem::memtable::MemTable::new(self.memtable.clone(), id, earliest_seq)
+    }
+}
