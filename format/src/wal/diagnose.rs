@@ -1,7 +1,17 @@
 //! Looks for the small fault behind a bad record: one flipped bit, or a wrong length.
 //!
 //! Nothing is repaired here. A record whose checksum fits after one change was once whole, so what looks
-//! like a torn tail is damage; the engine and the tools say so.
+//! like a torn tail is damage; the engine and the tools say so. By chance a random record fits after one
+//! change in about one of 10,000.
+//!
+//! CRCs are linear: flipping a bit changes the checksum by an amount that depends on the bit's distance
+//! from the end alone. So all bits are tried in one walk from the end, without another checksum.
+
+use base::coding::{get_u16, get_u32};
+use kernel::checksum::crc32c;
+
+use super::HEADER_LEN;
+use super::writer::header_len;
 
 /// The one change that makes a record whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +23,75 @@ pub enum Diagnosis {
 }
 
 /// Tries the change on `bytes`, which start with the record's header and end with its block or file.
-/// Cost: linear in the bytes for bits, at most 32 KiB of checksum for lengths.
+/// `None` if none helps, or the record is whole. Cost: linear in the bytes.
 pub fn diagnose(bytes: &[u8]) -> Option<Diagnosis> {
-    let _ = bytes;
-    todo!()
+    let stored = get_u32(bytes, 0)?;
+    let len = usize::from(get_u16(bytes, 4)?);
+    let kind = *bytes.get(6)?;
+    if let Some(body) = body(bytes, kind, len) {
+        let crc = crc32c::value(body);
+        let difference = crc32c::mask(crc) ^ stored;
+        if difference == 0 {
+            return None;
+        }
+        if difference.is_power_of_two() {
+            let at = difference.trailing_zeros();
+            return Some(Diagnosis::Bit { byte: (at / 8) as usize, bit: (at % 8) as u8 });
+        }
+        // Behind the type byte: a changed type may change the header's length, and is tried below.
+        if let Some((byte, bit)) = flipped_bit(&body[1..], crc ^ crc32c::unmask(stored)) {
+            return Some(Diagnosis::Bit { byte: byte + HEADER_LEN, bit });
+        }
+    }
+    let fits = |kind: u8, len: usize| {
+        let Some(body) = body(bytes, kind, len) else { return false };
+        crc32c::mask(crc32c::extend(crc32c::value(&[kind]), &body[1..])) == stored
+    };
+    for bit in 0..8u8 {
+        if fits(kind ^ (1 << bit), len) {
+            return Some(Diagnosis::Bit { byte: 6, bit });
+        }
+    }
+    for at in 0..16u8 {
+        if fits(kind, len ^ (1 << at)) {
+            return Some(Diagnosis::Bit { byte: 4 + usize::from(at / 8), bit: at % 8 });
+        }
+    }
+    other_length(bytes, kind, stored).map(Diagnosis::Length)
+}
+
+/// What the checksum covers: type, log number, payload.
+fn body(bytes: &[u8], kind: u8, len: usize) -> Option<&[u8]> {
+    bytes.get(6..header_len(kind) + len)
+}
+
+/// The bit whose flipping changes a checksum by `difference`.
+fn flipped_bit(bytes: &[u8], difference: u32) -> Option<(usize, u8)> {
+    let mut effects: [u32; 8] = std::array::from_fn(|bit| step(1 << bit));
+    for byte in (0..bytes.len()).rev() {
+        if let Some(bit) = effects.iter().position(|&e| e == difference) {
+            return Some((byte, bit as u8));
+        }
+        effects = effects.map(step);
+    }
+    None
+}
+
+/// CRC32C's register moved by one byte.
+fn step(register: u32) -> u32 {
+    const POLYNOMIAL: u32 = 0x82F6_3B78;
+    (0..8).fold(register, |r, _| if r & 1 == 1 { (r >> 1) ^ POLYNOMIAL } else { r >> 1 })
+}
+
+fn other_length(bytes: &[u8], kind: u8, stored: u32) -> Option<u16> {
+    let header_len = header_len(kind);
+    let expected = crc32c::unmask(stored);
+    let mut crc = crc32c::value(bytes.get(6..header_len)?);
+    for (n, byte) in bytes[header_len..].iter().take(usize::from(u16::MAX)).enumerate() {
+        if crc == expected {
+            return Some(n as u16);
+        }
+        crc = crc32c::extend(crc, std::slice::from_ref(byte));
+    }
+    (crc == expected).then_some((bytes.len() - header_len).min(usize::from(u16::MAX)) as u16)
 }

@@ -1,9 +1,18 @@
 //! Reads logical records back and says precisely what it met instead of one. Total: it always comes to
 //! an end, whatever the bytes.
 
-use base::{FamilyId, Result};
+use std::ops::Range;
 
-use super::{Predecessor, StreamDecompressor};
+use base::coding::{get_u16, get_u32};
+use base::{FamilyId, Result};
+use kernel::checksum::crc32c;
+
+use super::record_type::*;
+use super::writer::header_len;
+use super::{
+    BLOCK_LEN, COMPRESSION_ZSTD, HEADER_LEN, Predecessor, RECYCLABLE_HEADER_LEN, StreamDecompressor,
+    decode_timestamp_sizes,
+};
 
 /// The bytes of a log.
 pub trait Source {
@@ -92,41 +101,455 @@ pub struct Damage {
 pub struct Reader<S> {
     source: S,
     options: ReaderOptions,
+    /// The block being read and how much of it is there.
+    block: Vec<u8>,
+    /// Where the block starts in the file.
+    block_offset: u64,
+    /// How far the block has been read.
+    at: usize,
+    /// The last block was short.
+    eof: bool,
+    /// The record being put together, or the last one if it was not whole in its block.
+    scratch: Vec<u8>,
+    /// Where the record being put together began, if one is.
+    partial: Option<u64>,
+    decompressor: Option<Box<dyn StreamDecompressor>>,
+    compression_told: bool,
+    told: Vec<FamilyId>,
+    /// A data record was returned.
+    first_record_read: bool,
+    recycled: bool,
+    /// Damage to report before reading goes on.
+    pending: Option<Damage>,
+    torn: bool,
+    record_end: u64,
+    /// Behind the last thing that was read whole.
+    resume_at: u64,
+    /// The bytes at fault, in the block.
+    fault: Range<usize>,
+}
+
+/// What one look at the block gave.
+enum Physical {
+    Record { kind: u8, at: usize, payload: Range<usize> },
+    /// No more bytes.
+    End,
+    TornHeader { at: usize },
+    TornBody { at: usize },
+    /// Zeros, or what cannot be taken for a record; the rest of the block is passed over in silence.
+    Filler,
+    Old { at: usize },
+    Bad { at: usize, dropped: u64, reason: &'static str },
+}
+
+/// A logical record's bytes.
+enum Found {
+    InBlock(Range<usize>),
+    InScratch,
+}
+
+enum Step {
+    Record { found: Found, offset: u64 },
+    Other(Item<'static>),
+    Nothing,
 }
 
 impl<S: Source> Reader<S> {
     pub fn new(source: S, options: ReaderOptions) -> Self {
-        Reader { source, options }
+        Reader {
+            source,
+            options,
+            block: Vec::new(),
+            block_offset: 0,
+            at: 0,
+            eof: false,
+            scratch: Vec::new(),
+            partial: None,
+            decompressor: None,
+            compression_told: false,
+            told: Vec::new(),
+            first_record_read: false,
+            recycled: false,
+            pending: None,
+            torn: false,
+            record_end: 0,
+            resume_at: 0,
+            fault: 0..0,
+        }
     }
 
     /// The next thing in the log.
     ///
     /// # Errors
-    /// Those of the source. What is wrong with the bytes comes as an [`Item`].
+    /// Those of the source, and NotSupported for a compression that cannot be undone here. What is wrong
+    /// with the bytes comes as an [`Item`].
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Item<'_>> {
-        let _ = (&mut self.source, &self.options);
-        todo!()
+        if self.partial.is_none() {
+            self.scratch.clear();
+        }
+        loop {
+            if let Some(damage) = self.pending.take() {
+                return Ok(Item::Corruption(damage));
+            }
+            if self.torn {
+                return Ok(Item::EndOfLog);
+            }
+            match self.step()? {
+                Step::Nothing => {}
+                Step::Other(item) => return Ok(item),
+                Step::Record { found, offset } => {
+                    self.first_record_read = true;
+                    self.record_end = self.position();
+                    self.resume_at = self.record_end;
+                    let bytes = match found {
+                        Found::InBlock(range) => &self.block[range],
+                        Found::InScratch => &self.scratch[..],
+                    };
+                    return Ok(Item::Record { bytes, offset, end: self.record_end });
+                }
+            }
+        }
     }
 
     /// Where the last record returned ends, in bytes from the start of the file; 0 before the first.
     pub fn record_end(&self) -> u64 {
-        todo!()
+        self.record_end
     }
 
-    /// Back to the end of the last record, to read what has been appended since: for live logs.
+    /// Back behind the last thing that was read whole, to read what has been appended since: for live
+    /// logs, after [`Item::EndOfLog`] or [`Item::TornTail`].
     pub fn rewind(&mut self) {
-        todo!()
+        self.block.clear();
+        self.at = 0;
+        self.block_offset = self.resume_at;
+        self.eof = false;
+        self.torn = false;
+        self.partial = None;
+        self.scratch.clear();
+        self.pending = None;
     }
 
     /// Whether a recyclable record was met.
     pub fn is_recycled(&self) -> bool {
-        todo!()
+        self.recycled
     }
 
     /// The bytes at fault for the last [`Item::Corruption`] or [`Item::TornTail`], up to the end of the
-    /// block: what [`super::diagnose`] looks at.
+    /// block: what [`super::diagnose`] looks at. Empty if the fault is not in one record.
     pub fn damaged(&self) -> &[u8] {
-        todo!()
+        self.block.get(self.fault.clone()).unwrap_or_default()
+    }
+
+    fn step(&mut self) -> Result<Step> {
+        self.fault = 0..0;
+        Ok(match self.physical()? {
+            Physical::Record { kind, at, payload } => return self.take(kind, at, payload),
+            Physical::End => self.end(),
+            Physical::TornHeader { at } => self.tear(at, TailKind::Header),
+            Physical::TornBody { at } => self.tear(at, TailKind::Body),
+            Physical::Filler => {
+                self.drop_partial("error in middle of record");
+                Step::Nothing
+            }
+            Physical::Old { at } => {
+                let dropped = self.scratch.len() as u64;
+                self.forget_partial();
+                Step::Other(Item::OldRecord { offset: self.block_offset + at as u64, dropped })
+            }
+            Physical::Bad { at, dropped, reason } => {
+                let damage = self.damage(at, dropped, reason);
+                self.drop_partial("error in middle of record");
+                Step::Other(Item::Corruption(damage))
+            }
+        })
+    }
+
+    fn end(&mut self) -> Step {
+        self.torn = true;
+        match self.partial.take() {
+            None => Step::Other(Item::EndOfLog),
+            Some(record_offset) => Step::Other(Item::TornTail {
+                offset: self.position(),
+                record_offset,
+                dropped: std::mem::take(&mut self.scratch).len() as u64,
+                kind: TailKind::MissingEnd,
+            }),
+        }
+    }
+
+    fn tear(&mut self, at: usize, kind: TailKind) -> Step {
+        self.torn = true;
+        let offset = self.block_offset + at as u64;
+        let dropped = (self.block.len() - at + self.scratch.len()) as u64;
+        let record_offset = self.partial.take().unwrap_or(offset);
+        self.scratch.clear();
+        self.fault = at..self.block.len();
+        Step::Other(Item::TornTail { offset, record_offset, dropped, kind })
+    }
+
+    /// A physical record whose checksum is right.
+    fn take(&mut self, kind: u8, at: usize, payload: Range<usize>) -> Result<Step> {
+        let offset = self.block_offset + at as u64;
+        let interrupts = match kind {
+            FULL | RECYCLABLE_FULL => Some("partial record without end(1)"),
+            FIRST | RECYCLABLE_FIRST => Some("partial record without end(2)"),
+            TIMESTAMP_SIZE | RECYCLABLE_TIMESTAMP_SIZE => {
+                Some("user-defined timestamp size record interspersed partial record")
+            }
+            _ => None,
+        };
+        if let Some(reason) = interrupts
+            && self.partial.is_some()
+        {
+            // An empty First before it was a writer's bug once, and harmless.
+            self.drop_partial_quietly_if_empty(reason);
+            if let Some(damage) = self.pending.take() {
+                self.at = at;
+                return Ok(Step::Other(Item::Corruption(damage)));
+            }
+        }
+        match kind {
+            FULL | RECYCLABLE_FULL if self.decompressor.is_none() => {
+                Ok(Step::Record { found: Found::InBlock(payload), offset })
+            }
+            FULL | RECYCLABLE_FULL => {
+                self.start(offset);
+                Ok(if self.feed(at, payload)? { self.finish() } else { Step::Nothing })
+            }
+            FIRST | RECYCLABLE_FIRST => {
+                self.start(offset);
+                self.feed(at, payload)?;
+                Ok(Step::Nothing)
+            }
+            MIDDLE | RECYCLABLE_MIDDLE | LAST | RECYCLABLE_LAST if self.partial.is_none() => {
+                let reason = match kind {
+                    MIDDLE | RECYCLABLE_MIDDLE => "missing start of fragmented record(1)",
+                    _ => "missing start of fragmented record(2)",
+                };
+                Ok(Step::Other(Item::Corruption(self.damage(at, payload.len() as u64, reason))))
+            }
+            MIDDLE | RECYCLABLE_MIDDLE => {
+                self.feed(at, payload)?;
+                Ok(Step::Nothing)
+            }
+            LAST | RECYCLABLE_LAST => Ok(if self.feed(at, payload)? { self.finish() } else { Step::Nothing }),
+            SET_COMPRESSION => self.set_compression(at, payload),
+            PREDECESSOR | RECYCLABLE_PREDECESSOR => {
+                self.forget_partial();
+                Ok(match Predecessor::decode(&self.block[payload.clone()]) {
+                    Ok(info) => {
+                        self.resume_at = self.position();
+                        Step::Other(Item::Predecessor { info, offset })
+                    }
+                    Err(_) => self.refuse(at, payload.len(), "could not decode PredecessorWALInfoType record"),
+                })
+            }
+            TIMESTAMP_SIZE | RECYCLABLE_TIMESTAMP_SIZE => Ok(self.timestamp_sizes(at, payload)),
+            _ => {
+                let dropped = payload.len() + self.scratch.len();
+                self.forget_partial();
+                Ok(match kind & SAFE_TO_IGNORE {
+                    0 => self.refuse(at, dropped, &format!("unknown record type {kind}")),
+                    _ => Step::Nothing,
+                })
+            }
+        }
+    }
+
+    fn start(&mut self, offset: u64) {
+        self.scratch.clear();
+        self.partial = Some(offset);
+        if let Some(decompressor) = &mut self.decompressor {
+            decompressor.reset();
+        }
+    }
+
+    /// Adds a fragment to the record being put together. False: its compression is bad; damage is
+    /// pending and the rest of the block is dropped.
+    fn feed(&mut self, at: usize, payload: Range<usize>) -> Result<bool> {
+        let fragment = &self.block[payload];
+        let Some(decompressor) = &mut self.decompressor else {
+            self.scratch.extend_from_slice(fragment);
+            return Ok(true);
+        };
+        if decompressor.decompress(fragment, &mut self.scratch).is_ok() {
+            return Ok(true);
+        }
+        let dropped = (self.block.len() - at + self.scratch.len()) as u64;
+        self.at = self.block.len();
+        self.forget_partial();
+        self.pending = Some(self.damage(at, dropped, "bad compressed record"));
+        Ok(false)
+    }
+
+    fn finish(&mut self) -> Step {
+        match self.partial.take() {
+            Some(offset) => Step::Record { found: Found::InScratch, offset },
+            None => Step::Nothing,
+        }
+    }
+
+    fn set_compression(&mut self, at: usize, payload: Range<usize>) -> Result<Step> {
+        self.forget_partial();
+        let len = payload.len();
+        let Some(COMPRESSION_ZSTD) = get_u32(&self.block[payload], 0) else {
+            return Ok(self.refuse(at, len, "could not decode SetCompressionType record"));
+        };
+        let Some(make) = &self.options.decompressor else {
+            return Ok(self.refuse(at, len, "SetCompressionType record where no compression is allowed"));
+        };
+        self.decompressor = Some(make(COMPRESSION_ZSTD)?);
+        self.resume_at = self.position();
+        if std::mem::replace(&mut self.compression_told, true) {
+            return Ok(self.refuse(at, len, "read multiple SetCompressionType records"));
+        }
+        if self.first_record_read {
+            return Ok(self.refuse(at, len, "SetCompressionType not the first record"));
+        }
+        Ok(Step::Nothing)
+    }
+
+    fn timestamp_sizes(&mut self, at: usize, payload: Range<usize>) -> Step {
+        let (offset, len) = (self.block_offset + at as u64, payload.len());
+        let Some(sizes) = decode_timestamp_sizes(&self.block[payload]) else {
+            return self.refuse(at, len, "could not decode user-defined timestamp size record");
+        };
+        for &(family, size) in &sizes {
+            if size == 0 {
+                return self.refuse(
+                    at,
+                    len,
+                    "User-defined timestamp size record contains zero timestamp size.",
+                );
+            }
+            if self.told.contains(&family) {
+                return self.refuse(
+                    at,
+                    len,
+                    "User-defined timestamp size record contains update to recorded column family.",
+                );
+            }
+            self.told.push(family);
+        }
+        self.resume_at = self.position();
+        Step::Other(Item::TimestampSizes { sizes, offset })
+    }
+
+    fn refuse(&mut self, at: usize, dropped: usize, reason: &str) -> Step {
+        Step::Other(Item::Corruption(self.damage(at, dropped as u64, reason)))
+    }
+
+    fn damage(&mut self, at: usize, dropped: u64, reason: &str) -> Damage {
+        self.fault = at..self.block.len();
+        Damage {
+            offset: self.block_offset + at as u64,
+            dropped,
+            reason: reason.to_string(),
+            recycled: self.recycled,
+        }
+    }
+
+    /// Gives up the record being put together, and says so in the next item.
+    fn drop_partial(&mut self, reason: &str) {
+        if let Some(offset) = self.partial.take() {
+            let dropped = std::mem::take(&mut self.scratch).len() as u64;
+            self.pending =
+                Some(Damage { offset, dropped, reason: reason.to_string(), recycled: self.recycled });
+        }
+    }
+
+    fn drop_partial_quietly_if_empty(&mut self, reason: &str) {
+        if self.scratch.is_empty() {
+            self.partial = None;
+        } else {
+            self.drop_partial(reason);
+        }
+    }
+
+    fn forget_partial(&mut self) {
+        self.partial = None;
+        self.scratch.clear();
+    }
+
+    /// In the file, of the next byte to be read.
+    fn position(&self) -> u64 {
+        self.block_offset + self.at as u64
+    }
+
+    /// The next block, or the rest of one after [`Reader::rewind`]. False at the end of the file.
+    fn fill(&mut self) -> Result<bool> {
+        if self.eof {
+            return Ok(false);
+        }
+        let offset = self.block_offset + self.block.len() as u64;
+        let wanted = BLOCK_LEN - (offset % BLOCK_LEN as u64) as usize;
+        self.block.resize(wanted, 0);
+        let got = match self.source.read_at(offset, &mut self.block) {
+            Ok(n) => n.min(wanted),
+            Err(e) => {
+                self.block.clear();
+                return Err(e.doing("reading a log").at(offset));
+            }
+        };
+        self.block.truncate(got);
+        self.block_offset = offset;
+        self.at = 0;
+        self.eof = got < wanted;
+        Ok(true)
+    }
+
+    fn physical(&mut self) -> Result<Physical> {
+        loop {
+            let at = self.at;
+            let rest = &self.block[at..];
+            let kind = rest.get(6).copied();
+            let header = kind.map_or(HEADER_LEN, header_len);
+            if rest.len() < header {
+                // The trailer of a block, or the end of the file.
+                if self.fill()? {
+                    continue;
+                }
+                self.at = self.block.len();
+                return Ok(if at < self.block.len() { Physical::TornHeader { at } } else { Physical::End });
+            }
+            let (Some(kind), Some(len), Some(stored)) = (kind, get_u16(rest, 4), get_u32(rest, 0)) else {
+                return Ok(Physical::End);
+            };
+            return Ok(self.check(at, kind, header, usize::from(len), stored));
+        }
+    }
+
+    /// Looks at a whole header. Always moves on.
+    fn check(&mut self, at: usize, kind: u8, header: usize, len: usize, stored: u32) -> Physical {
+        let left = self.block.len() - at;
+        let recyclable = header == RECYCLABLE_HEADER_LEN;
+        let bad = |reason| Physical::Bad { at, dropped: left as u64, reason };
+        if recyclable {
+            if self.first_record_read && !self.recycled {
+                self.at = self.block.len();
+                return bad("recyclable record in a log that is not recycled");
+            }
+            self.recycled = true;
+        }
+        if header + len > left {
+            self.at = self.block.len();
+            return if self.eof { Physical::TornBody { at } } else { bad("bad record length") };
+        }
+        let record = &self.block[at..at + header + len];
+        if recyclable && get_u32(record, HEADER_LEN) != Some(self.options.log_number as u32) {
+            self.at = at + header + len;
+            return Physical::Old { at };
+        }
+        if kind == ZERO && len == 0 {
+            self.at = self.block.len();
+            return Physical::Filler;
+        }
+        if self.options.verify_checksums && crc32c::mask(crc32c::value(&record[6..])) != stored {
+            self.at = self.block.len();
+            return bad("checksum mismatch");
+        }
+        self.at = at + header + len;
+        Physical::Record { kind, at, payload: at + header..at + header + len }
     }
 }

@@ -1,8 +1,17 @@
 //! Frames logical records. The writer appends bytes to a buffer; who owns the file writes them out.
+//!
+//! Invariant: behind each call, either fewer bytes than a header are left in the block, or it can take
+//! a header. What is left over is filled with zeros when the next record comes, as RocksDB does.
 
+use base::coding::put_u32;
 use base::{FamilyId, Result};
+use kernel::checksum::crc32c;
 
-use super::{Predecessor, StreamCompressor};
+use super::record_type::{self, RECYCLABLE_FULL, RECYCLABLE_LAST};
+use super::{
+    BLOCK_LEN, COMPRESSION_ZSTD, HEADER_LEN, Predecessor, RECYCLABLE_HEADER_LEN, StreamCompressor,
+    encode_timestamp_sizes,
+};
 
 /// Which headers data records get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +30,8 @@ pub struct Writer {
     compressor: Option<Box<dyn StreamCompressor>>,
     /// The frame of the record being written; kept for its memory.
     frame: Vec<u8>,
+    /// Families whose timestamp sizes the log already tells.
+    told: Vec<FamilyId>,
 }
 
 impl Writer {
@@ -31,7 +42,7 @@ impl Writer {
 
     /// A writer that goes on at `offset`, the end of a log written with the same framing.
     pub fn resume(framing: Framing, offset: u64) -> Self {
-        Writer { framing, offset, compressor: None, frame: Vec::new() }
+        Writer { framing, offset, compressor: None, frame: Vec::new(), told: Vec::new() }
     }
 
     pub fn framing(&self) -> Framing {
@@ -45,27 +56,50 @@ impl Writer {
 
     /// Announces ZSTD compression; all later data records go through `compressor`. Must come first.
     pub fn set_compression(&mut self, out: &mut Vec<u8>, compressor: Box<dyn StreamCompressor>) {
-        let _ = (out, compressor);
-        todo!()
+        debug_assert_eq!(self.offset, 0, "the announcement comes first");
+        let payload = COMPRESSION_ZSTD.to_le_bytes();
+        self.whole(out, record_type::SET_COMPRESSION, &payload);
+        self.compressor = Some(compressor);
     }
 
-    /// Tells readers the timestamp sizes of families, each once a log and never 0, before the first
-    /// record that has keys of theirs.
+    /// Tells readers the timestamp sizes of families before the first record that has keys of theirs.
+    /// Sizes of 0 and families already told are passed over, so that callers may repeat themselves.
     pub fn timestamp_sizes(&mut self, out: &mut Vec<u8>, sizes: &[(FamilyId, u16)]) {
-        let _ = (out, sizes);
-        todo!()
+        const PER_RECORD: usize = (BLOCK_LEN - RECYCLABLE_HEADER_LEN) / 6;
+        let mut fresh: Vec<(FamilyId, u16)> = Vec::new();
+        for &(family, size) in sizes {
+            if size != 0 && !self.told.contains(&family) {
+                self.told.push(family);
+                fresh.push((family, size));
+            }
+        }
+        let kind = match self.framing {
+            Framing::Classic => record_type::TIMESTAMP_SIZE,
+            Framing::Recyclable { .. } => record_type::RECYCLABLE_TIMESTAMP_SIZE,
+        };
+        for chunk in fresh.chunks(PER_RECORD) {
+            let mut payload = Vec::with_capacity(chunk.len() * 6);
+            encode_timestamp_sizes(chunk, &mut payload);
+            self.whole(out, kind, &payload);
+        }
     }
 
     /// Tells readers where the log before this one ended. Before the first data record.
     pub fn predecessor(&mut self, out: &mut Vec<u8>, predecessor: &Predecessor) {
-        let _ = (out, predecessor);
-        todo!()
+        let kind = match self.framing {
+            Framing::Classic => record_type::PREDECESSOR,
+            Framing::Recyclable { .. } => record_type::RECYCLABLE_PREDECESSOR,
+        };
+        let mut payload = Vec::with_capacity(24);
+        predecessor.encode(&mut payload);
+        self.whole(out, kind, &payload);
     }
 
     /// Appends one logical record, framed, to `out`.
     ///
     /// # Errors
     /// Only those of the compressor; then nothing was appended.
+    #[inline]
     pub fn append(&mut self, out: &mut Vec<u8>, record: &[u8]) -> Result<()> {
         self.append_parts(out, &[record])
     }
@@ -75,7 +109,123 @@ impl Writer {
     /// # Errors
     /// As [`Writer::append`].
     pub fn append_parts(&mut self, out: &mut Vec<u8>, parts: &[&[u8]]) -> Result<()> {
-        let _ = (out, parts, &self.compressor, &self.frame);
-        todo!()
+        let Some(compressor) = &mut self.compressor else {
+            self.fragments(out, parts);
+            return Ok(());
+        };
+        let mut frame = std::mem::take(&mut self.frame);
+        frame.clear();
+        let compressed = match parts {
+            [] => Ok(()),
+            [record] if record.is_empty() => Ok(()),
+            [record] => compressor.compress(record, &mut frame),
+            _ => compressor.compress(&parts.concat(), &mut frame),
+        };
+        if compressed.is_ok() {
+            self.fragments(out, &[&frame]);
+        }
+        self.frame = frame;
+        compressed
+    }
+
+    /// Cuts a record into pieces that fit their blocks. An empty record is one empty piece.
+    fn fragments(&mut self, out: &mut Vec<u8>, parts: &[&[u8]]) {
+        let (header_len, full) = match self.framing {
+            Framing::Classic => (HEADER_LEN, record_type::FULL),
+            Framing::Recyclable { .. } => (RECYCLABLE_HEADER_LEN, record_type::RECYCLABLE_FULL),
+        };
+        let mut left: usize = parts.iter().map(|p| p.len()).sum();
+        out.reserve(left + header_len * (2 + left / BLOCK_LEN));
+        let mut parts = Parts { parts, at: 0 };
+        let mut first = true;
+        loop {
+            let room = self.make_room(out, header_len) - header_len;
+            let n = left.min(room);
+            let last = n == left;
+            // Full, First, Middle, Last: in this order in both framings.
+            let place = match (first, last) {
+                (true, true) => 0,
+                (true, false) => 1,
+                (false, false) => 2,
+                (false, true) => 3,
+            };
+            self.physical(out, full + place, n, |out| parts.take(n, out));
+            left -= n;
+            first = false;
+            if last {
+                return;
+            }
+        }
+    }
+
+    /// One physical record that is never cut: the rest of the block is left empty if it does not fit.
+    fn whole(&mut self, out: &mut Vec<u8>, kind: u8, payload: &[u8]) {
+        let header_len = header_len(kind);
+        self.make_room(out, header_len + payload.len());
+        self.physical(out, kind, payload.len(), |out| out.extend_from_slice(payload));
+    }
+
+    /// Fills the block with zeros if `needed` bytes do not fit in it. Answers what is left in the block.
+    fn make_room(&mut self, out: &mut Vec<u8>, needed: usize) -> usize {
+        let left = BLOCK_LEN - (self.offset % BLOCK_LEN as u64) as usize;
+        if left >= needed {
+            return left;
+        }
+        out.resize(out.len() + left, 0);
+        self.offset += left as u64;
+        BLOCK_LEN
+    }
+
+    fn physical(&mut self, out: &mut Vec<u8>, kind: u8, len: usize, payload: impl FnOnce(&mut Vec<u8>)) {
+        let start = out.len();
+        put_u32(out, 0);
+        out.extend_from_slice(&(len as u16).to_le_bytes());
+        out.push(kind);
+        if header_len(kind) == RECYCLABLE_HEADER_LEN {
+            let number = match self.framing {
+                Framing::Recyclable { log_number } => log_number as u32,
+                Framing::Classic => 0,
+            };
+            put_u32(out, number);
+        }
+        payload(out);
+        let crc = crc32c::mask(crc32c::value(&out[start + 6..]));
+        out[start..start + 4].copy_from_slice(&crc.to_le_bytes());
+        self.offset += (out.len() - start) as u64;
+    }
+}
+
+/// The header's length by type; unknown types count as classic ones, as RocksDB counts them.
+pub(super) fn header_len(kind: u8) -> usize {
+    match kind {
+        RECYCLABLE_FULL..=RECYCLABLE_LAST
+        | record_type::RECYCLABLE_TIMESTAMP_SIZE
+        | record_type::RECYCLABLE_PREDECESSOR => RECYCLABLE_HEADER_LEN,
+        _ => HEADER_LEN,
+    }
+}
+
+/// Slices read one behind the other.
+struct Parts<'a> {
+    parts: &'a [&'a [u8]],
+    at: usize,
+}
+
+impl Parts<'_> {
+    /// Moves the next `n` bytes to `out`; they must be there.
+    fn take(&mut self, mut n: usize, out: &mut Vec<u8>) {
+        while let Some((part, rest)) = self.parts.split_first() {
+            let left = &part[self.at..];
+            if left.len() > n {
+                out.extend_from_slice(&left[..n]);
+                self.at += n;
+                return;
+            }
+            out.extend_from_slice(left);
+            n -= left.len();
+            self.parts = rest;
+            self.at = 0;
+        }
+        debug_assert_eq!(n, 0);
     }
 }
