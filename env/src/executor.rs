@@ -11,12 +11,18 @@
 //! holding no lock while it helps. A job that panics is caught, counted and reported; its thread lives.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use parking_lot::Mutex;
 
 pub mod inline;
 pub mod threads;
 
 pub use inline::Inline;
 pub use threads::Threads;
+
+#[cfg(test)]
+mod tests;
 
 pub type Job = Box<dyn FnOnce() + Send>;
 
@@ -100,4 +106,31 @@ pub trait Executor: Send + Sync + fmt::Debug {
 
     /// Lowers the processor and disk priority of a pool's threads, where the system allows.
     fn lower_priority(&self, _pool: Pool, _io: bool) {}
+}
+
+/// Jobs that panicked: how many, and what the last one said.
+#[derive(Debug, Default)]
+struct Panics {
+    seen: Mutex<(u64, Option<String>)>,
+}
+
+impl Panics {
+    fn catch(&self, job: Job) {
+        // A job owns what it touches or shares it behind locks that do not poison; nothing half-done
+        // is looked at afterwards through this function.
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
+            let words = payload
+                .downcast_ref::<&str>()
+                .map(|s| (*s).to_owned())
+                .or_else(|| payload.downcast_ref::<String>().cloned())
+                .unwrap_or_else(|| "a panic without words".to_owned());
+            let mut seen = self.seen.lock();
+            seen.0 += 1;
+            seen.1 = Some(words);
+        }
+    }
+
+    fn seen(&self) -> (u64, Option<String>) {
+        self.seen.lock().clone()
+    }
 }

@@ -153,8 +153,9 @@ pub trait Append: Send + fmt::Debug {
     fn path(&self) -> &Path;
 
     /// Starts writing back `offset..offset + length` without promising durability
-    /// (`sync_file_range`). Best effort where the system has none.
-    fn range_sync(&mut self, _offset: u64, _length: u64) -> Result<()> {
+    /// (`sync_file_range`). With `strict`, waits first for what earlier calls started, from the start
+    /// of the file. Best effort where the system has none.
+    fn range_sync(&mut self, _offset: u64, _length: u64, _strict: bool) -> Result<()> {
         Ok(())
     }
 

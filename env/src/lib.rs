@@ -24,8 +24,7 @@ pub mod writer;
 pub use clock::Clock;
 pub use executor::{Executor, Pool, Tag};
 pub use fs::{
-    Append, AppendHints, Dir, FileLock, FileSystem, RandomRead, ReadHints, ReadRequest,
-    SequentialRead,
+    Append, AppendHints, Dir, FileLock, FileSystem, RandomRead, ReadHints, ReadRequest, SequentialRead,
 };
 pub use logger::Logger;
 pub use rng::Rng;

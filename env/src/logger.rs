@@ -44,14 +44,8 @@ impl LogLevel {
 
     /// The option string: `DEBUG_LEVEL` and so on.
     pub fn option_name(self) -> &'static str {
-        [
-            "DEBUG_LEVEL",
-            "INFO_LEVEL",
-            "WARN_LEVEL",
-            "ERROR_LEVEL",
-            "FATAL_LEVEL",
-            "HEADER_LEVEL",
-        ][self as usize]
+        ["DEBUG_LEVEL", "INFO_LEVEL", "WARN_LEVEL", "ERROR_LEVEL", "FATAL_LEVEL", "HEADER_LEVEL"]
+            [self as usize]
     }
 
     pub fn from_number(n: u8) -> Option<LogLevel> {

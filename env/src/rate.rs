@@ -141,8 +141,7 @@ impl RateLimiter {
                 "a rate limiter's rate, refill period and fairness must be above 0",
             ));
         }
-        let rate =
-            if o.auto_tuned { (o.rate_bytes_per_sec / 2).max(1) } else { o.rate_bytes_per_sec };
+        let rate = if o.auto_tuned { (o.rate_bytes_per_sec / 2).max(1) } else { o.rate_bytes_per_sec };
         let now = (clock.now_nanos() / 1000) as i64;
         let limiter = RateLimiter {
             mode: o.mode,
@@ -203,12 +202,7 @@ impl RateLimiter {
     }
 
     /// Waits until all of `bytes` may go, burst after burst.
-    pub fn request_all(
-        &self,
-        bytes: u64,
-        priority: IoPriority,
-        direction: Direction,
-    ) -> Granted {
+    pub fn request_all(&self, bytes: u64, priority: IoPriority, direction: Direction) -> Granted {
         let mut sum = Granted::default();
         while sum.bytes < bytes {
             let left = usize::try_from(bytes - sum.bytes).unwrap_or(usize::MAX);
@@ -241,11 +235,7 @@ impl RateLimiter {
             return granted;
         }
         let bytes = asked - through;
-        let me = Arc::new(Waiting {
-            bytes,
-            remaining: AtomicI64::new(bytes),
-            wake: Condvar::new(),
-        });
+        let me = Arc::new(Waiting { bytes, remaining: AtomicI64::new(bytes), wake: Condvar::new() });
         s.queues[lane].push_back(me.clone());
         let mut started_us = None;
         while me.remaining.load(Ordering::Relaxed) > 0 {

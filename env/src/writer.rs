@@ -1,15 +1,28 @@
-//! The buffered writer between the engine and an [`Append`] handle.
-use std::path::Path;
-use std::sync::Arc;
+//! The buffered writer between the engine and an [`Append`] handle: RocksDB's `WritableFileWriter`.
+//!
+//! Small appends gather in a buffer that starts at 64 KiB and doubles up to its limit; a large one goes
+//! straight through when nothing is gathered. What goes out waits for the rate limiter, burst by burst.
+//! Every `bytes_per_sync` written bytes the system is asked to start writing back all but the last
+//! mebibyte, so that the sync at the end has little left to do.
+//!
+//! An error poisons the writer: whether an append arrived in part, or which bytes a failed sync lost, is
+//! unknown, so nothing may follow as if all were well. Every later call returns the first error.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use base::{Error, Result};
 
 use crate::fs::{Append, Syncer};
-use crate::rate::{IoPriority, RateLimiter};
-use base::Result;
+use crate::rate::{Direction, Granted, IoPriority, RateLimiter};
+
+#[cfg(test)]
+mod tests;
 
 /// How a [`FileWriter`] writes.
 #[derive(Clone, Debug)]
 pub struct WriterOptions {
-    /// Bytes gathered before a write; `writable_file_max_buffer_size`, 1 MiB.
+    /// Bytes gathered before a write; `writable_file_max_buffer_size`, 1 MiB. 0 gathers nothing.
     pub buffer_bytes: usize,
     /// Start writing back each time that many bytes were written; 0 for never.
     pub bytes_per_sync: u64,
@@ -17,7 +30,7 @@ pub struct WriterOptions {
     pub strict_bytes_per_sync: bool,
     pub rate_limiter: Option<Arc<RateLimiter>>,
     pub priority: IoPriority,
-    /// Keep a CRC32C of the whole file.
+    /// Keep a CRC32C of the whole file; only for files written from their start.
     pub checksum: bool,
 }
 
@@ -34,57 +47,209 @@ impl Default for WriterOptions {
     }
 }
 
+const FIRST_BUFFER_BYTES: usize = 64 << 10;
+/// Not written back early: the next append would dirty it again.
+const SYNC_MARGIN_BYTES: u64 = 1 << 20;
+const SYNC_ALIGN_BYTES: u64 = 4 << 10;
+
 /// A file being written, buffered, limited and checksummed; poisoned for good by its first error.
 #[derive(Debug)]
 pub struct FileWriter {
     file: Box<dyn Append>,
+    options: WriterOptions,
+    buffer: Vec<u8>,
+    checksum: u32,
+    /// Where write-back was last started.
+    synced_to: u64,
+    granted: Granted,
+    poison: Arc<OnceLock<Error>>,
 }
 
 impl FileWriter {
-    pub fn new(_file: Box<dyn Append>, _options: WriterOptions) -> FileWriter {
-        todo!()
+    pub fn new(file: Box<dyn Append>, options: WriterOptions) -> FileWriter {
+        FileWriter {
+            buffer: Vec::new(),
+            checksum: 0,
+            synced_to: file.size(),
+            granted: Granted::default(),
+            poison: Arc::default(),
+            file,
+            options,
+        }
     }
+
     /// Appends; small pieces are gathered.
-    pub fn append(&mut self, _data: &[u8]) -> Result<()> {
-        todo!()
+    #[inline]
+    pub fn append(&mut self, data: &[u8]) -> Result<()> {
+        self.check()?;
+        if self.options.checksum {
+            self.checksum = kernel::checksum::crc32c::extend(self.checksum, data);
+        }
+        if self.buffer.len() + data.len() > self.options.buffer_bytes {
+            self.spill()?;
+            if data.len() >= self.options.buffer_bytes {
+                return self.write_through(data);
+            }
+        }
+        if self.buffer.capacity() < self.buffer.len() + data.len() {
+            let wanted =
+                (self.buffer.len() + data.len()).max(self.buffer.capacity() * 2).max(FIRST_BUFFER_BYTES);
+            self.buffer.reserve_exact(wanted - self.buffer.len());
+        }
+        self.buffer.extend_from_slice(data);
+        Ok(())
     }
-    /// Zeros up to `bytes` more.
-    pub fn pad(&mut self, _bytes: usize) -> Result<()> {
-        todo!()
+
+    /// Appends zeros.
+    pub fn pad(&mut self, bytes: usize) -> Result<()> {
+        const ZEROS: [u8; 4096] = [0; 4096];
+        let mut left = bytes;
+        while left > 0 {
+            let n = left.min(ZEROS.len());
+            self.append(&ZEROS[..n])?;
+            left -= n;
+        }
+        self.check()
     }
+
     /// Hands what is gathered to the system; survives a crash of the process.
     pub fn flush(&mut self) -> Result<()> {
-        todo!()
+        self.check()?;
+        self.spill()?;
+        self.run(|file| file.flush())?;
+        self.start_write_back()
     }
+
     /// Flushes and makes durable; `fsync` instead of `fdatasync` when asked (`use_fsync`).
-    pub fn sync(&mut self, _use_fsync: bool) -> Result<()> {
-        todo!()
+    pub fn sync(&mut self, use_fsync: bool) -> Result<()> {
+        self.flush()?;
+        self.run(|file| if use_fsync { file.fsync() } else { file.sync() })
     }
-    /// Syncs what was flushed, from another thread.
+
+    /// Syncs what was flushed, from another thread. Its failure poisons this writer too.
     pub fn syncer(&self) -> Arc<dyn Syncer> {
-        self.file.syncer()
+        Arc::new(PoisoningSyncer {
+            inner: self.file.syncer(),
+            poison: self.poison.clone(),
+            path: self.file.path().to_path_buf(),
+        })
     }
+
     /// Bytes appended, gathered ones included, plus what the file had.
+    #[inline]
     pub fn size(&self) -> u64 {
-        todo!()
+        self.file.size() + self.buffer.len() as u64
     }
+
     /// Bytes handed to the system.
     pub fn flushed_size(&self) -> u64 {
-        todo!()
+        self.file.size()
     }
+
     /// CRC32C of everything appended, not masked; `None` unless asked for.
     pub fn checksum(&self) -> Option<u32> {
-        todo!()
+        self.options.checksum.then_some(self.checksum)
     }
+
+    /// What the rate limiter cost so far.
+    pub fn granted(&self) -> Granted {
+        self.granted
+    }
+
+    /// Changes who asks the rate limiter.
+    pub fn set_priority(&mut self, priority: IoPriority) {
+        self.options.priority = priority;
+    }
+
     pub fn path(&self) -> &Path {
         self.file.path()
     }
+
     /// Whether an error has poisoned it.
     pub fn failed(&self) -> bool {
-        todo!()
+        self.poison.get().is_some()
     }
-    /// Flushes and closes. Does not sync.
+
+    /// Flushes and closes. Does not sync. A poisoned writer closes its file and returns its error.
     pub fn close(&mut self) -> Result<()> {
-        todo!()
+        let outcome = self.check().and_then(|()| self.spill()).and_then(|()| self.run(|f| f.flush()));
+        let closed = self.file.close();
+        outcome.and(closed.map_err(|e| self.poisoned(e)))
+    }
+
+    #[inline]
+    fn check(&self) -> Result<()> {
+        match self.poison.get() {
+            None => Ok(()),
+            Some(e) => Err(e.clone()),
+        }
+    }
+
+    fn run(&mut self, act: impl FnOnce(&mut dyn Append) -> Result<()>) -> Result<()> {
+        act(&mut *self.file).map_err(|e| self.poisoned(e))
+    }
+
+    #[cold]
+    fn poisoned(&self, error: Error) -> Error {
+        self.poison.get_or_init(|| error).clone()
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let buffer = std::mem::take(&mut self.buffer);
+        let outcome = self.write_through(&buffer);
+        self.buffer = buffer;
+        self.buffer.clear();
+        outcome
+    }
+
+    fn write_through(&mut self, mut data: &[u8]) -> Result<()> {
+        while !data.is_empty() {
+            let n = match &self.options.rate_limiter {
+                None => data.len(),
+                Some(limiter) => {
+                    let g = limiter.request_token(data.len(), 0, self.options.priority, Direction::Write);
+                    self.granted.bytes += g.bytes;
+                    self.granted.wait_us += g.wait_us;
+                    self.granted.drains += g.drains;
+                    self.granted.delayed |= g.delayed;
+                    (g.bytes as usize).clamp(1, data.len())
+                }
+            };
+            let (now, later) = data.split_at(n);
+            self.run(|file| file.append(now))?;
+            data = later;
+        }
+        self.start_write_back()
+    }
+
+    fn start_write_back(&mut self) -> Result<()> {
+        let every = self.options.bytes_per_sync;
+        let end = self.file.size().saturating_sub(SYNC_MARGIN_BYTES);
+        let end = end - end % SYNC_ALIGN_BYTES;
+        if every == 0 || end < self.synced_to.saturating_add(every) {
+            return Ok(());
+        }
+        let (from, strict) = (self.synced_to, self.options.strict_bytes_per_sync);
+        self.synced_to = end;
+        self.run(|file| file.range_sync(from, end - from, strict))
+    }
+}
+
+#[derive(Debug)]
+struct PoisoningSyncer {
+    inner: Arc<dyn Syncer>,
+    poison: Arc<OnceLock<Error>>,
+    path: PathBuf,
+}
+
+impl Syncer for PoisoningSyncer {
+    fn sync(&self) -> Result<()> {
+        if let Some(e) = self.poison.get() {
+            return Err(e.clone().file(&self.path));
+        }
+        self.inner.sync().map_err(|e| self.poison.get_or_init(|| e).clone())
     }
 }

@@ -32,11 +32,7 @@ pub struct WriteBufferManager {
 
 impl WriteBufferManager {
     /// `buffer_size` in bytes, 0 for no limit (then only the cache is charged).
-    pub fn new(
-        buffer_size: usize,
-        cache: Option<Arc<dyn Ledger>>,
-        allow_stall: bool,
-    ) -> WriteBufferManager {
+    pub fn new(buffer_size: usize, cache: Option<Arc<dyn Ledger>>, allow_stall: bool) -> WriteBufferManager {
         WriteBufferManager {
             buffer_size: AtomicUsize::new(buffer_size),
             used: AtomicUsize::new(0),
@@ -179,7 +175,5 @@ impl Drop for WriteBufferManager {
 
 fn subtract(counter: &AtomicUsize, bytes: usize) {
     // Saturating: a budget switched on while memtables lived has not counted all they hold.
-    let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
-        Some(n.saturating_sub(bytes))
-    });
+    let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| Some(n.saturating_sub(bytes)));
 }

@@ -1,25 +1,151 @@
-//! x
+//! Jobs on the caller's thread, in a seeded order.
+//!
+//! Pools are queues without threads; a pool of size 0 holds its jobs back, as a real one would. `help`
+//! draws a pool among those with work and runs its oldest job: order within a pool is kept, order between
+//! pools is chance. A job due later is moved to its queue once the clock has passed its time; when
+//! nothing else is left to do, `wait_for_all` does not wait for it.
+
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::{Executor, Job, Panics, Pool, Tag};
 use crate::clock::Clock;
-/// Runs jobs when helped.
+use crate::rng::{Rng, SeededRng};
+
+/// Runs nothing until helped.
 #[derive(Debug)]
-pub struct Inline {}
-impl Inline {
-    pub fn new(_seed: u64, _clock: Arc<dyn Clock>) -> Inline {
-        todo!()
+pub struct Inline {
+    rng: SeededRng,
+    clock: Arc<dyn Clock>,
+    state: Mutex<State>,
+    panics: Panics,
+}
+
+#[derive(Default)]
+struct State {
+    queues: [VecDeque<(Tag, Job)>; 4],
+    /// Due time in nanoseconds; first come, first served among equals.
+    timers: Vec<(u64, Pool, Tag, Job)>,
+    threads: [usize; 4],
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "queued {:?}", self.queues.each_ref().map(VecDeque::len))
     }
 }
-use super::*;
+
+impl Inline {
+    /// One seed, one order.
+    pub fn new(seed: u64, clock: Arc<dyn Clock>) -> Inline {
+        Inline {
+            rng: SeededRng::new(seed),
+            clock,
+            state: Mutex::new(State { threads: [1; 4], ..State::default() }),
+            panics: Panics::default(),
+        }
+    }
+
+    /// Drops every queued job and timer, as the end of the process does.
+    pub fn abandon(&self) {
+        let mut s = self.state.lock();
+        let dropped = (std::mem::take(&mut s.queues), std::mem::take(&mut s.timers));
+        drop(s);
+        drop(dropped);
+    }
+
+    fn next(&self) -> Option<Job> {
+        let now = self.clock.now_nanos();
+        let mut s = self.state.lock();
+        let mut i = 0;
+        while i < s.timers.len() {
+            if s.timers[i].0 <= now {
+                let (_, pool, tag, job) = s.timers.remove(i);
+                s.queues[pool as usize].push_back((tag, job));
+            } else {
+                i += 1;
+            }
+        }
+        let ready = Pool::ALL.map(|p| p as usize);
+        let ready: Vec<usize> =
+            ready.into_iter().filter(|&p| s.threads[p] > 0 && !s.queues[p].is_empty()).collect();
+        let pick = *ready.get(self.rng.below(ready.len() as u64) as usize)?;
+        s.queues[pick].pop_front().map(|(_, job)| job)
+    }
+}
+
 impl Executor for Inline {
-    fn spawn(&self, _: Pool, _: Tag, _: Job) {}
-    fn spawn_after(&self, _: u64, _: Pool, _: Tag, _: Job) {}
-    fn unschedule(&self, _: Pool, _: Tag) -> usize { 0 }
-    fn set_threads(&self, _: Pool, _: usize) {}
-    fn grow_threads(&self, _: Pool, _: usize) {}
-    fn threads(&self, _: Pool) -> usize { 0 }
-    fn queue_len(&self, _: Pool) -> usize { 0 }
-    fn help(&self) -> bool { false }
-    fn run_all<'a>(&self, _: Vec<Box<dyn FnOnce() + Send + 'a>>) {}
-    fn wait_for_all(&self) {}
-    fn panics(&self) -> (u64, Option<String>) { (0, None) }
+    fn spawn(&self, pool: Pool, tag: Tag, job: Job) {
+        self.state.lock().queues[pool as usize].push_back((tag, job));
+    }
+
+    fn spawn_after(&self, delay_us: u64, pool: Pool, tag: Tag, job: Job) {
+        let due = self.clock.now_nanos().saturating_add(delay_us.saturating_mul(1000));
+        self.state.lock().timers.push((due, pool, tag, job));
+    }
+
+    fn unschedule(&self, pool: Pool, tag: Tag) -> usize {
+        let mut dropped = Vec::new();
+        let s = &mut *self.state.lock();
+        for (t, job) in std::mem::take(&mut s.queues[pool as usize]) {
+            if t == tag {
+                dropped.push(job);
+            } else {
+                s.queues[pool as usize].push_back((t, job));
+            }
+        }
+        for timer in std::mem::take(&mut s.timers) {
+            if (timer.1, timer.2) == (pool, tag) {
+                dropped.push(timer.3);
+            } else {
+                s.timers.push(timer);
+            }
+        }
+        dropped.len()
+    }
+
+    fn set_threads(&self, pool: Pool, count: usize) {
+        self.state.lock().threads[pool as usize] = count;
+    }
+
+    fn grow_threads(&self, pool: Pool, count: usize) {
+        let n = &mut self.state.lock().threads[pool as usize];
+        *n = count.max(*n);
+    }
+
+    fn threads(&self, pool: Pool) -> usize {
+        self.state.lock().threads[pool as usize]
+    }
+
+    fn queue_len(&self, pool: Pool) -> usize {
+        self.state.lock().queues[pool as usize].len()
+    }
+
+    fn help(&self) -> bool {
+        match self.next() {
+            Some(job) => {
+                self.panics.catch(job);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn run_all<'a>(&self, mut jobs: Vec<Box<dyn FnOnce() + Send + 'a>>) {
+        // In a drawn order: nobody may rely on one.
+        while !jobs.is_empty() {
+            let i = self.rng.below(jobs.len() as u64) as usize;
+            jobs.swap_remove(i)();
+        }
+    }
+
+    fn wait_for_all(&self) {
+        while self.help() {}
+    }
+
+    fn panics(&self) -> (u64, Option<String>) {
+        self.panics.seen()
+    }
 }

@@ -1,36 +1,391 @@
-//! x
+//! A disk in memory that can crash.
+//!
+//! Beside what programs see it keeps what would be left if the machine stopped now. Each file is a
+//! durable image and the list of operations since its last sync; the name space is durable directories
+//! and a journal of name changes, each of which becomes durable with the sync of a directory it touches.
+//! [`MemoryFs::crash`] makes the disk what a crash could leave, by [`Survivors`]; handles from before
+//! then fail.
+//!
+//! ```text
+//! append ─► live bytes, unsynced ops ──sync──► durable bytes
+//! create, rename, unlink ─► live names, journal ──sync of the directory──► durable names
+//! ```
+//!
+//! A name change follows those it builds on: syncing `b` after `a/x` moved to `b/y` makes the making of
+//! `a/x` durable too. There are no symbolic links; paths are taken from the root.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use base::Result;
-use crate::fs::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-#[derive(Debug)]
-pub struct MemoryFs {}
+use base::{Error, Result};
+use parking_lot::Mutex;
 
-impl MemoryFs { pub fn new(_: Arc<dyn crate::Clock>) -> Self { MemoryFs {} } }
-impl FileSystem for MemoryFs {
-    fn name(&self) -> &'static str { todo!() }
-    fn open_random(&self, _: &Path, _: &ReadHints) -> Result<Arc<dyn RandomRead>> { todo!() }
-    fn open_sequential(&self, _: &Path) -> Result<Box<dyn SequentialRead>> { todo!() }
-    fn create(&self, _: &Path, _: &AppendHints) -> Result<Box<dyn Append>> { todo!() }
-    fn reopen(&self, _: &Path, _: &AppendHints) -> Result<Box<dyn Append>> { todo!() }
-    fn reuse(&self, _: &Path, _: &Path, _: &AppendHints) -> Result<Box<dyn Append>> { todo!() }
-    fn open_dir(&self, _: &Path) -> Result<Arc<dyn Dir>> { todo!() }
-    fn rename(&self, _: &Path, _: &Path) -> Result<()> { todo!() }
-    fn link(&self, _: &Path, _: &Path) -> Result<()> { todo!() }
-    fn unlink(&self, _: &Path) -> Result<()> { todo!() }
-    fn list(&self, _: &Path) -> Result<Vec<String>> { todo!() }
-    fn exists(&self, _: &Path) -> Result<bool> { todo!() }
-    fn is_dir(&self, _: &Path) -> Result<bool> { todo!() }
-    fn create_dir_all(&self, _: &Path) -> Result<()> { todo!() }
-    fn create_dir(&self, _: &Path) -> Result<()> { todo!() }
-    fn remove_dir(&self, _: &Path) -> Result<()> { todo!() }
-    fn file_size(&self, _: &Path) -> Result<u64> { todo!() }
-    fn modified(&self, _: &Path) -> Result<u64> { todo!() }
-    fn link_count(&self, _: &Path) -> Result<u64> { todo!() }
-    fn truncate(&self, _: &Path, _: u64) -> Result<()> { todo!() }
-    fn lock(&self, _: &Path) -> Result<Box<dyn FileLock>> { todo!() }
-    fn free_space(&self, _: &Path) -> Result<u64> { todo!() }
-    fn same_file(&self, _: &Path, _: &Path) -> Result<bool> { todo!() }
-    fn canonicalize(&self, _: &Path) -> Result<PathBuf> { todo!() }
+use crate::clock::Clock;
+use crate::fs::{Append, AppendHints, Dir, FileLock, FileSystem, RandomRead, ReadHints, SequentialRead};
+
+macro_rules! debug_by_path {
+    ($($name:ident)*) => {$(
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.path.display())
+            }
+        }
+    )*};
 }
+
+mod crash;
+mod file;
+mod names;
+
+pub use crash::Survivors;
+use file::FileNode;
+use names::{DirId, Entry, Names};
+
+#[cfg(test)]
+mod tests;
+
+/// A file system in memory. Clones share the disk.
+#[derive(Clone)]
+pub struct MemoryFs {
+    shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    clock: Arc<dyn Clock>,
+    names: Mutex<Names>,
+    /// Raised by every crash; handles of an older one are dead.
+    generation: AtomicU64,
+    /// Locked files and the generation that locked them.
+    locks: Mutex<BTreeMap<PathBuf, u64>>,
+    capacity: AtomicU64,
+}
+
+impl Shared {
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Fails handles from before a crash.
+    pub(crate) fn alive(&self, generation: u64, path: &Path) -> Result<()> {
+        if self.generation() == generation {
+            return Ok(());
+        }
+        Err(Error::io_error("the machine has crashed since the file was opened").file(path))
+    }
+}
+
+impl MemoryFs {
+    /// An empty disk with a root directory; files get their times from `clock`.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        MemoryFs {
+            shared: Arc::new(Shared {
+                clock,
+                names: Mutex::new(Names::new()),
+                generation: AtomicU64::new(0),
+                locks: Mutex::default(),
+                capacity: AtomicU64::new(1 << 40),
+            }),
+        }
+    }
+
+    /// What [`FileSystem::free_space`] starts from; writing is not limited (see `fault` for that).
+    pub fn set_capacity(&self, bytes: u64) {
+        self.shared.capacity.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Stops the machine: the disk becomes what `survivors` says, every handle dies, every lock is free.
+    pub fn crash(&self, survivors: Survivors) {
+        let mut names = self.shared.names.lock();
+        self.shared.generation.fetch_add(1, Ordering::AcqRel);
+        self.shared.locks.lock().clear();
+        crash::crash(&mut names, survivors);
+    }
+
+    /// Changes a file's bytes, live and durable, as damage at rest would: no time, no operation. The
+    /// length may change. False when there is no such file.
+    pub fn damage(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) -> bool {
+        match self.shared.names.lock().find(path) {
+            Some(Entry::File(node)) => {
+                node.damage(change);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Forgets what a file has unsynced, as some kernels do when a sync fails: reads still see it, no
+    /// later sync saves it. False when there is no such file.
+    pub fn forget_unsynced(&self, path: &Path) -> bool {
+        match self.shared.names.lock().find(path) {
+            Some(Entry::File(node)) => {
+                node.forget_unsynced();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Bytes of a file that a crash may take; `None` when there is no such file.
+    pub fn unsynced_bytes(&self, path: &Path) -> Option<u64> {
+        match self.shared.names.lock().find(path) {
+            Some(Entry::File(node)) => Some(node.unsynced_bytes()),
+            _ => None,
+        }
+    }
+
+    /// Name changes that a crash may take.
+    pub fn unsynced_names(&self) -> usize {
+        self.shared.names.lock().journal.len()
+    }
+
+    fn file(&self, path: &Path, doing: &str) -> Result<Arc<FileNode>> {
+        match self.shared.names.lock().find(path) {
+            Some(Entry::File(node)) => Ok(node),
+            Some(Entry::Dir(_)) => Err(failed(doing, path, io::ErrorKind::IsADirectory)),
+            None => Err(failed(doing, path, io::ErrorKind::NotFound)),
+        }
+    }
+
+    fn appender(&self, node: Arc<FileNode>, path: &Path, size: u64) -> Box<dyn Append> {
+        Box::new(file::MemoryAppend::new(self.shared.clone(), node, path, size))
+    }
+}
+
+impl fmt::Debug for MemoryFs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MemoryFs(generation {})", self.shared.generation())
+    }
+}
+
+fn failed(doing: &str, path: &Path, kind: io::ErrorKind) -> Error {
+    // As the operating system words it, so that messages do not depend on the disk.
+    let code = match kind {
+        io::ErrorKind::NotFound => libc::ENOENT,
+        io::ErrorKind::AlreadyExists => libc::EEXIST,
+        io::ErrorKind::IsADirectory => libc::EISDIR,
+        io::ErrorKind::NotADirectory => libc::ENOTDIR,
+        io::ErrorKind::DirectoryNotEmpty => libc::ENOTEMPTY,
+        io::ErrorKind::PermissionDenied => libc::EPERM,
+        _ => libc::EIO,
+    };
+    Error::io(doing, path, io::Error::from_raw_os_error(code))
+}
+
+impl FileSystem for MemoryFs {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn open_random(&self, path: &Path, _hints: &ReadHints) -> Result<Arc<dyn RandomRead>> {
+        let node = self.file(path, "opening a file")?;
+        Ok(Arc::new(file::MemoryRead::new(self.shared.clone(), node, path)))
+    }
+
+    fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialRead>> {
+        let node = self.file(path, "opening a file")?;
+        Ok(Box::new(file::MemoryRead::new(self.shared.clone(), node, path)))
+    }
+
+    fn create(&self, path: &Path, _hints: &AppendHints) -> Result<Box<dyn Append>> {
+        let now = self.shared.clock.now_seconds();
+        let node = {
+            let mut names = self.shared.names.lock();
+            match names.find(path) {
+                Some(Entry::Dir(_)) => {
+                    return Err(failed("creating a file", path, io::ErrorKind::IsADirectory));
+                }
+                Some(Entry::File(node)) => {
+                    node.truncate(0, now);
+                    node
+                }
+                None => names.create_file(path, now).map_err(|k| failed("creating a file", path, k))?,
+            }
+        };
+        Ok(self.appender(node, path, 0))
+    }
+
+    fn reopen(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>> {
+        let found = self.shared.names.lock().find(path);
+        match found {
+            Some(Entry::File(node)) => {
+                let size = node.size();
+                Ok(self.appender(node, path, size))
+            }
+            Some(Entry::Dir(_)) => Err(failed("opening a file to append", path, io::ErrorKind::IsADirectory)),
+            None => self.create(path, hints),
+        }
+    }
+
+    fn reuse(&self, old: &Path, new: &Path, _hints: &AppendHints) -> Result<Box<dyn Append>> {
+        self.rename(old, new)?;
+        let node = self.file(new, "opening a file to overwrite")?;
+        Ok(self.appender(node, new, 0))
+    }
+
+    fn open_dir(&self, path: &Path) -> Result<Arc<dyn Dir>> {
+        match self.shared.names.lock().find(path) {
+            Some(Entry::Dir(id)) => Ok(Arc::new(MemoryDir {
+                shared: self.shared.clone(),
+                generation: self.shared.generation(),
+                id,
+                path: path.to_path_buf(),
+            })),
+            Some(Entry::File(_)) => Err(failed("opening a directory", path, io::ErrorKind::NotADirectory)),
+            None => Err(failed("opening a directory", path, io::ErrorKind::NotFound)),
+        }
+    }
+
+    fn rename(&self, old: &Path, new: &Path) -> Result<()> {
+        self.shared
+            .names
+            .lock()
+            .rename(old, new)
+            .map_err(|k| failed(&format!("renaming a file to {}", new.display()), old, k))
+    }
+
+    fn link(&self, source: &Path, target: &Path) -> Result<()> {
+        self.shared
+            .names
+            .lock()
+            .link(source, target)
+            .map_err(|k| failed(&format!("linking a file to {}", target.display()), source, k))
+    }
+
+    fn unlink(&self, path: &Path) -> Result<()> {
+        self.shared.names.lock().unlink(path).map_err(|k| failed("removing a file", path, k))
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<String>> {
+        self.shared.names.lock().list(path).map_err(|k| failed("listing a directory", path, k))
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool> {
+        Ok(self.shared.names.lock().find(path).is_some())
+    }
+
+    fn is_dir(&self, path: &Path) -> Result<bool> {
+        match self.shared.names.lock().find(path) {
+            Some(entry) => Ok(matches!(entry, Entry::Dir(_))),
+            None => Err(failed("reading a file's status", path, io::ErrorKind::NotFound)),
+        }
+    }
+
+    fn create_dir_all(&self, path: &Path) -> Result<()> {
+        self.shared.names.lock().create_dir_all(path).map_err(|k| failed("creating a directory", path, k))
+    }
+
+    fn create_dir(&self, path: &Path) -> Result<()> {
+        self.shared.names.lock().create_dir(path).map_err(|k| failed("creating a directory", path, k))
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        self.shared.names.lock().remove_dir(path).map_err(|k| failed("removing a directory", path, k))
+    }
+
+    fn file_size(&self, path: &Path) -> Result<u64> {
+        Ok(self.file(path, "reading a file's status")?.size())
+    }
+
+    fn modified(&self, path: &Path) -> Result<u64> {
+        Ok(self.file(path, "reading a file's time")?.modified())
+    }
+
+    fn link_count(&self, path: &Path) -> Result<u64> {
+        let node = self.file(path, "reading a file's status")?;
+        Ok(self.shared.names.lock().links_of(&node))
+    }
+
+    fn truncate(&self, path: &Path, size: u64) -> Result<()> {
+        self.file(path, "truncating a file")?.truncate(size, self.shared.clock.now_seconds());
+        Ok(())
+    }
+
+    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {
+        let full = names::normal(path);
+        let generation = self.shared.generation();
+        let mut locks = self.shared.locks.lock();
+        if locks.contains_key(&full) {
+            return Err(Error::io_error("lock hold by current process: No locks available")
+                .doing("locking a file")
+                .file(path));
+        }
+        let mut names = self.shared.names.lock();
+        if names.find(path).is_none() {
+            names
+                .create_file(path, self.shared.clock.now_seconds())
+                .map_err(|k| failed("locking a file", path, k))?;
+        }
+        locks.insert(full.clone(), generation);
+        Ok(Box::new(MemoryLock { shared: self.shared.clone(), generation, path: full }))
+    }
+
+    fn free_space(&self, _path: &Path) -> Result<u64> {
+        let used = self.shared.names.lock().total_bytes();
+        Ok(self.shared.capacity.load(Ordering::Relaxed).saturating_sub(used))
+    }
+
+    fn same_file(&self, a: &Path, b: &Path) -> Result<bool> {
+        let names = self.shared.names.lock();
+        let find = |p: &Path| {
+            names.find(p).ok_or_else(|| failed("reading a file's status", p, io::ErrorKind::NotFound))
+        };
+        Ok(match (find(a)?, find(b)?) {
+            (Entry::File(a), Entry::File(b)) => Arc::ptr_eq(&a, &b),
+            (Entry::Dir(a), Entry::Dir(b)) => a == b,
+            _ => false,
+        })
+    }
+
+    fn canonicalize(&self, path: &Path) -> Result<PathBuf> {
+        if !self.exists(path)? {
+            return Err(failed("resolving a path", path, io::ErrorKind::NotFound));
+        }
+        Ok(names::normal(path))
+    }
+}
+
+struct MemoryDir {
+    shared: Arc<Shared>,
+    generation: u64,
+    id: DirId,
+    path: PathBuf,
+}
+
+impl Dir for MemoryDir {
+    fn sync(&self) -> Result<()> {
+        self.shared.alive(self.generation, &self.path)?;
+        self.shared.names.lock().sync(self.id);
+        Ok(())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+struct MemoryLock {
+    shared: Arc<Shared>,
+    generation: u64,
+    path: PathBuf,
+}
+
+impl FileLock for MemoryLock {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for MemoryLock {
+    fn drop(&mut self) {
+        let mut locks = self.shared.locks.lock();
+        if locks.get(&self.path) == Some(&self.generation) {
+            locks.remove(&self.path);
+        }
+    }
+}
+
+debug_by_path! { MemoryDir MemoryLock }

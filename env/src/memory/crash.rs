@@ -1,0 +1,159 @@
+//! What a crash leaves.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use super::file::{FileNode, Op, write};
+use super::names::{DirId, Entries, Entry, Names, ROOT, apply};
+use crate::rng::{Rng, SeededRng};
+
+/// Which unsynced operations reach the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Survivors {
+    /// Only what was synced: bytes by their file's sync, names by their directory's.
+    Synced,
+    /// All of it: the process died, the machine did not.
+    Everything,
+    /// All names, but only synced bytes.
+    NamesWithoutData,
+    /// All names and lengths, with zeros where bytes were not synced.
+    ZerosForData,
+    /// Drawn from the seed for each file: a prefix of its operations, the next one torn at any byte, or
+    /// its sectors of 512 bytes in any order, or zeros; and for names a prefix of the journal, or one
+    /// that differs by directory.
+    Random(u64),
+}
+
+const SECTOR: usize = 512;
+
+pub(super) fn crash(names: &mut Names, survivors: Survivors) {
+    let mut draw = match survivors {
+        Survivors::Random(seed) => Some(SeededRng::new(seed)),
+        _ => None,
+    };
+    let journal = std::mem::take(&mut names.journal);
+    let mut dirs = std::mem::take(&mut names.durable);
+    match (survivors, &mut draw) {
+        (Survivors::Synced, _) => {}
+        (Survivors::Random(_), Some(rng)) => {
+            keep_some_names(&mut dirs, &journal, rng);
+        }
+        _ => journal.iter().for_each(|change| apply(&mut dirs, change)),
+    }
+    // Each surviving file once, in the order of the tree, so that one seed gives one disk.
+    let reached = reachable(&dirs);
+    dirs.retain(|id, _| reached.contains(id));
+    let mut seen: HashSet<*const FileNode> = HashSet::new();
+    for entry in dirs.values_mut().flat_map(Entries::values_mut) {
+        let Entry::File(node) = entry else { continue };
+        if seen.insert(Arc::as_ptr(node)) {
+            settle(node, survivors, draw.as_ref());
+        }
+    }
+    names.live = dirs.clone();
+    names.durable = dirs;
+}
+
+fn reachable(dirs: &BTreeMap<DirId, Entries>) -> HashSet<DirId> {
+    let mut reached = HashSet::from([ROOT]);
+    let mut work = vec![ROOT];
+    while let Some(id) = work.pop() {
+        for entry in dirs.get(&id).into_iter().flat_map(Entries::values) {
+            if let Entry::Dir(child) = entry {
+                if reached.insert(*child) {
+                    work.push(*child);
+                }
+            }
+        }
+    }
+    reached
+}
+
+fn keep_some_names(dirs: &mut BTreeMap<DirId, Entries>, journal: &[super::names::Change], rng: &SeededRng) {
+    let whole = rng.one_in(2);
+    let cut = rng.below(journal.len() as u64 + 1) as usize;
+    let mut cuts: BTreeMap<DirId, usize> = BTreeMap::new();
+    // A change that builds on a lost one is lost as well.
+    let mut lost: HashSet<(DirId, &str)> = HashSet::new();
+    for (i, change) in journal.iter().enumerate() {
+        let kept = if whole {
+            i < cut
+        } else {
+            change.iter().all(|e| {
+                let cut = *cuts.entry(e.dir).or_insert_with(|| rng.below(journal.len() as u64 + 1) as usize);
+                i < cut && !lost.contains(&(e.dir, e.name.as_str()))
+            })
+        };
+        if kept {
+            apply(dirs, change);
+        } else {
+            lost.extend(change.iter().map(|e| (e.dir, e.name.as_str())));
+        }
+    }
+}
+
+/// Makes a file what is left of it.
+fn settle(node: &FileNode, survivors: Survivors, rng: Option<&SeededRng>) {
+    let s = &mut *node.state.write();
+    let ops = std::mem::take(&mut s.unsynced);
+    match (survivors, rng) {
+        (Survivors::Synced | Survivors::NamesWithoutData, _) => {}
+        (Survivors::Everything, _) => ops.iter().for_each(|op| op.apply(&mut s.durable)),
+        (Survivors::ZerosForData, _) => ops.iter().for_each(|op| zeros(op, &mut s.durable)),
+        (Survivors::Random(_), None) => {}
+        (Survivors::Random(_), Some(rng)) => {
+            let kept = rng.below(ops.len() as u64 + 1) as usize;
+            let (before, after) = ops.split_at(kept);
+            match rng.below(5) {
+                0 => {}
+                1 => before.iter().for_each(|op| op.apply(&mut s.durable)),
+                2 => {
+                    before.iter().for_each(|op| op.apply(&mut s.durable));
+                    if let Some(op) = after.first() {
+                        torn(op, &mut s.durable, rng);
+                    }
+                }
+                3 => ops.iter().for_each(|op| sectors(op, &mut s.durable, rng)),
+                _ => {
+                    before.iter().for_each(|op| op.apply(&mut s.durable));
+                    after.iter().for_each(|op| zeros(op, &mut s.durable));
+                }
+            }
+        }
+    }
+    s.live = s.durable.clone();
+}
+
+fn zeros(op: &Op, to: &mut Vec<u8>) {
+    match op {
+        // Only the length: bytes already durable there stay.
+        Op::Write { offset, data } => {
+            let end = *offset as usize + data.len();
+            if to.len() < end {
+                to.resize(end, 0);
+            }
+        }
+        truncate => truncate.apply(to),
+    }
+}
+
+/// A write of which the first bytes arrived.
+fn torn(op: &Op, to: &mut Vec<u8>, rng: &SeededRng) {
+    if let Op::Write { offset, data } = op {
+        let n = rng.below(data.len() as u64 + 1) as usize;
+        write(to, *offset, &data[..n]);
+    }
+}
+
+/// A write of which some sectors arrived, the length with the last of them.
+fn sectors(op: &Op, to: &mut Vec<u8>, rng: &SeededRng) {
+    let Op::Write { offset, data } = op else { return op.apply(to) };
+    let mut at = 0;
+    while at < data.len() {
+        let end = (SECTOR - (*offset as usize + at) % SECTOR + at).min(data.len());
+        if rng.one_in(2) {
+            write(to, *offset + at as u64, &data[at..end]);
+        }
+        at = end;
+    }
+}

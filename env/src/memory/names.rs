@@ -1,0 +1,240 @@
+//! The name space: directories live and durable, and the journal between them.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::file::FileNode;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct DirId(u64);
+
+pub(crate) const ROOT: DirId = DirId(0);
+
+#[derive(Clone)]
+pub(crate) enum Entry {
+    Dir(DirId),
+    File(Arc<FileNode>),
+}
+
+pub(crate) type Entries = BTreeMap<String, Entry>;
+
+/// One name set or taken away.
+#[derive(Clone)]
+pub(crate) struct Edit {
+    pub dir: DirId,
+    pub name: String,
+    pub to: Option<Entry>,
+}
+
+/// Edits that become durable together.
+pub(crate) type Change = Vec<Edit>;
+
+pub(crate) struct Names {
+    pub live: BTreeMap<DirId, Entries>,
+    pub durable: BTreeMap<DirId, Entries>,
+    /// What is not durable yet, in order.
+    pub journal: Vec<Change>,
+    next_id: u64,
+}
+
+type Outcome<T> = Result<T, ErrorKind>;
+
+impl Names {
+    pub(crate) fn new() -> Self {
+        let root = BTreeMap::from([(ROOT, Entries::new())]);
+        Names { live: root.clone(), durable: root, journal: Vec::new(), next_id: 1 }
+    }
+
+    pub(crate) fn find(&self, path: &Path) -> Option<Entry> {
+        let mut at = Entry::Dir(ROOT);
+        for name in parts(path) {
+            let Entry::Dir(id) = at else { return None };
+            at = self.live.get(&id)?.get(&name)?.clone();
+        }
+        Some(at)
+    }
+
+    pub(crate) fn create_file(&mut self, path: &Path, now: u64) -> Outcome<Arc<FileNode>> {
+        let (dir, name) = self.parent(path)?;
+        let node = Arc::new(FileNode::new(now));
+        self.change(vec![Edit { dir, name, to: Some(Entry::File(node.clone())) }]);
+        Ok(node)
+    }
+
+    pub(crate) fn create_dir(&mut self, path: &Path) -> Outcome<()> {
+        if self.find(path).is_some() {
+            return Err(ErrorKind::AlreadyExists);
+        }
+        let (dir, name) = self.parent(path)?;
+        let id = DirId(self.next_id);
+        self.next_id += 1;
+        self.live.insert(id, Entries::new());
+        self.durable.insert(id, Entries::new());
+        self.change(vec![Edit { dir, name, to: Some(Entry::Dir(id)) }]);
+        Ok(())
+    }
+
+    pub(crate) fn create_dir_all(&mut self, path: &Path) -> Outcome<()> {
+        let mut so_far = PathBuf::from("/");
+        for name in parts(path) {
+            so_far.push(name);
+            match self.find(&so_far) {
+                Some(Entry::Dir(_)) => {}
+                Some(Entry::File(_)) => return Err(ErrorKind::NotADirectory),
+                None => self.create_dir(&so_far)?,
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn rename(&mut self, old: &Path, new: &Path) -> Outcome<()> {
+        let moved = self.find(old).ok_or(ErrorKind::NotFound)?;
+        let (from, to) = (self.parent(old)?, self.parent(new)?);
+        if from == to {
+            return Ok(());
+        }
+        match (&moved, self.find(new)) {
+            (Entry::File(_), Some(Entry::Dir(_))) => return Err(ErrorKind::IsADirectory),
+            (Entry::Dir(_), Some(Entry::File(_))) => return Err(ErrorKind::NotADirectory),
+            (Entry::Dir(_), Some(Entry::Dir(id))) if !self.is_empty(id) => {
+                return Err(ErrorKind::DirectoryNotEmpty);
+            }
+            // Two names of one file: POSIX leaves both.
+            (Entry::File(a), Some(Entry::File(b))) if Arc::ptr_eq(a, &b) => return Ok(()),
+            _ => {}
+        }
+        if matches!(moved, Entry::Dir(_)) && normal(new).starts_with(normal(old)) {
+            return Err(ErrorKind::InvalidInput);
+        }
+        self.change(vec![
+            Edit { dir: from.0, name: from.1, to: None },
+            Edit { dir: to.0, name: to.1, to: Some(moved) },
+        ]);
+        Ok(())
+    }
+
+    pub(crate) fn link(&mut self, source: &Path, target: &Path) -> Outcome<()> {
+        let entry = match self.find(source).ok_or(ErrorKind::NotFound)? {
+            Entry::Dir(_) => return Err(ErrorKind::PermissionDenied),
+            file => file,
+        };
+        if self.find(target).is_some() {
+            return Err(ErrorKind::AlreadyExists);
+        }
+        let (dir, name) = self.parent(target)?;
+        self.change(vec![Edit { dir, name, to: Some(entry) }]);
+        Ok(())
+    }
+
+    pub(crate) fn unlink(&mut self, path: &Path) -> Outcome<()> {
+        match self.find(path).ok_or(ErrorKind::NotFound)? {
+            Entry::Dir(_) => Err(ErrorKind::IsADirectory),
+            Entry::File(_) => self.remove(path),
+        }
+    }
+
+    pub(crate) fn remove_dir(&mut self, path: &Path) -> Outcome<()> {
+        match self.find(path).ok_or(ErrorKind::NotFound)? {
+            Entry::File(_) => Err(ErrorKind::NotADirectory),
+            Entry::Dir(id) if !self.is_empty(id) => Err(ErrorKind::DirectoryNotEmpty),
+            Entry::Dir(_) => self.remove(path),
+        }
+    }
+
+    pub(crate) fn list(&self, path: &Path) -> Outcome<Vec<String>> {
+        match self.find(path).ok_or(ErrorKind::NotFound)? {
+            Entry::File(_) => Err(ErrorKind::NotADirectory),
+            Entry::Dir(id) => Ok(self.live.get(&id).map_or(Vec::new(), |e| e.keys().cloned().collect())),
+        }
+    }
+
+    pub(crate) fn links_of(&self, node: &Arc<FileNode>) -> u64 {
+        self.files().filter(|f| Arc::ptr_eq(f, node)).count() as u64
+    }
+
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.files().map(|f| f.size()).sum()
+    }
+
+    fn files(&self) -> impl Iterator<Item = &Arc<FileNode>> {
+        self.live.values().flat_map(Entries::values).filter_map(|e| match e {
+            Entry::File(f) => Some(f),
+            Entry::Dir(_) => None,
+        })
+    }
+
+    /// Makes durable every change that touches the directory, and those that these build on.
+    pub(crate) fn sync(&mut self, dir: DirId) {
+        let mut needed: HashSet<(DirId, String)> = HashSet::new();
+        let mut taken = vec![false; self.journal.len()];
+        for (i, change) in self.journal.iter().enumerate().rev() {
+            if change.iter().any(|e| e.dir == dir || needed.contains(&(e.dir, e.name.clone()))) {
+                taken[i] = true;
+                needed.extend(change.iter().map(|e| (e.dir, e.name.clone())));
+            }
+        }
+        let mut taken = taken.into_iter();
+        let durable = &mut self.durable;
+        self.journal.retain(|change| {
+            let take = taken.next().unwrap_or(false);
+            if take {
+                apply(durable, change);
+            }
+            !take
+        });
+    }
+
+    fn remove(&mut self, path: &Path) -> Outcome<()> {
+        let (dir, name) = self.parent(path)?;
+        self.change(vec![Edit { dir, name, to: None }]);
+        Ok(())
+    }
+
+    fn is_empty(&self, id: DirId) -> bool {
+        self.live.get(&id).is_none_or(Entries::is_empty)
+    }
+
+    fn change(&mut self, change: Change) {
+        apply(&mut self.live, &change);
+        self.journal.push(change);
+    }
+
+    fn parent(&self, path: &Path) -> Outcome<(DirId, String)> {
+        let mut all = parts(path);
+        let name = all.pop().ok_or(ErrorKind::AlreadyExists)?;
+        match self.find(&all.iter().collect::<PathBuf>()) {
+            Some(Entry::Dir(id)) => Ok((id, name)),
+            Some(Entry::File(_)) => Err(ErrorKind::NotADirectory),
+            None => Err(ErrorKind::NotFound),
+        }
+    }
+}
+
+pub(crate) fn apply(to: &mut BTreeMap<DirId, Entries>, change: &Change) {
+    for edit in change {
+        let entries = to.entry(edit.dir).or_default();
+        match &edit.to {
+            Some(entry) => entries.insert(edit.name.clone(), entry.clone()),
+            None => entries.remove(&edit.name),
+        };
+    }
+}
+
+/// The path from the root with `.` and `..` worked out.
+pub(crate) fn normal(path: &Path) -> PathBuf {
+    Path::new("/").join(parts(path).iter().collect::<PathBuf>())
+}
+
+fn parts(path: &Path) -> Vec<String> {
+    let mut out = Vec::new();
+    for c in path.components() {
+        match c {
+            Component::Normal(name) => out.push(name.to_string_lossy().into_owned()),
+            Component::ParentDir => drop(out.pop()),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    out
+}

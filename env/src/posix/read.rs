@@ -1,0 +1,167 @@
+//! Reading files: at any offset, or from start to end.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use base::{Error, Result};
+
+use super::aligned::{AlignedBuffer, PAGE};
+use super::sys;
+use crate::fs::{Pattern, RandomRead, SequentialRead};
+
+#[derive(Debug)]
+pub(super) struct PosixRandom {
+    file: File,
+    path: PathBuf,
+    direct: bool,
+}
+
+impl PosixRandom {
+    pub(super) fn new(file: File, path: &Path, direct: bool) -> Self {
+        PosixRandom { file, path: path.to_path_buf(), direct }
+    }
+}
+
+impl RandomRead for PosixRandom {
+    #[inline]
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let outcome = if self.direct {
+            read_direct(&self.file, offset, buffer)
+        } else {
+            read_full(&self.file, offset, buffer)
+        };
+        outcome.map_err(|e| Error::io("reading", &self.path, e).at(offset))
+    }
+
+    fn size(&self) -> Result<u64> {
+        self.file.metadata().map(|m| m.len()).map_err(|e| Error::io("reading a file's status", &self.path, e))
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn prefetch(&self, offset: u64, length: u64) -> bool {
+        !self.direct && sys::advise(&self.file, offset, length, Pattern::WillNeed)
+    }
+
+    fn advise(&self, pattern: Pattern) {
+        if !self.direct {
+            sys::advise(&self.file, 0, 0, pattern);
+        }
+    }
+
+    fn invalidate(&self, offset: u64, length: u64) {
+        if !self.direct {
+            sys::advise(&self.file, offset, length, Pattern::DontNeed);
+        }
+    }
+
+    fn alignment(&self) -> usize {
+        if self.direct { PAGE } else { 1 }
+    }
+}
+
+/// `pread` until the buffer is full or the file ends.
+pub(super) fn read_full(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while let Some(rest) = buffer.get_mut(done..).filter(|r| !r.is_empty()) {
+        match file.read_at(rest, offset.saturating_add(done as u64)) {
+            Ok(0) => break,
+            Ok(n) => done += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(done)
+}
+
+/// As [`read_full`] on a file opened for direct I/O: aligned requests go straight, others through a page
+/// buffer that each thread keeps.
+pub(super) fn read_direct(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let aligned = |n: u64| n % PAGE as u64 == 0;
+    if aligned(offset) && aligned(buffer.len() as u64) && aligned(buffer.as_ptr() as u64) {
+        return read_pages(file, offset, buffer);
+    }
+    thread_local! {
+        static BOUNCE: RefCell<AlignedBuffer> = RefCell::new(AlignedBuffer::new(16 * PAGE));
+    }
+    let lead = (offset % PAGE as u64) as usize;
+    BOUNCE.with_borrow_mut(|bounce| {
+        let mut done = 0;
+        // The first piece starts inside a page, all others at one.
+        let mut skip = lead;
+        while done < buffer.len() {
+            let want = (skip + buffer.len() - done).next_multiple_of(PAGE).min(bounce.len());
+            let at = offset - lead as u64 + (lead + done - skip) as u64;
+            let got = read_pages(file, at, &mut bounce.as_mut_slice()[..want])?;
+            let useful = got.saturating_sub(skip).min(buffer.len() - done);
+            buffer[done..done + useful].copy_from_slice(&bounce.as_slice()[skip..skip + useful]);
+            done += useful;
+            skip = 0;
+            if got < want {
+                break;
+            }
+        }
+        Ok(done)
+    })
+}
+
+/// Whole pages; a count that is not of whole pages is the end of the file.
+fn read_pages(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read_at(&mut buffer[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(n) => {
+                done += n;
+                if n % PAGE != 0 {
+                    break;
+                }
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(done)
+}
+
+#[derive(Debug)]
+pub(super) struct PosixSequential {
+    file: File,
+    path: PathBuf,
+    offset: u64,
+}
+
+impl PosixSequential {
+    pub(super) fn new(file: File, path: &Path) -> Self {
+        sys::advise(&file, 0, 0, Pattern::Sequential);
+        PosixSequential { file, path: path.to_path_buf(), offset: 0 }
+    }
+}
+
+impl SequentialRead for PosixSequential {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let n = read_full(&self.file, self.offset, buffer)
+            .map_err(|e| Error::io("reading", &self.path, e).at(self.offset))?;
+        self.offset += n as u64;
+        Ok(n)
+    }
+
+    fn skip(&mut self, bytes: u64) -> Result<()> {
+        self.offset = self.offset.saturating_add(bytes);
+        Ok(())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// The entropy file, for systems where the call is missing.
+pub(super) fn read_random_device(out: &mut [u8]) -> io::Result<()> {
+    File::open("/dev/urandom")?.read_exact(out)
+}

@@ -1,0 +1,213 @@
+//! The system calls that `std` does not have, each a few safe lines around one call.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::fs::{Pattern, WriteLife};
+
+#[cfg(target_os = "linux")]
+pub(super) const O_DIRECT: i32 = libc::O_DIRECT;
+#[cfg(not(target_os = "linux"))]
+pub(super) const O_DIRECT: i32 = 0;
+
+fn check(code: libc::c_int) -> io::Result<()> {
+    if code == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Processor time of this thread, in nanoseconds.
+pub fn thread_cpu_nanos() -> u64 {
+    let mut t = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the call writes one timespec to the pointer and keeps nothing.
+    let code = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, t.as_mut_ptr()) };
+    if code != 0 {
+        return 0;
+    }
+    // SAFETY: the call succeeded, so it has filled the value.
+    let t = unsafe { t.assume_init() };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// Seconds to add to universal time for the machine's local time at that moment.
+pub fn local_offset_seconds(at_seconds: u64) -> i64 {
+    let at = at_seconds as libc::time_t;
+    let mut tm = MaybeUninit::<libc::tm>::zeroed();
+    // SAFETY: both pointers are to live values of the right type; the call keeps neither.
+    let out = unsafe { libc::localtime_r(&at, tm.as_mut_ptr()) };
+    if out.is_null() {
+        return 0;
+    }
+    // SAFETY: a `tm` of zeros is valid, and the call has filled it.
+    unsafe { tm.assume_init() }.tm_gmtoff as i64
+}
+
+/// The calling thread as RocksDB's LOG shows it.
+pub fn thread_id() -> u64 {
+    // SAFETY: no arguments, cannot fail.
+    (unsafe { libc::pthread_self() }) as u64
+}
+
+/// 64 bits from the system's entropy.
+pub fn entropy() -> u64 {
+    let mut bytes = [0; 8];
+    if super::read::read_random_device(&mut bytes).is_err() {
+        // No device (a bare chroot): the hasher's keys are random as well.
+        use std::hash::{BuildHasher, RandomState};
+        return RandomState::new().hash_one(std::process::id());
+    }
+    u64::from_le_bytes(bytes)
+}
+
+/// Whether the system took the advice.
+pub(super) fn advise(file: &File, offset: u64, length: u64, pattern: Pattern) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        let advice = match pattern {
+            Pattern::Normal => libc::POSIX_FADV_NORMAL,
+            Pattern::Random => libc::POSIX_FADV_RANDOM,
+            Pattern::Sequential => libc::POSIX_FADV_SEQUENTIAL,
+            Pattern::WillNeed => libc::POSIX_FADV_WILLNEED,
+            Pattern::DontNeed => libc::POSIX_FADV_DONTNEED,
+        };
+        // SAFETY: the descriptor is open while `file` is borrowed; no memory is passed.
+        let code = unsafe {
+            libc::posix_fadvise(file.as_raw_fd(), offset as libc::off_t, length as libc::off_t, advice)
+        };
+        code == 0
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (file, offset, length, pattern);
+        false
+    }
+}
+
+/// Asks for space without changing the size; false where that cannot be had.
+pub(super) fn allocate(file: &File, offset: u64, length: u64) -> bool {
+    fallocate(file, offset, length, false)
+}
+
+/// Gives the space of a range back without changing the size.
+pub(super) fn punch(file: &File, offset: u64, length: u64) -> bool {
+    fallocate(file, offset, length, true)
+}
+
+fn fallocate(file: &File, offset: u64, length: u64, punch: bool) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        let punch = if punch { libc::FALLOC_FL_PUNCH_HOLE } else { 0 };
+        // SAFETY: the descriptor is open while `file` is borrowed; no memory is passed.
+        let code = unsafe {
+            libc::fallocate(
+                file.as_raw_fd(),
+                libc::FALLOC_FL_KEEP_SIZE | punch,
+                offset as libc::off_t,
+                length as libc::off_t,
+            )
+        };
+        code == 0
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (file, offset, length, punch);
+        false
+    }
+}
+
+pub(super) fn range_sync(file: &File, offset: u64, length: u64, strict: bool) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        let (offset, length, flags) = if strict {
+            let wait = libc::SYNC_FILE_RANGE_WAIT_BEFORE;
+            (0, offset + length, wait | libc::SYNC_FILE_RANGE_WRITE)
+        } else {
+            (offset, length, libc::SYNC_FILE_RANGE_WRITE)
+        };
+        // SAFETY: the descriptor is open while `file` is borrowed; no memory is passed.
+        let outcome =
+            check(unsafe { libc::sync_file_range(file.as_raw_fd(), offset as i64, length as i64, flags) });
+        match outcome {
+            // Not every file system has it; it promises nothing, so nothing is lost.
+            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::ESPIPE)) => Ok(()),
+            other => other,
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (file, offset, length, strict);
+        Ok(())
+    }
+}
+
+/// Tells the device how long the data will live. Best effort.
+pub(super) fn set_write_life(file: &File, life: WriteLife) {
+    #[cfg(target_os = "linux")]
+    if life != WriteLife::NotSet {
+        // Not in the libc crate: F_LINUX_SPECIFIC_BASE + 12.
+        const F_SET_RW_HINT: libc::c_int = 1024 + 12;
+        let hint = life as u64;
+        // SAFETY: the descriptor is open while `file` is borrowed; the kernel reads one u64 from the
+        // pointer during the call.
+        unsafe { libc::fcntl(file.as_raw_fd(), F_SET_RW_HINT, &hint) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, life);
+}
+
+/// Free bytes on the file system of `path`: those kept for the superuser count only for him.
+pub(super) fn free_space(path: &Path) -> io::Result<u64> {
+    let name = CString::new(path.as_os_str().as_bytes())?;
+    let mut s = MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: `name` is a C string and `s` room for one statvfs, both alive during the call.
+    check(unsafe { libc::statvfs(name.as_ptr(), s.as_mut_ptr()) })?;
+    // SAFETY: the call succeeded, so it has filled the value.
+    let s = unsafe { s.assume_init() };
+    // SAFETY: no arguments, cannot fail.
+    let root = unsafe { libc::geteuid() } == 0;
+    let blocks = if root { s.f_bfree } else { s.f_bavail };
+    Ok(u64::from(s.f_bsize).saturating_mul(u64::from(blocks)))
+}
+
+fn whole_file_lock() -> libc::flock {
+    // SAFETY: `flock` is a C struct of integers; all zeros is a value of it.
+    let mut l: libc::flock = unsafe { std::mem::zeroed() };
+    l.l_type = libc::F_WRLCK as _;
+    l.l_whence = libc::SEEK_SET as _;
+    l
+}
+
+/// Takes a write lock on the whole file without waiting.
+pub(super) fn lock_whole(file: &File) -> io::Result<()> {
+    let l = whole_file_lock();
+    // SAFETY: the descriptor is open while `file` is borrowed; the call reads one flock.
+    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLK, &l) })
+}
+
+/// The process that holds a lock on the file, if one does.
+pub(super) fn lock_holder(file: &File) -> Option<i32> {
+    let mut l = whole_file_lock();
+    // SAFETY: the descriptor is open while `file` is borrowed; the call reads and writes one flock.
+    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &mut l) }).ok()?;
+    (l.l_type as i32 != libc::F_UNLCK as i32).then_some(l.l_pid)
+}
+
+/// Lowers the calling thread: niceness 19, and with `io` the idle disk class. Best effort.
+pub(crate) fn lower_thread_priority(io: bool) {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: plain numbers in and out; on Linux `who` 0 of PRIO_PROCESS is the calling thread.
+        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
+        if io {
+            const WHO_PROCESS: libc::c_long = 1;
+            const CLASS_IDLE: libc::c_long = 3 << 13;
+            // SAFETY: plain numbers in and out; `who` 0 is the calling thread.
+            unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0 as libc::c_long, CLASS_IDLE) };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = io;
+}
