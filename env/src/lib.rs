@@ -13,6 +13,7 @@ pub mod clock;
 pub mod executor;
 pub mod fault;
 pub mod fs;
+pub mod hook;
 pub mod logger;
 pub mod memory;
 pub mod meter;

@@ -1,1 +1,133 @@
-//! x
+//! A file system that counts: calls, failures and bytes, by kind of call and kind of file.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::fs::FileSystem;
+use crate::hook::{Call, Hook, Hooked, Verdict};
+
+pub use crate::hook::Op;
+
+#[cfg(test)]
+mod tests;
+
+/// What a file is, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum FileKind {
+    Wal,
+    Table,
+    Blob,
+    Manifest,
+    /// CURRENT, IDENTITY, OPTIONS, LOCK.
+    Small,
+    InfoLog,
+    /// Directories and all else.
+    Other,
+}
+
+impl FileKind {
+    pub const COUNT: usize = 7;
+
+    pub fn of(path: &Path) -> FileKind {
+        let Some(name) = path.file_name().and_then(|n| n.to_str()) else { return FileKind::Other };
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("log") => return FileKind::Wal,
+            Some("sst" | "ldb") => return FileKind::Table,
+            Some("blob") => return FileKind::Blob,
+            _ => {}
+        }
+        if name.starts_with("MANIFEST-") {
+            FileKind::Manifest
+        } else if name.starts_with("OPTIONS-") || matches!(name, "CURRENT" | "IDENTITY" | "LOCK") {
+            FileKind::Small
+        } else if name.contains("LOG") {
+            FileKind::InfoLog
+        } else {
+            FileKind::Other
+        }
+    }
+}
+
+/// What was counted for one pair of kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    pub calls: u64,
+    pub failed: u64,
+    /// Read or appended.
+    pub bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct Cell {
+    calls: AtomicU64,
+    failed: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// A file system with counters.
+pub type MeterFs = Hooked<MeterHook>;
+
+/// The counters.
+#[derive(Debug, Default)]
+pub struct MeterHook {
+    cells: [[Cell; Op::COUNT]; FileKind::COUNT],
+}
+
+impl MeterHook {
+    pub fn count(&self, kind: FileKind, op: Op) -> Count {
+        let cell = &self.cells[kind as usize][op as usize];
+        Count {
+            calls: cell.calls.load(Ordering::Relaxed),
+            failed: cell.failed.load(Ordering::Relaxed),
+            bytes: cell.bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Over all kinds of file.
+    pub fn total(&self, op: Op) -> Count {
+        let mut sum = Count::default();
+        for row in &self.cells {
+            let cell = &row[op as usize];
+            sum.calls += cell.calls.load(Ordering::Relaxed);
+            sum.failed += cell.failed.load(Ordering::Relaxed);
+            sum.bytes += cell.bytes.load(Ordering::Relaxed);
+        }
+        sum
+    }
+
+    pub fn reset(&self) {
+        for cell in self.cells.iter().flatten() {
+            cell.calls.store(0, Ordering::Relaxed);
+            cell.failed.store(0, Ordering::Relaxed);
+            cell.bytes.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Hook for MeterHook {
+    fn name(&self) -> &'static str {
+        "meter"
+    }
+
+    fn before(&self, _call: &Call<'_>) -> Verdict {
+        Verdict::Go
+    }
+
+    fn after(&self, call: &Call<'_>, ok: bool) {
+        let cell = &self.cells[FileKind::of(call.path) as usize][call.op as usize];
+        cell.calls.fetch_add(1, Ordering::Relaxed);
+        if ok {
+            cell.bytes.fetch_add(call.bytes as u64, Ordering::Relaxed);
+        } else {
+            cell.failed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl MeterFs {
+    pub fn wrap(inner: Arc<dyn FileSystem>) -> Arc<MeterFs> {
+        Arc::new(Hooked::new(inner, Arc::default()))
+    }
+}

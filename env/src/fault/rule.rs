@@ -1,0 +1,170 @@
+//! One line of a fault plan.
+
+use std::fmt;
+use std::path::Path;
+
+use base::{Error, Result};
+
+use super::Op;
+
+/// Which calls, of those that match, are struck; counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    All,
+    Nth(u64),
+    From(u64),
+    /// From the first, before the second.
+    Range(u64, u64),
+}
+
+impl Which {
+    pub(super) fn includes(self, n: u64) -> bool {
+        match self {
+            Which::All => true,
+            Which::Nth(at) => n == at,
+            Which::From(from) => n >= from,
+            Which::Range(from, to) => (from..to).contains(&n),
+        }
+    }
+}
+
+/// What happens to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Fails with this errno; nothing is done.
+    Errno(i32),
+    /// At most that many bytes are read or written, and success is reported.
+    Short(usize),
+    /// That many bytes are written, then EIO.
+    Torn(usize),
+    /// Success is reported, nothing done.
+    Lie,
+    /// This and every later call fails.
+    Crash,
+    /// That many bytes are written, then as `Crash`.
+    TornCrash(usize),
+}
+
+/// One rule of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// `None` for any; see also `writes`.
+    pub op: Option<Op>,
+    /// Only calls that change the disk.
+    pub writes: bool,
+    /// Matched against the last part of the path; `*` stands for anything.
+    pub file: String,
+    pub which: Which,
+    pub outcome: Outcome,
+}
+
+impl Rule {
+    pub(super) fn matches(&self, op: Op, path: &Path) -> bool {
+        self.op.is_none_or(|o| o == op)
+            && (!self.writes || op.is_write())
+            && (self.file == "*" || path.file_name().is_some_and(|n| glob(&self.file, &n.to_string_lossy())))
+    }
+}
+
+fn glob(pattern: &str, name: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or("");
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let mut pieces: Vec<&str> = pieces.collect();
+    let Some(last) = pieces.pop() else { return rest.is_empty() };
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+const ERRNOS: [(&str, i32); 9] = [
+    ("EIO", libc::EIO),
+    ("ENOSPC", libc::ENOSPC),
+    ("EINTR", libc::EINTR),
+    ("EMFILE", libc::EMFILE),
+    ("EAGAIN", libc::EAGAIN),
+    ("EACCES", libc::EACCES),
+    ("EROFS", libc::EROFS),
+    ("EDQUOT", libc::EDQUOT),
+    ("ESTALE", libc::ESTALE),
+];
+
+/// The rules of a text; `#` at the start of a line makes it a comment.
+pub(super) fn parse(text: &str) -> Result<Vec<Rule>> {
+    text.lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty() && !l.starts_with('#'))
+        .map(|line| {
+            parse_line(line).ok_or_else(|| Error::invalid_argument(format!("not a fault rule: {line}")))
+        })
+        .collect()
+}
+
+fn parse_line(line: &str) -> Option<Rule> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [op, file, which, outcome @ ..] = words.as_slice() else { return None };
+    let writes = *op == "write";
+    Some(Rule {
+        op: if writes || *op == "*" { None } else { Some(Op::from_name(op)?) },
+        writes,
+        file: (*file).to_owned(),
+        which: parse_which(which)?,
+        outcome: parse_outcome(outcome)?,
+    })
+}
+
+fn parse_which(word: &str) -> Option<Which> {
+    if word == "*" {
+        return Some(Which::All);
+    }
+    let numbers = word.strip_prefix('#')?;
+    match numbers.split_once("..") {
+        None => numbers.parse().ok().map(Which::Nth),
+        Some((from, "")) => from.parse().ok().map(Which::From),
+        Some((from, to)) => Some(Which::Range(from.parse().ok()?, to.parse().ok()?)),
+    }
+}
+
+fn parse_outcome(words: &[&str]) -> Option<Outcome> {
+    match words {
+        ["lie"] => Some(Outcome::Lie),
+        ["crash"] => Some(Outcome::Crash),
+        ["crash", n] => n.parse().ok().map(Outcome::TornCrash),
+        ["short", n] => n.parse().ok().map(Outcome::Short),
+        ["torn", n] => n.parse().ok().map(Outcome::Torn),
+        [errno] => ERRNOS.iter().find(|(name, _)| name == errno).map(|e| Outcome::Errno(e.1)),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let op = match self.op {
+            Some(op) => op.name(),
+            None if self.writes => "write",
+            None => "*",
+        };
+        write!(f, "{op} {} ", self.file)?;
+        match self.which {
+            Which::All => f.write_str("*")?,
+            Which::Nth(n) => write!(f, "#{n}")?,
+            Which::From(n) => write!(f, "#{n}..")?,
+            Which::Range(a, b) => write!(f, "#{a}..{b}")?,
+        }
+        match self.outcome {
+            Outcome::Errno(code) => match ERRNOS.iter().find(|e| e.1 == code) {
+                Some((name, _)) => write!(f, " {name}"),
+                None => write!(f, " errno {code}"),
+            },
+            Outcome::Short(n) => write!(f, " short {n}"),
+            Outcome::Torn(n) => write!(f, " torn {n}"),
+            Outcome::Lie => f.write_str(" lie"),
+            Outcome::Crash => f.write_str(" crash"),
+            Outcome::TornCrash(n) => write!(f, " crash {n}"),
+        }
+    }
+}

@@ -1,0 +1,500 @@
+//! A file system around another, with a say before and a look after every call.
+//!
+//! [`crate::fault`] and [`crate::meter`] are the two who say and look; this is the plumbing they share.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base::Result;
+
+use crate::fs::{
+    Append, AppendHints, Dir, FileLock, FileSystem, Pattern, RandomRead, ReadHints, ReadRequest,
+    SequentialRead, Syncer,
+};
+
+/// Every kind of call, named as fault plans and reports write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Op {
+    Open,
+    Create,
+    Reopen,
+    Reuse,
+    Read,
+    Append,
+    Flush,
+    Sync,
+    RangeSync,
+    Preallocate,
+    Truncate,
+    Close,
+    SyncDir,
+    Rename,
+    Link,
+    Unlink,
+    CreateDir,
+    RemoveDir,
+    List,
+    Status,
+    Lock,
+}
+
+impl Op {
+    pub const COUNT: usize = 21;
+
+    pub const ALL: [Op; Op::COUNT] = [
+        Op::Open,
+        Op::Create,
+        Op::Reopen,
+        Op::Reuse,
+        Op::Read,
+        Op::Append,
+        Op::Flush,
+        Op::Sync,
+        Op::RangeSync,
+        Op::Preallocate,
+        Op::Truncate,
+        Op::Close,
+        Op::SyncDir,
+        Op::Rename,
+        Op::Link,
+        Op::Unlink,
+        Op::CreateDir,
+        Op::RemoveDir,
+        Op::List,
+        Op::Status,
+        Op::Lock,
+    ];
+
+    pub fn name(self) -> &'static str {
+        [
+            "open",
+            "create",
+            "reopen",
+            "reuse",
+            "read",
+            "append",
+            "flush",
+            "sync",
+            "range_sync",
+            "preallocate",
+            "truncate",
+            "close",
+            "sync_dir",
+            "rename",
+            "link",
+            "unlink",
+            "create_dir",
+            "remove_dir",
+            "list",
+            "status",
+            "lock",
+        ][self as usize]
+    }
+
+    pub fn from_name(name: &str) -> Option<Op> {
+        Op::ALL.into_iter().find(|op| op.name() == name)
+    }
+
+    /// Whether it changes what is on the disk.
+    pub fn is_write(self) -> bool {
+        !matches!(self, Op::Open | Op::Read | Op::Flush | Op::List | Op::Status | Op::Lock)
+    }
+}
+
+/// A call about to be made, or just made.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    pub op: Op,
+    pub path: &'a Path,
+    /// Offset of a read or append.
+    pub offset: u64,
+    /// Bytes asked for; after a read, bytes got.
+    pub bytes: usize,
+}
+
+/// What a hook makes of a call.
+#[derive(Debug)]
+pub enum Verdict {
+    Go,
+    /// Do only the first bytes of a read or append, then fail if there is an error; without one a read
+    /// is short and an append lies.
+    Part(usize, Option<base::Error>),
+    Fail(base::Error),
+    /// Do nothing and claim success.
+    Skip,
+}
+
+/// Asked before and told after every call. Any thread.
+pub trait Hook: Send + Sync + fmt::Debug + 'static {
+    fn name(&self) -> &'static str;
+
+    fn before(&self, call: &Call<'_>) -> Verdict;
+
+    fn after(&self, _call: &Call<'_>, _ok: bool) {}
+}
+
+/// The inner file system, hooked.
+#[derive(Debug)]
+pub struct Hooked<H: Hook> {
+    inner: Arc<dyn FileSystem>,
+    hook: Arc<H>,
+}
+
+impl<H: Hook> Hooked<H> {
+    pub fn new(inner: Arc<dyn FileSystem>, hook: Arc<H>) -> Self {
+        Hooked { inner, hook }
+    }
+
+    pub fn hook(&self) -> &Arc<H> {
+        &self.hook
+    }
+
+    pub fn inner(&self) -> &Arc<dyn FileSystem> {
+        &self.inner
+    }
+
+    fn run<T>(&self, op: Op, path: &Path, act: impl FnOnce(&dyn FileSystem) -> Result<T>) -> Result<T> {
+        around(&*self.hook, Call { op, path, offset: 0, bytes: 0 }, || act(&*self.inner))
+    }
+
+    fn handle<T>(&self, inner: T, path: &Path) -> Handle<T, H> {
+        Handle { inner, hook: self.hook.clone(), path: path.to_path_buf(), offset: 0 }
+    }
+
+    fn append(&self, inner: Box<dyn Append>, path: &Path) -> Box<dyn Append> {
+        Box::new(self.handle(inner, path))
+    }
+}
+
+/// Calls without bytes: only failing and going make sense; skipping is for those that answer nothing.
+fn around<T>(hook: &impl Hook, call: Call<'_>, act: impl FnOnce() -> Result<T>) -> Result<T> {
+    match hook.before(&call) {
+        Verdict::Fail(e) | Verdict::Part(_, Some(e)) => {
+            hook.after(&call, false);
+            Err(e)
+        }
+        Verdict::Go | Verdict::Part(_, None) | Verdict::Skip => {
+            let outcome = act();
+            hook.after(&call, outcome.is_ok());
+            outcome
+        }
+    }
+}
+
+fn around_unit(hook: &impl Hook, call: Call<'_>, act: impl FnOnce() -> Result<()>) -> Result<()> {
+    match hook.before(&call) {
+        Verdict::Fail(e) | Verdict::Part(_, Some(e)) => {
+            hook.after(&call, false);
+            Err(e)
+        }
+        Verdict::Skip => {
+            hook.after(&call, true);
+            Ok(())
+        }
+        Verdict::Go | Verdict::Part(_, None) => {
+            let outcome = act();
+            hook.after(&call, outcome.is_ok());
+            outcome
+        }
+    }
+}
+
+fn around_read(
+    hook: &impl Hook,
+    mut call: Call<'_>,
+    buffer: &mut [u8],
+    read: impl FnOnce(&mut [u8]) -> Result<usize>,
+) -> Result<usize> {
+    let outcome = match hook.before(&call) {
+        Verdict::Go => read(buffer),
+        Verdict::Skip => Ok(0),
+        Verdict::Fail(e) => Err(e),
+        Verdict::Part(n, error) => {
+            let n = n.min(buffer.len());
+            let outcome = read(&mut buffer[..n]);
+            error.map_or(outcome, Err)
+        }
+    };
+    call.bytes = *outcome.as_ref().unwrap_or(&0);
+    hook.after(&call, outcome.is_ok());
+    outcome
+}
+
+impl<H: Hook> FileSystem for Hooked<H> {
+    fn name(&self) -> &'static str {
+        self.hook.name()
+    }
+
+    fn open_random(&self, path: &Path, hints: &ReadHints) -> Result<Arc<dyn RandomRead>> {
+        let file = self.run(Op::Open, path, |fs| fs.open_random(path, hints))?;
+        Ok(Arc::new(self.handle(file, path)))
+    }
+
+    fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialRead>> {
+        let file = self.run(Op::Open, path, |fs| fs.open_sequential(path))?;
+        Ok(Box::new(self.handle(file, path)))
+    }
+
+    fn create(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>> {
+        let file = self.run(Op::Create, path, |fs| fs.create(path, hints))?;
+        Ok(self.append(file, path))
+    }
+
+    fn reopen(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>> {
+        let file = self.run(Op::Reopen, path, |fs| fs.reopen(path, hints))?;
+        Ok(self.append(file, path))
+    }
+
+    fn reuse(&self, old: &Path, new: &Path, hints: &AppendHints) -> Result<Box<dyn Append>> {
+        let file = self.run(Op::Reuse, new, |fs| fs.reuse(old, new, hints))?;
+        Ok(self.append(file, new))
+    }
+
+    fn open_dir(&self, path: &Path) -> Result<Arc<dyn Dir>> {
+        let dir = self.run(Op::Open, path, |fs| fs.open_dir(path))?;
+        Ok(Arc::new(self.handle(dir, path)))
+    }
+
+    fn rename(&self, old: &Path, new: &Path) -> Result<()> {
+        // Named by where it goes: plans speak of what a file becomes.
+        let call = Call { op: Op::Rename, path: new, offset: 0, bytes: 0 };
+        around_unit(&*self.hook, call, || self.inner.rename(old, new))
+    }
+
+    fn link(&self, source: &Path, target: &Path) -> Result<()> {
+        self.run(Op::Link, target, |fs| fs.link(source, target))
+    }
+
+    fn unlink(&self, path: &Path) -> Result<()> {
+        let call = Call { op: Op::Unlink, path, offset: 0, bytes: 0 };
+        around_unit(&*self.hook, call, || self.inner.unlink(path))
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<String>> {
+        self.run(Op::List, path, |fs| fs.list(path))
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool> {
+        self.run(Op::Status, path, |fs| fs.exists(path))
+    }
+
+    fn is_dir(&self, path: &Path) -> Result<bool> {
+        self.run(Op::Status, path, |fs| fs.is_dir(path))
+    }
+
+    fn create_dir_all(&self, path: &Path) -> Result<()> {
+        self.run(Op::CreateDir, path, |fs| fs.create_dir_all(path))
+    }
+
+    fn create_dir(&self, path: &Path) -> Result<()> {
+        self.run(Op::CreateDir, path, |fs| fs.create_dir(path))
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        self.run(Op::RemoveDir, path, |fs| fs.remove_dir(path))
+    }
+
+    fn file_size(&self, path: &Path) -> Result<u64> {
+        self.run(Op::Status, path, |fs| fs.file_size(path))
+    }
+
+    fn modified(&self, path: &Path) -> Result<u64> {
+        self.run(Op::Status, path, |fs| fs.modified(path))
+    }
+
+    fn link_count(&self, path: &Path) -> Result<u64> {
+        self.run(Op::Status, path, |fs| fs.link_count(path))
+    }
+
+    fn truncate(&self, path: &Path, size: u64) -> Result<()> {
+        self.run(Op::Truncate, path, |fs| fs.truncate(path, size))
+    }
+
+    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {
+        self.run(Op::Lock, path, |fs| fs.lock(path))
+    }
+
+    fn free_space(&self, path: &Path) -> Result<u64> {
+        self.run(Op::Status, path, |fs| fs.free_space(path))
+    }
+
+    fn same_file(&self, a: &Path, b: &Path) -> Result<bool> {
+        self.run(Op::Status, a, |fs| fs.same_file(a, b))
+    }
+
+    fn canonicalize(&self, path: &Path) -> Result<PathBuf> {
+        self.run(Op::Status, path, |fs| fs.canonicalize(path))
+    }
+}
+
+/// Any handle, hooked.
+struct Handle<T, H> {
+    inner: T,
+    hook: Arc<H>,
+    path: PathBuf,
+    /// Where a sequential read stands.
+    offset: u64,
+}
+
+impl<T, H> Handle<T, H> {
+    fn call(&self, op: Op, offset: u64, bytes: usize) -> Call<'_> {
+        Call { op, path: &self.path, offset, bytes }
+    }
+}
+
+impl<T: fmt::Debug, H> fmt::Debug for Handle<T, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl<H: Hook> RandomRead for Handle<Arc<dyn RandomRead>, H> {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let call = self.call(Op::Read, offset, buffer.len());
+        around_read(&*self.hook, call, buffer, |b| self.inner.read_at(offset, b))
+    }
+
+    fn multi_read(&self, requests: &mut [ReadRequest<'_>]) {
+        // One by one, so that each is asked for.
+        for r in requests {
+            r.outcome = self.read_at(r.offset, r.buffer);
+        }
+    }
+
+    fn size(&self) -> Result<u64> {
+        around(&*self.hook, self.call(Op::Status, 0, 0), || self.inner.size())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn prefetch(&self, offset: u64, length: u64) -> bool {
+        self.inner.prefetch(offset, length)
+    }
+
+    fn advise(&self, pattern: Pattern) {
+        self.inner.advise(pattern);
+    }
+
+    fn invalidate(&self, offset: u64, length: u64) {
+        self.inner.invalidate(offset, length);
+    }
+
+    fn alignment(&self) -> usize {
+        self.inner.alignment()
+    }
+}
+
+impl<H: Hook> SequentialRead for Handle<Box<dyn SequentialRead>, H> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let (inner, hook) = (&mut self.inner, &*self.hook);
+        let call = Call { op: Op::Read, path: &self.path, offset: self.offset, bytes: buffer.len() };
+        let n = around_read(hook, call, buffer, |b| inner.read(b))?;
+        self.offset += n as u64;
+        Ok(n)
+    }
+
+    fn skip(&mut self, bytes: u64) -> Result<()> {
+        self.offset = self.offset.saturating_add(bytes);
+        self.inner.skip(bytes)
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl<H: Hook> Handle<Box<dyn Append>, H> {
+    fn act(&mut self, op: Op, act: impl FnOnce(&mut dyn Append) -> Result<()>) -> Result<()> {
+        let (inner, hook) = (&mut *self.inner, &*self.hook);
+        let call = Call { op, path: &self.path, offset: inner.size(), bytes: 0 };
+        around_unit(hook, call, || act(inner))
+    }
+}
+
+impl<H: Hook> Append for Handle<Box<dyn Append>, H> {
+    fn append(&mut self, data: &[u8]) -> Result<()> {
+        let call = self.call(Op::Append, self.inner.size(), data.len());
+        let verdict = self.hook.before(&call);
+        let outcome = match verdict {
+            Verdict::Go => self.inner.append(data),
+            Verdict::Fail(e) => Err(e),
+            Verdict::Skip => Ok(()),
+            Verdict::Part(n, error) => {
+                let outcome = self.inner.append(&data[..n.min(data.len())]);
+                error.map_or(outcome, Err)
+            }
+        };
+        let call = self.call(Op::Append, self.inner.size(), data.len());
+        self.hook.after(&call, outcome.is_ok());
+        outcome
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.act(Op::Flush, |f| f.flush())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.act(Op::Sync, |f| f.sync())
+    }
+
+    fn fsync(&mut self) -> Result<()> {
+        self.act(Op::Sync, |f| f.fsync())
+    }
+
+    fn size(&self) -> u64 {
+        self.inner.size()
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn range_sync(&mut self, offset: u64, length: u64, strict: bool) -> Result<()> {
+        self.act(Op::RangeSync, |f| f.range_sync(offset, length, strict))
+    }
+
+    fn preallocate(&mut self, offset: u64, length: u64) -> Result<()> {
+        self.act(Op::Preallocate, |f| f.preallocate(offset, length))
+    }
+
+    fn truncate(&mut self, size: u64) -> Result<()> {
+        self.act(Op::Truncate, |f| f.truncate(size))
+    }
+
+    fn invalidate(&mut self, offset: u64, length: u64) {
+        self.inner.invalidate(offset, length);
+    }
+
+    fn syncer(&self) -> Arc<dyn Syncer> {
+        Arc::new(Handle {
+            inner: self.inner.syncer(),
+            hook: self.hook.clone(),
+            path: self.path.clone(),
+            offset: 0,
+        })
+    }
+
+    fn close(&mut self) -> Result<()> {
+        self.act(Op::Close, |f| f.close())
+    }
+}
+
+impl<H: Hook> Syncer for Handle<Arc<dyn Syncer>, H> {
+    fn sync(&self) -> Result<()> {
+        around_unit(&*self.hook, self.call(Op::Sync, 0, 0), || self.inner.sync())
+    }
+}
+
+impl<H: Hook> Dir for Handle<Arc<dyn Dir>, H> {
+    fn sync(&self) -> Result<()> {
+        around_unit(&*self.hook, self.call(Op::SyncDir, 0, 0), || self.inner.sync())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
