@@ -1,12 +1,21 @@
-//! The LOG file.
-use std::fmt;
-use std::path::Path;
+//! The LOG file: one line a message, old files kept by number, a new one by size or age.
+//!
+//! The file is `LOG` in the database's directory, or `<path with _ for />_LOG` in `db_log_dir`. Old ones
+//! are called `LOG.old.<microseconds>`. Lines are gathered and handed to the system every five seconds,
+//! at each warning or worse, and at `flush`.
+
+use std::fmt::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use base::{Error, Result};
+use parking_lot::Mutex;
 
 use super::{LogLevel, Logger};
 use crate::clock::Clock;
-use crate::fs::FileSystem;
-use base::Result;
+use crate::fs::{AppendHints, FileSystem};
+use crate::writer::{FileWriter, WriterOptions};
 
 /// When the LOG starts a new file and how many old ones stay; RocksDB's defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,10 +25,8 @@ pub struct LogFileOptions {
     pub max_log_file_size: u64,
     /// Seconds; 0 for never.
     pub log_file_time_to_roll: u64,
-    /// Old and current files together; 1000.
+    /// Old and current files together, at least 1; 1000.
     pub keep_log_file_num: usize,
-    /// Old files to reuse instead of creating; 0.
-    pub recycle_log_file_num: usize,
 }
 
 impl Default for LogFileOptions {
@@ -29,33 +36,279 @@ impl Default for LogFileOptions {
             max_log_file_size: 0,
             log_file_time_to_roll: 0,
             keep_log_file_num: 1000,
-            recycle_log_file_num: 0,
         }
     }
 }
 
+const FLUSH_EVERY_US: u64 = 5_000_000;
+const BUFFER_BYTES: usize = 64 << 10;
+
 /// Writes `LOG` in the database's or the log directory.
 #[derive(Debug)]
-pub struct FileLogger {}
+pub struct FileLogger {
+    fs: Arc<dyn FileSystem>,
+    clock: Arc<dyn Clock>,
+    path: PathBuf,
+    options: LogFileOptions,
+    level: AtomicU8,
+    size: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// `None` after `close` or when the file could not be made.
+    file: Option<FileWriter>,
+    opened_us: u64,
+    flushed_us: u64,
+    headers: Vec<String>,
+    line: String,
+    first_error: Option<Error>,
+}
 
 impl FileLogger {
-    /// Opens the LOG of the database at `db_path`, in `db_log_dir` if that is not empty (the file's name
-    /// then carries the path). A LOG already there becomes `LOG.old.<micros>`.
+    /// Opens the LOG of the database at `db_path`, in `db_log_dir` if there is one (the file's name then
+    /// carries the path). A LOG already there becomes `LOG.old.<micros>`; of the old ones only as many
+    /// stay as `keep_log_file_num` allows. Makes the directory that the file goes to.
     pub fn open(
-        _fs: Arc<dyn FileSystem>,
-        _clock: Arc<dyn Clock>,
-        _db_path: &Path,
-        _db_log_dir: Option<&Path>,
-        _options: LogFileOptions,
+        fs: Arc<dyn FileSystem>,
+        clock: Arc<dyn Clock>,
+        db_path: &Path,
+        db_log_dir: Option<&Path>,
+        options: LogFileOptions,
     ) -> Result<FileLogger> {
-        todo!()
+        fs.create_dir_all(db_log_dir.unwrap_or(db_path))?;
+        let path = log_path(&*fs, db_path, db_log_dir);
+        let logger = FileLogger {
+            fs,
+            clock,
+            path,
+            options,
+            level: AtomicU8::new(options.level as u8),
+            size: AtomicU64::new(0),
+            state: Mutex::new(State {
+                file: None,
+                opened_us: 0,
+                flushed_us: 0,
+                headers: Vec::new(),
+                line: String::new(),
+                first_error: None,
+            }),
+        };
+        logger.start(&mut logger.state.lock())?;
+        Ok(logger)
+    }
+
+    /// The current file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The first thing that went wrong, if any.
+    pub fn error(&self) -> Option<Error> {
+        self.state.lock().first_error.clone()
+    }
+
+    /// Moves the file there is out of the way, makes a new one and removes the oldest.
+    fn start(&self, s: &mut State) -> Result<()> {
+        if self.fs.exists(&self.path)? {
+            let mut micros = self.clock.now_micros();
+            let old = loop {
+                let old = suffixed(&self.path, &format!(".old.{micros}"));
+                if !self.fs.exists(&old)? {
+                    break old;
+                }
+                micros += 1;
+            };
+            match self.fs.rename(&self.path, &old) {
+                // Someone tidied it away meanwhile.
+                Err(e) if e.is_not_found() => {}
+                other => other?,
+            }
+        }
+        let file = self.fs.create(&self.path, &AppendHints::default())?;
+        let options = WriterOptions { buffer_bytes: BUFFER_BYTES, ..WriterOptions::default() };
+        s.file = Some(FileWriter::new(file, options));
+        s.opened_us = self.clock.now_micros();
+        s.flushed_us = s.opened_us;
+        self.size.store(0, Ordering::Relaxed);
+        self.trim()
+    }
+
+    fn trim(&self) -> Result<()> {
+        let (Some(dir), Some(name)) = (self.path.parent(), self.path.file_name()) else {
+            return Ok(());
+        };
+        let prefix = format!("{}.old.", name.to_string_lossy());
+        let mut old: Vec<(u64, String)> = self
+            .fs
+            .list(dir)?
+            .into_iter()
+            .filter_map(|n| Some((n.strip_prefix(&prefix)?.parse().ok()?, n)))
+            .collect();
+        old.sort();
+        let keep = self.options.keep_log_file_num.saturating_sub(1);
+        for (_, name) in old.iter().take(old.len().saturating_sub(keep)) {
+            match self.fs.unlink(&dir.join(name)) {
+                Err(e) if e.is_not_found() => {}
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    fn should_roll(&self, s: &State, now_us: u64) -> bool {
+        let o = &self.options;
+        let size = s.file.as_ref().map_or(0, FileWriter::size);
+        (o.max_log_file_size > 0 && size >= o.max_log_file_size)
+            || (o.log_file_time_to_roll > 0
+                && now_us / 1_000_000 >= s.opened_us / 1_000_000 + o.log_file_time_to_roll)
+    }
+
+    fn roll(&self, s: &mut State) {
+        if let Some(mut file) = s.file.take() {
+            keep_first(&mut s.first_error, file.close());
+        }
+        let outcome = self.start(s);
+        keep_first(&mut s.first_error, outcome);
+        let headers = std::mem::take(&mut s.headers);
+        for header in &headers {
+            self.write(s, self.clock.now_micros(), format_args!("{header}"));
+        }
+        s.headers = headers;
+    }
+
+    fn write(&self, s: &mut State, now_us: u64, message: fmt::Arguments<'_>) {
+        let mut line = std::mem::take(&mut s.line);
+        line.clear();
+        let offset = self.clock.local_offset_seconds(now_us / 1_000_000);
+        line_start(&mut line, now_us, offset, crate::posix::thread_id());
+        // Formatting into a string fails only if a Display of the message does; what came stays.
+        let _ = line.write_fmt(message);
+        if !line.ends_with('\n') {
+            line.push('\n');
+        }
+        if let Some(file) = &mut s.file {
+            let outcome = file.append(line.as_bytes());
+            self.size.store(file.size(), Ordering::Relaxed);
+            keep_first(&mut s.first_error, outcome);
+        }
+        s.line = line;
+    }
+
+    fn flush_locked(&self, s: &mut State, now_us: u64) {
+        s.flushed_us = now_us;
+        if let Some(file) = &mut s.file {
+            let outcome = file.flush();
+            keep_first(&mut s.first_error, outcome);
+        }
     }
 }
 
 impl Logger for FileLogger {
     fn level(&self) -> LogLevel {
-        todo!()
+        LogLevel::from_number(self.level.load(Ordering::Relaxed)).unwrap_or_default()
     }
-    fn set_level(&self, _level: LogLevel) {}
-    fn log(&self, _level: LogLevel, _message: fmt::Arguments<'_>) {}
+
+    fn set_level(&self, level: LogLevel) {
+        self.level.store(level as u8, Ordering::Relaxed);
+    }
+
+    fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
+        if level < self.level() {
+            return;
+        }
+        let now = self.clock.now_micros();
+        let s = &mut *self.state.lock();
+        if s.file.is_none() {
+            return;
+        }
+        if self.should_roll(s, now) {
+            self.roll(s);
+        }
+        if level == LogLevel::Header {
+            s.headers.push(message.to_string());
+        }
+        self.write(s, now, format_args!("{}{message}", level.prefix()));
+        let urgent = matches!(level, LogLevel::Warn | LogLevel::Error | LogLevel::Fatal);
+        if urgent || now.saturating_sub(s.flushed_us) >= FLUSH_EVERY_US {
+            self.flush_locked(s, now);
+        }
+    }
+
+    fn flush(&self) {
+        let now = self.clock.now_micros();
+        self.flush_locked(&mut self.state.lock(), now);
+    }
+
+    fn size(&self) -> u64 {
+        self.size.load(Ordering::Relaxed)
+    }
+
+    fn close(&self) {
+        let s = &mut *self.state.lock();
+        if let Some(mut file) = s.file.take() {
+            let outcome = file.close();
+            keep_first(&mut s.first_error, outcome);
+        }
+    }
+}
+
+impl Drop for FileLogger {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn keep_first(slot: &mut Option<Error>, outcome: Result<()>) {
+    if let Err(e) = outcome {
+        slot.get_or_insert(e);
+    }
+}
+
+/// Where the LOG of a database goes.
+pub fn log_path(fs: &dyn FileSystem, db_path: &Path, db_log_dir: Option<&Path>) -> PathBuf {
+    let Some(dir) = db_log_dir else { return db_path.join("LOG") };
+    let absolute = fs.canonicalize(db_path).unwrap_or_else(|_| db_path.to_path_buf());
+    let text = absolute.to_string_lossy();
+    let mut name: String = text
+        .strip_prefix('/')
+        .unwrap_or(&text)
+        .bytes()
+        .map(|b| if b.is_ascii_alphanumeric() || b"-._".contains(&b) { char::from(b) } else { '_' })
+        .collect();
+    // RocksDB's room for the name, its own suffix and an end mark included.
+    name.truncate(260 - "_LOG\0".len());
+    dir.join(name + "_LOG")
+}
+
+fn suffixed(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// `2026/11/21-22:00:00.123456 140012345678912 `.
+fn line_start(out: &mut String, now_us: u64, offset_seconds: i64, thread: u64) {
+    let seconds = (now_us / 1_000_000) as i64 + offset_seconds;
+    let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let (year, month, day) = civil(days);
+    let (h, m, s) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    let us = now_us % 1_000_000;
+    // Writing numbers to a string cannot fail.
+    let _ = write!(out, "{year:04}/{month:02}/{day:02}-{h:02}:{m:02}:{s:02}.{us:06} {thread} ");
+}
+
+/// Days since 1970 to year, month, day: years begin in March, so that the leap day is the last of its
+/// year, and 400 of them are one era (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+fn civil(days: i64) -> (i64, i64, i64) {
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let day_of_era = z.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
