@@ -347,7 +347,7 @@ impl Active {
         }
         let end = self.writer.offset();
         if bytes_per_sync > 0 && end - self.write_back_from >= bytes_per_sync {
-            self.file.range_sync(self.write_back_from, end - self.write_back_from)?;
+            self.file.range_sync(self.write_back_from, end - self.write_back_from, false)?;
             self.write_back_from = end;
         }
         Ok(())
