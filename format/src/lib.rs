@@ -12,6 +12,7 @@ pub mod edit;
 pub mod footer;
 pub mod handle;
 pub mod index;
+pub mod index_builder;
 pub mod metaindex;
 pub mod names;
 pub mod options_ini;

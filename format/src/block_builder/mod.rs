@@ -14,6 +14,7 @@
 //! The size estimates are RocksDB's to the byte, because they decide where its blocks are cut. Facts:
 //! RocksDB `table/block_based/block_builder.cc`, `data_block_footer.cc`.
 
+mod cut;
 mod hash_index;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ mod uniform;
 use base::coding::{put_u32, put_varint32, varint_len};
 use base::key::TRAILER_LEN;
 
+pub use cut::CutPolicy;
 use hash_index::HashIndexBuilder;
 
 const HASH_INDEX_BIT: u32 = 1 << 31;
@@ -259,6 +261,11 @@ impl BlockBuilder {
             packed |= SEPARATED_BIT;
         }
         put_u32(&mut self.buffer, packed);
+        &mut self.buffer
+    }
+
+    /// The block last finished, until `reset`.
+    pub fn payload(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 

@@ -1,0 +1,159 @@
+//! The two-level index: partitions, and a top level that leads to them.
+//!
+//! Partitions are cut by size, or where a coupled filter asks for it. All partitions take the same form
+//! of keys, so none is finished before the last entry is in.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use base::Result;
+
+use super::shortened::{ShortenedIndex, TwoForms};
+use super::{IndexBlock, IndexConfig, IndexSummary, PreparedEntry, ValueForms};
+use crate::block_builder::CutPolicy;
+use crate::handle::BlockHandle;
+
+/// Builds a two-level index; seen by the builder of coupled filter partitions.
+pub struct PartitionedIndex {
+    config: Arc<IndexConfig>,
+    cut: CutPolicy,
+    /// Each with its last separator. The last one is being built and may be empty.
+    partitions: VecDeque<(Vec<u8>, ShortenedIndex)>,
+    keys_have_trailers: bool,
+    cut_requested: bool,
+    /// A partition ended, and the filter has not followed yet.
+    cut_filter: bool,
+    handle_scratch: Vec<u8>,
+    finished_size: u64,
+}
+
+impl PartitionedIndex {
+    pub(super) fn new(config: Arc<IndexConfig>, cut: CutPolicy) -> Self {
+        let first = ShortenedIndex::new(config.clone(), false);
+        PartitionedIndex {
+            keys_have_trailers: first.keys_have_trailers(),
+            partitions: VecDeque::from([(Vec::new(), first)]),
+            cut,
+            cut_requested: false,
+            cut_filter: false,
+            handle_scratch: Vec::new(),
+            finished_size: 0,
+            config,
+        }
+    }
+
+    /// There is always one: the constructor makes it and `finish` ends the builder's life.
+    fn current(&mut self) -> &mut (Vec<u8>, ShortenedIndex) {
+        if self.partitions.is_empty() {
+            self.start_partition();
+        }
+        let last = self.partitions.len() - 1;
+        &mut self.partitions[last]
+    }
+
+    fn start_partition(&mut self) {
+        let mut partition = ShortenedIndex::new(self.config.clone(), false);
+        if self.keys_have_trailers {
+            partition.keep_trailers();
+        }
+        self.partitions.push_back((Vec::new(), partition));
+        self.cut_requested = false;
+    }
+
+    pub(super) fn prepare(&mut self, last_key: &[u8], next_key: Option<&[u8]>, entry: &mut PreparedEntry) {
+        self.current().1.prepare(last_key, next_key, entry);
+        entry.keys_have_trailers |= self.keys_have_trailers;
+        entry.last_key.clear();
+        // The last block never starts a partition, so that none has a single entry.
+        if next_key.is_some() {
+            entry.last_key.extend_from_slice(last_key);
+        }
+    }
+
+    pub(super) fn add(&mut self, entry: &PreparedEntry, handle: BlockHandle, full: bool) {
+        if !entry.last_key.is_empty() {
+            self.maybe_cut(&entry.last_key, handle);
+        }
+        let (key, partition) = self.current();
+        partition.add(entry, handle, full);
+        key.clear();
+        key.extend_from_slice(&entry.separator);
+        self.keys_have_trailers |= partition.keys_have_trailers();
+        if entry.last_key.is_empty() {
+            self.cut_filter = true;
+        }
+    }
+
+    fn maybe_cut(&mut self, key: &[u8], handle: BlockHandle) {
+        let mut value = std::mem::take(&mut self.handle_scratch);
+        value.clear();
+        handle.encode(&mut value);
+        let (cut, requested) = (self.cut, self.cut_requested);
+        let partition = &self.current().1;
+        if !partition.is_empty() && (requested || cut.cuts(partition.measured_block(), key, &value)) {
+            self.finished_size += partition.estimate();
+            self.cut_filter = true;
+            self.start_partition();
+        }
+        self.handle_scratch = value;
+    }
+
+    pub fn keys_have_trailers(&self) -> bool {
+        self.keys_have_trailers
+    }
+
+    /// The filter is full: end the partition at the next chance.
+    pub fn request_cut(&mut self) {
+        self.cut_requested = true;
+    }
+
+    /// Whether a partition ended since the last call.
+    pub fn take_cut(&mut self) -> bool {
+        std::mem::take(&mut self.cut_filter)
+    }
+
+    /// The last separator of the partition being built.
+    pub fn partition_key(&self) -> &[u8] {
+        self.partitions.back().map_or(&[], |(key, _)| key)
+    }
+
+    /// Entries of the top level are taken for 70 bytes each.
+    pub(super) fn estimate(&self) -> u64 {
+        let finished = self.partitions.len().saturating_sub(1) as u64;
+        let current = self.partitions.back().map_or(0, |(_, partition)| partition.estimate());
+        let next = match self.finished_size.checked_div(finished) {
+            Some(average) => 2 * (average + 70),
+            None => 2 * current,
+        };
+        self.finished_size + current + finished * 70 + next
+    }
+
+    pub(super) fn finish(
+        &mut self,
+        write: &mut dyn FnMut(IndexBlock, &mut Vec<u8>) -> Result<BlockHandle>,
+    ) -> Result<IndexSummary> {
+        if self.partitions.back().is_some_and(|(_, partition)| partition.is_empty()) {
+            self.partitions.pop_back();
+        }
+        let mut summary =
+            IndexSummary { partitions: self.partitions.len() as u64, ..IndexSummary::default() };
+        let mut top = TwoForms::new(&self.config, -1.0);
+        let mut values = ValueForms { previous: Some(BlockHandle::NULL), ..ValueForms::default() };
+        for (key, mut partition) in self.partitions.drain(..) {
+            if self.keys_have_trailers {
+                partition.keep_trailers();
+            }
+            let (block, uniform) = partition.finish_block();
+            summary.size += block.len() as u64;
+            summary.uniform_blocks += u64::from(uniform);
+            values.encode(write(IndexBlock::Index, block)?, None);
+            top.add(&key, &values, false, self.keys_have_trailers);
+        }
+        let (block, uniform) = top.finish(self.keys_have_trailers);
+        summary.top_level_size = block.len() as u64;
+        summary.size += summary.top_level_size;
+        summary.uniform_blocks += u64::from(uniform);
+        summary.handle = write(IndexBlock::Index, block)?;
+        Ok(summary)
+    }
+}
