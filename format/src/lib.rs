@@ -9,6 +9,7 @@ pub mod block;
 pub mod block_builder;
 pub mod checksum;
 pub mod edit;
+pub mod filter;
 pub mod footer;
 pub mod handle;
 pub mod index;

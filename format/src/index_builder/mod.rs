@@ -27,8 +27,9 @@ use crate::block_builder::CutPolicy;
 use crate::handle::BlockHandle;
 
 use hash::HashIndex;
-use partitioned::PartitionedIndex;
+pub use partitioned::PartitionedIndex;
 use shortened::ShortenedIndex;
+pub(crate) use shortened::TwoForms;
 
 /// How far index keys are shortened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,15 +207,20 @@ pub struct PreparedEntry {
 
 /// Writes both forms of an index value.
 #[derive(Debug, Default)]
-struct ValueForms {
+pub(crate) struct ValueForms {
     previous: Option<BlockHandle>,
     full: Vec<u8>,
     delta: Vec<u8>,
 }
 
 impl ValueForms {
+    /// For an index that takes its values from one place: the first delta is unused.
+    pub(crate) fn after_none() -> Self {
+        ValueForms::default()
+    }
+
     /// `full`: offset, size; `delta`: difference of sizes; behind both the first key, if there are such.
-    fn encode(&mut self, handle: BlockHandle, first_key: Option<&[u8]>) {
+    pub(crate) fn encode(&mut self, handle: BlockHandle, first_key: Option<&[u8]>) {
         self.full.clear();
         self.delta.clear();
         handle.encode(&mut self.full);

@@ -138,7 +138,7 @@ impl PartitionedIndex {
         let mut summary =
             IndexSummary { partitions: self.partitions.len() as u64, ..IndexSummary::default() };
         let mut top = TwoForms::new(&self.config, -1.0);
-        let mut values = ValueForms { previous: Some(BlockHandle::NULL), ..ValueForms::default() };
+        let mut values = ValueForms::after_none();
         for (key, mut partition) in self.partitions.drain(..) {
             if self.keys_have_trailers {
                 partition.keep_trailers();

@@ -125,13 +125,13 @@ fn separate(config: &IndexConfig, last_key: &[u8], next_key: Option<&[u8]>, sepa
 }
 
 /// An index block in both forms of its keys.
-pub(super) struct TwoForms {
+pub(crate) struct TwoForms {
     internal_keys: BlockBuilder,
     user_keys: BlockBuilder,
 }
 
 impl TwoForms {
-    pub(super) fn new(config: &IndexConfig, uniform_cv_threshold: f64) -> Self {
+    pub(crate) fn new(config: &IndexConfig, uniform_cv_threshold: f64) -> Self {
         let block = |user_keys| {
             BlockBuilder::new(BlockConfig {
                 restart_interval: config.restart_interval,
@@ -146,18 +146,18 @@ impl TwoForms {
     }
 
     /// Adds an internal key and a value; once trailers are needed, the other form is left behind.
-    pub(super) fn add(&mut self, key: &[u8], values: &ValueForms, full: bool, keys_have_trailers: bool) {
+    pub(crate) fn add(&mut self, key: &[u8], values: &ValueForms, full: bool, keys_have_trailers: bool) {
         self.internal_keys.add_index(key, &values.full, &values.delta, full);
         if !keys_have_trailers {
             self.user_keys.add_index(user_key(key), &values.full, &values.delta, full);
         }
     }
 
-    pub(super) fn form(&self, keys_have_trailers: bool) -> &BlockBuilder {
+    pub(crate) fn form(&self, keys_have_trailers: bool) -> &BlockBuilder {
         if keys_have_trailers { &self.internal_keys } else { &self.user_keys }
     }
 
-    pub(super) fn finish(&mut self, keys_have_trailers: bool) -> (&mut Vec<u8>, bool) {
+    pub(crate) fn finish(&mut self, keys_have_trailers: bool) -> (&mut Vec<u8>, bool) {
         let form = if keys_have_trailers { &mut self.internal_keys } else { &mut self.user_keys };
         form.finish();
         let uniform = form.is_uniform();

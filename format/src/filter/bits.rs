@@ -1,0 +1,173 @@
+//! Collects hashes and makes them one filter's payload.
+
+use base::{Error, Result};
+use kernel::filter::{BitsPerKey, Filter, KeyHashes, METADATA_LEN, bloom_legacy, bloom_local, ribbon};
+use kernel::hash::{bloom_hash, hash64};
+
+use super::{Algorithm, FilterConfig};
+
+pub(super) struct Bits {
+    config: FilterConfig,
+    hashes: KeyHashes,
+    /// Exclusive or of all hashes, if they are to be verified.
+    sum: u64,
+    ribbon: ribbon::Builder,
+}
+
+impl Bits {
+    pub(super) fn new(config: FilterConfig) -> Self {
+        Bits { config, hashes: KeyHashes::new(), sum: 0, ribbon: ribbon::Builder::new() }
+    }
+
+    #[inline]
+    fn hash(&self, key: &[u8]) -> u64 {
+        match self.config.algorithm {
+            Algorithm::LegacyBloom => u64::from(bloom_hash(key)),
+            _ => hash64(key),
+        }
+    }
+
+    /// The part of a key that goes in beside it or instead of it.
+    #[inline]
+    pub(super) fn prefix<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
+        self.config.prefix.as_ref()?.prefix(key)
+    }
+
+    /// Adds what of a key goes in.
+    #[inline]
+    pub(super) fn add(&mut self, key: &[u8]) {
+        match self.prefix(key) {
+            None if self.config.whole_keys => self.add_alone(key),
+            None => {}
+            Some(prefix) if self.config.whole_keys => self.add_both(key, prefix),
+            Some(prefix) => self.add_alone(prefix),
+        }
+    }
+
+    /// A key or a prefix.
+    #[inline]
+    pub(super) fn add_alone(&mut self, bytes: &[u8]) {
+        let before = self.hashes.len();
+        self.hashes.add(self.hash(bytes));
+        self.sum_from(before);
+    }
+
+    fn add_both(&mut self, key: &[u8], prefix: &[u8]) {
+        let before = self.hashes.len();
+        self.hashes.add_with_prefix(self.hash(key), self.hash(prefix));
+        self.sum_from(before);
+    }
+
+    /// A prefix that belongs to the next partition too: what follows is not taken for its repetition.
+    pub(super) fn add_last_prefix(&mut self, prefix: &[u8]) {
+        if self.config.whole_keys { self.add_both(prefix, prefix) } else { self.add_alone(prefix) }
+    }
+
+    #[inline]
+    fn sum_from(&mut self, before: usize) {
+        if self.config.verify {
+            self.sum = self.hashes.as_slice()[before..].iter().fold(self.sum, |sum, hash| sum ^ hash);
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    pub(super) fn has_prefixes(&self) -> bool {
+        self.config.prefix.is_some()
+    }
+
+    pub(super) fn memory_usage_bytes(&self) -> usize {
+        self.hashes.memory_usage_bytes() + self.ribbon.memory_usage_bytes()
+    }
+
+    pub(super) fn scratch_bytes(&self) -> usize {
+        let ribbon = if self.config.algorithm == Algorithm::Ribbon { 28 * self.len() } else { 0 };
+        ribbon + self.payload_len(self.len())
+    }
+
+    pub(super) fn refuse_ribbon(&mut self) {
+        if self.config.algorithm == Algorithm::Ribbon {
+            self.config.algorithm = Algorithm::LocalBloom;
+        }
+    }
+
+    pub(super) fn payload_len(&self, entries: usize) -> usize {
+        let bits = self.config.bits_per_key;
+        match self.config.algorithm {
+            _ if entries == 0 => 0,
+            Algorithm::LegacyBloom => bloom_legacy::payload_len(entries, bits),
+            Algorithm::LocalBloom => bloom_local::payload_len(entries, bits),
+            Algorithm::Ribbon => {
+                let rounding = self.hashes.as_slice().first().map_or(0, |hash| (hash >> 32) as u32);
+                ribbon::payload_len(entries, bits, rounding)
+            }
+        }
+    }
+
+    /// How many entries a filter of so many bytes has.
+    pub(super) fn entries_in(&self, payload_len: usize) -> usize {
+        let bits = self.config.bits_per_key;
+        match self.config.algorithm {
+            Algorithm::LegacyBloom => {
+                let total = (payload_len as u64 * 8).min(0xffff_0000);
+                let high = (total / u64::from(bits.whole())) as usize + 1;
+                // Sizes grow with entries, so the largest that fits is found by halving.
+                let (mut low, mut high) = (0, high + 1);
+                while high - low > 1 {
+                    let middle = low + (high - low) / 2;
+                    let fits = bloom_legacy::payload_len(middle, bits) <= payload_len;
+                    if fits { low = middle } else { high = middle }
+                }
+                low
+            }
+            Algorithm::LocalBloom => bloom_local::approximate_num_entries(payload_len, bits),
+            Algorithm::Ribbon => ribbon::approximate_num_entries(payload_len, bits),
+        }
+    }
+
+    /// The filter of all that was added, which is then forgotten.
+    ///
+    /// # Errors
+    /// Corruption if memory went bad meanwhile, and that was to be looked for.
+    pub(super) fn build(&mut self, payload: &mut Vec<u8>) -> Result<()> {
+        let hashes = self.hashes.as_slice();
+        let bits = self.config.bits_per_key;
+        match self.config.algorithm {
+            Algorithm::LegacyBloom => *payload = bloom_legacy::build(hashes, bits),
+            Algorithm::LocalBloom => {
+                let bits = if self.config.fit_probes { fitted(hashes.len(), bits) } else { bits };
+                bloom_local::build_into(hashes, bits, payload);
+            }
+            Algorithm::Ribbon => self.ribbon.build_into(hashes, bits, payload),
+        }
+        let checked = if self.config.verify { self.check(payload) } else { Ok(()) };
+        self.hashes.clear();
+        self.sum = 0;
+        checked
+    }
+
+    fn check(&self, payload: &[u8]) -> Result<()> {
+        let hashes = self.hashes.as_slice();
+        if hashes.iter().fold(0, |sum, hash| sum ^ hash) != self.sum {
+            return Err(Error::corruption("Filter's hash entries checksum mismatched"));
+        }
+        let filter = Filter::parse(payload);
+        if hashes.iter().any(|&hash| !filter.may_match(payload, hash)) {
+            return Err(Error::corruption("Corrupted filter content"));
+        }
+        Ok(())
+    }
+}
+
+/// The bits a key that a filter of so many entries really has, if another number of probes suits them.
+fn fitted(entries: usize, bits: BitsPerKey) -> BitsPerKey {
+    let len = bloom_local::payload_len(entries, bits);
+    let real = ((len - METADATA_LEN) as u64 * 8000 / entries.max(1) as u64).min(100_000);
+    let better = BitsPerKey::new(real as f64 / 1000.0).filter(|better| {
+        bloom_local::num_probes(better.millibits()) != bloom_local::num_probes(bits.millibits())
+            && bloom_local::payload_len(entries, *better) == len
+    });
+    better.unwrap_or(bits)
+}
