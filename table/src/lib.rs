@@ -4,3 +4,4 @@
 
 pub mod options;
 pub mod sst;
+pub mod unique_id;

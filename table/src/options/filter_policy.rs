@@ -5,8 +5,6 @@
 //! `table/block_based/filter_policy.cc`.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 
 use base::{Error, Result};
 
@@ -53,12 +51,11 @@ pub enum FilterChoice {
     Ribbon { millibits_per_key: u32 },
 }
 
-/// How the filters of tables are made. Compared by what it writes, not by its balance.
-#[derive(Clone)]
+/// How the filters of tables are made.
+#[derive(Clone, PartialEq)]
 pub struct FilterPolicy {
     kind: PolicyKind,
     millibits_per_key: u32,
-    balance: Arc<AtomicI64>,
 }
 
 impl FilterPolicy {
@@ -75,7 +72,7 @@ impl FilterPolicy {
             100.0
         };
         // The nudge makes three given decimals come out exactly on every platform.
-        FilterPolicy { kind, millibits_per_key: (bits * 1000.0 + 0.500_001) as u32, balance: Arc::default() }
+        FilterPolicy { kind, millibits_per_key: (bits * 1000.0 + 0.500_001) as u32 }
     }
 
     pub fn bloom(bits_per_key: f64) -> Self {
@@ -92,12 +89,6 @@ impl FilterPolicy {
 
     pub fn millibits_per_key(&self) -> u32 {
         self.millibits_per_key
-    }
-
-    /// The sum of false-positive rates gained and lost by rounding filter sizes, in units of 2^-32:
-    /// shared by all tables of a policy (`optimize_filters_for_memory`).
-    pub fn rounding_balance(&self) -> &Arc<AtomicI64> {
-        &self.balance
     }
 
     /// What to build for a table, or `None` for no filter.
@@ -225,12 +216,6 @@ impl fmt::Display for FilterPolicy {
 impl fmt::Debug for FilterPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl PartialEq for FilterPolicy {
-    fn eq(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.millibits_per_key == other.millibits_per_key
     }
 }
 

@@ -1,6 +1,7 @@
 //! Block-based tables: reading one file, and writing one.
 //!
 //! ```text
+//! Writer   entries in order in, a file out
 //! Reader   one open table: filter, index, properties; get, multi_get, estimates
 //!   fetch  a block from the cache, or from the file: read, verify, decompress, parse, cache
 //! TableIter  a position in the table, moved either way
@@ -10,8 +11,10 @@ pub mod block_cache;
 pub mod iter;
 pub mod read_ctx;
 pub mod reader;
+pub mod writer;
 
 pub use block_cache::{BlockCache, CachedBlock};
 pub use iter::TableIter;
 pub use read_ctx::{Entry, ReadCtx, ValueRef};
 pub use reader::{OpenOptions, Reader};
+pub use writer::{FinishedTable, Writer, WriterOptions};

@@ -1,0 +1,211 @@
+//! Counts what a table's properties tell, and lets collectors watch.
+
+use base::ValueType;
+use base::key::{TRAILER_LEN, user_key};
+use format::properties::{Properties, names};
+
+use super::options::{CollectorContext, TablePropertiesCollector, WriterOptions};
+use crate::options::COMPATIBILITY_NAME;
+
+/// What is counted entry by entry. Sums only; the rest is known from the options.
+#[derive(Debug)]
+pub(super) struct Counts {
+    pub(super) entries: u64,
+    pub(super) range_deletions: u64,
+    pub(super) deletions: u64,
+    pub(super) merge_operands: u64,
+    pub(super) raw_key_size: u64,
+    pub(super) raw_value_size: u64,
+    pub(super) largest_seqno: u64,
+    pub(super) smallest_seqno: u64,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Counts {
+            entries: 0,
+            range_deletions: 0,
+            deletions: 0,
+            merge_operands: 0,
+            raw_key_size: 0,
+            raw_value_size: 0,
+            largest_seqno: 0,
+            smallest_seqno: u64::MAX,
+        }
+    }
+}
+
+impl Counts {
+    #[inline]
+    pub(super) fn add(&mut self, trailer: u64, key_len: usize, value_len: usize) {
+        let seqno = trailer >> 8;
+        self.largest_seqno = self.largest_seqno.max(seqno);
+        self.smallest_seqno = self.smallest_seqno.min(seqno);
+        self.entries += 1;
+        self.raw_key_size += key_len as u64;
+        self.raw_value_size += value_len as u64;
+        const DELETION: u8 = ValueType::Deletion as u8;
+        const SINGLE: u8 = ValueType::SingleDeletion as u8;
+        const WITH_TIMESTAMP: u8 = ValueType::DeletionWithTimestamp as u8;
+        const RANGE: u8 = ValueType::RangeDeletion as u8;
+        const MERGE: u8 = ValueType::Merge as u8;
+        match trailer as u8 {
+            DELETION | SINGLE | WITH_TIMESTAMP => self.deletions += 1,
+            RANGE => {
+                self.deletions += 1;
+                self.range_deletions += 1;
+            }
+            MERGE => self.merge_operands += 1,
+            _ => {}
+        }
+    }
+
+    pub(super) fn put_into(&self, properties: &mut Properties) {
+        properties.num_entries = self.entries;
+        properties.num_range_deletions = self.range_deletions;
+        properties.num_deletions = self.deletions;
+        properties.num_merge_operands = self.merge_operands;
+        properties.raw_key_size = self.raw_key_size;
+        properties.raw_value_size = self.raw_value_size;
+        properties.key_largest_seqno = self.largest_seqno;
+        properties.key_smallest_seqno = self.smallest_seqno;
+    }
+}
+
+/// The properties that follow from the options alone.
+pub(super) fn initial_properties(options: &WriterOptions) -> Properties {
+    let table = &*options.table;
+    let text = |text: &str| text.as_bytes().to_vec();
+    let mut properties = Properties {
+        column_family_id: u64::from(options.family.0),
+        column_family_name: text(&options.family_name),
+        creation_time: options.oldest_ancestor_time,
+        oldest_key_time: options.oldest_key_time,
+        newest_key_time: options.newest_key_time,
+        file_creation_time: options.file_creation_time,
+        original_file_number: options.file_number,
+        db_id: text(&options.db_id),
+        db_session_id: text(&options.db_session_id),
+        db_host_id: text(&options.db_host_id),
+        format_version: u64::from(table.format_version),
+        data_block_restart_interval: table.block_restart_interval as u64,
+        index_block_restart_interval: table.index_block_restart_interval as u64,
+        separate_key_value_in_data_block: u64::from(table.separate_key_value_in_data_block),
+        user_defined_timestamps_persisted: u64::from(options.persist_timestamps),
+        comparator_name: text(options.order.user.name()),
+        merge_operator_name: text(options.merge_operator_name.as_deref().unwrap_or("nullptr")),
+        seqno_to_time_mapping: options.seqno_to_time.clone(),
+        ..Properties::default()
+    };
+    properties.filter_policy_name = table.filter_policy.as_ref().map_or(Vec::new(), |policy| text(policy.name()));
+    properties.prefix_extractor_name =
+        options.prefix_extractor.as_ref().map_or_else(|| text("nullptr"), |extractor| text(&extractor.name()));
+    let collectors: Vec<&str> = options.collectors.iter().map(|factory| factory.name()).collect();
+    properties.property_collectors_names = text(&format!("[{}]", collectors.join(",")));
+    let flag = |flag: bool| vec![if flag { b'1' } else { b'0' }];
+    let mut user = |name: &str, value: Vec<u8>| properties.user_collected.insert(text(name), value);
+    user(names::INDEX_TYPE, (table.index_type as u32).to_le_bytes().to_vec());
+    user(names::WHOLE_KEY_FILTERING, flag(table.whole_key_filtering));
+    user(names::PREFIX_FILTERING, flag(options.prefix_extractor.is_some()));
+    if table.decouple_partitioned_filters {
+        user(names::DECOUPLED_PARTITIONED_FILTERS, flag(true));
+    }
+    if options.external {
+        user(names::EXTERNAL_VERSION, 2u32.to_le_bytes().to_vec());
+        user(names::GLOBAL_SEQNO, 0u64.to_le_bytes().to_vec());
+    }
+    properties
+}
+
+/// The name of a filter block in the metaindex.
+pub(super) fn filter_block_name(partitioned: bool) -> String {
+    let prefix = if partitioned { "partitionedfilter." } else { "fullfilter." };
+    format!("{prefix}{COMPATIBILITY_NAME}")
+}
+
+/// All who watch the entries of one table.
+pub(super) struct Collectors {
+    users: Vec<Box<dyn TablePropertiesCollector>>,
+    timestamps: Option<Timestamps>,
+}
+
+impl Collectors {
+    pub(super) fn new(options: &WriterOptions) -> Self {
+        let context = CollectorContext { family: options.family, level: options.level };
+        let size = options.order.user.timestamp_size();
+        Collectors {
+            users: options.collectors.iter().filter_map(|factory| factory.create(context)).collect(),
+            timestamps: (size > 0 && options.persist_timestamps).then(|| Timestamps::new(size)),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.users.is_empty() && self.timestamps.is_none()
+    }
+
+    /// A collector that fails is dropped.
+    pub(super) fn add(&mut self, options: &WriterOptions, key: &[u8], value: &[u8], file_size: u64) {
+        self.users.retain_mut(|user| user.add(key, value, file_size).is_ok());
+        if let Some(timestamps) = &mut self.timestamps {
+            timestamps.add(options, key, value);
+        }
+    }
+
+    pub(super) fn block_added(&mut self, bytes: u64, fast: u64, slow: u64) {
+        for user in &mut self.users {
+            user.block_added(bytes, fast, slow);
+        }
+    }
+
+    pub(super) fn need_compact(&self) -> bool {
+        self.users.iter().any(|user| user.need_compact())
+    }
+
+    pub(super) fn finish(&mut self, properties: &mut Properties) {
+        if let Some(timestamps) = self.timestamps.take() {
+            let text = |name: &str| name.as_bytes().to_vec();
+            properties.user_collected.insert(text(names::TIMESTAMP_MIN), timestamps.min);
+            properties.user_collected.insert(text(names::TIMESTAMP_MAX), timestamps.max);
+        }
+        for user in &mut self.users {
+            // The first to name a property keeps it.
+            for (name, value) in user.finish().unwrap_or_default() {
+                properties.user_collected.entry(name).or_insert(value);
+            }
+        }
+    }
+}
+
+/// The oldest and newest timestamp among keys and the ends of range tombstones.
+struct Timestamps {
+    size: usize,
+    min: Vec<u8>,
+    max: Vec<u8>,
+}
+
+impl Timestamps {
+    fn new(size: usize) -> Self {
+        Timestamps { size, min: Vec::new(), max: Vec::new() }
+    }
+
+    fn add(&mut self, options: &WriterOptions, key: &[u8], value: &[u8]) {
+        self.see(options, user_key(key));
+        let kind = key.len().checked_sub(TRAILER_LEN).and_then(|at| key.get(at));
+        if kind == Some(&(ValueType::RangeDeletion as u8)) {
+            self.see(options, value);
+        }
+    }
+
+    fn see(&mut self, options: &WriterOptions, user_key: &[u8]) {
+        let Some(at) = user_key.len().checked_sub(self.size) else { return };
+        let timestamp = &user_key[at..];
+        let order = &options.order.user;
+        if self.min.is_empty() || order.compare_timestamp(timestamp, &self.min).is_lt() {
+            self.min = timestamp.to_vec();
+        }
+        if self.max.is_empty() || order.compare_timestamp(timestamp, &self.max).is_gt() {
+            self.max = timestamp.to_vec();
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Writes a block-based table: entries in order in, a file out.
+//!
+//! ```text
+//! add ─ cut? ─► data block ─► packer (compress) ─► sink (trailer, checksum) ─► file
+//!   │              └ key of the index entry           └ handle ─► index
+//!   ├─► filter (hash of the key)
+//!   └─► counts, collectors
+//! finish: filter, index, dictionary, range deletions, properties, metaindex, footer
+//! ```
+//! What is written is what RocksDB 11.8.1 would write for the same options, byte for byte but for the
+//! random context number and the compressors' own choices. Facts: RocksDB
+//! `table/block_based/block_based_table_builder.cc`.
+
+mod blocks;
+mod collect;
+mod options;
+mod packer;
+mod sink;
+mod tail;
+#[cfg(test)]
+mod tests;
+
+use base::key::{MAX_SEQUENCE, TRAILER_LEN, append_internal, pack, trailer, user_key};
+use base::{Error, Result, SequenceNumber, ValueType};
+use env::writer::FileWriter;
+use format::block_builder::{BlockBuilder, BlockConfig, CutPolicy};
+use format::filter::FilterBuilder;
+use format::properties::Properties;
+
+use crate::options::{DataBlockIndexType, Validation};
+use crate::unique_id::UniqueId;
+use blocks::Blocks;
+use collect::{Collectors, Counts};
+
+pub use options::{
+    BlockKind, CollectorContext, CollectorFactory, FAMILY_UNKNOWN, TablePropertiesCollector, WarmCache,
+    WriterOptions,
+};
+
+/// A table being written.
+///
+/// Keys are internal keys in the table's order, each once; that is the caller's word and checked in debug
+/// builds alone. After an error the table is lost: drop the writer and delete the file.
+pub struct Writer {
+    options: WriterOptions,
+    cut: CutPolicy,
+    data: BlockBuilder,
+    /// The last point key added; empty before the first.
+    last_key: Vec<u8>,
+    range_deletions: BlockBuilder,
+    filter: Option<FilterBuilder>,
+    blocks: Blocks,
+    counts: Counts,
+    collectors: Collectors,
+    bounds: Bounds,
+    timestamp_size: usize,
+}
+
+/// A table written whole.
+#[derive(Clone, Debug)]
+pub struct FinishedTable {
+    /// As they were stored.
+    pub properties: Properties,
+    /// Bytes of the file.
+    pub file_size: u64,
+    /// Bytes behind the data blocks: what opening the table reads.
+    pub tail_size: u64,
+    /// Bytes of all blocks before compression.
+    pub pre_compression_size: u64,
+    /// The smallest and largest internal keys, range tombstones included (their ends, which they do not
+    /// cover, with the largest sequence number). `None` for a table without entries.
+    pub bounds: Option<(Vec<u8>, Vec<u8>)>,
+    /// The same for points alone.
+    pub point_bounds: Option<(Vec<u8>, Vec<u8>)>,
+    /// 0 and `u64::MAX` for a table without entries.
+    pub largest_seqno: SequenceNumber,
+    pub smallest_seqno: SequenceNumber,
+    /// What the MANIFEST records; `None` where the options do not identify the table.
+    pub unique_id: Option<UniqueId>,
+    /// CRC-32C of the whole file, if its writer keeps one.
+    pub file_checksum: Option<u32>,
+    /// A collector wants the table compacted soon.
+    pub needs_compaction: bool,
+}
+
+impl Writer {
+    /// Starts a table at the start of `file`.
+    ///
+    /// # Errors
+    /// InvalidArgument for options that contradict each other; NotSupported for a compression that this
+    /// build does not have.
+    pub fn new(file: FileWriter, options: WriterOptions) -> Result<Writer> {
+        let table = &*options.table;
+        table.validate(Validation {
+            has_prefix_extractor: options.prefix_extractor.is_some(),
+            bytewise_order: options.order.user.is_bytewise(),
+            compressed: options.compression != compress::Compression::None,
+        })?;
+        let strip_timestamp = if options.persist_timestamps { 0 } else { options.order.user.timestamp_size() };
+        let hashed = table.data_block_index_type == DataBlockIndexType::BinaryAndHash
+            && !options.order.user.different_bytes_may_be_equal();
+        let mut data = BlockBuilder::new(BlockConfig {
+            restart_interval: table.block_restart_interval.max(1) as usize,
+            delta_keys: table.use_delta_encoding,
+            hash_util_ratio: hashed.then_some(table.data_block_hash_table_util_ratio),
+            strip_timestamp,
+            separated: table.separate_key_value_in_data_block,
+            ..BlockConfig::default()
+        });
+        data.reserve((table.block_size as usize).min(1 << 20) + 1024);
+        Ok(Writer {
+            cut: CutPolicy::new(table.block_size, table.block_size_deviation.max(0) as u64, table.block_align),
+            data,
+            last_key: Vec::new(),
+            range_deletions: BlockBuilder::new(BlockConfig {
+                restart_interval: 1,
+                strip_timestamp,
+                ..BlockConfig::default()
+            }),
+            filter: blocks::filter_builder(&options),
+            blocks: Blocks::new(file, &options)?,
+            counts: Counts::default(),
+            collectors: Collectors::new(&options),
+            bounds: Bounds::default(),
+            timestamp_size: options.order.user.timestamp_size(),
+            options,
+        })
+    }
+
+    /// Adds an entry. A key of kind `RangeDeletion` is a range tombstone whose end is the value.
+    ///
+    /// # Errors
+    /// InvalidArgument for a kind that may not stand in a table; otherwise what the file says.
+    #[inline]
+    pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let tag = trailer(key);
+        if !is_point(tag as u8) || key.len() < TRAILER_LEN {
+            return self.add_unusual(key, value);
+        }
+        debug_assert!(
+            self.last_key.is_empty() || self.options.order.compare(&self.last_key, key).is_lt(),
+            "keys out of order"
+        );
+        if self.cut.cuts(&self.data, key, value) {
+            self.flush(Some(key))?;
+        }
+        if self.blocks.takes_keys_now() {
+            if let Some(filter) = &mut self.filter {
+                let key = without_timestamp(user_key(key), self.timestamp_size);
+                let last = without_timestamp(user_key(&self.last_key), self.timestamp_size);
+                filter.add(key, last, self.blocks.index.partitions())?;
+            }
+        }
+        if self.blocks.index.wants_keys() {
+            self.blocks.index.on_key(key);
+        }
+        self.data.add_after(&self.last_key, key, value);
+        if self.last_key.is_empty() {
+            self.bounds.first_point(key);
+        }
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+        self.counts.add(tag, key.len(), value.len());
+        if !self.collectors.is_empty() {
+            self.collectors.add(&self.options, key, value, self.blocks.sink.offset());
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn add_unusual(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let tag = trailer(key);
+        if key.len() < TRAILER_LEN || tag as u8 != ValueType::RangeDeletion as u8 {
+            return Err(Error::invalid_argument(format!("a key of kind {:#x} in a table", tag as u8)));
+        }
+        let stored_end = match self.options.persist_timestamps {
+            true => value,
+            false => without_timestamp(value, self.timestamp_size),
+        };
+        self.range_deletions.add(key, stored_end);
+        self.bounds.range(&self.options.order, key, value);
+        self.counts.add(tag, key.len(), value.len());
+        if !self.collectors.is_empty() {
+            self.collectors.add(&self.options, key, value, self.blocks.sink.offset());
+        }
+        Ok(())
+    }
+
+    /// Adds a tombstone of the user keys from `start` up to, not including, `end`. In any order.
+    ///
+    /// # Errors
+    /// None today.
+    pub fn add_range_tombstone(&mut self, start: &[u8], end: &[u8], seq: SequenceNumber) -> Result<()> {
+        let mut key = Vec::new();
+        append_internal(&mut key, start, seq, ValueType::RangeDeletion);
+        self.add_unusual(&key, end)
+    }
+
+    /// Closes the data block. `next_key` is the key that will follow, if any.
+    fn flush(&mut self, next_key: Option<&[u8]>) -> Result<()> {
+        if self.data.is_empty() {
+            return Ok(());
+        }
+        let payload = self.data.finish();
+        let (fast, slow) = self.blocks.sample(payload)?;
+        if !self.collectors.is_empty() {
+            self.collectors.block_added(payload.len() as u64, fast, slow);
+        }
+        self.blocks.data_block(payload, &self.last_key, next_key)?;
+        if self.blocks.is_buffering() && next_key.is_some() && !self.blocks.must_stop_buffering() {
+            self.data.reset();
+            return Ok(());
+        }
+        self.blocks.stop_buffering(&self.options, self.filter.as_mut())?;
+        self.data.reset();
+        Ok(())
+    }
+
+    /// Point entries and range tombstones so far.
+    pub fn entries(&self) -> u64 {
+        self.counts.entries
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.counts.entries == 0
+    }
+
+    /// Bytes of the file so far, without the block being filled and the tail.
+    pub fn file_size(&self) -> u64 {
+        self.blocks.sink.offset() + self.blocks.bytes_in_flight()
+    }
+
+    /// About how many bytes the file would have if it were finished now.
+    pub fn estimated_size(&self) -> u64 {
+        self.file_size() + self.data.estimate() as u64 + self.estimated_tail_size()
+    }
+
+    /// About how many bytes would follow the data blocks, rather more than fewer.
+    pub fn estimated_tail_size(&self) -> u64 {
+        let filter = self.filter.as_ref().map_or(0, FilterBuilder::estimate);
+        let ranges = if self.range_deletions.is_empty() { 0 } else { self.range_deletions.estimate() as u64 };
+        // Properties and metaindex take about 3 KiB at most; the footer 53 bytes.
+        self.blocks.index.estimate() + filter + ranges + self.blocks.dictionary().len() as u64 + 3072 + 53
+    }
+
+    /// The sequence-to-time map's bytes and the time of the oldest ancestor, which are known at the end.
+    pub fn set_seqno_to_time(&mut self, encoded: Vec<u8>, oldest_ancestor_time: u64) {
+        self.options.seqno_to_time = encoded;
+        self.options.oldest_ancestor_time = oldest_ancestor_time;
+    }
+
+    /// Writes the rest of the table. The file is neither synced nor closed.
+    ///
+    /// # Errors
+    /// What the file says; Corruption if memory went bad and that was looked for.
+    pub fn finish(mut self) -> Result<(FinishedTable, FileWriter)> {
+        self.flush(None)?;
+        self.blocks.stop_buffering(&self.options, self.filter.as_mut())?;
+        tail::finish(self)
+    }
+
+    /// Gives up: hands the file back as it is.
+    pub fn abandon(self) -> FileWriter {
+        self.blocks.sink.into_file()
+    }
+}
+
+/// Kinds of point entries, as one bit each.
+const POINTS: u32 = {
+    use ValueType::*;
+    1 << Deletion as u32
+        | 1 << Value as u32
+        | 1 << Merge as u32
+        | 1 << SingleDeletion as u32
+        | 1 << BlobIndex as u32
+        | 1 << DeletionWithTimestamp as u32
+        | 1 << WideColumnEntity as u32
+        | 1 << ValuePreferredSeqno as u32
+};
+
+#[inline]
+fn is_point(kind: u8) -> bool {
+    kind < 32 && POINTS >> kind & 1 != 0
+}
+
+#[inline]
+fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8] {
+    &user_key[..user_key.len().saturating_sub(timestamp_size)]
+}
+
+/// The reach of what was added. The last point is the writer's last key.
+#[derive(Default)]
+struct Bounds {
+    first_point: Vec<u8>,
+    ranges: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Bounds {
+    #[cold]
+    fn first_point(&mut self, key: &[u8]) {
+        self.first_point = key.to_vec();
+    }
+
+    fn range(&mut self, order: &base::key::InternalOrder, start: &[u8], end: &[u8]) {
+        let mut last = end.to_vec();
+        last.extend_from_slice(&pack(MAX_SEQUENCE, ValueType::RangeDeletion as u8).to_le_bytes());
+        match &mut self.ranges {
+            None => self.ranges = Some((start.to_vec(), last)),
+            Some((smallest, largest)) => {
+                if order.compare(start, smallest).is_lt() {
+                    *smallest = start.to_vec();
+                }
+                if order.compare(&last, largest).is_gt() {
+                    *largest = last;
+                }
+            }
+        }
+    }
+
+    fn points(&self, last_key: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+        (!last_key.is_empty()).then(|| (self.first_point.clone(), last_key.to_vec()))
+    }
+
+    fn all(&self, order: &base::key::InternalOrder, last_key: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+        match (self.points(last_key), self.ranges.clone()) {
+            (Some((first, last)), Some((start, end))) => Some((
+                if order.compare(&first, &start).is_le() { first } else { start },
+                if order.compare(&last, &end).is_ge() { last } else { end },
+            )),
+            (points, ranges) => points.or(ranges),
+        }
+    }
+}

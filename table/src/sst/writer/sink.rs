@@ -1,0 +1,140 @@
+//! Puts finished blocks into the file: trailer, checksum, padding, and a look for the block cache.
+
+use std::sync::Arc;
+
+use base::Result;
+use env::writer::FileWriter;
+use format::checksum::ChecksumType;
+use format::handle::BlockHandle;
+use format::trailer;
+
+use super::options::{BlockKind, WarmCache};
+
+/// Where blocks go. The offset is the file's size, padding included.
+pub(super) struct Sink {
+    file: FileWriter,
+    offset: u64,
+    checksum: ChecksumType,
+    base_context: u32,
+    padding: Padding,
+    warm: Option<Arc<dyn WarmCache>>,
+    /// Bytes of all blocks before compression, with trailers and padding.
+    pre_compression_size: u64,
+    /// Type bytes of the blocks written so far, one bit each.
+    types_used: u8,
+}
+
+/// Where data blocks may start.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Padding {
+    /// Each starts at a multiple of this. 0 for anywhere.
+    pub(super) align: u64,
+    /// None crosses a multiple of this, if less than `super_block_padding` bytes avoid it. 0 for off.
+    pub(super) super_block: u64,
+    pub(super) super_block_padding: u64,
+}
+
+impl Sink {
+    pub(super) fn new(
+        file: FileWriter,
+        checksum: ChecksumType,
+        base_context: u32,
+        padding: Padding,
+        warm: Option<Arc<dyn WarmCache>>,
+    ) -> Self {
+        let offset = file.size();
+        Sink { file, offset, checksum, base_context, padding, warm, pre_compression_size: 0, types_used: 0 }
+    }
+
+    #[inline]
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(super) fn base_context(&self) -> u32 {
+        self.base_context
+    }
+
+    pub(super) fn pre_compression_size(&self) -> u64 {
+        self.pre_compression_size
+    }
+
+    /// Type bytes used, without that of raw blocks, ascending.
+    pub(super) fn types_used(&self) -> impl Iterator<Item = u8> {
+        let used = self.types_used;
+        (1..8).filter(move |byte| used & (1 << byte) != 0)
+    }
+
+    /// Writes a block whose stored form is `stored` (its trailer is appended there), and which a reader
+    /// will see as `payload`; `None` if the stored form is the payload.
+    pub(super) fn write(
+        &mut self,
+        kind: BlockKind,
+        stored: &mut Vec<u8>,
+        type_byte: u8,
+        payload: Option<&[u8]>,
+    ) -> Result<BlockHandle> {
+        let size = stored.len();
+        let handle = BlockHandle::new(self.offset, size as u64);
+        trailer::append(stored, type_byte, self.checksum, self.base_context, self.offset);
+        self.file.append(stored)?;
+        self.offset += stored.len() as u64;
+        self.types_used |= 1u8.checked_shl(u32::from(type_byte)).unwrap_or(0);
+        let payload = payload.unwrap_or(&stored[..size]);
+        self.pre_compression_size += (payload.len() + trailer::LEN) as u64;
+        if let Some(warm) = &self.warm {
+            warm.block_written(kind, handle.offset, payload);
+        }
+        Ok(handle)
+    }
+
+    /// The same for a data block, with its padding; also whether something lies before it.
+    pub(super) fn write_data(
+        &mut self,
+        stored: &mut Vec<u8>,
+        type_byte: u8,
+        payload: Option<&[u8]>,
+    ) -> Result<(BlockHandle, bool)> {
+        let before = self.padding.before(self.offset, stored.len() as u64);
+        self.pad(before)?;
+        let handle = self.write(BlockKind::Data, stored, type_byte, payload)?;
+        if self.padding.align > 0 {
+            self.pad(self.offset.wrapping_neg() & (self.padding.align - 1))?;
+        }
+        Ok((handle, before > 0))
+    }
+
+    fn pad(&mut self, bytes: u64) -> Result<()> {
+        if bytes > 0 {
+            self.file.pad(bytes as usize)?;
+            self.offset += bytes;
+            self.pre_compression_size += bytes;
+        }
+        Ok(())
+    }
+
+    /// Bytes that are no block: the footer.
+    pub(super) fn write_bare(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.append(bytes)?;
+        self.offset += bytes.len() as u64;
+        self.pre_compression_size += bytes.len() as u64;
+        Ok(())
+    }
+
+    pub(super) fn into_file(self) -> FileWriter {
+        self.file
+    }
+}
+
+impl Padding {
+    /// Bytes to leave free before a data block of `size` at `offset`.
+    fn before(&self, offset: u64, size: u64) -> u64 {
+        if self.super_block == 0 || self.super_block_padding == 0 {
+            return 0;
+        }
+        let mask = self.super_block - 1;
+        let crosses = offset & !mask != (offset + size) & !mask;
+        let bytes = self.super_block - (offset & mask);
+        if crosses && bytes < self.super_block_padding { bytes } else { 0 }
+    }
+}

@@ -1,0 +1,186 @@
+//! Everything behind the data blocks, in RocksDB's order.
+//!
+//! ```text
+//! filter (or its partitions and their index), index (or its partitions, then the top level),
+//! compression dictionary, range deletions, properties, metaindex, footer
+//! ```
+
+use base::Result;
+use base::key::user_key;
+use compress::{Compression, CompressionOptions};
+use env::writer::FileWriter;
+use format::filter::FilterBlock;
+use format::footer::{Footer, TableKind};
+use format::handle::BlockHandle;
+use format::index_builder::IndexBlock;
+use format::metaindex::{Metaindex, names};
+use format::properties::Properties;
+use format::trailer;
+
+use super::blocks::{Blocks, has_delta_values, write_index_block};
+use super::collect::{filter_block_name, initial_properties};
+use super::options::{BlockKind, WriterOptions};
+use super::{FinishedTable, Writer, without_timestamp};
+use crate::unique_id::UniqueId;
+
+pub(super) fn finish(mut writer: Writer) -> Result<(FinishedTable, FileWriter)> {
+    let options = &writer.options;
+    let tail_start = writer.blocks.sink.offset();
+    let mut metaindex = Metaindex::default();
+    let mut properties = initial_properties(options);
+    writer.counts.put_into(&mut properties);
+    if !options.persist_timestamps {
+        let stripped = writer.counts.entries * writer.timestamp_size as u64;
+        properties.raw_key_size = properties.raw_key_size.saturating_sub(stripped);
+    }
+    properties.tail_start_offset = tail_start;
+
+    write_filter(&mut writer, &mut metaindex, &mut properties)?;
+    let index = write_index(&mut writer.blocks, &mut metaindex, &mut properties)?;
+    if writer.options.table.format_version >= 6 {
+        metaindex.insert(names::INDEX, index);
+    }
+    write_dictionary(&mut writer.blocks, &mut metaindex)?;
+    if !writer.range_deletions.is_empty() {
+        let block = writer.range_deletions.finish();
+        let handle = writer.blocks.sink.write(BlockKind::RangeDeletion, block, 0, None)?;
+        metaindex.insert(names::RANGE_DEL, handle);
+    }
+    put_block_facts(&writer, &mut properties);
+    let needs_compaction = writer.collectors.need_compact();
+    writer.collectors.finish(&mut properties);
+    let handle = writer.blocks.sink.write(BlockKind::Properties, &mut properties.encode(), 0, None)?;
+    metaindex.insert(names::PROPERTIES, handle);
+    let metaindex = writer.blocks.sink.write(BlockKind::Metaindex, &mut metaindex.encode(), 0, None)?;
+    write_footer(&mut writer, metaindex, index)?;
+    Ok(done(writer, properties, tail_start, needs_compaction))
+}
+
+fn write_filter(writer: &mut Writer, metaindex: &mut Metaindex, properties: &mut Properties) -> Result<()> {
+    let Some(filter) = writer.filter.as_mut().filter(|filter| !filter.is_empty()) else { return Ok(()) };
+    let last_key = without_timestamp(user_key(&writer.last_key), writer.timestamp_size);
+    let keys_have_trailers = writer.blocks.index.keys_have_trailers();
+    let sink = &mut writer.blocks.sink;
+    let summary = filter.finish(last_key, writer.blocks.index.partitions(), keys_have_trailers, &mut |kind, block| {
+        let kind = match kind {
+            FilterBlock::Filter => BlockKind::Filter,
+            FilterBlock::PartitionIndex => BlockKind::FilterPartitionIndex,
+        };
+        sink.write(kind, block, 0, None)
+    })?;
+    properties.filter_size = summary.size;
+    properties.num_filter_entries = summary.entries;
+    metaindex.insert(filter_block_name(writer.options.table.partition_filters), summary.handle);
+    Ok(())
+}
+
+fn write_index(blocks: &mut Blocks, metaindex: &mut Metaindex, properties: &mut Properties) -> Result<BlockHandle> {
+    let (index, sink, mut packer, packed) = blocks.for_index();
+    let summary = index.finish(&mut |kind, block| {
+        let handle = write_index_block(sink, packer.as_deref_mut(), packed, block)?;
+        if let IndexBlock::Meta(name) = kind {
+            metaindex.insert(name, handle);
+        }
+        Ok(handle)
+    })?;
+    properties.index_size = summary.size + trailer::LEN as u64;
+    properties.index_partitions = summary.partitions;
+    properties.top_level_index_size = summary.top_level_size;
+    properties.num_uniform_blocks = summary.uniform_blocks;
+    properties.index_key_is_user_key = u64::from(!index.keys_have_trailers());
+    Ok(summary.handle)
+}
+
+fn write_dictionary(blocks: &mut Blocks, metaindex: &mut Metaindex) -> Result<()> {
+    let mut dictionary = blocks.dictionary().to_vec();
+    if !dictionary.is_empty() {
+        let handle = blocks.sink.write(BlockKind::CompressionDictionary, &mut dictionary, 0, None)?;
+        metaindex.insert(names::COMPRESSION_DICT, handle);
+    }
+    Ok(())
+}
+
+fn put_block_facts(writer: &Writer, properties: &mut Properties) {
+    let stats = &writer.blocks.stats;
+    properties.num_data_blocks = stats.blocks;
+    properties.num_data_blocks_compression_rejected = stats.rejected;
+    properties.num_data_blocks_compression_bypassed = stats.bypassed;
+    properties.data_size = stats.end;
+    properties.index_value_is_delta_encoded = u64::from(has_delta_values(&writer.options.table));
+    properties.compression_name = compression_name(writer).into_bytes();
+    properties.compression_options = compression_text(&writer.options).into_bytes();
+}
+
+/// From format version 7 on: who compressed, and the type bytes used. Below: one kind, that which was
+/// configured if every block stayed raw.
+fn compression_name(writer: &Writer) -> String {
+    let kind = writer.blocks.data_kind();
+    let mut used = writer.blocks.sink.types_used();
+    if writer.options.table.format_version >= 7 {
+        let manager = if kind == Compression::None { "" } else { "BuiltinV2" };
+        let types: String = used.map(|byte| format!("{byte:02X}")).collect();
+        return format!("{manager};{types};");
+    }
+    let used: Vec<u8> = used.by_ref().collect();
+    let zstd = Some(Compression::Zstd).filter(|zstd| used.contains(&(*zstd as u8)));
+    let first = used.first().and_then(|byte| Compression::from_u8(*byte));
+    zstd.or(first).unwrap_or(kind).name().to_string()
+}
+
+fn compression_text(options: &WriterOptions) -> String {
+    let CompressionOptions { window_bits, level, strategy, max_dict_bytes, zstd_max_train_bytes, .. } =
+        options.compression_options;
+    let o = &options.compression_options;
+    format!(
+        "window_bits={window_bits}; level={level}; strategy={strategy}; max_dict_bytes={max_dict_bytes}; \
+         zstd_max_train_bytes={zstd_max_train_bytes}; enabled={}; max_dict_buffer_bytes={}; \
+         use_zstd_dict_trainer={}; max_compressed_bytes_per_kb={}; checksum={}; _type={}; ",
+        u8::from(o.enabled),
+        o.max_dict_buffer_bytes,
+        u8::from(o.use_zstd_dict_trainer),
+        o.max_compressed_bytes_per_kb,
+        u8::from(o.checksum),
+        options.compression as u8,
+    )
+}
+
+fn write_footer(writer: &mut Writer, metaindex: BlockHandle, index: BlockHandle) -> Result<()> {
+    let table = &*writer.options.table;
+    let sink = &mut writer.blocks.sink;
+    let footer = Footer {
+        kind: TableKind::BlockBased,
+        format_version: table.format_version,
+        checksum: table.checksum,
+        base_context_checksum: sink.base_context(),
+        metaindex,
+        index: (table.format_version < 6).then_some(index),
+    };
+    let bytes = footer.encode(sink.offset());
+    sink.write_bare(&bytes)
+}
+
+fn done(
+    writer: Writer,
+    properties: Properties,
+    tail_start: u64,
+    needs_compaction: bool,
+) -> (FinishedTable, FileWriter) {
+    let Writer { options, last_key, counts, bounds, blocks, .. } = writer;
+    let file_size = blocks.sink.offset();
+    let pre_compression_size = blocks.sink.pre_compression_size();
+    let file = blocks.sink.into_file();
+    let table = FinishedTable {
+        properties,
+        file_size,
+        tail_size: file_size - tail_start,
+        pre_compression_size,
+        bounds: bounds.all(&options.order, &last_key),
+        point_bounds: bounds.points(&last_key),
+        largest_seqno: counts.largest_seqno,
+        smallest_seqno: counts.smallest_seqno,
+        unique_id: UniqueId::new(options.db_id.as_bytes(), &options.db_session_id, options.file_number),
+        file_checksum: file.checksum(),
+        needs_compaction,
+    };
+    (table, file)
+}
