@@ -108,6 +108,83 @@ impl FileMetaData {
         }
     }
 
+    /// From a MANIFEST record. Boundaries stored without timestamps get the widest ones: the newest on
+    /// the smallest key would be wrong, so it is the all-zero timestamp, as RocksDB pads it.
+    pub fn from_record(r: &format::edit::NewFile, timestamp_size: usize) -> Self {
+        let pad = |internal: &[u8], exclusive_gets_max: bool| -> Box<[u8]> {
+            if r.user_defined_timestamps_persisted || timestamp_size == 0 {
+                return internal.into();
+            }
+            let trailer = key::trailer(internal);
+            let fill = if exclusive_gets_max && trailer == EXCLUSIVE_END { 0xff } else { 0 };
+            let mut out = key::user_key(internal).to_vec();
+            out.resize(out.len() + timestamp_size, fill);
+            out.extend_from_slice(&trailer.to_le_bytes());
+            out.into()
+        };
+        FileMetaData {
+            path_id: r.path_id,
+            smallest: pad(&r.smallest, false),
+            largest: pad(&r.largest, true),
+            smallest_seq: r.smallest_seqno,
+            largest_seq: r.largest_seqno,
+            marked_for_compaction: r.marked_for_compaction,
+            oldest_ancester_time: r.oldest_ancester_time,
+            file_creation_time: r.file_creation_time,
+            epoch_number: r.epoch_number,
+            file_checksum: r.file_checksum.clone(),
+            file_checksum_func_name: r.file_checksum_func_name.clone(),
+            unique_id: (r.unique_id[0], r.unique_id[1]),
+            tail_size: r.tail_size,
+            temperature: r.temperature,
+            compensated_range_deletion_size: r.compensated_range_deletion_size,
+            min_timestamp: r.min_timestamp.clone(),
+            max_timestamp: r.max_timestamp.clone(),
+            user_defined_timestamps_persisted: r.user_defined_timestamps_persisted,
+            oldest_blob_file: Some(FileNumber(r.oldest_blob_file_number)).filter(|n| n.0 != 0),
+            open_metadata: r.file_open_metadata.clone(),
+            ..FileMetaData::new(FileNumber(r.number), r.file_size, &[], &[])
+        }
+    }
+
+    /// The MANIFEST record that adds this file to `level`.
+    pub fn to_record(&self, level: usize, timestamp_size: usize) -> format::edit::NewFile {
+        let strip = |internal: &[u8]| {
+            if self.user_defined_timestamps_persisted || timestamp_size == 0 {
+                return internal.to_vec();
+            }
+            let user = key::user_key(internal);
+            let mut out = user[..user.len().saturating_sub(timestamp_size)].to_vec();
+            out.extend_from_slice(&key::trailer(internal).to_le_bytes());
+            out
+        };
+        format::edit::NewFile {
+            level: level as u32,
+            number: self.number.0,
+            path_id: self.path_id,
+            file_size: self.size,
+            smallest: strip(&self.smallest),
+            largest: strip(&self.largest),
+            smallest_seqno: self.smallest_seq,
+            largest_seqno: self.largest_seq,
+            marked_for_compaction: self.marked_for_compaction,
+            oldest_blob_file_number: self.oldest_blob_file.map_or(0, |n| n.0),
+            oldest_ancester_time: self.oldest_ancester_time,
+            file_creation_time: self.file_creation_time,
+            epoch_number: self.epoch_number,
+            file_checksum: self.file_checksum.clone(),
+            file_checksum_func_name: self.file_checksum_func_name.clone(),
+            temperature: self.temperature,
+            min_timestamp: self.min_timestamp.clone(),
+            max_timestamp: self.max_timestamp.clone(),
+            unique_id: [self.unique_id.0, self.unique_id.1],
+            compensated_range_deletion_size: self.compensated_range_deletion_size,
+            tail_size: self.tail_size,
+            user_defined_timestamps_persisted: self.user_defined_timestamps_persisted,
+            file_open_metadata: self.open_metadata.clone(),
+        }
+    }
+
     #[inline]
     pub fn smallest_user_key(&self) -> &[u8] {
         key::user_key(&self.smallest)

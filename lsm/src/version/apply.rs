@@ -1,11 +1,19 @@
-//! From one version to the next.
+//! From one version to the next: edits gathered, checked, and laid over the base.
+//!
+//! A [`Builder`] takes any number of edits (recovery feeds it the whole MANIFEST) and touches only the
+//! levels they name; the others are shared with the base version. The checks are those of RocksDB
+//! `db/version_builder.cc`: a tree that breaks its own rules is refused here, before anything is
+//! published, so that it can never be written.
 
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use base::error::Result;
+use base::error::{Error, Result};
 use base::ids::FileNumber;
+use base::key::InternalOrder;
 
-use super::{BlobFile, BlobGarbage, Version};
+use super::{BlobFile, BlobFiles, BlobGarbage, LevelFiles, MAX_LEVELS, Version};
 use crate::file_meta::FileMetaData;
 
 /// A change of the tree. Applied in this order: blob files, garbage, deletions, additions, cursors.
@@ -18,14 +26,311 @@ pub struct Edit {
     pub cursors: Vec<(usize, Vec<u8>)>,
 }
 
+impl Edit {
+    /// The tree's part of a MANIFEST record. Boundaries stored without timestamps are widened to
+    /// `timestamp_size`, the order's own.
+    pub fn from_record(record: &format::edit::VersionEdit, timestamp_size: usize) -> Edit {
+        Edit {
+            blobs_added: record.blob_file_additions.iter().map(BlobFile::from_record).collect(),
+            blob_garbage: record
+                .blob_file_garbages
+                .iter()
+                .map(|g| BlobGarbage {
+                    number: FileNumber(g.blob_file_number),
+                    count: g.garbage_blob_count,
+                    bytes: g.garbage_blob_bytes,
+                })
+                .collect(),
+            deleted: record.deleted_files.iter().map(|&(l, n)| (l as usize, FileNumber(n))).collect(),
+            added: record
+                .new_files
+                .iter()
+                .map(|f| (f.level as usize, Arc::new(FileMetaData::from_record(f, timestamp_size))))
+                .collect(),
+            cursors: record.compact_cursors.iter().map(|(l, key)| (*l as usize, key.clone())).collect(),
+        }
+    }
+
+    /// Writes this change into a MANIFEST record, beside whatever the record holds already.
+    pub fn into_record(&self, record: &mut format::edit::VersionEdit, timestamp_size: usize) {
+        record.blob_file_additions.extend(self.blobs_added.iter().map(BlobFile::to_record));
+        record.blob_file_garbages.extend(self.blob_garbage.iter().map(|g| format::edit::BlobFileGarbage {
+            blob_file_number: g.number.0,
+            garbage_blob_count: g.count,
+            garbage_blob_bytes: g.bytes,
+        }));
+        record.deleted_files.extend(self.deleted.iter().map(|&(l, n)| (l as u32, n.0)));
+        record.new_files.extend(self.added.iter().map(|(l, f)| f.to_record(*l, timestamp_size)));
+        record.compact_cursors.extend(self.cursors.iter().map(|(l, key)| (*l as u32, key.clone())));
+    }
+}
+
 impl Version {
     /// The version after the edits, consistency checked as RocksDB checks it.
     ///
     /// # Errors
     /// Corruption, naming the files: a file deleted that is not there, added twice, overlapping its
     /// neighbours on a sorted level, level-0 files whose order is not told; blob garbage beyond its file.
+    /// InvalidArgument: files on a level that the tree does not have.
     pub fn apply(&self, edits: &[Edit]) -> Result<Version> {
-        let _ = edits;
-        todo!()
+        let mut builder = Builder::new(self);
+        edits.iter().try_for_each(|edit| builder.apply(edit))?;
+        builder.finish()
+    }
+}
+
+/// Gathers edits over a base version.
+pub struct Builder<'a> {
+    base: &'a Version,
+    /// Where files named by the edits are now; `None`: gone. Others are where the base has them.
+    moved: HashMap<FileNumber, Option<usize>>,
+    /// Base files that left their level, by level.
+    removed: BTreeMap<usize, HashSet<FileNumber>>,
+    added: BTreeMap<usize, HashMap<FileNumber, Arc<FileMetaData>>>,
+    blobs: BlobFiles,
+    blobs_touched: bool,
+    cursors: BTreeMap<usize, Vec<u8>>,
+    /// Off: overlaps and order are not checked (`force_consistency_checks=false`).
+    check: bool,
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(base: &'a Version) -> Self {
+        Builder {
+            base,
+            moved: HashMap::new(),
+            removed: BTreeMap::new(),
+            added: BTreeMap::new(),
+            blobs: (*base.blobs).clone(),
+            blobs_touched: false,
+            cursors: BTreeMap::new(),
+            check: true,
+        }
+    }
+
+    /// Leaves out the checks of order and overlap.
+    #[must_use]
+    pub fn without_consistency_checks(mut self) -> Self {
+        self.check = false;
+        self
+    }
+
+    /// Lays one edit over what was gathered so far.
+    ///
+    /// # Errors
+    /// Corruption, as [`Version::apply`]. The builder is of no use afterwards.
+    pub fn apply(&mut self, edit: &Edit) -> Result<()> {
+        edit.blobs_added.iter().try_for_each(|blob| self.add_blob(blob))?;
+        edit.blob_garbage.iter().try_for_each(|garbage| self.add_garbage(garbage))?;
+        edit.deleted.iter().try_for_each(|&(level, number)| self.delete(level, number))?;
+        edit.added.iter().try_for_each(|(level, file)| self.add(*level, file))?;
+        for (level, key) in &edit.cursors {
+            self.cursors.insert(*level, key.clone());
+        }
+        Ok(())
+    }
+
+    fn level_of(&self, number: FileNumber) -> Option<usize> {
+        match self.moved.get(&number) {
+            Some(now) => *now,
+            None => self.base.levels.iter().position(|files| files.position(number).is_some()),
+        }
+    }
+
+    fn delete(&mut self, level: usize, number: FileNumber) -> Result<()> {
+        let now = match self.moved.get(&number) {
+            Some(now) => *now,
+            None if self.base.level(level).position(number).is_some() => Some(level),
+            None => self.level_of(number),
+        };
+        if now != Some(level) {
+            let but = match now {
+                Some(other) => format!("it is on level {other}"),
+                None => "it is not in the LSM tree".to_string(),
+            };
+            return Err(Error::corruption(format!(
+                "Cannot delete table file #{number} from level {level} since {but}"
+            )));
+        }
+        if self.added.get_mut(&level).and_then(|files| files.remove(&number)).is_none() {
+            self.removed.entry(level).or_default().insert(number);
+        }
+        self.moved.insert(number, None);
+        Ok(())
+    }
+
+    fn add(&mut self, level: usize, file: &Arc<FileMetaData>) -> Result<()> {
+        if let Some(other) = self.level_of(file.number) {
+            return Err(Error::corruption(format!(
+                "Cannot add table file #{} to level {level} since it is already in the LSM tree on level {other}",
+                file.number
+            )));
+        }
+        if level >= MAX_LEVELS {
+            return Err(Error::corruption(format!("table file #{} is on level {level}", file.number)));
+        }
+        if file.smallest.len() < base::key::TRAILER_LEN || file.largest.len() < base::key::TRAILER_LEN {
+            return Err(Error::corruption(format!("table file #{} has no proper boundary keys", file.number)));
+        }
+        self.added.entry(level).or_default().insert(file.number, file.clone());
+        self.moved.insert(file.number, Some(level));
+        Ok(())
+    }
+
+    fn add_blob(&mut self, blob: &BlobFile) -> Result<()> {
+        if self.blobs.contains_key(&blob.number) {
+            return Err(Error::corruption(format!("Blob file #{} already added", blob.number)));
+        }
+        self.blobs.insert(blob.number, Arc::new(blob.clone()));
+        self.blobs_touched = true;
+        Ok(())
+    }
+
+    fn add_garbage(&mut self, garbage: &BlobGarbage) -> Result<()> {
+        let Some(blob) = self.blobs.get_mut(&garbage.number) else {
+            return Err(Error::corruption(format!("Blob file #{} not found", garbage.number)));
+        };
+        let count = blob.garbage_count.checked_add(garbage.count).filter(|&n| n <= blob.total_count);
+        let bytes = blob.garbage_bytes.checked_add(garbage.bytes).filter(|&n| n <= blob.total_bytes);
+        let (Some(garbage_count), Some(garbage_bytes)) = (count, bytes) else {
+            return Err(Error::corruption(format!("Garbage overflow for blob file #{}", garbage.number)));
+        };
+        *blob = Arc::new(BlobFile { garbage_count, garbage_bytes, ..(**blob).clone() });
+        self.blobs_touched = true;
+        Ok(())
+    }
+
+    /// The new version.
+    ///
+    /// # Errors
+    /// As [`Version::apply`].
+    pub fn finish(self) -> Result<Version> {
+        let mut levels = self.base.levels.clone();
+        let touched: std::collections::BTreeSet<usize> =
+            self.removed.keys().chain(self.added.keys()).copied().collect();
+        let none = HashSet::new();
+        let mut in_l0_all_known = true;
+        for &level in &touched {
+            let added = self.added.get(&level).into_iter().flat_map(HashMap::values);
+            if level >= levels.len() {
+                if let Some(file) = added.into_iter().next() {
+                    return Err(Error::invalid_argument(format!(
+                        "table file #{} is on level {level} but the tree has only {} levels",
+                        file.number,
+                        levels.len()
+                    )));
+                }
+                continue;
+            }
+            let removed = self.removed.get(&level).unwrap_or(&none);
+            let mut files: Vec<Arc<FileMetaData>> =
+                levels[level].iter().filter(|f| !removed.contains(&f.number)).cloned().collect();
+            files.extend(added.cloned());
+            if level == 0 {
+                in_l0_all_known = files.iter().all(|f| f.epoch_number != 0);
+                sort_l0(&mut files);
+            } else {
+                let order = &self.base.order;
+                files.sort_by(|a, b| {
+                    order.compare(&a.smallest, &b.smallest).then_with(|| a.number.cmp(&b.number))
+                });
+            }
+            if self.check {
+                check_level(&self.base.order, level, &files, in_l0_all_known)?;
+            }
+            levels[level] = Arc::new(LevelFiles::new(files));
+        }
+        let blobs = if self.blobs.is_empty() && !self.blobs_touched {
+            self.base.blobs.clone()
+        } else {
+            Arc::new(super::blob::keep_live(self.blobs, &levels, self.check)?)
+        };
+        let mut cursors = self.base.cursors.clone();
+        for (level, key) in self.cursors {
+            if let Some(cursor) = cursors.get_mut(level) {
+                *cursor = key;
+            }
+        }
+        Ok(Version { order: self.base.order.clone(), levels, blobs, cursors })
+    }
+}
+
+/// Level 0, newest first: by epoch; then, and where a file has none, by sequence numbers.
+pub(crate) fn sort_l0(files: &mut [Arc<FileMetaData>]) {
+    let known = files.iter().all(|f| f.epoch_number != 0);
+    files.sort_by(|a, b| newest_first(a, b, known));
+}
+
+fn newest_first(a: &FileMetaData, b: &FileMetaData, epochs_known: bool) -> Ordering {
+    let by_epoch = if epochs_known { b.epoch_number.cmp(&a.epoch_number) } else { Ordering::Equal };
+    by_epoch
+        .then_with(|| b.largest_seq.cmp(&a.largest_seq))
+        .then_with(|| b.smallest_seq.cmp(&a.smallest_seq))
+        .then_with(|| b.number.cmp(&a.number))
+}
+
+fn check_level(order: &InternalOrder, level: usize, files: &[Arc<FileMetaData>], epochs_known: bool) -> Result<()> {
+    for pair in files.windows(2) {
+        let (a, b) = (&pair[0], &pair[1]);
+        if level > 0 {
+            if order.compare(&a.largest, &b.smallest).is_ge() {
+                return Err(Error::corruption(format!(
+                    "L{level} has overlapping ranges: file #{} largest key: {} vs. file #{} smallest key: {}",
+                    a.number,
+                    crate::draw::key(&a.largest),
+                    b.number,
+                    crate::draw::key(&b.smallest)
+                )));
+            }
+            continue;
+        }
+        if epochs_known && a.epoch_number == b.epoch_number && overlap(order, a, b) {
+            return Err(Error::corruption(format!(
+                "L0 files of same epoch number but overlapping range: file #{} and #{}, epoch number {}",
+                a.number, b.number, a.epoch_number
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn overlap(order: &InternalOrder, a: &FileMetaData, b: &FileMetaData) -> bool {
+    order.compare(&a.smallest, &b.largest).is_le() && order.compare(&b.smallest, &a.largest).is_le()
+}
+
+impl Version {
+    /// The epoch number for the next file: one past the largest in use.
+    pub fn next_epoch(&self) -> u64 {
+        self.files().map(|(_, f)| f.epoch_number).max().unwrap_or(0) + 1
+    }
+
+    /// Gives every file an epoch number if any lacks one: one number for each non-empty level from the
+    /// bottom up, then one for each level-0 file, oldest first. `None` when all have theirs. The first
+    /// number given is `first` (1; 2 where ingesting behind is allowed).
+    pub fn infer_epochs(&self, first: u64) -> Option<Version> {
+        if self.files().all(|(_, f)| f.epoch_number != 0) {
+            return None;
+        }
+        let mut next = first;
+        let with_epoch = |file: &FileMetaData, epoch| {
+            let mut file = file.clone();
+            file.epoch_number = epoch;
+            Arc::new(file)
+        };
+        let mut levels = self.levels.clone();
+        for level in (1..levels.len()).rev().filter(|&l| !self.levels[l].is_empty()) {
+            let files = self.levels[level].iter().map(|f| with_epoch(f, next)).collect();
+            levels[level] = Arc::new(LevelFiles::new(files));
+            next += 1;
+        }
+        let mut l0: Vec<_> = self.levels[0].iter().cloned().collect();
+        l0.sort_by(|a, b| newest_first(b, a, false));
+        for file in &mut l0 {
+            *file = with_epoch(file, next);
+            next += 1;
+        }
+        l0.reverse();
+        levels[0] = Arc::new(LevelFiles::new(l0));
+        Some(Version { levels, ..self.clone() })
     }
 }

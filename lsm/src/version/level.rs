@@ -17,6 +17,7 @@ pub struct LevelFiles {
     /// `head` of each largest user key and of each smallest.
     largest_heads: Vec<u64>,
     smallest_heads: Vec<u64>,
+    numbers: Vec<base::ids::FileNumber>,
     bytes: u64,
 }
 
@@ -25,8 +26,9 @@ impl LevelFiles {
     pub(crate) fn new(files: Vec<Arc<FileMetaData>>) -> Self {
         let largest_heads = files.iter().map(|f| head(f.largest_user_key())).collect();
         let smallest_heads = files.iter().map(|f| head(f.smallest_user_key())).collect();
+        let numbers = files.iter().map(|f| f.number).collect();
         let bytes = files.iter().map(|f| f.size).sum();
-        LevelFiles { files, largest_heads, smallest_heads, bytes }
+        LevelFiles { files, largest_heads, smallest_heads, numbers, bytes }
     }
 
     #[inline]
@@ -106,7 +108,7 @@ impl LevelFiles {
 
     /// Index of the file with this number.
     pub fn position(&self, number: base::ids::FileNumber) -> Option<usize> {
-        self.files.iter().position(|f| f.number == number)
+        self.numbers.iter().position(|&n| n == number)
     }
 }
 

@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 use base::key::InternalOrder;
 
-pub use apply::Edit;
+pub use apply::{Builder, Edit};
 pub use blob::{BlobFile, BlobFiles, BlobGarbage};
 pub use candidates::Candidates;
 pub use level::LevelFiles;
-pub use overlap::KeyRange;
+pub use overlap::{BelowCursor, KeyRange};
 
 /// Levels a tree may have at most.
 pub const MAX_LEVELS: usize = 64;
