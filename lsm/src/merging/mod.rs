@@ -1,8 +1,24 @@
 //! The k-way merge of sorted sources into one sorted stream, forward and backward.
+//!
+//! A loser tree holds, for each inner node, the source that lost there; the winner stands above:
+//!
+//! ```text
+//!              winner s2                 heads   s0: "kiwi...."  s1: "lime...."  (eight bytes of each
+//!             ┌── s0 ──┐                         s2: "fig....."  s3: "plum...."   source's key)
+//!         ┌─ s1 ─┐  ┌─ s3 ─┐
+//!        s0     s1  s2    s3
+//! ```
+//! When the winner moves on, only the losers on its path can beat it. If it wins twice in a row it is
+//! taken to be in a run: the smallest loser on its path becomes the *runner-up*, and each further row of
+//! the run costs one comparison against that. Sources are compared by the cached heads first, as plain
+//! numbers; whole keys are looked at only where heads are equal.
+//!
+//! Going backward the heads are complemented, so that the same tree finds the largest key.
 
 use base::error::Result;
 use base::iter::InternalIterator;
-use base::key::InternalOrder;
+use base::key::{InternalOrder, user_key};
+use base::order::{Order, head};
 use base::pinned::Pinned;
 
 /// What the merge did, for statistics and tests.
@@ -12,14 +28,34 @@ pub struct MergingStats {
     pub comparisons: u64,
     /// Those of them that heads could not decide.
     pub key_comparisons: u64,
-    /// Rows handed on.
-    pub rows: u64,
 }
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+/// No source: the runner-up is not known.
+const UNKNOWN: u32 = u32::MAX;
 
 /// Many sources as one. Generic over the kind of source, so that nothing is called virtually per row.
 pub struct Merging<I> {
     order: InternalOrder,
     sources: Vec<I>,
+    /// By source: its key's first eight bytes as a number that sorts in the merge's direction.
+    heads: Vec<u64>,
+    /// Losers of the inner nodes 1.. (0 is unused); leaf i is node `len + i`.
+    losers: Vec<u32>,
+    winner: u32,
+    /// The smallest of the others, while the winner is in a run.
+    runner_up: u32,
+    direction: Direction,
+    valid: bool,
+    /// The first error of a source; the merge stops there.
+    failed: Option<base::error::Error>,
+    /// The key from which the direction is changed.
+    scratch: Vec<u8>,
     pub stats: MergingStats,
 }
 
@@ -27,61 +63,309 @@ impl<I: InternalIterator> Merging<I> {
     /// Sources in order of recency, newest first: of equal internal keys the earlier source's comes
     /// first.
     pub fn new(order: InternalOrder, sources: Vec<I>) -> Self {
-        Merging { order, sources, stats: MergingStats::default() }
+        let n = sources.len();
+        Merging {
+            order,
+            sources,
+            heads: vec![u64::MAX; n],
+            losers: vec![0; n.max(1)],
+            winner: 0,
+            runner_up: UNKNOWN,
+            direction: Direction::Forward,
+            valid: false,
+            failed: None,
+            scratch: Vec::new(),
+            stats: MergingStats::default(),
+        }
     }
 
     pub fn sources(&self) -> &[I] {
         &self.sources
     }
 
+    /// The sources, to be reconfigured; moving one makes the merge invalid until it is positioned.
     pub fn sources_mut(&mut self) -> &mut [I] {
         &mut self.sources
     }
 
-    /// Index of the source that the current row comes from. Only while valid.
-    pub fn current_source(&self) -> usize {
-        todo!()
+    pub fn into_sources(self) -> Vec<I> {
+        self.sources
     }
 
-    /// Puts the current source's key in order again after it was moved by `sources_mut`.
-    pub fn refresh(&mut self) {
-        let _ = &self.order;
-        todo!()
+    pub fn order(&self) -> &InternalOrder {
+        &self.order
+    }
+
+    /// Index of the source that the current row comes from. Only while valid.
+    #[inline]
+    pub fn current_source(&self) -> usize {
+        self.winner as usize
+    }
+
+    /// Positions every source by `seek`, which is given its index, and goes on forward from there.
+    pub fn seek_forward_with(&mut self, mut seek: impl FnMut(usize, &mut I)) {
+        self.sources.iter_mut().enumerate().for_each(|(i, source)| seek(i, source));
+        self.rebuild(Direction::Forward);
+    }
+
+    /// The same, going on backward.
+    pub fn seek_backward_with(&mut self, mut seek: impl FnMut(usize, &mut I)) {
+        self.sources.iter_mut().enumerate().for_each(|(i, source)| seek(i, source));
+        self.rebuild(Direction::Backward);
+    }
+
+    /// Moves the current source alone to `target` (an internal key) in the direction of travel: what it
+    /// jumps over is left out of the merge. Only while valid.
+    pub fn skip_current_to(&mut self, target: &[u8]) {
+        let source = &mut self.sources[self.winner as usize];
+        match self.direction {
+            Direction::Forward => source.seek(target),
+            Direction::Backward => source.seek_for_prev(target),
+        }
+        self.settle_winner();
+    }
+
+    /// Whether the last movement was backward.
+    #[inline]
+    pub fn is_backward(&self) -> bool {
+        self.direction == Direction::Backward
+    }
+
+    /// Takes the source's head anew after it moved; notes its error if that is why it ended.
+    #[inline]
+    fn take_head(&mut self, i: usize) {
+        let source = &self.sources[i];
+        if source.valid() {
+            let h = match &self.order.user {
+                Order::Bytewise => head(user_key(source.key())),
+                Order::Reverse => !head(user_key(source.key())),
+                Order::Custom(_) => 0,
+            };
+            self.heads[i] = if self.direction == Direction::Forward { h } else { !h };
+        } else {
+            self.end_source(i);
+        }
+    }
+
+    #[cold]
+    fn end_source(&mut self, i: usize) {
+        self.heads[i] = u64::MAX;
+        if let Err(error) = self.sources[i].status() {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    /// Whether source `a` comes before source `b` in the direction of travel.
+    #[inline]
+    fn before(&mut self, a: u32, b: u32) -> bool {
+        self.stats.comparisons += 1;
+        let (x, y) = (self.heads[a as usize], self.heads[b as usize]);
+        if x != y { x < y } else { self.before_by_key(a, b) }
+    }
+
+    fn before_by_key(&mut self, a: u32, b: u32) -> bool {
+        let (x, y) = (&self.sources[a as usize], &self.sources[b as usize]);
+        match (x.valid(), y.valid()) {
+            (true, true) => {}
+            (true, false) => return true,
+            (false, true) => return false,
+            (false, false) => return a < b,
+        }
+        self.stats.key_comparisons += 1;
+        let order = self.order.compare(x.key(), y.key()).then_with(|| a.cmp(&b));
+        match self.direction {
+            Direction::Forward => order.is_lt(),
+            Direction::Backward => order.is_gt(),
+        }
+    }
+
+    /// Plays the whole tournament.
+    fn rebuild(&mut self, direction: Direction) {
+        self.direction = direction;
+        self.failed = None;
+        let n = self.sources.len();
+        (0..n).for_each(|i| self.take_head(i));
+        self.runner_up = UNKNOWN;
+        if n == 0 {
+            self.valid = false;
+            return;
+        }
+        // Winners of the nodes' subtrees, from the leaves up; the losers stay behind.
+        let mut winners: Vec<u32> = vec![0; 2 * n];
+        for i in 0..n {
+            winners[n + i] = i as u32;
+        }
+        for node in (1..n).rev() {
+            let (a, b) = (winners[2 * node], winners[2 * node + 1]);
+            let (win, lose) = if self.before(a, b) { (a, b) } else { (b, a) };
+            winners[node] = win;
+            self.losers[node] = lose;
+        }
+        self.winner = winners[1];
+        self.conclude();
+    }
+
+    #[inline]
+    fn conclude(&mut self) {
+        self.valid = self.sources[self.winner as usize].valid() && self.failed.is_none();
+    }
+
+    /// Finds the winner again after the old one's source moved.
+    #[inline]
+    fn settle_winner(&mut self) {
+        let w = self.winner;
+        self.take_head(w as usize);
+        if self.runner_up != UNKNOWN && self.before(w, self.runner_up) {
+            // Still in its run. Nothing valid can be beaten by an ended source.
+            self.valid = self.failed.is_none();
+            return;
+        }
+        self.replay(w);
+    }
+
+    /// Lets the old winner play its path again.
+    fn replay(&mut self, old: u32) {
+        let mut win = old;
+        let mut node = (self.sources.len() + old as usize) / 2;
+        while node > 0 {
+            let other = self.losers[node];
+            if self.before(other, win) {
+                self.losers[node] = win;
+                win = other;
+            }
+            node /= 2;
+        }
+        self.runner_up = UNKNOWN;
+        self.winner = win;
+        if win == old {
+            self.find_runner_up();
+        }
+        self.conclude();
+    }
+
+    /// The smallest loser on the winner's path.
+    fn find_runner_up(&mut self) {
+        let mut node = (self.sources.len() + self.winner as usize) / 2;
+        let mut best = UNKNOWN;
+        while node > 0 {
+            let other = self.losers[node];
+            if best == UNKNOWN || self.before(other, best) {
+                best = other;
+            }
+            node /= 2;
+        }
+        self.runner_up = best;
+    }
+
+    /// All others to just beyond the current row, so that the travel can go the other way.
+    fn turn(&mut self, to: Direction) {
+        let mut at = std::mem::take(&mut self.scratch);
+        at.clear();
+        at.extend_from_slice(self.sources[self.winner as usize].key());
+        let current = self.winner as usize;
+        for i in (0..self.sources.len()).filter(|&i| i != current) {
+            let source = &mut self.sources[i];
+            // Of equal keys the earlier source's comes first in the forward order.
+            match to {
+                Direction::Backward => {
+                    source.seek_for_prev(&at);
+                    if i > current && source.valid() && self.order.compare(source.key(), &at).is_eq() {
+                        source.prev();
+                    }
+                }
+                Direction::Forward => {
+                    source.seek(&at);
+                    if i < current && source.valid() && self.order.compare(source.key(), &at).is_eq() {
+                        source.next();
+                    }
+                }
+            }
+        }
+        self.scratch = at;
+        match to {
+            Direction::Forward => self.sources[current].next(),
+            Direction::Backward => self.sources[current].prev(),
+        }
+        self.rebuild(to);
     }
 }
 
 impl<I: InternalIterator> InternalIterator for Merging<I> {
+    #[inline]
     fn valid(&self) -> bool {
-        todo!()
+        self.valid
     }
+
     fn seek_to_first(&mut self) {
-        todo!()
+        self.seek_forward_with(|_, source| source.seek_to_first());
     }
+
     fn seek_to_last(&mut self) {
-        todo!()
+        self.seek_backward_with(|_, source| source.seek_to_last());
     }
-    fn seek(&mut self, _target: &[u8]) {
-        todo!()
+
+    fn seek(&mut self, target: &[u8]) {
+        self.seek_forward_with(|_, source| source.seek(target));
     }
-    fn seek_for_prev(&mut self, _target: &[u8]) {
-        todo!()
+
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        self.seek_backward_with(|_, source| source.seek_for_prev(target));
     }
+
+    #[inline]
     fn next(&mut self) {
-        todo!()
+        if self.direction == Direction::Backward {
+            return self.turn(Direction::Forward);
+        }
+        self.sources[self.winner as usize].next();
+        if let [source] = &self.sources[..] {
+            self.valid = source.valid();
+            if !self.valid {
+                self.end_source(0);
+            }
+            return;
+        }
+        self.settle_winner();
     }
+
+    #[inline]
     fn prev(&mut self) {
-        todo!()
+        if self.direction == Direction::Forward {
+            return self.turn(Direction::Backward);
+        }
+        self.sources[self.winner as usize].prev();
+        if let [source] = &self.sources[..] {
+            self.valid = source.valid();
+            if !self.valid {
+                self.end_source(0);
+            }
+            return;
+        }
+        self.settle_winner();
     }
+
+    #[inline]
     fn key(&self) -> &[u8] {
-        todo!()
+        self.sources[self.winner as usize].key()
     }
+
+    #[inline]
     fn value(&self) -> &[u8] {
-        todo!()
+        self.sources[self.winner as usize].value()
     }
+
     fn status(&self) -> Result<()> {
-        todo!()
+        match &self.failed {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
     }
+
     fn pin_value(&self) -> Pinned {
-        todo!()
+        self.sources[self.winner as usize].pin_value()
+    }
+
+    fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
+        self.sources.iter_mut().for_each(|source| source.set_upper_bound(bound));
     }
 }
