@@ -5,12 +5,18 @@
 //! numbers are zeroed at the bottom. The rules are RocksDB's (`db/compaction/compaction_iterator.cc`,
 //! `db/merge_helper.cc`).
 
+mod filter_run;
+mod merge_run;
+mod rules;
+mod single_delete;
+
+use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use base::error::Result;
+use base::error::{Error, Result};
 use base::iter::InternalIterator;
-use base::key::{InternalOrder, SequenceNumber};
+use base::key::{InternalOrder, MAX_SEQUENCE, SequenceNumber, ValueType};
 
 use crate::filter::{CompactionFilter, FetchBlob};
 use crate::merge::MergeOperator;
@@ -20,6 +26,7 @@ use crate::stripes::Stripes;
 /// What lies below the output, as far as the rules ask.
 pub trait Below {
     /// Whether no level below the output can hold any version of `user_key`. Keys are asked ascending.
+    /// Always false where ingesting behind is allowed.
     fn key_not_exists_beyond_output(&mut self, user_key: &[u8]) -> bool;
 }
 
@@ -56,6 +63,8 @@ pub struct Config {
     pub preserve_seqno_after: Option<SequenceNumber>,
     /// A single deletion over a deletion is a corruption (true, the default) or let pass.
     pub enforce_single_del_contracts: bool,
+    /// `CollapseStats::num_itered` must count every row: a filter's skips then go row by row.
+    pub must_count_input: bool,
     /// Raised to stop: the collapse ends with `ShutdownInProgress`.
     pub shutting_down: Option<Arc<AtomicBool>>,
     /// Raised to stop: the collapse ends with `Incomplete`, subcode `ManualCompactionPaused`.
@@ -75,6 +84,7 @@ impl Config {
             full_history_ts_low: None,
             preserve_seqno_after: None,
             enforce_single_del_contracts: true,
+            must_count_input: false,
             shutting_down: None,
             canceled: None,
         }
@@ -84,6 +94,9 @@ impl Config {
 /// What happened to the rows; RocksDB's `CompactionIterationStats`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CollapseStats {
+    /// Rows of the input that were passed, judged or not.
+    pub num_itered: u64,
+    /// Rows that were judged one by one; those used up by a merge or behind a deletion are not.
     pub num_input_records: u64,
     pub num_input_deletion_records: u64,
     pub num_input_timed_put_records: u64,
@@ -104,6 +117,19 @@ pub struct CollapseStats {
     pub num_timed_put_swap_preferred_seqno: u64,
     pub num_blobs_read: u64,
     pub total_blob_bytes_read: u64,
+    /// Merges that the operator failed.
+    pub num_merge_failures: u64,
+}
+
+/// Where the current row's value lies.
+#[derive(Clone, Copy)]
+enum ValueAt {
+    /// The input's current value, its first so many bytes.
+    Input(usize),
+    /// `value_buf`.
+    Buffer,
+    /// The current row of the merge output.
+    Merge,
 }
 
 /// The surviving rows, pulled one at a time. Not valid until `seek_to_first`.
@@ -114,11 +140,77 @@ pub struct Collapse<I, B> {
     tombstones: CompactionTombstones,
     fetch: Option<Box<dyn FetchBlob + Send>>,
     pub stats: CollapseStats,
+
+    // Derived once.
+    bytewise: bool,
+    timestamp_size: usize,
+    bottommost: bool,
+    no_snapshots: bool,
+    earliest_snapshot: SequenceNumber,
+    preserve_seqno_after: SequenceNumber,
+
+    /// The current row's internal key; its user key is also what the next row is compared with.
+    current: Vec<u8>,
+    seq: SequenceNumber,
+    kind: ValueType,
+    valid: bool,
+    value_at: ValueAt,
+    value_buf: Vec<u8>,
+    /// The input stands on the row after the current one already.
+    at_next: bool,
+
+    /// Whether `current` holds the user key that older versions are judged against.
+    has_current_user_key: bool,
+    /// A row of this user key was given out.
+    has_outputted_key: bool,
+    /// The sequence number and stripe of the last version of this user key that was looked at.
+    last_sequence: SequenceNumber,
+    last_stripe: SequenceNumber,
+    last_key_seq_zeroed: bool,
+    /// The value under a single deletion that had to stay is given out without its bytes.
+    clear_and_output_next: bool,
+    /// The current row's timestamp, and how it stands to `full_history_ts_low`.
+    timestamp: Vec<u8>,
+    history: Ordering,
+
+    merge: merge_run::MergeRun,
+    failed: Option<Error>,
 }
 
 impl<I: InternalIterator, B: Below> Collapse<I, B> {
     pub fn new(input: I, below: B, tombstones: CompactionTombstones, config: Config) -> Self {
-        Collapse { input, below, config, tombstones, fetch: None, stats: CollapseStats::default() }
+        let earliest_snapshot = config.snapshots.earliest();
+        Collapse {
+            input,
+            below,
+            tombstones,
+            fetch: None,
+            stats: CollapseStats::default(),
+            bytewise: config.order.user.is_bytewise(),
+            timestamp_size: config.order.user.timestamp_size(),
+            bottommost: config.compaction.is_some_and(|c| c.bottommost),
+            no_snapshots: config.snapshots.is_empty(),
+            earliest_snapshot,
+            preserve_seqno_after: config.preserve_seqno_after.unwrap_or(earliest_snapshot),
+            config,
+            current: Vec::new(),
+            seq: 0,
+            kind: ValueType::Value,
+            valid: false,
+            value_at: ValueAt::Buffer,
+            value_buf: Vec::new(),
+            at_next: false,
+            has_current_user_key: false,
+            has_outputted_key: false,
+            last_sequence: MAX_SEQUENCE,
+            last_stripe: 0,
+            last_key_seq_zeroed: false,
+            clear_and_output_next: false,
+            timestamp: Vec::new(),
+            history: Ordering::Equal,
+            merge: merge_run::MergeRun::default(),
+            failed: None,
+        }
     }
 
     /// Lets filters and merges see values that lie in blob files.
@@ -130,36 +222,74 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
 
     /// To the first surviving row of the input.
     pub fn seek_to_first(&mut self) {
-        let _ = (&self.input, &self.below, &self.config, &self.tombstones, &self.fetch);
-        todo!()
+        self.input.seek_to_first();
+        self.take_from_input();
+        self.prepare_output();
     }
 
     /// To the first surviving row of the input from `target` (an internal key) on: a subcompaction.
     pub fn seek(&mut self, target: &[u8]) {
-        let _ = target;
-        todo!()
+        self.input.seek(target);
+        self.take_from_input();
+        self.prepare_output();
     }
 
+    /// To the next surviving row. Only while valid.
+    #[inline]
     pub fn next(&mut self) {
-        todo!()
+        if self.merge.valid() {
+            self.next_of_merge();
+        } else {
+            // The input may stand on the next row already: a deletion looked ahead.
+            if !self.at_next {
+                self.advance();
+            }
+            self.take_from_input();
+        }
+        if self.valid {
+            self.has_outputted_key = true;
+        }
+        self.prepare_output();
     }
 
+    #[inline]
     pub fn valid(&self) -> bool {
-        todo!()
+        self.valid
     }
 
     /// The surviving internal key. Only while valid.
+    #[inline]
     pub fn key(&self) -> &[u8] {
-        todo!()
+        &self.current
     }
 
+    /// The sequence number in `key`.
+    #[inline]
+    pub fn sequence(&self) -> SequenceNumber {
+        self.seq
+    }
+
+    /// The kind in `key`.
+    #[inline]
+    pub fn kind(&self) -> ValueType {
+        self.kind
+    }
+
+    #[inline]
     pub fn value(&self) -> &[u8] {
-        todo!()
+        match self.value_at {
+            ValueAt::Input(len) => &self.input.value()[..len],
+            ValueAt::Buffer => &self.value_buf,
+            ValueAt::Merge => self.merge.value(),
+        }
     }
 
     /// The first error of the input, the operator, the filter or the rules themselves.
     pub fn status(&self) -> Result<()> {
-        todo!()
+        match &self.failed {
+            Some(error) => Err(error.clone()),
+            None => self.input.status(),
+        }
     }
 
     pub fn input(&self) -> &I {
@@ -169,5 +299,10 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
     /// The tombstones, for the file writer to take what belongs into each output.
     pub fn tombstones_mut(&mut self) -> &mut CompactionTombstones {
         &mut self.tombstones
+    }
+
+    /// Both what lies below and the tombstones: for deciding which tombstones an output still needs.
+    pub fn parts_mut(&mut self) -> (&mut CompactionTombstones, &mut B) {
+        (&mut self.tombstones, &mut self.below)
     }
 }

@@ -1,27 +1,259 @@
-//! The operators every RocksDB knows by name.
+//! The operators every RocksDB knows by name, bit for bit (`utilities/merge_operators/`).
 
 use std::sync::Arc;
 
-use super::{FullMerge, Merged, MergeOperator, Failure};
+use super::{Associative, AssociativeMergeOperator, Existing, Failure, FullMerge, MergeOperator, Merged, with_default_column};
 
-macro_rules! stub { ($($name:ident)*) => { $(
-    #[derive(Default)]
-    pub struct $name;
-)* } }
-stub!(BytesXor Max Put SortList StringAppend StringAppendTest UInt64Add);
+type Answer = Result<Merged, Failure>;
+
+/// `put`: the newest operand is the value.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Put;
+
 impl MergeOperator for Put {
-    fn name(&self) -> &str { "PutOperator" }
-    fn full(&self, merge: &FullMerge<'_>, _out: &mut Vec<u8>) -> Result<Merged, Failure> {
-        Ok(Merged::Operand(merge.operands.len() - 1))
+    fn name(&self) -> &str {
+        "PutOperator"
+    }
+
+    fn full(&self, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> Answer {
+        let newest = merge.operands.len().checked_sub(1).ok_or(Failure::Merge)?;
+        with_default_column(merge, out, |_, _| Ok(Merged::Operand(newest)))
+    }
+
+    fn partial(&self, _key: &[u8], operands: &[&[u8]], out: &mut Vec<u8>) -> bool {
+        operands.last().is_some_and(|newest| {
+            out.extend_from_slice(newest);
+            true
+        })
     }
 }
 
-/// The operator of that name or id, as option strings give it.
-pub fn by_name(name: &str) -> Option<Arc<dyn MergeOperator>> {
-    match name { "put" => Some(Arc::new(Put)), _ => None }
+/// `max`: the bytewise largest of the value and the operands; of equals the oldest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Max;
+
+impl MergeOperator for Max {
+    fn name(&self) -> &str {
+        "MaxOperator"
+    }
+
+    fn full(&self, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> Answer {
+        with_default_column(merge, out, |existing, out| {
+            let mut best = existing.unwrap_or_default();
+            let mut answer = if existing.is_some() { Merged::Existing } else { Merged::New };
+            for (i, operand) in merge.operands.iter().enumerate() {
+                if best < *operand {
+                    best = operand;
+                    answer = Merged::Operand(i);
+                }
+            }
+            // An entity's default column has no bytes of its own that a caller could hand on.
+            if answer == Merged::Existing && !matches!(merge.existing, Existing::Value(_)) {
+                out.extend_from_slice(best);
+                answer = Merged::New;
+            }
+            Ok(answer)
+        })
+    }
+
+    fn partial(&self, _key: &[u8], operands: &[&[u8]], out: &mut Vec<u8>) -> bool {
+        out.extend_from_slice(operands.iter().max().copied().unwrap_or_default());
+        true
+    }
 }
 
-/// All names `by_name` knows.
+/// `uint64add`: little-endian sums, wrapping; a value of another length counts as 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UInt64Add;
+
+impl AssociativeMergeOperator for UInt64Add {
+    fn name(&self) -> &str {
+        "UInt64AddOperator"
+    }
+
+    fn merge(&self, _key: &[u8], existing: Option<&[u8]>, operand: &[u8], out: &mut Vec<u8>) -> bool {
+        let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+        let sum = existing.map_or(0, number).wrapping_add(number(operand));
+        out.extend_from_slice(&sum.to_le_bytes());
+        true
+    }
+}
+
+/// `bytesxor`: byte by byte, the longer one's tail as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BytesXor;
+
+impl AssociativeMergeOperator for BytesXor {
+    fn name(&self) -> &str {
+        "BytesXOR"
+    }
+
+    fn merge(&self, _key: &[u8], existing: Option<&[u8]>, operand: &[u8], out: &mut Vec<u8>) -> bool {
+        let existing = existing.unwrap_or_default();
+        let (long, short) =
+            if existing.len() >= operand.len() { (existing, operand) } else { (operand, existing) };
+        out.extend_from_slice(long);
+        out.iter_mut().zip(short).for_each(|(a, b)| *a ^= b);
+        true
+    }
+}
+
+/// `stringappend`: joined by a delimiter, `,` by default.
+#[derive(Clone, Debug)]
+pub struct StringAppend {
+    delimiter: Vec<u8>,
+}
+
+impl Default for StringAppend {
+    fn default() -> Self {
+        StringAppend::new(b",")
+    }
+}
+
+impl StringAppend {
+    pub fn new(delimiter: &[u8]) -> Self {
+        StringAppend { delimiter: delimiter.to_vec() }
+    }
+}
+
+/// All pieces joined, in one buffer of the right size.
+fn join<'a>(pieces: impl Iterator<Item = &'a [u8]> + Clone, delimiter: &[u8], out: &mut Vec<u8>) {
+    let bytes: usize = pieces.clone().map(|p| p.len() + delimiter.len()).sum();
+    out.reserve(bytes.saturating_sub(delimiter.len()));
+    for (i, piece) in pieces.enumerate() {
+        if i > 0 {
+            out.extend_from_slice(delimiter);
+        }
+        out.extend_from_slice(piece);
+    }
+}
+
+fn append(merge: &FullMerge<'_>, delimiter: &[u8], out: &mut Vec<u8>) -> Answer {
+    with_default_column(merge, out, |existing, out| {
+        if existing.is_none() && merge.operands.len() == 1 {
+            return Ok(Merged::Operand(0));
+        }
+        join(existing.into_iter().chain(merge.operands.iter().copied()), delimiter, out);
+        Ok(Merged::New)
+    })
+}
+
+impl MergeOperator for StringAppend {
+    fn name(&self) -> &str {
+        "StringAppendOperator"
+    }
+
+    fn full(&self, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> Answer {
+        append(merge, &self.delimiter, out)
+    }
+
+    fn partial(&self, _key: &[u8], operands: &[&[u8]], out: &mut Vec<u8>) -> bool {
+        join(operands.iter().copied(), &self.delimiter, out);
+        true
+    }
+}
+
+/// `stringappendtest`: as [`StringAppend`], but never merges partially.
+#[derive(Clone, Debug)]
+pub struct StringAppendTest {
+    delimiter: Vec<u8>,
+}
+
+impl Default for StringAppendTest {
+    fn default() -> Self {
+        StringAppendTest::new(b",")
+    }
+}
+
+impl StringAppendTest {
+    pub fn new(delimiter: &[u8]) -> Self {
+        StringAppendTest { delimiter: delimiter.to_vec() }
+    }
+}
+
+impl MergeOperator for StringAppendTest {
+    fn name(&self) -> &str {
+        "StringAppendTESTOperator"
+    }
+
+    fn full(&self, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> Answer {
+        append(merge, &self.delimiter, out)
+    }
+}
+
+/// `sortlist`: comma-separated 32-bit numbers, each operand sorted, merged into one sorted list. What
+/// exists already is not looked at, as in RocksDB. An operand that is no such list fails the merge,
+/// where RocksDB throws.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SortList;
+
+impl SortList {
+    fn numbers(list: &[u8]) -> Option<Vec<i32>> {
+        // A NUL ends the list, as it does in C.
+        let list = list.split(|&b| b == 0).next().unwrap_or_default();
+        std::str::from_utf8(list).ok()?.split(',').map(|n| n.trim_start().parse().ok()).collect()
+    }
+
+    fn merged(operands: &[&[u8]], out: &mut Vec<u8>) -> Option<()> {
+        let mut all = Vec::new();
+        for operand in operands {
+            // Not a sort: the operands' own order is kept, as a plain two-way merge keeps it.
+            let right = Self::numbers(operand)?;
+            let left = std::mem::take(&mut all);
+            let (mut l, mut r) = (left.into_iter().peekable(), right.into_iter().peekable());
+            while let (Some(a), Some(b)) = (l.peek(), r.peek()) {
+                let smaller = if a < b { &mut l } else { &mut r };
+                all.extend(smaller.next());
+            }
+            all.extend(l);
+            all.extend(r);
+        }
+        let text: Vec<String> = all.iter().map(i32::to_string).collect();
+        out.extend_from_slice(text.join(",").as_bytes());
+        Some(())
+    }
+}
+
+impl MergeOperator for SortList {
+    fn name(&self) -> &str {
+        "MergeSortOperator"
+    }
+
+    fn full(&self, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> Answer {
+        with_default_column(merge, out, |_, out| {
+            Self::merged(merge.operands, out).map(|()| Merged::New).ok_or(Failure::Merge)
+        })
+    }
+
+    fn partial(&self, _key: &[u8], operands: &[&[u8]], out: &mut Vec<u8>) -> bool {
+        Self::merged(operands, out).is_some()
+    }
+}
+
+/// The operator of that name or nickname, as option strings give it; a delimiter may follow in the
+/// options' own way (`id=stringappend;delimiter=:`).
+pub fn by_name(text: &str) -> Option<Arc<dyn MergeOperator>> {
+    let text = text.trim().trim_start_matches('{').trim_end_matches('}');
+    let mut fields = text.split(';').map(str::trim).filter(|f| !f.is_empty());
+    let first = fields.next()?;
+    let name = first.strip_prefix("id=").unwrap_or(first).trim();
+    let mut delimiter: &[u8] = b",";
+    for field in fields {
+        delimiter = field.strip_prefix("delimiter=")?.as_bytes();
+    }
+    Some(match name {
+        "put" | "put_v1" | "PutOperator" => Arc::new(Put),
+        "max" | "MaxOperator" => Arc::new(Max),
+        "uint64add" | "UInt64AddOperator" => Arc::new(Associative(UInt64Add)),
+        "bytesxor" | "BytesXOR" => Arc::new(Associative(BytesXor)),
+        "sortlist" | "MergeSortOperator" => Arc::new(SortList),
+        "stringappend" | "StringAppendOperator" => Arc::new(StringAppend::new(delimiter)),
+        "stringappendtest" | "StringAppendTESTOperator" => Arc::new(StringAppendTest::new(delimiter)),
+        _ => return None,
+    })
+}
+
+/// The nicknames `by_name` knows.
 pub fn names() -> &'static [&'static str] {
-    &["put"]
+    &["put", "max", "uint64add", "bytesxor", "sortlist", "stringappend", "stringappendtest"]
 }

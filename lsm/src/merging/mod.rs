@@ -47,6 +47,8 @@ pub struct Merging<I> {
     heads: Vec<u64>,
     /// Losers of the inner nodes 1.. (0 is unused); leaf i is node `len + i`.
     losers: Vec<u32>,
+    /// Scratch for playing the whole tournament.
+    winners: Vec<u32>,
     winner: u32,
     /// The smallest of the others, while the winner is in a run.
     runner_up: u32,
@@ -69,6 +71,7 @@ impl<I: InternalIterator> Merging<I> {
             sources,
             heads: vec![u64::MAX; n],
             losers: vec![0; n.max(1)],
+            winners: vec![0; 2 * n.max(1)],
             winner: 0,
             runner_up: UNKNOWN,
             direction: Direction::Forward,
@@ -191,7 +194,7 @@ impl<I: InternalIterator> Merging<I> {
             return;
         }
         // Winners of the nodes' subtrees, from the leaves up; the losers stay behind.
-        let mut winners: Vec<u32> = vec![0; 2 * n];
+        let mut winners = std::mem::take(&mut self.winners);
         for i in 0..n {
             winners[n + i] = i as u32;
         }
@@ -202,12 +205,15 @@ impl<I: InternalIterator> Merging<I> {
             self.losers[node] = lose;
         }
         self.winner = winners[1];
+        self.winners = winners;
         self.conclude();
     }
 
     #[inline]
     fn conclude(&mut self) {
-        self.valid = self.sources[self.winner as usize].valid() && self.failed.is_none();
+        // Only a source with the largest head may have ended, and only an ended one has failed.
+        let w = self.winner as usize;
+        self.valid = (self.heads[w] != u64::MAX || self.sources[w].valid()) && self.failed.is_none();
     }
 
     /// Finds the winner again after the old one's source moved.
@@ -216,9 +222,8 @@ impl<I: InternalIterator> Merging<I> {
         let w = self.winner;
         self.take_head(w as usize);
         if self.runner_up != UNKNOWN && self.before(w, self.runner_up) {
-            // Still in its run. Nothing valid can be beaten by an ended source.
-            self.valid = self.failed.is_none();
-            return;
+            // Still in its run.
+            return self.conclude();
         }
         self.replay(w);
     }

@@ -1,13 +1,47 @@
 //! The tombstones of a compaction's inputs: what they drop, and what goes into the outputs.
+//!
+//! All tombstones, each cut to the bounds of its table, are laid over one another and cut into fragments
+//! that do not overlap; a cursor follows the compaction's keys through them. Follows RocksDB
+//! `db/range_del_aggregator.cc` and `db/compaction/compaction_outputs.cc`.
 
-use base::key::InternalOrder;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
+use base::key::{self, InternalOrder, MAX_SEQUENCE, SequenceNumber, ValueType};
+use mem::range_del::FragmentedTombstones;
+
+use super::{before_user_key, lower_position, upper_position};
 use crate::stripes::Stripes;
+
+/// One tombstone as it was put in, cut to its table's bounds.
+struct Cut {
+    start: Vec<u8>,
+    end: Vec<u8>,
+    seq: SequenceNumber,
+    timestamp: Vec<u8>,
+}
+
+/// A stretch between two positions and the tombstones over it.
+struct Fragment {
+    start: Vec<u8>,
+    end: Vec<u8>,
+    /// Newest first, each with the index of its timestamp's owner in `cuts`.
+    stamps: Vec<(SequenceNumber, u32)>,
+}
 
 /// All range tombstones of one (sub)compaction or flush.
 pub struct CompactionTombstones {
     order: InternalOrder,
     stripes: Stripes,
+    timestamp_size: usize,
+    /// With timestamps: only tombstones below this drop entries.
+    full_history_ts_low: Option<Vec<u8>>,
+    cuts: Vec<Cut>,
+    fragments: Vec<Fragment>,
+    /// Whether `fragments` lacks some of `cuts`.
+    dirty: bool,
+    /// The first fragment that ends after the last key asked about.
+    at: usize,
 }
 
 /// A tombstone to be written to an output file, and how far it stretches the file's bounds.
@@ -16,14 +50,33 @@ pub struct OutputTombstone {
     /// The stored form: internal key (start, seq, RANGEDEL) and end user key.
     pub key: Vec<u8>,
     pub end: Vec<u8>,
+    pub seq: SequenceNumber,
     /// Candidates for the file's bounds, already clipped to the file's limits: internal keys.
     pub smallest: Vec<u8>,
     pub largest: Vec<u8>,
 }
 
+/// The tombstones of one output file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OutputTombstones {
+    pub tombstones: Vec<OutputTombstone>,
+    /// How many were dropped because nothing is left for them to hide.
+    pub dropped_obsolete: u64,
+}
+
 impl CompactionTombstones {
     pub fn new(order: InternalOrder, stripes: Stripes) -> Self {
-        CompactionTombstones { order, stripes }
+        let timestamp_size = order.user.timestamp_size();
+        CompactionTombstones {
+            order,
+            stripes,
+            timestamp_size,
+            full_history_ts_low: None,
+            cuts: Vec::new(),
+            fragments: Vec::new(),
+            dirty: false,
+            at: 0,
+        }
     }
 
     /// None: nothing is ever covered, nothing written.
@@ -31,33 +84,229 @@ impl CompactionTombstones {
         Self::new(order, Stripes::default())
     }
 
-    /// Adds `[start, end)@seq` (user keys), valid inside the table's `bounds` (smallest and largest
-    /// internal key); from a memtable: without bounds.
-    pub fn add(&mut self, start: &[u8], end: &[u8], seq: u64, bounds: Option<(&[u8], &[u8])>) {
-        let _ = (start, end, seq, bounds, &self.order, &self.stripes);
-        todo!()
+    /// With timestamps, tombstones at or above `low` keep what they cover.
+    #[must_use]
+    pub fn with_full_history_ts_low(mut self, low: Option<Vec<u8>>) -> Self {
+        self.full_history_ts_low = low;
+        self
     }
 
+    /// Adds `[start, end)@seq` (user keys without timestamp), valid inside the table's `bounds`
+    /// (smallest and largest internal key); from a memtable: without bounds.
+    pub fn add(&mut self, start: &[u8], end: &[u8], seq: u64, timestamp: &[u8], bounds: Option<(&[u8], &[u8])>) {
+        let mut from = before_user_key(start, self.timestamp_size);
+        let mut to = before_user_key(end, self.timestamp_size);
+        if let Some((smallest, largest)) = bounds {
+            let (lower, upper) = (lower_position(smallest), upper_position(largest));
+            if self.order.compare(&from, &lower).is_lt() {
+                from = lower;
+            }
+            if self.order.compare(&to, &upper).is_gt() {
+                to = upper;
+            }
+        }
+        if self.order.compare(&from, &to).is_lt() {
+            self.cuts.push(Cut { start: from, end: to, seq, timestamp: timestamp.to_vec() });
+            self.dirty = true;
+        }
+    }
+
+    /// Adds all tombstones of a memtable (no bounds) or a table.
+    pub fn add_fragmented(&mut self, tombstones: &FragmentedTombstones, bounds: Option<(&[u8], &[u8])>) {
+        for fragment in tombstones.iter() {
+            for &seq in fragment.seqs {
+                self.add(fragment.start, fragment.end, seq, &[], bounds);
+            }
+        }
+    }
+
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        todo!()
+        self.cuts.is_empty()
     }
 
     /// Whether a tombstone in the key's own stripe covers this version. Keys come ascending.
+    #[inline]
     pub fn should_delete(&mut self, internal_key: &[u8]) -> bool {
-        let _ = internal_key;
-        todo!()
+        !self.cuts.is_empty() && self.covered(internal_key)
+    }
+
+    fn covered(&mut self, internal_key: &[u8]) -> bool {
+        self.build();
+        let order = &self.order;
+        if self.at > 0 && order.compare(internal_key, &self.fragments[self.at - 1].end).is_lt() {
+            self.at = self.fragments.partition_point(|f| order.compare(&f.end, internal_key).is_le());
+        }
+        while self.fragments.get(self.at).is_some_and(|f| order.compare(&f.end, internal_key).is_le()) {
+            self.at += 1;
+        }
+        let Some(fragment) = self.fragments.get(self.at) else { return false };
+        if order.compare(internal_key, &fragment.start).is_lt() {
+            return false;
+        }
+        let seq = key::sequence(internal_key);
+        let (stripe, _) = self.stripes.of(seq);
+        let Some(low) = self.full_history_ts_low.as_ref().filter(|_| self.timestamp_size > 0) else {
+            if self.timestamp_size > 0 {
+                return false;
+            }
+            // The oldest tombstone that is newer than the entry decides.
+            let newer = fragment.stamps.partition_point(|&(s, _)| s > seq);
+            return newer > 0 && fragment.stamps[newer - 1].0 <= stripe;
+        };
+        fragment.stamps.iter().any(|&(s, owner)| {
+            let ts = &self.cuts[owner as usize].timestamp;
+            s > seq && s <= stripe && order.user.compare_timestamp(ts, low).is_lt()
+        })
+    }
+
+    /// Lays all tombstones over one another.
+    fn build(&mut self) {
+        if !std::mem::take(&mut self.dirty) {
+            return;
+        }
+        let order = &self.order;
+        // Events in order of position; each fragment lies between two of them.
+        let mut events: Vec<(&[u8], bool, u32)> = Vec::with_capacity(self.cuts.len() * 2);
+        for (i, cut) in self.cuts.iter().enumerate() {
+            events.push((&cut.start, true, i as u32));
+            events.push((&cut.end, false, i as u32));
+        }
+        events.sort_by(|a, b| order.compare(a.0, b.0));
+        let mut fragments: Vec<Fragment> = Vec::new();
+        // Active tombstones by (seq, timestamp's owner), how often.
+        let mut active: BTreeMap<(SequenceNumber, &[u8]), (u32, u32)> = BTreeMap::new();
+        let mut i = 0;
+        while i < events.len() {
+            let position = events[i].0;
+            while i < events.len() && order.compare(events[i].0, position).is_eq() {
+                let (_, begins, owner) = events[i];
+                let cut = &self.cuts[owner as usize];
+                let id = (cut.seq, cut.timestamp.as_slice());
+                if begins {
+                    active.entry(id).or_insert((0, owner)).0 += 1;
+                } else if let Some(entry) = active.get_mut(&id) {
+                    entry.0 -= 1;
+                    if entry.0 == 0 {
+                        active.remove(&id);
+                    }
+                }
+                i += 1;
+            }
+            if let (false, Some(next)) = (active.is_empty(), events.get(i)) {
+                fragments.push(Fragment {
+                    start: position.to_vec(),
+                    end: next.0.to_vec(),
+                    stamps: active.iter().rev().map(|((seq, _), (_, owner))| (*seq, *owner)).collect(),
+                });
+            }
+        }
+        self.fragments = fragments;
+        self.at = 0;
+    }
+
+    /// The stamps of a fragment that are worth writing: without timestamps the newest of each stripe.
+    fn kept<'a>(&'a self, stamps: &'a [(SequenceNumber, u32)]) -> impl Iterator<Item = (SequenceNumber, u32)> + 'a {
+        let mut limit = MAX_SEQUENCE;
+        let mut done = false;
+        stamps.iter().copied().filter(move |&(seq, _)| {
+            if self.timestamp_size > 0 {
+                return true;
+            }
+            if done || seq > limit {
+                return false;
+            }
+            let (_, before) = self.stripes.of(seq);
+            if before == 0 {
+                done = true;
+            } else {
+                limit = before;
+            }
+            true
+        })
     }
 
     /// The tombstones of an output file that holds keys from `lower` (inclusive) to `upper`
     /// (exclusive); `None` is unbounded. Both are internal keys. `drop_obsolete(start, end)` says whether
-    /// nothing below can hold the range, in which case tombstones that every snapshot sees are dropped.
+    /// nothing below can hold the range of user keys, in which case tombstones that every snapshot sees
+    /// are dropped.
     pub fn for_output(
         &mut self,
         lower: Option<&[u8]>,
         upper: Option<&[u8]>,
         drop_obsolete: &mut dyn FnMut(&[u8], &[u8]) -> bool,
-    ) -> Vec<OutputTombstone> {
-        let _ = (lower, upper, drop_obsolete);
-        todo!()
+    ) -> OutputTombstones {
+        let mut out = OutputTombstones::default();
+        if let (Some(lower), Some(upper)) = (lower, upper)
+            && self.order.compare(lower, upper).is_gt()
+        {
+            return out;
+        }
+        self.build();
+        let order = &self.order;
+        let user = &order.user;
+        for fragment in &self.fragments {
+            let start = self.without_timestamp(key::user_key(&fragment.start));
+            let end = self.without_timestamp(key::user_key(&fragment.end));
+            let end_position = before_user_key(end, self.timestamp_size);
+            if user.compare(key::user_key(&before_user_key(start, self.timestamp_size)), key::user_key(&end_position))
+                != Ordering::Less
+            {
+                // The stretch lies within the versions of one user key.
+                continue;
+            }
+            if lower.is_some_and(|lower| order.compare(&end_position, lower).is_le()) {
+                continue;
+            }
+            for (seq, owner) in self.kept(&fragment.stamps) {
+                let timestamp = &self.cuts[owner as usize].timestamp;
+                let mut stored = start.to_vec();
+                stored.extend_from_slice(timestamp);
+                append_trailer(&mut stored, seq);
+                let mut smallest = stored.clone();
+                if let Some(lower) = lower {
+                    if user.compare_without_timestamp(key::user_key(&smallest), key::user_key(lower)).is_lt() {
+                        smallest = self.without_timestamp(key::user_key(lower)).to_vec();
+                        smallest.extend_from_slice(timestamp);
+                        append_trailer(&mut smallest, seq);
+                    }
+                    if order.compare(&smallest, lower).is_lt() {
+                        smallest = lower.to_vec();
+                    }
+                }
+                if upper.is_some_and(|upper| order.compare(upper, &smallest).is_lt()) {
+                    continue;
+                }
+                let largest = match upper {
+                    Some(upper) if order.compare(upper, &end_position).is_lt() => upper.to_vec(),
+                    _ => end_position.clone(),
+                };
+                let every_snapshot_sees = seq <= self.stripes.earliest() && self.below_history(timestamp);
+                if every_snapshot_sees && drop_obsolete(key::user_key(&smallest), key::user_key(&largest)) {
+                    out.dropped_obsolete += 1;
+                    continue;
+                }
+                let mut end = end.to_vec();
+                end.extend_from_slice(timestamp);
+                out.tombstones.push(OutputTombstone { key: stored, end, seq, smallest, largest });
+            }
+        }
+        out
     }
+
+    fn below_history(&self, timestamp: &[u8]) -> bool {
+        self.timestamp_size == 0
+            || self
+                .full_history_ts_low
+                .as_ref()
+                .is_some_and(|low| self.order.user.compare_timestamp(timestamp, low).is_lt())
+    }
+
+    fn without_timestamp<'a>(&self, user_key: &'a [u8]) -> &'a [u8] {
+        &user_key[..user_key.len().saturating_sub(self.timestamp_size)]
+    }
+}
+
+fn append_trailer(out: &mut Vec<u8>, seq: SequenceNumber) {
+    out.extend_from_slice(&key::pack(seq, ValueType::RangeDeletion as u8).to_le_bytes());
 }

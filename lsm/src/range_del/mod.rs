@@ -7,5 +7,48 @@
 mod compaction;
 mod read;
 
-pub use compaction::{CompactionTombstones, OutputTombstone};
-pub use read::{Cover, Coverage};
+use base::key::{self, MAX_SEQUENCE, SequenceNumber, TRAILER_LEN};
+
+pub use compaction::{CompactionTombstones, OutputTombstone, OutputTombstones};
+pub use read::{Cover, Coverage, FragmentCover, LevelCover, OpenTombstones, Uncovered};
+
+use crate::file_meta::EXCLUSIVE_END;
+
+/// Sorts before every entry of its sequence number: one past the largest kind.
+const BEFORE_ALL_KINDS: u8 = 0x1a;
+
+/// The position before every version of a user key (given without timestamp).
+fn before_user_key(user_key: &[u8], timestamp_size: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(user_key.len() + timestamp_size + TRAILER_LEN);
+    out.extend_from_slice(user_key);
+    out.resize(user_key.len() + timestamp_size, 0xff);
+    out.extend_from_slice(&EXCLUSIVE_END.to_le_bytes());
+    out
+}
+
+/// Where tombstones of a table begin to count: just before its smallest key.
+fn lower_position(smallest: &[u8]) -> Vec<u8> {
+    with_trailer(smallest, key::pack(key::sequence(smallest), BEFORE_ALL_KINDS))
+}
+
+/// Where tombstones of a table cease to count (exclusive): just past its largest key, or at it where
+/// that is an exclusive end already, or where its sequence number is 0 and no older version can follow.
+fn upper_position(largest: &[u8]) -> Vec<u8> {
+    let trailer = key::trailer(largest);
+    let seq: SequenceNumber = trailer >> 8;
+    if trailer == EXCLUSIVE_END || seq == 0 {
+        return largest.to_vec();
+    }
+    debug_assert!(seq <= MAX_SEQUENCE);
+    with_trailer(largest, key::pack(seq - 1, BEFORE_ALL_KINDS))
+}
+
+fn with_trailer(internal: &[u8], trailer: u64) -> Vec<u8> {
+    let user = key::user_key(internal);
+    let mut out = Vec::with_capacity(user.len() + TRAILER_LEN);
+    key::append_with_trailer(&mut out, user, trailer);
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! The compaction filter's say about the newest version of a key, and about merge operands.
+
+use base::error::Error;
+use base::iter::InternalIterator;
+use base::key::{self, MAX_SEQUENCE, TYPE_FOR_SEEK, ValueType};
+
+use super::{Below, Collapse, ValueAt};
+use crate::filter::{CompactionFilter, Decision, FilterInput, FilterKind};
+
+/// The internal key before every version of `user_key`: where skipping ends.
+fn skip_target(user_key: &[u8]) -> Vec<u8> {
+    let mut target = Vec::with_capacity(user_key.len() + key::TRAILER_LEN);
+    key::append_with_trailer(&mut target, user_key, key::pack(MAX_SEQUENCE, TYPE_FOR_SEEK));
+    target
+}
+
+impl<I: InternalIterator, B: Below> Collapse<I, B> {
+    /// Asks the filter about the current row. `Some`: everything before that internal key goes.
+    pub(super) fn filter_current(&mut self) -> Option<Vec<u8>> {
+        let filter = self.config.filter.take()?;
+        let decision = self.ask(&*filter);
+        self.config.filter = Some(filter);
+        self.obey(decision?)
+    }
+
+    fn ask(&mut self, filter: &dyn CompactionFilter) -> Option<Decision> {
+        let kind = match self.kind {
+            ValueType::Value => FilterKind::Value,
+            ValueType::BlobIndex => FilterKind::BlobIndex,
+            ValueType::WideColumnEntity => FilterKind::WideColumnEntity,
+            _ => return None,
+        };
+        let level = self.config.compaction.map_or(0, |c| c.start_level);
+        let user_key = key::user_key(&self.current);
+        let mut decision = Decision::Undetermined;
+        let mut blob_value = None;
+        if kind == FilterKind::BlobIndex {
+            decision = filter.filter_blob_by_key(&FilterInput { level, user_key, kind, value: &[] });
+            if decision == Decision::Undetermined {
+                blob_value = self.fetched_value();
+                if self.failed.is_some() {
+                    return None;
+                }
+            }
+        }
+        let user_key = key::user_key(&self.current);
+        if decision == Decision::Undetermined {
+            let (kind, value) = match &blob_value {
+                Some(value) => (FilterKind::Value, value.as_slice()),
+                None => (kind, self.input.value()),
+            };
+            decision = filter.filter(&FilterInput { level, user_key, kind, value });
+        }
+        Some(decision)
+    }
+
+    /// The value behind the current blob index.
+    fn fetched_value(&mut self) -> Option<Vec<u8>> {
+        let Some(fetch) = &mut self.fetch else {
+            self.failed = Some(Error::not_supported(
+                "Blob-backed value filtering requires blob read support in the current table-file creation context",
+            ));
+            return None;
+        };
+        let mut value = Vec::new();
+        match fetch.fetch(key::user_key(&self.current), self.input.value(), &mut value) {
+            Ok(()) => {
+                self.stats.num_blobs_read += 1;
+                self.stats.total_blob_bytes_read += value.len() as u64;
+                Some(value)
+            }
+            Err(error) => {
+                self.failed = Some(error);
+                None
+            }
+        }
+    }
+
+    fn obey(&mut self, decision: Decision) -> Option<Vec<u8>> {
+        match decision {
+            Decision::Keep => None,
+            Decision::Remove | Decision::Purge => {
+                let kind =
+                    if decision == Decision::Remove { ValueType::Deletion } else { ValueType::SingleDeletion };
+                self.set_current_trailer(self.seq, kind);
+                self.value_buf.clear();
+                self.value_at = ValueAt::Buffer;
+                self.stats.num_record_drop_user += 1;
+                None
+            }
+            Decision::ChangeValue(value) => {
+                self.set_current_trailer(self.seq, ValueType::Value);
+                self.value_buf = value;
+                self.value_at = ValueAt::Buffer;
+                None
+            }
+            Decision::ChangeColumns(mut columns) => {
+                columns.sort();
+                let columns: Vec<_> =
+                    columns.iter().map(|(n, v)| format::wide::Column::inline(n, v)).collect();
+                self.value_buf.clear();
+                match format::wide::encode(&columns, &mut self.value_buf) {
+                    Ok(()) => {
+                        self.set_current_trailer(self.seq, ValueType::WideColumnEntity);
+                        self.value_at = ValueAt::Buffer;
+                    }
+                    Err(error) => self.failed = Some(error),
+                }
+                None
+            }
+            Decision::RemoveAndSkipUntil(until) => {
+                // Skipping backward is not possible: the row is kept.
+                if self.config.order.user.compare(&until, key::user_key(&self.current)).is_le() {
+                    return None;
+                }
+                Some(skip_target(&until))
+            }
+            Decision::Undetermined => {
+                self.failed = Some(Error::not_supported(
+                    "a compaction filter's filter() must not answer Undetermined",
+                ));
+                None
+            }
+        }
+    }
+
+    /// Asks the filter about a merge operand at the input. `Err`: skip to this internal key.
+    pub(super) fn filter_operand(&mut self) -> Result<OperandFate, Vec<u8>> {
+        let Some(filter) = &self.config.filter else { return Ok(OperandFate::Keep) };
+        let level = self.config.compaction.map_or(0, |c| c.start_level);
+        let user_key = key::user_key(&self.current);
+        let input = FilterInput { level, user_key, kind: FilterKind::MergeOperand, value: self.input.value() };
+        match filter.filter(&input) {
+            Decision::Remove | Decision::Purge => Ok(OperandFate::Remove),
+            Decision::ChangeValue(value) => Ok(OperandFate::Change(value)),
+            Decision::RemoveAndSkipUntil(until) => {
+                if self.config.order.user.compare(&until, user_key).is_le() {
+                    Ok(OperandFate::Keep)
+                } else {
+                    Err(skip_target(&until))
+                }
+            }
+            Decision::Keep => Ok(OperandFate::Keep),
+            // RocksDB treats what makes no sense for an operand as "not kept".
+            Decision::ChangeColumns(_) | Decision::Undetermined => Ok(OperandFate::Remove),
+        }
+    }
+}
+
+/// What becomes of a merge operand.
+pub(super) enum OperandFate {
+    Keep,
+    Change(Vec<u8>),
+    Remove,
+}

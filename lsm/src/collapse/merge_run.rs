@@ -1,0 +1,315 @@
+//! A run of merge operands: merged with their base, with each other, or left as they are.
+//!
+//! Operands are pinned where they lie (a cached block, an arena), not copied, until they are merged or
+//! written. Follows RocksDB `db/merge_helper.cc` (MergeUntil).
+
+use base::error::{Error, Result};
+use base::iter::InternalIterator;
+use base::key::{self, SequenceNumber, TRAILER_LEN, ValueType, pack};
+use base::pinned::Pinned;
+
+use super::filter_run::OperandFate;
+use super::{Below, Collapse, ValueAt};
+use crate::merge::{self, Existing, Failure, FullMerge, Merged};
+
+/// What a run of operands came to: rows to give out, newest first.
+#[derive(Default)]
+pub(super) struct MergeRun {
+    /// Internal keys; the user keys differ at most in their timestamps.
+    keys: Vec<Vec<u8>>,
+    values: Vec<Pinned>,
+    at: usize,
+    /// Operands stayed operands: a base below them must be given out too.
+    in_progress: bool,
+}
+
+impl MergeRun {
+    #[inline]
+    pub(super) fn valid(&self) -> bool {
+        self.at < self.keys.len()
+    }
+
+    pub(super) fn value(&self) -> &[u8] {
+        self.values.get(self.at).map_or(&[], |v| v)
+    }
+
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.values.clear();
+        self.at = 0;
+        self.in_progress = false;
+    }
+}
+
+/// Where the walk over the operands ended.
+enum End {
+    /// At a base of the same key in the same stripe, not a merge operand.
+    Base,
+    /// At another user key, or at the end of the input.
+    KeyEnds,
+    /// At a version that an older snapshot sees.
+    Stripe,
+    /// The filter wants everything before this internal key gone.
+    SkipTo(Vec<u8>),
+}
+
+impl<I: InternalIterator, B: Below> Collapse<I, B> {
+    /// Merges from the operand at the input on; afterwards the input stands behind all that was used.
+    pub(super) fn run_merge(&mut self, before: SequenceNumber) {
+        if self.config.merge_operator.is_none() {
+            self.failed = Some(Error::invalid_argument("merge_operator is not properly initialized."));
+            return;
+        }
+        self.merge.clear();
+        let end = match self.collect(before) {
+            Ok(end) => end,
+            Err(error) => return self.failed = Some(error),
+        };
+        if let End::SkipTo(target) = end {
+            self.merge.clear();
+            self.has_current_user_key = false;
+            return self.skip_to(&target);
+        }
+        if self.merge.keys.is_empty() {
+            // All operands were dropped: they hide nothing.
+            self.has_current_user_key = false;
+            return;
+        }
+        if let Err(error) = self.resolve(&end) {
+            self.stats.num_merge_failures += 1;
+            return self.failed = Some(error);
+        }
+        self.give_out_merged();
+    }
+
+    /// Gathers operands, newest first.
+    fn collect(&mut self, before: SequenceNumber) -> Result<End> {
+        let newest_snapshot = self.config.snapshots.as_slice().last().copied().unwrap_or(0);
+        let mut first = true;
+        while self.input.valid() {
+            let parsed = key::parse(self.input.key())?;
+            let (seq, kind) = (parsed.seq, parsed.kind);
+            if !first {
+                if !self.input_continues_merge() {
+                    return Ok(End::KeyEnds);
+                }
+                if before > 0 && seq <= before {
+                    return Ok(End::Stripe);
+                }
+            }
+            if kind != ValueType::Merge {
+                return Ok(End::Base);
+            }
+            first = false;
+            let mut fate = OperandFate::Keep;
+            if seq > newest_snapshot {
+                match self.filter_operand() {
+                    Ok(answer) => fate = answer,
+                    Err(target) => return Ok(End::SkipTo(target)),
+                }
+            }
+            if self.tombstones.should_delete(self.input.key()) {
+                fate = OperandFate::Remove;
+            }
+            match fate {
+                OperandFate::Keep => {
+                    self.merge.keys.push(self.input.key().to_vec());
+                    self.merge.values.push(self.input.pin_value());
+                }
+                OperandFate::Change(value) => {
+                    self.merge.keys.push(self.input.key().to_vec());
+                    self.merge.values.push(Pinned::from_vec(value));
+                }
+                OperandFate::Remove => {}
+            }
+            self.advance();
+        }
+        self.input.status()?;
+        Ok(End::KeyEnds)
+    }
+
+    /// Whether the input's row belongs to the same history as the operands.
+    fn input_continues_merge(&self) -> bool {
+        if !self.input_has_current_user_key() {
+            return false;
+        }
+        if self.timestamp_size == 0 {
+            return true;
+        }
+        let user = key::user_key(self.input.key());
+        let ts = &user[user.len().saturating_sub(self.timestamp_size)..];
+        let order = &self.config.order.user;
+        order.compare_timestamp(ts, &self.timestamp).is_eq()
+            || self.may_collapse()
+                && self.config.full_history_ts_low.as_ref().is_some_and(|low| order.compare_timestamp(ts, low).is_lt())
+    }
+
+    /// Merges what was gathered as far as it can be.
+    fn resolve(&mut self, end: &End) -> Result<()> {
+        let seen_the_beginning = matches!(end, End::KeyEnds) && self.bottommost && self.may_collapse();
+        let answer = match end {
+            End::Base => self.merge_with_base(),
+            _ if seen_the_beginning => self.full_merge(Existing::None),
+            _ => {
+                self.merge_partially();
+                return Ok(());
+            }
+        };
+        match answer {
+            Ok((kind, value)) => {
+                let mut key = std::mem::take(&mut self.merge.keys[0]);
+                let at = key.len() - TRAILER_LEN;
+                let trailer = pack(key::sequence(&key), kind as u8);
+                key[at..].copy_from_slice(&trailer.to_le_bytes());
+                self.merge.clear();
+                self.merge.keys.push(key);
+                self.merge.values.push(value);
+                if matches!(end, End::Base) {
+                    self.advance();
+                }
+                Ok(())
+            }
+            Err(error) if merge::failure_scope(&error) == Failure::MustMerge => {
+                self.stats.num_merge_failures += 1;
+                self.merge.in_progress = true;
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The base is the input's row: a value, or something that leaves none.
+    fn merge_with_base(&mut self) -> Result<(ValueType, Pinned)> {
+        if self.tombstones.should_delete(self.input.key()) {
+            return self.full_merge(Existing::None);
+        }
+        // The base is pinned so that the operator may answer with it as it stands.
+        let base = self.input.pin_value();
+        match key::parse(self.input.key())?.kind {
+            ValueType::Value => self.full_merge_onto(base),
+            ValueType::ValuePreferredSeqno => {
+                let len = base.len().checked_sub(8).ok_or_else(|| {
+                    Error::corruption("timed put without its preferred sequence number")
+                })?;
+                self.full_merge_onto(base.slice(0..len))
+            }
+            ValueType::BlobIndex => {
+                let value = self.fetch_blob(&base)?;
+                self.full_merge_onto(Pinned::from_vec(value))
+            }
+            ValueType::WideColumnEntity => self.full_merge_onto_entity(&base),
+            _ => self.full_merge(Existing::None),
+        }
+    }
+
+    fn full_merge_onto_entity(&mut self, entity: &[u8]) -> Result<(ValueType, Pinned)> {
+        let columns = format::wide::decode(entity)?;
+        let mut fetched = Vec::new();
+        for column in columns.iter().filter(|c| c.is_blob) {
+            fetched.push(self.fetch_blob(column.value)?);
+        }
+        let mut fetched = fetched.iter();
+        let columns: Vec<(&[u8], &[u8])> = columns
+            .iter()
+            .map(|c| (c.name, if c.is_blob { fetched.next().map_or(&[][..], |v| v) } else { c.value }))
+            .collect();
+        self.full_merge(Existing::Columns(&columns))
+    }
+
+    fn fetch_blob(&mut self, index: &[u8]) -> Result<Vec<u8>> {
+        let Some(fetch) = &mut self.fetch else {
+            return Err(Error::not_supported("merging onto a value in a blob file without blob read support"));
+        };
+        let mut value = Vec::new();
+        fetch.fetch(key::user_key(&self.current), index, &mut value)?;
+        self.stats.num_blobs_read += 1;
+        self.stats.total_blob_bytes_read += value.len() as u64;
+        Ok(value)
+    }
+
+    fn full_merge_onto(&mut self, base: Pinned) -> Result<(ValueType, Pinned)> {
+        match self.run_operator(Existing::Value(&base))? {
+            (Merged::Existing, _) => Ok((ValueType::Value, base)),
+            (merged, out) => self.as_row(merged, out),
+        }
+    }
+
+    fn full_merge(&mut self, existing: Existing<'_>) -> Result<(ValueType, Pinned)> {
+        let (merged, out) = self.run_operator(existing)?;
+        self.as_row(merged, out)
+    }
+
+    fn run_operator(&self, existing: Existing<'_>) -> Result<(Merged, Vec<u8>)> {
+        let Some(operator) = &self.config.merge_operator else {
+            return Err(Error::invalid_argument("merge_operator is not properly initialized."));
+        };
+        let operands: Vec<&[u8]> = self.merge.values.iter().rev().map(|v| &**v).collect();
+        let mut out = Vec::new();
+        let key = key::user_key(&self.current);
+        let merged = merge::full_merge(&**operator, &FullMerge { key, existing, operands: &operands }, &mut out)?;
+        Ok((merged, out))
+    }
+
+    fn as_row(&mut self, merged: Merged, out: Vec<u8>) -> Result<(ValueType, Pinned)> {
+        match merged {
+            Merged::New => Ok((ValueType::Value, Pinned::from_vec(out))),
+            // Operands are numbered oldest first, and lie newest first.
+            Merged::Operand(i) => {
+                let at = self.merge.values.len() - 1 - i;
+                Ok((ValueType::Value, self.merge.values.swap_remove(at)))
+            }
+            Merged::Existing => Err(Error::corruption("merge operator named a value that does not exist")),
+            Merged::Columns(columns) => {
+                let columns: Vec<_> =
+                    columns.iter().map(|(n, v)| format::wide::Column::inline(n, v)).collect();
+                let mut entity = Vec::new();
+                format::wide::encode(&columns, &mut entity)?;
+                Ok((ValueType::WideColumnEntity, Pinned::from_vec(entity)))
+            }
+        }
+    }
+
+    /// One operand for all, if the operator can; else they stay.
+    fn merge_partially(&mut self) {
+        self.merge.in_progress = true;
+        let Some(operator) = &self.config.merge_operator else { return };
+        let n = self.merge.values.len();
+        if n < 2 && !(n == 1 && operator.allow_single_operand()) {
+            return;
+        }
+        let operands: Vec<&[u8]> = self.merge.values.iter().rev().map(|v| &**v).collect();
+        let mut out = Vec::new();
+        if merge::partial_merge(&**operator, key::user_key(&self.current), &operands, &mut out) {
+            drop(operands);
+            self.merge.keys.truncate(1);
+            self.merge.values.clear();
+            self.merge.values.push(Pinned::from_vec(out));
+        }
+    }
+
+    /// The current row of the merge output becomes the current row.
+    fn give_out_merged(&mut self) {
+        let Some(key) = self.merge.keys.get(self.merge.at) else { return };
+        self.current.clear();
+        self.current.extend_from_slice(key);
+        let (_, seq, kind) = key::split(key);
+        self.seq = seq;
+        self.kind = ValueType::from_u8(kind).unwrap_or(ValueType::Merge);
+        self.value_at = ValueAt::Merge;
+        self.valid = true;
+    }
+
+    pub(super) fn next_of_merge(&mut self) {
+        self.merge.at += 1;
+        if self.merge.valid() {
+            return self.give_out_merged();
+        }
+        if self.merge.in_progress {
+            // The base, if one follows, must come out too, though the operands are of its stripe.
+            self.has_current_user_key = false;
+        }
+        self.merge.clear();
+        // The walk has left the input on the first row it did not use.
+        self.take_from_input();
+    }
+}
