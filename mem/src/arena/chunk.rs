@@ -1,0 +1,65 @@
+//! Where chunks come from: anonymous mappings, asked to lie on huge pages; elsewhere (and under Miri)
+//! the allocator.
+
+use std::alloc::Layout;
+
+/// 2 MiB: what x86-64 and ARM with 4 KiB pages call huge.
+pub(super) const HUGE_PAGE: usize = 2 << 20;
+
+/// Zeroed memory, or `None` if there is none.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(super) fn map(layout: Layout) -> Option<*mut u8> {
+    let (size, align) = (layout.size(), layout.align());
+    // Room to move the start up to a multiple of `align`; what is over goes back at once.
+    let slack = if align > 4096 { align } else { 0 };
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new anonymous mapping touches no memory that exists.
+    let raw = unsafe {
+        libc::mmap(std::ptr::null_mut(), size + slack, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+    };
+    if raw == libc::MAP_FAILED {
+        return None;
+    }
+    let raw: *mut u8 = raw.cast();
+    let before = raw.align_offset(align.max(1)).min(slack);
+    let start = raw.wrapping_add(before);
+    // SAFETY: both ranges are page-aligned parts of the mapping just made, outside `start..start + size`;
+    // nobody has a pointer into them. A failure leaves them mapped and unused, which is harmless.
+    unsafe {
+        if before > 0 {
+            libc::munmap(raw.cast(), before);
+        }
+        if slack > before {
+            libc::munmap(start.wrapping_add(size).cast(), slack - before);
+        }
+    }
+    if size >= HUGE_PAGE {
+        // SAFETY: advice about our own mapping; it changes no content. Refusal is fine.
+        unsafe { libc::madvise(start.cast(), size, libc::MADV_HUGEPAGE) };
+    }
+    Some(start)
+}
+
+/// # Safety
+/// `start` must come from [`map`] with the same layout, and be used no more.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(super) unsafe fn unmap(start: *mut u8, layout: Layout) {
+    // SAFETY: the caller's promise: exactly this range was mapped, and nobody uses it.
+    unsafe { libc::munmap(start.cast(), layout.size()) };
+}
+
+/// Zeroed memory, or `None` if there is none.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(super) fn map(layout: Layout) -> Option<*mut u8> {
+    // SAFETY: chunk layouts are never of size zero.
+    let start = unsafe { std::alloc::alloc_zeroed(layout) };
+    (!start.is_null()).then_some(start)
+}
+
+/// # Safety
+/// `start` must come from [`map`] with the same layout, and be used no more.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(super) unsafe fn unmap(start: *mut u8, layout: Layout) {
+    // SAFETY: the caller's promise: allocated by `alloc_zeroed` with this layout.
+    unsafe { std::alloc::dealloc(start, layout) };
+}

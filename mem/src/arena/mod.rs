@@ -1,0 +1,166 @@
+//! The arena: memory that is handed out and given back all at once.
+//!
+//! Offsets count from the start of a space that no single mapping backs. Its first 64 KiB are chunk 0;
+//! every later chunk is as large as all before it, and is mapped when first needed:
+//!
+//! ```text
+//! offset  0     64K    128K          256K                        512K
+//!         | 0   |  1   |      2      |             3             |  ...
+//! ```
+//! So the chunk of an offset is a count of leading zeros, a [`Ref`] of four bytes (in units of four)
+//! reaches 16 GiB, and the table of chunks is a few cache lines that stay hot. An untouched part of a
+//! chunk costs address space only. Chunks of 2 MiB and more lie on 2 MiB and ask for huge pages: a
+//! dependent load over a large heap costs half as much on them.
+//!
+//! Nothing is freed before the arena, so a `Ref` once handed out is good for the arena's life.
+
+mod chunk;
+#[cfg(test)]
+mod tests;
+
+use std::alloc::Layout;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use base::error::{Error, Kind, Result, Subcode};
+use parking_lot::Mutex;
+
+/// log2 of the size of chunk 0.
+const FIRST_SHIFT: u32 = 16;
+const CHUNKS: usize = 19;
+/// All that refs can reach.
+const LIMIT: u64 = 1 << (FIRST_SHIFT as usize + CHUNKS - 1);
+/// Offset 0 is never handed out, so that a `Ref` of 0 can mean "none".
+const RESERVED: u64 = 64;
+
+/// A place in an arena, in units of four bytes; 0 is no place.
+pub(crate) type Ref = u32;
+
+pub(crate) struct Arena {
+    /// Offset of the first byte not handed out.
+    bump: AtomicU64,
+    /// Bytes below `bump` that were passed over at the ends of chunks.
+    skipped: AtomicU64,
+    /// Start of each chunk minus its offset, so that adding an offset gives the address; null if not
+    /// mapped.
+    biased: [AtomicPtr<u8>; CHUNKS],
+    mapping: Mutex<()>,
+}
+
+#[inline]
+fn chunk_of(offset: u64) -> usize {
+    (64 - (offset >> FIRST_SHIFT).leading_zeros()) as usize
+}
+
+fn chunk_start(chunk: usize) -> u64 {
+    if chunk == 0 { 0 } else { 1 << (FIRST_SHIFT as usize + chunk - 1) }
+}
+
+fn chunk_end(chunk: usize) -> u64 {
+    1 << (FIRST_SHIFT as usize + chunk)
+}
+
+fn chunk_layout(chunk: usize) -> Layout {
+    let size = (chunk_end(chunk) - chunk_start(chunk)) as usize;
+    // The size is a power of two of at most 8 GiB and the alignment one of at most 2 MiB.
+    Layout::from_size_align(size, size.min(chunk::HUGE_PAGE)).unwrap_or(Layout::new::<u64>())
+}
+
+impl Arena {
+    pub(crate) fn new() -> Self {
+        Arena {
+            bump: AtomicU64::new(RESERVED),
+            skipped: AtomicU64::new(0),
+            biased: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS],
+            mapping: Mutex::new(()),
+        }
+    }
+
+    /// Hands out `size` bytes (zeroed) at a multiple of `align` (a power of two from 4 to 64).
+    ///
+    /// # Errors
+    /// Incomplete (memory limit) if the arena's 16 GiB or the system's memory are used up.
+    #[inline]
+    pub(crate) fn alloc(&self, size: usize, align: u64) -> Result<(Ref, *mut u8)> {
+        let size = size as u64;
+        let mut bump = self.bump.load(Ordering::Relaxed);
+        loop {
+            let mut start = (bump + align - 1) & !(align - 1);
+            let mut chunk = chunk_of(start);
+            if chunk >= CHUNKS || start.saturating_add(size) > chunk_end(chunk) {
+                start = Self::next_fitting(chunk, size)?;
+                chunk = chunk_of(start);
+            }
+            match self.bump.compare_exchange_weak(bump, start + size, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => {
+                    if start - bump >= align {
+                        self.skipped.fetch_add(start - bump, Ordering::Relaxed);
+                    }
+                    let mut base = self.biased[chunk].load(Ordering::Acquire);
+                    if base.is_null() {
+                        base = self.map(chunk)?;
+                    }
+                    return Ok(((start >> 2) as Ref, base.wrapping_add(start as usize)));
+                }
+                Err(now) => bump = now,
+            }
+        }
+    }
+
+    /// Start of the first chunk behind `chunk` that holds `size` bytes.
+    #[cold]
+    fn next_fitting(chunk: usize, size: u64) -> Result<u64> {
+        (chunk + 1..CHUNKS)
+            .map(|c| (chunk_start(c), chunk_end(c)))
+            .find(|(start, end)| size <= end - start && *end <= LIMIT)
+            .map(|(start, _)| start)
+            .ok_or_else(|| full("the memtable's 16 GiB are used up"))
+    }
+
+    #[cold]
+    fn map(&self, chunk: usize) -> Result<*mut u8> {
+        let _one = self.mapping.lock();
+        let base = self.biased[chunk].load(Ordering::Acquire);
+        if !base.is_null() {
+            return Ok(base);
+        }
+        let start = chunk::map(chunk_layout(chunk)).ok_or_else(|| full("no memory for the memtable"))?;
+        let base = start.wrapping_sub(chunk_start(chunk) as usize);
+        self.biased[chunk].store(base, Ordering::Release);
+        Ok(base)
+    }
+
+    /// Where `place` lies. The pointer may be used as long as the arena lives.
+    ///
+    /// # Safety
+    /// `place` must have come from this arena's `alloc`, in a way that happens before this call
+    /// (published with Release, read with Acquire).
+    #[inline]
+    pub(crate) unsafe fn at(&self, place: Ref) -> *mut u8 {
+        let offset = u64::from(place) << 2;
+        // Mapping the chunk happened before the ref was handed out, so relaxed sees it.
+        // `CHUNKS - 1` is the chunk of the largest ref there is.
+        self.biased[chunk_of(offset)].load(Ordering::Relaxed).wrapping_add(offset as usize)
+    }
+
+    /// Bytes handed out.
+    pub(crate) fn used(&self) -> usize {
+        (self.bump.load(Ordering::Relaxed).saturating_sub(self.skipped.load(Ordering::Relaxed))) as usize
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        for (chunk, biased) in self.biased.iter_mut().enumerate() {
+            let base = *biased.get_mut();
+            if !base.is_null() {
+                // SAFETY: the pointer and the layout are those of `map`; nobody else has the arena now.
+                unsafe { chunk::unmap(base.wrapping_add(chunk_start(chunk) as usize), chunk_layout(chunk)) };
+            }
+        }
+    }
+}
+
+#[cold]
+fn full(what: &str) -> Error {
+    Error::new(Kind::Incomplete, what).with_subcode(Subcode::MemoryLimit)
+}

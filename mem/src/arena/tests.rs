@@ -1,0 +1,52 @@
+use super::*;
+
+#[test]
+fn chunks_tile_the_offsets() {
+    for chunk in 0..CHUNKS {
+        assert_eq!(chunk_of(chunk_start(chunk)), chunk);
+        assert_eq!(chunk_of(chunk_end(chunk) - 1), chunk);
+    }
+    assert_eq!(chunk_end(CHUNKS - 1), LIMIT);
+    assert_eq!(LIMIT, 1 << 34, "what a ref in units of four bytes reaches");
+}
+
+#[test]
+fn pieces_are_aligned_zeroed_and_apart() {
+    let arena = Arena::new();
+    let mut pieces = Vec::new();
+    let rounds = if cfg!(miri) { 300 } else { 20_000 };
+    for i in 0..rounds {
+        let size = 1 + (i * 37) % 500;
+        let align = [4, 8, 16, 64][i % 4];
+        let (place, ptr) = arena.alloc(size, align).unwrap();
+        assert_eq!(ptr as usize % align as usize, 0);
+        // SAFETY: `size` bytes at `ptr` were just handed out to us alone.
+        unsafe {
+            assert!(std::slice::from_raw_parts(ptr, size).iter().all(|&b| b == 0));
+            std::ptr::write_bytes(ptr, i as u8, size);
+        }
+        pieces.push((place, size, i as u8));
+    }
+    for (place, size, fill) in pieces {
+        // SAFETY: handed out above, written above, the arena lives.
+        let bytes = unsafe { std::slice::from_raw_parts(arena.at(place), size) };
+        assert!(bytes.iter().all(|&b| b == fill));
+    }
+}
+
+#[test]
+fn a_large_piece_skips_small_chunks_without_being_charged_for_them() {
+    let arena = Arena::new();
+    arena.alloc(100, 4).unwrap();
+    let (_, ptr) = arena.alloc(1 << 20, 4).unwrap();
+    // SAFETY: the last byte of what was handed out.
+    unsafe { ptr.add((1 << 20) - 1).write(1) };
+    assert!(arena.used() < (1 << 20) + 1000, "{}", arena.used());
+}
+
+#[test]
+fn past_the_limit_is_an_error() {
+    let arena = Arena::new();
+    let error = arena.alloc(LIMIT as usize, 4).unwrap_err();
+    assert_eq!(error.subcode(), Subcode::MemoryLimit);
+}

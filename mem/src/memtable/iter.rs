@@ -1,0 +1,159 @@
+//! Walking a memtable.
+
+use std::sync::Arc;
+
+use base::Pinned;
+use base::error::{Error, Result};
+use base::iter::InternalIterator;
+use base::key;
+
+use crate::arena::Ref;
+use crate::rep::entry::Entry;
+use crate::rep::tree::Cursor;
+use crate::rep::vector::Vector;
+
+use super::{MemTable, Pins, Rep};
+
+/// Iterates over a memtable it keeps alive. Moves neither lock nor allocate nor call through a table
+/// of functions.
+pub struct MemIter {
+    at: Position,
+    /// The entry at the position; the lengths are decoded once. Valid while `place` is not 0.
+    entry: Entry<'static>,
+    place: Ref,
+    error: Option<Error>,
+    /// Last, so that it outlives what points into it.
+    table: Arc<MemTable>,
+}
+
+enum Position {
+    Tree(Box<Cursor>),
+    Sorted { places: Arc<[Ref]>, at: usize },
+}
+
+impl MemIter {
+    pub(super) fn new(table: Arc<MemTable>) -> Self {
+        let at = match &table.rep {
+            Rep::Tree(_) => Position::Tree(Box::new(Cursor::new())),
+            Rep::Vector(vector) => Position::Sorted { places: vector.sorted(&table.entries), at: usize::MAX },
+        };
+        MemIter { at, entry: Entry::EMPTY, place: 0, error: None, table }
+    }
+
+    /// Goes where `tree` or `sorted` say (the latter gives an index; any past the end means nowhere), and
+    /// reads what is there.
+    #[inline]
+    fn go(
+        &mut self,
+        tree: impl FnOnce(&mut Cursor, &MemTable, &crate::rep::tree::Tree),
+        sorted: impl FnOnce(&[Ref], usize, &MemTable) -> usize,
+    ) {
+        self.place = match (&mut self.at, &self.table.rep) {
+            (Position::Tree(cursor), Rep::Tree(rep)) => {
+                tree(cursor, &self.table, rep);
+                cursor.place()
+            }
+            (Position::Sorted { places, at }, _) => {
+                *at = sorted(places, *at, &self.table);
+                places.get(*at).copied().unwrap_or(0)
+            }
+            (Position::Tree(_), Rep::Vector(_)) => 0,
+        };
+        if self.place != 0 {
+            // SAFETY: a place that the rep showed. The entry lives as long as the arena, which
+            // `self.table` keeps; its slices are given out only for the lifetime of `&self`.
+            self.entry = unsafe {
+                std::mem::transmute::<Entry<'_>, Entry<'static>>(self.table.entries.entry(self.place))
+            };
+            if let Err(error) = self.table.entries.verify(&self.entry) {
+                self.error = Some(error);
+                self.place = 0;
+            }
+        }
+    }
+
+    fn position(&mut self) {
+        self.error = None;
+    }
+}
+
+impl InternalIterator for MemIter {
+    #[inline]
+    fn valid(&self) -> bool {
+        self.place != 0
+    }
+
+    fn seek_to_first(&mut self) {
+        self.position();
+        self.go(|cursor, table, tree| cursor.seek_to_first(tree, &table.entries), |_, _, _| 0);
+    }
+
+    fn seek_to_last(&mut self) {
+        self.position();
+        self.go(
+            |cursor, table, tree| cursor.seek_to_last(tree, &table.entries),
+            |places, _, _| places.len().wrapping_sub(1),
+        );
+    }
+
+    fn seek(&mut self, target: &[u8]) {
+        self.position();
+        let (user_key, trailer) = (key::user_key(target), key::trailer(target));
+        self.go(
+            |cursor, table, tree| cursor.seek(tree, &table.entries, &table.entries.target(user_key, trailer)),
+            |places, _, table| {
+                Vector::partition(places, &table.entries, &table.entries.target(user_key, trailer), false)
+            },
+        );
+    }
+
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        self.position();
+        let (user_key, trailer) = (key::user_key(target), key::trailer(target));
+        self.go(
+            |cursor, table, tree| {
+                cursor.seek_for_prev(tree, &table.entries, &table.entries.target(user_key, trailer));
+            },
+            |places, _, table| {
+                let target = table.entries.target(user_key, trailer);
+                Vector::partition(places, &table.entries, &target, true).wrapping_sub(1)
+            },
+        );
+    }
+
+    #[inline]
+    fn next(&mut self) {
+        self.go(|cursor, table, tree| cursor.next(tree, &table.entries), |_, at, _| at.wrapping_add(1));
+    }
+
+    #[inline]
+    fn prev(&mut self) {
+        self.go(|cursor, table, tree| cursor.prev(tree, &table.entries), |_, at, _| at.wrapping_sub(1));
+    }
+
+    #[inline]
+    fn key(&self) -> &[u8] {
+        self.entry.internal_key
+    }
+
+    #[inline]
+    fn value(&self) -> &[u8] {
+        self.entry.value
+    }
+
+    #[inline]
+    fn status(&self) -> Result<()> {
+        match &self.error {
+            None => Ok(()),
+            Some(error) => Err(error.clone()),
+        }
+    }
+
+    fn pin_value(&self) -> Pinned {
+        if self.place == 0 {
+            Pinned::copy(&[])
+        } else {
+            Pinned::region(Pins::of(&self.table), u64::from(self.place))
+        }
+    }
+}

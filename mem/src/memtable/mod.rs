@@ -1,0 +1,254 @@
+//! The memtable: what has been written and not yet flushed.
+//!
+//! Entries lie in an arena, ordered by a rep (see [`crate::rep`]); range tombstones lie beside them.
+//! Nothing is changed or freed before the memtable goes, so readers take no lock, and a value they
+//! keep is a pointer and a count on the memtable. Any number of threads may write at once; which entry
+//! a reader may see is decided by sequence numbers, above.
+
+mod bloom;
+mod iter;
+mod options;
+mod read;
+#[cfg(test)]
+mod tests;
+mod tombstones;
+mod write;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use base::key::MAX_SEQUENCE;
+use base::key::{SequenceNumber, TYPE_FOR_SEEK, pack};
+use base::pinned::PinRegion;
+
+use crate::arena::{Arena, Ref};
+use crate::range_del::FragmentedTombstones;
+use crate::rep::entry::Entries;
+use crate::rep::tree::{Estimate, Tree};
+use crate::rep::vector::Vector;
+
+pub use iter::MemIter;
+pub use options::{MemTableOptions, RepKind};
+pub use read::Version;
+pub use write::Writer;
+
+use bloom::Bloom;
+use tombstones::Tombstones;
+
+/// An estimate that is no count is never less.
+const LEAST_ESTIMATE: u64 = 40;
+
+/// Recently written entries, sorted. Readers never wait for writers.
+pub struct MemTable {
+    entries: Entries,
+    rep: Rep,
+    bloom: Option<Bloom>,
+    tombstones: Tombstones,
+    options: MemTableOptions,
+    id: u64,
+    earliest_seq: SequenceNumber,
+    tally: Tally,
+}
+
+enum Rep {
+    Tree(Tree),
+    Vector(Vector),
+}
+
+/// What writers change, away from what readers read.
+#[repr(align(128))]
+#[derive(Default)]
+struct Tally {
+    entries: AtomicU64,
+    deletes: AtomicU64,
+    data_size: AtomicU64,
+    /// `u64::MAX` minus the smallest sequence number added; so that zero means none.
+    first_seq_inverted: AtomicU64,
+    largest_seq: AtomicU64,
+    /// The leaf where the last single insert ended.
+    hint: AtomicU32,
+    sealed: AtomicBool,
+}
+
+/// Numbers about a memtable. Sizes in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Point entries, deletions among them.
+    pub entries: u64,
+    /// Point deletions of any kind.
+    pub deletes: u64,
+    pub range_deletes: u64,
+    /// Keys and values as encoded, range tombstones included.
+    pub data_size: u64,
+}
+
+impl MemTable {
+    /// An empty memtable. `id` grows from memtable to memtable; nothing older than `earliest_seq` will
+    /// be added.
+    ///
+    /// Options are taken as [`MemTableOptions::check`] wants them; protection is cut to 8 bytes.
+    pub fn new(options: MemTableOptions, id: u64, earliest_seq: SequenceNumber) -> Arc<MemTable> {
+        let entries = Entries {
+            arena: Arena::new(),
+            order: options.order.clone(),
+            protection: usize::from(options.protection_bytes_per_key.min(8)),
+        };
+        let rep = match options.rep {
+            RepKind::SkipList => Rep::Tree(Tree::new(&entries)),
+            RepKind::Vector => Rep::Vector(Vector::default()),
+        };
+        Arc::new(MemTable {
+            entries,
+            rep,
+            bloom: options.bloom_bytes().map(Bloom::new),
+            tombstones: Tombstones::new(options.order.clone()),
+            options,
+            id,
+            earliest_seq,
+            tally: Tally::default(),
+        })
+    }
+
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub fn options(&self) -> &MemTableOptions {
+        &self.options
+    }
+
+    /// An iterator over the point entries. It may run while others write; it then sees all that was
+    /// added before it was positioned and perhaps some that was added since.
+    pub fn iter(self: &Arc<Self>) -> MemIter {
+        MemIter::new(self.clone())
+    }
+
+    /// All range tombstones added so far, in fragments; cached until the next is added.
+    pub fn range_tombstones(&self) -> Arc<FragmentedTombstones> {
+        self.tombstones.fragments()
+    }
+
+    /// The newest range tombstone over `user_key` (without timestamp) that a reader at `seq` sees.
+    /// Costs one load where there are none.
+    #[inline]
+    pub fn max_covering_tombstone(&self, user_key: &[u8], seq: SequenceNumber) -> Option<SequenceNumber> {
+        self.tombstones.max_covering(user_key, seq)
+    }
+
+    #[inline]
+    pub fn has_range_tombstones(&self) -> bool {
+        self.tombstones.count() > 0
+    }
+
+    /// What has been added; a [`Writer`] still at work has not told yet.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            entries: self.tally.entries.load(Ordering::Relaxed),
+            deletes: self.tally.deletes.load(Ordering::Relaxed),
+            range_deletes: self.tombstones.count() as u64,
+            data_size: self.tally.data_size.load(Ordering::Relaxed),
+        }
+    }
+
+    /// No entries and no range tombstones.
+    pub fn is_empty(&self) -> bool {
+        self.first_seq() == 0 && self.largest_seq() == 0
+    }
+
+    /// Nothing older is in here or will be.
+    pub fn earliest_seq(&self) -> SequenceNumber {
+        self.earliest_seq
+    }
+
+    /// The smallest sequence number added; 0 while empty.
+    pub fn first_seq(&self) -> SequenceNumber {
+        match self.tally.first_seq_inverted.load(Ordering::Relaxed) {
+            0 => 0,
+            inverted => u64::MAX - inverted,
+        }
+    }
+
+    /// The largest sequence number added; 0 while empty.
+    pub fn largest_seq(&self) -> SequenceNumber {
+        self.tally.largest_seq.load(Ordering::Relaxed)
+    }
+
+    /// Bytes taken up to now: arena, filter, tombstones. What `write_buffer_size` is compared with.
+    pub fn memory_used(&self) -> usize {
+        let rep = match &self.rep {
+            Rep::Tree(_) => 0,
+            Rep::Vector(vector) => vector.memory(),
+        };
+        let bloom = self.bloom.as_ref().map_or(0, Bloom::memory);
+        self.entries.arena.used() + rep + bloom + self.tombstones.memory()
+    }
+
+    /// Point entries in `[start, end)` and their bytes, estimated at the cost of about two look-ups.
+    /// Keys carry timestamps where the order has them. Exact when few; never below 40 when there are 40
+    /// or more. An inverted range holds nothing.
+    pub fn approximate_stats(&self, start: &[u8], end: &[u8]) -> (u64, u64) {
+        if self.entries.order.user.compare(start, end).is_ge() {
+            return (0, 0);
+        }
+        let edge = pack(MAX_SEQUENCE, TYPE_FOR_SEEK);
+        let (from, to) = (self.entries.target(start, edge), self.entries.target(end, edge));
+        let total = self.tally.entries.load(Ordering::Relaxed);
+        let estimate = match &self.rep {
+            Rep::Tree(tree) => tree.estimate(&self.entries, &from, &to, total),
+            Rep::Vector(vector) => {
+                let sorted = vector.sorted(&self.entries);
+                let rank = |target| Vector::partition(&sorted, &self.entries, target, false);
+                Estimate { count: rank(&to).saturating_sub(rank(&from)) as u64, exact: true }
+            }
+        };
+        let count = match estimate {
+            Estimate { count, exact: true } => count,
+            Estimate { count, exact: false } => count.max(LEAST_ESTIMATE.min(total)),
+        };
+        let data_size = u128::from(self.tally.data_size.load(Ordering::Relaxed));
+        (count, (data_size * u128::from(count) / u128::from(total.max(1))) as u64)
+    }
+
+    /// Up to `n` user keys spread over the memtable, in order; for cutting work in equal parts.
+    pub fn sample_keys(&self, n: usize) -> Vec<Vec<u8>> {
+        let places: Vec<Ref> = match &self.rep {
+            Rep::Tree(tree) => tree.sample(&self.entries, n),
+            Rep::Vector(vector) => {
+                let sorted = vector.sorted(&self.entries);
+                let n = n.min(sorted.len());
+                (0..n).map(|i| sorted[i * sorted.len() / n]).collect()
+            }
+        };
+        // SAFETY: places that the rep showed: published with Release (or under its lock).
+        places.iter().map(|&place| unsafe { self.entries.entry(place) }.user_key().to_vec()).collect()
+    }
+
+    /// From now on nothing will be added; later adds fail. Whoever seals makes sure that no writer is
+    /// at work.
+    pub fn seal(&self) {
+        self.tally.sealed.store(true, Ordering::Release);
+    }
+
+    pub fn is_sealed(&self) -> bool {
+        self.tally.sealed.load(Ordering::Acquire)
+    }
+}
+
+/// A memtable as the owner of pinned values. Its tokens are places in the arena, made only by
+/// [`Version::pin`] and [`MemIter`]; the type is private so that nobody else can ask it for a region.
+#[repr(transparent)]
+struct Pins(MemTable);
+
+impl Pins {
+    fn of(table: &Arc<MemTable>) -> Arc<Pins> {
+        // SAFETY: `Pins` is a transparent wrapper, so the pointer, its layout and its count fit.
+        unsafe { Arc::from_raw(Arc::into_raw(table.clone()).cast::<Pins>()) }
+    }
+}
+
+impl PinRegion for Pins {
+    fn region(&self, token: u64) -> &[u8] {
+        // SAFETY: tokens are places of entries in this memtable that a reader had seen.
+        unsafe { self.0.entries.entry(token as Ref) }.value
+    }
+}

@@ -1,0 +1,197 @@
+//! Looking keys up.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use base::Pinned;
+use base::error::Result;
+use base::key::{SequenceNumber, TYPE_FOR_SEEK, ValueType, pack};
+
+use crate::rep::entry::{Entry, Target};
+use crate::rep::tree::{Found, GROUP, Tree};
+use crate::rep::vector::Vector;
+
+use super::{MemTable, Pins, Rep};
+
+/// One stored version of a key, as [`MemTable::get`] shows it. The slices live as long as the memtable.
+#[derive(Clone, Copy)]
+pub struct Version<'a> {
+    /// The stored key, timestamp included.
+    pub user_key: &'a [u8],
+    pub seq: SequenceNumber,
+    pub kind: ValueType,
+    pub value: &'a [u8],
+    table: &'a MemTable,
+    place: u64,
+}
+
+impl Version<'_> {
+    /// The value kept alive by `table`, without a copy. (If it came from another memtable, it is copied.)
+    pub fn pin(&self, table: &Arc<MemTable>) -> Pinned {
+        if std::ptr::eq(self.table, &raw const **table) {
+            Pinned::region(Pins::of(table), self.place)
+        } else {
+            Pinned::copy(self.value)
+        }
+    }
+}
+
+impl MemTable {
+    /// Shows the versions of `user_key` that a reader at `seq` sees, newest first, until `visit` breaks.
+    /// With timestamps: those of the key at or before the timestamp that `user_key` carries.
+    /// Range tombstones are not looked at; see [`MemTable::max_covering_tombstone`].
+    ///
+    /// # Errors
+    /// Corruption if an entry does not match its protection bytes.
+    pub fn get<'a>(
+        &'a self,
+        user_key: &[u8],
+        seq: SequenceNumber,
+        visit: impl FnMut(Version<'a>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        if self.definitely_misses(self.without_timestamp(user_key)) {
+            return Ok(());
+        }
+        let target = self.entries.target(user_key, pack(seq, TYPE_FOR_SEEK));
+        let mut answer = Answer { table: self, user_key, seq, visit, result: Ok(()), last: None };
+        match &self.rep {
+            Rep::Tree(tree) => answer.search_tree(tree, &target, None),
+            Rep::Vector(vector) => answer.search_vector(vector, &target),
+        }
+        answer.result
+    }
+
+    /// [`MemTable::get`] for many keys, their searches overlapped. `visit` gets the index of the key.
+    /// Versions of one key come together and in order; keys come in the order given.
+    ///
+    /// # Errors
+    /// As for `get`; the first stops all.
+    pub fn multi_get<'a>(
+        &'a self,
+        user_keys: &[&[u8]],
+        seq: SequenceNumber,
+        mut visit: impl FnMut(usize, Version<'a>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let Rep::Tree(tree) = &self.rep else {
+            return user_keys.iter().enumerate().try_for_each(|(i, key)| self.get(key, seq, |v| visit(i, v)));
+        };
+        let mut targets: Vec<Target<'_>> = Vec::with_capacity(GROUP);
+        let mut indexes: Vec<usize> = Vec::with_capacity(GROUP);
+        let mut found: Vec<Found> = Vec::with_capacity(GROUP);
+        let mut keys = user_keys.iter().enumerate().peekable();
+        while keys.peek().is_some() {
+            targets.clear();
+            indexes.clear();
+            found.clear();
+            while targets.len() < GROUP
+                && let Some((i, key)) = keys.next()
+            {
+                if !self.definitely_misses(self.without_timestamp(key)) {
+                    targets.push(self.entries.target(key, pack(seq, TYPE_FOR_SEEK)));
+                    indexes.push(i);
+                }
+            }
+            tree.find_many(&self.entries, &targets, &mut found);
+            for ((&i, target), &found) in indexes.iter().zip(&targets).zip(&found) {
+                let visit = |version| visit(i, version);
+                let user_key = target.user_key;
+                let mut answer = Answer { table: self, user_key, seq, visit, result: Ok(()), last: None };
+                answer.search_tree(tree, target, Some(found));
+                answer.result?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the Bloom filter excludes `user_key` (without timestamp). False where there is no filter.
+    #[inline]
+    pub fn definitely_misses(&self, user_key: &[u8]) -> bool {
+        let Some(bloom) = &self.bloom else { return false };
+        if self.options.whole_key_filtering {
+            return !bloom.may_contain(user_key);
+        }
+        self.prefix_definitely_misses(user_key)
+    }
+
+    /// Whether the Bloom filter excludes all keys with the prefix of `user_key` (without timestamp).
+    /// False where there are no prefixes in it.
+    pub fn prefix_definitely_misses(&self, user_key: &[u8]) -> bool {
+        let (Some(bloom), Some(extractor)) = (&self.bloom, &self.options.prefix_extractor) else {
+            return false;
+        };
+        extractor.prefix(user_key).is_some_and(|prefix| !bloom.may_contain(prefix))
+    }
+}
+
+/// A look-up on its way.
+struct Answer<'a, 'k, F> {
+    table: &'a MemTable,
+    user_key: &'k [u8],
+    seq: SequenceNumber,
+    visit: F,
+    result: Result<()>,
+    /// The last entry seen: where to go on if a writer came between.
+    last: Option<Entry<'a>>,
+}
+
+impl<'a, F: FnMut(Version<'a>) -> ControlFlow<()>> Answer<'a, '_, F> {
+    #[inline]
+    fn search_tree(&mut self, tree: &Tree, target: &Target<'_>, found: Option<Found>) {
+        let entries = &self.table.entries;
+        let mut found = found.unwrap_or_else(|| tree.find(entries, target, false));
+        while !tree.visit(entries, found, |entry, place| self.take(entry, u64::from(place))) {
+            found = match self.last {
+                None => tree.find(entries, target, false),
+                Some(last) => {
+                    let target = entries.target(last.user_key(), last.trailer());
+                    tree.find(entries, &target, true)
+                }
+            };
+        }
+    }
+
+    fn search_vector(&mut self, vector: &Vector, target: &Target<'_>) {
+        let entries = &self.table.entries;
+        let sorted = vector.sorted(entries);
+        for &place in &sorted[Vector::partition(&sorted, entries, target, false)..] {
+            // SAFETY: the place came from `Vector::sorted`.
+            if !self.take(unsafe { entries.entry(place) }, u64::from(place)) {
+                break;
+            }
+        }
+    }
+
+    /// Shows one entry; false if that was the last.
+    #[inline]
+    fn take(&mut self, entry: Entry<'a>, place: u64) -> bool {
+        let order = &self.table.entries.order.user;
+        let same = match order {
+            base::Order::Custom(order) => {
+                order.compare_without_timestamp(entry.user_key(), self.user_key).is_eq()
+            }
+            _ => entry.user_key() == self.user_key,
+        };
+        if !same {
+            return false;
+        }
+        self.last = Some(entry);
+        if let Err(error) = self.table.entries.verify(&entry) {
+            self.result = Err(error);
+            return false;
+        }
+        let trailer = entry.trailer();
+        let Some(kind) = ValueType::from_u8(trailer as u8) else { return true };
+        if trailer >> 8 > self.seq {
+            return true;
+        }
+        let version = Version {
+            user_key: entry.user_key(),
+            seq: trailer >> 8,
+            kind,
+            value: entry.value,
+            table: self.table,
+            place,
+        };
+        (self.visit)(version).is_continue()
+    }
+}

@@ -1,0 +1,518 @@
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use base::Order;
+use base::iter::InternalIterator;
+use base::key::{InternalOrder, MAX_SEQUENCE, ValueType, append_internal, seek_key};
+use base::order::BuiltinPrefix;
+use proptest::prelude::*;
+
+use super::*;
+
+fn options(rep: RepKind) -> MemTableOptions {
+    MemTableOptions { rep, ..MemTableOptions::new(InternalOrder::new(Order::Bytewise)) }
+}
+
+fn table(rep: RepKind) -> Arc<MemTable> {
+    MemTable::new(options(rep), 1, 1)
+}
+
+fn newest(table: &MemTable, key: &[u8], seq: u64) -> Option<Vec<u8>> {
+    let mut found = None;
+    table
+        .get(key, seq, |version| {
+            found = Some(version.value.to_vec());
+            ControlFlow::Break(())
+        })
+        .unwrap();
+    found
+}
+
+fn forward(table: &Arc<MemTable>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut iter = table.iter();
+    let mut rows = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        rows.push((iter.key().to_vec(), iter.value().to_vec()));
+        iter.next();
+    }
+    iter.status().unwrap();
+    rows
+}
+
+fn backward(table: &Arc<MemTable>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut iter = table.iter();
+    let mut rows = Vec::new();
+    iter.seek_to_last();
+    while iter.valid() {
+        rows.push((iter.key().to_vec(), iter.value().to_vec()));
+        iter.prev();
+    }
+    rows.reverse();
+    rows
+}
+
+/// A cheap generator; tests replay.
+struct Lcg(u64);
+
+impl Lcg {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+}
+
+#[test]
+fn versions_come_newest_first_and_no_newer_than_the_snapshot() {
+    for rep in [RepKind::SkipList, RepKind::Vector] {
+        let table = table(rep);
+        for seq in [3, 1, 2, 5, 4] {
+            table.add(seq, ValueType::Value, b"k", format!("v{seq}").as_bytes()).unwrap();
+        }
+        table.add(9, ValueType::Value, b"j", b"other").unwrap();
+        table.add(9, ValueType::Value, b"ka", b"other").unwrap();
+        let mut seen = Vec::new();
+        table
+            .get(b"k", 4, |v| {
+                seen.push((v.seq, v.value.to_vec()));
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        let want: Vec<_> = [4u64, 3, 2, 1].iter().map(|s| (*s, format!("v{s}").into_bytes())).collect();
+        assert_eq!(seen, want);
+        assert_eq!(newest(&table, b"kb", MAX_SEQUENCE), None);
+    }
+}
+
+#[test]
+fn counts_follow_what_is_added() {
+    let table = table(RepKind::SkipList);
+    assert!(table.is_empty());
+    assert_eq!((table.first_seq(), table.largest_seq()), (0, 0));
+    {
+        let mut writer = table.writer();
+        writer.add(7, ValueType::Value, b"a", b"1").unwrap();
+        writer.add(8, ValueType::Deletion, b"b", b"").unwrap();
+    }
+    table.add_range_tombstone(9, b"c", b"d").unwrap();
+    let counts = table.counts();
+    assert_eq!((counts.entries, counts.deletes, counts.range_deletes), (2, 1, 1));
+    assert_eq!((table.first_seq(), table.largest_seq()), (7, 9));
+    assert!(counts.data_size >= 22 && table.memory_used() > counts.data_size as usize);
+}
+
+#[test]
+fn the_same_key_and_sequence_is_refused() {
+    let table = table(RepKind::SkipList);
+    table.add(7, ValueType::Value, b"a", b"1").unwrap();
+    let error = table.add(7, ValueType::Value, b"a", b"2").unwrap_err();
+    assert_eq!(error.kind(), base::Kind::TryAgain);
+    table.add(8, ValueType::Value, b"a", b"2").unwrap();
+    assert_eq!(table.counts().entries, 2);
+}
+
+#[test]
+fn what_does_not_belong_is_refused() {
+    let table = table(RepKind::SkipList);
+    assert!(table.add(1, ValueType::LogData, b"a", b"").is_err());
+    table.seal();
+    assert!(table.add(1, ValueType::Value, b"a", b"").is_err());
+    assert!(table.add_range_tombstone(1, b"a", b"b").is_err());
+    assert_eq!(RepKind::parse("skip_list:16").unwrap(), RepKind::SkipList);
+    assert_eq!(RepKind::parse("vector").unwrap(), RepKind::Vector);
+    assert_eq!(RepKind::parse("prefix_hash:1000").unwrap_err().kind(), base::Kind::NotSupported);
+    assert_eq!(RepKind::parse("skip_list:x").unwrap_err().kind(), base::Kind::InvalidArgument);
+}
+
+#[test]
+fn a_pinned_value_outlives_iterator_and_handle() {
+    let table = table(RepKind::SkipList);
+    table.add(1, ValueType::Value, b"a", b"value").unwrap();
+    let mut pinned = None;
+    table
+        .get(b"a", 9, |v| {
+            pinned = Some(v.pin(&table));
+            ControlFlow::Break(())
+        })
+        .unwrap();
+    let mut iter = table.iter();
+    iter.seek_to_first();
+    let other = iter.pin_value();
+    drop(iter);
+    drop(table);
+    assert_eq!(pinned.unwrap(), b"value");
+    assert!(other.is_shared());
+    assert_eq!(other, b"value");
+}
+
+#[test]
+fn ascending_keys_fill_their_leaves() {
+    let table = table(RepKind::SkipList);
+    let n = if cfg!(miri) { 200u64 } else { 20_000 };
+    for i in 0..n {
+        table.add(i + 1, ValueType::Value, &i.to_be_bytes(), b"v").unwrap();
+    }
+    let per_entry = table.memory_used() as f64 / n as f64;
+    assert!(cfg!(miri) || per_entry < 20.0 + 17.0, "{per_entry}");
+    assert_eq!(forward(&table).len() as u64, n);
+    assert_eq!(backward(&table), forward(&table));
+}
+
+#[test]
+fn the_filter_excludes_and_never_denies() {
+    let table = MemTable::new(
+        MemTableOptions {
+            prefix_bloom_size_ratio: 0.1,
+            whole_key_filtering: true,
+            prefix_extractor: Some(Arc::new(BuiltinPrefix::Fixed(2))),
+            write_buffer_size: 1 << 18,
+            ..options(RepKind::SkipList)
+        },
+        1,
+        1,
+    );
+    for i in 0..500u64 {
+        table.add(i + 1, ValueType::Value, format!("{i:05}").as_bytes(), b"v").unwrap();
+    }
+    assert!((0..500).all(|i| newest(&table, format!("{i:05}").as_bytes(), MAX_SEQUENCE).is_some()));
+    let excluded = (500..1500).filter(|i| table.definitely_misses(format!("{i:05}").as_bytes())).count();
+    assert!(excluded > 950, "{excluded}");
+    assert!(!table.prefix_definitely_misses(b"00999"));
+    assert!(table.prefix_definitely_misses(b"zz999"));
+}
+
+#[test]
+fn protection_bytes_are_checked() {
+    for protection in [1, 2, 4, 8] {
+        let table = MemTable::new(
+            MemTableOptions { protection_bytes_per_key: protection, ..options(RepKind::SkipList) },
+            1,
+            1,
+        );
+        table.add(1, ValueType::Value, b"key", b"value").unwrap();
+        table.add(2, ValueType::Value, b"kez", b"value").unwrap();
+        assert_eq!(newest(&table, b"key", 9), Some(b"value".to_vec()));
+        assert_eq!(forward(&table).len(), 2);
+    }
+    let wrong = MemTableOptions { protection_bytes_per_key: 3, ..options(RepKind::SkipList) };
+    assert!(wrong.check().is_err());
+}
+
+#[test]
+fn range_tombstones_are_seen_at_once() {
+    let table = table(RepKind::SkipList);
+    assert_eq!(table.max_covering_tombstone(b"a", 99), None);
+    for i in 0..100u64 {
+        let key = |n: u64| format!("{n:03}").into_bytes();
+        table.add_range_tombstone(i + 1, &key(i), &key(i + 2)).unwrap();
+        assert_eq!(table.max_covering_tombstone(&key(i), 999), Some(i + 1));
+        assert_eq!(table.max_covering_tombstone(&key(i), i), if i == 0 { None } else { Some(i) });
+    }
+    assert_eq!(table.range_tombstones().tombstone_count(), 100);
+}
+
+#[test]
+fn timestamps_bound_what_a_look_up_sees() {
+    let order = Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap();
+    let table = MemTable::new(MemTableOptions::new(InternalOrder::new(order)), 1, 1);
+    let key = |k: &str, ts: u64| [k.as_bytes(), &ts.to_le_bytes()].concat();
+    table.add(1, ValueType::Value, &key("a", 10), b"ten").unwrap();
+    table.add(2, ValueType::Value, &key("a", 20), b"twenty").unwrap();
+    table.add(3, ValueType::Value, &key("b", 20), b"b").unwrap();
+    assert_eq!(newest(&table, &key("a", 25), 9), Some(b"twenty".to_vec()));
+    assert_eq!(newest(&table, &key("a", 15), 9), Some(b"ten".to_vec()));
+    assert_eq!(newest(&table, &key("a", 25), 1), Some(b"ten".to_vec()), "an older snapshot");
+    assert_eq!(newest(&table, &key("a", 5), 9), None);
+}
+
+#[test]
+fn many_look_ups_at_once_answer_like_one_by_one() {
+    let table = table(RepKind::SkipList);
+    let mut random = Lcg(7);
+    let n = if cfg!(miri) { 150 } else { 5000 };
+    for seq in 1..=n {
+        let key = format!("{:06}", random.next() % (2 * n));
+        table.add(seq, ValueType::Value, key.as_bytes(), &seq.to_le_bytes()).unwrap();
+    }
+    let keys: Vec<String> = (0..100).map(|_| format!("{:06}", random.next() % (2 * n))).collect();
+    let keys: Vec<&[u8]> = keys.iter().map(|k| k.as_bytes()).collect();
+    let mut many = vec![Vec::new(); keys.len()];
+    table
+        .multi_get(&keys, n / 2, |i, v| {
+            many[i].push(v.value.to_vec());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    for (key, many) in keys.iter().zip(many) {
+        let mut one = Vec::new();
+        table
+            .get(key, n / 2, |v| {
+                one.push(v.value.to_vec());
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert_eq!(one, many);
+    }
+}
+
+#[test]
+fn estimates_are_close_and_exact_when_small() {
+    let table = table(RepKind::SkipList);
+    let n = if cfg!(miri) { 500u64 } else { 200_000 };
+    // A permutation of 0..n: every key once, in random order.
+    let mut keys: Vec<u64> = (0..n).collect();
+    let mut random = Lcg(3);
+    for i in (1..keys.len()).rev() {
+        keys.swap(i, (random.next() % (i as u64 + 1)) as usize);
+    }
+    let mut writer = table.writer();
+    for (seq, key) in keys.iter().enumerate() {
+        writer.add(seq as u64 + 1, ValueType::Value, &key.to_be_bytes(), b"v").unwrap();
+    }
+    drop(writer);
+    let count =
+        |from: u64, len: u64| table.approximate_stats(&from.to_be_bytes(), &(from + len).to_be_bytes()).0;
+    let rounds = if cfg!(miri) { 3 } else { 300 };
+    for _ in 0..rounds {
+        for len in [0, 1, 10, 40, 75] {
+            assert_eq!(count(random.next() % (n - len), len), len);
+        }
+        for (len, tolerance) in [(1000u64, 0.2), (30_000, 0.2), (100_000, 0.2)] {
+            if len < n {
+                let got = count(random.next() % (n - len), len) as f64;
+                assert!((got / len as f64 - 1.0).abs() < tolerance, "{got} for {len}");
+            }
+        }
+    }
+    assert_eq!(table.approximate_stats(b"z", b"a"), (0, 0));
+    let sample = table.sample_keys(10);
+    assert!(sample.len() == 10 && sample.is_sorted());
+}
+
+/// What the model does to a table.
+#[derive(Clone, Debug)]
+enum Op {
+    Add(Vec<u8>),
+    Get(Vec<u8>, u64),
+    Seek(Vec<u8>, u64, Vec<bool>),
+    SeekForPrev(Vec<u8>, u64, Vec<bool>),
+}
+
+fn key() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        prop::collection::vec(prop_oneof![Just(0u8), Just(b'a'), Just(0xff)], 0..4),
+        (0u16..300).prop_map(|n| format!("common-prefix-{n:04}").into_bytes()),
+        (0u16..300).prop_map(|n| n.to_be_bytes().to_vec()),
+    ]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let moves = || prop::collection::vec(any::<bool>(), 0..12);
+    prop_oneof![
+        12 => key().prop_map(Op::Add),
+        2 => (key(), 0u64..600).prop_map(|(k, s)| Op::Get(k, s)),
+        1 => (key(), 0u64..600, moves()).prop_map(|(k, s, m)| Op::Seek(k, s, m)),
+        1 => (key(), 0u64..600, moves()).prop_map(|(k, s, m)| Op::SeekForPrev(k, s, m)),
+    ]
+}
+
+fn run_model(rep: RepKind, order: Order, ops: Vec<Op>) -> std::result::Result<(), TestCaseError> {
+    let internal = InternalOrder::new(order.clone());
+    let table = MemTable::new(MemTableOptions { order: internal.clone(), rep, ..options(rep) }, 1, 1);
+    // Rows sorted by the internal order itself.
+    let mut rows: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    let mut seq = 0;
+    for op in ops {
+        let seek = |key: &[u8], at: u64| seek_key(key, at);
+        match op {
+            Op::Add(key) => {
+                seq += 1;
+                let value = seq.to_string().into_bytes();
+                table.add(seq, ValueType::Value, &key, &value).unwrap();
+                let mut row = Vec::new();
+                append_internal(&mut row, &key, seq, ValueType::Value);
+                let at = rows.partition_point(|(k, _)| internal.compare(k, &row).is_lt());
+                rows.insert(at, (row, value));
+            }
+            Op::Get(key, at) => {
+                let target = seek(&key, at);
+                let from = rows.partition_point(|(k, _)| internal.compare(k, &target).is_lt());
+                let want: Vec<_> = rows[from..]
+                    .iter()
+                    .take_while(|(k, _)| order.equal(base::key::user_key(k), &key))
+                    .map(|(_, v)| v.clone())
+                    .collect();
+                let mut got = Vec::new();
+                table
+                    .get(&key, at, |v| {
+                        got.push(v.value.to_vec());
+                        ControlFlow::Continue(())
+                    })
+                    .unwrap();
+                prop_assert_eq!(got, want);
+            }
+            Op::Seek(key, at, moves) => {
+                let target = seek(&key, at);
+                let mut iter = table.iter();
+                iter.seek(&target);
+                let index = rows.partition_point(|(k, _)| internal.compare(k, &target).is_lt());
+                walk(&mut iter, &rows, Some(index), &moves)?;
+            }
+            Op::SeekForPrev(key, at, moves) => {
+                let target = seek(&key, at);
+                let mut iter = table.iter();
+                iter.seek_for_prev(&target);
+                let past = rows.partition_point(|(k, _)| internal.compare(k, &target).is_le());
+                walk(&mut iter, &rows, past.checked_sub(1), &moves)?;
+            }
+        }
+    }
+    prop_assert_eq!(&forward(&table), &rows);
+    prop_assert_eq!(&backward(&table), &rows);
+    Ok(())
+}
+
+fn walk(
+    iter: &mut MemIter,
+    rows: &[(Vec<u8>, Vec<u8>)],
+    mut index: Option<usize>,
+    moves: &[bool],
+) -> std::result::Result<(), TestCaseError> {
+    let mut moves = moves.iter();
+    loop {
+        let row = index.and_then(|i| rows.get(i));
+        prop_assert_eq!(iter.valid(), row.is_some());
+        let Some((key, value)) = row else { return Ok(()) };
+        prop_assert_eq!(iter.key(), &key[..]);
+        prop_assert_eq!(iter.value(), &value[..]);
+        match moves.next() {
+            None => return Ok(()),
+            Some(true) => {
+                iter.next();
+                index = index.map(|i| i + 1);
+            }
+            Some(false) => {
+                iter.prev();
+                index = index.and_then(|i| i.checked_sub(1));
+            }
+        }
+    }
+}
+
+/// Bytewise by another name: keys compared through the trait, with no heads to help.
+struct Plain;
+
+impl base::order::Comparator for Plain {
+    fn name(&self) -> &str {
+        "plain"
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+        a.cmp(b)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 2 } else { 64 }, failure_persistence: None, ..ProptestConfig::default()
+    })]
+    #[test]
+    fn the_table_does_what_a_sorted_list_does(
+        ops in prop::collection::vec(op(), 0..if cfg!(miri) { 80 } else { 600 }),
+        kind in 0..4,
+    ) {
+        match kind {
+            0 => run_model(RepKind::SkipList, Order::Bytewise, ops)?,
+            1 => run_model(RepKind::SkipList, Order::Reverse, ops)?,
+            2 => run_model(RepKind::SkipList, Order::custom(Plain), ops)?,
+            _ => run_model(RepKind::Vector, Order::Bytewise, ops)?,
+        }
+    }
+}
+
+/// Writers add disjoint keys in different patterns; readers check that nothing announced is missing,
+/// and that what they walk over is in order.
+#[test]
+fn readers_beside_writers_lose_nothing_and_see_order() {
+    let per_writer = if cfg!(miri) { 60 } else { 30_000u64 };
+    const WRITERS: u64 = 3;
+    let table = table(RepKind::SkipList);
+    let announced: Vec<AtomicU64> = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
+    let done = AtomicBool::new(false);
+    // Bijections of 0..2^20: ascending, descending, scattered; interleaved over the whole key space.
+    let nth = |writer: u64, i: u64| -> u64 {
+        let place = match writer {
+            0 => i * 3,
+            1 => (per_writer - i) * 3,
+            _ => (i * 7919 % per_writer) * 3,
+        };
+        place * WRITERS + writer
+    };
+    std::thread::scope(|scope| {
+        let (table, announced, done) = (&table, &announced, &done);
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|w| {
+                scope.spawn(move || {
+                    for i in 0..per_writer {
+                        let seq = i * WRITERS + w + 1;
+                        table
+                            .add(seq, ValueType::Value, &nth(w, i).to_be_bytes(), &seq.to_le_bytes())
+                            .unwrap();
+                        announced[w as usize].store(i + 1, Ordering::Release);
+                    }
+                })
+            })
+            .collect();
+        for reader in 0..2u64 {
+            scope.spawn(move || {
+                let mut random = Lcg(reader);
+                while !done.load(Ordering::Acquire) {
+                    let before: Vec<u64> = announced.iter().map(|a| a.load(Ordering::Acquire)).collect();
+                    for _ in 0..20 {
+                        let w = random.next() % WRITERS;
+                        if before[w as usize] > 0 {
+                            let i = random.next() % before[w as usize];
+                            let got = newest(table, &nth(w, i).to_be_bytes(), MAX_SEQUENCE);
+                            assert_eq!(got, Some((i * WRITERS + w + 1).to_le_bytes().to_vec()));
+                        }
+                    }
+                    let rows = if reader == 0 { forward(table) } else { backward(table) };
+                    assert!(rows.is_sorted_by(|a, b| a.0 < b.0), "out of order or twice");
+                    assert!(rows.len() as u64 >= before.iter().sum::<u64>(), "lost in iteration");
+                }
+            });
+        }
+        writers.into_iter().for_each(|w| w.join().unwrap());
+        done.store(true, Ordering::Release);
+    });
+    assert_eq!(forward(&table).len() as u64, WRITERS * per_writer);
+    assert_eq!(backward(&table), forward(&table));
+    let mut iter = table.iter();
+    for w in 0..WRITERS {
+        iter.seek(&seek_key(&nth(w, 5).to_be_bytes(), MAX_SEQUENCE));
+        assert_eq!(base::key::user_key(iter.key()), nth(w, 5).to_be_bytes());
+    }
+}
+
+#[test]
+fn a_model_of_many_overwrites_keeps_every_version() {
+    let table = table(RepKind::SkipList);
+    let mut model: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    let mut random = Lcg(11);
+    for seq in 1..=if cfg!(miri) { 200 } else { 20_000u64 } {
+        let key = random.next() % 7;
+        table.add(seq, ValueType::Merge, &key.to_be_bytes(), &seq.to_le_bytes()).unwrap();
+        model.entry(key).or_default().push(seq);
+    }
+    for (key, seqs) in model {
+        let mut got = Vec::new();
+        table
+            .get(&key.to_be_bytes(), MAX_SEQUENCE, |v| {
+                got.push(v.seq);
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert!(got.iter().eq(seqs.iter().rev()));
+    }
+}

@@ -1,0 +1,101 @@
+//! The memtable's range tombstones, and their fragmented form, kept until the next one comes.
+//!
+//! Fragmenting costs a sort. A reader of single keys therefore accepts a fragmented form that is a
+//! little behind and looks through the newest few one by one; only who wants the whole list, or finds
+//! more than [`TAIL`] behind, pays for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use base::key::{InternalOrder, SequenceNumber};
+use parking_lot::RwLock;
+
+use crate::range_del::{FragmentedTombstones, Tombstone};
+
+/// Tombstones looked through singly before all are fragmented again.
+const TAIL: usize = 32;
+
+pub(super) struct Tombstones {
+    order: InternalOrder,
+    count: AtomicUsize,
+    inner: RwLock<Inner>,
+}
+
+struct Inner {
+    list: Vec<Tombstone>,
+    /// The first `fragmented` of `list`.
+    fragments: Arc<FragmentedTombstones>,
+    fragmented: usize,
+    bytes: usize,
+}
+
+impl Tombstones {
+    pub(super) fn new(order: InternalOrder) -> Self {
+        let fragments = Arc::new(FragmentedTombstones::empty(order.clone()));
+        let inner = Inner { list: Vec::new(), fragments, fragmented: 0, bytes: 0 };
+        Tombstones { order, count: AtomicUsize::new(0), inner: RwLock::new(inner) }
+    }
+
+    pub(super) fn add(&self, tombstone: Tombstone) {
+        let mut inner = self.inner.write();
+        inner.bytes += tombstone.start.len() + tombstone.end.len() + tombstone.timestamp.len();
+        inner.list.push(tombstone);
+        self.count.store(inner.list.len(), Ordering::Release);
+    }
+
+    #[inline]
+    pub(super) fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        if self.count() == 0 {
+            return 0;
+        }
+        let inner = self.inner.read();
+        inner.bytes + inner.list.capacity() * size_of::<Tombstone>() + inner.fragments.memory()
+    }
+
+    pub(super) fn fragments(&self) -> Arc<FragmentedTombstones> {
+        {
+            let inner = self.inner.read();
+            if inner.fragmented == inner.list.len() {
+                return inner.fragments.clone();
+            }
+        }
+        let mut inner = self.inner.write();
+        if inner.fragmented < inner.list.len() {
+            let fragments = FragmentedTombstones::new(inner.list.clone(), self.order.clone());
+            inner.fragments = Arc::new(fragments);
+            inner.fragmented = inner.list.len();
+        }
+        inner.fragments.clone()
+    }
+
+    #[inline]
+    pub(super) fn max_covering(&self, user_key: &[u8], snapshot: SequenceNumber) -> Option<SequenceNumber> {
+        if self.count() == 0 { None } else { self.search(user_key, snapshot) }
+    }
+
+    fn search(&self, user_key: &[u8], snapshot: SequenceNumber) -> Option<SequenceNumber> {
+        if self.order.user.timestamp_size() > 0 {
+            return self.fragments().max_covering(user_key, snapshot);
+        }
+        let inner = self.inner.read();
+        if inner.list.len() - inner.fragmented > TAIL {
+            drop(inner);
+            return self.fragments().max_covering(user_key, snapshot);
+        }
+        let order = &self.order.user;
+        let newer = inner.list[inner.fragmented..]
+            .iter()
+            .filter(|t| {
+                t.seq <= snapshot
+                    && order.compare(&t.start, user_key).is_le()
+                    && order.compare(user_key, &t.end).is_lt()
+            })
+            .map(|t| t.seq)
+            .max();
+        newer.max(inner.fragments.max_covering(user_key, snapshot))
+    }
+}

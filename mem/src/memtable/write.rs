@@ -1,0 +1,191 @@
+//! Adding to a memtable.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use base::coding::varint_len;
+use base::error::{Error, Result};
+use base::key::{SequenceNumber, TRAILER_LEN, ValueType, pack};
+
+use crate::arena::Ref;
+use crate::range_del::Tombstone;
+
+use super::{MemTable, Rep, Tally};
+
+impl MemTable {
+    /// Adds a point entry. Any number of threads at once. `user_key` carries its timestamp where the
+    /// order has one. For runs of entries a [`MemTable::writer`] is cheaper.
+    ///
+    /// # Errors
+    /// TryAgain if this key has an entry of this sequence number and kind already (the vector does not
+    /// look); InvalidArgument if key or value is 4 GiB or more, or `kind` is no point, or the memtable is
+    /// sealed; Incomplete (memory limit) when 16 GiB are used.
+    pub fn add(&self, seq: SequenceNumber, kind: ValueType, user_key: &[u8], value: &[u8]) -> Result<()> {
+        let mut hint = self.tally.hint.load(Ordering::Acquire);
+        let was = hint;
+        let size = self.insert(seq, kind, user_key, value, &mut hint)?;
+        if hint != was {
+            self.tally.hint.store(hint, Ordering::Release);
+        }
+        let mut one = Added::default();
+        one.count(seq, kind, size);
+        self.tally.take(&one);
+        Ok(())
+    }
+
+    /// For many entries: keeps counts and the insert hint to itself, publishes the counts when dropped.
+    /// Several writers may be at work at once.
+    pub fn writer(&self) -> Writer<'_> {
+        Writer { table: self, hint: self.tally.hint.load(Ordering::Acquire), added: Added::default() }
+    }
+
+    /// Adds a range tombstone; `start` and `end` both carry the timestamp where the order has one.
+    ///
+    /// # Errors
+    /// InvalidArgument if a key is shorter than a timestamp, or the memtable is sealed.
+    pub fn add_range_tombstone(&self, seq: SequenceNumber, start: &[u8], end: &[u8]) -> Result<()> {
+        self.check_open()?;
+        let timestamp_size = self.options.order.user.timestamp_size();
+        let tombstone = Tombstone::from_stored(start, end, seq, timestamp_size)
+            .ok_or_else(|| Error::invalid_argument("range tombstone key without timestamp"))?;
+        self.tombstones.add(tombstone);
+        let size = start.len() + end.len() + TRAILER_LEN + 2;
+        let mut one = Added::default();
+        one.span(seq);
+        one.data_size = size as u64;
+        self.tally.take(&one);
+        Ok(())
+    }
+
+    /// Returns the bytes the entry counts for.
+    #[inline]
+    fn insert(
+        &self,
+        seq: SequenceNumber,
+        kind: ValueType,
+        user_key: &[u8],
+        value: &[u8],
+        hint: &mut Ref,
+    ) -> Result<usize> {
+        self.check_open()?;
+        if !kind.is_point() {
+            return Err(Error::invalid_argument(format!("a {} is no point entry", kind.word())));
+        }
+        let place = self.entries.store(user_key, pack(seq, kind as u8), value)?;
+        if let Some(bloom) = &self.bloom {
+            // Before the entry can be found: the filter must never deny what is there.
+            let bare = self.without_timestamp(user_key);
+            if let Some(prefix) = self.options.prefix_extractor.as_ref().and_then(|p| p.prefix(bare)) {
+                bloom.add(prefix);
+            }
+            if self.options.whole_key_filtering {
+                bloom.add(bare);
+            }
+        }
+        let fresh = match &self.rep {
+            // SAFETY: stored just now, by this thread, in the entries the tree belongs to.
+            Rep::Tree(tree) => unsafe { tree.insert(&self.entries, place, hint)? },
+            Rep::Vector(vector) => {
+                // SAFETY: as above.
+                unsafe { vector.insert(place) };
+                true
+            }
+        };
+        if !fresh {
+            return Err(Error::try_again("key+seq exists"));
+        }
+        let key_len = user_key.len() + TRAILER_LEN;
+        Ok(varint_len(key_len as u64) + key_len + varint_len(value.len() as u64) + value.len())
+    }
+
+    #[inline]
+    fn check_open(&self) -> Result<()> {
+        if self.is_sealed() { Err(Error::invalid_argument("the memtable is sealed")) } else { Ok(()) }
+    }
+
+    #[inline]
+    pub(super) fn without_timestamp<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
+        let size = self.options.order.user.timestamp_size();
+        &user_key[..user_key.len().saturating_sub(size)]
+    }
+}
+
+/// See [`MemTable::writer`].
+pub struct Writer<'a> {
+    table: &'a MemTable,
+    hint: Ref,
+    added: Added,
+}
+
+impl Writer<'_> {
+    /// As [`MemTable::add`].
+    ///
+    /// # Errors
+    /// As there.
+    #[inline]
+    pub fn add(&mut self, seq: SequenceNumber, kind: ValueType, user_key: &[u8], value: &[u8]) -> Result<()> {
+        let size = self.table.insert(seq, kind, user_key, value, &mut self.hint)?;
+        self.added.count(seq, kind, size);
+        Ok(())
+    }
+}
+
+impl Drop for Writer<'_> {
+    fn drop(&mut self) {
+        self.table.tally.take(&self.added);
+        self.table.tally.hint.store(self.hint, Ordering::Release);
+    }
+}
+
+/// What one writer added and has not published.
+struct Added {
+    entries: u64,
+    deletes: u64,
+    data_size: u64,
+    smallest: SequenceNumber,
+    largest: SequenceNumber,
+}
+
+impl Default for Added {
+    fn default() -> Self {
+        Added { entries: 0, deletes: 0, data_size: 0, smallest: u64::MAX, largest: 0 }
+    }
+}
+
+impl Added {
+    #[inline]
+    fn count(&mut self, seq: SequenceNumber, kind: ValueType, size: usize) {
+        use ValueType::{Deletion, DeletionWithTimestamp, SingleDeletion};
+        self.entries += 1;
+        self.deletes += u64::from(matches!(kind, Deletion | SingleDeletion | DeletionWithTimestamp));
+        self.data_size += size as u64;
+        self.span(seq);
+    }
+
+    #[inline]
+    fn span(&mut self, seq: SequenceNumber) {
+        self.smallest = self.smallest.min(seq);
+        self.largest = self.largest.max(seq);
+    }
+}
+
+impl Tally {
+    fn take(&self, added: &Added) {
+        if added.data_size == 0 {
+            return;
+        }
+        self.entries.fetch_add(added.entries, Ordering::Relaxed);
+        if added.deletes > 0 {
+            self.deletes.fetch_add(added.deletes, Ordering::Relaxed);
+        }
+        self.data_size.fetch_add(added.data_size, Ordering::Relaxed);
+        raise(&self.first_seq_inverted, u64::MAX - added.smallest);
+        raise(&self.largest_seq, added.largest);
+    }
+}
+
+/// `fetch_max` that only loads where nothing is to be raised.
+fn raise(to: &AtomicU64, value: u64) {
+    if to.load(Ordering::Relaxed) < value {
+        to.fetch_max(value, Ordering::Relaxed);
+    }
+}

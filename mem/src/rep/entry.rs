@@ -1,0 +1,229 @@
+//! Entries: key and value in one piece of the arena, written once.
+//!
+//! ```text
+//! varint32  length of the internal key
+//! bytes     user key
+//! u64       trailer, little-endian: (sequence << 8) | kind
+//! varint32  length of the value
+//! bytes     value
+//! bytes     checksum over key, trailer and value: 0, 1, 2, 4 or 8 bytes
+//! ```
+//! The internal key is contiguous, so an iterator shows it as it lies; a pinned value is a pointer.
+
+use std::cmp::Ordering;
+
+use base::coding::varint_len;
+use base::error::{Error, Result};
+use base::key::{InternalOrder, TRAILER_LEN};
+use base::order::{self, Order};
+
+use crate::arena::{Arena, Ref};
+
+/// The arena with what is needed to make sense of what lies in it.
+pub(crate) struct Entries {
+    pub(crate) arena: Arena,
+    pub(crate) order: InternalOrder,
+    /// 0, 1, 2, 4 or 8.
+    pub(crate) protection: usize,
+}
+
+/// A key to search for, split, with its head worked out.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    pub(crate) head: u64,
+    pub(crate) user_key: &'a [u8],
+    pub(crate) trailer: u64,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    pub(crate) internal_key: &'a [u8],
+    pub(crate) value: &'a [u8],
+    checksum: &'a [u8],
+}
+
+impl<'a> Entry<'a> {
+    /// No entry: what an iterator shows that is nowhere.
+    pub(crate) const EMPTY: Entry<'static> =
+        Entry { internal_key: &[0; TRAILER_LEN], value: &[], checksum: &[] };
+
+    #[inline]
+    pub(crate) fn user_key(&self) -> &'a [u8] {
+        &self.internal_key[..self.internal_key.len() - TRAILER_LEN]
+    }
+
+    #[inline]
+    pub(crate) fn trailer(&self) -> u64 {
+        base::key::trailer(self.internal_key)
+    }
+}
+
+impl Entries {
+    /// A number whose order agrees with the order of keys; equal numbers decide nothing.
+    #[inline]
+    pub(crate) fn head(&self, user_key: &[u8]) -> u64 {
+        match self.order.user {
+            Order::Bytewise => order::head(user_key),
+            Order::Reverse => !order::head(user_key),
+            Order::Custom(_) => 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn target<'a>(&self, user_key: &'a [u8], trailer: u64) -> Target<'a> {
+        Target { head: self.head(user_key), user_key, trailer }
+    }
+
+    /// The target of an entry's own key.
+    ///
+    /// # Safety
+    /// As for [`Entries::entry`].
+    #[inline]
+    pub(crate) unsafe fn target_of(&self, place: Ref) -> Target<'_> {
+        // SAFETY: the caller's promise.
+        let entry = unsafe { self.entry(place) };
+        self.target(entry.user_key(), entry.trailer())
+    }
+
+    /// Writes an entry; it is nobody's until its place is published.
+    ///
+    /// # Errors
+    /// InvalidArgument if key or value is too long for its length field; Incomplete if the arena is full.
+    pub(crate) fn store(&self, user_key: &[u8], trailer: u64, value: &[u8]) -> Result<Ref> {
+        let key_len = user_key.len() + TRAILER_LEN;
+        if key_len > u32::MAX as usize || value.len() > u32::MAX as usize {
+            return Err(Error::invalid_argument("key or value of 4 GiB or more"));
+        }
+        let size = varint_len(key_len as u64) + key_len + varint_len(value.len() as u64) + value.len();
+        let (place, start) = self.arena.alloc(size + self.protection, 4)?;
+        // SAFETY: the arena gave us `size + protection` bytes at `start`, ours alone until published;
+        // the pieces written add up to that, in order and without overlap. Sources are live slices.
+        unsafe {
+            let mut at = write_varint(start, key_len as u32);
+            at = write_bytes(at, user_key);
+            at = write_bytes(at, &trailer.to_le_bytes());
+            at = write_varint(at, value.len() as u32);
+            at = write_bytes(at, value);
+            if self.protection > 0 {
+                let checksum = checksum(user_key, trailer, value).to_le_bytes();
+                write_bytes(at, &checksum[..self.protection]);
+            }
+        }
+        Ok(place)
+    }
+
+    /// The entry at `place`.
+    ///
+    /// # Safety
+    /// `place` must come from this object's [`Entries::store`], and the store must happen before this
+    /// call: the place was published with Release and read with Acquire.
+    #[inline]
+    pub(crate) unsafe fn entry(&self, place: Ref) -> Entry<'_> {
+        // SAFETY: by the caller's promise `store` wrote the whole layout at this place before, and
+        // nothing writes it again while the arena lives, which `&self` borrows. Each length read is the
+        // one `store` wrote, so each slice stays inside the piece that was handed out.
+        unsafe {
+            let (key_len, at) = read_varint(self.arena.at(place));
+            let internal_key = std::slice::from_raw_parts(at, key_len as usize);
+            let (value_len, at) = read_varint(at.add(key_len as usize));
+            let value = std::slice::from_raw_parts(at, value_len as usize);
+            let checksum = std::slice::from_raw_parts(at.add(value_len as usize), self.protection);
+            Entry { internal_key, value, checksum }
+        }
+    }
+
+    /// How the entry at `place` compares with `target`, heads being equal.
+    ///
+    /// # Safety
+    /// As for [`Entries::entry`].
+    #[inline]
+    pub(crate) unsafe fn compare(&self, place: Ref, target: &Target<'_>) -> Ordering {
+        // SAFETY: the caller's promise.
+        let entry = unsafe { self.entry(place) };
+        self.order
+            .user
+            .compare(entry.user_key(), target.user_key)
+            .then_with(|| target.trailer.cmp(&entry.trailer()))
+    }
+
+    /// Asks for the memory of an entry that will be read soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, place: Ref) {
+        // SAFETY: only an address is computed; a prefetch of any address is harmless, and `at` is
+        // pure arithmetic on it.
+        let at = unsafe { self.arena.at(place) };
+        crate::rep::prefetch(at);
+        crate::rep::prefetch(at.wrapping_add(64));
+    }
+
+    /// Checks an entry against its protection bytes.
+    ///
+    /// # Errors
+    /// Corruption if they differ.
+    #[inline]
+    pub(crate) fn verify(&self, entry: &Entry<'_>) -> Result<()> {
+        if self.protection == 0 { Ok(()) } else { Self::verify_bytes(entry) }
+    }
+
+    fn verify_bytes(entry: &Entry<'_>) -> Result<()> {
+        let wanted = checksum(entry.user_key(), entry.trailer(), entry.value).to_le_bytes();
+        if wanted.starts_with(entry.checksum) {
+            return Ok(());
+        }
+        Err(Error::corruption(format!(
+            "memtable entry {} does not match its protection bytes",
+            entry.user_key().escape_ascii()
+        )))
+    }
+}
+
+fn checksum(user_key: &[u8], trailer: u64, value: &[u8]) -> u64 {
+    kernel::hash::hash64_seeded(value, kernel::hash::hash64_seeded(user_key, trailer))
+}
+
+/// # Safety
+/// `bytes.len()` bytes at `at` must be writable and not overlap `bytes`.
+#[inline]
+unsafe fn write_bytes(at: *mut u8, bytes: &[u8]) -> *mut u8 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), at, bytes.len());
+        at.add(bytes.len())
+    }
+}
+
+/// # Safety
+/// As many bytes as the varint takes must be writable at `at`.
+#[inline]
+unsafe fn write_varint(mut at: *mut u8, mut value: u32) -> *mut u8 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        while value >= 0x80 {
+            at.write(value as u8 | 0x80);
+            at = at.add(1);
+            value >>= 7;
+        }
+        at.write(value as u8);
+        at.add(1)
+    }
+}
+
+/// # Safety
+/// `at` must point at a varint32 that [`write_varint`] wrote.
+#[inline]
+unsafe fn read_varint(mut at: *const u8) -> (u32, *const u8) {
+    // SAFETY: the caller's promise: a byte without the high bit ends what is read.
+    unsafe {
+        let mut byte = at.read();
+        at = at.add(1);
+        let mut value = u32::from(byte & 0x7f);
+        let mut shift = 7;
+        while byte >= 0x80 {
+            byte = at.read();
+            at = at.add(1);
+            value |= u32::from(byte & 0x7f) << shift;
+            shift += 7;
+        }
+        (value, at)
+    }
+}
