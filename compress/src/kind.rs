@@ -1,7 +1,11 @@
-//! The kinds of compression: their numbers on disk and their names.
+//! The compression type: a byte on disk, a word in options, another word in table properties.
 
-/// How a block is compressed. The numbers are on disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+use std::fmt;
+
+use base::{Error, Result};
+
+/// How a block is compressed. The number is the block's type byte.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Compression {
     #[default]
@@ -10,63 +14,130 @@ pub enum Compression {
     Zlib = 2,
     Bzip2 = 3,
     Lz4 = 4,
+    /// Another effort at LZ4's format; shares its decoder.
     Lz4hc = 5,
-    /// Windows only.
+    /// Windows only; named in options and refused in data.
     Xpress = 6,
     Zstd = 7,
+    /// "No such setting" in options (`bottommost_compression`); never on disk.
+    Disabled = 0xff,
 }
 
+/// Byte, word in OPTIONS, word in properties of files before format_version 7, word of `db_bench`.
+const NAMES: [(Compression, &str, &str, &str); 9] = [
+    (Compression::None, "kNoCompression", "NoCompression", "none"),
+    (Compression::Snappy, "kSnappyCompression", "Snappy", "snappy"),
+    (Compression::Zlib, "kZlibCompression", "Zlib", "zlib"),
+    (Compression::Bzip2, "kBZip2Compression", "BZip2", "bzip2"),
+    (Compression::Lz4, "kLZ4Compression", "LZ4", "lz4"),
+    (Compression::Lz4hc, "kLZ4HCCompression", "LZ4HC", "lz4hc"),
+    (Compression::Xpress, "kXpressCompression", "Xpress", "xpress"),
+    (Compression::Zstd, "kZSTD", "ZSTD", "zstd"),
+    (Compression::Disabled, "kDisableCompressionOption", "DisableOption", "disable"),
+];
+
 impl Compression {
-    pub const ALL: [Compression; 8] = [
-        Compression::None,
-        Compression::Snappy,
-        Compression::Zlib,
-        Compression::Bzip2,
-        Compression::Lz4,
-        Compression::Lz4hc,
-        Compression::Xpress,
-        Compression::Zstd,
-    ];
+    /// The type behind a block's type byte.
+    ///
+    /// # Errors
+    /// `NotSupported` for custom types (0x80 to 0xfe), `Corruption` for reserved bytes and 0xff.
+    pub fn from_byte(byte: u8) -> Result<Compression> {
+        match byte {
+            0 => Ok(Compression::None),
+            1 => Ok(Compression::Snappy),
+            2 => Ok(Compression::Zlib),
+            3 => Ok(Compression::Bzip2),
+            4 => Ok(Compression::Lz4),
+            5 => Ok(Compression::Lz4hc),
+            6 => Ok(Compression::Xpress),
+            7 => Ok(Compression::Zstd),
+            0x80..=0xfe => {
+                Err(Error::not_supported(format!("custom compression type 0x{byte:02x} in a block")))
+            }
+            _ => Err(Error::corruption(format!("unknown compression type 0x{byte:02x} in a block"))),
+        }
+    }
 
-    /// The kind of a type byte, or `None` for one that no release has written by itself.
+    /// The byte on disk.
     #[inline]
-    pub const fn from_u8(byte: u8) -> Option<Compression> {
-        if (byte as usize) < Self::ALL.len() { Some(Self::ALL[byte as usize]) } else { None }
+    pub const fn byte(self) -> u8 {
+        self as u8
     }
 
-    /// The word in option text: `kSnappyCompression`.
-    pub const fn option_name(self) -> &'static str {
+    /// The word in OPTIONS files: `kSnappyCompression`.
+    pub fn option_name(self) -> &'static str {
+        self.names().1
+    }
+
+    /// The word in the table property `rocksdb.compression` before format_version 7: `Snappy`.
+    pub fn property_name(self) -> &'static str {
+        self.names().2
+    }
+
+    /// The word on `db_bench`'s command line: `snappy`.
+    pub fn flag_name(self) -> &'static str {
+        self.names().3
+    }
+
+    /// The type an OPTIONS word names.
+    pub fn from_option_name(name: &str) -> Option<Compression> {
+        // Older OPTIONS files say kZSTDNotFinalCompression for the same frames.
+        let name = if name == "kZSTDNotFinalCompression" { "kZSTD" } else { name };
+        NAMES.iter().find(|names| names.1 == name).map(|names| names.0)
+    }
+
+    /// The type a table property names.
+    pub fn from_property_name(name: &str) -> Option<Compression> {
+        NAMES.iter().find(|names| names.2 == name).map(|names| names.0)
+    }
+
+    /// The type a `db_bench` flag names, in any case.
+    pub fn from_flag_name(name: &str) -> Option<Compression> {
+        NAMES.iter().find(|names| names.3.eq_ignore_ascii_case(name)).map(|names| names.0)
+    }
+
+    fn names(self) -> &'static (Compression, &'static str, &'static str, &'static str) {
+        NAMES.iter().find(|names| names.0 == self).unwrap_or(&NAMES[0])
+    }
+
+    /// Whether this build can read and write it.
+    pub const fn is_supported(self) -> bool {
         match self {
-            Compression::None => "kNoCompression",
-            Compression::Snappy => "kSnappyCompression",
-            Compression::Zlib => "kZlibCompression",
-            Compression::Bzip2 => "kBZip2Compression",
-            Compression::Lz4 => "kLZ4Compression",
-            Compression::Lz4hc => "kLZ4HCCompression",
-            Compression::Xpress => "kXpressCompression",
-            Compression::Zstd => "kZSTD",
+            Compression::None => true,
+            Compression::Snappy => cfg!(feature = "snappy"),
+            Compression::Zlib => cfg!(feature = "zlib"),
+            Compression::Bzip2 => cfg!(feature = "bzip2"),
+            Compression::Lz4 | Compression::Lz4hc => cfg!(feature = "lz4"),
+            Compression::Zstd => cfg!(any(feature = "zstd", feature = "zstd-pure")),
+            Compression::Xpress | Compression::Disabled => false,
         }
     }
 
-    pub fn by_option_name(name: &str) -> Option<Compression> {
-        Self::ALL.into_iter().find(|kind| kind.option_name() == name)
+    /// The refusal of a type that this build cannot handle.
+    #[cold]
+    pub(crate) fn not_supported(self) -> Error {
+        Error::not_supported(match self {
+            Compression::Xpress => "Xpress compression exists on Windows only".to_string(),
+            Compression::Disabled => "kDisableCompressionOption is not a compression".to_string(),
+            _ => format!(
+                "{} compression: built without the feature `{}`",
+                self.property_name(),
+                match self {
+                    Compression::Lz4hc => "lz4",
+                    _ => self.flag_name(),
+                }
+            ),
+        })
     }
+}
 
-    /// The word in table properties below format version 7, in tools and in the LOG: `Snappy`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Compression::None => "NoCompression",
-            Compression::Snappy => "Snappy",
-            Compression::Zlib => "Zlib",
-            Compression::Bzip2 => "BZip2",
-            Compression::Lz4 => "LZ4",
-            Compression::Lz4hc => "LZ4HC",
-            Compression::Xpress => "Xpress",
-            Compression::Zstd => "ZSTD",
-        }
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.property_name())
     }
+}
 
-    pub fn by_name(name: &str) -> Option<Compression> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
+/// The types this build can read and write, in order of their bytes, `None` included.
+pub fn supported() -> Vec<Compression> {
+    NAMES.iter().map(|names| names.0).filter(|kind| kind.is_supported()).collect()
 }

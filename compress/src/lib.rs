@@ -1,9 +1,43 @@
 //! One face over every block compression RocksDB knows.
+//!
+//! ```text
+//! kind        the type byte, its names            options     CompressionOptions, RocksDB's defaults
+//! compressor  block in, payload out, or "not worth it"         decompress  payload in, block of known length out
+//! dict        a file's dictionary: digested once; made of samples
+//! snappy zlib bzip2 lz4 zstd zstd_pure      one adapter each, behind the feature of that name
+//! ```
+//! A payload is what lies in a block before its type byte: for Snappy the raw stream, for all others the
+//! uncompressed size as a varint and the stream. Sizes are checked against what the algorithm can possibly
+//! produce before anything is allocated; an output of another size is corruption.
+//!
+//! A type whose feature is off is refused with a `NotSupported` error that names the feature.
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "bzip2")]
+mod bzip2;
+mod compressor;
+mod decompress;
+mod dict;
 mod kind;
+#[cfg(feature = "lz4")]
+mod lz4;
 mod options;
+#[cfg(feature = "snappy")]
+mod snappy;
+#[cfg(feature = "zlib")]
+mod zlib;
+#[cfg(feature = "zstd")]
+mod zstd;
+#[cfg(all(feature = "zstd-pure", not(feature = "zstd")))]
+#[path = "zstd_pure.rs"]
+mod zstd;
 
-pub use kind::Compression;
-pub use options::CompressionOptions;
+pub use compressor::Compressor;
+pub use decompress::{decompress, decompress_into, uncompressed_len};
+pub use dict::{Dictionary, dict_sample_bytes_max, make_dict};
+pub use kind::{Compression, supported};
+pub use options::{CompressionOptions, DEFAULT_LEVEL};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Payloads to blocks. Any payload gives a block of the length it announces, or an error.
+
+use base::coding::get_varint64;
+use base::{Error, Result};
+
+use crate::{Compression, Dictionary};
+
+/// The length of the block behind `payload` (which is without its type byte), in bytes.
+///
+/// # Errors
+/// `Corruption` when there is no size, or one that no stream of this length can reach; `NotSupported` when this
+/// build lacks the type.
+pub fn uncompressed_len(kind: Compression, payload: &[u8]) -> Result<usize> {
+    split(kind, payload).map(|(len, _)| len)
+}
+
+/// The block behind `payload`, which is without its type byte.
+///
+/// # Errors
+/// `Corruption` for anything that is not exactly one well-formed stream of the announced length;
+/// `NotSupported` when this build lacks the type.
+pub fn decompress(kind: Compression, payload: &[u8], dict: Option<&Dictionary>) -> Result<Vec<u8>> {
+    let (len, stream) = split(kind, payload)?;
+    let mut block = vec![0; len];
+    decode(kind, stream, dict, &mut block)?;
+    Ok(block)
+}
+
+/// [`decompress`] into a buffer of exactly [`uncompressed_len`] bytes.
+///
+/// # Errors
+/// As `decompress`; also `Corruption` when `block` has another length than the payload announces.
+pub fn decompress_into(
+    kind: Compression,
+    payload: &[u8],
+    dict: Option<&Dictionary>,
+    block: &mut [u8],
+) -> Result<()> {
+    let (len, stream) = split(kind, payload)?;
+    if len != block.len() {
+        return Err(damaged(kind, "the announced length is not the expected one"));
+    }
+    decode(kind, stream, dict, block)
+}
+
+/// Most bytes that one byte of stream can stand for, rounded up generously.
+fn expansion_max(kind: Compression) -> u64 {
+    match kind {
+        Compression::Snappy => 64,
+        Compression::Lz4 | Compression::Lz4hc => 256,
+        Compression::Zlib => 1040,
+        // A run of 255 equal bytes costs five before the transform, and the transform loves them.
+        Compression::Bzip2 => 1 << 18,
+        // A block of 128 KiB of one byte costs four.
+        _ => 1 << 16,
+    }
+}
+
+fn split(kind: Compression, payload: &[u8]) -> Result<(usize, &[u8])> {
+    if kind == Compression::None {
+        return Ok((payload.len(), payload));
+    }
+    if !kind.is_supported() {
+        return Err(kind.not_supported());
+    }
+    let Some((len, prefix)) = get_varint64(payload) else {
+        return Err(damaged(kind, "no uncompressed length"));
+    };
+    let possible = (payload.len() as u64).saturating_mul(expansion_max(kind)).saturating_add(64);
+    if len > possible || len > u64::from(u32::MAX) {
+        return Err(damaged(kind, &format!("impossible length {len} for {} bytes", payload.len())));
+    }
+    // Snappy's own prefix is part of its stream.
+    let stream = if kind == Compression::Snappy { payload } else { &payload[prefix..] };
+    Ok((len as usize, stream))
+}
+
+fn decode(kind: Compression, stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8]) -> Result<()> {
+    let _ = dict;
+    match kind {
+        Compression::None => {
+            block.copy_from_slice(stream);
+            Ok(())
+        }
+        #[cfg(feature = "snappy")]
+        Compression::Snappy => crate::snappy::decode(stream, block),
+        #[cfg(feature = "zlib")]
+        Compression::Zlib => crate::zlib::decode(stream, dict, block),
+        #[cfg(feature = "bzip2")]
+        Compression::Bzip2 => crate::bzip2::decode(stream, block),
+        #[cfg(feature = "lz4")]
+        Compression::Lz4 | Compression::Lz4hc => crate::lz4::decode(stream, dict, block),
+        #[cfg(any(feature = "zstd", feature = "zstd-pure"))]
+        Compression::Zstd => crate::zstd::decode(stream, dict, block),
+        #[allow(unreachable_patterns)]
+        _ => Err(kind.not_supported()),
+    }
+}
+
+/// Corruption in a stream of `kind`.
+#[cold]
+pub(crate) fn damaged(kind: Compression, what: &str) -> Error {
+    Error::corruption(format!("{kind} block: {what}"))
+}

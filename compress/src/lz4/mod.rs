@@ -1,0 +1,135 @@
+//! LZ4 blocks. Decoding, and encoding at acceleration 1 (the default), by `lz4_flex`; other accelerations and
+//! all of LZ4HC by the searchers here, which no pure crate has.
+//!
+//! ```text
+//! level ≤ 0   fast: one candidate a position, `-level` is the acceleration      stored as LZ4
+//! level ≥ 1   hc: hash chains, deeper with the level (1 to 12)                  stored as LZ4HC
+//! ```
+//! A dictionary is a prefix: its last 64 KiB lie before the block, and matches reach into them.
+
+mod emit;
+mod fast;
+mod hc;
+
+use base::Result;
+use lz4_flex::block;
+
+use crate::decompress::damaged;
+use crate::options::DEFAULT_LEVEL;
+use crate::{Compression, CompressionOptions, Dictionary};
+
+/// How far back a match may reach.
+const WINDOW: usize = 64 * 1024;
+
+const ACCELERATION_MAX: u32 = 65_537;
+
+enum Effort {
+    /// `lz4_flex`'s encoder and its table.
+    Library(block::CompressTable),
+    Fast(fast::Searcher),
+    Hc(hc::Searcher),
+}
+
+pub(crate) struct Encoder {
+    effort: Effort,
+    /// The dictionary's end, then room for a block.
+    text: Vec<u8>,
+    dict_len: usize,
+    scratch: Vec<u8>,
+}
+
+impl Encoder {
+    pub(crate) fn new(kind: Compression, options: &CompressionOptions, dict: Option<&[u8]>) -> Encoder {
+        let level = match (options.level, kind) {
+            (DEFAULT_LEVEL, Compression::Lz4hc) => 9,
+            (DEFAULT_LEVEL, _) => -1,
+            (level, _) => level,
+        };
+        let text = tail(dict.unwrap_or_default()).to_vec();
+        let effort = match level {
+            1.. => Effort::Hc(hc::Searcher::new(level.min(12) as u32)),
+            -1..=0 => Effort::Library(block::CompressTable::default()),
+            _ => Effort::Fast(fast::Searcher::new(level.unsigned_abs().min(ACCELERATION_MAX))),
+        };
+        Encoder { effort, dict_len: text.len(), text, scratch: Vec::new() }
+    }
+
+    pub(crate) fn stored(&self) -> Compression {
+        match self.effort {
+            Effort::Hc(_) => Compression::Lz4hc,
+            _ => Compression::Lz4,
+        }
+    }
+
+    pub(crate) fn encode(&mut self, input: &[u8], payload: &mut Vec<u8>, limit: usize) -> Result<bool> {
+        match &mut self.effort {
+            Effort::Library(table) => {
+                let start = payload.len();
+                payload.resize(start + block::get_maximum_output_size(input.len()), 0);
+                let output = &mut payload[start..];
+                let done = if self.dict_len == 0 {
+                    block::compress_into_with_table(input, output, table)
+                } else {
+                    block::compress_into_with_dict(input, output, &self.text)
+                };
+                let Ok(len) = done else { return Ok(false) };
+                payload.truncate(start + len);
+            }
+            Effort::Fast(searcher) => {
+                self.text.truncate(self.dict_len);
+                self.text.extend_from_slice(input);
+                searcher.compress(&self.text, self.dict_len, &mut self.scratch);
+                payload.extend_from_slice(&self.scratch);
+            }
+            Effort::Hc(searcher) => {
+                self.text.truncate(self.dict_len);
+                self.text.extend_from_slice(input);
+                searcher.compress(&self.text, self.dict_len, &mut self.scratch);
+                payload.extend_from_slice(&self.scratch);
+            }
+        }
+        Ok(payload.len() <= limit)
+    }
+}
+
+pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, output: &mut [u8]) -> Result<()> {
+    let done = match dict.map(|dict| tail(dict.raw())).filter(|dict| !dict.is_empty()) {
+        None => block::decompress_into(stream, output),
+        Some(dict) => block::decompress_into_with_dict(stream, output, dict),
+    };
+    match done {
+        Ok(len) if len == output.len() => Ok(()),
+        Ok(_) => Err(damaged(Compression::Lz4, "too short")),
+        Err(error) => Err(damaged(Compression::Lz4, &error.to_string())),
+    }
+}
+
+/// The part of a dictionary that matches can reach.
+fn tail(dict: &[u8]) -> &[u8] {
+    &dict[dict.len().saturating_sub(WINDOW - 1)..]
+}
+
+/// Four bytes at `at`.
+#[inline(always)]
+fn read32(text: &[u8], at: usize) -> u32 {
+    match text.get(at..).and_then(|rest| rest.first_chunk()) {
+        Some(bytes) => u32::from_le_bytes(*bytes),
+        None => 0,
+    }
+}
+
+/// How many bytes from `a` and from `b` on are equal, not looking past `end`. `a < b`.
+#[inline]
+fn common(text: &[u8], a: usize, b: usize, end: usize) -> usize {
+    let (left, right) = (&text[a..], &text[b..end]);
+    let mut len = 0;
+    for (x, y) in left.chunks_exact(8).zip(right.chunks_exact(8)) {
+        let differ = u64::from_le_bytes(x.try_into().unwrap_or_default())
+            ^ u64::from_le_bytes(y.try_into().unwrap_or_default());
+        if differ != 0 {
+            return len + differ.trailing_zeros() as usize / 8;
+        }
+        len += 8;
+    }
+    len + left[len..].iter().zip(&right[len..]).take_while(|(x, y)| x == y).count()
+}

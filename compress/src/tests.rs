@@ -1,0 +1,229 @@
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+
+fn vectors() -> Vec<Value> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/vectors/compress.json");
+    let mut all: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    match all["compressed_block"].take() {
+        Value::Array(vectors) if !vectors.is_empty() => vectors,
+        _ => panic!("no vectors"),
+    }
+}
+
+fn hex(value: &Value) -> Vec<u8> {
+    let digits = value.as_str().unwrap();
+    (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap()).collect()
+}
+
+/// Text with repeats near and far, as blocks of keys have them.
+fn text(len: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(len + 64);
+    let mut i = 0u64;
+    while out.len() < len {
+        let noise = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44;
+        out.extend_from_slice(format!("key{i:08}=value of {} and {noise};", i % 17).as_bytes());
+        i += 1;
+    }
+    out.truncate(len);
+    out
+}
+
+/// Everything this build can write, in its variants.
+fn variants() -> Vec<(Compression, CompressionOptions)> {
+    let mut variants = Vec::new();
+    for kind in supported() {
+        let levels: &[i32] = match kind {
+            Compression::None => continue,
+            Compression::Lz4 => &[DEFAULT_LEVEL, 0, -2, -9, -70_000, 3],
+            Compression::Lz4hc => &[DEFAULT_LEVEL, 1, 2, 5, 12, -1],
+            Compression::Zlib => &[DEFAULT_LEVEL, 0, 1, 9],
+            Compression::Zstd => &[DEFAULT_LEVEL, 0, -5, 1, 12],
+            _ => &[DEFAULT_LEVEL],
+        };
+        for &level in levels {
+            variants.push((kind, CompressionOptions { level, ..Default::default() }));
+        }
+    }
+    variants
+}
+
+#[test]
+fn rocksdbs_blocks_decompress() {
+    for vector in vectors() {
+        let kind = Compression::from_byte(vector["compression_type"].as_u64().unwrap() as u8).unwrap();
+        let dict = Dictionary::new(hex(&vector["dict"]));
+        let (payload, expected) = (hex(&vector["payload"]), hex(&vector["uncompressed"]));
+        let result = decompress(kind, &payload, Some(&dict));
+        if !kind.is_supported()
+            || (cfg!(not(feature = "zstd")) && kind == Compression::Zstd && !dict.raw().is_empty())
+        {
+            continue;
+        }
+        assert_eq!(result.unwrap(), expected, "{kind}");
+        assert_eq!(uncompressed_len(kind, &payload).unwrap(), expected.len());
+        let mut block = vec![0; expected.len()];
+        decompress_into(kind, &payload, Some(&dict), &mut block).unwrap();
+        assert_eq!(block, expected);
+        assert!(decompress_into(kind, &payload, Some(&dict), &mut block[1..]).unwrap_err().is_corruption());
+    }
+}
+
+#[test]
+fn blocks_come_back_at_every_level_and_size() {
+    for (kind, options) in variants() {
+        let mut compressor = Compressor::new(kind, &options, None).unwrap();
+        let mut payload = Vec::new();
+        for len in [0, 1, 5, 12, 13, 100, 4096, 16_384, 100_000, 300_000] {
+            let block = text(len);
+            let kept = compressor.compress(&block, &mut payload).unwrap();
+            assert!(
+                kept || len < 4096 || options.level == 0 || options.level < -60_000,
+                "{kind} {} {len}",
+                options.level
+            );
+            if kept {
+                assert!(payload.len() <= options.limit(len));
+                assert_eq!(
+                    decompress(kind, &payload, None).unwrap(),
+                    block,
+                    "{kind} {} {len}",
+                    options.level
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn dictionaries_shorten_and_come_back() {
+    let dict = text(5000);
+    let block = text(3000);
+    for (kind, options) in variants() {
+        if cfg!(not(feature = "zstd")) && kind == Compression::Zstd {
+            assert!(Compressor::new(kind, &options, Some(&dict)).is_err());
+            continue;
+        }
+        let (mut with, mut without) = (Vec::new(), Vec::new());
+        let mut primed = Compressor::new(kind, &options, Some(&dict)).unwrap();
+        let kept = primed.compress(&block, &mut with).unwrap();
+        Compressor::new(kind, &options, None).unwrap().compress(&block, &mut without).unwrap();
+        if !kept {
+            continue;
+        }
+        let digested = Dictionary::new(dict.clone());
+        assert_eq!(decompress(kind, &with, Some(&digested)).unwrap(), block, "{kind} {}", options.level);
+        if !matches!(kind, Compression::Snappy | Compression::Bzip2) {
+            assert!(with.len() < without.len(), "{kind} {}", options.level);
+        }
+        // The compressor and its dictionary serve the next block as well.
+        assert!(primed.compress(&block, &mut without).unwrap());
+        assert_eq!(with, without);
+    }
+}
+
+#[test]
+fn noise_is_not_worth_it() {
+    let mut x = 1u64;
+    let noise: Vec<u8> = (0..4096)
+        .map(|_| {
+            x = x.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (x >> 56) as u8
+        })
+        .collect();
+    for (kind, options) in variants() {
+        let mut compressor = Compressor::new(kind, &options, None).unwrap();
+        assert!(!compressor.compress(&noise, &mut Vec::new()).unwrap(), "{kind} {}", options.level);
+    }
+}
+
+#[test]
+fn higher_lz4_levels_are_shorter() {
+    let block = text(60_000);
+    let len = |level| {
+        let options = CompressionOptions { level, ..Default::default() };
+        let mut payload = Vec::new();
+        let mut compressor = Compressor::new(Compression::Lz4, &options, None).unwrap();
+        assert!(compressor.compress(&block, &mut payload).unwrap());
+        (payload.len(), compressor.stored_kind())
+    };
+    if Compression::Lz4.is_supported() {
+        assert_eq!(len(-1).1, Compression::Lz4);
+        assert_eq!(len(9).1, Compression::Lz4hc);
+        assert!(len(9).0 < len(-1).0);
+        assert!(len(12).0 <= len(3).0);
+        assert!(len(-1).0 < len(-40).0);
+    }
+}
+
+#[test]
+#[cfg(feature = "zstd")]
+fn trained_dictionaries_serve_small_blocks() {
+    let samples = text(200_000);
+    let lens = vec![1000; 200];
+    let options =
+        CompressionOptions { max_dict_bytes: 4096, zstd_max_train_bytes: 200_000, ..Default::default() };
+    assert_eq!(dict_sample_bytes_max(Compression::Zstd, &options), 200_000);
+    let dict = make_dict(Compression::Zstd, &options, &samples, &lens).unwrap();
+    assert!(dict.starts_with(&[0x37, 0xa4, 0x30, 0xec]) && dict.len() <= 4096);
+    let mut payload = Vec::new();
+    let mut compressor = Compressor::new(Compression::Zstd, &options, Some(&dict)).unwrap();
+    assert!(compressor.compress(&samples[500..1500], &mut payload).unwrap());
+    let block = decompress(Compression::Zstd, &payload, Some(&Dictionary::new(dict))).unwrap();
+    assert_eq!(block, &samples[500..1500]);
+    let raw = CompressionOptions { use_zstd_dict_trainer: false, ..options };
+    assert_eq!(make_dict(Compression::Zstd, &raw, &samples, &lens).unwrap(), &samples[..4096]);
+}
+
+#[test]
+fn names_round_trip_and_bytes_are_fixed() {
+    for kind in [0, 1, 2, 3, 4, 5, 6, 7].map(|byte| Compression::from_byte(byte).unwrap()) {
+        assert_eq!(Compression::from_option_name(kind.option_name()), Some(kind));
+        assert_eq!(Compression::from_property_name(kind.property_name()), Some(kind));
+        assert_eq!(Compression::from_byte(kind.byte()).unwrap(), kind);
+    }
+    assert!(Compression::from_byte(8).unwrap_err().is_corruption());
+    assert_eq!(Compression::from_byte(0x80).unwrap_err().kind(), base::Kind::NotSupported);
+    assert_eq!(decompress(Compression::Xpress, b"\x01x", None).unwrap_err().kind(), base::Kind::NotSupported);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_block_comes_back(block in proptest::collection::vec(0u8..4, 0..3000)) {
+        for (kind, options) in variants() {
+            let mut payload = Vec::new();
+            if Compressor::new(kind, &options, None).unwrap().compress(&block, &mut payload).unwrap() {
+                prop_assert_eq!(&decompress(kind, &payload, None).unwrap(), &block);
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_decompress_or_are_corruption(bytes in proptest::collection::vec(any::<u8>(), 0..300), len in 0u8..127) {
+        let dict = Dictionary::new(text(300));
+        let mut payload = vec![len];
+        payload.extend_from_slice(&bytes);
+        for kind in supported() {
+            for dict in [None, Some(&dict)] {
+                if let Ok(block) = decompress(kind, &payload, dict) {
+                    prop_assert_eq!(block.len(), uncompressed_len(kind, &payload).unwrap());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_is_no_panic(at in 0usize..100_000, bit in 0u8..8) {
+        for vector in vectors() {
+            let kind = Compression::from_byte(vector["compression_type"].as_u64().unwrap() as u8).unwrap();
+            let dict = Dictionary::new(hex(&vector["dict"]));
+            let mut payload = hex(&vector["payload"]);
+            let at = at % payload.len();
+            payload[at] ^= 1 << bit;
+            let _ = decompress(kind, &payload, Some(&dict));
+        }
+    }
+}

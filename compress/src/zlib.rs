@@ -1,0 +1,70 @@
+//! zlib by `zlib-rs`: raw deflate streams, the dictionary preset.
+//!
+//! Written with the window the options say (16 KiB by default), read with the largest one: RocksDB's reader
+//! takes both, and so do files that come from elsewhere.
+
+use std::cell::RefCell;
+
+use base::Result;
+use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Inflate, InflateFlush, Status, Strategy};
+
+use crate::decompress::damaged;
+use crate::options::DEFAULT_LEVEL;
+use crate::{Compression, CompressionOptions, Dictionary};
+
+/// Reads any window a raw stream can have.
+const LARGEST_WINDOW_BITS: u8 = 15;
+
+pub(crate) struct Encoder {
+    stream: Deflate,
+    dict: Vec<u8>,
+}
+
+impl Encoder {
+    pub(crate) fn new(options: &CompressionOptions, dict: Option<&[u8]>) -> Encoder {
+        let level = if options.level == DEFAULT_LEVEL { -1 } else { options.level.clamp(-1, 9) };
+        let strategy = match options.strategy {
+            1 => Strategy::Filtered,
+            2 => Strategy::HuffmanOnly,
+            3 => Strategy::Rle,
+            4 => Strategy::Fixed,
+            _ => Strategy::Default,
+        };
+        let window_bits = -(options.window_bits.saturating_abs().clamp(9, 15));
+        let config = DeflateConfig { level, window_bits, strategy, ..DeflateConfig::default() };
+        Encoder { stream: Deflate::new_with_config(config), dict: dict.unwrap_or_default().to_vec() }
+    }
+
+    pub(crate) fn encode(&mut self, block: &[u8], payload: &mut Vec<u8>, limit: usize) -> Result<bool> {
+        self.stream.reset();
+        if !self.dict.is_empty() && self.stream.set_dictionary(&self.dict).is_err() {
+            return Ok(false);
+        }
+        let start = payload.len();
+        payload.resize(limit, 0);
+        let status = self.stream.compress(block, &mut payload[start..], DeflateFlush::Finish);
+        payload.truncate(start + self.stream.total_out() as usize);
+        Ok(matches!(status, Ok(Status::StreamEnd)))
+    }
+}
+
+thread_local! {
+    static INFLATE: RefCell<Option<Inflate>> = const { RefCell::new(None) };
+}
+
+pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8]) -> Result<()> {
+    INFLATE.with_borrow_mut(|kept| {
+        let inflate = kept.get_or_insert_with(|| Inflate::new(false, LARGEST_WINDOW_BITS));
+        inflate.reset(false);
+        if let Some(dict) = dict.filter(|dict| !dict.raw().is_empty()) {
+            inflate.set_dictionary(dict.raw()).map_err(|error| damaged(Compression::Zlib, error.as_str()))?;
+        }
+        let status = inflate
+            .decompress(stream, block, InflateFlush::Finish)
+            .map_err(|error| damaged(Compression::Zlib, error.as_str()))?;
+        match (status, inflate.total_out() == block.len() as u64) {
+            (Status::StreamEnd, true) => Ok(()),
+            _ => Err(damaged(Compression::Zlib, "the stream does not end at the announced length")),
+        }
+    })
+}

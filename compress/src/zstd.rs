@@ -1,0 +1,101 @@
+//! ZSTD by the reference library. A compressor keeps its context with the dictionary digested in it; readers
+//! share a digested dictionary and keep one context a thread.
+
+use std::cell::RefCell;
+
+use base::{Error, Result};
+use zstd_safe::{CCtx, CParameter, DCtx, DDict, get_error_name};
+
+use crate::decompress::damaged;
+use crate::options::DEFAULT_LEVEL;
+use crate::{Compression, CompressionOptions, Dictionary};
+
+/// A dictionary as the decoder wants it.
+pub(crate) type Digested = Option<DDict<'static>>;
+
+/// Samples smaller than this teach the trainer nothing.
+const SAMPLES_MIN: usize = 8;
+
+pub(crate) struct Encoder {
+    context: CCtx<'static>,
+}
+
+impl Encoder {
+    pub(crate) fn new(options: &CompressionOptions, dict: Option<&[u8]>) -> Result<Encoder> {
+        let mut context =
+            CCtx::try_create().ok_or_else(|| Error::aborted("ZSTD: no memory for a context"))?;
+        // RocksDB says −1 where ZSTD's own 0 would mean its default.
+        let level = match options.level {
+            DEFAULT_LEVEL => 3,
+            0 => -1,
+            level => level,
+        };
+        let failed = |code| Error::invalid_argument(format!("ZSTD: {}", get_error_name(code)));
+        context.set_parameter(CParameter::CompressionLevel(level)).map_err(failed)?;
+        context.set_parameter(CParameter::ChecksumFlag(options.checksum)).map_err(failed)?;
+        if let Some(dict) = dict {
+            context.load_dictionary(dict).map_err(failed)?;
+        }
+        Ok(Encoder { context })
+    }
+
+    pub(crate) fn encode(&mut self, block: &[u8], payload: &mut Vec<u8>, limit: usize) -> Result<bool> {
+        let start = payload.len();
+        payload.resize(limit, 0);
+        match self.context.compress2(&mut payload[start..], block) {
+            Ok(len) => {
+                payload.truncate(start + len);
+                Ok(true)
+            }
+            // The one error with a cause: the output would be longer than the limit.
+            Err(_) => Ok(false),
+        }
+    }
+}
+
+thread_local! {
+    static CONTEXT: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
+}
+
+pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8]) -> Result<()> {
+    CONTEXT.with_borrow_mut(|kept| {
+        if kept.is_none() {
+            *kept = DCtx::try_create();
+        }
+        let Some(context) = kept else { return Err(Error::aborted("ZSTD: no memory for a context")) };
+        let done = match dict.filter(|dict| !dict.raw().is_empty()) {
+            None => context.decompress(block, stream),
+            Some(dict) => match dict.zstd.get_or_init(|| DDict::try_create(dict.raw())) {
+                Some(digested) => context.decompress_using_ddict(block, stream, digested),
+                None => return Err(damaged(Compression::Zstd, "the dictionary is not one")),
+            },
+        };
+        match done {
+            Ok(len) if len == block.len() => Ok(()),
+            Ok(_) => Err(damaged(Compression::Zstd, "too short")),
+            Err(code) => Err(damaged(Compression::Zstd, get_error_name(code))),
+        }
+    })
+}
+
+/// A dictionary from samples. The trainer picks the content, or (`use_zstd_dict_trainer` off) the samples
+/// are the content: the safe bindings offer no way to the library's "finalize", which would put statistics
+/// in front of it; ZSTD takes such raw content as a dictionary too.
+pub(crate) fn train(options: &CompressionOptions, samples: &[u8], lens: &[usize]) -> Result<Vec<u8>> {
+    let longest = options.max_dict_bytes as usize;
+    if !options.use_zstd_dict_trainer {
+        return Ok(samples[..samples.len().min(longest)].to_vec());
+    }
+    if lens.len() < SAMPLES_MIN {
+        return Ok(Vec::new());
+    }
+    let mut dict = Vec::with_capacity(longest);
+    match zstd_safe::train_from_buffer(&mut dict, samples, lens) {
+        Ok(len) => {
+            dict.truncate(len);
+            Ok(dict)
+        }
+        // Too little or too uniform to learn from: no dictionary, as in RocksDB.
+        Err(_) => Ok(Vec::new()),
+    }
+}

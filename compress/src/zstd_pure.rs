@@ -1,0 +1,67 @@
+//! ZSTD without C, by `ruzstd`: reads all frames (trained dictionaries included), writes at its one effort.
+//! What it lacks is refused: writing with a dictionary, dictionaries of raw content, and training.
+
+use std::cell::RefCell;
+
+use base::{Error, Result};
+use ruzstd::decoding::{Dictionary as Trained, FrameDecoder};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+use crate::decompress::damaged;
+use crate::{Compression, CompressionOptions, Dictionary};
+
+/// A dictionary is parsed by each decoder; there is nothing to share.
+pub(crate) type Digested = ();
+
+const TRAINED_MAGIC: [u8; 4] = [0x37, 0xa4, 0x30, 0xec];
+
+pub(crate) struct Encoder;
+
+impl Encoder {
+    pub(crate) fn new(options: &CompressionOptions, dict: Option<&[u8]>) -> Result<Encoder> {
+        if dict.is_some() {
+            return Err(lacking("writing with a dictionary"));
+        }
+        if options.checksum {
+            return Err(lacking("frames with a checksum of their own"));
+        }
+        Ok(Encoder)
+    }
+
+    pub(crate) fn encode(&mut self, block: &[u8], payload: &mut Vec<u8>, limit: usize) -> Result<bool> {
+        payload.extend_from_slice(&compress_to_vec(block, CompressionLevel::Fastest));
+        Ok(payload.len() <= limit)
+    }
+}
+
+thread_local! {
+    static DECODER: RefCell<FrameDecoder> = RefCell::new(FrameDecoder::new());
+}
+
+pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8]) -> Result<()> {
+    let failed = |error: &dyn std::fmt::Display| damaged(Compression::Zstd, &error.to_string());
+    let done = match dict.filter(|dict| !dict.raw().is_empty()) {
+        None => DECODER.with_borrow_mut(|decoder| decoder.decode_all(stream, block)),
+        Some(dict) if dict.raw().starts_with(&TRAINED_MAGIC) => {
+            let trained = Trained::decode_dict(dict.raw()).map_err(|error| failed(&error))?;
+            let mut decoder = FrameDecoder::new();
+            decoder.add_dict(trained).map_err(|error| failed(&error))?;
+            decoder.decode_all(stream, block)
+        }
+        Some(_) => return Err(lacking("a dictionary of raw content")),
+    };
+    match done {
+        Ok(len) if len == block.len() => Ok(()),
+        Ok(_) => Err(damaged(Compression::Zstd, "too short")),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+pub(crate) fn train(_: &CompressionOptions, _: &[u8], _: &[usize]) -> Result<Vec<u8>> {
+    Err(lacking("training a dictionary"))
+}
+
+#[cold]
+fn lacking(what: &str) -> Error {
+    Error::not_supported(format!("ZSTD, {what}: needs the feature `zstd` (the C library)"))
+}
