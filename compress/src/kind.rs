@@ -42,20 +42,31 @@ impl Compression {
     /// # Errors
     /// `NotSupported` for custom types (0x80 to 0xfe), `Corruption` for reserved bytes and 0xff.
     pub fn from_byte(byte: u8) -> Result<Compression> {
-        match byte {
-            0 => Ok(Compression::None),
-            1 => Ok(Compression::Snappy),
-            2 => Ok(Compression::Zlib),
-            3 => Ok(Compression::Bzip2),
-            4 => Ok(Compression::Lz4),
-            5 => Ok(Compression::Lz4hc),
-            6 => Ok(Compression::Xpress),
-            7 => Ok(Compression::Zstd),
-            0x80..=0xfe => {
+        match (Compression::from_u8(byte), byte) {
+            (Some(kind), _) => Ok(kind),
+            (None, 0x80..=0xfe) => {
                 Err(Error::not_supported(format!("custom compression type 0x{byte:02x} in a block")))
             }
-            _ => Err(Error::corruption(format!("unknown compression type 0x{byte:02x} in a block"))),
+            (None, _) => Err(Error::corruption(format!("unknown compression type 0x{byte:02x} in a block"))),
         }
+    }
+
+    /// The types with a byte on disk, by that byte.
+    pub const ALL: [Compression; 8] = [
+        Compression::None,
+        Compression::Snappy,
+        Compression::Zlib,
+        Compression::Bzip2,
+        Compression::Lz4,
+        Compression::Lz4hc,
+        Compression::Xpress,
+        Compression::Zstd,
+    ];
+
+    /// The type of a type byte, or `None` for one that no release has written by itself.
+    #[inline]
+    pub const fn from_u8(byte: u8) -> Option<Compression> {
+        if (byte as usize) < Self::ALL.len() { Some(Self::ALL[byte as usize]) } else { None }
     }
 
     /// The byte on disk.
@@ -70,7 +81,7 @@ impl Compression {
     }
 
     /// The word in the table property `rocksdb.compression` before format_version 7: `Snappy`.
-    pub fn property_name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         self.names().2
     }
 
@@ -80,19 +91,19 @@ impl Compression {
     }
 
     /// The type an OPTIONS word names.
-    pub fn from_option_name(name: &str) -> Option<Compression> {
+    pub fn by_option_name(name: &str) -> Option<Compression> {
         // Older OPTIONS files say kZSTDNotFinalCompression for the same frames.
         let name = if name == "kZSTDNotFinalCompression" { "kZSTD" } else { name };
         NAMES.iter().find(|names| names.1 == name).map(|names| names.0)
     }
 
     /// The type a table property names.
-    pub fn from_property_name(name: &str) -> Option<Compression> {
+    pub fn by_name(name: &str) -> Option<Compression> {
         NAMES.iter().find(|names| names.2 == name).map(|names| names.0)
     }
 
     /// The type a `db_bench` flag names, in any case.
-    pub fn from_flag_name(name: &str) -> Option<Compression> {
+    pub fn by_flag_name(name: &str) -> Option<Compression> {
         NAMES.iter().find(|names| names.3.eq_ignore_ascii_case(name)).map(|names| names.0)
     }
 
@@ -121,7 +132,7 @@ impl Compression {
             Compression::Disabled => "kDisableCompressionOption is not a compression".to_string(),
             _ => format!(
                 "{} compression: built without the feature `{}`",
-                self.property_name(),
+                self.name(),
                 match self {
                     Compression::Lz4hc => "lz4",
                     _ => self.flag_name(),
@@ -133,7 +144,7 @@ impl Compression {
 
 impl fmt::Display for Compression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.property_name())
+        f.write_str(self.name())
     }
 }
 

@@ -37,7 +37,7 @@ pub use compressor::Compressor;
 pub use decompress::{decompress, decompress_into, uncompressed_len};
 pub use dict::{Dictionary, dict_sample_bytes_max, make_dict};
 pub use kind::{Compression, supported};
-pub use options::{CompressionOptions, DEFAULT_LEVEL};
+pub use options::CompressionOptions;
 
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,12 @@
 //! The settings of a compressor, named and defaulted as RocksDB's `CompressionOptions`.
 
-/// "The library's own default level", as OPTIONS files write it.
-pub const DEFAULT_LEVEL: i32 = 32767;
-
 /// RocksDB's `CompressionOptions`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompressionOptions {
     /// zlib only: the size of the window in bits, negative for a raw stream. Blocks are always raw, so the
     /// sign does not matter here; sizes outside 9 to 15 are brought there. Default −14.
     pub window_bits: i32,
-    /// Effort, each library in its own numbers; [`DEFAULT_LEVEL`] (the default) is zlib 6, ZSTD 3, LZ4 −1
+    /// Effort, each library in its own numbers; [`Self::DEFAULT_LEVEL`] (the default) is zlib 6, ZSTD 3, LZ4 −1
     /// (acceleration 1), LZ4HC 9. LZ4 and LZ4HC share one axis: 0 and below is LZ4 with acceleration
     /// `-level`, 1 to 12 is LZ4HC. Snappy and BZip2 have none.
     pub level: i32,
@@ -38,7 +35,7 @@ impl Default for CompressionOptions {
     fn default() -> Self {
         CompressionOptions {
             window_bits: -14,
-            level: DEFAULT_LEVEL,
+            level: Self::DEFAULT_LEVEL,
             strategy: 0,
             max_dict_bytes: 0,
             zstd_max_train_bytes: 0,
@@ -53,6 +50,9 @@ impl Default for CompressionOptions {
 }
 
 impl CompressionOptions {
+    /// "The library's own default level", as OPTIONS files write it.
+    pub const DEFAULT_LEVEL: i32 = 32767;
+
     /// Longest payload worth storing for a block of `len` bytes, size prefix included.
     pub fn limit(&self, len: usize) -> usize {
         let per_kb = self.max_compressed_bytes_per_kb.clamp(0, 1023) as u64;

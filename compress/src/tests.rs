@@ -36,11 +36,11 @@ fn variants() -> Vec<(Compression, CompressionOptions)> {
     for kind in supported() {
         let levels: &[i32] = match kind {
             Compression::None => continue,
-            Compression::Lz4 => &[DEFAULT_LEVEL, 0, -2, -9, -70_000, 3],
-            Compression::Lz4hc => &[DEFAULT_LEVEL, 1, 2, 5, 12, -1],
-            Compression::Zlib => &[DEFAULT_LEVEL, 0, 1, 9],
-            Compression::Zstd => &[DEFAULT_LEVEL, 0, -5, 1, 12],
-            _ => &[DEFAULT_LEVEL],
+            Compression::Lz4 => &[CompressionOptions::DEFAULT_LEVEL, 0, -2, -9, -70_000, 3],
+            Compression::Lz4hc => &[CompressionOptions::DEFAULT_LEVEL, 1, 2, 5, 12, -1],
+            Compression::Zlib => &[CompressionOptions::DEFAULT_LEVEL, 0, 1, 9],
+            Compression::Zstd => &[CompressionOptions::DEFAULT_LEVEL, 0, -5, 1, 12],
+            _ => &[CompressionOptions::DEFAULT_LEVEL],
         };
         for &level in levels {
             variants.push((kind, CompressionOptions { level, ..Default::default() }));
@@ -179,8 +179,8 @@ fn trained_dictionaries_serve_small_blocks() {
 #[test]
 fn names_round_trip_and_bytes_are_fixed() {
     for kind in [0, 1, 2, 3, 4, 5, 6, 7].map(|byte| Compression::from_byte(byte).unwrap()) {
-        assert_eq!(Compression::from_option_name(kind.option_name()), Some(kind));
-        assert_eq!(Compression::from_property_name(kind.property_name()), Some(kind));
+        assert_eq!(Compression::by_option_name(kind.option_name()), Some(kind));
+        assert_eq!(Compression::by_name(kind.name()), Some(kind));
         assert_eq!(Compression::from_byte(kind.byte()).unwrap(), kind);
     }
     assert!(Compression::from_byte(8).unwrap_err().is_corruption());

@@ -9,7 +9,6 @@ use base::Result;
 use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Inflate, InflateFlush, Status, Strategy};
 
 use crate::decompress::damaged;
-use crate::options::DEFAULT_LEVEL;
 use crate::{Compression, CompressionOptions, Dictionary};
 
 /// Reads any window a raw stream can have.
@@ -22,7 +21,8 @@ pub(crate) struct Encoder {
 
 impl Encoder {
     pub(crate) fn new(options: &CompressionOptions, dict: Option<&[u8]>) -> Encoder {
-        let level = if options.level == DEFAULT_LEVEL { -1 } else { options.level.clamp(-1, 9) };
+        let level =
+            if options.level == CompressionOptions::DEFAULT_LEVEL { -1 } else { options.level.clamp(-1, 9) };
         let strategy = match options.strategy {
             1 => Strategy::Filtered,
             2 => Strategy::HuffmanOnly,

@@ -7,7 +7,6 @@ use base::{Error, Result};
 use zstd_safe::{CCtx, CParameter, DCtx, DDict, get_error_name};
 
 use crate::decompress::damaged;
-use crate::options::DEFAULT_LEVEL;
 use crate::{Compression, CompressionOptions, Dictionary};
 
 /// A dictionary as the decoder wants it.
@@ -26,7 +25,7 @@ impl Encoder {
             CCtx::try_create().ok_or_else(|| Error::aborted("ZSTD: no memory for a context"))?;
         // RocksDB says −1 where ZSTD's own 0 would mean its default.
         let level = match options.level {
-            DEFAULT_LEVEL => 3,
+            CompressionOptions::DEFAULT_LEVEL => 3,
             0 => -1,
             level => level,
         };

@@ -15,7 +15,6 @@ use base::Result;
 use lz4_flex::block;
 
 use crate::decompress::damaged;
-use crate::options::DEFAULT_LEVEL;
 use crate::{Compression, CompressionOptions, Dictionary};
 
 /// How far back a match may reach.
@@ -41,8 +40,8 @@ pub(crate) struct Encoder {
 impl Encoder {
     pub(crate) fn new(kind: Compression, options: &CompressionOptions, dict: Option<&[u8]>) -> Encoder {
         let level = match (options.level, kind) {
-            (DEFAULT_LEVEL, Compression::Lz4hc) => 9,
-            (DEFAULT_LEVEL, _) => -1,
+            (CompressionOptions::DEFAULT_LEVEL, Compression::Lz4hc) => 9,
+            (CompressionOptions::DEFAULT_LEVEL, _) => -1,
             (level, _) => level,
         };
         let text = tail(dict.unwrap_or_default()).to_vec();
