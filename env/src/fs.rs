@@ -269,7 +269,7 @@ pub trait FileSystem: Send + Sync + fmt::Debug {
     fn canonicalize(&self, path: &Path) -> Result<PathBuf>;
 }
 
-impl dyn FileSystem {
+impl dyn FileSystem + '_ {
     /// The whole file. Refuses files above `limit_bytes` (they are not what the caller thinks).
     pub fn read_all(&self, path: &Path, limit_bytes: u64) -> Result<Vec<u8>> {
         let size = self.file_size(path)?;
