@@ -1,1 +1,155 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::*;
+use crate::clock::ManualClock;
+
+fn both() -> [Arc<dyn Executor>; 2] {
+    [Arc::new(Threads::new()), Arc::new(Inline::new(1, Arc::new(ManualClock::new(0))))]
+}
+
+fn counting(count: &Arc<AtomicUsize>) -> Job {
+    let count = count.clone();
+    Box::new(move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    })
+}
+
+#[test]
+fn every_job_runs_once() {
+    for ex in both() {
+        for pool in Pool::ALL {
+            ex.set_threads(pool, 3);
+        }
+        let count = Arc::new(AtomicUsize::new(0));
+        for i in 0..400 {
+            ex.spawn(Pool::ALL[i % 4], Tag(0), counting(&count));
+        }
+        ex.wait_for_all();
+        assert_eq!(count.load(Ordering::SeqCst), 400);
+    }
+}
+
+#[test]
+fn jobs_may_queue_jobs_in_other_pools() {
+    for ex in both() {
+        let count = Arc::new(AtomicUsize::new(0));
+        let (inner, job) = (ex.clone(), counting(&count));
+        ex.spawn(Pool::Low, Tag(0), Box::new(move || inner.spawn(Pool::High, Tag(0), job)));
+        ex.wait_for_all();
+        assert_eq!(count.load(Ordering::SeqCst), 1);
+    }
+}
+
+#[test]
+fn a_pool_without_threads_holds_its_jobs() {
+    for ex in both() {
+        ex.set_threads(Pool::Bottom, 0);
+        let count = Arc::new(AtomicUsize::new(0));
+        for _ in 0..3 {
+            ex.spawn(Pool::Bottom, Tag(7), counting(&count));
+        }
+        ex.spawn(Pool::Bottom, Tag(8), counting(&count));
+        ex.wait_for_all();
+        assert_eq!((ex.queue_len(Pool::Bottom), count.load(Ordering::SeqCst)), (4, 0));
+        assert_eq!(ex.unschedule(Pool::Bottom, Tag(7)), 3);
+        assert_eq!(ex.unschedule(Pool::Bottom, Tag(7)), 0);
+        ex.set_threads(Pool::Bottom, 1);
+        ex.wait_for_all();
+        assert_eq!((ex.queue_len(Pool::Bottom), count.load(Ordering::SeqCst)), (0, 1));
+    }
+}
+
+#[test]
+fn pools_grow_and_shrink() {
+    for ex in both() {
+        ex.grow_threads(Pool::User, 4);
+        ex.grow_threads(Pool::User, 2);
+        assert_eq!(ex.threads(Pool::User), 4);
+        let count = Arc::new(AtomicUsize::new(0));
+        for round in [1, 4, 2, 0, 3] {
+            ex.set_threads(Pool::User, round);
+            for _ in 0..20 {
+                ex.spawn(Pool::User, Tag(0), counting(&count));
+            }
+        }
+        ex.wait_for_all();
+        assert_eq!(count.load(Ordering::SeqCst), 100);
+    }
+}
+
+#[test]
+fn a_panic_is_caught_and_told() {
+    for ex in both() {
+        ex.spawn(Pool::Low, Tag(0), Box::new(|| std::panic::resume_unwind(Box::new("gone wrong"))));
+        let count = Arc::new(AtomicUsize::new(0));
+        ex.spawn(Pool::Low, Tag(0), counting(&count));
+        ex.wait_for_all();
+        assert_eq!(ex.panics(), (1, Some("gone wrong".to_owned())));
+        assert_eq!(count.load(Ordering::SeqCst), 1);
+    }
+}
+
+#[test]
+fn run_all_borrows_and_waits() {
+    for ex in both() {
+        let count = AtomicUsize::new(0);
+        let add = || {
+            count.fetch_add(1, Ordering::SeqCst);
+        };
+        let jobs = (0..5).map(|_| Box::new(add) as Box<dyn FnOnce() + Send>).collect();
+        ex.run_all(jobs);
+        assert_eq!(count.load(Ordering::SeqCst), 5);
+    }
+}
+
+#[test]
+fn one_seed_gives_one_order() {
+    let run = |seed| {
+        let ex = Inline::new(seed, Arc::new(ManualClock::new(0)));
+        let order = Arc::new(Mutex::new(Vec::new()));
+        for i in 0..40 {
+            let order = order.clone();
+            ex.spawn(Pool::ALL[i % 4], Tag(0), Box::new(move || order.lock().push(i)));
+        }
+        ex.wait_for_all();
+        let order = order.lock().clone();
+        for pool in 0..4 {
+            assert!(order.iter().filter(|i| *i % 4 == pool).is_sorted(), "within a pool");
+        }
+        order
+    };
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+}
+
+#[test]
+fn a_delayed_job_waits_for_the_clock() {
+    let clock = Arc::new(ManualClock::new(0));
+    let ex = Inline::new(1, clock.clone());
+    let count = Arc::new(AtomicUsize::new(0));
+    ex.spawn_after(100, Pool::Low, Tag(1), counting(&count));
+    ex.spawn_after(200, Pool::Low, Tag(2), counting(&count));
+    ex.spawn_after(300, Pool::Low, Tag(1), counting(&count));
+    assert!(!ex.help());
+    clock.advance(250);
+    assert_eq!(ex.unschedule(Pool::Low, Tag(2)), 1);
+    assert!(ex.help());
+    assert!(!ex.help());
+    clock.advance(100);
+    ex.abandon();
+    assert!(!ex.help());
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn threads_run_delayed_jobs_and_drop_cancels_the_rest() {
+    let ex = Threads::new();
+    let (send, receive) = std::sync::mpsc::channel();
+    let late = send.clone();
+    ex.spawn_after(3_600_000_000, Pool::Low, Tag(0), Box::new(move || late.send(2).unwrap()));
+    ex.spawn_after(1000, Pool::Low, Tag(0), Box::new(move || send.send(1).unwrap()));
+    assert_eq!(receive.recv(), Ok(1));
+    drop(ex);
+    assert!(receive.recv().is_err(), "the late job is dropped with its sender");
+}

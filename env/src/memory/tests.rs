@@ -1,1 +1,162 @@
+use super::*;
+use crate::clock::ManualClock;
 
+fn disk() -> MemoryFs {
+    let fs = MemoryFs::new(Arc::new(ManualClock::new(0)));
+    fs.create_dir(Path::new("/db")).unwrap();
+    sync(&fs, "/");
+    fs
+}
+
+fn sync(fs: &MemoryFs, dir: &str) {
+    fs.open_dir(Path::new(dir)).unwrap().sync().unwrap();
+}
+
+fn write(fs: &MemoryFs, path: &str, data: &[u8], synced: bool) {
+    (fs as &dyn FileSystem).write_all(Path::new(path), data, synced).unwrap();
+}
+
+fn read(fs: &MemoryFs, path: &str) -> Option<Vec<u8>> {
+    (fs as &dyn FileSystem).read_all(Path::new(path), 1 << 20).ok()
+}
+
+#[test]
+fn only_synced_bytes_under_synced_names_survive() {
+    let fs = disk();
+    write(&fs, "/db/a", b"synced", true);
+    sync(&fs, "/db");
+    let mut f = fs.reopen(Path::new("/db/a"), &AppendHints::default()).unwrap();
+    f.append(b" lost").unwrap();
+    write(&fs, "/db/nameless", b"bytes", true);
+    assert_eq!(fs.unsynced_bytes(Path::new("/db/a")), Some(5));
+    assert_eq!(fs.unsynced_names(), 1);
+    fs.crash(Survivors::Synced);
+    assert_eq!(read(&fs, "/db/a").unwrap(), b"synced");
+    assert_eq!(read(&fs, "/db/nameless"), None);
+    assert!(f.append(b"x").is_err(), "handles die");
+    assert!(f.syncer().sync().is_err());
+}
+
+#[test]
+fn a_process_crash_loses_nothing_but_locks() {
+    let fs = disk();
+    let lock = fs.lock(Path::new("/db/LOCK")).unwrap();
+    write(&fs, "/db/a", b"bytes", false);
+    fs.rename(Path::new("/db/a"), Path::new("/db/b")).unwrap();
+    fs.crash(Survivors::Everything);
+    assert_eq!(read(&fs, "/db/b").unwrap(), b"bytes");
+    assert_eq!(read(&fs, "/db/a"), None);
+    let again = fs.lock(Path::new("/db/LOCK")).unwrap();
+    drop(lock);
+    assert!(fs.lock(Path::new("/db/LOCK")).is_err(), "a dead lock frees nobody else's");
+    drop(again);
+}
+
+#[test]
+fn names_may_outlive_their_data() {
+    let world = || {
+        let fs = disk();
+        write(&fs, "/db/a", b"12345", false);
+        fs
+    };
+    let fs = world();
+    fs.crash(Survivors::NamesWithoutData);
+    assert_eq!(read(&fs, "/db/a").unwrap(), b"");
+    let fs = world();
+    fs.crash(Survivors::ZerosForData);
+    assert_eq!(read(&fs, "/db/a").unwrap(), [0; 5]);
+}
+
+#[test]
+fn an_unsynced_rename_leaves_the_old_file() {
+    let fs = disk();
+    write(&fs, "/db/CURRENT", b"one", true);
+    sync(&fs, "/db");
+    write(&fs, "/db/tmp", b"two", true);
+    fs.rename(Path::new("/db/tmp"), Path::new("/db/CURRENT")).unwrap();
+    assert_eq!(read(&fs, "/db/CURRENT").unwrap(), b"two");
+    fs.crash(Survivors::Synced);
+    assert_eq!(read(&fs, "/db/CURRENT").unwrap(), b"one");
+}
+
+#[test]
+fn syncing_one_end_of_a_move_settles_both() {
+    let fs = disk();
+    fs.create_dir(Path::new("/archive")).unwrap();
+    sync(&fs, "/");
+    write(&fs, "/db/1.log", b"log", true);
+    write(&fs, "/db/2.log", b"log", true);
+    fs.rename(Path::new("/db/1.log"), Path::new("/archive/1.log")).unwrap();
+    sync(&fs, "/archive");
+    fs.crash(Survivors::Synced);
+    assert_eq!(fs.list(Path::new("/archive")).unwrap(), ["1.log"]);
+    assert_eq!(fs.list(Path::new("/db")).unwrap(), [""; 0]);
+}
+
+#[test]
+fn an_unlinked_file_comes_back_unless_the_directory_was_synced() {
+    let fs = disk();
+    write(&fs, "/db/a", b"a", true);
+    write(&fs, "/db/b", b"b", true);
+    fs.unlink(Path::new("/db/a")).unwrap();
+    sync(&fs, "/db");
+    fs.unlink(Path::new("/db/b")).unwrap();
+    fs.crash(Survivors::Synced);
+    assert_eq!(fs.list(Path::new("/db")).unwrap(), ["b"]);
+}
+
+#[test]
+fn a_sync_that_forgot_is_not_made_good_by_the_next() {
+    let fs = disk();
+    let mut f = fs.create(Path::new("/db/a"), &AppendHints::default()).unwrap();
+    sync(&fs, "/db");
+    f.append(b"lost").unwrap();
+    assert!(fs.forget_unsynced(Path::new("/db/a")));
+    f.append(b"kept").unwrap();
+    f.sync().unwrap();
+    assert_eq!(read(&fs, "/db/a").unwrap(), b"lostkept");
+    fs.crash(Survivors::Synced);
+    assert_eq!(read(&fs, "/db/a").unwrap(), b"\0\0\0\0kept");
+}
+
+#[test]
+fn damage_shows_at_once_and_after_a_crash() {
+    let fs = disk();
+    write(&fs, "/db/a", b"abc", true);
+    sync(&fs, "/db");
+    assert!(fs.damage(Path::new("/db/a"), |bytes| bytes[1] ^= 1));
+    assert!(!fs.damage(Path::new("/db/none"), |_| {}));
+    assert_eq!(read(&fs, "/db/a").unwrap(), b"acc");
+    fs.crash(Survivors::Synced);
+    assert_eq!(read(&fs, "/db/a").unwrap(), b"acc");
+}
+
+/// What a random crash may leave: every synced byte, and of the others any sector or none.
+#[test]
+fn a_random_crash_keeps_what_was_synced_and_repeats_by_seed() {
+    let mut lengths = std::collections::BTreeSet::new();
+    for seed in 0..300 {
+        let run = || {
+            let fs = disk();
+            let mut f = fs.create(Path::new("/db/a"), &AppendHints::default()).unwrap();
+            f.append(&[1; 700]).unwrap();
+            f.sync().unwrap();
+            sync(&fs, "/db");
+            f.append(&[2; 1000]).unwrap();
+            f.append(&[3; 1000]).unwrap();
+            write(&fs, "/db/b", b"b", false);
+            fs.rename(Path::new("/db/b"), Path::new("/db/c")).unwrap();
+            fs.crash(Survivors::Random(seed));
+            (read(&fs, "/db/a").unwrap(), fs.list(Path::new("/db")).unwrap())
+        };
+        let (bytes, names) = run();
+        assert_eq!((&bytes, &names), (&run().0, &run().1));
+        assert_eq!(bytes[..700], [1; 700]);
+        for (i, b) in bytes.iter().enumerate().skip(700) {
+            assert!(*b == 0 || *b == if i < 1700 { 2 } else { 3 }, "byte {i} is {b}");
+        }
+        assert!(["a", "a b", "a c"].contains(&names.join(" ").as_str()), "{names:?}");
+        lengths.insert((bytes.len(), names.join(" ")));
+    }
+    assert!(lengths.len() > 20, "crashes differ: {}", lengths.len());
+}
