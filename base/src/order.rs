@@ -40,6 +40,12 @@ pub trait Comparator: Send + Sync {
         self.compare(a, b)
     }
 
+    /// Orders keys that carry no timestamp: bounds and prefixes. A comparator with timestamps must
+    /// implement it.
+    fn compare_bare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.compare(a, b)
+    }
+
     /// Whether keys of different bytes may be equal. True is safe; false lets hash indexes be used.
     fn different_bytes_may_be_equal(&self) -> bool {
         true
@@ -139,6 +145,16 @@ impl Order {
             Order::Bytewise => compare_bytes(a, b),
             Order::Reverse => compare_bytes(b, a),
             Order::Custom(c) => c.compare_without_timestamp(a, b),
+        }
+    }
+
+    /// Orders keys that carry no timestamp.
+    #[inline]
+    pub fn compare_bare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Order::Bytewise => compare_bytes(a, b),
+            Order::Reverse => compare_bytes(b, a),
+            Order::Custom(c) => c.compare_bare(a, b),
         }
     }
 
@@ -251,7 +267,11 @@ impl Comparator for U64Timestamped {
     }
 
     fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
-        let order = compare_bytes(split_u64(a).0, split_u64(b).0);
+        self.compare_bare(split_u64(a).0, split_u64(b).0)
+    }
+
+    fn compare_bare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let order = compare_bytes(a, b);
         if self.reverse { order.reverse() } else { order }
     }
 }

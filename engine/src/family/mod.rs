@@ -17,7 +17,7 @@ mod super_version;
 pub use parts::Parts;
 pub use set::FamilySet;
 pub use state::{FlushPick, Sealed, State};
-pub use super_version::SuperVersion;
+pub use super_version::{SuperVersion, TableTombstones};
 
 use base::FamilyId;
 use base::key::InternalOrder;

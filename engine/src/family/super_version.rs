@@ -1,11 +1,13 @@
 //! What a reader pins: all places a family's entries can be at one moment.
 
+use lsm::file_meta::FileMetaData;
 use lsm::version::Version;
 use mem::memtable::MemTable;
+use mem::range_del::FragmentedTombstones;
 
 use super::Parts;
 use crate::bell::Bell;
-use crate::sync::Arc;
+use crate::sync::{Arc, OnceLock};
 
 /// One moment of a family. Never changes (but for entries joining `mem`); replaced as a whole.
 pub struct SuperVersion {
@@ -18,7 +20,17 @@ pub struct SuperVersion {
     pub version: Arc<Version>,
     /// The components and settings of that moment.
     pub parts: Arc<Parts>,
+    /// The tables with range tombstones, found when first asked for.
+    pub(crate) tombstones: OnceLock<Box<[TableTombstones]>>,
     bell: Arc<Bell>,
+}
+
+/// The range tombstones of one table.
+pub struct TableTombstones {
+    pub level: usize,
+    pub file: Arc<FileMetaData>,
+    /// An error where the table could not be opened: reads inside its bounds cannot be answered.
+    pub fragments: base::Result<Arc<FragmentedTombstones>>,
 }
 
 impl SuperVersion {
@@ -30,7 +42,7 @@ impl SuperVersion {
         parts: Arc<Parts>,
         bell: Arc<Bell>,
     ) -> Self {
-        SuperVersion { number, mem, imm, version, parts, bell }
+        SuperVersion { number, mem, imm, version, parts, tombstones: OnceLock::new(), bell }
     }
 }
 

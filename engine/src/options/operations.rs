@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use base::SequenceNumber;
 use env::rate::IoPriority;
+
+use crate::sequence::Snapshot;
 
 use super::compression::CompressionType;
 use super::enums::Temperature;
@@ -26,8 +27,8 @@ pub enum ReadTier {
 /// Options of reads.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
-    /// The sequence number of a snapshot that the caller keeps. Default: the newest state.
-    pub snapshot: Option<SequenceNumber>,
+    /// Reads see the database as it was then. Default: the newest state.
+    pub snapshot: Option<Arc<Snapshot>>,
     /// For families with timestamps: read as of then. Needed there, and refused elsewhere.
     pub timestamp: Option<Vec<u8>>,
     /// With `timestamp`: iterate over all versions from this timestamp on.

@@ -1,5 +1,12 @@
-//! Tables, open: the cache of readers that every read, flush and compaction takes its tables from.
+//! Where entries come from: open tables, levels of them, memtables, and what to make of what is found.
 
+mod any;
 mod cache;
+mod level;
+pub mod resolve;
+mod tombstones;
 
+pub use any::Source;
 pub use cache::{TableCache, TableCacheSettings};
+pub use level::LevelIter;
+pub use tombstones::table_tombstones;

@@ -1,0 +1,347 @@
+//! The user's iterator: a moment of one family, in order, both ways.
+//!
+//! ```text
+//!  Iter ── Walk (versions → keys) ── Tree (one source, or a merge of several) ── memtables, tables, levels
+//! ```
+//! It pins the super version it was made on, so it sees one moment however long it lives; a tailing iterator
+//! pins the newest at each positioning call. An error ends it and stays.
+
+mod tombstones;
+mod value;
+mod walk;
+
+use base::iter::InternalIterator;
+use base::key::MAX_SEQUENCE;
+use base::{Error, Pinned, Result};
+use lsm::merging::Merging;
+use table::sst::ReadCtx;
+
+use crate::family::{Family, SuperVersion};
+use crate::options::{ReadOptions, ReadTier};
+use crate::sequence::LastSequence;
+use crate::source::{LevelIter, Source, TableCache, table_tombstones};
+use crate::sync::Arc;
+use tombstones::Tombstones;
+use walk::{View, Walk};
+
+/// What an iterator is made from.
+#[derive(Clone)]
+pub struct Ground {
+    pub family: Arc<Family>,
+    pub tables: Arc<TableCache>,
+    pub sequence: Arc<LastSequence>,
+}
+
+/// One source, or several merged.
+// The sizes differ, but a box would cost a pointer chase at each row.
+#[allow(clippy::large_enum_variant)]
+enum Tree {
+    One(Source),
+    Many(Merging<Source>),
+}
+
+macro_rules! each {
+    ($self:ident, $inner:ident => $call:expr) => {
+        match $self {
+            Tree::One($inner) => $call,
+            Tree::Many($inner) => $call,
+        }
+    };
+}
+
+impl InternalIterator for Tree {
+    #[inline]
+    fn valid(&self) -> bool {
+        each!(self, i => i.valid())
+    }
+    fn seek_to_first(&mut self) {
+        each!(self, i => i.seek_to_first())
+    }
+    fn seek_to_last(&mut self) {
+        each!(self, i => i.seek_to_last())
+    }
+    fn seek(&mut self, target: &[u8]) {
+        each!(self, i => i.seek(target))
+    }
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        each!(self, i => i.seek_for_prev(target))
+    }
+    #[inline]
+    fn next(&mut self) {
+        each!(self, i => i.next())
+    }
+    #[inline]
+    fn prev(&mut self) {
+        each!(self, i => i.prev())
+    }
+    #[inline]
+    fn key(&self) -> &[u8] {
+        each!(self, i => i.key())
+    }
+    #[inline]
+    fn value(&self) -> &[u8] {
+        each!(self, i => i.value())
+    }
+    fn status(&self) -> Result<()> {
+        each!(self, i => i.status())
+    }
+    #[inline]
+    fn pin_value(&self) -> Pinned {
+        each!(self, i => i.pin_value())
+    }
+}
+
+/// A position in a family. Owned, `Send`; keeps its moment alive. Not valid until positioned.
+pub struct Iter {
+    walk: Walk<Tree>,
+    ground: Ground,
+    options: ReadOptions,
+    super_version: Arc<SuperVersion>,
+}
+
+impl Iter {
+    /// An iterator over what is visible now, or at the options' snapshot.
+    ///
+    /// # Errors
+    /// InvalidArgument where a timestamp is missing, given to a family without, or of the wrong length.
+    /// NotSupported for `iter_start_ts` and for tiers an iterator cannot be limited to.
+    pub fn new(ground: Ground, options: ReadOptions) -> Result<Self> {
+        check(&ground.family, &options)?;
+        let super_version = ground.family.pin_owned();
+        let walk = build(&ground, &options, &super_version)?;
+        Ok(Iter { walk, ground, options, super_version })
+    }
+
+    /// Whether the iterator stands on an entry.
+    #[inline]
+    pub fn valid(&self) -> bool {
+        self.walk.valid()
+    }
+
+    /// `Ok` at either end of the data.
+    ///
+    /// # Errors
+    /// What ended the iteration early; it stays until the next positioning call.
+    pub fn status(&self) -> Result<()> {
+        self.walk.status()
+    }
+
+    /// The current key, without timestamp. Empty when not valid.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        self.walk.key()
+    }
+
+    /// The current value, of an entity its default column. Empty when not valid.
+    #[inline]
+    pub fn value(&self) -> &[u8] {
+        self.walk.value()
+    }
+
+    /// The timestamp of the current version; empty without timestamps.
+    pub fn timestamp(&self) -> &[u8] {
+        self.walk.timestamp()
+    }
+
+    /// The current value's columns as (name, value), if it is a wide-column entity.
+    pub fn columns(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+        let entity = self.walk.entity()?;
+        let columns = format::wide::decode(entity).ok()?;
+        Some(columns.iter().map(|c| (c.name.to_vec(), c.value.to_vec())).collect())
+    }
+
+    /// The current value, kept alive beyond the next move.
+    pub fn pinned_value(&self) -> Pinned {
+        self.walk.pin_value()
+    }
+
+    pub fn seek_to_first(&mut self) {
+        self.renew_if_tailing();
+        self.walk.seek_to_first();
+    }
+
+    pub fn seek_to_last(&mut self) {
+        self.renew_if_tailing();
+        self.walk.seek_to_last();
+    }
+
+    /// To the first key at or after `target`.
+    pub fn seek(&mut self, target: &[u8]) {
+        self.renew_if_tailing();
+        self.walk.seek(target);
+    }
+
+    /// To the last key at or before `target`.
+    pub fn seek_for_prev(&mut self, target: &[u8]) {
+        self.renew_if_tailing();
+        self.walk.seek_for_prev(target);
+    }
+
+    /// To the next key. Does nothing when not valid.
+    #[inline]
+    pub fn next(&mut self) {
+        self.walk.next();
+    }
+
+    /// To the previous key. Does nothing when not valid.
+    #[inline]
+    pub fn prev(&mut self) {
+        self.walk.prev();
+    }
+
+    /// Makes it see what is visible now (or at its snapshot); it must be positioned again.
+    ///
+    /// # Errors
+    /// As for a new iterator.
+    pub fn refresh(&mut self) -> Result<()> {
+        self.super_version = self.ground.family.pin_owned();
+        self.walk = build(&self.ground, &self.options, &self.super_version)?;
+        Ok(())
+    }
+
+    /// The number of the super version it reads.
+    pub fn super_version_number(&self) -> u64 {
+        self.super_version.number
+    }
+
+    fn renew_if_tailing(&mut self) {
+        if self.options.tailing && self.super_version.number != self.ground.family.super_version_number() {
+            let newest = self.ground.family.pin_owned();
+            if let Ok(walk) = build(&self.ground, &self.options, &newest) {
+                self.walk = walk;
+                self.super_version = newest;
+            }
+        }
+    }
+}
+
+fn check(family: &Family, options: &ReadOptions) -> Result<()> {
+    let size = family.order().user.timestamp_size();
+    match &options.timestamp {
+        None if size > 0 => {
+            return Err(Error::invalid_argument(format!(
+                "column family {} has timestamps: reading it needs ReadOptions::timestamp",
+                family.name()
+            )));
+        }
+        Some(_) if size == 0 => {
+            return Err(Error::invalid_argument(format!(
+                "column family {} has no timestamps, but ReadOptions::timestamp is given",
+                family.name()
+            )));
+        }
+        Some(given) if given.len() != size => {
+            return Err(Error::invalid_argument(format!(
+                "the timestamp has {} bytes, column family {} has {size}",
+                given.len(),
+                family.name()
+            )));
+        }
+        _ => {}
+    }
+    if options.iter_start_ts.is_some() {
+        return Err(Error::not_supported("iterating over all timestamped versions (iter_start_ts) is not built yet"));
+    }
+    if matches!(options.read_tier, ReadTier::Memtable | ReadTier::Persisted) {
+        return Err(Error::not_supported("ReadTier::kPersistedData and kMemtableTier are not for iterators"));
+    }
+    Ok(())
+}
+
+fn build(ground: &Ground, options: &ReadOptions, super_version: &Arc<SuperVersion>) -> Result<Walk<Tree>> {
+    let order = ground.family.order();
+    let parts = &super_version.parts;
+    let seq = match &options.snapshot {
+        Some(snapshot) => snapshot.sequence(),
+        None if options.tailing => MAX_SEQUENCE,
+        // After the pin: see `Family::pin`.
+        None => ground.sequence.visible(),
+    };
+    let extractor = parts.prefix_extractor.clone();
+    let ctx = Arc::new(ReadCtx {
+        verify_checksums: options.verify_checksums,
+        fill_cache: options.fill_cache,
+        cache_only: options.read_tier == ReadTier::BlockCache,
+        total_order_seek: options.total_order_seek,
+        prefix_same_as_start: options.prefix_same_as_start,
+        auto_prefix_mode: options.auto_prefix_mode,
+        readahead_size: options.readahead_size,
+        adaptive_readahead: options.adaptive_readahead,
+        for_compaction: false,
+        upper_bound: options.iterate_upper_bound.clone(),
+    });
+    let mut sources = Vec::with_capacity(4);
+    let mut tombstones = Tombstones::new(order.clone());
+    for mem in std::iter::once(&super_version.mem).chain(super_version.imm.iter()) {
+        let counts = mem.counts();
+        // What joins an empty memtable later is newer than this iterator sees.
+        if counts.entries > 0 || options.tailing {
+            sources.push(Source::Mem(mem.iter()));
+        }
+        if counts.range_deletes > 0 {
+            tombstones.add(mem.range_tombstones(), None);
+        }
+    }
+    let version = &super_version.version;
+    let outside = |smallest: &[u8], largest: &[u8]| {
+        let size = order.user.timestamp_size();
+        let bare = |key: &[u8]| key.len().saturating_sub(size);
+        options.iterate_upper_bound.as_ref().is_some_and(|upper| {
+            order.user.compare_bare(&smallest[..bare(smallest)], upper).is_ge()
+        }) || options.iterate_lower_bound.as_ref().is_some_and(|lower| {
+            order.user.compare_bare(&largest[..bare(largest)], lower).is_lt()
+        })
+    };
+    for file in version.level(0).iter() {
+        if !outside(file.smallest_user_key(), file.largest_user_key()) {
+            sources.push(Source::Table(ground.tables.get(parts, 0, file)?.iter(&ctx)));
+        }
+    }
+    for level in 1..version.num_levels() {
+        let files = version.level(level).as_slice();
+        let (Some(first), Some(last)) = (files.first(), files.last()) else { continue };
+        if !outside(first.smallest_user_key(), last.largest_user_key()) {
+            sources.push(Source::Level(LevelIter::new(
+                order.clone(),
+                level,
+                version.level_shared(level),
+                ground.tables.clone(),
+                parts.clone(),
+                ctx.clone(),
+            )));
+        }
+    }
+    if !options.ignore_range_deletions {
+        for table in table_tombstones(super_version, &ground.tables) {
+            match &table.fragments {
+                Ok(fragments) => {
+                    tombstones.add(fragments.clone(), Some((&table.file.smallest, &table.file.largest)));
+                }
+                Err(error) => return Err(error.clone()),
+            }
+        }
+    }
+    let tombstones = if options.ignore_range_deletions { None } else { tombstones.if_any() };
+    let tree = match sources.pop() {
+        Some(only) if sources.is_empty() => Tree::One(only),
+        last => {
+            sources.extend(last);
+            Tree::Many(Merging::new(order.clone(), sources))
+        }
+    };
+    let view = View {
+        order: order.user.clone(),
+        seq,
+        timestamp: options.timestamp.clone().unwrap_or_default(),
+        merge_operator: parts.merge_operator.clone(),
+        lower: options.iterate_lower_bound.clone(),
+        upper: options.iterate_upper_bound.clone(),
+        prefix: if options.prefix_same_as_start && !options.total_order_seek { extractor } else { None },
+        max_sequential_skip: ground.family.options().max_sequential_skip_in_iterations,
+        max_skippable: options.max_skippable_internal_keys,
+    };
+    Ok(Walk::new(tree, view, tombstones))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! The walk from versions to keys, held to a plain model: every reader, both ways, with turns.
+
+use base::iter::VecIterator;
+use base::key::{InternalOrder, append_internal};
+use base::{Order, ValueType};
+use lsm::merge::{FullMerge, Merged, MergeOperator};
+
+use super::walk::{View, Walk};
+use crate::sync::Arc;
+
+/// Joins operands with commas; with nothing to join to, just the operands.
+struct Join;
+
+impl MergeOperator for Join {
+    fn name(&self) -> &str {
+        "Join"
+    }
+
+    fn full(&self, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> Result<Merged, lsm::merge::Failure> {
+        let mut parts: Vec<&[u8]> = Vec::new();
+        if let lsm::merge::Existing::Value(value) = merge.existing {
+            parts.push(value);
+        }
+        parts.extend_from_slice(merge.operands);
+        out.extend_from_slice(&parts.join(&b","[..]));
+        Ok(Merged::New)
+    }
+}
+
+/// Versions of keys: (key, sequence, kind, value).
+type Versions = Vec<(u8, u64, ValueType, Vec<u8>)>;
+
+/// A linear congruential generator: tests need chance, not quality.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+}
+
+fn random_versions(chance: &mut Chance) -> Versions {
+    let mut versions = Versions::new();
+    for seq in 1..=chance.below(60) {
+        let key = chance.below(9) as u8;
+        let kind = match chance.below(5) {
+            0 => ValueType::Deletion,
+            1 | 2 => ValueType::Merge,
+            _ => ValueType::Value,
+        };
+        let value = if kind == ValueType::Deletion { Vec::new() } else { format!("v{seq}").into_bytes() };
+        versions.push((key, seq, kind, value));
+    }
+    versions
+}
+
+/// What a reader at `seq` reads, key by key.
+fn model(versions: &Versions, seq: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut out = Vec::new();
+    for key in 0..9u8 {
+        let mut value: Option<Vec<u8>> = None;
+        for (_, _, kind, bytes) in versions.iter().filter(|(k, s, _, _)| *k == key && *s <= seq) {
+            value = match (kind, value) {
+                (ValueType::Deletion, _) => None,
+                (ValueType::Merge, Some(old)) => Some([&old[..], b",", bytes].concat()),
+                _ => Some(bytes.clone()),
+            };
+        }
+        out.extend(value.map(|v| (vec![key], v)));
+    }
+    out
+}
+
+fn walk(versions: &Versions, seq: u64, skip: u64, bounds: (Option<u8>, Option<u8>)) -> Walk<VecIterator> {
+    let order = InternalOrder::new(Order::Bytewise);
+    let mut entries: Vec<(Vec<u8>, Vec<u8>)> = versions
+        .iter()
+        .map(|(key, seq, kind, value)| {
+            let mut internal = Vec::new();
+            append_internal(&mut internal, &[*key], *seq, *kind);
+            (internal, value.clone())
+        })
+        .collect();
+    entries.sort_by(|a, b| order.compare(&a.0, &b.0));
+    let view = View {
+        order: Order::Bytewise,
+        seq,
+        timestamp: Vec::new(),
+        merge_operator: Some(Arc::new(Join)),
+        lower: bounds.0.map(|b| vec![b]),
+        upper: bounds.1.map(|b| vec![b]),
+        prefix: None,
+        max_sequential_skip: skip,
+        max_skippable: 0,
+    };
+    Walk::new(VecIterator::new(entries, order), view, None)
+}
+
+#[test]
+fn every_reader_sees_its_moment_in_both_directions() {
+    let mut chance = Chance(7);
+    for round in 0..3000 {
+        let versions = random_versions(&mut chance);
+        let seq = chance.below(versions.len() as u64 + 2);
+        let skip = [0, 1, 3, 8][chance.below(4) as usize];
+        let lower = (chance.below(3) == 0).then(|| chance.below(9) as u8);
+        let upper = (chance.below(3) == 0).then(|| chance.below(9) as u8);
+        let mut expected = model(&versions, seq);
+        expected.retain(|(k, _)| lower.is_none_or(|l| k[0] >= l) && upper.is_none_or(|u| k[0] < u));
+        let mut walk = walk(&versions, seq, skip, (lower, upper));
+        let mut got = Vec::new();
+        walk.seek_to_first();
+        while walk.valid() {
+            got.push((walk.key().to_vec(), walk.value().to_vec()));
+            walk.next();
+        }
+        walk.status().unwrap();
+        assert_eq!(got, expected, "forward, round {round}");
+        got.clear();
+        walk.seek_to_last();
+        while walk.valid() {
+            got.push((walk.key().to_vec(), walk.value().to_vec()));
+            walk.prev();
+        }
+        walk.status().unwrap();
+        got.reverse();
+        assert_eq!(got, expected, "backward, round {round}");
+    }
+}
+
+#[test]
+fn seeks_and_turns_land_where_the_model_says() {
+    let mut chance = Chance(11);
+    for round in 0..3000 {
+        let versions = random_versions(&mut chance);
+        let seq = chance.below(versions.len() as u64 + 2);
+        let expected = model(&versions, seq);
+        let mut walk = walk(&versions, seq, chance.below(4), (None, None));
+        let mut at: Option<usize> = None;
+        for step in 0..20 {
+            match chance.below(6) {
+                0 => {
+                    let target = chance.below(10) as u8;
+                    walk.seek(&[target]);
+                    at = expected.iter().position(|(k, _)| k[0] >= target);
+                }
+                1 => {
+                    let target = chance.below(10) as u8;
+                    walk.seek_for_prev(&[target]);
+                    at = expected.iter().rposition(|(k, _)| k[0] <= target);
+                }
+                2 | 3 => {
+                    walk.next();
+                    at = at.map(|i| i + 1).filter(|i| *i < expected.len());
+                }
+                _ => {
+                    walk.prev();
+                    at = at.and_then(|i| i.checked_sub(1));
+                }
+            }
+            walk.status().unwrap();
+            let got = walk.valid().then(|| (walk.key().to_vec(), walk.value().to_vec()));
+            assert_eq!(got, at.map(|i| expected[i].clone()), "round {round}, step {step}");
+        }
+    }
+}

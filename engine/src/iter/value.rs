@@ -1,0 +1,50 @@
+//! Where an iterator keeps a value that its sources no longer stand on.
+
+use base::Pinned;
+use base::iter::InternalIterator;
+
+/// Values up to this long are copied rather than pinned: a copy of this length costs less than the two
+/// atomic counts of a pin.
+const COPY_MAX: usize = 512;
+
+/// A value held beyond the position it came from. Its buffer is reused.
+#[derive(Default)]
+pub struct Held {
+    copy: Vec<u8>,
+    pin: Option<Pinned>,
+}
+
+impl Held {
+    /// Takes the current value of `source`, leaving off `cut` bytes at the end.
+    #[inline]
+    pub fn take<I: InternalIterator>(&mut self, source: &I, cut: usize) {
+        let value = source.value();
+        let len = value.len().saturating_sub(cut);
+        if len <= COPY_MAX {
+            self.pin = None;
+            self.copy.clear();
+            self.copy.extend_from_slice(&value[..len]);
+        } else {
+            self.pin = Some(source.pin_value().slice(0..len));
+        }
+    }
+
+    pub fn set(&mut self, value: Pinned) {
+        self.pin = Some(value);
+    }
+
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        match &self.pin {
+            Some(pin) => pin,
+            None => &self.copy,
+        }
+    }
+
+    pub fn pinned(&self) -> Pinned {
+        match &self.pin {
+            Some(pin) => pin.clone(),
+            None => Pinned::copy(&self.copy),
+        }
+    }
+}

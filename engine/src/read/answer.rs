@@ -1,0 +1,147 @@
+//! One key's answer, put together from the versions that are found, newest first.
+
+use std::ops::ControlFlow;
+
+use base::key::{SequenceNumber, ValueType};
+use base::{Error, Pinned, Result};
+use lsm::merge::MergeOperator;
+
+use crate::source::resolve::{self, Base, Found};
+use crate::sync::Arc;
+
+/// See the module. A look-up feeds it versions until it breaks, then asks for [`Answer::finish`].
+pub struct Answer<'a> {
+    operator: Option<&'a Arc<dyn MergeOperator>>,
+    /// The newest range tombstone over the key seen so far; versions older than it are deleted.
+    covering: SequenceNumber,
+    /// Newest first.
+    operands: Vec<Pinned>,
+    outcome: Option<Result<Option<Found>>>,
+    /// Operands are wanted, not the value.
+    raw_operands: bool,
+    base: Option<Base>,
+}
+
+impl<'a> Answer<'a> {
+    #[inline]
+    pub fn new(operator: Option<&'a Arc<dyn MergeOperator>>) -> Self {
+        Answer { operator, covering: 0, operands: Vec::new(), outcome: None, raw_operands: false, base: None }
+    }
+
+    /// Collects the operands without merging them.
+    pub fn for_operands() -> Answer<'static> {
+        Answer { operator: None, covering: 0, operands: Vec::new(), outcome: None, raw_operands: true, base: None }
+    }
+
+    #[inline]
+    pub fn settled(&self) -> bool {
+        self.outcome.is_some()
+    }
+
+    /// A range tombstone over the key, from a place about to be looked at.
+    #[inline]
+    pub fn cover(&mut self, tombstone: Option<SequenceNumber>) {
+        if let Some(seq) = tombstone {
+            self.covering = self.covering.max(seq);
+        }
+    }
+
+    /// The next older version. `pin` is called if its value is needed.
+    #[inline]
+    pub fn version(
+        &mut self,
+        user_key: &[u8],
+        seq: SequenceNumber,
+        kind: u8,
+        pin: impl FnOnce() -> Pinned,
+    ) -> ControlFlow<()> {
+        const VALUE: u8 = ValueType::Value as u8;
+        if seq < self.covering {
+            self.settle(user_key, Ok(Base::None));
+        } else if kind == VALUE && self.operands.is_empty() && !self.raw_operands {
+            self.outcome = Some(Ok(Some(Found::Value(pin()))));
+        } else {
+            return self.other(user_key, kind, pin());
+        }
+        ControlFlow::Break(())
+    }
+
+    #[cold]
+    fn other(&mut self, user_key: &[u8], kind: u8, value: Pinned) -> ControlFlow<()> {
+        let base = match ValueType::from_u8(kind) {
+            Some(ValueType::Merge) => {
+                self.operands.push(value);
+                if let Some(operator) = self.operator {
+                    let slices: Vec<&[u8]> = self.operands.iter().map(|o| &**o).collect();
+                    if operator.should_merge(&slices) {
+                        self.settle(user_key, Ok(Base::None));
+                        return ControlFlow::Break(());
+                    }
+                }
+                return ControlFlow::Continue(());
+            }
+            Some(ValueType::Value) => Ok(Base::Value(value)),
+            Some(ValueType::ValuePreferredSeqno) => resolve::without_preferred_seq(value).map(Base::Value),
+            Some(ValueType::WideColumnEntity) => Ok(Base::Entity(value)),
+            Some(ValueType::Deletion | ValueType::SingleDeletion | ValueType::DeletionWithTimestamp) => Ok(Base::None),
+            Some(ValueType::BlobIndex) => Err(resolve::unsupported_blob()),
+            _ => Err(resolve::unknown_kind(kind)),
+        };
+        self.settle(user_key, base);
+        ControlFlow::Break(())
+    }
+
+    /// The base of the key is known: nothing older matters.
+    fn settle(&mut self, user_key: &[u8], base: Result<Base>) {
+        let outcome = match base {
+            Err(error) => Err(error),
+            Ok(base) if self.raw_operands => {
+                self.base = Some(base);
+                Ok(None)
+            }
+            Ok(base) if self.operands.is_empty() => Ok(match base {
+                Base::None => None,
+                Base::Value(value) => Some(Found::Value(value)),
+                Base::Entity(entity) => Some(Found::Entity(entity)),
+            }),
+            Ok(base) => {
+                self.operands.reverse();
+                resolve::merge(self.operator, user_key, &base, &self.operands).map(Some)
+            }
+        };
+        self.outcome = Some(outcome);
+    }
+
+    pub fn fail(&mut self, error: Error) {
+        self.outcome = Some(Err(error));
+    }
+
+    /// What the key reads as; everything has been looked at, or it is settled.
+    #[inline]
+    pub fn finish(mut self, user_key: &[u8]) -> Result<Option<Found>> {
+        if self.outcome.is_none() {
+            if self.operands.is_empty() {
+                return Ok(None);
+            }
+            self.settle(user_key, Ok(Base::None));
+        }
+        self.outcome.unwrap_or(Ok(None))
+    }
+
+    /// The operands oldest first, a plain value counting as the first.
+    pub fn finish_operands(mut self, user_key: &[u8]) -> Result<Vec<Pinned>> {
+        if self.outcome.is_none() {
+            self.settle(user_key, Ok(Base::None));
+        }
+        if let Some(Err(error)) = self.outcome {
+            return Err(error);
+        }
+        match self.base {
+            Some(Base::Value(value)) => self.operands.push(value),
+            Some(Base::Entity(entity)) => self.operands.push(resolve::default_column(entity)?),
+            _ => {}
+        }
+        self.operands.reverse();
+        Ok(self.operands)
+    }
+}

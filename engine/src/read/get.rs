@@ -1,0 +1,136 @@
+//! One key.
+
+use base::key::{SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack};
+use base::{Pinned, Result};
+
+use super::Reads;
+use super::answer::Answer;
+use crate::family::{Family, SuperVersion};
+use crate::options::{ReadOptions, ReadTier};
+use crate::source::resolve::Found;
+use crate::source::table_tombstones;
+
+impl Reads {
+    /// The value of `key`, of an entity its default column; `None` if there is none.
+    ///
+    /// # Errors
+    /// Corruption, I/O errors, a failed merge; Incomplete if the tier forbids what is needed.
+    #[inline]
+    pub fn get(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
+        match self.find(family, key, options)? {
+            Some(Found::Value(value)) => Ok(Some(value)),
+            Some(found) => found.into_plain().map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// As [`Reads::get`], entities as they are stored.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn find(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Found>> {
+        let super_version = family.pin();
+        let mut answer = Answer::new(super_version.parts.merge_operator.as_ref());
+        let mut buffer = Vec::new();
+        let full = self.full_key(family, key, options, &mut buffer)?;
+        self.walk(&super_version, full, key, options, &mut answer)?;
+        answer.finish(key)
+    }
+
+    /// The merge operands of `key`, oldest first; a plain value counts as the first.
+    ///
+    /// # Errors
+    /// As [`Reads::get`].
+    pub fn operands(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Vec<Pinned>> {
+        let super_version = family.pin();
+        let mut answer = Answer::for_operands();
+        let mut buffer = Vec::new();
+        let full = self.full_key(family, key, options, &mut buffer)?;
+        self.walk(&super_version, full, key, options, &mut answer)?;
+        answer.finish_operands(key)
+    }
+
+    /// Whether `key` may exist, from memory alone: false is certain. With the value if it was found.
+    pub fn may_exist(&self, family: &Family, key: &[u8], options: &ReadOptions) -> (bool, Option<Pinned>) {
+        let memory = ReadOptions { read_tier: ReadTier::BlockCache, ..options.clone() };
+        match self.get(family, key, &memory) {
+            Ok(Some(value)) => (true, Some(value)),
+            Ok(None) => (false, None),
+            Err(_) => (true, None),
+        }
+    }
+
+    /// The sequence to read at. Called after the super version is pinned.
+    #[inline]
+    pub(super) fn read_sequence(&self, options: &ReadOptions) -> SequenceNumber {
+        match &options.snapshot {
+            Some(snapshot) => snapshot.sequence(),
+            None => self.sequence.visible(),
+        }
+    }
+
+    /// Feeds `answer` the versions of the key, newest first. `full` is the key with its timestamp.
+    fn walk(
+        &self,
+        super_version: &SuperVersion,
+        full: &[u8],
+        key: &[u8],
+        options: &ReadOptions,
+        answer: &mut Answer<'_>,
+    ) -> Result<()> {
+        let seq = self.read_sequence(options);
+        if self.reads_memtables(options) {
+            for mem in std::iter::once(&super_version.mem).chain(super_version.imm.iter()) {
+                if !options.ignore_range_deletions {
+                    answer.cover(mem.max_covering_tombstone(key, seq));
+                }
+                if mem.definitely_misses(key) {
+                    continue;
+                }
+                mem.get(full, seq, |v| answer.version(key, v.seq, v.kind as u8, || v.pin(mem)))?;
+                if answer.settled() {
+                    return Ok(());
+                }
+            }
+        }
+        if options.read_tier == ReadTier::Memtable || super_version.version.num_files() == 0 {
+            return Ok(());
+        }
+        self.walk_tables(super_version, full, key, seq, options, answer)
+    }
+
+    fn walk_tables(
+        &self,
+        super_version: &SuperVersion,
+        full: &[u8],
+        key: &[u8],
+        seq: SequenceNumber,
+        options: &ReadOptions,
+        answer: &mut Answer<'_>,
+    ) -> Result<()> {
+        let tombstones =
+            if options.ignore_range_deletions { &[][..] } else { table_tombstones(super_version, &self.tables) };
+        let ctx = Reads::ctx(options);
+        let mut seek_key = Vec::with_capacity(full.len() + 8);
+        append_with_trailer(&mut seek_key, full, pack(seq, TYPE_FOR_SEEK));
+        for (level, file) in super_version.version.candidates(full, seq) {
+            self.check_deadline(options)?;
+            if !tombstones.is_empty()
+                && let Ok(at) = tombstones.binary_search_by_key(&file.number, |t| t.file.number)
+            {
+                match &tombstones[at].fragments {
+                    Ok(fragments) => answer.cover(fragments.max_covering(key, seq)),
+                    Err(error) => return Err(error.clone()),
+                }
+            }
+            let reader = self.tables.get(&super_version.parts, level, file)?;
+            reader.get(&seek_key, &ctx, |entry| {
+                answer.version(key, entry.sequence(), entry.kind(), || entry.value.pin())
+            })?;
+            if answer.settled() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}

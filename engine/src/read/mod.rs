@@ -1,0 +1,83 @@
+//! Point reads: get, multi-get, and their kin.
+//!
+//! Newest place first; the first place that settles the key ends the walk: the memtable, the sealed memtables,
+//! then the files that may hold the key, level 0 by recency and one file a level below. What is handed back is
+//! a view into the memtable or the block it lies in.
+
+mod answer;
+mod get;
+mod multi_get;
+
+use base::{Error, Result};
+use table::sst::ReadCtx;
+
+use crate::family::Family;
+use crate::options::{ReadOptions, ReadTier};
+use crate::sequence::LastSequence;
+use crate::source::TableCache;
+use crate::sync::{Arc, AtomicBool, Ordering};
+
+/// What reads need of the database.
+#[derive(Clone)]
+pub struct Reads {
+    pub tables: Arc<TableCache>,
+    pub sequence: Arc<LastSequence>,
+    pub clock: Arc<dyn env::Clock>,
+    /// Set once a write went around the log: the persisted tier then skips memtables.
+    pub unlogged: Arc<AtomicBool>,
+}
+
+impl Reads {
+    /// The part of the options that tables follow.
+    fn ctx(options: &ReadOptions) -> ReadCtx {
+        ReadCtx {
+            verify_checksums: options.verify_checksums,
+            fill_cache: options.fill_cache,
+            cache_only: options.read_tier == ReadTier::BlockCache,
+            ..ReadCtx::default()
+        }
+    }
+
+    /// The key as the memtables and tables look it up: with the timestamp to read at.
+    #[inline]
+    fn full_key<'a>(
+        &self,
+        family: &Family,
+        key: &'a [u8],
+        options: &ReadOptions,
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8]> {
+        let size = family.order().user.timestamp_size();
+        match &options.timestamp {
+            None if size == 0 => Ok(key),
+            Some(timestamp) if size > 0 && timestamp.len() == size => {
+                buffer.extend_from_slice(key);
+                buffer.extend_from_slice(timestamp);
+                Ok(buffer)
+            }
+            None => Err(Error::invalid_argument(format!(
+                "column family {} has timestamps: reading it needs ReadOptions::timestamp",
+                family.name()
+            ))),
+            Some(timestamp) => Err(Error::invalid_argument(format!(
+                "a timestamp of {} bytes was given; column family {} has {size}",
+                timestamp.len(),
+                family.name()
+            ))),
+        }
+    }
+
+    fn reads_memtables(&self, options: &ReadOptions) -> bool {
+        options.read_tier != ReadTier::Persisted || !self.unlogged.load(Ordering::Relaxed)
+    }
+
+    /// # Errors
+    /// TimedOut past the options' deadline.
+    #[inline]
+    fn check_deadline(&self, options: &ReadOptions) -> Result<()> {
+        if options.deadline.is_zero() || u128::from(self.clock.now_micros()) <= options.deadline.as_micros() {
+            return Ok(());
+        }
+        Err(Error::timed_out("the read's deadline has passed"))
+    }
+}

@@ -1,0 +1,236 @@
+//! Many keys at once: sorted, looked up place by place, each place asked for all that are still open.
+
+use base::key::{SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack, trailer, user_key};
+use base::{Error, Pinned, Result};
+use lsm::file_meta::FileMetaData;
+use table::sst::ReadCtx;
+
+use super::Reads;
+use super::answer::Answer;
+use crate::family::{Family, SuperVersion, TableTombstones};
+use crate::options::{ReadOptions, ReadTier};
+use crate::source::table_tombstones;
+use crate::sync::Arc;
+
+/// One key on its way.
+struct Slot<'a> {
+    /// Where it stood in the caller's list.
+    index: usize,
+    key: &'a [u8],
+    /// Its internal key to seek lies here in the shared buffer; the user part carries the timestamp.
+    seek_key: std::ops::Range<usize>,
+    answer: Answer<'a>,
+}
+
+/// The keys on their way, sorted, and the bytes of their seek keys.
+struct Slots<'a> {
+    bytes: Vec<u8>,
+    list: Vec<Slot<'a>>,
+}
+
+impl<'a> Slots<'a> {
+    #[inline]
+    fn seek_key(&self, i: usize) -> &[u8] {
+        &self.bytes[self.list[i].seek_key.clone()]
+    }
+
+    #[inline]
+    fn full(&self, i: usize) -> &[u8] {
+        user_key(self.seek_key(i))
+    }
+
+    fn open(&self, i: usize) -> bool {
+        !self.list[i].answer.settled()
+    }
+}
+
+impl Reads {
+    /// The values of `keys`, in their order. A key given twice is answered twice.
+    ///
+    /// Each result as for [`Reads::get`]; once more than `value_size_soft_limit` bytes are found, the keys
+    /// after are `Aborted`.
+    pub fn multi_get(&self, family: &Family, keys: &[&[u8]], options: &ReadOptions) -> Vec<Result<Option<Pinned>>> {
+        let super_version = family.pin();
+        let seq = self.read_sequence(options);
+        let mut results: Vec<Result<Option<Pinned>>> = keys.iter().map(|_| Ok(None)).collect();
+        let mut slots = Slots { bytes: Vec::with_capacity(keys.len() * 32), list: Vec::with_capacity(keys.len()) };
+        for (index, key) in keys.iter().enumerate() {
+            let mut buffer = Vec::new();
+            match self.full_key(family, key, options, &mut buffer) {
+                Ok(full) => {
+                    let start = slots.bytes.len();
+                    append_with_trailer(&mut slots.bytes, full, pack(seq, TYPE_FOR_SEEK));
+                    let seek_key = start..slots.bytes.len();
+                    let answer = Answer::new(super_version.parts.merge_operator.as_ref());
+                    slots.list.push(Slot { index, key, seek_key, answer });
+                }
+                Err(error) => results[index] = Err(error),
+            }
+        }
+        let order = &family.order().user;
+        slots.list.sort_by(|a, b| order.compare_bare(a.key, b.key));
+        if self.reads_memtables(options) {
+            from_memtables(&super_version, &mut slots, seq, options);
+        }
+        if options.read_tier != ReadTier::Memtable && super_version.version.num_files() > 0 {
+            self.from_tables(family, &super_version, &mut slots, seq, options);
+        }
+        let mut found_bytes = 0u64;
+        for slot in slots.list {
+            let result = if found_bytes > options.value_size_soft_limit {
+                Err(Error::aborted("the values before this one exceed value_size_soft_limit"))
+            } else {
+                let found = slot.answer.finish(slot.key);
+                found.and_then(|found| found.map(|f| f.into_plain()).transpose())
+            };
+            if let Ok(Some(value)) = &result {
+                found_bytes += value.len() as u64;
+            }
+            results[slot.index] = result;
+        }
+        results
+    }
+
+    fn from_tables(
+        &self,
+        family: &Family,
+        super_version: &SuperVersion,
+        slots: &mut Slots<'_>,
+        seq: SequenceNumber,
+        options: &ReadOptions,
+    ) {
+        let version = &super_version.version;
+        let order = family.order();
+        let tombstones =
+            if options.ignore_range_deletions { &[][..] } else { table_tombstones(super_version, &self.tables) };
+        let ctx = Reads::ctx(options);
+        let place = Place { reads: self, super_version, tombstones, ctx: &ctx, seq };
+        let mut open: Vec<usize> = (0..slots.list.len()).filter(|&i| slots.open(i)).collect();
+        for file in version.level(0).iter() {
+            let within: Vec<usize> = open
+                .iter()
+                .copied()
+                .filter(|&i| {
+                    let full = slots.full(i);
+                    order.user.compare_without_timestamp(full, file.smallest_user_key()).is_ge()
+                        && order.user.compare_without_timestamp(full, file.largest_user_key()).is_le()
+                })
+                .collect();
+            place.ask(0, file, &within, slots);
+            open.retain(|&i| slots.open(i));
+        }
+        for level in 1..version.num_levels() {
+            let files = version.level(level);
+            if files.is_empty() || open.is_empty() {
+                continue;
+            }
+            // Each open key with its file; keys are sorted, so those of one file stand together.
+            let mut waiting: Vec<(usize, usize)> = open
+                .iter()
+                .map(|&i| {
+                    let internal = slots.seek_key(i);
+                    (i, files.find(order, user_key(internal), trailer(internal)))
+                })
+                .collect();
+            while !waiting.is_empty() {
+                let mut next = Vec::new();
+                for group in waiting.chunk_by(|a, b| a.1 == b.1) {
+                    let at = group[0].1;
+                    let Some(file) = files.get(at) else { continue };
+                    let mut within: Vec<usize> = group.iter().map(|(i, _)| *i).collect();
+                    within.retain(|&i| {
+                        order.user.compare_without_timestamp(slots.full(i), file.smallest_user_key()).is_ge()
+                    });
+                    place.ask(level, file, &within, slots);
+                    // A key that ends the file may go on in the next.
+                    within.retain(|&i| {
+                        slots.open(i)
+                            && order.user.compare_without_timestamp(slots.full(i), file.largest_user_key()).is_ge()
+                    });
+                    next.extend(within.into_iter().map(|i| (i, at + 1)));
+                }
+                waiting = next;
+            }
+            open.retain(|&i| slots.open(i));
+        }
+    }
+}
+
+fn from_memtables(super_version: &SuperVersion, slots: &mut Slots<'_>, seq: SequenceNumber, options: &ReadOptions) {
+    let mut open: Vec<usize> = (0..slots.list.len()).collect();
+    for mem in std::iter::once(&super_version.mem).chain(super_version.imm.iter()) {
+        if mem.is_empty() {
+            continue;
+        }
+        let mut asked = Vec::with_capacity(open.len());
+        for &i in &open {
+            let slot = &mut slots.list[i];
+            if !options.ignore_range_deletions {
+                slot.answer.cover(mem.max_covering_tombstone(slot.key, seq));
+            }
+            if !mem.definitely_misses(slot.key) {
+                asked.push(i);
+            }
+        }
+        let Slots { bytes, list } = slots;
+        let fulls: Vec<&[u8]> = asked.iter().map(|&i| user_key(&bytes[list[i].seek_key.clone()])).collect();
+        let done = mem.multi_get(&fulls, seq, |i, v| {
+            let slot = &mut list[asked[i]];
+            slot.answer.version(slot.key, v.seq, v.kind as u8, || v.pin(mem))
+        });
+        if let Err(error) = done {
+            open.iter().for_each(|&i| slots.list[i].answer.fail(error.clone()));
+            return;
+        }
+        open.retain(|&i| slots.open(i));
+        if open.is_empty() {
+            return;
+        }
+    }
+}
+
+/// What asking one table needs.
+struct Place<'a> {
+    reads: &'a Reads,
+    super_version: &'a SuperVersion,
+    tombstones: &'a [TableTombstones],
+    ctx: &'a ReadCtx,
+    seq: SequenceNumber,
+}
+
+impl Place<'_> {
+    /// Asks one table for the slots `within` its range.
+    fn ask(&self, level: usize, file: &Arc<FileMetaData>, within: &[usize], slots: &mut Slots<'_>) {
+        if within.is_empty() {
+            return;
+        }
+        if !self.tombstones.is_empty()
+            && let Ok(at) = self.tombstones.binary_search_by_key(&file.number, |t| t.file.number)
+        {
+            for &i in within {
+                let slot = &mut slots.list[i];
+                match &self.tombstones[at].fragments {
+                    Ok(fragments) => slot.answer.cover(fragments.max_covering(slot.key, self.seq)),
+                    Err(error) => slot.answer.fail(error.clone()),
+                }
+            }
+        }
+        let reader = match self.reads.tables.get(&self.super_version.parts, level, file) {
+            Ok(reader) => reader,
+            Err(error) => {
+                within.iter().for_each(|&i| slots.list[i].answer.fail(error.clone()));
+                return;
+            }
+        };
+        let asked: Vec<usize> = within.iter().copied().filter(|&i| slots.open(i)).collect();
+        let Slots { bytes, list } = slots;
+        let keys: Vec<&[u8]> = asked.iter().map(|&i| &bytes[list[i].seek_key.clone()]).collect();
+        let failed = reader.multi_get(&keys, self.ctx, |i, entry| {
+            let slot = &mut list[asked[i]];
+            slot.answer.version(slot.key, entry.sequence(), entry.kind(), || entry.value.pin())
+        });
+        for (i, error) in failed {
+            list[asked[i]].answer.fail(error);
+        }
+    }
+}

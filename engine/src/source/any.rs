@@ -1,0 +1,73 @@
+//! Every kind of source an iterator reads, as one type: dispatch by match, not by pointer.
+
+use base::Result;
+use base::Pinned;
+use base::iter::InternalIterator;
+use mem::memtable::MemIter;
+use table::sst::TableIter;
+
+use super::level::LevelIter;
+
+/// A memtable, a table, or a level of tables.
+// The sizes differ, but a box would cost a pointer chase at each row.
+#[allow(clippy::large_enum_variant)]
+pub enum Source {
+    Mem(MemIter),
+    Table(TableIter),
+    Level(LevelIter),
+}
+
+macro_rules! each {
+    ($self:ident, $inner:ident => $call:expr) => {
+        match $self {
+            Source::Mem($inner) => $call,
+            Source::Table($inner) => $call,
+            Source::Level($inner) => $call,
+        }
+    };
+}
+
+impl InternalIterator for Source {
+    #[inline]
+    fn valid(&self) -> bool {
+        each!(self, i => i.valid())
+    }
+    fn seek_to_first(&mut self) {
+        each!(self, i => i.seek_to_first())
+    }
+    fn seek_to_last(&mut self) {
+        each!(self, i => i.seek_to_last())
+    }
+    fn seek(&mut self, target: &[u8]) {
+        each!(self, i => i.seek(target))
+    }
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        each!(self, i => i.seek_for_prev(target))
+    }
+    #[inline]
+    fn next(&mut self) {
+        each!(self, i => i.next())
+    }
+    #[inline]
+    fn prev(&mut self) {
+        each!(self, i => i.prev())
+    }
+    #[inline]
+    fn key(&self) -> &[u8] {
+        each!(self, i => i.key())
+    }
+    #[inline]
+    fn value(&self) -> &[u8] {
+        each!(self, i => i.value())
+    }
+    fn status(&self) -> Result<()> {
+        each!(self, i => i.status())
+    }
+    #[inline]
+    fn pin_value(&self) -> Pinned {
+        each!(self, i => i.pin_value())
+    }
+    fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
+        each!(self, i => i.set_upper_bound(bound))
+    }
+}

@@ -1,0 +1,208 @@
+//! One sorted level as one source: its files one after another, each opened when the iterator comes to it.
+
+use base::iter::InternalIterator;
+use base::key::InternalOrder;
+use base::{Error, Pinned, Result};
+use lsm::version::LevelFiles;
+use table::sst::{ReadCtx, TableIter};
+
+use super::TableCache;
+use crate::family::Parts;
+use crate::sync::Arc;
+
+/// See the module.
+pub struct LevelIter {
+    order: InternalOrder,
+    files: Arc<LevelFiles>,
+    tables: Arc<TableCache>,
+    parts: Arc<Parts>,
+    ctx: Arc<ReadCtx>,
+    level: usize,
+    /// Index of the file that `current` is over; `files.len()` at neither.
+    at: usize,
+    current: Option<TableIter>,
+    error: Option<Error>,
+}
+
+impl LevelIter {
+    /// Over `files` of `level` (1 or deeper).
+    pub fn new(
+        order: InternalOrder,
+        level: usize,
+        files: Arc<LevelFiles>,
+        tables: Arc<TableCache>,
+        parts: Arc<Parts>,
+        ctx: Arc<ReadCtx>,
+    ) -> Self {
+        let at = files.len();
+        LevelIter { order, files, tables, parts, ctx, level, at, current: None, error: None }
+    }
+
+    /// Makes `current` an iterator over the file at `index`, which need not exist.
+    fn open(&mut self, index: usize) -> bool {
+        if index == self.at && self.current.is_some() {
+            return true;
+        }
+        self.current = None;
+        self.at = index;
+        let Some(file) = self.files.get(index) else { return false };
+        match self.tables.get(&self.parts, self.level, file) {
+            Ok(reader) => {
+                self.current = Some(reader.iter(&self.ctx));
+                true
+            }
+            Err(error) => {
+                self.error = Some(error);
+                false
+            }
+        }
+    }
+
+    /// Goes on to following files while the current one is at its end without an error.
+    #[cold]
+    fn skip_forward(&mut self) {
+        while let Some(current) = &self.current {
+            if current.valid() || current.status().is_err() {
+                return;
+            }
+            let next = self.at + 1;
+            if let (Some(bound), Some(file)) = (&self.ctx.upper_bound, self.files.get(next))
+                && self.is_past(file.smallest_user_key(), bound)
+            {
+                self.current = None;
+                self.at = self.files.len();
+                return;
+            }
+            if !self.open(next) {
+                return;
+            }
+            if let Some(current) = &mut self.current {
+                current.seek_to_first();
+            }
+        }
+    }
+
+    fn is_past(&self, user_key: &[u8], bound: &[u8]) -> bool {
+        let end = user_key.len().saturating_sub(self.order.user.timestamp_size());
+        self.order.user.compare_bare(&user_key[..end], bound).is_ge()
+    }
+
+    /// Goes on to preceding files while the current one is at its beginning without an error.
+    #[cold]
+    fn skip_backward(&mut self) {
+        while let Some(current) = &self.current {
+            if current.valid() || current.status().is_err() {
+                return;
+            }
+            if self.at == 0 {
+                self.current = None;
+                self.at = self.files.len();
+                return;
+            }
+            if !self.open(self.at - 1) {
+                return;
+            }
+            if let Some(current) = &mut self.current {
+                current.seek_to_last();
+            }
+        }
+    }
+}
+
+impl InternalIterator for LevelIter {
+    #[inline]
+    fn valid(&self) -> bool {
+        self.current.as_ref().is_some_and(InternalIterator::valid)
+    }
+
+    fn seek_to_first(&mut self) {
+        self.error = None;
+        if self.open(0) {
+            if let Some(current) = &mut self.current {
+                current.seek_to_first();
+            }
+            self.skip_forward();
+        }
+    }
+
+    fn seek_to_last(&mut self) {
+        self.error = None;
+        if self.open(self.files.len().wrapping_sub(1)) {
+            if let Some(current) = &mut self.current {
+                current.seek_to_last();
+            }
+            self.skip_backward();
+        }
+    }
+
+    fn seek(&mut self, target: &[u8]) {
+        self.error = None;
+        let index = self.files.find_internal(&self.order, target);
+        if self.open(index) {
+            if let Some(current) = &mut self.current {
+                current.seek(target);
+                if current.valid() {
+                    return;
+                }
+            }
+            self.skip_forward();
+        }
+    }
+
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        self.error = None;
+        // The file whose range holds the target, or ends before it.
+        let index = self.files.find_internal(&self.order, target);
+        let index = if index == self.files.len() { index.wrapping_sub(1) } else { index };
+        if self.open(index) {
+            if let Some(current) = &mut self.current {
+                current.seek_for_prev(target);
+            }
+            self.skip_backward();
+        }
+    }
+
+    #[inline]
+    fn next(&mut self) {
+        if let Some(current) = &mut self.current {
+            current.next();
+            if current.valid() {
+                return;
+            }
+        }
+        self.skip_forward();
+    }
+
+    #[inline]
+    fn prev(&mut self) {
+        if let Some(current) = &mut self.current {
+            current.prev();
+            if current.valid() {
+                return;
+            }
+        }
+        self.skip_backward();
+    }
+
+    #[inline]
+    fn key(&self) -> &[u8] {
+        self.current.as_ref().map_or(&[], |current| current.key())
+    }
+
+    #[inline]
+    fn value(&self) -> &[u8] {
+        self.current.as_ref().map_or(&[], |current| current.value())
+    }
+
+    fn status(&self) -> Result<()> {
+        match (&self.error, &self.current) {
+            (Some(error), _) => Err(error.clone()),
+            (None, Some(current)) => current.status(),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn pin_value(&self) -> Pinned {
+        self.current.as_ref().map_or_else(|| Pinned::from_vec(Vec::new()), |current| current.pin_value())
+    }
+}

@@ -1,0 +1,130 @@
+//! From what was found of a key to its value: plain values, entities, merges.
+
+use base::key::ValueType;
+use base::{Error, Kind, Pinned, Result};
+use lsm::merge::{Existing, FullMerge, MergeOperator, Merged, full_merge};
+
+use crate::sync::Arc;
+
+/// What a merge is based on.
+pub enum Base {
+    /// Nothing, or a deletion.
+    None,
+    Value(Pinned),
+    /// A serialized wide-column entity.
+    Entity(Pinned),
+}
+
+/// What a key reads as.
+#[derive(Clone, Debug)]
+pub enum Found {
+    Value(Pinned),
+    /// A serialized wide-column entity; plain reads see its default column.
+    Entity(Pinned),
+}
+
+impl Found {
+    /// The value a plain read gives: for an entity its default column, empty if there is none.
+    ///
+    /// # Errors
+    /// Corruption if the entity cannot be decoded.
+    pub fn into_plain(self) -> Result<Pinned> {
+        match self {
+            Found::Value(value) => Ok(value),
+            Found::Entity(entity) => default_column(entity),
+        }
+    }
+}
+
+/// The default column of an entity, as a view into it.
+pub fn default_column(entity: Pinned) -> Result<Pinned> {
+    let range = {
+        let bytes: &[u8] = &entity;
+        let column = format::wide::default_column(bytes)?;
+        let value = column.value;
+        if column.is_blob {
+            return Err(unsupported_blob());
+        }
+        // The column is a part of the entity; its place follows from the addresses' difference.
+        let start = (value.as_ptr() as usize).saturating_sub(bytes.as_ptr() as usize);
+        if value.is_empty() { 0..0 } else { start..start + value.len() }
+    };
+    Ok(entity.slice(range))
+}
+
+/// The refusal for values kept in blob files.
+#[cold]
+pub fn unsupported_blob() -> Error {
+    Error::not_supported("the value lies in a blob file, and blob files are not built yet")
+}
+
+/// The refusal for kinds that may not stand where they were found.
+#[cold]
+pub fn unknown_kind(kind: u8) -> Error {
+    Error::corruption(format!("unknown kind {kind:#x} of an entry"))
+}
+
+/// A plain value without the preferred sequence number that a timed put carries behind it.
+pub fn without_preferred_seq(value: Pinned) -> Result<Pinned> {
+    match value.len().checked_sub(8) {
+        Some(len) => Ok(value.slice(0..len)),
+        None => Err(Error::corruption("a timed put is shorter than its sequence number")),
+    }
+}
+
+/// Bytes that follow the value proper in an entry of this kind.
+#[inline]
+pub fn value_suffix(kind: ValueType) -> usize {
+    if kind as u8 == ValueType::ValuePreferredSeqno as u8 { 8 } else { 0 }
+}
+
+/// Merges `operands` (oldest first) onto `base`.
+///
+/// # Errors
+/// InvalidArgument without an operator; what [`full_merge`] says.
+pub fn merge(
+    operator: Option<&Arc<dyn MergeOperator>>,
+    user_key: &[u8],
+    base: &Base,
+    operands: &[Pinned],
+) -> Result<Found> {
+    let Some(operator) = operator else {
+        return Err(Error::new(
+            Kind::InvalidArgument,
+            "merge_operator is not properly initialized: the key has merge operands and the column family has no operator",
+        ));
+    };
+    let slices: Vec<&[u8]> = operands.iter().map(|o| &**o).collect();
+    let columns;
+    let existing = match base {
+        Base::None => Existing::None,
+        Base::Value(value) => Existing::Value(value),
+        Base::Entity(entity) => {
+            let decoded = format::wide::decode(entity)?;
+            if decoded.iter().any(|c| c.is_blob) {
+                return Err(unsupported_blob());
+            }
+            columns = decoded.iter().map(|c| (c.name, c.value)).collect::<Vec<_>>();
+            Existing::Columns(&columns)
+        }
+    };
+    let mut out = Vec::new();
+    let merge = FullMerge { key: user_key, existing, operands: &slices };
+    match full_merge(&**operator, &merge, &mut out)? {
+        Merged::New => Ok(Found::Value(Pinned::from_vec(out))),
+        Merged::Operand(i) => match operands.get(i) {
+            Some(operand) => Ok(Found::Value(operand.clone())),
+            None => Err(Error::corruption("the merge operator named an operand that does not exist")),
+        },
+        Merged::Existing => match base {
+            Base::Value(value) => Ok(Found::Value(value.clone())),
+            _ => Err(Error::corruption("the merge operator named a value that does not exist")),
+        },
+        Merged::Columns(columns) => {
+            let columns: Vec<_> = columns.iter().map(|(n, v)| format::wide::Column::inline(n, v)).collect();
+            let mut entity = Vec::new();
+            format::wide::encode(&columns, &mut entity)?;
+            Ok(Found::Entity(Pinned::from_vec(entity)))
+        }
+    }
+}
