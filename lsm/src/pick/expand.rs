@@ -1,1 +1,331 @@
-//! Widening a choice of files.
+//! Widening a choice of files into a whole compaction: clean cuts, the files below, grandparents.
+//!
+//! All versions of a user key on a level are compacted together, or an older one would be left above a
+//! newer one. So every choice is widened until its ends lie between user keys. Follows RocksDB
+//! `db/compaction/compaction_picker.cc`.
+
+use std::sync::Arc;
+
+use base::key::user_key;
+
+use super::score::Scores;
+use super::{Inputs, Options, Reason, Style, Task, View};
+use crate::file_meta::FileMetaData;
+use crate::version::{Extent, KeyRange, Version};
+
+pub(super) type Files = Vec<Arc<FileMetaData>>;
+
+/// What every picker has at hand.
+pub(super) struct Picker<'a> {
+    pub version: &'a Version,
+    pub view: &'a View<'a>,
+    pub options: &'a Options,
+    pub scores: Scores,
+    pub now: u64,
+}
+
+pub(super) fn bytes_of(files: &[Arc<FileMetaData>]) -> u64 {
+    files.iter().map(|f| f.size).sum()
+}
+
+pub(super) fn any_taken(files: &[Arc<FileMetaData>]) -> bool {
+    files.iter().any(|f| f.being_compacted())
+}
+
+impl<'a> Picker<'a> {
+    pub fn new(view: &'a View<'a>, options: &'a Options, now: u64) -> Self {
+        Picker { version: view.version, view, options, scores: Scores::compute(view, options, now), now }
+    }
+
+    pub fn l0_is_busy(&self) -> bool {
+        self.view.running.iter().any(|r| r.start_level == 0 || self.options.style == Style::Universal)
+    }
+
+    /// Smallest and largest boundary of the files.
+    pub fn extent<'f>(&self, files: impl IntoIterator<Item = &'f Arc<FileMetaData>>) -> Extent<'f> {
+        let order = self.version.order();
+        let mut extent = Extent::default();
+        for file in files {
+            if extent.smallest.is_none_or(|s| order.compare(&file.smallest, s).is_lt()) {
+                extent.smallest = Some(&file.smallest);
+            }
+            if extent.largest.is_none_or(|l| order.compare(&file.largest, l).is_gt()) {
+                extent.largest = Some(&file.largest);
+            }
+        }
+        extent
+    }
+
+    pub fn overlapping(&self, level: usize, files: &[Arc<FileMetaData>]) -> Files {
+        self.version.overlapping_extent(level, self.extent(files))
+    }
+
+    /// Widens the files of a level to a clean cut; false if one of them is taken.
+    pub fn clean_cut(&self, level: usize, files: &mut Files) -> bool {
+        if level == 0 || files.is_empty() {
+            return true;
+        }
+        let range = self.version.extent_range(level, self.extent(&*files));
+        let range = self.version.clean_cut(level, range);
+        *files = self.version.level(level).as_slice()[range].to_vec();
+        !any_taken(files)
+    }
+
+    /// Whether a running compaction writes to `level` in the files' range.
+    pub fn meets_running(&self, files: impl IntoIterator<Item = &'a Arc<FileMetaData>>, level: usize) -> bool {
+        let range = KeyRange::of(self.version.order(), files.into_iter().map(|f| &**f));
+        self.range_meets_running(&range, level)
+    }
+
+    pub fn range_meets_running(&self, range: &KeyRange, level: usize) -> bool {
+        self.view
+            .running
+            .iter()
+            .any(|r| r.output_level == level && r.range.meets(self.version.order(), range))
+    }
+
+    pub fn inputs_meet_running(&self, inputs: &[&Files], level: usize) -> bool {
+        let range = KeyRange::of(
+            self.version.order(),
+            inputs.iter().flat_map(|files| files.iter()).map(|f| &**f),
+        );
+        self.range_meets_running(&range, level)
+    }
+
+    /// On level 0: all files that meet the chosen ones, directly or through others. False if their range
+    /// is being compacted on the output level.
+    pub fn overlapping_l0(&self, files: &mut Files, output_level: usize) -> bool {
+        *files = self.overlapping(0, files);
+        !any_taken(&self.overlapping(output_level, files))
+    }
+
+    /// Finds the output level's files, and more of the input level's if that costs nothing below. `None`
+    /// if something in the way is taken.
+    pub fn output_inputs(
+        &self,
+        input_level: usize,
+        inputs: &mut Files,
+        output_level: usize,
+        only_to_the_right: bool,
+    ) -> Option<Files> {
+        if input_level == output_level {
+            return Some(Vec::new());
+        }
+        let mut outputs = self.overlapping(output_level, inputs);
+        if any_taken(&outputs) || !self.clean_cut(output_level, &mut outputs) {
+            return None;
+        }
+        if outputs.is_empty() {
+            return Some(outputs);
+        }
+        let limit = self.options.max_compaction_bytes().saturating_mul(2);
+        let all = self.extent(inputs.iter().chain(&outputs));
+        let own_smallest = self.extent(&*inputs).smallest;
+        let wanted =
+            Extent { smallest: if only_to_the_right { own_smallest } else { all.smallest }, largest: all.largest };
+        let mut expanded = self.version.overlapping_extent(input_level, wanted);
+        let free = self.clean_cut(input_level, &mut expanded);
+        if free
+            && expanded.len() > inputs.len()
+            && !any_taken(&expanded)
+            && bytes_of(&outputs).saturating_add(bytes_of(&expanded)) < limit
+        {
+            let mut below = self.overlapping(output_level, &expanded);
+            if !any_taken(&below) && self.clean_cut(output_level, &mut below) && below.len() == outputs.len() {
+                *inputs = expanded;
+                return Some(outputs);
+            }
+        }
+        if input_level > 0 {
+            let expanded = self.within(input_level, all);
+            if expanded.len() > inputs.len()
+                && !any_taken(&expanded)
+                && bytes_of(&outputs).saturating_add(bytes_of(&expanded)) < limit
+            {
+                *inputs = expanded;
+            }
+        }
+        Some(outputs)
+    }
+
+    /// Files of a sorted level that lie wholly inside the extent, with clean cuts at both ends.
+    fn within(&self, level: usize, extent: Extent<'_>) -> Files {
+        let compare =
+            |a: &[u8], b: &[u8]| crate::version::compare_boundaries(self.version.order(), a, b);
+        let files = self.version.level(level).as_slice();
+        let mut range = self.version.extent_range(level, extent);
+        let outside = |f: &FileMetaData| {
+            extent.smallest.is_some_and(|s| compare(&f.smallest, s).is_lt())
+                || extent.largest.is_some_and(|l| compare(&f.largest, l).is_gt())
+        };
+        while !range.is_empty() && outside(&files[range.start]) {
+            range.start += 1;
+        }
+        while !range.is_empty() && outside(&files[range.end - 1]) {
+            range.end -= 1;
+        }
+        // Ends that share a user key with a file outside are given up, not widened.
+        while !range.is_empty() && self.version.clean_cut(level, range.clone()).start < range.start {
+            range.start += 1;
+        }
+        while !range.is_empty() && self.version.clean_cut(level, range.clone()).end > range.end {
+            range.end -= 1;
+        }
+        files[range].to_vec()
+    }
+
+    /// Files of the first level below the output that has any in the range.
+    pub fn grandparents(&self, inputs: &[Inputs], output_level: usize) -> Files {
+        let extent = self.extent(inputs.iter().flat_map(|i| &i.files));
+        (output_level + 1..self.version.num_levels())
+            .map(|level| self.version.overlapping_extent(level, extent))
+            .find(|files| !files.is_empty())
+            .unwrap_or_default()
+    }
+
+    /// The path where a level belongs: levels fill the paths in order.
+    pub fn path_of_level(&self, level: usize) -> u32 {
+        let o = self.options;
+        let mut path = 0;
+        let mut room = o.paths.first().map_or(u64::MAX, |p| p.target_size);
+        let mut size = o.max_bytes_for_level_base;
+        let mut at = 0;
+        while path + 1 < o.paths.len() {
+            if size <= room {
+                if at == level {
+                    return path as u32;
+                }
+                room -= size;
+                if at > 0 {
+                    let mut factor = o.max_bytes_for_level_multiplier;
+                    if !o.level_compaction_dynamic_level_bytes {
+                        factor *= o.multiplier_additional(at);
+                    }
+                    size = (size as f64 * factor) as u64;
+                }
+                at += 1;
+                continue;
+            }
+            path += 1;
+            room = o.paths[path].target_size;
+        }
+        path as u32
+    }
+
+    /// RocksDB's byte of the compression for files written to `level`.
+    pub fn compression(&self, level: usize) -> u8 {
+        compression_of_level(self.version, self.options, level, self.scores.base_level)
+    }
+
+    pub fn use_bottommost_compression_opts(&self, level: usize) -> bool {
+        self.options.bottommost_compression_opts_enabled && self.is_last_filled(level)
+    }
+
+    fn is_last_filled(&self, level: usize) -> bool {
+        level >= self.version.last_filled_level().unwrap_or(0)
+    }
+
+    /// Fills in what follows from the inputs and the output level.
+    pub fn task(&self, reason: Reason, inputs: Vec<Inputs>, output_level: usize) -> Task {
+        let grandparents = if output_level == 0 { Vec::new() } else { self.grandparents(&inputs, output_level) };
+        let target = self.options.target_file_size(output_level, self.scores.base_level);
+        let start_level = inputs.first().map_or(0, |i| i.level);
+        let mut task = Task {
+            reason,
+            output_level,
+            output_path_id: self.path_of_level(output_level),
+            max_output_file_size: target,
+            target_output_file_size: target,
+            max_compaction_bytes: self.options.max_compaction_bytes(),
+            compression: self.compression(output_level),
+            use_bottommost_compression_opts: self.use_bottommost_compression_opts(output_level),
+            output_temperature: 0,
+            grandparents,
+            max_subcompactions: 0,
+            bottommost: self.is_bottommost(&inputs, output_level),
+            full: inputs.iter().map(|i| i.files.len()).sum::<usize>() == self.version.num_files(),
+            manual: false,
+            deletion: false,
+            trivial_move: false,
+            trivial_copy: false,
+            intra_l0: start_level == 0 && output_level == 0,
+            score: self.scores.of(start_level),
+            next_cursor: None,
+            blob_gc_age_cutoff: None,
+            blob_gc_force: false,
+            inputs,
+        };
+        task.output_temperature =
+            match (self.is_last_level(output_level), self.options.last_level_temperature) {
+                (true, last) if last != 0 => last,
+                _ => self.options.default_write_temperature,
+            };
+        // Above the bottom a file may grow past its target to end where the grandparents suggest.
+        if !task.bottommost && !task.grandparents.is_empty() {
+            task.max_output_file_size = target.saturating_mul(2);
+        }
+        task.trivial_move = self.is_trivial_move(&task, false);
+        task
+    }
+
+    fn is_last_level(&self, level: usize) -> bool {
+        level + 1 == self.version.num_levels() && level > 0
+    }
+
+    /// Whether nothing older than the inputs can lie in their range.
+    fn is_bottommost(&self, inputs: &[Inputs], output_level: usize) -> bool {
+        let range =
+            KeyRange::of(self.version.order(), inputs.iter().flat_map(|i| &i.files).map(|f| &**f));
+        let (Some(begin), Some(end)) = (range.begin(), range.end()) else { return false };
+        let l0_index = (output_level == 0).then(|| {
+            let last = inputs.first().and_then(|i| i.files.last()).map(|f| f.number);
+            last.and_then(|n| self.version.level(0).position(n)).unwrap_or(0)
+        });
+        !self.version.range_may_exist_below(begin, end, output_level, l0_index)
+    }
+
+    /// Whether the files may go to the output level as they are. `l0_disjoint`: the chosen level-0 files
+    /// are known not to overlap.
+    pub fn is_trivial_move(&self, task: &Task, l0_disjoint: bool) -> bool {
+        let [input] = &task.inputs[..] else { return false };
+        let start = input.level;
+        if start == task.output_level || task.manual && self.options.has_compaction_filter {
+            return false;
+        }
+        if start == 0 && !l0_disjoint && input.files.len() > 1 && !self.l0_is_disjoint() {
+            return false;
+        }
+        let fits = |file: &Arc<FileMetaData>| {
+            let below = self.version.overlapping_extent(
+                task.output_level + 1,
+                Extent { smallest: Some(&file.smallest), largest: Some(&file.largest) },
+            );
+            file.size.saturating_add(bytes_of(&below)) <= task.max_compaction_bytes
+        };
+        input.files.iter().all(|f| f.path_id == task.output_path_id)
+            && self.compression(start) == task.compression
+            && (task.output_level + 1 >= self.version.num_levels() || input.files.iter().all(fits))
+    }
+
+    fn l0_is_disjoint(&self) -> bool {
+        let mut files: Vec<_> = self.version.level(0).iter().collect();
+        let order = self.version.order();
+        files.sort_by(|a, b| order.compare(&a.smallest, &b.smallest));
+        files.windows(2).all(|w| {
+            order.user.compare_without_timestamp(user_key(&w[0].largest), user_key(&w[1].smallest)).is_lt()
+        })
+    }
+}
+
+/// RocksDB's `GetCompressionType`.
+pub fn compression_of_level(version: &Version, options: &Options, level: usize, base_level: usize) -> u8 {
+    let last_filled = version.last_filled_level().unwrap_or(0);
+    if let Some(bottommost) = options.bottommost_compression.filter(|_| level >= last_filled) {
+        return bottommost;
+    }
+    let index = if level == 0 { 0 } else { (level + 1).saturating_sub(base_level) };
+    match options.compression_per_level.len() {
+        0 => options.compression,
+        n => options.compression_per_level[index.min(n - 1)],
+    }
+}

@@ -1,13 +1,378 @@
-//! The leveled picker.
+//! The leveled picker: RocksDB's `LevelCompactionPicker`, choice for choice.
+//!
+//! Levels are tried by score. Of level 0 everything that overlaps goes to the base level together, or,
+//! where that is blocked or too dear, newer level-0 files are merged among themselves. Of other levels
+//! one file goes, chosen by `compaction_pri`, with what it meets below. If no level is past its target,
+//! files go that are marked, bottommost and dead, expired, or due for their period.
 
-use super::{Options, Task, View};
+use std::sync::Arc;
 
-pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
-    let _ = (view, options, now);
-    todo!()
-}
+use base::key::user_key;
+
+use super::expand::{Files, Picker, any_taken, bytes_of};
+use super::score::Scores;
+use super::{Inputs, Options, Priority, Reason, Task, View};
+use crate::file_meta::FileMetaData;
+use crate::version::Extent;
+
+/// Fewer level-0 files are not worth a compaction among themselves.
+const MIN_INTRA_L0_FILES: usize = 4;
+/// As many files at most are moved by one trivial move.
+const MAX_TRIVIAL_MOVE_FILES: usize = 4;
 
 pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
-    let _ = (view, options, now);
-    todo!()
+    let scores = Scores::compute(view, options, now);
+    scores.by_level.first().is_some_and(|(_, score)| *score >= 1.0)
+        || !scores.marked.is_empty()
+        || !scores.bottommost_marked.is_empty()
+        || !scores.ttl_expired.is_empty()
+        || !scores.periodic.is_empty()
+}
+
+pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
+    let picker = Picker::new(view, options, now);
+    let choice = picker.by_score().or_else(|| picker.by_mark())?;
+    picker.complete(choice)
+}
+
+/// The first files of a compaction.
+struct Choice {
+    reason: Reason,
+    start_level: usize,
+    output_level: usize,
+    files: Files,
+    /// Level-0 files that overlap nothing in the output level: to be moved, not merged.
+    l0_move: bool,
+}
+
+/// Where files picked by their mark go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum To {
+    SameLevel,
+    NextLevel,
+    /// The next level; files of the last level are left.
+    NextLevelSkipLast,
+}
+
+impl Picker<'_> {
+    fn by_score(&self) -> Option<Choice> {
+        let mut l0_blocked = false;
+        for &(level, score) in &self.scores.by_level {
+            if score < 1.0 {
+                break;
+            }
+            if l0_blocked && level == self.scores.base_level {
+                // What comes down from here would only be in the way of level 0.
+                continue;
+            }
+            let reason = if level == 0 { Reason::LevelL0FilesNum } else { Reason::LevelMaxLevelSize };
+            if let Some(choice) = self.of_level(level, reason) {
+                return Some(choice);
+            }
+            if level == 0 {
+                l0_blocked = true;
+                if let Some(files) = self.intra_l0_by_cost() {
+                    return Some(Choice { reason, start_level: 0, output_level: 0, files, l0_move: false });
+                }
+            }
+        }
+        None
+    }
+
+    fn output_of(&self, level: usize) -> usize {
+        if level == 0 { self.scores.base_level } else { level + 1 }
+    }
+
+    /// A file of this level, by priority, that nothing blocks.
+    fn of_level(&self, level: usize, reason: Reason) -> Option<Choice> {
+        let output_level = self.output_of(level);
+        let choice = |files, output_level, l0_move| {
+            Some(Choice { reason, start_level: level, output_level, files, l0_move })
+        };
+        if level == 0 {
+            if self.l0_is_busy() {
+                return choice(self.intra_l0_by_size()?, 0, false);
+            }
+            if let Some(files) = self.l0_move(output_level) {
+                return choice(files, output_level, true);
+            }
+            if let Some(files) = self.intra_l0_by_size() {
+                return choice(files, 0, false);
+            }
+        }
+        let round_robin = self.options.priority == Priority::RoundRobin;
+        let level_files = self.version.level(level).as_slice();
+        for index in self.files_by_priority(level) {
+            let file = &level_files[index];
+            let mut files = vec![file.clone()];
+            let free = !file.being_compacted()
+                && self.clean_cut(level, &mut files)
+                && !self.inputs_meet_running(&[&files], output_level);
+            let mut below = if free { self.overlapping(output_level, &files) } else { Vec::new() };
+            if free && below.is_empty() && level > 0 {
+                self.extend_move(level, index, &mut files, output_level, round_robin);
+            }
+            if free && self.clean_cut(output_level, &mut below) {
+                return choice(files, output_level, false);
+            }
+            if round_robin {
+                // The ring is walked in order: the next file waits for this one.
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The oldest level-0 files that overlap neither each other nor the output level.
+    fn l0_move(&self, output_level: usize) -> Option<Files> {
+        let options = self.options;
+        if output_level == 0
+            || !options.compression_per_level.is_empty()
+            || self.version.level(output_level).is_empty()
+            || options.paths.len() > 1
+        {
+            return None;
+        }
+        let order = self.version.order();
+        let mut files: Files = Vec::new();
+        let mut extent = Extent::default();
+        for file in self.version.level(0).iter().rev() {
+            let (smallest, largest) = (&file.smallest[..], &file.largest[..]);
+            match (extent.smallest, extent.largest) {
+                (Some(s), _) if order.compare(largest, s).is_lt() => extent.smallest = Some(smallest),
+                (_, Some(l)) if order.compare(smallest, l).is_gt() => extent.largest = Some(largest),
+                (None, None) => extent = Extent { smallest: Some(smallest), largest: Some(largest) },
+                _ => break,
+            }
+            if file.being_compacted() || !self.version.extent_range(output_level, extent).is_empty() {
+                break;
+            }
+            files.push(file.clone());
+        }
+        files.sort_by(|a, b| order.compare(&a.smallest, &b.smallest));
+        (!files.is_empty()).then_some(files)
+    }
+
+    /// A file that can be moved takes neighbours along that can be moved too.
+    fn extend_move(&self, level: usize, index: usize, files: &mut Files, output_level: usize, only_right: bool) {
+        if files.len() != 1 || self.options.paths.len() > 1 || !self.options.compression_per_level.is_empty() {
+            return;
+        }
+        let all = self.version.level(level).as_slice();
+        let first = files[0].clone();
+        let mut bytes = first.size;
+        let order = &self.version.order().user;
+        let shares_key = |left: &FileMetaData, right: &FileMetaData| {
+            order.compare_without_timestamp(user_key(&left.largest), user_key(&right.smallest)).is_eq()
+        };
+        let mut fits = |extent: Extent<'_>, file: &FileMetaData| {
+            bytes = bytes.saturating_add(file.size);
+            !file.being_compacted()
+                && self.version.extent_range(output_level, extent).is_empty()
+                && bytes <= self.options.max_compaction_bytes()
+        };
+        for i in index + 1..all.len() {
+            let extent = Extent { smallest: Some(&first.smallest), largest: Some(&all[i].largest) };
+            let clean = all.get(i + 1).is_none_or(|next| !shares_key(&all[i], next));
+            if files.len() >= MAX_TRIVIAL_MOVE_FILES || !clean || !fits(extent, &all[i]) {
+                break;
+            }
+            files.push(all[i].clone());
+        }
+        for i in (0..index).rev().filter(|_| !only_right) {
+            let extent = Extent { smallest: Some(&all[i].smallest), largest: Some(&first.largest) };
+            let clean = i == 0 || !shares_key(&all[i - 1], &all[i]);
+            if files.len() >= MAX_TRIVIAL_MOVE_FILES || !clean || !fits(extent, &all[i]) {
+                break;
+            }
+            files.insert(0, all[i].clone());
+        }
+    }
+
+    /// Newest level-0 files, while each one added lowers the bytes rewritten for a file removed.
+    fn intra_l0_by_cost(&self) -> Option<Files> {
+        let trigger = self.options.level0_file_num_compaction_trigger.max(0) as usize;
+        if self.version.level(0).len() < trigger + 2 {
+            return None;
+        }
+        intra_l0(
+            self.version.level(0).as_slice(),
+            MIN_INTRA_L0_FILES,
+            u64::MAX,
+            self.options.max_compaction_bytes(),
+        )
+    }
+
+    /// Where the base level is so large that merging level 0 into it costs too much, level 0 is merged
+    /// with itself first.
+    fn intra_l0_by_size(&self) -> Option<Files> {
+        let l0 = self.version.level(0);
+        let min_files = self.options.level0_file_num_compaction_trigger.max(2) as usize;
+        if self.scores.base_level == 0 || l0.len() < min_files {
+            return None;
+        }
+        let bytes: u64 = l0.iter().map(|f| f.compensated_size(self.scores.average_value_size)).sum();
+        let factor = self.options.max_bytes_for_level_multiplier.max(10.0) * 2.0;
+        if self.version.level(self.scores.base_level).bytes() as f64 <= bytes as f64 * factor {
+            return None;
+        }
+        let files: Files = l0.iter().take_while(|f| !f.being_compacted()).cloned().collect();
+        (files.len() >= min_files).then_some(files)
+    }
+
+    fn by_mark(&self) -> Option<Choice> {
+        let scores = &self.scores;
+        let marked = scores.marked.iter().find_map(|(level, file)| {
+            let mut files = vec![file.clone()];
+            (!(*level == 0 && self.l0_is_busy()) && self.clean_cut(*level, &mut files)).then(|| Choice {
+                reason: Reason::FilesMarkedForCompaction,
+                start_level: *level,
+                output_level: self.output_of(*level),
+                files,
+                l0_move: false,
+            })
+        });
+        let periodic_to =
+            if self.options.level_compaction_dynamic_level_bytes { To::NextLevel } else { To::SameLevel };
+        marked
+            .or_else(|| self.first_free(&scores.bottommost_marked, To::SameLevel, Reason::BottommostFiles))
+            .or_else(|| self.round_robin_ttl())
+            .or_else(|| self.first_free(&scores.ttl_expired, To::NextLevelSkipLast, Reason::Ttl))
+            .or_else(|| self.first_free(&scores.periodic, periodic_to, Reason::PeriodicCompaction))
+    }
+
+    fn round_robin_ttl(&self) -> Option<Choice> {
+        let level = self.scores.ttl_expired.first()?.0;
+        if self.options.priority != Priority::RoundRobin || level == 0 {
+            return None;
+        }
+        self.of_level(level, Reason::RoundRobinTtl)
+    }
+
+    fn first_free(&self, candidates: &[(usize, Arc<FileMetaData>)], to: To, reason: Reason) -> Option<Choice> {
+        let last = self.version.last_filled_level().unwrap_or(0);
+        candidates.iter().find_map(|(level, file)| {
+            let level = *level;
+            if to == To::NextLevelSkipLast && level == last || level == 0 && self.l0_is_busy() {
+                return None;
+            }
+            let output_level = if to != To::SameLevel && level < last { self.output_of(level) } else { level };
+            let mut files = vec![file.clone()];
+            self.clean_cut(level, &mut files).then(|| Choice {
+                reason,
+                start_level: level,
+                output_level,
+                files,
+                l0_move: false,
+            })
+        })
+    }
+
+    /// Adds what must come along, and checks that no running job is in the way.
+    fn complete(&self, choice: Choice) -> Option<Task> {
+        let Choice { reason, start_level, output_level, mut files, l0_move } = choice;
+        if start_level == 0 && output_level != 0 && !l0_move && !self.overlapping_l0(&mut files, output_level) {
+            return None;
+        }
+        let mut inputs = Vec::new();
+        if output_level == 0 {
+            inputs.push(Inputs { level: start_level, files });
+        } else {
+            let round_robin =
+                self.options.priority == Priority::RoundRobin && reason == Reason::LevelMaxLevelSize;
+            if round_robin {
+                self.expand_round_robin(start_level, output_level, &mut files);
+            }
+            let below = if l0_move {
+                Vec::new()
+            } else {
+                self.output_inputs(start_level, &mut files, output_level, round_robin)?
+            };
+            if self.inputs_meet_running(&[&files, &below], output_level) || any_taken(&files) {
+                return None;
+            }
+            inputs.push(Inputs { level: start_level, files });
+            if !below.is_empty() {
+                inputs.push(Inputs { level: output_level, files: below });
+            }
+        }
+        let mut task = self.task(reason, inputs, output_level);
+        if l0_move {
+            task.trivial_move = self.is_trivial_move(&task, true);
+        }
+        if self.options.priority == Priority::RoundRobin && start_level > 0 {
+            task.next_cursor = self.next_cursor(&task);
+        }
+        Some(task)
+    }
+
+    /// Round-robin takes further files to the right while the level is past its target and the
+    /// compaction does not grow too large.
+    fn expand_round_robin(&self, level: usize, output_level: usize, files: &mut Files) {
+        let all = self.version.level(level).as_slice();
+        let free: u64 = all.iter().filter(|f| !f.being_compacted()).map(|f| f.size).sum();
+        let surplus = free.saturating_sub(self.scores.max_bytes[level]);
+        if self.overlapping(output_level, files).is_empty() && files.len() > 1 {
+            // Already widened for a move.
+            return;
+        }
+        let Some(last) = files.last().and_then(|f| self.version.level(level).position(f.number)) else { return };
+        if files[0].size >= surplus {
+            return;
+        }
+        let mut tried = files.clone();
+        for file in &all[last + 1..] {
+            if file.being_compacted() {
+                return;
+            }
+            if tried.last().is_some_and(|f| f.number == file.number) {
+                continue;
+            }
+            tried.push(file.clone());
+            if !self.clean_cut(level, &mut tried) || self.inputs_meet_running(&[&tried], output_level) {
+                return;
+            }
+            let mut below = self.overlapping(output_level, &tried);
+            if !self.clean_cut(output_level, &mut below)
+                || bytes_of(&tried).saturating_add(bytes_of(&below)) > self.options.max_compaction_bytes()
+            {
+                return;
+            }
+            *files = tried.clone();
+            if bytes_of(files) > surplus {
+                return;
+            }
+        }
+    }
+
+    /// The smallest key behind the last file taken; past the end, the level's first.
+    fn next_cursor(&self, task: &Task) -> Option<Vec<u8>> {
+        let level = self.version.level(task.start_level());
+        let last = task.files_of(task.start_level()).last()?;
+        let next = level.position(last.number)? + 1;
+        level.get(next).or_else(|| level.get(0)).map(|f| f.smallest.to_vec())
+    }
+}
+
+/// Files from the newest on, while the bytes rewritten for each file that goes away keep falling.
+pub(super) fn intra_l0(
+    files: &[Arc<FileMetaData>],
+    min_files: usize,
+    max_bytes_per_removed_file: u64,
+    max_bytes: u64,
+) -> Option<Files> {
+    let first = files.first().filter(|f| !f.being_compacted())?;
+    let mut bytes = first.size;
+    let mut cost = u64::MAX;
+    let mut limit = 1;
+    for file in &files[1..] {
+        bytes = bytes.saturating_add(file.size);
+        let new_cost = bytes / limit as u64;
+        if file.being_compacted() || new_cost > cost || bytes > max_bytes {
+            break;
+        }
+        cost = new_cost;
+        limit += 1;
+    }
+    (limit >= min_files && cost < max_bytes_per_removed_file).then(|| files[..limit].to_vec())
 }

@@ -31,13 +31,15 @@ pub struct View<'a> {
     pub running: &'a [Running],
     /// The oldest snapshot, or the last sequence when there is none: what is at or below it may go.
     pub oldest_snapshot: SequenceNumber,
-    /// Bytes being compacted do not count in scores; true when a manual compaction is waiting, which
-    /// holds automatic ones back from level 0.
-    pub exclusive_manual: bool,
+    /// With timestamps: the family's low mark; files with newer ones are not marked as bottommost.
+    pub full_history_ts_low: Option<&'a [u8]>,
 }
 
 /// Picks by the family's compaction style; `None` when nothing needs doing or everything is taken.
 pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
+    if options.disable_auto_compactions {
+        return None;
+    }
     match options.style {
         Style::Level => leveled::pick(view, options, now),
         Style::Universal => universal::pick(view, options, now),

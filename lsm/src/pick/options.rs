@@ -155,6 +155,8 @@ pub struct Options {
     pub last_level_temperature: u8,
     pub default_write_temperature: u8,
     pub max_subcompactions: u32,
+    /// The family has a compaction filter: manual compactions rewrite what they could move.
+    pub has_compaction_filter: bool,
 }
 
 impl Default for Options {
@@ -195,6 +197,7 @@ impl Default for Options {
             last_level_temperature: 0,
             default_write_temperature: 0,
             max_subcompactions: 1,
+            has_compaction_filter: false,
         }
     }
 }

@@ -1,1 +1,99 @@
-//! The order in which the files of a level are tried.
+//! The order in which the files of a level are tried (`compaction_pri`).
+
+use std::cmp::Reverse;
+
+use super::expand::Picker;
+use super::{Options, Priority};
+use crate::file_meta::FileMetaData;
+
+impl Picker<'_> {
+    /// Indexes into the level's files, the one to try first in front.
+    pub fn files_by_priority(&self, level: usize) -> Vec<usize> {
+        let files = self.version.level(level).as_slice();
+        let mut order: Vec<usize> = (0..files.len()).collect();
+        match self.options.priority {
+            Priority::ByCompensatedSize => {
+                let average = self.scores.average_value_size;
+                order.sort_by_key(|&i| Reverse(files[i].compensated_size(average)));
+            }
+            Priority::OldestLargestSeqFirst => order.sort_by_key(|&i| files[i].largest_seq),
+            Priority::OldestSmallestSeqFirst => order.sort_by_key(|&i| files[i].smallest_seq),
+            Priority::MinOverlappingRatio => {
+                let ratios = self.overlapping_ratios(level);
+                order.sort_by(|&a, &b| {
+                    files[b]
+                        .marked_for_compaction
+                        .cmp(&files[a].marked_for_compaction)
+                        .then_with(|| ratios[a].cmp(&ratios[b]))
+                        .then_with(|| self.version.order().compare(&files[a].smallest, &files[b].smallest))
+                });
+            }
+            Priority::RoundRobin if level == 0 => order.sort_by_key(|&i| files[i].smallest_seq),
+            Priority::RoundRobin => {
+                if let Some(cursor) = self.version.cursor(level) {
+                    let at = files
+                        .partition_point(|f| self.version.order().compare(&f.smallest, cursor).is_lt());
+                    order.rotate_left(at % files.len().max(1));
+                }
+            }
+        }
+        order
+    }
+
+    /// For each file of a level, overlapping bytes below in 1024ths of its own, less for old files.
+    fn overlapping_ratios(&self, level: usize) -> Vec<u64> {
+        let order = self.version.order();
+        let below = self.version.level(level + 1).as_slice();
+        let boost = TtlBoost::new(self.options, self.now, self.version.last_filled_level().unwrap_or(0) + 1, level);
+        let mut at = 0;
+        let mut ratio = |file: &FileMetaData| {
+            if level == 0 {
+                at = 0;
+            }
+            while below.get(at).is_some_and(|f| order.compare(&f.largest, &file.smallest).is_lt()) {
+                at += 1;
+            }
+            let mut bytes = 0u64;
+            while let Some(f) = below.get(at).filter(|f| order.compare(&f.smallest, &file.largest).is_lt()) {
+                bytes += f.size;
+                if order.compare(&f.largest, &file.largest).is_gt() {
+                    break;
+                }
+                at += 1;
+            }
+            let own = file.compensated_size(self.scores.average_value_size).max(1);
+            bytes.saturating_mul(1024) / own / boost.of(file)
+        };
+        self.version.level(level).iter().map(|f| ratio(f)).collect()
+    }
+}
+
+/// Files nearing their ttl go first: from half of it on, the deeper the level the earlier, so that not
+/// all levels fall due at once (RocksDB `db/compaction/file_pri.h`).
+struct TtlBoost {
+    now: u64,
+    start_age: u64,
+    /// 0: no boost.
+    step: u64,
+}
+
+impl TtlBoost {
+    fn new(options: &Options, now: u64, num_filled_levels: usize, level: usize) -> Self {
+        let ttl = options.ttl;
+        if ttl == 0 || level == 0 || level + 1 >= num_filled_levels {
+            return TtlBoost { now, start_age: 0, step: 0 };
+        }
+        let half = ttl / 2;
+        let whole = ((ttl / 32) * 31).saturating_sub(half);
+        let range = whole >> (num_filled_levels - level - 1).min(63);
+        TtlBoost { now, start_age: half + range, step: (range / 16).max(1) }
+    }
+
+    fn of(&self, file: &FileMetaData) -> u64 {
+        let age = self.now.saturating_sub(file.oldest_time().unwrap_or(0));
+        if self.step == 0 || file.oldest_time().is_none() || age <= self.start_age {
+            return 1;
+        }
+        (age - self.start_age) / self.step + 1
+    }
+}

@@ -1,9 +1,18 @@
-//! How much each level wants to be compacted.
+//! How much each level wants to be compacted, and which files are due for other reasons.
+//!
+//! Level 0 is scored by its number of files and by its size, other levels by their size against their
+//! target. With dynamic level sizes the targets follow from the size of the last level, and a level's
+//! score counts what will come down on it from above. At 1 or more a level wants compaction. Follows
+//! RocksDB `VersionStorageInfo::ComputeCompactionScore` and `CalculateBaseBytes`.
 
 use std::sync::Arc;
 
-use super::{Options, View};
+use super::{Options, Style, View};
 use crate::file_meta::FileMetaData;
+use crate::version::{LevelFiles, Version};
+
+/// Puts levels past their target before those that are merely full.
+const SCALE: f64 = 10.0;
 
 /// Scores and marks of a version at one moment. Derived, cheap to make anew.
 #[derive(Clone, Debug, Default)]
@@ -16,9 +25,13 @@ pub struct Scores {
     pub max_bytes: Vec<u64>,
     /// `max_bytes_for_level_multiplier`, as adapted for dynamic levels.
     pub level_multiplier: f64,
+    /// Dynamic levels: levels up to this one are more than the data needs, and are drained.
+    pub lowest_unnecessary_level: Option<usize>,
     pub estimated_pending_bytes: u64,
     /// Level-0 files for the write stall triggers.
     pub l0_delay_trigger_count: usize,
+    /// Bytes of an average value, for the weight of deletions.
+    pub average_value_size: u64,
     pub marked: Vec<(usize, Arc<FileMetaData>)>,
     pub bottommost_marked: Vec<(usize, Arc<FileMetaData>)>,
     pub ttl_expired: Vec<(usize, Arc<FileMetaData>)>,
@@ -27,7 +40,264 @@ pub struct Scores {
 
 impl Scores {
     pub fn compute(view: &View<'_>, options: &Options, now: u64) -> Self {
-        let _ = (view, options, now);
-        todo!()
+        let version = view.version;
+        let mut scores = Scores {
+            level_multiplier: options.max_bytes_for_level_multiplier,
+            average_value_size: version.average_value_size(),
+            ..Scores::default()
+        };
+        scores.l0_delay_trigger_count = version.level(0).len();
+        if options.style == Style::Universal {
+            scores.l0_delay_trigger_count +=
+                (1..version.num_levels()).filter(|&l| !version.level(l).is_empty()).count();
+        }
+        if options.style == Style::Level && options.level_compaction_dynamic_level_bytes {
+            scores.dynamic_targets(version, options);
+        } else {
+            scores.static_targets(version, options);
+        }
+        scores.score_levels(version, options, now);
+        scores.mark_files(view, options, now);
+        scores.estimate_pending(version, options);
+        scores
+    }
+
+    /// The score of a level; 0 for one that is not scored.
+    pub fn of(&self, level: usize) -> f64 {
+        self.by_level.iter().find(|(l, _)| *l == level).map_or(0.0, |(_, s)| *s)
+    }
+
+    fn static_targets(&mut self, version: &Version, options: &Options) {
+        self.base_level = 1.min(version.num_levels() - 1);
+        for level in 0..version.num_levels() {
+            let target = match level {
+                0 | 1 => options.max_bytes_for_level_base,
+                _ => {
+                    let above = self.max_bytes[level - 1] as f64;
+                    let grown = above * options.max_bytes_for_level_multiplier;
+                    (grown * options.multiplier_additional(level - 1)) as u64
+                }
+            };
+            self.max_bytes.push(target);
+        }
+    }
+
+    fn dynamic_targets(&mut self, version: &Version, options: &Options) {
+        let n = version.num_levels();
+        self.max_bytes = vec![u64::MAX; n];
+        let largest = (1..n).map(|l| version.level(l).bytes()).max().unwrap_or(0);
+        let first_filled = (1..n).find(|&l| version.level(l).bytes() > 0);
+        let Some(first_filled) = first_filled else {
+            self.base_level = n - 1;
+            return;
+        };
+        let multiplier = options.max_bytes_for_level_multiplier;
+        let base_max = options.max_bytes_for_level_base;
+        let base_min = (base_max as f64 / multiplier) as u64;
+        let mut size = largest;
+        for level in (first_filled..n.saturating_sub(1)).rev() {
+            size = (size as f64 / multiplier) as u64;
+            if self.lowest_unnecessary_level.is_none() && size <= base_min {
+                self.lowest_unnecessary_level = Some(level);
+            }
+        }
+        self.base_level = first_filled;
+        let base_size = if size <= base_min {
+            base_min + 1
+        } else {
+            while self.base_level > 1 && size > base_max {
+                self.base_level -= 1;
+                size = (size as f64 / multiplier) as u64;
+            }
+            size.clamp(1, base_max.max(1))
+        };
+        let mut target = base_size;
+        for level in self.base_level..n {
+            if level > self.base_level {
+                target = (target as f64 * multiplier) as u64;
+            }
+            self.max_bytes[level] = target.max(base_max);
+        }
+    }
+
+    fn compensated(&self, files: &LevelFiles) -> u64 {
+        files
+            .iter()
+            .filter(|f| !f.being_compacted())
+            .map(|f| f.compensated_size(self.average_value_size))
+            .sum()
+    }
+
+    fn score_levels(&mut self, version: &Version, options: &Options, now: u64) {
+        let last_input = if options.style == Style::Level { version.num_levels().saturating_sub(2) } else { 0 };
+        let mut coming_down = 0.0;
+        for level in 0..=last_input {
+            let score = if level == 0 {
+                coming_down = version.level(0).bytes() as f64;
+                self.score_l0(version, options, now)
+            } else {
+                self.score_level(version, options, level, &mut coming_down)
+            };
+            self.by_level.push((level, score));
+        }
+        self.by_level.sort_by(|a, b| b.1.total_cmp(&a.1));
+    }
+
+    fn score_l0(&self, version: &Version, options: &Options, now: u64) -> f64 {
+        let l0 = version.level(0);
+        let bytes = self.compensated(l0);
+        let mut runs = l0.iter().filter(|f| !f.being_compacted()).count();
+        let trigger = f64::from(options.level0_file_num_compaction_trigger.max(1));
+        match options.style {
+            Style::Fifo => return super::fifo::score(version, options, bytes, runs, now),
+            Style::Universal => {
+                let first_free = |l: usize| version.level(l).get(0).is_some_and(|f| !f.being_compacted());
+                runs += (1..version.num_levels()).filter(|&l| first_free(l)).count();
+                return runs as f64 / trigger;
+            }
+            Style::None => return 0.0,
+            Style::Level => {}
+        }
+        let mut score = runs as f64 / trigger;
+        if version.num_levels() < 2 {
+            return score;
+        }
+        if !options.level_compaction_dynamic_level_bytes {
+            return score.max(bytes as f64 / options.max_bytes_for_level_base as f64);
+        }
+        if bytes >= options.max_bytes_for_level_base {
+            score = score.max(1.01);
+        }
+        let base_target = self.max_bytes[self.base_level];
+        if bytes > base_target {
+            let base_bytes: u64 = version
+                .level(self.base_level)
+                .iter()
+                .map(|f| f.compensated_size(self.average_value_size))
+                .sum();
+            score = score.max(bytes as f64 / base_bytes.max(base_target) as f64);
+        }
+        if score > 1.0 { score * SCALE } else { score }
+    }
+
+    fn score_level(&self, version: &Version, options: &Options, level: usize, coming_down: &mut f64) -> f64 {
+        let free = self.compensated(version.level(level));
+        let total = version.level(level).bytes();
+        let target = self.max_bytes[level];
+        let unnecessary = self.lowest_unnecessary_level.filter(|&l| level <= l);
+        let mut score = free as f64 / target as f64;
+        if options.level_compaction_dynamic_level_bytes {
+            if free >= target {
+                score = free as f64 / (target as f64 + *coming_down) * SCALE;
+            }
+            if let Some(lowest) = unnecessary.filter(|_| free > 0) {
+                score = score.max(SCALE * (1.001 + 0.001 * (lowest - level) as f64));
+            }
+        }
+        if unnecessary.is_some() {
+            *coming_down += total as f64;
+        } else if total > target {
+            *coming_down += (total - target) as f64;
+        }
+        score
+    }
+
+    fn mark_files(&mut self, view: &View<'_>, options: &Options, now: u64) {
+        let version = view.version;
+        let last = version.num_levels() - 1 - usize::from(options.allow_ingest_behind && version.num_levels() > 1);
+        let last_qualified = (1..=last).rev().find(|&l| !version.level(l).is_empty()).map_or(0, |l| l - 1);
+        for (level, file) in version.files().filter(|(_, f)| !f.being_compacted()) {
+            if file.marked_for_compaction && level <= last_qualified {
+                self.marked.push((level, file.clone()));
+            }
+            let ttl_counts = options.style == Style::Level && options.ttl > 0 && level + 1 < version.num_levels();
+            if ttl_counts
+                && file.oldest_time().is_some_and(|t| t < now.saturating_sub(options.ttl))
+            {
+                self.ttl_expired.push((level, file.clone()));
+            }
+            let written = [file.file_creation_time, file.oldest_ancester_time].into_iter().find(|&t| t > 0);
+            let period = options.periodic_compaction_seconds;
+            if period > 0 && period <= now && level <= last && written.is_some_and(|t| t < now - period) {
+                self.periodic.push((level, file.clone()));
+            }
+        }
+        if !options.allow_ingest_behind && options.style == Style::Level {
+            self.mark_bottommost(view, options, now);
+        }
+    }
+
+    /// Files with nothing older below whose sequence numbers no snapshot needs any more.
+    fn mark_bottommost(&mut self, view: &View<'_>, options: &Options, now: u64) {
+        let version = view.version;
+        let order = &version.order().user;
+        for level in 0..version.num_levels() {
+            for (index, file) in version.level(level).iter().enumerate() {
+                if file.being_compacted() || file.largest_seq == 0 || file.largest_seq >= view.oldest_snapshot {
+                    continue;
+                }
+                let waits = options.bottommost_file_compaction_delay > 0
+                    && file.file_creation_time > now.saturating_sub(options.bottommost_file_compaction_delay);
+                let history = !file.max_timestamp.is_empty()
+                    && view
+                        .full_history_ts_low
+                        .is_none_or(|low| order.compare_timestamp(&file.max_timestamp, low).is_ge());
+                if waits || history {
+                    continue;
+                }
+                let (a, b) = (file.smallest_user_key(), file.largest_user_key());
+                if !version.range_may_exist_below(a, b, level, (level == 0).then_some(index)) {
+                    self.bottommost_marked.push((level, file.clone()));
+                }
+            }
+        }
+    }
+
+    /// Bytes that compactions will have to rewrite before every level fits its target.
+    fn estimate_pending(&mut self, version: &Version, options: &Options) {
+        if options.style != Style::Level {
+            return;
+        }
+        let n = version.num_levels();
+        let l0_bytes = version.level(0).bytes();
+        let triggered = version.level(0).len() as i64 >= i64::from(options.level0_file_num_compaction_trigger)
+            || l0_bytes >= options.max_bytes_for_level_base;
+        let mut pending = if triggered { l0_bytes } else { 0 };
+        let mut moving = pending;
+        for level in self.base_level.max(1)..n.saturating_sub(1) {
+            let mut bytes = version.level(level).bytes();
+            if level == self.base_level && triggered {
+                pending = pending.saturating_add(bytes);
+            }
+            bytes = bytes.saturating_add(std::mem::take(&mut moving));
+            let target = self.max_bytes[level];
+            if bytes > target {
+                moving = bytes - target;
+                let below = version.level(level + 1).bytes();
+                if below > 0 {
+                    let fan_out = below as f64 / bytes as f64 + 1.0;
+                    pending = pending.saturating_add((moving as f64 * fan_out) as u64);
+                }
+            }
+        }
+        self.estimated_pending_bytes = pending;
+    }
+}
+
+impl Version {
+    /// Bytes that a value takes on disk on average, from the statistics of the tables opened so far.
+    pub fn average_value_size(&self) -> u64 {
+        let (mut values, mut keys, mut live, mut bytes) = (0u64, 0u64, 0u64, 0u64);
+        for (file, stats) in self.files().filter_map(|(_, f)| Some((f, f.stats()?))) {
+            values = values.saturating_add(stats.raw_value_size);
+            keys = keys.saturating_add(stats.raw_key_size);
+            live = live.saturating_add(stats.num_entries.saturating_sub(stats.num_deletions));
+            bytes = bytes.saturating_add(file.size);
+        }
+        let raw = keys.saturating_add(values);
+        if live == 0 || raw == 0 {
+            return 0;
+        }
+        (values as f64 / live as f64 * bytes as f64 / raw as f64) as u64
     }
 }

@@ -18,6 +18,7 @@ pub use apply::{Builder, Edit};
 pub use blob::{BlobFile, BlobFiles, BlobGarbage};
 pub use candidates::Candidates;
 pub use level::LevelFiles;
+pub(crate) use overlap::{Extent, compare_boundaries};
 pub use overlap::{BelowCursor, KeyRange};
 
 /// Levels a tree may have at most.

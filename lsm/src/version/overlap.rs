@@ -1,12 +1,13 @@
 //! Which files of a level a key range meets.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
 use base::key::{self, InternalOrder};
 
 use super::Version;
-use crate::file_meta::FileMetaData;
+use crate::file_meta::{EXCLUSIVE_END, FileMetaData};
 
 /// A closed range of user keys; empty when made of no files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,39 +53,54 @@ impl KeyRange {
     }
 }
 
+/// Two file boundaries by user key, timestamps apart; of equal ones an exclusive end comes first.
+pub(crate) fn compare_boundaries(order: &InternalOrder, a: &[u8], b: &[u8]) -> Ordering {
+    order.user.compare_without_timestamp(key::user_key(a), key::user_key(b)).then_with(|| {
+        let exclusive = |k: &[u8]| key::trailer(k) == EXCLUSIVE_END;
+        exclusive(b).cmp(&exclusive(a))
+    })
+}
+
+/// A range as pickers ask for it: internal keys of file boundaries, `None` is unbounded. The largest may
+/// be an exclusive end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extent<'a> {
+    pub smallest: Option<&'a [u8]>,
+    pub largest: Option<&'a [u8]>,
+}
+
 impl Version {
     /// Files of a level that meet `[begin, end]` (user keys; `None` is unbounded), in the level's order.
     /// On level 0 the range grows with each file found until nothing more is met.
     pub fn overlapping(&self, level: usize, begin: Option<&[u8]>, end: Option<&[u8]>) -> Vec<Arc<FileMetaData>> {
-        if level == 0 {
-            return self.overlapping_l0(begin, end);
-        }
-        let range = self.overlapping_range(level, begin, end);
-        self.level(level).as_slice()[range].to_vec()
+        let (begin, end) = (begin.map(any_version), end.map(any_version));
+        self.overlapping_extent(level, Extent { smallest: begin.as_deref(), largest: end.as_deref() })
     }
 
-    fn overlapping_l0(&self, begin: Option<&[u8]>, end: Option<&[u8]>) -> Vec<Arc<FileMetaData>> {
-        let order = &self.order.user;
+    pub(crate) fn overlapping_extent(&self, level: usize, extent: Extent<'_>) -> Vec<Arc<FileMetaData>> {
+        if level == 0 {
+            return self.overlapping_l0(extent);
+        }
+        self.level(level).as_slice()[self.extent_range(level, extent)].to_vec()
+    }
+
+    fn overlapping_l0(&self, extent: Extent<'_>) -> Vec<Arc<FileMetaData>> {
+        let compare = |a: &[u8], b: &[u8]| compare_boundaries(&self.order, a, b);
         let files = self.level(0).as_slice();
         let mut taken = vec![false; files.len()];
-        let (mut begin, mut end) = (begin, end);
+        let Extent { mut smallest, mut largest } = extent;
         loop {
             let mut grew = false;
             for (i, file) in files.iter().enumerate() {
-                let (a, b) = (file.smallest_user_key(), file.largest_user_key());
-                let before = begin.is_some_and(|begin| order.compare_without_timestamp(b, begin).is_lt());
-                let after = end.is_some_and(|end| order.compare_without_timestamp(a, end).is_gt());
+                let before = smallest.is_some_and(|s| compare(&file.largest, s).is_lt());
+                let after = largest.is_some_and(|l| compare(&file.smallest, l).is_gt());
                 if taken[i] || before || after {
                     continue;
                 }
                 taken[i] = true;
                 grew = true;
-                if begin.is_some_and(|begin| order.compare_without_timestamp(a, begin).is_lt()) {
-                    begin = Some(a);
-                }
-                if end.is_some_and(|end| order.compare_without_timestamp(b, end).is_gt()) {
-                    end = Some(b);
-                }
+                smallest = smallest.map(|s| if compare(&file.smallest, s).is_lt() { &file.smallest } else { s });
+                largest = largest.map(|l| if compare(&file.largest, l).is_gt() { &file.largest } else { l });
             }
             if !grew {
                 break;
@@ -95,13 +111,17 @@ impl Version {
 
     /// The same on a sorted level, as indexes into it.
     pub fn overlapping_range(&self, level: usize, begin: Option<&[u8]>, end: Option<&[u8]>) -> Range<usize> {
-        let order = &self.order.user;
+        let (begin, end) = (begin.map(any_version), end.map(any_version));
+        self.extent_range(level, Extent { smallest: begin.as_deref(), largest: end.as_deref() })
+    }
+
+    pub(crate) fn extent_range(&self, level: usize, extent: Extent<'_>) -> Range<usize> {
         let files = self.level(level).as_slice();
-        let from = begin.map_or(0, |begin| {
-            files.partition_point(|f| order.compare_without_timestamp(f.largest_user_key(), begin).is_lt())
+        let from = extent.smallest.map_or(0, |s| {
+            files.partition_point(|f| compare_boundaries(&self.order, &f.largest, s).is_lt())
         });
-        let to = end.map_or(files.len(), |end| {
-            files.partition_point(|f| order.compare_without_timestamp(f.smallest_user_key(), end).is_le())
+        let to = extent.largest.map_or(files.len(), |l| {
+            files.partition_point(|f| compare_boundaries(&self.order, &f.smallest, l).is_le())
         });
         from..to.max(from)
     }
@@ -115,6 +135,23 @@ impl Version {
         self.level(0).iter().any(|f| {
             !begin.is_some_and(|begin| order.compare_without_timestamp(f.largest_user_key(), begin).is_lt())
                 && !end.is_some_and(|end| order.compare_without_timestamp(f.smallest_user_key(), end).is_gt())
+        })
+    }
+
+    /// Whether data in the range of user keys may lie in sorted runs older than the files on `level`;
+    /// on level 0, older than the file at `l0_index`. Follows RocksDB `RangeMightExistAfterSortedRun`.
+    pub fn range_may_exist_below(
+        &self,
+        begin: &[u8],
+        end: &[u8],
+        level: usize,
+        l0_index: Option<usize>,
+    ) -> bool {
+        if level == 0 && l0_index.is_some_and(|i| i + 1 != self.level(0).len()) {
+            return true;
+        }
+        (level + 1..self.num_levels()).any(|l| {
+            !self.level(l).is_empty() && (level == 0 || self.overlaps(l, Some(begin), Some(end)))
         })
     }
 
@@ -143,12 +180,7 @@ impl Version {
     /// Whether `left` ends with a version of the user key that `right` begins with. An exclusive end
     /// has no version of its key.
     fn share_key(&self, left: &FileMetaData, right: &FileMetaData) -> bool {
-        !left.largest_is_exclusive()
-            && self
-                .order
-                .user
-                .compare_without_timestamp(key::user_key(&left.largest), key::user_key(&right.smallest))
-                .is_eq()
+        compare_boundaries(&self.order, &left.largest, &right.smallest).is_eq()
     }
 
     /// Whether no level below `level` may hold any version of the user key. Cheap for ascending keys
@@ -156,6 +188,13 @@ impl Version {
     pub fn key_not_exists_below(&self, level: usize, user_key: &[u8]) -> bool {
         (level + 1..self.num_levels()).all(|l| !self.overlaps(l, Some(user_key), Some(user_key)))
     }
+}
+
+/// A user key as an inclusive file boundary.
+fn any_version(user_key: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(user_key.len() + key::TRAILER_LEN);
+    key::append_with_trailer(&mut out, user_key, 0);
+    out
 }
 
 /// [`crate::collapse::Below`] over the levels under an output level, for ascending keys.
