@@ -25,6 +25,9 @@ use crate::checksum::{ChecksumType, context_modifier};
 use crate::handle::BlockHandle;
 use crate::trailer;
 
+#[cfg(test)]
+mod tests;
+
 /// Bytes of a footer of version 1 and later: read this many from the end of a file.
 pub const LEN: usize = 53;
 /// Bytes of a footer of version 0: no table file is shorter.

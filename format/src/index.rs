@@ -127,6 +127,16 @@ impl Index {
         self.compare_user(order, rest, bound).is_lt()
     }
 
+    /// Whether versions of `user` that block `i` may hold can go on in block `i + 1`.
+    #[inline]
+    pub fn may_continue(&self, i: usize, order: &Order, user: &[u8]) -> bool {
+        let Some(rest) = self.rest(i) else { return false };
+        match &self.heads {
+            Some(_) => self.compare_user(order, rest, user).is_le(),
+            None => order.compare_without_timestamp(rest, user).is_le(),
+        }
+    }
+
     /// The first block that may hold keys at or after `target` (an internal key); `len()` if none.
     #[inline]
     pub fn seek(&self, order: &InternalOrder, target: &[u8]) -> usize {

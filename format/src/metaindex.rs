@@ -11,6 +11,9 @@ use crate::block::{Block, BlockIter};
 use crate::block_builder::{BlockBuilder, BlockConfig};
 use crate::handle::BlockHandle;
 
+#[cfg(test)]
+mod tests;
+
 /// Names of the blocks.
 pub mod names {
     pub const PROPERTIES: &str = "rocksdb.properties";

@@ -13,6 +13,9 @@ use base::{Error, Result, SequenceNumber};
 use crate::block::{Block, BlockIter};
 use crate::block_builder::{BlockBuilder, BlockConfig};
 
+#[cfg(test)]
+mod tests;
+
 /// The family id of a table that was written without knowing it.
 pub const COLUMN_FAMILY_ID_UNKNOWN: u64 = i32::MAX as u64;
 

@@ -12,6 +12,9 @@ use kernel::checksum::{crc32c, xxh3, xxh32, xxh64};
 
 use crate::checksum::{ChecksumType, context_modifier};
 
+#[cfg(test)]
+mod tests;
+
 /// Bytes of the trailer.
 pub const LEN: usize = 5;
 

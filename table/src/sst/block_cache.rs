@@ -2,6 +2,7 @@
 
 use format::block::Block;
 use format::index::Index;
+use kernel::filter::Filter;
 use std::sync::Arc;
 
 /// The cache that tables share.
@@ -23,6 +24,7 @@ pub enum CachedBlock {
 #[derive(Debug)]
 pub struct FilterBlock {
     pub bits: Box<[u8]>,
+    pub filter: Filter,
 }
 
 impl CachedBlock {

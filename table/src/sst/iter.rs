@@ -1,60 +1,300 @@
 //! A position in a table.
+//!
+//! Two positions in one: a cursor on the index, and an iterator in the data block that the cursor names.
+//! A step inside a block touches the block iterator alone; only at its ends does the cursor move, a block
+//! is fetched and the upper bound looked at. So with a bound no key is compared here: a scan stops at the
+//! first block end whose separator is not below the bound, and [`TableIter::may_pass_upper_bound`] tells
+//! the caller when rows need no comparison either.
 
 use std::sync::Arc;
 
 use base::iter::InternalIterator;
-use base::{Pinned, Result};
+use base::{Error, Pinned, Result};
+use format::block::BlockIter;
+use format::handle::BlockHandle;
 
+use super::fetch::{BlockKind, data};
+use super::index_reader::IndexCursor;
+use super::prefetch::ReadAhead;
+use super::read_ctx::ReadCtx;
 use super::reader::Reader;
 
 /// An iterator over a table's internal keys. Holds the table open.
 pub struct TableIter {
-    _reader: Arc<Reader>,
+    rows: BlockIter,
+    /// The block that `rows` is in; null if none.
+    handle: BlockHandle,
+    /// Some key of the block may be at or past the upper bound.
+    near_bound: bool,
+    cursor: IndexCursor,
+    reader: Arc<Reader>,
+    ctx: ReadCtx,
+    ahead: ReadAhead,
+    /// Seeks may end at once if the filter knows of no key with the prefix.
+    check_prefix: bool,
+    error: Option<Error>,
 }
 
 impl TableIter {
-    /// Whether keys at or past the upper bound may still come; false lets the caller skip comparing.
+    pub(super) fn new(reader: Arc<Reader>, ctx: ReadCtx) -> TableIter {
+        TableIter {
+            rows: BlockIter::empty(reader.source.rewrite),
+            handle: BlockHandle::NULL,
+            near_bound: false,
+            cursor: IndexCursor::default(),
+            ahead: ReadAhead::new(&reader.table_options, ctx.readahead_size, reader.data_end),
+            check_prefix: !ctx.total_order_seek && !ctx.for_compaction && reader.filter.has_prefixes(),
+            reader,
+            ctx,
+            error: None,
+        }
+    }
+
+    /// Whether the current key, or a later one of its block, can be at or past the upper bound; false
+    /// lets the caller skip comparing until the block changes.
     #[inline]
     pub fn may_pass_upper_bound(&self) -> bool {
-        true
+        self.near_bound
+    }
+
+    /// The table that is read.
+    pub fn reader(&self) -> &Arc<Reader> {
+        &self.reader
+    }
+
+    /// Makes the rows not valid, and the error, if it is one, stay.
+    #[cold]
+    fn stop(&mut self, outcome: Result<()>) {
+        self.leave_block();
+        self.error = outcome.err();
+    }
+
+    fn leave_block(&mut self) {
+        if !self.handle.is_null() {
+            self.rows = BlockIter::empty(self.reader.source.rewrite);
+            self.handle = BlockHandle::NULL;
+        }
+        self.near_bound = false;
+    }
+
+    /// Opens the block under the cursor, unless it is open. False if there is none.
+    fn enter_block(&mut self) -> Result<bool> {
+        let Some(index) = self.cursor.index().filter(|index| self.cursor.at < index.len()) else {
+            self.leave_block();
+            return Ok(false);
+        };
+        let source = &self.reader.source;
+        let handle = index.handle(self.cursor.at);
+        self.near_bound = match &self.ctx.upper_bound {
+            Some(bound) => !index.is_below(self.cursor.at, &source.order.user, bound),
+            None => false,
+        };
+        if handle == self.handle {
+            return Ok(true);
+        }
+        let block = source.fetch(handle, BlockKind::Data, &self.ctx, Some(&mut self.ahead))?;
+        let Some(block) = data(&block) else { return Err(source.wrong_kind(handle, BlockKind::Data)) };
+        self.rows.reset(block.clone());
+        self.handle = handle;
+        Ok(true)
+    }
+
+    /// After a move inside a block: whether an entry was found there.
+    #[inline]
+    fn check_rows(&mut self) -> Result<bool> {
+        if self.rows.valid() {
+            return Ok(true);
+        }
+        match self.rows.status() {
+            Ok(()) => Ok(false),
+            Err(error) => Err(self.reader.source.blame_data(error, self.handle)),
+        }
+    }
+
+    /// To the first entry of the blocks behind the current one.
+    fn first_behind(&mut self) -> Result<()> {
+        loop {
+            // Every later key is behind the separator, and that is not below the bound.
+            if self.near_bound {
+                self.leave_block();
+                return Ok(());
+            }
+            self.cursor.next(&self.reader.index, &self.reader.source, &self.ctx)?;
+            if !self.enter_block()? {
+                return Ok(());
+            }
+            self.rows.seek_to_first();
+            if self.check_rows()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// To the last entry of the blocks before the current one.
+    fn last_before(&mut self) -> Result<()> {
+        loop {
+            self.cursor.prev(&self.reader.index, &self.reader.source, &self.ctx)?;
+            if !self.enter_block()? {
+                return Ok(());
+            }
+            self.rows.seek_to_last();
+            if self.check_rows()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether a seek for `target` is over before it starts.
+    fn ruled_out(&mut self, target: &[u8]) -> Result<bool> {
+        if !self.check_prefix {
+            return Ok(false);
+        }
+        let bound = self.ctx.upper_bound.as_deref();
+        let reader = &self.reader;
+        Ok(!reader.filter.prefix_may_match(&reader.source, target, bound, &self.ctx)?)
+    }
+
+    fn try_seek(&mut self, target: &[u8]) -> Result<()> {
+        if self.ruled_out(target)? {
+            self.leave_block();
+            return Ok(());
+        }
+        let reader = &self.reader;
+        self.cursor.seek(&reader.index, &reader.source, &self.ctx, target)?;
+        if !self.enter_block()? {
+            return Ok(());
+        }
+        self.rows.seek(&self.reader.source.order, target);
+        if self.check_rows()? { Ok(()) } else { self.first_behind() }
+    }
+
+    fn try_seek_for_prev(&mut self, target: &[u8]) -> Result<()> {
+        if self.ruled_out(target)? {
+            self.leave_block();
+            return Ok(());
+        }
+        let reader = &self.reader;
+        self.cursor.seek(&reader.index, &reader.source, &self.ctx, target)?;
+        if !self.cursor.valid() {
+            return self.try_seek_to_last();
+        }
+        self.enter_block()?;
+        self.rows.seek_for_prev(&self.reader.source.order, target);
+        if self.check_rows()? { Ok(()) } else { self.last_before() }
+    }
+
+    fn try_seek_to_first(&mut self) -> Result<()> {
+        let reader = &self.reader;
+        self.cursor.seek_to_first(&reader.index, &reader.source, &self.ctx)?;
+        if !self.enter_block()? {
+            return Ok(());
+        }
+        self.rows.seek_to_first();
+        if self.check_rows()? { Ok(()) } else { self.first_behind() }
+    }
+
+    fn try_seek_to_last(&mut self) -> Result<()> {
+        let reader = &self.reader;
+        self.cursor.seek_to_last(&reader.index, &reader.source, &self.ctx)?;
+        if !self.enter_block()? {
+            return Ok(());
+        }
+        self.rows.seek_to_last();
+        if self.check_rows()? { Ok(()) } else { self.last_before() }
+    }
+
+    fn settle(&mut self, outcome: Result<()>) {
+        match outcome {
+            Ok(()) => self.error = None,
+            Err(_) => self.stop(outcome),
+        }
+    }
+
+    #[inline(never)]
+    fn next_block(&mut self) {
+        let outcome = self.check_rows().and_then(|found| if found { Ok(()) } else { self.first_behind() });
+        self.settle(outcome);
+    }
+
+    #[inline(never)]
+    fn prev_block(&mut self) {
+        let outcome = self.check_rows().and_then(|found| if found { Ok(()) } else { self.last_before() });
+        self.settle(outcome);
     }
 }
 
 impl InternalIterator for TableIter {
+    #[inline]
     fn valid(&self) -> bool {
-        todo!()
+        self.rows.valid()
     }
+
     fn seek_to_first(&mut self) {
-        todo!()
+        let outcome = self.try_seek_to_first();
+        self.settle(outcome);
     }
+
     fn seek_to_last(&mut self) {
-        todo!()
+        let outcome = self.try_seek_to_last();
+        self.settle(outcome);
     }
-    fn seek(&mut self, _target: &[u8]) {
-        todo!()
+
+    fn seek(&mut self, target: &[u8]) {
+        let outcome = self.try_seek(target);
+        self.settle(outcome);
     }
-    fn seek_for_prev(&mut self, _target: &[u8]) {
-        todo!()
+
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        let outcome = self.try_seek_for_prev(target);
+        self.settle(outcome);
     }
+
+    #[inline]
     fn next(&mut self) {
-        todo!()
+        self.rows.next();
+        if !self.rows.valid() {
+            self.next_block();
+        }
     }
+
+    #[inline]
     fn prev(&mut self) {
-        todo!()
+        self.rows.prev();
+        if !self.rows.valid() {
+            self.prev_block();
+        }
     }
+
+    #[inline]
     fn key(&self) -> &[u8] {
-        todo!()
+        self.rows.key()
     }
+
+    #[inline]
     fn value(&self) -> &[u8] {
-        todo!()
+        self.rows.value()
     }
+
     fn status(&self) -> Result<()> {
-        todo!()
+        match &self.error {
+            None => Ok(()),
+            Some(error) => Err(error.clone()),
+        }
     }
+
+    #[inline]
     fn pin_value(&self) -> Pinned {
-        todo!()
+        Pinned::bytes(self.rows.block().bytes().clone(), self.rows.value_range())
     }
-    fn set_upper_bound(&mut self, _bound: Option<&[u8]>) {
-        todo!()
+
+    fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
+        self.ctx.upper_bound = bound.map(<[u8]>::to_vec);
+        let order = &self.reader.source.order.user;
+        self.near_bound = match (&self.ctx.upper_bound, self.cursor.index()) {
+            (Some(bound), Some(index)) if !self.handle.is_null() => {
+                !index.is_below(self.cursor.at, order, bound)
+            }
+            _ => false,
+        };
     }
 }

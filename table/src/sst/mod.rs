@@ -8,9 +8,19 @@
 //! ```
 
 pub mod block_cache;
+pub mod cache_key;
+mod fetch;
+mod filter_reader;
+mod index_reader;
+mod inflate;
 pub mod iter;
+pub mod measure;
+mod multi_get;
+mod open;
+mod prefetch;
 pub mod read_ctx;
 pub mod reader;
+mod verify;
 pub mod writer;
 
 pub use block_cache::{BlockCache, CachedBlock};

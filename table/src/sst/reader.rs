@@ -1,16 +1,29 @@
-//! One open table.
+//! One open table: look-ups of single keys, and what is known about the file.
+//!
+//! ```text
+//! get ─ filter ── no ──► nothing
+//!         └ maybe ─► index: which block ─► fetch ─► block: versions of the key ─► visit
+//! ```
+//! Opening is in `open`, several keys at once in `multi_get`, estimates in `measure`.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use base::key::user_key;
 use base::order::PrefixExtractor;
-use base::{Error, FileNumber, Level, Order, Result, SequenceNumber};
+use base::{Error, FileNumber, Level, Order, Pinned, Result, SequenceNumber};
 use env::fs::RandomRead;
-use format::properties::Properties;
+use format::handle::BlockHandle;
+use format::index::Index;
+use format::metaindex::Metaindex;
+use format::properties::{self, Properties};
 
-use super::block_cache::BlockCache;
+use super::block_cache::{BlockCache, CachedBlock};
+use super::fetch::{BlockKind, Source, data};
+use super::filter_reader::FilterReader;
+use super::index_reader::IndexReader;
 use super::iter::TableIter;
-use super::read_ctx::{Entry, ReadCtx};
+use super::read_ctx::{Entry, ReadCtx, ValueRef};
 use crate::options::BlockBasedTableOptions;
 
 /// How a table is opened: settings, components, and what the MANIFEST knows about the file.
@@ -58,7 +71,18 @@ impl Default for OpenOptions {
 
 /// An open table. Any thread; look-ups take no lock.
 pub struct Reader {
-    properties: Arc<Properties>,
+    pub(super) source: Source,
+    pub(super) index: IndexReader,
+    pub(super) filter: FilterReader,
+    pub(super) properties: Arc<Properties>,
+    pub(super) metaindex: Metaindex,
+    pub(super) format_version: u32,
+    pub(super) range_tombstones: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(super) table_options: Arc<BlockBasedTableOptions>,
+    /// Where data blocks end, for what is read ahead.
+    pub(super) data_end: u64,
+    /// The properties block, if it passed its check only without the sequence number written into it.
+    pub(super) forgiven: Option<BlockHandle>,
 }
 
 impl Reader {
@@ -67,8 +91,9 @@ impl Reader {
     /// # Errors
     /// Corruption if it is not a whole table or contradicts the MANIFEST; NotSupported, naming the
     /// feature, for tables of other kinds and newer releases; errors of the file.
-    pub fn open(_file: Arc<dyn RandomRead>, _size: u64, _options: &OpenOptions) -> Result<Reader> {
-        todo!()
+    pub fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<Reader> {
+        let path = file.path().to_path_buf();
+        super::open::open(file, size, options).map_err(|e| e.doing("opening a table").file(path))
     }
 
     /// Visits the versions of a key from `seek_key` (an internal key) on, newest first, until `visit`
@@ -76,40 +101,111 @@ impl Reader {
     ///
     /// # Errors
     /// Corruption or errors of the file; Incomplete if `ctx` allows memory only and that is not enough.
+    #[inline]
     pub fn get(
         &self,
-        _seek_key: &[u8],
-        _ctx: &ReadCtx,
-        _visit: impl FnMut(Entry<'_>) -> ControlFlow<()>,
+        seek_key: &[u8],
+        ctx: &ReadCtx,
+        mut visit: impl FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        todo!()
+        if !self.filter.key_may_match(&self.source, seek_key, ctx)? {
+            return Ok(());
+        }
+        self.get_unfiltered(seek_key, ctx, &mut visit)
     }
 
-    /// [`Reader::get`] for several keys at once, in order; `visit` is told which. Filters are probed
-    /// together and blocks read together. Returns the keys that failed.
-    pub fn multi_get(
+    /// [`Reader::get`] past the filter.
+    pub(super) fn get_unfiltered(
         &self,
-        _seek_keys: &[&[u8]],
-        _ctx: &ReadCtx,
-        _visit: impl FnMut(usize, Entry<'_>) -> ControlFlow<()>,
-    ) -> Vec<(usize, Error)> {
-        todo!()
+        seek_key: &[u8],
+        ctx: &ReadCtx,
+        visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let root = self.index.root(&self.source, ctx)?;
+        let index = self.index.as_index(&self.source, &root)?;
+        if !self.index.partitioned {
+            return self.get_in(index, seek_key, ctx, visit).map(|_| ());
+        }
+        for at in index.seek(&self.source.order, seek_key)..index.len() {
+            let block = self.index.partition(&self.source, index.handle(at), ctx)?;
+            let partition = self.index.as_index(&self.source, &block)?;
+            if !self.get_in(partition, seek_key, ctx, visit)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Visits versions in the blocks of one index block. True if more may be in the next.
+    #[inline]
+    fn get_in(
+        &self,
+        index: &Index,
+        seek_key: &[u8],
+        ctx: &ReadCtx,
+        visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        let order = &self.source.order;
+        let user = user_key(seek_key);
+        for at in index.seek(order, seek_key)..index.len() {
+            let past = |first| order.user.compare_without_timestamp(user_key(first), user).is_gt();
+            if index.first_key(at).is_some_and(past) {
+                return Ok(false);
+            }
+            let handle = index.handle(at);
+            let block = self.source.fetch(handle, BlockKind::Data, ctx, None)?;
+            if !self.visit_block(&block, handle, seek_key, visit)? || !index.may_continue(at, &order.user, user) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Visits versions in one data block. True if more may be in the next.
+    #[inline]
+    pub(super) fn visit_block(
+        &self,
+        block: &CachedBlock,
+        handle: BlockHandle,
+        seek_key: &[u8],
+        visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        let source = &self.source;
+        let Some(block) = data(block) else { return Err(source.wrong_kind(handle, BlockKind::Data)) };
+        block
+            .visit_versions(&source.order, source.rewrite, seek_key, &mut |user_key, trailer, range| {
+                visit(Entry { user_key, trailer, value: ValueRef::new(block, range) })
+            })
+            .map_err(|e| source.blame_data(e, handle))
     }
 
     /// An iterator that holds the table open.
-    pub fn iter(self: &Arc<Self>, _ctx: &ReadCtx) -> TableIter {
-        todo!()
+    pub fn iter(self: &Arc<Self>, ctx: &ReadCtx) -> TableIter {
+        TableIter::new(self.clone(), ctx.clone())
     }
 
     /// Whether the filter lets `user_key` (with its timestamp) through; true without a filter or when
     /// `ctx` forbids to read it.
-    pub fn may_match(&self, _user_key: &[u8], _ctx: &ReadCtx) -> Result<bool> {
-        todo!()
+    ///
+    /// # Errors
+    /// Corruption or errors of the file.
+    pub fn may_match(&self, user_key: &[u8], ctx: &ReadCtx) -> Result<bool> {
+        let seek_key = base::key::seek_key(user_key, base::key::MAX_SEQUENCE);
+        self.filter.key_may_match(&self.source, &seek_key, ctx)
+    }
+
+    /// Whether the table may hold keys with the prefix of `target` (an internal key).
+    ///
+    /// # Errors
+    /// Corruption or errors of the file.
+    pub fn prefix_may_match(&self, target: &[u8], ctx: &ReadCtx) -> Result<bool> {
+        self.filter.prefix_may_match(&self.source, target, ctx.upper_bound.as_deref(), ctx)
     }
 
     /// The raw range tombstones, in file order: internal start key and end user key.
+    #[inline]
     pub fn range_tombstones(&self) -> &[(Vec<u8>, Vec<u8>)] {
-        todo!()
+        &self.range_tombstones
     }
 
     #[inline]
@@ -117,28 +213,50 @@ impl Reader {
         &self.properties
     }
 
-    /// Where in the file the data of an internal key would start, about.
-    pub fn approximate_offset_of(&self, _key: &[u8], _ctx: &ReadCtx) -> Result<u64> {
-        todo!()
+    /// The value of a blob index that points into this same file (file number 0).
+    ///
+    /// # Errors
+    /// Corruption if the file has no such values or this one is damaged; errors of the file.
+    pub fn embedded_blob(&self, offset: u64, size: u64, ctx: &ReadCtx) -> Result<Pinned> {
+        let handle = BlockHandle::new(offset, size);
+        let blame = |e| self.source.blame(e, handle, BlockKind::Blob);
+        if self.properties.user(properties::names::EMBEDDED_BLOB_STATS).is_none() {
+            return Err(blame(Error::corruption("a blob index points into a table that carries no blobs")));
+        }
+        let block = self.source.fetch(handle, BlockKind::Blob, ctx, None)?;
+        match &*block {
+            CachedBlock::Raw(bytes) => Ok(Pinned::bytes(bytes.clone(), 0..bytes.len())),
+            _ => Err(self.source.wrong_kind(handle, BlockKind::Blob)),
+        }
     }
 
-    /// Bytes of data between two internal keys, about.
-    pub fn approximate_size(&self, _start: &[u8], _end: &[u8], _ctx: &ReadCtx) -> Result<u64> {
-        todo!()
+    /// The names of the file's blocks and where they lie.
+    pub fn metaindex(&self) -> &Metaindex {
+        &self.metaindex
     }
 
-    /// Reads and checks every block.
-    pub fn verify_checksums(&self, _ctx: &ReadCtx) -> Result<()> {
-        todo!()
+    /// The version in the footer.
+    pub fn format_version(&self) -> u32 {
+        self.format_version
     }
 
-    /// About `count` user keys that split the table into pieces of about the size given with each.
-    pub fn anchors(&self, _count: usize, _ctx: &ReadCtx) -> Result<Vec<(Vec<u8>, u64)>> {
-        todo!()
+    /// The sequence number that every entry of an external file takes.
+    pub fn global_seqno(&self) -> Option<SequenceNumber> {
+        self.source.rewrite.global_seqno
+    }
+
+    /// In bytes.
+    pub fn file_size(&self) -> u64 {
+        self.source.size
     }
 
     /// Bytes of memory that the open table takes outside the cache.
     pub fn memory_bytes(&self) -> usize {
-        todo!()
+        let tombstones = self.range_tombstones.iter().map(|(a, b)| a.len() + b.len() + size_of::<[Vec<u8>; 2]>());
+        size_of::<Reader>()
+            + self.index.own_memory_bytes()
+            + self.filter.own_memory_bytes()
+            + tombstones.sum::<usize>()
+            + self.source.dict.as_ref().map_or(0, |d| d.raw().len())
     }
 }

@@ -1,0 +1,306 @@
+//! Blocks, from the cache or from the file.
+//!
+//! ```text
+//! cache ── hit ─────────────────────────────────────────────► block
+//!   └ miss ─► file or read-ahead window ─► checksum ─► decompress ─► parse ─► cache ─► block
+//! ```
+//! Here is everything that turns a handle into a block, and nothing about which block is wanted.
+
+use std::borrow::Cow;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use base::key::InternalOrder;
+use base::{Error, Result};
+use compress::Dictionary;
+use env::fs::RandomRead;
+use format::block::{Block, HeadOrder, KeyRewrite};
+use format::checksum::ChecksumType;
+use format::handle::BlockHandle;
+use format::index::{Index, IndexLayout};
+use format::trailer;
+use kernel::filter::Filter;
+use mem::cache::{CacheKey, Handle, Priority, Role};
+
+use super::block_cache::{BlockCache, CachedBlock, FilterBlock};
+use super::cache_key::CacheKeyBase;
+use super::inflate::inflate;
+use super::prefetch::Window;
+use super::read_ctx::ReadCtx;
+
+/// A block that is in use: pinned in the cache, or not in it at all.
+#[derive(Clone)]
+pub(super) enum BlockRef {
+    Cached(Handle<CachedBlock>),
+    Own(Arc<CachedBlock>),
+}
+
+impl Deref for BlockRef {
+    type Target = CachedBlock;
+
+    #[inline]
+    fn deref(&self) -> &CachedBlock {
+        match self {
+            BlockRef::Cached(handle) => handle,
+            BlockRef::Own(block) => block,
+        }
+    }
+}
+
+impl BlockRef {
+    /// Bytes of memory that are charged to nobody's cache.
+    pub(super) fn own_memory_bytes(&self) -> usize {
+        match self {
+            BlockRef::Cached(_) => 0,
+            BlockRef::Own(block) => block.memory_bytes(),
+        }
+    }
+}
+
+/// A block held by the table, or one fetched for this use.
+pub(super) enum Borrowed<'a> {
+    Held(&'a CachedBlock),
+    Fetched(BlockRef),
+}
+
+impl Deref for Borrowed<'_> {
+    type Target = CachedBlock;
+
+    #[inline]
+    fn deref(&self) -> &CachedBlock {
+        match self {
+            Borrowed::Held(block) => block,
+            Borrowed::Fetched(block) => block,
+        }
+    }
+}
+
+/// What a block is for: how it is parsed, and how the cache accounts for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlockKind {
+    Data,
+    Index,
+    /// The index over filter partitions.
+    FilterIndex,
+    Filter,
+    /// A value that lies between data blocks.
+    Blob,
+}
+
+impl BlockKind {
+    fn role(self) -> Role {
+        match self {
+            BlockKind::Data => Role::DataBlock,
+            BlockKind::Index => Role::IndexBlock,
+            BlockKind::FilterIndex => Role::FilterMetaBlock,
+            BlockKind::Filter => Role::FilterBlock,
+            BlockKind::Blob => Role::BlobValue,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            BlockKind::Data => "data",
+            BlockKind::Index => "index",
+            BlockKind::FilterIndex => "filter index",
+            BlockKind::Filter => "filter",
+            BlockKind::Blob => "blob",
+        }
+    }
+}
+
+/// A file and what is needed to read blocks from it.
+pub(super) struct Source {
+    pub file: Arc<dyn RandomRead>,
+    pub size: u64,
+    pub checksum: ChecksumType,
+    pub base_context: u32,
+    pub cache: Option<Arc<BlockCache>>,
+    pub key_base: CacheKeyBase,
+    /// Of index and filter blocks.
+    pub metadata_priority: Priority,
+    pub order: InternalOrder,
+    pub heads: Option<HeadOrder>,
+    pub rewrite: KeyRewrite,
+    pub index_layout: IndexLayout,
+    pub dict: Option<Dictionary>,
+}
+
+impl Source {
+    /// The block at `handle`; `window` may hold it already.
+    #[inline]
+    pub(super) fn fetch(
+        &self,
+        handle: BlockHandle,
+        kind: BlockKind,
+        ctx: &ReadCtx,
+        window: Option<&mut dyn Window>,
+    ) -> Result<BlockRef> {
+        if let Some(cache) = &self.cache {
+            if let Some(block) = cache.lookup(&self.cache_key(handle)) {
+                return Ok(BlockRef::Cached(block));
+            }
+        }
+        self.load(handle, kind, ctx, window)
+    }
+
+    #[inline]
+    pub(super) fn cache_key(&self, handle: BlockHandle) -> CacheKey {
+        self.key_base.at(handle.offset)
+    }
+
+    #[inline(never)]
+    fn load(
+        &self,
+        handle: BlockHandle,
+        kind: BlockKind,
+        ctx: &ReadCtx,
+        window: Option<&mut dyn Window>,
+    ) -> Result<BlockRef> {
+        if ctx.cache_only {
+            return Err(Error::incomplete(format!("a {} block is not in memory and no I/O is allowed", kind.name())));
+        }
+        let raw = self.raw(handle, window).map_err(|e| self.blame(e, handle, kind))?;
+        let block =
+            self.decode(raw, handle, kind, ctx.verify_checksums).map_err(|e| self.blame(e, handle, kind))?;
+        self.keep(block, handle, kind, ctx.fill_cache)
+    }
+
+    /// Puts a decoded block into the cache, if there is one and `fill` says so.
+    pub(super) fn keep(
+        &self,
+        block: CachedBlock,
+        handle: BlockHandle,
+        kind: BlockKind,
+        fill: bool,
+    ) -> Result<BlockRef> {
+        match &self.cache {
+            Some(cache) if fill => {
+                let charge = block.memory_bytes();
+                let priority = match kind {
+                    BlockKind::Data => Priority::Low,
+                    BlockKind::Blob => Priority::Bottom,
+                    _ => self.metadata_priority,
+                };
+                cache.insert(&self.cache_key(handle), block, charge, priority, kind.role()).map(BlockRef::Cached)
+            }
+            _ => Ok(BlockRef::Own(Arc::new(block))),
+        }
+    }
+
+    /// The bytes of a block with its trailer.
+    pub(super) fn raw<'w>(
+        &self,
+        handle: BlockHandle,
+        window: Option<&'w mut dyn Window>,
+    ) -> Result<Cow<'w, [u8]>> {
+        if handle.end() > self.size {
+            return Err(Error::corruption(format!("block {handle} lies outside the file of {} bytes", self.size)));
+        }
+        let len = handle.size as usize + trailer::LEN;
+        if let Some(window) = window {
+            if let Some(bytes) = window.bytes(self, handle.offset, len)? {
+                return Ok(Cow::Borrowed(bytes));
+            }
+        }
+        self.read(handle.offset, len).map(Cow::Owned)
+    }
+
+    /// Exactly `len` bytes of the file.
+    pub(super) fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; len];
+        let got = self.file.read_at(offset, &mut bytes)?;
+        if got < len {
+            return Err(Error::corruption(format!("truncated block: {got} bytes where {len} were to be read")));
+        }
+        Ok(bytes)
+    }
+
+    /// Checks, decompresses and parses a block that was read with its trailer.
+    pub(super) fn decode(
+        &self,
+        raw: Cow<'_, [u8]>,
+        handle: BlockHandle,
+        kind: BlockKind,
+        verify: bool,
+    ) -> Result<CachedBlock> {
+        let dict = if kind == BlockKind::Data { self.dict.as_ref() } else { None };
+        let payload = self.payload(raw, handle, verify, dict)?;
+        Ok(match kind {
+            BlockKind::Data => CachedBlock::Data(
+                Block::parse_searchable(payload.into_owned(), self.heads).map_err(|e| e.shifted(handle.offset))?,
+            ),
+            BlockKind::Index => CachedBlock::Index(
+                Index::decode(&payload, &self.index_layout).map_err(|e| e.shifted(handle.offset))?,
+            ),
+            BlockKind::FilterIndex => {
+                let layout = IndexLayout { first_keys: false, ..self.index_layout };
+                CachedBlock::Index(Index::decode(&payload, &layout).map_err(|e| e.shifted(handle.offset))?)
+            }
+            BlockKind::Filter => {
+                let filter = Filter::parse(&payload);
+                CachedBlock::Filter(FilterBlock { bits: payload.into(), filter })
+            }
+            BlockKind::Blob => CachedBlock::Raw(payload.into()),
+        })
+    }
+
+    /// The payload behind a block's bytes: checked and decompressed.
+    pub(super) fn payload<'a>(
+        &self,
+        mut raw: Cow<'a, [u8]>,
+        handle: BlockHandle,
+        verify: bool,
+        dict: Option<&Dictionary>,
+    ) -> Result<Cow<'a, [u8]>> {
+        let compression = if verify {
+            trailer::verify(self.checksum, self.base_context, handle.offset, &raw)?
+        } else {
+            trailer::compression_type(&raw)?
+        };
+        let len = raw.len() - trailer::LEN;
+        if compression != 0 {
+            return inflate(compression, &raw[..len], dict).map(Cow::Owned);
+        }
+        match &mut raw {
+            Cow::Borrowed(bytes) => *bytes = &bytes[..len],
+            Cow::Owned(bytes) => bytes.truncate(len),
+        }
+        Ok(raw)
+    }
+
+    /// An error with what was being read and where.
+    #[cold]
+    pub(super) fn blame(&self, error: Error, handle: BlockHandle, kind: BlockKind) -> Error {
+        error.doing(format!("reading {} block {handle}", kind.name())).file(self.file.path()).at(handle.offset)
+    }
+
+    #[cold]
+    pub(super) fn wrong_kind(&self, handle: BlockHandle, kind: BlockKind) -> Error {
+        self.blame(Error::corruption("two kinds of block at one place"), handle, kind)
+    }
+
+    /// A data block's error, which knows its place in the block only.
+    #[cold]
+    pub(super) fn blame_data(&self, error: Error, handle: BlockHandle) -> Error {
+        self.blame(error.shifted(handle.offset), handle, BlockKind::Data)
+    }
+}
+
+/// The data block behind a reference.
+#[inline]
+pub(super) fn data(block: &CachedBlock) -> Option<&Block> {
+    match block {
+        CachedBlock::Data(block) => Some(block),
+        _ => None,
+    }
+}
+
+/// The index behind a reference.
+#[inline]
+pub(super) fn index(block: &CachedBlock) -> Option<&Index> {
+    match block {
+        CachedBlock::Index(index) => Some(index),
+        _ => None,
+    }
+}

@@ -1,0 +1,207 @@
+//! The filter of an open table: none, one block, or partitions under an index.
+
+use std::sync::Arc;
+
+use base::key::user_key;
+use base::order::PrefixExtractor;
+use base::{Kind, Order, Result};
+
+use super::block_cache::{CachedBlock, FilterBlock};
+use super::fetch::{BlockKind, Borrowed, Source};
+use super::index_reader::IndexReader;
+use super::read_ctx::ReadCtx;
+
+/// Where the filter is and which questions it answers.
+pub(super) struct FilterReader {
+    pub place: Place,
+    /// Whole keys were added.
+    pub whole_keys: bool,
+    /// The extractor whose prefixes were added, if that is also today's.
+    pub prefixes: Option<Arc<dyn PrefixExtractor>>,
+    pub timestamp_size: usize,
+}
+
+pub(super) enum Place {
+    None,
+    /// One block, as if it were an index of its own: held or to be fetched.
+    Full(IndexReader),
+    Partitioned(IndexReader),
+}
+
+impl FilterReader {
+    pub(super) fn is_none(&self) -> bool {
+        matches!(self.place, Place::None)
+    }
+
+    /// Whether seeks can ask about prefixes.
+    pub(super) fn has_prefixes(&self) -> bool {
+        !self.is_none() && self.prefixes.is_some()
+    }
+
+    /// What a point look-up asks about: the key without timestamp, or its prefix.
+    #[inline]
+    fn point_question<'k>(&self, user_key: &'k [u8]) -> Option<&'k [u8]> {
+        let key = &user_key[..user_key.len().saturating_sub(self.timestamp_size)];
+        if self.whole_keys {
+            return Some(key);
+        }
+        self.prefixes.as_ref().and_then(|p| p.prefix(key))
+    }
+
+    /// Whether a look-up of `seek_key` (an internal key) can find something.
+    #[inline]
+    pub(super) fn key_may_match(&self, source: &Source, seek_key: &[u8], ctx: &ReadCtx) -> Result<bool> {
+        if self.is_none() || ctx.for_compaction {
+            return Ok(true);
+        }
+        match self.point_question(user_key(seek_key)) {
+            Some(question) => self.ask(source, seek_key, question, ctx),
+            None => Ok(true),
+        }
+    }
+
+    /// Whether the table can hold keys with the prefix of `target` (an internal key), as a seek that may
+    /// end with its prefix asks.
+    pub(super) fn prefix_may_match(
+        &self,
+        source: &Source,
+        target: &[u8],
+        bound: Option<&[u8]>,
+        ctx: &ReadCtx,
+    ) -> Result<bool> {
+        let Some(extractor) = &self.prefixes else { return Ok(true) };
+        let user = user_key(target);
+        let Some(prefix) = extractor.prefix(&user[..user.len().saturating_sub(self.timestamp_size)]) else {
+            return Ok(true);
+        };
+        if ctx.auto_prefix_mode && !stays_within(&**extractor, &source.order.user, prefix, bound) {
+            return Ok(true);
+        }
+        self.ask(source, target, prefix, ctx)
+    }
+
+    /// [`Self::key_may_match`] for each key; answers true where it cannot tell.
+    pub(super) fn keys_may_match(
+        &self,
+        source: &Source,
+        seek_keys: &[&[u8]],
+        ctx: &ReadCtx,
+        answers: &mut [bool],
+    ) -> Result<()> {
+        answers.fill(true);
+        if self.is_none() || ctx.for_compaction {
+            return Ok(());
+        }
+        let Place::Full(full) = &self.place else {
+            for (key, answer) in seek_keys.iter().zip(answers) {
+                *answer = self.key_may_match(source, key, ctx)?;
+            }
+            return Ok(());
+        };
+        let Some(block) = full_block(full, source, ctx)? else { return Ok(()) };
+        let Some(filter) = filter(&block) else { return Err(source.wrong_kind(full.handle, full.kind)) };
+        if filter.bits.is_empty() {
+            return Ok(());
+        }
+        const BATCH: usize = 32;
+        for (keys, answers) in seek_keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            let mut hashes = [0; BATCH];
+            let mut asked = [false; BATCH];
+            for ((key, hash), asked) in keys.iter().zip(&mut hashes).zip(&mut asked) {
+                if let Some(question) = self.point_question(user_key(key)) {
+                    *hash = filter.filter.hash(question);
+                    *asked = true;
+                }
+            }
+            filter.filter.may_match_batch(&filter.bits, &hashes[..keys.len()], answers);
+            for (answer, asked) in answers.iter_mut().zip(asked) {
+                *answer |= !asked;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn ask(&self, source: &Source, target: &[u8], question: &[u8], ctx: &ReadCtx) -> Result<bool> {
+        let (reader, block) = match &self.place {
+            Place::None => return Ok(true),
+            Place::Full(full) => (full, full_block(full, source, ctx)?),
+            Place::Partitioned(top) => (top, partition_block(top, source, target, ctx)?),
+        };
+        let Some(block) = block else { return Ok(true) };
+        let Some(filter) = filter(&block) else { return Err(source.wrong_kind(reader.handle, reader.kind)) };
+        if filter.bits.is_empty() {
+            return Ok(true);
+        }
+        Ok(filter.filter.may_match(&filter.bits, filter.filter.hash(question)))
+    }
+
+    /// Bytes held outside the cache.
+    pub(super) fn own_memory_bytes(&self) -> usize {
+        match &self.place {
+            Place::None => 0,
+            Place::Full(reader) | Place::Partitioned(reader) => reader.own_memory_bytes(),
+        }
+    }
+}
+
+/// A filter that may not be read from the file says nothing.
+fn unless_incomplete<T>(block: Result<T>) -> Result<Option<T>> {
+    match block {
+        Ok(block) => Ok(Some(block)),
+        Err(error) if error.kind() == Kind::Incomplete => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[inline]
+fn full_block<'a>(full: &'a IndexReader, source: &Source, ctx: &ReadCtx) -> Result<Option<Borrowed<'a>>> {
+    match &full.held {
+        Some(block) => Ok(Some(Borrowed::Held(block))),
+        None => unless_incomplete(full.root(source, ctx)),
+    }
+}
+
+/// The partition that speaks for keys around `target`: the first whose bound is not below it, or the last.
+fn partition_block<'a>(
+    top: &'a IndexReader,
+    source: &Source,
+    target: &[u8],
+    ctx: &ReadCtx,
+) -> Result<Option<Borrowed<'a>>> {
+    let Some(root) = unless_incomplete(top.root(source, ctx))? else { return Ok(None) };
+    let index = top.as_index(source, &root)?;
+    let Some(last) = index.len().checked_sub(1) else { return Ok(None) };
+    let handle = index.handle(index.seek(&source.order, target).min(last));
+    if let Some(block) = top.partitions.get(&handle.offset) {
+        return Ok(Some(Borrowed::Held(block)));
+    }
+    unless_incomplete(source.fetch(handle, BlockKind::Filter, ctx, None).map(Borrowed::Fetched))
+}
+
+#[inline]
+fn filter(block: &CachedBlock) -> Option<&FilterBlock> {
+    match block {
+        CachedBlock::Filter(filter) => Some(filter),
+        _ => None,
+    }
+}
+
+/// Whether every key from one with `prefix` up to `bound` has that prefix.
+fn stays_within(extractor: &dyn PrefixExtractor, order: &Order, prefix: &[u8], bound: Option<&[u8]>) -> bool {
+    let Some(bound) = bound else { return false };
+    if extractor.prefix(bound) == Some(prefix) {
+        return true;
+    }
+    order.is_bytewise()
+        && extractor.full_length() == Some(prefix.len())
+        && bound.len() == prefix.len()
+        && is_successor(prefix, bound)
+}
+
+/// Whether `next` is the string of the same length directly behind `key` in byte order.
+fn is_successor(key: &[u8], next: &[u8]) -> bool {
+    let Some(at) = key.iter().rposition(|b| *b != 0xff) else { return false };
+    key[..at] == next[..at] && next[at] == key[at] + 1 && next[at + 1..].iter().all(|b| *b == 0)
+}
+

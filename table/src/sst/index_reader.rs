@@ -1,0 +1,231 @@
+//! The index of an open table: one block, or partitions under a top level.
+//!
+//! Both are walked by an [`IndexCursor`]: a place in the current block of handles and, above it, a place
+//! in the top level. What the table holds itself is not looked up in the cache again.
+
+use std::collections::HashMap;
+
+use base::{Error, Result};
+use format::handle::BlockHandle;
+use format::index::Index;
+
+use super::fetch::{BlockKind, BlockRef, Borrowed, Source, index};
+use super::prefetch::Window;
+use super::read_ctx::ReadCtx;
+
+/// Where the index is, and what of it is held.
+pub(super) struct IndexReader {
+    pub handle: BlockHandle,
+    pub kind: BlockKind,
+    /// The index block or the top level, if the table holds it.
+    pub held: Option<BlockRef>,
+    pub partitioned: bool,
+    /// Partitions that the table holds, by offset.
+    pub partitions: HashMap<u64, BlockRef>,
+}
+
+impl IndexReader {
+    pub(super) fn new(handle: BlockHandle, kind: BlockKind, partitioned: bool) -> Self {
+        IndexReader { handle, kind, held: None, partitioned, partitions: HashMap::new() }
+    }
+
+    /// The index block or the top level.
+    #[inline]
+    pub(super) fn root<'a>(&'a self, source: &Source, ctx: &ReadCtx) -> Result<Borrowed<'a>> {
+        match &self.held {
+            Some(block) => Ok(Borrowed::Held(block)),
+            None => source.fetch(self.handle, self.kind, ctx, None).map(Borrowed::Fetched),
+        }
+    }
+
+    /// The same, to be kept by the caller.
+    pub(super) fn root_ref(&self, source: &Source, ctx: &ReadCtx) -> Result<BlockRef> {
+        match &self.held {
+            Some(block) => Ok(block.clone()),
+            None => source.fetch(self.handle, self.kind, ctx, None),
+        }
+    }
+
+    #[inline]
+    pub(super) fn partition<'a>(
+        &'a self,
+        source: &Source,
+        handle: BlockHandle,
+        ctx: &ReadCtx,
+    ) -> Result<Borrowed<'a>> {
+        match self.partitions.get(&handle.offset) {
+            Some(block) => Ok(Borrowed::Held(block)),
+            None => source.fetch(handle, self.kind, ctx, None).map(Borrowed::Fetched),
+        }
+    }
+
+    fn partition_ref(&self, source: &Source, handle: BlockHandle, ctx: &ReadCtx) -> Result<BlockRef> {
+        match self.partitions.get(&handle.offset) {
+            Some(block) => Ok(block.clone()),
+            None => source.fetch(handle, self.kind, ctx, None),
+        }
+    }
+
+    /// Reads every partition into the cache, and holds them if `hold` says so.
+    pub(super) fn load_partitions(
+        &mut self,
+        source: &Source,
+        ctx: &ReadCtx,
+        hold: bool,
+        kind: BlockKind,
+        window: &mut dyn Window,
+    ) -> Result<()> {
+        let root = self.root_ref(source, ctx)?;
+        let Some(top) = index(&root) else { return Err(source.wrong_kind(self.handle, self.kind)) };
+        for i in 0..top.len() {
+            let handle = top.handle(i);
+            let block = source.fetch(handle, kind, ctx, Some(window))?;
+            if hold {
+                self.partitions.insert(handle.offset, block);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn as_index<'a>(&self, source: &Source, block: &'a Borrowed<'_>) -> Result<&'a Index> {
+        index(block).ok_or_else(|| source.wrong_kind(self.handle, self.kind))
+    }
+
+    /// Bytes held outside the cache.
+    pub(super) fn own_memory_bytes(&self) -> usize {
+        self.held.iter().chain(self.partitions.values()).map(BlockRef::own_memory_bytes).sum()
+    }
+}
+
+/// A place in a table's index: on the handle of one data block, or on none.
+#[derive(Default)]
+pub(super) struct IndexCursor {
+    /// The top level of a partitioned index.
+    top: Option<BlockRef>,
+    top_at: usize,
+    /// The block of data handles.
+    block: Option<BlockRef>,
+    pub at: usize,
+}
+
+impl IndexCursor {
+    /// Opens the index if this was not done before.
+    fn open(&mut self, reader: &IndexReader, source: &Source, ctx: &ReadCtx) -> Result<()> {
+        if self.top.is_some() || (self.block.is_some() && !reader.partitioned) {
+            return Ok(());
+        }
+        let root = reader.root_ref(source, ctx)?;
+        if index(&root).is_none() {
+            return Err(source.wrong_kind(reader.handle, reader.kind));
+        }
+        if reader.partitioned {
+            self.top_at = usize::MAX;
+            self.top = Some(root);
+        } else {
+            self.block = Some(root);
+        }
+        Ok(())
+    }
+
+    /// The current block of handles. Empty where there is none.
+    #[inline]
+    pub(super) fn index(&self) -> Option<&Index> {
+        self.block.as_ref().and_then(|b| index(b))
+    }
+
+    fn top(&self) -> Option<&Index> {
+        self.top.as_ref().and_then(|b| index(b))
+    }
+
+    /// Whether the cursor is on a handle.
+    #[inline]
+    pub(super) fn valid(&self) -> bool {
+        self.index().is_some_and(|index| self.at < index.len())
+    }
+
+    #[inline]
+    pub(super) fn handle(&self) -> BlockHandle {
+        self.index().map_or(BlockHandle::NULL, |index| index.handle(self.at))
+    }
+
+    /// To the first data block that may hold keys at or after `target`.
+    pub(super) fn seek(
+        &mut self,
+        reader: &IndexReader,
+        source: &Source,
+        ctx: &ReadCtx,
+        target: &[u8],
+    ) -> Result<()> {
+        self.open(reader, source, ctx)?;
+        if let Some(top) = self.top() {
+            let at = top.seek(&source.order, target);
+            self.enter(reader, source, ctx, at)?;
+        }
+        self.at = self.index().map_or(0, |index| index.seek(&source.order, target));
+        Ok(())
+    }
+
+    pub(super) fn seek_to_first(&mut self, reader: &IndexReader, source: &Source, ctx: &ReadCtx) -> Result<()> {
+        self.open(reader, source, ctx)?;
+        if self.top.is_some() {
+            self.enter(reader, source, ctx, 0)?;
+        }
+        self.at = 0;
+        Ok(())
+    }
+
+    pub(super) fn seek_to_last(&mut self, reader: &IndexReader, source: &Source, ctx: &ReadCtx) -> Result<()> {
+        self.open(reader, source, ctx)?;
+        if let Some(top) = self.top() {
+            let last = top.len().wrapping_sub(1);
+            self.enter(reader, source, ctx, last)?;
+        }
+        self.at = self.index().map_or(0, |index| index.len().wrapping_sub(1));
+        Ok(())
+    }
+
+    pub(super) fn next(&mut self, reader: &IndexReader, source: &Source, ctx: &ReadCtx) -> Result<()> {
+        self.at += 1;
+        while self.index().is_some_and(|index| self.at >= index.len()) && self.top.is_some() {
+            self.enter(reader, source, ctx, self.top_at + 1)?;
+            self.at = 0;
+        }
+        Ok(())
+    }
+
+    /// To the data block before; not valid past the first.
+    pub(super) fn prev(&mut self, reader: &IndexReader, source: &Source, ctx: &ReadCtx) -> Result<()> {
+        self.at = self.at.wrapping_sub(1);
+        while self.at == usize::MAX && self.top.is_some() && self.block.is_some() {
+            self.enter(reader, source, ctx, self.top_at.wrapping_sub(1))?;
+            self.at = self.index().map_or(usize::MAX, |index| index.len().wrapping_sub(1));
+        }
+        Ok(())
+    }
+
+    /// Opens partition `at`; past either end there is none.
+    fn enter(&mut self, reader: &IndexReader, source: &Source, ctx: &ReadCtx, at: usize) -> Result<()> {
+        if at == self.top_at && self.block.is_some() {
+            return Ok(());
+        }
+        self.block = None;
+        self.top_at = at;
+        let Some(handle) = self.top().filter(|top| at < top.len()).map(|top| top.handle(at)) else {
+            return Ok(());
+        };
+        let block = reader.partition_ref(source, handle, ctx)?;
+        if index(&block).is_none() {
+            return Err(source.wrong_kind(handle, reader.kind));
+        }
+        self.block = Some(block);
+        Ok(())
+    }
+}
+
+/// An index type's name, or a refusal.
+pub(super) fn check_index_type(number: u32) -> Result<()> {
+    match number {
+        0..=3 => Ok(()),
+        other => Err(Error::not_supported(format!("index type {other} of a table"))),
+    }
+}

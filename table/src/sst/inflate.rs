@@ -1,0 +1,16 @@
+//! Decompression of one block by its type byte.
+
+use base::{Error, Result};
+use compress::{Compression, Dictionary};
+
+/// What a block of compression type `kind` holds.
+///
+/// # Errors
+/// Corruption if it does not decompress; NotSupported, by name, for types that this build has not.
+pub(super) fn inflate(kind: u8, payload: &[u8], dict: Option<&Dictionary>) -> Result<Vec<u8>> {
+    match Compression::from_u8(kind) {
+        Some(kind) => compress::decompress(kind, payload, dict),
+        None if kind >= 0x80 => Err(Error::not_supported(format!("custom compression type {kind:#04x}"))),
+        None => Err(Error::corruption(format!("unknown compression type {kind:#04x}"))),
+    }
+}

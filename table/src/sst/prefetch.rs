@@ -1,0 +1,124 @@
+//! Reading more than asked for: the tail of a file at open, and what comes next in a scan.
+//!
+//! A scan that reads blocks one behind the other is given larger and larger reads: after two of them
+//! 8 KiB ahead, then twice as much each time up to 256 KiB, as the table options say; or a fixed amount
+//! if the caller asked for one. Blocks found in the cache do not count.
+
+use base::Result;
+
+use super::fetch::Source;
+use crate::options::BlockBasedTableOptions;
+
+/// A part of a file in memory.
+pub(super) trait Window {
+    /// The bytes if they are here or brought here; `None` to have them read singly.
+    fn bytes(&mut self, source: &Source, offset: u64, len: usize) -> Result<Option<&[u8]>>;
+}
+
+/// A part that stays as it is.
+pub(super) struct Fixed {
+    pub start: u64,
+    pub bytes: Vec<u8>,
+}
+
+impl Fixed {
+    pub(super) fn get(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        let at = usize::try_from(offset.checked_sub(self.start)?).ok()?;
+        self.bytes.get(at..at.checked_add(len)?)
+    }
+}
+
+impl Window for Fixed {
+    fn bytes(&mut self, _source: &Source, offset: u64, len: usize) -> Result<Option<&[u8]>> {
+        Ok(self.get(offset, len))
+    }
+}
+
+/// The window of a scan.
+#[derive(Debug)]
+pub(super) struct ReadAhead {
+    /// Bytes that the caller asked for; 0 for automatic.
+    explicit: usize,
+    initial: usize,
+    most: usize,
+    /// Reads in a row before reading ahead.
+    patience: u64,
+    /// Offset behind which there is nothing to read ahead.
+    limit: u64,
+    /// How much to read ahead next.
+    next: usize,
+    /// Where the last read ended, and how many were in a row.
+    last_end: u64,
+    in_a_row: u64,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl ReadAhead {
+    pub(super) fn new(options: &BlockBasedTableOptions, explicit: usize, limit: u64) -> Self {
+        let most = options.max_auto_readahead_size;
+        let initial = options.initial_auto_readahead_size.min(most);
+        ReadAhead {
+            explicit,
+            initial,
+            most,
+            patience: options.num_file_reads_for_auto_readahead,
+            limit,
+            next: initial,
+            last_end: u64::MAX,
+            in_a_row: 0,
+            start: 0,
+            bytes: Vec::new(),
+        }
+    }
+
+    fn amount(&mut self, offset: u64) -> usize {
+        if self.explicit > 0 {
+            return self.explicit;
+        }
+        if offset != self.last_end {
+            self.in_a_row = 0;
+            self.next = self.initial;
+        }
+        self.in_a_row += 1;
+        if self.in_a_row <= self.patience {
+            return 0;
+        }
+        let amount = self.next;
+        self.next = (self.next * 2).min(self.most);
+        amount
+    }
+
+    fn has(&self, offset: u64, len: usize) -> Option<usize> {
+        let at = usize::try_from(offset.checked_sub(self.start)?).ok()?;
+        (at.checked_add(len)? <= self.bytes.len()).then_some(at)
+    }
+}
+
+impl Window for ReadAhead {
+    fn bytes(&mut self, source: &Source, offset: u64, len: usize) -> Result<Option<&[u8]>> {
+        let end = offset + len as u64;
+        let at = match self.has(offset, len) {
+            Some(at) => at,
+            None => {
+                let amount = self.amount(offset) as u64;
+                if amount == 0 {
+                    self.last_end = end;
+                    return Ok(None);
+                }
+                let stop = end.saturating_add(amount).min(self.limit).max(end);
+                let total = (stop - offset) as usize;
+                self.start = offset;
+                self.bytes.resize(total, 0);
+                let got = source.file.read_at(offset, &mut self.bytes)?;
+                self.bytes.truncate(got);
+                if got < len {
+                    return Ok(None);
+                }
+                0
+            }
+        };
+        self.last_end = end;
+        Ok(self.bytes.get(at..at + len))
+    }
+}

@@ -1,0 +1,62 @@
+//! Reading every block of a table to check its checksum.
+
+use base::Result;
+use format::handle::BlockHandle;
+use format::trailer;
+
+use super::fetch::{BlockKind, index};
+use super::filter_reader::Place;
+use super::index_reader::IndexReader;
+use super::prefetch::ReadAhead;
+use super::read_ctx::ReadCtx;
+use super::reader::Reader;
+
+/// What a scan over all blocks reads ahead, in bytes, if the caller asks for nothing else.
+const READAHEAD: usize = 256 * 1024;
+
+impl Reader {
+    /// Reads every block from the file and checks its checksum; nothing goes to the cache.
+    ///
+    /// # Errors
+    /// Corruption with the offset of the first bad block; errors of the file.
+    pub fn verify_checksums(&self, ctx: &ReadCtx) -> Result<()> {
+        let readahead = if ctx.readahead_size > 0 { ctx.readahead_size } else { READAHEAD };
+        let mut ahead = ReadAhead::new(&self.table_options, readahead, self.source.size);
+        let once = ReadCtx { fill_cache: false, verify_checksums: true, cache_only: false, ..ctx.clone() };
+        for (_, handle) in &self.metaindex.entries {
+            self.check(*handle, BlockKind::Index, &mut ahead)?;
+        }
+        self.check(self.index.handle, BlockKind::Index, &mut ahead)?;
+        self.check_partitions(&self.index, &once, &mut ahead)?;
+        if let Place::Partitioned(top) = &self.filter.place {
+            self.check_partitions(top, &once, &mut ahead)?;
+        }
+        let mut outcome = Ok(());
+        self.each_block(&once, |_, _, handle| {
+            if outcome.is_ok() {
+                outcome = self.check(handle, BlockKind::Data, &mut ahead);
+            }
+        })?;
+        outcome
+    }
+
+    fn check_partitions(&self, reader: &IndexReader, ctx: &ReadCtx, ahead: &mut ReadAhead) -> Result<()> {
+        if !reader.partitioned {
+            return Ok(());
+        }
+        let root = reader.root(&self.source, ctx)?;
+        let Some(top) = index(&root) else { return Err(self.source.wrong_kind(reader.handle, reader.kind)) };
+        (0..top.len()).try_for_each(|at| self.check(top.handle(at), reader.kind, ahead))
+    }
+
+    fn check(&self, handle: BlockHandle, kind: BlockKind, ahead: &mut ReadAhead) -> Result<()> {
+        let source = &self.source;
+        let raw = source.raw(handle, Some(ahead)).map_err(|e| source.blame(e, handle, kind))?;
+        match trailer::verify(source.checksum, source.base_context, handle.offset, &raw) {
+            Ok(_) => Ok(()),
+            // The one block whose checksum may be off was checked, and forgiven, when the table was opened.
+            Err(_) if Some(handle) == self.forgiven => Ok(()),
+            Err(error) => Err(source.blame(error, handle, kind)),
+        }
+    }
+}
