@@ -14,3 +14,37 @@ pub(crate) fn hex(text: &Value) -> Vec<u8> {
     let text = text.as_str().unwrap();
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
+
+/// One list of `fixtures/formats/vectors-db.json`.
+pub(crate) fn db_vectors(list: &str) -> Vec<Value> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/formats/vectors-db.json");
+    let all: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    all[list].as_array().unwrap().clone()
+}
+
+/// Bytes from a list of hexadecimal texts and `[byte, count]` runs.
+pub(crate) fn rle(list: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    for part in list.as_array().unwrap() {
+        match part.as_array() {
+            None => out.extend(hex(part)),
+            Some(run) => out.resize(out.len() + run[1].as_u64().unwrap() as usize, hex(&run[0])[0]),
+        }
+    }
+    out
+}
+
+/// Hexadecimal text.
+pub(crate) fn to_hex(bytes: &[u8]) -> Value {
+    Value::String(bytes.iter().map(|b| format!("{b:02x}")).collect())
+}
+
+/// Every single-bit change of `bytes`, and every shorter prefix.
+pub(crate) fn damaged(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let flips = (0..bytes.len() * 8).map(move |i| {
+        let mut copy = bytes.to_vec();
+        copy[i / 8] ^= 1 << (i % 8);
+        copy
+    });
+    flips.chain((0..bytes.len()).map(|n| bytes[..n].to_vec()))
+}

@@ -242,5 +242,5 @@ fn bad(what: &str, at: usize) -> Error {
 
 #[cold]
 fn unknown(tag: u8, at: usize) -> Error {
-    Error::corruption(format!("unknown WriteBatch tag {tag:#x}")).at(at as u64)
+    Error::corruption(format!("unknown WriteBatch tag: {tag}")).at(at as u64)
 }

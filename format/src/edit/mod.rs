@@ -16,6 +16,7 @@ mod progress;
 mod show;
 
 pub use progress::{LevelProgress, SubcompactionProgress};
+pub use show::external_unique_id;
 
 use base::FamilyId;
 use base::key::{MAX_SEQUENCE, SequenceNumber};
