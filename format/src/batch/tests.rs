@@ -1,3 +1,5 @@
+//! RocksDB's batches, damage and round trips.
+
 use super::*;
 use crate::test_vectors::{damaged, db_vectors, hex, to_hex};
 use base::FamilyId;

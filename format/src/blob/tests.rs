@@ -1,3 +1,5 @@
+//! RocksDB's blob files and indexes, and damage to them.
+
 use super::*;
 use crate::test_vectors::{damaged, db_vectors, hex, to_hex};
 use proptest::prelude::*;

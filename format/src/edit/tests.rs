@@ -1,3 +1,5 @@
+//! RocksDB's version edits, old and future ones, and damage to them.
+
 use super::*;
 use crate::test_vectors::{damaged, db_vectors, hex, to_hex};
 use base::key;

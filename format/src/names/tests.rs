@@ -1,3 +1,5 @@
+//! File names both ways.
+
 use super::*;
 use crate::test_vectors::db_vectors;
 

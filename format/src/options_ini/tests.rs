@@ -1,3 +1,5 @@
+//! The text of RocksDB's OPTIONS files, its rules and its escapes.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -21,8 +21,10 @@ mod diagnose;
 mod reader;
 mod writer;
 
+
 pub use diagnose::{Diagnosis, diagnose};
 pub use reader::{Damage, Item, Reader, ReaderOptions, Source, TailKind};
+pub(crate) use writer::header_len;
 pub use writer::{Framing, Writer};
 
 use base::coding::{Cursor, put_u16, put_u32, put_u64};

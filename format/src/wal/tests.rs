@@ -1,3 +1,5 @@
+//! RocksDB's logs, block ends, torn tails, damage and what recovery modes need to know.
+
 use super::*;
 use crate::test_vectors::{db_vectors, hex, rle};
 use crate::{batch, edit::VersionEdit};

@@ -196,7 +196,7 @@ impl Writer {
 }
 
 /// The header's length by type; unknown types count as classic ones, as RocksDB counts them.
-pub(super) fn header_len(kind: u8) -> usize {
+pub(crate) fn header_len(kind: u8) -> usize {
     match kind {
         RECYCLABLE_FULL..=RECYCLABLE_LAST
         | record_type::RECYCLABLE_TIMESTAMP_SIZE

@@ -1,3 +1,5 @@
+//! RocksDB's entities, damage and round trips.
+
 use super::*;
 use crate::blob::BlobIndex;
 use crate::test_vectors::{damaged, db_vectors, hex, to_hex};

@@ -1,0 +1,120 @@
+//! Walks over bytes and notes what each was. A failed read ends the walk with a leaf of the rest.
+
+use base::coding::Cursor;
+use base::key;
+
+use super::{Tree, text};
+
+/// The walk over one structure.
+pub(super) struct Probe<'a> {
+    bytes: &'a [u8],
+    cursor: Cursor<'a>,
+    base: u64,
+    children: Vec<Tree>,
+    failed: bool,
+}
+
+impl<'a> Probe<'a> {
+    /// `base` is where `bytes` lie in the whole.
+    pub fn new(bytes: &'a [u8], base: u64) -> Self {
+        Probe { bytes, cursor: Cursor::new(bytes), base, children: Vec::new(), failed: false }
+    }
+
+    /// Whether there is more to read.
+    pub fn more(&self) -> bool {
+        !self.failed && !self.cursor.is_empty()
+    }
+
+    pub fn offset(&self) -> u64 {
+        self.base + self.cursor.offset() as u64
+    }
+
+    pub fn rest(&self) -> &'a [u8] {
+        self.cursor.rest()
+    }
+
+    pub fn u32(&mut self, label: &str) -> Option<u32> {
+        self.field(Cursor::u32, |n| format!("{label} {n}"))
+    }
+
+    pub fn u64(&mut self, label: &str) -> Option<u64> {
+        self.field(Cursor::u64, |n| format!("{label} {n}"))
+    }
+
+    pub fn varint32(&mut self, label: &str) -> Option<u32> {
+        self.field(Cursor::varint32, |n| format!("{label} {n}"))
+    }
+
+    pub fn varint64(&mut self, label: &str) -> Option<u64> {
+        self.field(Cursor::varint64, |n| format!("{label} {n}"))
+    }
+
+    /// A length-prefixed slice.
+    pub fn slice(&mut self, label: &str) -> Option<&'a [u8]> {
+        self.field(Cursor::slice, |s| format!("{label} {}", text(s)))
+    }
+
+    /// A length-prefixed internal key, printed as keys print.
+    pub fn internal_key(&mut self, label: &str) -> Option<&'a [u8]> {
+        self.field(Cursor::slice, |s| match key::parse(s) {
+            Ok(key) => format!("{label} {key}"),
+            Err(_) => format!("{label}, not an internal key: {}", text(s)),
+        })
+    }
+
+    /// Reads a field; its label is made from its value.
+    pub fn field<T>(
+        &mut self,
+        read: impl FnOnce(&mut Cursor<'a>) -> Option<T>,
+        label: impl FnOnce(&T) -> String,
+    ) -> Option<T> {
+        if self.failed {
+            return None;
+        }
+        let start = self.cursor.offset();
+        let mut ahead = self.cursor;
+        match read(&mut ahead) {
+            Some(value) => {
+                self.cursor = ahead;
+                let bytes = &self.bytes[start..self.cursor.offset()];
+                self.children.push(Tree::leaf(self.base + start as u64, bytes, label(&value)));
+                Some(value)
+            }
+            None => {
+                self.failed = true;
+                None
+            }
+        }
+    }
+
+    /// A structure inside: `walk` reads it from where we are, and names it.
+    pub fn group(&mut self, walk: impl FnOnce(&mut Probe<'a>) -> String) {
+        let start = self.cursor.offset();
+        let mut inner = Probe::new(&self.bytes[start..], self.offset());
+        let label = walk(&mut inner);
+        let n = inner.cursor.offset();
+        self.failed |= inner.failed;
+        self.cursor.take(n);
+        if n > 0 {
+            let bytes = self.bytes[start..start + n].to_vec();
+            let offset = self.base + start as u64;
+            self.children.push(Tree { offset, bytes, label, children: inner.children, derived: false });
+        }
+    }
+
+    pub fn push(&mut self, tree: Tree) {
+        self.cursor.take(tree.bytes.len());
+        self.children.push(tree);
+    }
+
+    /// The walk is over: bytes not read become a leaf.
+    pub fn finish(mut self, label: impl Into<String>) -> Tree {
+        if !self.cursor.is_empty() {
+            let label = if self.failed { "cannot be read" } else { "not read" };
+            let offset = self.offset();
+            self.children.push(Tree::leaf(offset, self.cursor.rest(), label));
+        }
+        let label = label.into();
+        Tree { offset: self.base, bytes: self.bytes.to_vec(), label, children: self.children, derived: false }
+    }
+}
