@@ -162,7 +162,7 @@ pub fn run(run: &Run, threads: usize, total_before: &mut u64, method: Method) ->
     };
     let gate = Barrier::new(threads);
     let reporter = super::reporter::Reporter::start(&run.flags)?;
-    let mut all = Stats::new(usize::MAX, &run.style);
+    let mut all: Option<Stats> = None;
     std::thread::scope(|scope| {
         let mut started = Vec::with_capacity(threads);
         for tid in 0..threads {
@@ -192,7 +192,11 @@ pub fn run(run: &Run, threads: usize, total_before: &mut u64, method: Method) ->
         }
         for handle in started {
             match handle.join() {
-                Ok(stats) => all.merge_first(&stats),
+                Ok(stats) if stats.excluded => {}
+                Ok(stats) => match &mut all {
+                    Some(all) => all.merge(&stats),
+                    None => all = Some(stats),
+                },
                 Err(_) => {
                     if let Ok(mut first) = crew.error.lock() {
                         first.get_or_insert_with(|| Error::aborted("a benchmark thread panicked"));
@@ -203,7 +207,7 @@ pub fn run(run: &Run, threads: usize, total_before: &mut u64, method: Method) ->
     });
     drop(reporter);
     match crew.error.into_inner() {
-        Ok(None) => Ok(all),
+        Ok(None) => Ok(all.unwrap_or_else(|| Stats::new(0, &run.style))),
         Ok(Some(error)) => Err(error),
         Err(_) => Err(Error::aborted("a benchmark thread panicked")),
     }

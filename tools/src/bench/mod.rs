@@ -1,0 +1,246 @@
+//! db_bench: RocksDB's benchmarks, flags and report lines over this engine.
+//!
+//! ```text
+//! flags (command line) ─► setup (options) ─► open ─► for each benchmark: run ─► threads ─► report
+//! ```
+//! Follows `tools/db_bench_tool.cc` of RocksDB 11.8.1 for what each benchmark does and prints.
+
+mod clock;
+mod data;
+mod dice;
+mod flag_table;
+mod flags;
+mod open;
+mod reads;
+mod report;
+mod reporter;
+mod run;
+mod setup;
+mod sums;
+mod writes;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use base::{Error, Result};
+
+use flags::Flags;
+use run::{Method, Run};
+
+/// Benchmarks by name, with what each does.
+pub const BENCHMARKS: &[(&str, &str)] = &[
+    ("fillseq", "write N values in sequential key order"),
+    ("fillbatch", "fillseq in batches of 1000"),
+    ("fillrandom", "write N values in random key order"),
+    ("filluniquerandom", "write N values in random order, each key once"),
+    ("overwrite", "overwrite N values in random key order"),
+    ("fillsync", "write N/1000 values in random order, each synced"),
+    ("fill100K", "write N/1000 100 KB values in random order"),
+    ("deleteseq", "delete N keys in sequential order"),
+    ("deleterandom", "delete N keys in random order"),
+    ("readseq", "read N times sequentially"),
+    ("readtocache", "one thread reads the database sequentially"),
+    ("readreverse", "read N times in reverse order"),
+    ("readrandom", "read N times in random order"),
+    ("readrandomfast", "read N times in random order, a hundred between checks"),
+    ("readmissing", "read N missing keys in random order"),
+    ("readhot", "read N times in random order from the first 1% of the keys"),
+    ("readrandomsmall", "readrandom with N/1000 reads"),
+    ("multireadrandom", "read in batches of --batch_size"),
+    ("readwhilewriting", "one writer, N threads reading at random"),
+    ("readwhilemerging", "one merger, N threads reading at random"),
+    ("readwhilescanning", "one thread scanning, N threads reading at random"),
+    ("multireadwhilewriting", "one writer, N threads reading in batches"),
+    ("readrandomwriterandom", "N threads reading and writing at random"),
+    ("updaterandom", "N threads read-modify-write random keys"),
+    ("xorupdaterandom", "N threads read-xor-write random keys"),
+    ("appendrandom", "N threads read-modify-write with growing values"),
+    ("mergerandom", "N threads merge; needs --merge_operator"),
+    ("readrandommergerandom", "N threads read or merge; needs --merge_operator"),
+    ("randomwithverify", "gets, puts and deletes of key groups, checked"),
+    ("randomreplacekeys", "replace keys by deleting the old version and putting the new"),
+    ("newiterator", "repeated iterator creation"),
+    ("newiteratorwhilewriting", "the same beside a writer"),
+    ("seekrandom", "N random seeks, --seek_nexts nexts each"),
+    ("seekrandomwhilewriting", "the same beside a writer"),
+    ("seekrandomwhilemerging", "the same beside a merger"),
+    ("fillseekseq", "write N values in order, then seek each"),
+    ("approximatesizerandom", "sizes of random ranges"),
+    ("approximatememtablestats", "estimates of entries in memtable ranges"),
+    ("crc32c", "crc32c of --block_size bytes"),
+    ("xxhash", "xxHash of --block_size bytes"),
+    ("xxhash64", "xxHash64 of --block_size bytes"),
+    ("xxh3", "XXH3 of --block_size bytes"),
+    ("compress", "compression of --block_size bytes"),
+    ("uncompress", "decompression of --block_size bytes"),
+    ("acquireload", "a thousand loads"),
+    ("verifychecksum", "check every block of every file"),
+    ("compact", "compact the whole database"),
+    ("compactall", "compact the whole database"),
+    ("waitforcompaction", "wait until nothing is left to compact"),
+    ("flush", "flush the memtable"),
+    ("stats", "print rocksdb.stats"),
+    ("levelstats", "print rocksdb.levelstats"),
+    ("memstats", "print sizes of memtables"),
+    ("sstables", "print rocksdb.sstables"),
+    ("resetstats", "reset the database's statistics"),
+];
+
+/// What a benchmark is: threads over a method, or one act of the main thread.
+enum Task {
+    Threads(Method),
+    Act(fn(&Run) -> Result<()>),
+}
+
+fn task(name: &str) -> Option<Task> {
+    use Task::{Act, Threads};
+    Some(match name {
+        "fillseq" | "fillbatch" => Threads(writes::fill_seq),
+        "fillrandom" | "overwrite" | "fillsync" | "fill100K" => Threads(writes::fill_random),
+        "filluniquerandom" => Threads(writes::fill_unique_random),
+        "deleteseq" => Threads(writes::delete_seq),
+        "deleterandom" => Threads(writes::delete_random),
+        "readseq" | "readtocache" => Threads(reads::read_seq),
+        "readreverse" => Threads(reads::read_reverse),
+        "readrandom" | "readmissing" | "readrandomsmall" => Threads(reads::read_random),
+        "readrandomfast" => Threads(reads::read_random_fast),
+        "readhot" => Threads(reads::read_hot),
+        "multireadrandom" => Threads(reads::multi_read_random),
+        "readwhilewriting" => Threads(reads::read_while_writing),
+        "readwhilemerging" => Threads(reads::read_while_merging),
+        "readwhilescanning" => Threads(reads::read_while_scanning),
+        "multireadwhilewriting" => Threads(reads::multi_read_while_writing),
+        "readrandomwriterandom" => Threads(reads::read_random_write_random),
+        "updaterandom" => Threads(writes::update_random),
+        "xorupdaterandom" => Threads(writes::xor_update_random),
+        "appendrandom" => Threads(writes::append_random),
+        "mergerandom" => Threads(writes::merge_random),
+        "readrandommergerandom" => Threads(writes::read_random_merge_random),
+        "randomwithverify" => Threads(reads::random_with_verify),
+        "randomreplacekeys" => Threads(writes::random_replace_keys),
+        "newiterator" => Threads(reads::new_iterator),
+        "newiteratorwhilewriting" => Threads(reads::new_iterator_while_writing),
+        "seekrandom" => Threads(reads::seek_random),
+        "seekrandomwhilewriting" => Threads(reads::seek_while_writing),
+        "seekrandomwhilemerging" => Threads(reads::seek_while_merging),
+        "fillseekseq" => Threads(reads::fill_seek_seq),
+        "approximatesizerandom" => Threads(reads::approximate_size_random),
+        "approximatememtablestats" => Threads(reads::approximate_memtable_stats),
+        "crc32c" => Threads(sums::crc32c),
+        "xxhash" => Threads(sums::xxhash),
+        "xxhash64" => Threads(sums::xxhash64),
+        "xxh3" => Threads(sums::xxh3),
+        "compress" => Threads(sums::compress),
+        "uncompress" => Threads(sums::uncompress),
+        "acquireload" => Threads(sums::acquire_load),
+        "verifychecksum" => Threads(open::verify_checksum),
+        "compact" => Threads(open::compact),
+        "compactall" => Act(open::compact_all),
+        "waitforcompaction" => Act(open::wait_for_compaction),
+        "flush" => Act(open::flush),
+        "stats" => Act(|run| open::print_property(run, "rocksdb.stats")),
+        "levelstats" => Act(|run| open::print_property(run, "rocksdb.levelstats")),
+        "sstables" => Act(|run| open::print_property(run, "rocksdb.sstables")),
+        "memstats" => Act(open::memstats),
+        "resetstats" => Act(open::reset_stats),
+        _ => return None,
+    })
+}
+
+/// Runs the program with its arguments (without its name).
+pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
+    let flags = match Flags::parse(args) {
+        Ok(flags) => flags,
+        Err(text) => {
+            eprintln!("{text}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match benchmarks(Arc::new(flags)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// `name[X5-W1]`: the name, runs, and warm-up runs before them.
+fn repeats(spec: &str) -> Result<(&str, u32, u32)> {
+    let Some((name, rest)) = spec.split_once('[') else { return Ok((spec, 1, 0)) };
+    let wrong = || Error::invalid_argument(format!("unknown benchmark arguments '{spec}'"));
+    let (mut runs, mut warmups) = (1, 0);
+    for part in rest.strip_suffix(']').ok_or_else(wrong)?.split('-').filter(|p| !p.is_empty()) {
+        if let Some(n) = part.strip_prefix('X') {
+            runs = n.parse().map_err(|_| wrong())?;
+        } else if let Some(n) = part.strip_prefix('W') {
+            warmups = n.parse().map_err(|_| wrong())?;
+        } else {
+            return Err(wrong());
+        }
+    }
+    Ok((name, runs, warmups))
+}
+
+fn benchmarks(flags: Arc<Flags>) -> Result<()> {
+    if !(0.0..=1.0).contains(&flags.double("compression_ratio")) {
+        return Err(Error::invalid_argument("compression_ratio should be between 0 and 1"));
+    }
+    let specs: Vec<String> = flags.text("benchmarks").split(',').filter(|s| !s.is_empty()).map(String::from).collect();
+    for spec in &specs {
+        let (name, ..) = repeats(spec)?;
+        if task(name).is_none() {
+            return Err(Error::invalid_argument(format!("unknown benchmark '{name}'\n{}", flags::listing())));
+        }
+    }
+    let mut house = open::House::new(flags.clone())?;
+    house.print_header()?;
+    let mut threads_before = 0u64;
+    for spec in &specs {
+        let (name, runs, warmups) = repeats(spec)?;
+        let Some(task) = task(name) else { continue };
+        let fresh = matches!(name, "fillseq" | "fillbatch" | "fillrandom" | "filluniquerandom" | "fillsync" | "fill100K" | "fillseekseq");
+        if fresh {
+            if flags.bool("use_existing_db") {
+                println!("{name:<12} : skipped (--use_existing_db is true)");
+                continue;
+            }
+            house.start_fresh()?;
+        }
+        let run = house.run(name)?;
+        let mut threads = flags.count("threads").max(1) as usize;
+        match name {
+            "readtocache" | "filluniquerandom" => threads = 1,
+            _ if name.contains("while") => threads += 1,
+            _ => {}
+        }
+        if name.starts_with("multiread") {
+            eprintln!("entries_per_batch = {}", run.batch);
+        }
+        if matches!(name, "mergerandom" | "readrandommergerandom") && flags.text("merge_operator").is_empty() {
+            println!("{name:<12} : skipped (--merge_operator is unknown)");
+            return Err(Error::invalid_argument(format!("{name} needs --merge_operator")));
+        }
+        match task {
+            Task::Act(act) => act(&run)?,
+            Task::Threads(method) => {
+                println!("DB path: [{}]", house.path().display());
+                for _ in 0..warmups {
+                    let mut stats = run::run(&run, threads, &mut threads_before, method)?;
+                    print!("{}", stats.report(name));
+                }
+                let mut combined = report::Runs::default();
+                for _ in 0..runs {
+                    let mut stats = run::run(&run, threads, &mut threads_before, method)?;
+                    print!("{}", stats.report(name));
+                    combined.add(&stats);
+                    print!("{}", combined.report(name, flags.bool("confidence_interval_only")));
+                }
+                if runs > 1 {
+                    print!("{}", combined.summary(name));
+                }
+            }
+        }
+    }
+    house.finish()
+}

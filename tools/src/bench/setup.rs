@@ -1,0 +1,307 @@
+//! From flags to a database's options, as RocksDB's db_bench sets them.
+//!
+//! Most flags are an option of the same name; the tables below say which struct it belongs to, and the few
+//! that have another name. What is left is a decision of its own, further down.
+
+use std::sync::Arc;
+
+use base::{Error, Result};
+use compress::{Compression, CompressionOptions, Compressor};
+use ironstone::{BlockCache, Options};
+use mem::cache::{CacheOptions, Kind};
+
+use super::flags::Flags;
+
+/// Database options under the flag's own name.
+const DB: &[&str] = &[
+    "wal_dir", "stats_dump_period_sec", "avoid_flush_during_recovery", "avoid_flush_during_shutdown",
+    "max_manifest_file_size", "max_background_jobs", "max_background_compactions", "max_background_flushes",
+    "use_direct_reads", "use_direct_io_for_flush_and_compaction", "manual_wal_flush", "compaction_readahead_size",
+    "writable_file_max_buffer_size", "use_fsync", "max_total_wal_size", "delayed_write_rate",
+    "allow_concurrent_memtable_write", "enable_pipelined_write", "unordered_write",
+    "enable_write_thread_adaptive_yield", "write_thread_max_yield_usec", "write_thread_slow_yield_usec",
+    "table_cache_numshardbits", "skip_stats_update_on_db_open", "paranoid_checks", "advise_random_on_open",
+    "bytes_per_sync", "wal_bytes_per_sync", "track_and_verify_wals_in_manifest", "track_and_verify_wals",
+    "db_write_buffer_size",
+];
+
+/// Database options under another name: flag, option.
+const DB_RENAMED: &[(&str, &str)] = &[
+    ("open_files", "max_open_files"),
+    ("file_opening_threads", "max_file_opening_threads"),
+    ("subcompactions", "max_subcompactions"),
+    ("wal_ttl_seconds", "WAL_ttl_seconds"),
+    ("wal_size_limit_MB", "WAL_size_limit_MB"),
+];
+
+/// Family options under the flag's own name.
+const FAMILY: &[&str] = &[
+    "arena_block_size", "write_buffer_size", "max_write_buffer_number", "min_write_buffer_number_to_merge",
+    "num_levels", "target_file_size_base", "target_file_size_multiplier", "max_bytes_for_level_base",
+    "level_compaction_dynamic_level_bytes", "max_bytes_for_level_multiplier", "memtable_whole_key_filtering",
+    "level0_stop_writes_trigger", "level0_slowdown_writes_trigger", "level0_file_num_compaction_trigger",
+    "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit", "max_compaction_bytes",
+    "disable_auto_compactions", "optimize_filters_for_hits", "force_consistency_checks",
+    "periodic_compaction_seconds", "max_successive_merges", "strict_max_successive_merges",
+    "memtable_protection_bytes_per_key", "inplace_update_support",
+];
+
+const FAMILY_RENAMED: &[(&str, &str)] =
+    &[("ttl_seconds", "ttl"), ("memtable_bloom_size_ratio", "memtable_prefix_bloom_size_ratio")];
+
+/// Options of block-based tables under the flag's own name.
+const TABLE: &[&str] = &[
+    "decouple_partitioned_filters", "metadata_block_size", "optimize_filters_for_memory",
+    "cache_index_and_filter_blocks", "pin_l0_filter_and_index_blocks_in_cache", "pin_top_level_index_and_filter",
+    "block_size", "block_restart_interval", "index_block_restart_interval", "format_version",
+    "enable_index_compression", "block_align", "super_block_alignment_size",
+    "super_block_alignment_space_overhead_ratio", "separate_key_value_in_data_block", "whole_key_filtering",
+    "max_auto_readahead_size", "initial_auto_readahead_size", "num_file_reads_for_auto_readahead",
+    "data_block_hash_table_util_ratio",
+];
+
+/// The options that the flags ask for.
+///
+/// # Errors
+/// InvalidArgument for a value that does not exist, NotSupported for a feature that is not built.
+pub fn options(flags: &Flags, cache: Option<Arc<BlockCache>>) -> Result<Options> {
+    let mut options = Options::default();
+    if !flags.text("options_file").is_empty() {
+        options = Options::from_file(std::path::Path::new(flags.text("options_file")))?;
+    }
+    if flags.text("options_file").is_empty() {
+        from_flags(flags, &mut options)?;
+    }
+    options.db.create_if_missing = !flags.bool("use_existing_db");
+    options.db.create_missing_column_families = flags.int("num_column_families") > 1;
+    options.family.block_cache = cache;
+    if let Some(table) = options.family.table_factory.block_based_mut() {
+        table.no_block_cache = flags.int("cache_size") == 0;
+    }
+    if flags.bool("statistics") || !flags.text("statistics_string").is_empty() {
+        let statistics = base::stats::Statistics::new();
+        statistics.set_level_number(flags.int("stats_level"));
+        options.db.statistics = Some(Arc::new(statistics));
+    }
+    let rate = flags.int("rate_limiter_bytes_per_sec");
+    if rate > 0 {
+        options.db.rate_limiter = Some(super::open::rate_limiter(flags, rate)?);
+    }
+    Ok(options)
+}
+
+fn from_flags(flags: &Flags, options: &mut Options) -> Result<()> {
+    let db = &mut options.db;
+    for name in DB {
+        db.set(name, &flags.printed(name))?;
+    }
+    for (flag, option) in DB_RENAMED {
+        db.set(option, &flags.printed(flag))?;
+    }
+    db.set("wal_compression", compression(flags, "wal_compression")?.option_name())?;
+    let period = flags.count("delete_obsolete_files_period_micros");
+    if period > 0 {
+        db.set("delete_obsolete_files_period_micros", &period.to_string())?;
+    }
+    if flags.bool("file_checksum") {
+        db.set("file_checksum_gen_factory", "FileChecksumGenCrc32cFactory")?;
+    }
+    let family = &mut options.family;
+    for name in FAMILY {
+        family.set(name, &flags.printed(name))?;
+    }
+    for (flag, option) in FAMILY_RENAMED {
+        family.set(option, &flags.printed(flag))?;
+    }
+    family.set("memtable_factory", flags.text("memtablerep"))?;
+    if flags.bool("memtable_use_huge_page") {
+        family.set("memtable_huge_page_size", "2048")?;
+    }
+    family.set("compaction_style", by_number(flags, "compaction_style", &[
+        "kCompactionStyleLevel", "kCompactionStyleUniversal", "kCompactionStyleFIFO", "kCompactionStyleNone",
+    ])?)?;
+    family.set("compaction_pri", by_number(flags, "compaction_pri", &[
+        "kByCompensatedSize", "kOldestLargestSeqFirst", "kOldestSmallestSeqFirst", "kMinOverlappingRatio",
+        "kRoundRobin",
+    ])?)?;
+    if flags.int("fifo_compaction_ttl") > 0 {
+        family.set("ttl", &flags.printed("fifo_compaction_ttl"))?;
+    }
+    family.set("compaction_options_fifo", &format!(
+        "{{max_table_files_size={};allow_compaction={}}}",
+        flags.count("fifo_compaction_max_table_files_size_mb") << 20,
+        flags.bool("fifo_compaction_allow_compaction")
+    ))?;
+    universal(flags, family)?;
+    let kind = compression(flags, "compression_type")?;
+    family.set("compression", kind.option_name())?;
+    let from_level = flags.int("min_level_to_compress");
+    if from_level >= 0 {
+        let levels: Vec<&str> = (0..flags.int("num_levels"))
+            .map(|level| if level < from_level { Compression::None.option_name() } else { kind.option_name() })
+            .collect();
+        family.set("compression_per_level", &levels.join(":"))?;
+    }
+    family.set("compression_opts", &format!(
+        "{{level={};max_dict_bytes={};zstd_max_train_bytes={};parallel_threads={};max_dict_buffer_bytes={};\
+         use_zstd_dict_trainer={}}}",
+        flags.int("compression_level"),
+        flags.int("compression_max_dict_bytes"),
+        flags.int("compression_zstd_max_train_bytes"),
+        flags.int("compression_parallel_threads"),
+        flags.count("compression_max_dict_buffer_bytes"),
+        flags.bool("compression_use_zstd_dict_trainer")
+    ))?;
+    if flags.int("prefix_size") > 0 {
+        family.set("prefix_extractor", &format!("rocksdb.FixedPrefix.{}", flags.int("prefix_size")))?;
+    }
+    if flags.bool("use_uint64_comparator") {
+        if flags.int("key_size") != 8 {
+            return Err(Error::invalid_argument("Using Uint64 comparator but key size is not 8."));
+        }
+        family.set("comparator", "rocksdb.Uint64Comparator")?;
+    }
+    if !flags.text("merge_operator").is_empty() {
+        family.set("merge_operator", flags.text("merge_operator"))?;
+    }
+    if !flags.text("max_bytes_for_level_multiplier_additional").is_empty() {
+        let list = flags.text("max_bytes_for_level_multiplier_additional").replace(',', ":");
+        family.set("max_bytes_for_level_multiplier_additional", &list)?;
+    }
+    table(flags, family)
+}
+
+fn universal(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
+    let mut text = String::from("{");
+    for (flag, option) in [
+        ("universal_size_ratio", "size_ratio"),
+        ("universal_min_merge_width", "min_merge_width"),
+        ("universal_max_merge_width", "max_merge_width"),
+        ("universal_max_size_amplification_percent", "max_size_amplification_percent"),
+    ] {
+        if flags.int(flag) != 0 {
+            text.push_str(&format!("{option}={};", flags.int(flag)));
+        }
+    }
+    if flags.int("universal_compression_size_percent") != -1 {
+        text.push_str(&format!("compression_size_percent={};", flags.int("universal_compression_size_percent")));
+    }
+    text.push_str(&format!("allow_trivial_move={};", flags.bool("universal_allow_trivial_move")));
+    let style = by_number(flags, "universal_stop_style", &[
+        "kCompactionStopStyleSimilarSize",
+        "kCompactionStopStyleTotalSize",
+    ])?;
+    text.push_str(&format!("stop_style={style}}}"));
+    family.set("compaction_options_universal", &text)
+}
+
+fn table(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
+    let Some(table) = family.table_factory.block_based_mut() else {
+        return Err(Error::not_supported("db_bench needs block-based tables"));
+    };
+    for name in TABLE {
+        table.set(name, &flags.printed(name))?;
+    }
+    table.set("checksum", by_number(flags, "checksum_type", &[
+        "kNoChecksum", "kCRC32c", "kxxHash", "kxxHash64", "kXXH3",
+    ])?)?;
+    let partitioned = flags.bool("partition_index_and_filters") || flags.bool("partition_index");
+    let index = if partitioned {
+        if flags.bool("use_hash_search") {
+            return Err(Error::invalid_argument("use_hash_search is incompatible with partition index"));
+        }
+        "kTwoLevelIndexSearch"
+    } else if flags.bool("use_hash_search") {
+        if flags.int("prefix_size") == 0 {
+            return Err(Error::invalid_argument("prefix_size not assigned when enable use_hash_search"));
+        }
+        "kHashSearch"
+    } else if flags.bool("index_with_first_key") {
+        "kBinarySearchWithFirstKey"
+    } else {
+        "kBinarySearch"
+    };
+    table.set("index_type", index)?;
+    table.set("partition_filters", &flags.bool("partition_index_and_filters").to_string())?;
+    // The flag's numbers: 0 none, 1 separators, 2 separators and successor; RocksDB keeps its own default for 2.
+    table.set("index_shortening", by_number(flags, "index_shortening_mode", &[
+        "kNoShortening",
+        "kShortenSeparators",
+        "kShortenSeparatorsAndSuccessor",
+    ])?)?;
+    let block_index = if flags.bool("use_data_block_hash_index") {
+        "kDataBlockBinaryAndHash"
+    } else {
+        "kDataBlockBinarySearch"
+    };
+    table.set("data_block_index_type", block_index)?;
+    let bits = flags.int("bloom_bits");
+    if bits > 0 {
+        let kind = if flags.bool("use_ribbon_filter") { "ribbonfilter" } else { "bloomfilter" };
+        let rest = if flags.bool("use_ribbon_filter") { "0" } else { "false" };
+        table.set("filter_policy", &format!("{kind}:{bits}:{rest}"))?;
+    }
+    Ok(())
+}
+
+/// The name at the place that a numeric flag gives.
+fn by_number(flags: &Flags, flag: &str, names: &[&'static str]) -> Result<&'static str> {
+    usize::try_from(flags.int(flag))
+        .ok()
+        .and_then(|at| names.get(at).copied())
+        .ok_or_else(|| Error::invalid_argument(format!("--{flag}={} is none of 0 to {}", flags.int(flag), names.len() - 1)))
+}
+
+/// The block cache of `--cache_size` and `--cache_type`; none for 0.
+///
+/// # Errors
+/// InvalidArgument for a type that does not exist.
+pub fn cache(flags: &Flags) -> Result<Option<Arc<BlockCache>>> {
+    let capacity = flags.count("cache_size") as usize;
+    if capacity == 0 {
+        return Ok(None);
+    }
+    let mut settings = match flags.text("cache_type") {
+        "hyper_clock_cache" | "auto_hyper_clock_cache" => CacheOptions::hyper_clock(capacity),
+        "fixed_hyper_clock_cache" => CacheOptions {
+            kind: Kind::HyperClock { estimated_entry_charge: flags.count("block_size") as usize },
+            ..CacheOptions::hyper_clock(capacity)
+        },
+        "lru_cache" => CacheOptions {
+            kind: Kind::Lru {
+                high_pri_pool_ratio: flags.double("cache_high_pri_pool_ratio"),
+                low_pri_pool_ratio: flags.double("cache_low_pri_pool_ratio"),
+            },
+            ..CacheOptions::lru(capacity)
+        },
+        other => {
+            return Err(Error::invalid_argument(format!(
+                "--cache_type={other}; known: hyper_clock_cache, fixed_hyper_clock_cache, lru_cache"
+            )));
+        }
+    };
+    settings.num_shard_bits = flags.int("cache_numshardbits") as i32;
+    BlockCache::new(settings).map(Some)
+}
+
+/// A compression flag's kind.
+///
+/// # Errors
+/// InvalidArgument for an unknown name.
+pub fn compression(flags: &Flags, flag: &str) -> Result<Compression> {
+    let name = flags.text(flag).to_ascii_lowercase();
+    Compression::by_flag_name(&name).ok_or_else(|| {
+        let known: Vec<&str> = compress::supported().iter().map(|kind| kind.flag_name()).collect();
+        Error::invalid_argument(format!("--{flag}={name}; known: {}", known.join(", ")))
+    })
+}
+
+/// The compressor of `--compression_type` for the benchmarks of compression alone.
+///
+/// # Errors
+/// As for the type; NotSupported where it is not built in.
+pub fn compressor(flags: &Flags) -> Result<(Compression, Compressor)> {
+    let kind = compression(flags, "compression_type")?;
+    let options = CompressionOptions { level: flags.int("compression_level") as i32, ..CompressionOptions::default() };
+    Ok((kind, Compressor::new(kind, &options, None)?))
+}
