@@ -1,0 +1,4 @@
+//! The table crate from outside.
+
+mod support;
+mod writer_vectors;
