@@ -1,4 +1,5 @@
 //! The table crate from outside.
 
 mod support;
+mod writer_oracle;
 mod writer_vectors;

@@ -1,0 +1,253 @@
+//! What we write, read by RocksDB itself.
+//!
+//! `IRONSTONE_ORACLE` names RocksDB 11.8.1's `sst_dump`; without it these tests say so and do nothing.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use base::FamilyId;
+use base::ValueType;
+use base::key::{InternalOrder, append_internal, user_key};
+use base::order::{BuiltinPrefix, Order};
+use compress::Compression;
+use format::checksum::ChecksumType;
+use ironstone_table::options::{
+    BlockBasedTableOptions, DataBlockIndexType, FilterLevel, FilterPolicy, IndexShortening, IndexType,
+};
+use ironstone_table::sst::{Writer, WriterOptions};
+
+use crate::support::write;
+
+/// The real tool and a folder to work in, or a loud nothing.
+struct Oracle {
+    sst_dump: PathBuf,
+    dir: PathBuf,
+}
+
+impl Oracle {
+    fn find(test: &str) -> Option<Oracle> {
+        let Some(sst_dump) = std::env::var_os("IRONSTONE_ORACLE") else {
+            eprintln!("SKIPPED {test}: set IRONSTONE_ORACLE to RocksDB's sst_dump");
+            return None;
+        };
+        let dir = std::env::temp_dir().join(format!("ironstone-oracle-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        Some(Oracle { sst_dump: sst_dump.into(), dir })
+    }
+
+    fn run(&self, file: &Path, args: &[&str]) -> String {
+        let out = Command::new(&self.sst_dump)
+            .arg(format!("--file={}", file.display()))
+            .args(args)
+            .output()
+            .unwrap();
+        let text =
+            format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+        assert!(out.status.success(), "{text}");
+        text
+    }
+
+    /// Every block's checksum, the number of entries, and each entry.
+    fn accepts(&self, what: &str, options: WriterOptions, rows: &[(Vec<u8>, Vec<u8>)]) {
+        let comparator = options.order.user.name().to_string();
+        let timestamped = options.order.user.timestamp_size() > 0;
+        let (bytes, _) = write(options, |writer| fill(writer, rows, !timestamped));
+        let file = self.dir.join("000012.sst");
+        std::fs::write(&file, bytes).unwrap();
+        for command in ["verify", "check"] {
+            let said = self.run(&file, &[&format!("--command={command}"), "--verify_checksum"]);
+            let bad = ["orrupt", "rror", "mismatch", "not supported", "Not implemented"];
+            assert!(!bad.iter().any(|word| said.contains(word)), "{what}: {command}: {said}");
+        }
+        if comparator != "leveldb.BytewiseComparator" {
+            return;
+        }
+        let said = self.run(&file, &["--command=scan", "--output_hex"]);
+        let scanned: Vec<&str> = said.lines().filter(|line| line.contains(" => ")).collect();
+        let expected: Vec<String> = rows.iter().map(|(key, value)| shown(key, value)).collect();
+        assert_eq!(scanned, expected, "{what}");
+        // A seek goes through the index.
+        if let Some((key, value)) = rows.get(rows.len() / 2) {
+            let from = format!("--from=0x{}", hex(user_key(key)));
+            let said = self
+                .run(&file, &["--command=scan", "--output_hex", "--input_key_hex", &from, "--read_num=1"]);
+            assert!(said.contains(&shown(key, value)), "{what}: {said}");
+        }
+    }
+}
+
+impl Drop for Oracle {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02X}")).collect()
+}
+
+/// As `sst_dump --output_hex` shows an entry.
+fn shown(key: &[u8], value: &[u8]) -> String {
+    let (user, seq, kind) = base::key::split(key);
+    format!("'{}' seq:{seq}, type:{kind} => {}", hex(user), hex(value))
+}
+
+fn fill(writer: &mut Writer, rows: &[(Vec<u8>, Vec<u8>)], with_ranges: bool) {
+    for (key, value) in rows {
+        writer.add(key, value).unwrap();
+    }
+    if with_ranges {
+        writer.add_range_tombstone(b"zz1", b"zz5", 9).unwrap();
+        writer.add_range_tombstone(b"zz3", b"zz9", 4).unwrap();
+    }
+}
+
+/// A thousand rows, some keys in several versions and kinds, values from none to a kilobyte.
+fn rows() -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut rows = Vec::new();
+    for i in 0..700u64 {
+        let versions = if i % 9 == 0 { 3 } else { 1 };
+        for version in 0..versions {
+            let kind = match i % 13 {
+                3 => ValueType::Deletion,
+                4 => ValueType::SingleDeletion,
+                _ => ValueType::Value,
+            };
+            let mut key = Vec::new();
+            append_internal(
+                &mut key,
+                format!("key{:03}suffix{i:06}", i / 5).as_bytes(),
+                5000 - i - version,
+                kind,
+            );
+            let len = if kind == ValueType::Value {
+                (i * i) as usize % 300 + (i % 50 / 49 * 1000) as usize
+            } else {
+                0
+            };
+            rows.push((key, (0..len).map(|at| b'a' + ((at as u64 * i) % 23) as u8).collect()));
+        }
+    }
+    rows
+}
+
+fn options(table: BlockBasedTableOptions) -> WriterOptions {
+    let mut table = table;
+    table.sanitize();
+    WriterOptions {
+        table: Arc::new(table),
+        family: FamilyId(0),
+        family_name: "default".to_string(),
+        db_id: "e2a3b4c5-1111-4222-8333-444455556666".to_string(),
+        db_session_id: "0123456789ABCDEFGHIJ".to_string(),
+        file_number: 12,
+        context_seed: 0x1234_5678,
+        ..WriterOptions::default()
+    }
+}
+
+#[test]
+fn every_format_version_checksum_and_compression() {
+    let Some(oracle) = Oracle::find("versions") else { return };
+    let rows = rows();
+    for format_version in 2..=7 {
+        for checksum in ChecksumType::ALL {
+            for compression in Compression::ALL {
+                // XPRESS is Windows'.
+                if compression != Compression::None {
+                    continue;
+                }
+                let what = format!("version {format_version} {checksum:?} {compression:?}");
+                let table = BlockBasedTableOptions {
+                    format_version,
+                    checksum,
+                    block_size: 512,
+                    filter_policy: Some(FilterPolicy::bloom(10.0)),
+                    ..BlockBasedTableOptions::default()
+                };
+                oracle.accepts(&what, WriterOptions { compression, ..options(table) }, &rows);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_index_filter_and_block() {
+    let Some(oracle) = Oracle::find("kinds") else { return };
+    let rows = rows();
+    for format_version in [2, 4, 7] {
+        for &index_type in IndexType::ALL {
+            for filter in ["nullptr", "bloomfilter:10:false", "ribbonfilter:10:-1"] {
+                for shape in 0..8 {
+                    let what = format!("version {format_version} {index_type:?} {filter} shape {shape}");
+                    let mut table = BlockBasedTableOptions {
+                        format_version,
+                        index_type,
+                        block_size: 512,
+                        metadata_block_size: 256,
+                        partition_filters: index_type == IndexType::TwoLevelIndexSearch,
+                        ..BlockBasedTableOptions::default()
+                    };
+                    table.set("filter_policy", filter).unwrap();
+                    match shape {
+                        1 => table.data_block_index_type = DataBlockIndexType::BinaryAndHash,
+                        2 => table.separate_key_value_in_data_block = true,
+                        3 => {
+                            table.separate_key_value_in_data_block = true;
+                            table.data_block_index_type = DataBlockIndexType::BinaryAndHash;
+                            table.block_restart_interval = 3;
+                        }
+                        4 => {
+                            table.use_delta_encoding = false;
+                            table.index_block_restart_interval = 5;
+                            table.index_shortening = IndexShortening::None;
+                        }
+                        5 => {
+                            table.decouple_partitioned_filters = false;
+                            table.index_shortening = IndexShortening::SeparatorsAndSuccessor;
+                            table.uniform_cv_threshold = 0.5;
+                        }
+                        6 => table.block_align = true,
+                        7 => {
+                            table.super_block_alignment_size = 4096;
+                            table.super_block_alignment_space_overhead_ratio = 8;
+                            table.index_block_restart_interval = 8;
+                        }
+                        _ => {}
+                    }
+                    let options = WriterOptions {
+                        prefix_extractor: Some(Arc::new(BuiltinPrefix::Fixed(6))),
+                        filter_level: FilterLevel::Level(3),
+                        ..options(table)
+                    };
+                    oracle.accepts(&what, options, &rows);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn empty_tables_and_timestamps() {
+    let Some(oracle) = Oracle::find("corners") else { return };
+    oracle.accepts("range tombstones alone", options(BlockBasedTableOptions::default()), &[]);
+    let mut stamped = Vec::new();
+    for i in 0..300u64 {
+        let user = [format!("key{:05}", i / 3).as_bytes(), &(1000 - i).to_le_bytes()].concat();
+        let mut key = Vec::new();
+        append_internal(&mut key, &user, 7, ValueType::Value);
+        stamped.push((key, i.to_string().into_bytes()));
+    }
+    for persist_timestamps in [true, false] {
+        let table = BlockBasedTableOptions {
+            block_size: 256,
+            filter_policy: Some(FilterPolicy::bloom(10.0)),
+            ..BlockBasedTableOptions::default()
+        };
+        let order = Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap();
+        let options =
+            WriterOptions { order: InternalOrder::new(order), persist_timestamps, ..options(table) };
+        oracle.accepts("timestamps", options, &stamped);
+    }
+}
