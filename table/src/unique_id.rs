@@ -107,9 +107,9 @@ impl UniqueId {
     /// The public id of 128 bits as people see it: two words of hexadecimal with a dash.
     pub fn human(&self) -> String {
         let bytes = self.external_bytes();
-        let groups = bytes[..16].chunks_exact(8).map(|chunk| {
-            chunk.iter().map(|byte| format!("{byte:02X}")).collect::<String>()
-        });
+        let groups = bytes[..16]
+            .chunks_exact(8)
+            .map(|chunk| chunk.iter().map(|byte| format!("{byte:02X}")).collect::<String>());
         groups.collect::<Vec<_>>().join("-")
     }
 }

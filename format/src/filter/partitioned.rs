@@ -53,10 +53,16 @@ impl PartitionedFilter {
     }
 
     pub(super) fn estimate(&self) -> u64 {
-        (self.finished_size + self.bits.payload_len(self.bits.len()) + 70 * (self.partitions.len() + 1)) as u64
+        (self.finished_size + self.bits.payload_len(self.bits.len()) + 70 * (self.partitions.len() + 1))
+            as u64
     }
 
-    pub(super) fn add(&mut self, key: &[u8], previous: &[u8], mut index: Option<&mut PartitionedIndex>) -> Result<()> {
+    pub(super) fn add(
+        &mut self,
+        key: &[u8],
+        previous: &[u8],
+        mut index: Option<&mut PartitionedIndex>,
+    ) -> Result<()> {
         if self.wants_cut(index.as_deref_mut()) {
             if let Some(prefix) = self.bits.prefix(key) {
                 self.bits.add_last_prefix(prefix);

@@ -10,7 +10,8 @@ use base::FamilyId;
 use base::ValueType;
 use base::key::{InternalOrder, append_internal, user_key};
 use base::order::{BuiltinPrefix, Order};
-use compress::Compression;
+use compress::CompressionOptions;
+use env::Env;
 use format::checksum::ChecksumType;
 use ironstone_table::options::{
     BlockBasedTableOptions, DataBlockIndexType, FilterLevel, FilterPolicy, IndexShortening, IndexType,
@@ -153,11 +154,7 @@ fn every_format_version_checksum_and_compression() {
     let rows = rows();
     for format_version in 2..=7 {
         for checksum in ChecksumType::ALL {
-            for compression in Compression::ALL {
-                // XPRESS is Windows'.
-                if compression != Compression::None {
-                    continue;
-                }
+            for compression in compress::supported() {
                 let what = format!("version {format_version} {checksum:?} {compression:?}");
                 let table = BlockBasedTableOptions {
                     format_version,
@@ -222,6 +219,49 @@ fn every_index_filter_and_block() {
                         ..options(table)
                     };
                     oracle.accepts(&what, options, &rows);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn dictionaries_and_threads() {
+    let Some(oracle) = Oracle::find("dictionaries") else { return };
+    let rows = rows();
+    for compression in compress::supported() {
+        for (max_dict_bytes, zstd_max_train_bytes) in [(0, 0), (1024, 0), (1024, 8192)] {
+            for parallel_threads in [1, 3] {
+                for max_dict_buffer_bytes in [0, 20_000] {
+                    for decouple_partitioned_filters in [false, true] {
+                        let table = BlockBasedTableOptions {
+                            block_size: 1024,
+                            metadata_block_size: 256,
+                            index_type: IndexType::TwoLevelIndexSearch,
+                            partition_filters: true,
+                            decouple_partitioned_filters,
+                            verify_compression: true,
+                            filter_policy: Some(FilterPolicy::bloom(10.0)),
+                            ..BlockBasedTableOptions::default()
+                        };
+                        let compression_options = CompressionOptions {
+                            max_dict_bytes,
+                            zstd_max_train_bytes,
+                            parallel_threads,
+                            max_dict_buffer_bytes,
+                            ..CompressionOptions::default()
+                        };
+                        let what =
+                            format!("{compression} {compression_options:?} {decouple_partitioned_filters}");
+                        let options = WriterOptions {
+                            compression,
+                            compression_options,
+                            executor: Some(Env::posix().executor),
+                            sample_for_compression: 3,
+                            ..options(table)
+                        };
+                        oracle.accepts(&what, options, &rows);
+                    }
                 }
             }
         }

@@ -1,32 +1,45 @@
 //! From finished data blocks to the file and the index.
 //!
-//! While a dictionary is to be sampled, blocks are held back uncompressed, each with the key of its index
-//! entry; then the dictionary is made from a spread of them, and all are written.
+//! ```text
+//! straight   block ─► packer ─► sink, index
+//! held       block ─► held until a dictionary can be made of a spread of them, then straight or batched
+//! batched    blocks ─► packed by several threads at once ─► sink, index, in order
+//! ```
+
+use std::sync::Arc;
 
 use base::Result;
-use base::key::InternalOrder;
-use compress::Compression;
+use compress::{Compression, Dictionary};
 use env::writer::FileWriter;
-use format::block_builder::CutPolicy;
-use format::filter::{Algorithm, FilterBuilder, FilterConfig, PartitionConfig};
+use format::filter::FilterBuilder;
 use format::handle::BlockHandle;
-use format::index_builder::{IndexBuilder, IndexConfig, IndexKind, PreparedEntry, Shortening};
-use kernel::filter::BitsPerKey;
+use format::index_builder::{IndexBuilder, PreparedEntry};
 
+use super::batch::Batch;
+use super::held::Held;
 use super::options::{BlockKind, WriterOptions};
 use super::packer::{Packed, Packer};
-use super::sink::{Padding, Sink};
-use crate::options::{BlockBasedTableOptions, FilterChoice, IndexShortening, IndexType};
+use super::plan;
+use super::sample::Sampler;
+use super::sink::Sink;
 
 /// Data blocks and index entries on their way out.
 pub(super) struct Blocks {
     pub(super) sink: Sink,
     pub(super) index: IndexBuilder,
+    pub(super) sampler: Sampler,
+    pub(super) stats: DataStats,
     entry: PreparedEntry,
     data_packer: Packer,
     index_packer: Option<Packer>,
     packed: Vec<u8>,
-    pub(super) stats: DataStats,
+    held: Option<Held>,
+    batch: Option<Batch>,
+    /// Keys must reach the filter after the index entries of earlier blocks, which are held.
+    holds_keys: bool,
+    /// Of the last key released to the filter.
+    released_key: Vec<u8>,
+    block_size: usize,
 }
 
 /// What the properties tell about data blocks.
@@ -41,78 +54,190 @@ pub(super) struct DataStats {
 }
 
 impl Blocks {
-    pub(super) fn new(file: FileWriter, options: &WriterOptions) -> Result<Blocks> {
+    pub(super) fn new(file: FileWriter, options: &WriterOptions, coupled_filter: bool) -> Result<Blocks> {
         let table = &*options.table;
-        let packer = || Packer::new(options.compression, &options.compression_options);
-        let indexed = options.compression != Compression::None && table.enable_index_compression;
-        let base_context = if table.format_version >= 6 { (options.context_seed & 0x7fff_ffff).max(1) } else { 0 };
-        let padding = Padding {
-            align: if table.block_align { table.block_size.min(4096) } else { 0 },
-            super_block: table.super_block_alignment_size as u64,
-            super_block_padding: (table.super_block_alignment_size as u64)
-                .checked_div(table.super_block_alignment_space_overhead_ratio as u64)
-                .unwrap_or(0),
-        };
-        Ok(Blocks {
+        let index_packer = (options.compression != Compression::None && table.enable_index_compression)
+            .then(|| packer(options, None))
+            .transpose()?;
+        let base_context =
+            if table.format_version >= 6 { (options.context_seed & 0x7fff_ffff).max(1) } else { 0 };
+        let padding = plan::padding(table);
+        let held = Held::new(options);
+        let mut blocks = Blocks {
             sink: Sink::new(file, table.checksum, base_context, padding, options.warm.clone()),
-            index: IndexBuilder::new(index_kind(options), index_config(options)),
-            entry: PreparedEntry::default(),
-            data_packer: packer()?,
-            index_packer: if indexed { Some(packer()?) } else { None },
-            packed: Vec::new(),
+            index: IndexBuilder::new(plan::index_kind(options), plan::index_config(options)),
+            sampler: Sampler::new(options.sample_for_compression, options.context_seed)?,
             stats: DataStats::default(),
-        })
+            entry: PreparedEntry::default(),
+            data_packer: packer(options, None)?,
+            index_packer,
+            packed: Vec::new(),
+            batch: None,
+            holds_keys: coupled_filter && held.is_some(),
+            held,
+            released_key: Vec::new(),
+            block_size: table.block_size.min(1 << 20) as usize,
+        };
+        if blocks.held.is_none() {
+            blocks.start_batching(options, coupled_filter)?;
+        }
+        Ok(blocks)
     }
 
-    /// Whether keys go to the filter as they are added.
-    #[inline]
-    pub(super) fn takes_keys_now(&self) -> bool {
-        true
-    }
-
-    pub(super) fn is_buffering(&self) -> bool {
-        false
-    }
-
-    pub(super) fn must_stop_buffering(&self) -> bool {
-        false
-    }
-
-    pub(super) fn stop_buffering(&mut self, _: &WriterOptions, _: Option<&mut FilterBuilder>) -> Result<()> {
+    /// Several threads, if the options ask for them and compression gives them something to do. Coupled
+    /// filter partitions need each index entry before the next key.
+    fn start_batching(&mut self, options: &WriterOptions, coupled_filter: bool) -> Result<()> {
+        let threads = options.compression_options.parallel_threads as usize;
+        let Some(executor) = options.executor.clone() else { return Ok(()) };
+        if threads <= 1 || coupled_filter || self.data_packer.is_off() {
+            return Ok(());
+        }
+        let dictionary = self.data_packer.shared_dictionary();
+        let packers = (0..threads).map(|_| packer(options, dictionary.clone())).collect::<Result<_>>()?;
+        self.batch = Some(Batch::new(executor, packers));
         Ok(())
     }
 
-    pub(super) fn bytes_in_flight(&self) -> u64 {
-        0
+    /// Whether the filter must wait for a key; then it is kept here.
+    #[inline]
+    pub(super) fn holds_key(&mut self, key: &[u8]) -> bool {
+        if self.holds_keys
+            && let Some(held) = &mut self.held
+        {
+            held.hold_key(key);
+            return true;
+        }
+        false
     }
 
-    /// Sizes that the block would have, compressed fast and well; 0 if it is not sampled.
-    pub(super) fn sample(&mut self, _payload: &[u8]) -> Result<(u64, u64)> {
-        Ok((0, 0))
+    /// Takes a finished data block and leaves its buffer to be used again.
+    pub(super) fn data_block(
+        &mut self,
+        payload: &mut Vec<u8>,
+        last_key: &[u8],
+        next_key: Option<&[u8]>,
+    ) -> Result<()> {
+        if let Some(held) = &mut self.held {
+            let mut entry = PreparedEntry::default();
+            self.index.prepare(last_key, next_key, &mut entry);
+            held.hold(std::mem::replace(payload, Vec::with_capacity(self.block_size + 1024)), entry);
+            return Ok(());
+        }
+        let mut entry = std::mem::take(&mut self.entry);
+        self.index.prepare(last_key, next_key, &mut entry);
+        let done = self.block(payload, &mut entry);
+        self.entry = entry;
+        done
+    }
+
+    /// A block whose index key is made: packs and writes it, now or with its batch.
+    fn block(&mut self, payload: &mut Vec<u8>, entry: &mut PreparedEntry) -> Result<()> {
+        if let Some(batch) = &mut self.batch {
+            batch.bytes += payload.len() as u64;
+            let slot = batch.slot();
+            std::mem::swap(&mut slot.payload, payload);
+            std::mem::swap(&mut slot.entry, entry);
+            return if batch.is_full() { self.flush_batch() } else { Ok(()) };
+        }
+        let mut packed = std::mem::take(&mut self.packed);
+        let outcome = self.data_packer.pack(payload, &mut packed)?;
+        let written = self.write_data(outcome, payload, &mut packed, entry);
+        self.packed = packed;
+        written
+    }
+
+    fn write_data(
+        &mut self,
+        outcome: Packed,
+        payload: &mut Vec<u8>,
+        packed: &mut Vec<u8>,
+        entry: &PreparedEntry,
+    ) -> Result<()> {
+        self.stats.blocks += 1;
+        self.stats.uncompressed += payload.len() as u64;
+        self.stats.rejected += u64::from(outcome == Packed::Rejected);
+        self.stats.bypassed += u64::from(outcome == Packed::Bypassed);
+        let (handle, gap) = match outcome {
+            Packed::Compressed(kind) => self.sink.write_data(packed, kind, Some(payload))?,
+            Packed::Rejected | Packed::Bypassed => self.sink.write_data(payload, 0, None)?,
+        };
+        self.stats.end = self.sink.offset();
+        self.index.add(entry, handle, gap);
+        Ok(())
+    }
+
+    fn flush_batch(&mut self) -> Result<()> {
+        let Some(mut batch) = self.batch.take() else { return Ok(()) };
+        batch.pack();
+        let used = batch.used;
+        for slot in &mut batch.slots[..used] {
+            let outcome = slot.outcome.take().unwrap_or(Ok(Packed::Bypassed))?;
+            self.write_data(outcome, &mut slot.payload, &mut slot.packed, &slot.entry)?;
+        }
+        batch.clear();
+        self.batch = Some(batch);
+        Ok(())
+    }
+
+    /// Whether blocks are held, and no more should be.
+    pub(super) fn holds_enough(&self) -> bool {
+        self.held.as_ref().is_some_and(Held::is_full)
+    }
+
+    /// Makes the dictionary and writes what is held.
+    pub(super) fn release(
+        &mut self,
+        options: &WriterOptions,
+        mut filter: Option<&mut FilterBuilder>,
+    ) -> Result<()> {
+        let Some(mut held) = self.held.take() else { return Ok(()) };
+        if !held.blocks.is_empty() {
+            self.data_packer = packer(options, held.dictionary(options)?)?;
+        }
+        let coupled = filter.as_ref().is_some_and(|filter| filter.is_coupled());
+        self.start_batching(options, coupled)?;
+        for mut block in held.blocks.drain(..) {
+            if let Some(filter) = filter.as_deref_mut().filter(|_| self.holds_keys) {
+                block.release_keys(filter, self.index.partitions(), &mut self.released_key)?;
+            }
+            self.block(&mut block.payload, &mut block.entry)?;
+        }
+        Ok(())
+    }
+
+    /// Everything is out.
+    pub(super) fn finish(
+        &mut self,
+        options: &WriterOptions,
+        filter: Option<&mut FilterBuilder>,
+    ) -> Result<()> {
+        self.release(options, filter)?;
+        self.flush_batch()
+    }
+
+    /// Bytes held or waiting to be packed.
+    pub(super) fn bytes_in_flight(&self) -> u64 {
+        self.batch.as_ref().map_or(0, |batch| batch.bytes)
     }
 
     pub(super) fn dictionary(&self) -> &[u8] {
-        &[]
+        self.data_packer.dictionary()
     }
 
-    /// Takes a finished data block; its buffer may have grown a trailer afterwards.
-    pub(super) fn data_block(&mut self, payload: &mut Vec<u8>, last_key: &[u8], next_key: Option<&[u8]>) -> Result<()> {
-        self.index.prepare(last_key, next_key, &mut self.entry);
-        let size = payload.len() as u64;
-        let (handle, gap) = match self.data_packer.pack(payload, &mut self.packed)? {
-            Packed::Compressed(kind) => self.sink.write_data(&mut self.packed, kind, Some(payload))?,
-            raw => {
-                self.stats.rejected += u64::from(raw == Packed::Rejected);
-                self.stats.bypassed += u64::from(raw == Packed::Bypassed);
-                self.sink.write_data(payload, 0, None)?
-            }
-        };
-        self.stats.blocks += 1;
-        self.stats.end = self.sink.offset();
-        self.stats.uncompressed += size;
-        self.index.add(&self.entry, handle, gap);
-        Ok(())
+    /// The type that data blocks are compressed to, if they are.
+    pub(super) fn data_kind(&self) -> Compression {
+        self.data_packer.stored_kind()
     }
+
+    /// The parts that the index needs to be written: it, and where it goes.
+    pub(super) fn for_index(&mut self) -> (&mut IndexBuilder, &mut Sink, Option<&mut Packer>, &mut Vec<u8>) {
+        (&mut self.index, &mut self.sink, self.index_packer.as_mut(), &mut self.packed)
+    }
+}
+
+fn packer(options: &WriterOptions, dictionary: Option<Arc<Dictionary>>) -> Result<Packer> {
+    let verify = options.table.verify_compression;
+    Packer::new(options.compression, &options.compression_options, dictionary, verify)
 }
 
 /// Writes a block of the index, compressed where that is wanted and pays.
@@ -128,90 +253,4 @@ pub(super) fn write_index_block(
         return sink.write(BlockKind::Index, packed, kind, Some(payload));
     }
     sink.write(BlockKind::Index, payload, 0, None)
-}
-
-impl Blocks {
-    /// The parts that the index needs to be written: it, and where it goes.
-    pub(super) fn for_index(&mut self) -> (&mut IndexBuilder, &mut Sink, Option<&mut Packer>, &mut Vec<u8>) {
-        (&mut self.index, &mut self.sink, self.index_packer.as_mut(), &mut self.packed)
-    }
-
-    /// The kind that data blocks are compressed to, if they are.
-    pub(super) fn data_kind(&self) -> Compression {
-        self.data_packer.kind()
-    }
-}
-
-fn index_kind(options: &WriterOptions) -> IndexKind {
-    let table = &*options.table;
-    match (table.index_type, &options.prefix_extractor) {
-        (IndexType::BinarySearchWithFirstKey, _) => IndexKind::BinarySearchWithFirstKey,
-        (IndexType::TwoLevelIndexSearch, _) => IndexKind::TwoLevel(CutPolicy::new(
-            table.metadata_block_size,
-            table.block_size_deviation.max(0) as u64,
-            false,
-        )),
-        (IndexType::HashSearch, Some(prefix)) => IndexKind::Hash(prefix.clone()),
-        // A hash index without prefixes was refused.
-        (IndexType::BinarySearch | IndexType::HashSearch, _) => IndexKind::BinarySearch,
-    }
-}
-
-fn index_config(options: &WriterOptions) -> IndexConfig {
-    let table = &*options.table;
-    IndexConfig {
-        order: InternalOrder::new(options.order.user.clone()),
-        restart_interval: table.index_block_restart_interval.max(1) as usize,
-        user_keys: table.format_version >= 3,
-        delta_values: has_delta_values(table),
-        shortening: match table.index_shortening {
-            IndexShortening::None => Shortening::None,
-            IndexShortening::Separators => Shortening::Separators,
-            IndexShortening::SeparatorsAndSuccessor => Shortening::SeparatorsAndSuccessor,
-        },
-        timestamp_size: options.order.user.timestamp_size(),
-        persist_timestamps: options.persist_timestamps,
-        uniform_cv_threshold: table.uniform_cv_threshold,
-    }
-}
-
-/// Offsets do not follow from sizes where blocks are padded.
-pub(super) fn has_delta_values(table: &BlockBasedTableOptions) -> bool {
-    table.format_version >= 4 && !table.block_align
-}
-
-/// The filter that the policy wants for this table, if any.
-pub(super) fn filter_builder(options: &WriterOptions) -> Option<FilterBuilder> {
-    let table = &*options.table;
-    let policy = table.filter_policy.as_ref().filter(|_| !options.skip_filter)?;
-    let (algorithm, bits) = match policy.choose(table.format_version, options.filter_level)? {
-        FilterChoice::LegacyBloom { whole_bits_per_key } => (Algorithm::LegacyBloom, f64::from(whole_bits_per_key)),
-        FilterChoice::FastLocalBloom { millibits_per_key } => {
-            (Algorithm::LocalBloom, f64::from(millibits_per_key) / 1000.0)
-        }
-        FilterChoice::Ribbon { millibits_per_key } => (Algorithm::Ribbon, f64::from(millibits_per_key) / 1000.0),
-    };
-    let config = FilterConfig {
-        algorithm,
-        bits_per_key: BitsPerKey::new(bits)?,
-        whole_keys: table.whole_key_filtering,
-        prefix: options.prefix_extractor.clone(),
-        fit_probes: table.optimize_filters_for_memory,
-        verify: table.detect_filter_construct_corruption,
-    };
-    if !table.partition_filters {
-        return Some(FilterBuilder::full(config));
-    }
-    let partitions = PartitionConfig {
-        size: partition_size(table),
-        decoupled: table.decouple_partitioned_filters,
-        index: index_config(options),
-    };
-    Some(FilterBuilder::partitioned(config, partitions))
-}
-
-/// Bytes at which a filter partition is full: the lower bound of what the deviation allows.
-fn partition_size(table: &BlockBasedTableOptions) -> u64 {
-    let percent = 100 - table.block_size_deviation.clamp(0, 100) as u64;
-    (table.metadata_block_size.saturating_mul(percent) + 99) / 100
 }

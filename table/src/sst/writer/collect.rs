@@ -97,9 +97,12 @@ pub(super) fn initial_properties(options: &WriterOptions) -> Properties {
         seqno_to_time_mapping: options.seqno_to_time.clone(),
         ..Properties::default()
     };
-    properties.filter_policy_name = table.filter_policy.as_ref().map_or(Vec::new(), |policy| text(policy.name()));
-    properties.prefix_extractor_name =
-        options.prefix_extractor.as_ref().map_or_else(|| text("nullptr"), |extractor| text(&extractor.name()));
+    properties.filter_policy_name =
+        table.filter_policy.as_ref().map_or(Vec::new(), |policy| text(policy.name()));
+    properties.prefix_extractor_name = options
+        .prefix_extractor
+        .as_ref()
+        .map_or_else(|| text("nullptr"), |extractor| text(&extractor.name()));
     let collectors: Vec<&str> = options.collectors.iter().map(|factory| factory.name()).collect();
     properties.property_collectors_names = text(&format!("[{}]", collectors.join(",")));
     let flag = |flag: bool| vec![if flag { b'1' } else { b'0' }];

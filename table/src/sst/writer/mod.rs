@@ -11,10 +11,14 @@
 //! random context number and the compressors' own choices. Facts: RocksDB
 //! `table/block_based/block_based_table_builder.cc`.
 
+mod batch;
 mod blocks;
 mod collect;
+mod held;
 mod options;
 mod packer;
+mod plan;
+mod sample;
 mod sink;
 mod tail;
 #[cfg(test)]
@@ -26,6 +30,7 @@ use env::writer::FileWriter;
 use format::block_builder::{BlockBuilder, BlockConfig, CutPolicy};
 use format::filter::FilterBuilder;
 use format::properties::Properties;
+use mem::cache::Reservation;
 
 use crate::options::{DataBlockIndexType, Validation};
 use crate::unique_id::UniqueId;
@@ -54,6 +59,7 @@ pub struct Writer {
     collectors: Collectors,
     bounds: Bounds,
     timestamp_size: usize,
+    filter_charge: Option<Reservation>,
 }
 
 /// A table written whole.
@@ -96,7 +102,8 @@ impl Writer {
             bytewise_order: options.order.user.is_bytewise(),
             compressed: options.compression != compress::Compression::None,
         })?;
-        let strip_timestamp = if options.persist_timestamps { 0 } else { options.order.user.timestamp_size() };
+        let strip_timestamp =
+            if options.persist_timestamps { 0 } else { options.order.user.timestamp_size() };
         let hashed = table.data_block_index_type == DataBlockIndexType::BinaryAndHash
             && !options.order.user.different_bytes_may_be_equal();
         let mut data = BlockBuilder::new(BlockConfig {
@@ -108,8 +115,13 @@ impl Writer {
             ..BlockConfig::default()
         });
         data.reserve((table.block_size as usize).min(1 << 20) + 1024);
+        let filter = plan::filter_builder(&options);
         Ok(Writer {
-            cut: CutPolicy::new(table.block_size, table.block_size_deviation.max(0) as u64, table.block_align),
+            cut: CutPolicy::new(
+                table.block_size,
+                table.block_size_deviation.max(0) as u64,
+                table.block_align,
+            ),
             data,
             last_key: Vec::new(),
             range_deletions: BlockBuilder::new(BlockConfig {
@@ -117,12 +129,13 @@ impl Writer {
                 strip_timestamp,
                 ..BlockConfig::default()
             }),
-            filter: blocks::filter_builder(&options),
-            blocks: Blocks::new(file, &options)?,
+            blocks: Blocks::new(file, &options, filter.as_ref().is_some_and(FilterBuilder::is_coupled))?,
+            filter,
             counts: Counts::default(),
             collectors: Collectors::new(&options),
             bounds: Bounds::default(),
             timestamp_size: options.order.user.timestamp_size(),
+            filter_charge: plan::filter_charge(&options),
             options,
         })
     }
@@ -144,9 +157,9 @@ impl Writer {
         if self.cut.cuts(&self.data, key, value) {
             self.flush(Some(key))?;
         }
-        if self.blocks.takes_keys_now() {
-            if let Some(filter) = &mut self.filter {
-                let key = without_timestamp(user_key(key), self.timestamp_size);
+        if let Some(filter) = &mut self.filter {
+            let key = without_timestamp(user_key(key), self.timestamp_size);
+            if !self.blocks.holds_key(key) {
                 let last = without_timestamp(user_key(&self.last_key), self.timestamp_size);
                 filter.add(key, last, self.blocks.index.partitions())?;
             }
@@ -202,18 +215,24 @@ impl Writer {
             return Ok(());
         }
         let payload = self.data.finish();
-        let (fast, slow) = self.blocks.sample(payload)?;
+        let (fast, slow) = self.blocks.sampler.see(payload)?;
         if !self.collectors.is_empty() {
             self.collectors.block_added(payload.len() as u64, fast, slow);
         }
         self.blocks.data_block(payload, &self.last_key, next_key)?;
-        if self.blocks.is_buffering() && next_key.is_some() && !self.blocks.must_stop_buffering() {
-            self.data.reset();
-            return Ok(());
-        }
-        self.blocks.stop_buffering(&self.options, self.filter.as_mut())?;
         self.data.reset();
+        if self.blocks.holds_enough() {
+            self.blocks.release(&self.options, self.filter.as_mut())?;
+        }
+        self.charge_filter();
         Ok(())
+    }
+
+    /// What the filter holds so far is charged, if that is wanted; nothing hangs on a refusal.
+    fn charge_filter(&mut self) {
+        if let (Some(charge), Some(filter)) = (&mut self.filter_charge, &self.filter) {
+            let _ = charge.set(filter.memory_usage_bytes());
+        }
     }
 
     /// Point entries and range tombstones so far.
@@ -255,7 +274,7 @@ impl Writer {
     /// What the file says; Corruption if memory went bad and that was looked for.
     pub fn finish(mut self) -> Result<(FinishedTable, FileWriter)> {
         self.flush(None)?;
-        self.blocks.stop_buffering(&self.options, self.filter.as_mut())?;
+        self.blocks.finish(&self.options, self.filter.as_mut())?;
         tail::finish(self)
     }
 

@@ -6,6 +6,7 @@ use base::key::InternalOrder;
 use base::order::{Order, PrefixExtractor};
 use base::{FamilyId, Level, Result};
 use compress::{Compression, CompressionOptions};
+use env::Executor;
 use mem::cache::Ledger;
 
 use crate::options::{BlockBasedTableOptions, FilterLevel};
@@ -59,6 +60,8 @@ pub struct WriterOptions {
     pub external: bool,
     /// One collector is made of each, for each table.
     pub collectors: Vec<Arc<dyn CollectorFactory>>,
+    /// Who runs `parallel_threads` of compression; `None` for the calling thread alone.
+    pub executor: Option<Arc<dyn Executor>>,
     /// Who is charged for buffers, if anyone.
     pub ledger: Option<Arc<dyn Ledger>>,
     /// New blocks are shown here, uncompressed, as they are written (`prepopulate_block_cache`).
@@ -94,6 +97,7 @@ impl Default for WriterOptions {
             context_seed: 1,
             external: false,
             collectors: Vec::new(),
+            executor: None,
             ledger: None,
             warm: None,
         }

@@ -4,8 +4,10 @@
 //! `max_compressed_bytes_per_kb` of its size, or if it has 2 GiB or more. The rule and its counters are
 //! RocksDB's (`num.data.blocks.compression.rejected` and `.bypassed`).
 
+use std::sync::Arc;
+
 use base::{Error, Result};
-use compress::{Compression, CompressionOptions};
+use compress::{Compression, CompressionOptions, Compressor, Dictionary, decompress};
 
 /// Blocks from this size on are not compressed.
 const SIZE_LIMIT: usize = i32::MAX as usize;
@@ -21,32 +23,68 @@ pub(super) enum Packed {
     Bypassed,
 }
 
-/// Compresses blocks one after another; one for each thread and dictionary.
+/// Compresses blocks one after another; one for each thread.
 pub(super) struct Packer {
-    kind: Compression,
+    /// `None` if nothing is compressed.
+    compressor: Option<Compressor>,
+    dictionary: Option<Arc<Dictionary>>,
+    /// Decompress and compare.
+    verify: bool,
 }
 
 impl Packer {
     /// # Errors
     /// NotSupported if this build cannot compress that way.
-    pub(super) fn new(kind: Compression, _options: &CompressionOptions) -> Result<Self> {
-        if kind != Compression::None {
-            return Err(Error::not_supported(format!("compression {}", kind.option_name())));
-        }
-        Ok(Packer { kind })
+    pub(super) fn new(
+        kind: Compression,
+        options: &CompressionOptions,
+        dictionary: Option<Arc<Dictionary>>,
+        verify: bool,
+    ) -> Result<Self> {
+        let raw = dictionary.as_ref().map(|dictionary| dictionary.raw());
+        let compressor =
+            if kind == Compression::None { None } else { Some(Compressor::new(kind, options, raw)?) };
+        Ok(Packer { compressor, dictionary, verify })
     }
 
-    /// The kind that is tried.
-    pub(super) fn kind(&self) -> Compression {
-        self.kind
+    /// The type that compressed blocks are stored under.
+    pub(super) fn stored_kind(&self) -> Compression {
+        self.compressor.as_ref().map_or(Compression::None, Compressor::stored_kind)
+    }
+
+    pub(super) fn is_off(&self) -> bool {
+        self.compressor.is_none()
+    }
+
+    /// The bytes of the dictionary, if there is one.
+    pub(super) fn dictionary(&self) -> &[u8] {
+        self.dictionary.as_ref().map_or(&[], |dictionary| dictionary.raw())
+    }
+
+    pub(super) fn shared_dictionary(&self) -> Option<Arc<Dictionary>> {
+        self.dictionary.clone()
     }
 
     /// Compresses `payload` into `out`, whose contents are lost.
+    ///
+    /// # Errors
+    /// Corruption if what was compressed does not read back, and that was looked for.
     pub(super) fn pack(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Packed> {
-        out.clear();
-        if self.kind == Compression::None || payload.len() >= SIZE_LIMIT {
+        let Some(compressor) = &mut self.compressor else { return Ok(Packed::Bypassed) };
+        if payload.len() >= SIZE_LIMIT {
             return Ok(Packed::Bypassed);
         }
-        Ok(Packed::Rejected)
+        if !compressor.compress(payload, out)? {
+            return Ok(Packed::Rejected);
+        }
+        let kind = compressor.stored_kind();
+        if self.verify {
+            let back = decompress(kind, out, self.dictionary.as_deref())
+                .map_err(|error| Error::corruption(format!("Could not decompress: {error}")))?;
+            if back != payload {
+                return Err(Error::corruption("Decompressed block did not match pre-compression block"));
+            }
+        }
+        Ok(Packed::Compressed(kind as u8))
     }
 }

@@ -17,9 +17,10 @@ use format::metaindex::{Metaindex, names};
 use format::properties::Properties;
 use format::trailer;
 
-use super::blocks::{Blocks, has_delta_values, write_index_block};
+use super::blocks::{Blocks, write_index_block};
 use super::collect::{filter_block_name, initial_properties};
 use super::options::{BlockKind, WriterOptions};
+use super::plan::has_delta_values;
 use super::{FinishedTable, Writer, without_timestamp};
 use crate::unique_id::UniqueId;
 
@@ -60,21 +61,35 @@ fn write_filter(writer: &mut Writer, metaindex: &mut Metaindex, properties: &mut
     let Some(filter) = writer.filter.as_mut().filter(|filter| !filter.is_empty()) else { return Ok(()) };
     let last_key = without_timestamp(user_key(&writer.last_key), writer.timestamp_size);
     let keys_have_trailers = writer.blocks.index.keys_have_trailers();
+    if let Some(charge) = &mut writer.filter_charge
+        && charge.set(filter.memory_usage_bytes() + filter.scratch_bytes()).is_err()
+    {
+        filter.refuse_ribbon();
+    }
     let sink = &mut writer.blocks.sink;
-    let summary = filter.finish(last_key, writer.blocks.index.partitions(), keys_have_trailers, &mut |kind, block| {
-        let kind = match kind {
-            FilterBlock::Filter => BlockKind::Filter,
-            FilterBlock::PartitionIndex => BlockKind::FilterPartitionIndex,
-        };
-        sink.write(kind, block, 0, None)
-    })?;
+    let summary = filter.finish(
+        last_key,
+        writer.blocks.index.partitions(),
+        keys_have_trailers,
+        &mut |kind, block| {
+            let kind = match kind {
+                FilterBlock::Filter => BlockKind::Filter,
+                FilterBlock::PartitionIndex => BlockKind::FilterPartitionIndex,
+            };
+            sink.write(kind, block, 0, None)
+        },
+    )?;
     properties.filter_size = summary.size;
     properties.num_filter_entries = summary.entries;
     metaindex.insert(filter_block_name(writer.options.table.partition_filters), summary.handle);
     Ok(())
 }
 
-fn write_index(blocks: &mut Blocks, metaindex: &mut Metaindex, properties: &mut Properties) -> Result<BlockHandle> {
+fn write_index(
+    blocks: &mut Blocks,
+    metaindex: &mut Metaindex,
+    properties: &mut Properties,
+) -> Result<BlockHandle> {
     let (index, sink, mut packer, packed) = blocks.for_index();
     let summary = index.finish(&mut |kind, block| {
         let handle = write_index_block(sink, packer.as_deref_mut(), packed, block)?;
@@ -107,6 +122,10 @@ fn put_block_facts(writer: &Writer, properties: &mut Properties) {
     properties.num_data_blocks_compression_bypassed = stats.bypassed;
     properties.data_size = stats.end;
     properties.index_value_is_delta_encoded = u64::from(has_delta_values(&writer.options.table));
+    let (fast, slow) =
+        writer.blocks.sampler.estimates(stats.uncompressed, stats.blocks * trailer::LEN as u64);
+    properties.fast_compression_estimated_data_size = fast;
+    properties.slow_compression_estimated_data_size = slow;
     properties.compression_name = compression_name(writer).into_bytes();
     properties.compression_options = compression_text(&writer.options).into_bytes();
 }

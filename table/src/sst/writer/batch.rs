@@ -1,0 +1,68 @@
+//! Compresses the blocks of one table on several threads: a batch is filled, packed by all at once, and
+//! written in its order. What is written does not depend on the number of threads.
+
+use std::sync::Arc;
+
+use base::Result;
+use env::Executor;
+use format::index_builder::PreparedEntry;
+
+use super::packer::{Packed, Packer};
+
+/// Blocks each thread gets of a batch: enough that starting the threads costs little.
+const BLOCKS_PER_THREAD: usize = 32;
+
+pub(super) struct Batch {
+    executor: Arc<dyn Executor>,
+    packers: Vec<Packer>,
+    pub(super) slots: Vec<Slot>,
+    /// Slots in use; the others keep their memory.
+    pub(super) used: usize,
+    pub(super) bytes: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Slot {
+    pub(super) payload: Vec<u8>,
+    pub(super) entry: PreparedEntry,
+    pub(super) packed: Vec<u8>,
+    pub(super) outcome: Option<Result<Packed>>,
+}
+
+impl Batch {
+    pub(super) fn new(executor: Arc<dyn Executor>, packers: Vec<Packer>) -> Self {
+        Batch { executor, packers, slots: Vec::new(), used: 0, bytes: 0 }
+    }
+
+    /// The next slot to fill.
+    pub(super) fn slot(&mut self) -> &mut Slot {
+        if self.used == self.slots.len() {
+            self.slots.push(Slot::default());
+        }
+        self.used += 1;
+        &mut self.slots[self.used - 1]
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.used >= self.packers.len() * BLOCKS_PER_THREAD
+    }
+
+    /// Packs what is in the slots.
+    pub(super) fn pack(&mut self) {
+        let share = self.used.div_ceil(self.packers.len()).max(1);
+        let shares = self.slots[..self.used].chunks_mut(share);
+        let jobs = shares.zip(&mut self.packers).map(|(slots, packer)| -> Box<dyn FnOnce() + Send + '_> {
+            Box::new(move || {
+                for slot in slots {
+                    slot.outcome = Some(packer.pack(&slot.payload, &mut slot.packed));
+                }
+            })
+        });
+        self.executor.run_all(jobs.collect());
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.used = 0;
+        self.bytes = 0;
+    }
+}

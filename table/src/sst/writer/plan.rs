@@ -1,0 +1,108 @@
+//! What the options ask for, as the builders in `format` take it.
+
+use base::key::InternalOrder;
+use format::block_builder::CutPolicy;
+use format::filter::{Algorithm, FilterBuilder, FilterConfig, PartitionConfig};
+use format::index_builder::{IndexConfig, IndexKind, Shortening};
+use kernel::filter::BitsPerKey;
+use mem::cache::{Reservation, Role};
+
+use super::options::WriterOptions;
+use super::sink::Padding;
+use crate::options::{BlockBasedTableOptions, Charged, FilterChoice, IndexShortening, IndexType};
+
+/// Where data blocks may start.
+pub(super) fn padding(table: &BlockBasedTableOptions) -> Padding {
+    Padding {
+        align: if table.block_align { table.block_size.min(4096) } else { 0 },
+        super_block: table.super_block_alignment_size as u64,
+        super_block_padding: (table.super_block_alignment_size as u64)
+            .checked_div(table.super_block_alignment_space_overhead_ratio as u64)
+            .unwrap_or(0),
+    }
+}
+
+pub(super) fn index_kind(options: &WriterOptions) -> IndexKind {
+    let table = &*options.table;
+    match (table.index_type, &options.prefix_extractor) {
+        (IndexType::BinarySearchWithFirstKey, _) => IndexKind::BinarySearchWithFirstKey,
+        (IndexType::TwoLevelIndexSearch, _) => IndexKind::TwoLevel(CutPolicy::new(
+            table.metadata_block_size,
+            table.block_size_deviation.max(0) as u64,
+            false,
+        )),
+        (IndexType::HashSearch, Some(prefix)) => IndexKind::Hash(prefix.clone()),
+        // A hash index without prefixes was refused.
+        (IndexType::BinarySearch | IndexType::HashSearch, _) => IndexKind::BinarySearch,
+    }
+}
+
+pub(super) fn index_config(options: &WriterOptions) -> IndexConfig {
+    let table = &*options.table;
+    IndexConfig {
+        order: InternalOrder::new(options.order.user.clone()),
+        restart_interval: table.index_block_restart_interval.max(1) as usize,
+        user_keys: table.format_version >= 3,
+        delta_values: has_delta_values(table),
+        shortening: match table.index_shortening {
+            IndexShortening::None => Shortening::None,
+            IndexShortening::Separators => Shortening::Separators,
+            IndexShortening::SeparatorsAndSuccessor => Shortening::SeparatorsAndSuccessor,
+        },
+        timestamp_size: options.order.user.timestamp_size(),
+        persist_timestamps: options.persist_timestamps,
+        uniform_cv_threshold: table.uniform_cv_threshold,
+    }
+}
+
+/// Offsets do not follow from sizes where blocks are padded.
+pub(super) fn has_delta_values(table: &BlockBasedTableOptions) -> bool {
+    table.format_version >= 4 && !table.block_align
+}
+
+/// The filter that the policy wants for this table, if any.
+pub(super) fn filter_builder(options: &WriterOptions) -> Option<FilterBuilder> {
+    let table = &*options.table;
+    let policy = table.filter_policy.as_ref().filter(|_| !options.skip_filter)?;
+    let (algorithm, bits) = match policy.choose(table.format_version, options.filter_level)? {
+        FilterChoice::LegacyBloom { whole_bits_per_key } => {
+            (Algorithm::LegacyBloom, f64::from(whole_bits_per_key))
+        }
+        FilterChoice::FastLocalBloom { millibits_per_key } => {
+            (Algorithm::LocalBloom, f64::from(millibits_per_key) / 1000.0)
+        }
+        FilterChoice::Ribbon { millibits_per_key } => {
+            (Algorithm::Ribbon, f64::from(millibits_per_key) / 1000.0)
+        }
+    };
+    let config = FilterConfig {
+        algorithm,
+        bits_per_key: BitsPerKey::new(bits)?,
+        whole_keys: table.whole_key_filtering,
+        prefix: options.prefix_extractor.clone(),
+        fit_probes: table.optimize_filters_for_memory,
+        verify: table.detect_filter_construct_corruption,
+    };
+    if !table.partition_filters {
+        return Some(FilterBuilder::full(config));
+    }
+    let partitions = PartitionConfig {
+        size: partition_size(table),
+        decoupled: table.decouple_partitioned_filters,
+        index: index_config(options),
+    };
+    Some(FilterBuilder::partitioned(config, partitions))
+}
+
+/// Bytes at which a filter partition is full: the lower bound of what the deviation allows.
+fn partition_size(table: &BlockBasedTableOptions) -> u64 {
+    let percent = 100 - table.block_size_deviation.clamp(0, 100) as u64;
+    (table.metadata_block_size.saturating_mul(percent) + 99) / 100
+}
+
+/// A charge for the filter's memory, if that is to be charged (`cache_usage_options`).
+pub(super) fn filter_charge(options: &WriterOptions) -> Option<Reservation> {
+    let wanted = options.table.cache_usage_options.filter_construction == Charged::Enabled;
+    let ledger = options.ledger.clone().filter(|_| wanted)?;
+    Reservation::new(ledger, Role::FilterConstruction, 0).ok()
+}

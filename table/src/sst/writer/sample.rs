@@ -1,0 +1,80 @@
+//! What a table would come to if it were compressed, fast or well, told from some of its blocks.
+
+use base::Result;
+use compress::{Compression, CompressionOptions, Compressor};
+
+/// Compresses one block in so many, and counts (`sample_for_compression`).
+pub(super) struct Sampler {
+    /// 0 for never.
+    one_in: u64,
+    random: u64,
+    fast: Option<Compressor>,
+    slow: Option<Compressor>,
+    scratch: Vec<u8>,
+    input: u64,
+    fast_output: u64,
+    slow_output: u64,
+}
+
+impl Sampler {
+    pub(super) fn new(one_in: u64, seed: u32) -> Result<Self> {
+        let first = |kinds: [Compression; 2]| -> Result<Option<Compressor>> {
+            let options =
+                CompressionOptions { max_compressed_bytes_per_kb: 1023, ..CompressionOptions::default() };
+            let kind = kinds.into_iter().find(|kind| kind.is_supported()).filter(|_| one_in > 0);
+            kind.map(|kind| Compressor::new(kind, &options, None)).transpose()
+        };
+        Ok(Sampler {
+            one_in,
+            random: u64::from(seed) << 1 | 1,
+            fast: first([Compression::Lz4, Compression::Snappy])?,
+            slow: first([Compression::Zstd, Compression::Zlib])?,
+            scratch: Vec::new(),
+            input: 0,
+            fast_output: 0,
+            slow_output: 0,
+        })
+    }
+
+    /// The two sizes, or zeros for a block that is not sampled.
+    #[inline]
+    pub(super) fn see(&mut self, payload: &[u8]) -> Result<(u64, u64)> {
+        if self.one_in == 0 {
+            return Ok((0, 0));
+        }
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        if !self.random.is_multiple_of(self.one_in) {
+            return Ok((0, 0));
+        }
+        let fast = compressed_len(&mut self.fast, payload, &mut self.scratch)?;
+        let slow = compressed_len(&mut self.slow, payload, &mut self.scratch)?;
+        self.input += payload.len() as u64;
+        self.fast_output += fast;
+        self.slow_output += slow;
+        Ok((fast, slow))
+    }
+
+    /// Estimates (fast, slow) for data blocks of so many bytes in all, trailers apart; zeros if nobody
+    /// asked, and no compression at all if chance picked no block.
+    pub(super) fn estimates(&self, data: u64, trailers: u64) -> (u64, u64) {
+        if self.one_in == 0 {
+            return (0, 0);
+        }
+        if self.input == 0 {
+            return (data + trailers, data + trailers);
+        }
+        let scale =
+            |output: u64| (output as f64 / self.input as f64 * data as f64 + trailers as f64 + 0.5) as u64;
+        (scale(self.fast_output), scale(self.slow_output))
+    }
+}
+
+fn compressed_len(compressor: &mut Option<Compressor>, payload: &[u8], scratch: &mut Vec<u8>) -> Result<u64> {
+    let packed = match compressor {
+        Some(compressor) => compressor.compress(payload, scratch)?,
+        None => false,
+    };
+    Ok(if packed { scratch.len() } else { payload.len() } as u64)
+}
