@@ -4,9 +4,9 @@ use serde_json::Value;
 use super::*;
 
 fn vectors() -> Vec<Value> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/vectors/compress.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/formats/vectors-sst.json");
     let mut all: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    match all["compressed_block"].take() {
+    match all["sections"]["compressed_block"]["vectors"].take() {
         Value::Array(vectors) if !vectors.is_empty() => vectors,
         _ => panic!("no vectors"),
     }

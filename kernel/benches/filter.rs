@@ -23,7 +23,8 @@ fn main() {
         "", "bits/key", "build ns", "hit ns", "miss ns", "batch hit", "batch miss"
     );
     for name in ["legacy", "bloom", "ribbon"] {
-        if arguments.iter().any(|arg| arg.parse::<u64>().is_err()) && !arguments.iter().any(|arg| arg == name) {
+        if arguments.iter().any(|arg| arg.parse::<u64>().is_err()) && !arguments.iter().any(|arg| arg == name)
+        {
             continue;
         }
         let build = best(keys, || match name {

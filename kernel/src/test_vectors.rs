@@ -1,13 +1,13 @@
-//! Reading of `fixtures/vectors`: answers that RocksDB 11.8.1 gave.
+//! Reading of `fixtures/formats`: answers that RocksDB 11.8.1 gave.
 
 use serde_json::Value;
 
-/// The vectors of one section of one file.
-pub(crate) fn section(file: &str, name: &str) -> Vec<Value> {
-    let path = format!("{}/../fixtures/vectors/{file}", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+/// The vectors of one section.
+pub(crate) fn section(name: &str) -> Vec<Value> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/formats/vectors-sst.json");
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let mut all: Value = serde_json::from_str(&text).unwrap();
-    match all[name].take() {
+    match all["sections"][name]["vectors"].take() {
         Value::Array(vectors) if !vectors.is_empty() => vectors,
         _ => panic!("{path} has no section {name}"),
     }

@@ -16,7 +16,7 @@ fn stored(kind: u64, payload: &[u8], type_byte: u8) -> u32 {
 
 #[test]
 fn crc32c_vectors() {
-    for vector in section("checksum.json", "crc32c") {
+    for vector in section("crc32c") {
         let data = hex(&vector["data"]);
         assert_eq!(u64::from(crc32c::value(&data)), number(&vector["crc"]));
         assert_eq!(u64::from(crc32c::mask(crc32c::value(&data))), number(&vector["masked"]));
@@ -25,7 +25,7 @@ fn crc32c_vectors() {
 
 #[test]
 fn block_checksum_vectors_of_every_type() {
-    for vector in section("checksum.json", "block_checksum") {
+    for vector in section("block_checksum") {
         let kind = vector["checksum_type"].as_u64().unwrap();
         let type_byte = vector["compression_type"].as_u64().unwrap() as u8;
         let modifier = number(&vector["modifier"]) as u32;
@@ -43,7 +43,7 @@ fn checksums_of_nothing() {
 
 #[test]
 fn xxh3_is_the_final_one() {
-    for vector in section("hash.json", "hash") {
+    for vector in section("hash") {
         assert_eq!(xxh3::hash64(&hex(&vector["data"])), number(&vector["xxh3_final_64"]), "{vector}");
     }
 }

@@ -16,7 +16,7 @@ fn build(kind: &str, hashes: &[u64], bits: BitsPerKey) -> Vec<u8> {
 
 #[test]
 fn payloads_are_rocksdbs_bytes() {
-    for vector in section("filter.json", "filter") {
+    for vector in section("filter") {
         let kind = vector["kind"].as_str().unwrap();
         let bits = BitsPerKey::new(vector["bits_per_key"].as_f64().unwrap()).unwrap();
         let hash = |key: &[u8]| match kind {
@@ -54,7 +54,7 @@ fn payloads_are_rocksdbs_bytes() {
 
 #[test]
 fn payload_lengths_are_rocksdbs() {
-    for vector in section("filter.json", "filter_payload_size") {
+    for vector in section("filter_payload_size") {
         let bits = BitsPerKey::new(vector["bits_per_key"].as_f64().unwrap()).unwrap();
         for pair in vector["n_to_payload_bytes"].as_array().unwrap() {
             let (entries, expected) =

@@ -3,7 +3,7 @@ use crate::test_vectors::{hex, number, section};
 
 #[test]
 fn hashes_of_the_vectors() {
-    for vector in section("hash.json", "hash") {
+    for vector in section("hash") {
         let data = hex(&vector["data"]);
         assert_eq!(hash64(&data), number(&vector["hash64"]), "{vector}");
         let seeded = hash64_seeded(&data, 0x0123_4567_89ab_cdef);
@@ -16,7 +16,7 @@ fn hashes_of_the_vectors() {
 
 #[test]
 fn unique_ids_of_the_vectors() {
-    for vector in section("hash.json", "unique_id") {
+    for vector in section("unique_id") {
         let upper = number(&vector["session_upper"]);
         let internal: Vec<u64> = vector["internal"].as_array().unwrap().iter().map(number).collect();
         if vector["session_decodable"].as_bool().unwrap() {

@@ -3,7 +3,7 @@ use crate::test_vectors::section;
 
 #[test]
 fn slots_are_rocksdbs() {
-    for pair in section("filter.json", "ribbon_num_slots")[0]["n_to_slots"].as_array().unwrap() {
+    for pair in section("ribbon_num_slots")[0]["n_to_slots"].as_array().unwrap() {
         let (entries, slots) = (pair[0].as_u64().unwrap(), pair[1].as_u64().unwrap());
         assert_eq!(u64::from(sizing::num_slots(entries as u32)), slots, "{entries} entries");
     }
