@@ -12,6 +12,7 @@ pub mod iter;
 pub mod key;
 pub mod order;
 pub mod pinned;
+pub mod stats;
 
 pub use error::{Error, Kind, Result, Severity, Subcode};
 pub use ids::{FamilyId, FileNumber, Level};

@@ -1,0 +1,77 @@
+//! The I/O context: what this thread moved at the file system. RocksDB's `IOStatsContext`.
+
+use std::cell::Cell;
+use std::fmt::Write;
+
+super::numbered! {
+    /// A counter of the thread's I/O context, in the order RocksDB prints them.
+    pub enum IoCounter {
+        ThreadPoolId "thread_pool_id",
+        BytesRead "bytes_read",
+        BytesWritten "bytes_written",
+        OpenNanos "open_nanos",
+        AllocateNanos "allocate_nanos",
+        WriteNanos "write_nanos",
+        ReadNanos "read_nanos",
+        RangeSyncNanos "range_sync_nanos",
+        FsyncNanos "fsync_nanos",
+        PrepareWriteNanos "prepare_write_nanos",
+        LoggerNanos "logger_nanos",
+        CpuWriteNanos "cpu_write_nanos",
+        CpuReadNanos "cpu_read_nanos",
+        HotFileBytesRead "file_io_stats_by_temperature.hot_file_bytes_read",
+        WarmFileBytesRead "file_io_stats_by_temperature.warm_file_bytes_read",
+        CoolFileBytesRead "file_io_stats_by_temperature.cool_file_bytes_read",
+        ColdFileBytesRead "file_io_stats_by_temperature.cold_file_bytes_read",
+        HotFileReadCount "file_io_stats_by_temperature.hot_file_read_count",
+        WarmFileReadCount "file_io_stats_by_temperature.warm_file_read_count",
+        CoolFileReadCount "file_io_stats_by_temperature.cool_file_read_count",
+        ColdFileReadCount "file_io_stats_by_temperature.cold_file_read_count",
+    }
+}
+
+/// The pool of a thread that belongs to none.
+const NO_POOL: u64 = 4;
+
+thread_local! {
+    static COUNTERS: [Cell<u64>; IoCounter::COUNT] = const {
+        let mut counters = [const { Cell::new(0) }; IoCounter::COUNT];
+        counters[IoCounter::ThreadPoolId as usize] = Cell::new(NO_POOL);
+        counters
+    };
+}
+
+/// Adds to a counter of this thread.
+#[inline]
+pub fn io_add(counter: IoCounter, count: u64) {
+    COUNTERS.with(|counters| {
+        let cell = &counters[counter.number()];
+        cell.set(cell.get().wrapping_add(count));
+    });
+}
+
+/// What a counter stands at on this thread.
+pub fn io_counter(counter: IoCounter) -> u64 {
+    COUNTERS.with(|counters| counters[counter.number()].get())
+}
+
+/// Sets this thread's counters to 0.
+pub fn io_context_reset() {
+    COUNTERS.with(|counters| {
+        counters.iter().for_each(|counter| counter.set(0));
+        counters[IoCounter::ThreadPoolId.number()].set(NO_POOL);
+    });
+}
+
+/// All counters as RocksDB writes them, or those that are not 0.
+pub fn io_context_text(exclude_zero: bool) -> String {
+    let mut text = String::new();
+    for &counter in IoCounter::ALL {
+        let count = io_counter(counter);
+        if count > 0 || !exclude_zero {
+            let _ = write!(text, "{} = {count}, ", counter.name());
+        }
+    }
+    text.truncate(text.trim_end_matches([',', ' ']).len());
+    text
+}

@@ -1,0 +1,72 @@
+//! What the library counts and measures, under RocksDB's names and numbers.
+//!
+//! ```text
+//! Statistics    of a database: tickers and histograms, one set a thread, added up when read
+//! Histogram     109 buckets half as wide again each, RocksDB's percentiles and text
+//! perf          of a thread: what its own calls cost, by PerfLevel        io  bytes and time at the file system
+//! tickers kinds perf_counters       the tables of names
+//! ```
+//! A thread writes only its own set (with plain loads and stores, no locked instruction), a reader adds the
+//! sets up: counts are exact, and may lag behind other cores by a moment.
+
+mod histogram;
+mod io;
+mod kinds;
+mod perf;
+mod perf_counters;
+mod shards;
+mod statistics;
+mod tickers;
+
+pub use histogram::{Histogram, HistogramData};
+pub use io::{IoCounter, io_add, io_context_reset, io_context_text, io_counter};
+pub use kinds::HistogramKind;
+pub use perf::{
+    LevelBreakdown, PerfLevel, PerfTimer, perf_add, perf_add_at_level, perf_context_reset, perf_context_text,
+    perf_context_text_nonzero, perf_counter, perf_counting, perf_level, perf_per_level, perf_timing,
+    set_perf_level, set_perf_level_number,
+};
+pub use perf_counters::{LevelCounter, PerfCounter};
+pub use statistics::{Statistics, StatsLevel};
+pub use tickers::Ticker;
+
+/// An enum whose variants are numbered from 0 and have a text each.
+macro_rules! numbered {
+    ($(#[$doc:meta])* pub enum $name:ident { $($variant:ident $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u16)]
+        pub enum $name { $($variant),* }
+
+        impl $name {
+            /// All of them, by number.
+            pub const ALL: &'static [$name] = &[$($name::$variant),*];
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// RocksDB's name.
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$variant => $text),* }
+            }
+
+            /// RocksDB's number.
+            pub const fn number(self) -> usize {
+                self as usize
+            }
+
+            /// The one with a number.
+            pub fn from_number(number: usize) -> Option<$name> {
+                Self::ALL.get(number).copied()
+            }
+
+            /// The one with a name.
+            pub fn by_name(name: &str) -> Option<$name> {
+                Self::ALL.iter().copied().find(|one| one.name() == name)
+            }
+        }
+    };
+}
+use numbered;
+
+#[cfg(test)]
+mod tests;

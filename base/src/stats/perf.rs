@@ -1,0 +1,215 @@
+//! The perf context: what this thread's own calls cost. RocksDB's `PerfContext` and `PerfLevel`.
+//!
+//! Counters live in thread-local cells and are added to only when the thread's level asks for them, so a
+//! level of `Disable` leaves one comparison behind.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Instant;
+
+use super::{LevelCounter, PerfCounter};
+
+/// What is collected on this thread; each level adds to the one before. Numbers as RocksDB's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum PerfLevel {
+    Uninitialized = 0,
+    /// Nothing.
+    Disable = 1,
+    /// Counts. The default.
+    EnableCount = 2,
+    /// And the time that user threads wait for the database to act.
+    EnableWait = 3,
+    /// And the time of operations.
+    EnableTimeExceptForMutex = 4,
+    /// And their CPU time.
+    EnableTimeAndCpuTimeExceptForMutex = 5,
+    /// And the time for mutexes and conditions.
+    EnableTime = 6,
+}
+
+impl PerfLevel {
+    /// The level of a number, the nearest where there is none.
+    pub const fn from_number(number: i64) -> PerfLevel {
+        match number {
+            ..=0 => PerfLevel::Uninitialized,
+            1 => PerfLevel::Disable,
+            2 => PerfLevel::EnableCount,
+            3 => PerfLevel::EnableWait,
+            4 => PerfLevel::EnableTimeExceptForMutex,
+            5 => PerfLevel::EnableTimeAndCpuTimeExceptForMutex,
+            _ => PerfLevel::EnableTime,
+        }
+    }
+}
+
+type LevelCounts = [u64; LevelCounter::COUNT];
+/// Counts for each level of the tree.
+pub type LevelBreakdown = BTreeMap<u32, [u64; LevelCounter::COUNT]>;
+
+struct Context {
+    level: Cell<u8>,
+    per_level: Cell<bool>,
+    counters: [Cell<u64>; PerfCounter::COUNT],
+}
+
+thread_local! {
+    static CONTEXT: Context = const {
+        Context {
+            level: Cell::new(PerfLevel::EnableCount as u8),
+            per_level: Cell::new(false),
+            counters: [const { Cell::new(0) }; PerfCounter::COUNT],
+        }
+    };
+    static BREAKDOWN: RefCell<LevelBreakdown> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// This thread's level.
+#[inline]
+pub fn perf_level() -> PerfLevel {
+    PerfLevel::from_number(i64::from(CONTEXT.with(|context| context.level.get())))
+}
+
+/// Sets this thread's level.
+pub fn set_perf_level(level: PerfLevel) {
+    CONTEXT.with(|context| context.level.set(level as u8));
+}
+
+/// Sets this thread's level by RocksDB's number; the nearest where there is none.
+pub fn set_perf_level_number(number: i64) {
+    set_perf_level(PerfLevel::from_number(number));
+}
+
+/// Whether this thread counts.
+#[inline]
+pub fn perf_counting() -> bool {
+    CONTEXT.with(|context| context.level.get() >= PerfLevel::EnableCount as u8)
+}
+
+/// Whether this thread takes the times that need `level`.
+#[inline]
+pub fn perf_timing(level: PerfLevel) -> bool {
+    CONTEXT.with(|context| context.level.get() >= level as u8)
+}
+
+/// Adds to a counter, if this thread counts.
+#[inline]
+pub fn perf_add(counter: PerfCounter, count: u64) {
+    CONTEXT.with(|context| {
+        if context.level.get() >= PerfLevel::EnableCount as u8 {
+            add(context, counter, count);
+        }
+    });
+}
+
+#[inline]
+fn add(context: &Context, counter: PerfCounter, count: u64) {
+    let cell = &context.counters[counter.number()];
+    cell.set(cell.get().wrapping_add(count));
+}
+
+/// Adds to a level's counter, if this thread counts by level.
+#[inline]
+pub fn perf_add_at_level(counter: LevelCounter, count: u64, level: u32) {
+    let wanted = CONTEXT
+        .with(|context| context.per_level.get() && context.level.get() >= PerfLevel::EnableCount as u8);
+    if wanted {
+        add_at_level(counter, count, level);
+    }
+}
+
+#[cold]
+fn add_at_level(counter: LevelCounter, count: u64, level: u32) {
+    BREAKDOWN.with_borrow_mut(|levels| {
+        levels.entry(level).or_insert([0; LevelCounter::COUNT])[counter.number()] += count;
+    });
+}
+
+/// Starts or stops counting by level on this thread. Stopping keeps what was counted.
+pub fn perf_per_level(on: bool) {
+    CONTEXT.with(|context| context.per_level.set(on));
+}
+
+/// What a counter stands at on this thread.
+pub fn perf_counter(counter: PerfCounter) -> u64 {
+    CONTEXT.with(|context| context.counters[counter.number()].get())
+}
+
+/// Sets all of this thread's counters to 0.
+pub fn perf_context_reset() {
+    CONTEXT.with(|context| context.counters.iter().for_each(|counter| counter.set(0)));
+    BREAKDOWN
+        .with_borrow_mut(|levels| levels.values_mut().for_each(|counts: &mut LevelCounts| counts.fill(0)));
+}
+
+/// All counters as RocksDB writes them: `name = count, name = count`.
+pub fn perf_context_text() -> String {
+    text(false)
+}
+
+/// Those counters that are not 0.
+pub fn perf_context_text_nonzero() -> String {
+    text(true)
+}
+
+fn text(exclude_zero: bool) -> String {
+    let mut text = String::new();
+    for &counter in PerfCounter::ALL {
+        let count = perf_counter(counter);
+        if count > 0 || !exclude_zero {
+            let _ = write!(text, "{} = {count}, ", counter.name());
+        }
+    }
+    if CONTEXT.with(|context| context.per_level.get()) {
+        BREAKDOWN.with_borrow(|levels| {
+            for &counter in LevelCounter::ALL {
+                let _ = write!(text, "{} = ", counter.name());
+                for (level, counts) in levels {
+                    let count = counts[counter.number()];
+                    if count > 0 || !exclude_zero {
+                        let _ = write!(text, "{count}@level{level}, ");
+                    }
+                }
+            }
+        });
+    }
+    text.truncate(text.trim_end_matches([',', ' ']).len());
+    text
+}
+
+/// Adds the time from its start to its drop to a counter, in nanoseconds. Reads no clock when this thread
+/// does not take such times.
+#[derive(Debug)]
+#[must_use = "the time taken is that until the timer is dropped"]
+pub struct PerfTimer {
+    counter: PerfCounter,
+    start: Option<Instant>,
+}
+
+impl PerfTimer {
+    /// Times an operation.
+    #[inline]
+    pub fn start(counter: PerfCounter) -> PerfTimer {
+        PerfTimer::start_at(counter, PerfLevel::EnableTimeExceptForMutex)
+    }
+
+    /// Times what is taken only from a level on.
+    #[inline]
+    pub fn start_at(counter: PerfCounter, level: PerfLevel) -> PerfTimer {
+        PerfTimer { counter, start: perf_timing(level).then(Instant::now) }
+    }
+
+    /// Ends the time now.
+    pub fn stop(self) {}
+}
+
+impl Drop for PerfTimer {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(start) = self.start {
+            let nanos = start.elapsed().as_nanos() as u64;
+            CONTEXT.with(|context| add(context, self.counter, nanos));
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The statistics of a database: RocksDB's `Statistics`.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+use super::shards::Shards;
+use super::{Histogram, HistogramData, HistogramKind, Ticker};
+
+/// How much is collected; each level adds to the one before. Numbers as RocksDB's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum StatsLevel {
+    /// Nothing.
+    DisableAll = 0,
+    /// Tickers only.
+    ExceptHistogramOrTimers = 1,
+    /// And histograms of counts and sizes.
+    ExceptTimers = 2,
+    /// And times, but for those within a mutex and of compression.
+    #[default]
+    ExceptDetailedTimers = 3,
+    /// And times of compression.
+    ExceptTimeForMutex = 4,
+    /// And times within mutexes.
+    All = 5,
+}
+
+impl StatsLevel {
+    /// The level of a number; those above the last are the last.
+    pub const fn from_number(number: u8) -> StatsLevel {
+        match number {
+            0 => StatsLevel::DisableAll,
+            1 => StatsLevel::ExceptHistogramOrTimers,
+            2 => StatsLevel::ExceptTimers,
+            3 => StatsLevel::ExceptDetailedTimers,
+            4 => StatsLevel::ExceptTimeForMutex,
+            _ => StatsLevel::All,
+        }
+    }
+}
+
+/// Tickers and histograms of one or more databases; shared as `Option<Arc<Statistics>>`.
+///
+/// Counting costs a thread-local read and an addition to memory that only this thread writes.
+pub struct Statistics {
+    level: AtomicU8,
+    shards: Shards,
+    /// What a ticker's sum was when it was last set, less what it was set to.
+    origins: Box<[AtomicU64]>,
+}
+
+impl Default for Statistics {
+    fn default() -> Self {
+        Statistics::new()
+    }
+}
+
+impl fmt::Debug for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Statistics({:?})", self.level())
+    }
+}
+
+impl Statistics {
+    /// Empty, at the default level.
+    pub fn new() -> Statistics {
+        Statistics {
+            level: AtomicU8::new(StatsLevel::default() as u8),
+            shards: Shards::new(),
+            origins: (0..Ticker::COUNT).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    /// How much is collected.
+    #[inline]
+    pub fn level(&self) -> StatsLevel {
+        StatsLevel::from_number(self.level.load(Relaxed))
+    }
+
+    /// Collects more or less from now on.
+    pub fn set_level(&self, level: StatsLevel) {
+        self.level.store(level as u8, Relaxed);
+    }
+
+    /// Counts one.
+    #[inline]
+    pub fn tick(&self, ticker: Ticker) {
+        self.add(ticker, 1);
+    }
+
+    /// Counts `count`; RocksDB's `recordTick`.
+    #[inline]
+    pub fn add(&self, ticker: Ticker, count: u64) {
+        if self.level.load(Relaxed) > StatsLevel::DisableAll as u8 {
+            self.shards.tick(ticker, count);
+        }
+    }
+
+    /// Takes a size or a number into a distribution; RocksDB's `recordInHistogram`.
+    #[inline]
+    pub fn measure(&self, kind: HistogramKind, value: u64) {
+        if self.level.load(Relaxed) > StatsLevel::ExceptHistogramOrTimers as u8 {
+            self.shards.measure(kind, value);
+        }
+    }
+
+    /// Takes a duration into a distribution, unless times are not collected; RocksDB's
+    /// `reportTimeToHistogram`. The unit is the histogram's: microseconds for most.
+    #[inline]
+    pub fn measure_time(&self, kind: HistogramKind, value: u64) {
+        if self.timers_on() {
+            self.shards.measure(kind, value);
+        }
+    }
+
+    /// Whether times are collected at all: what to ask before a clock is read.
+    #[inline]
+    pub fn timers_on(&self) -> bool {
+        self.level.load(Relaxed) > StatsLevel::ExceptTimers as u8
+    }
+
+    /// Whether times of compression are collected.
+    #[inline]
+    pub fn detailed_timers_on(&self) -> bool {
+        self.level.load(Relaxed) > StatsLevel::ExceptDetailedTimers as u8
+    }
+
+    /// Whether times within mutexes are collected.
+    #[inline]
+    pub fn mutex_timers_on(&self) -> bool {
+        self.level.load(Relaxed) >= StatsLevel::All as u8
+    }
+
+    /// A ticker's count.
+    pub fn ticker(&self, ticker: Ticker) -> u64 {
+        self.shards.ticker(ticker).wrapping_sub(self.origins[ticker.number()].load(Relaxed))
+    }
+
+    /// Makes a ticker's count what is given.
+    pub fn set_ticker(&self, ticker: Ticker, count: u64) {
+        let origin = self.shards.ticker(ticker).wrapping_sub(count);
+        self.origins[ticker.number()].store(origin, Relaxed);
+    }
+
+    /// A ticker's count, which starts from 0 again; nothing counted meanwhile is lost.
+    pub fn take_ticker(&self, ticker: Ticker) -> u64 {
+        let sum = self.shards.ticker(ticker);
+        sum.wrapping_sub(self.origins[ticker.number()].swap(sum, Relaxed))
+    }
+
+    /// A copy of a distribution.
+    pub fn histogram(&self, kind: HistogramKind) -> Histogram {
+        self.shards.histogram(kind)
+    }
+
+    /// A distribution's figures.
+    pub fn histogram_data(&self, kind: HistogramKind) -> HistogramData {
+        self.histogram(kind).data()
+    }
+
+    /// Starts all over.
+    pub fn reset(&self) {
+        for &ticker in Ticker::ALL {
+            self.set_ticker(ticker, 0);
+        }
+        for &kind in HistogramKind::ALL {
+            self.shards.clear_histogram(kind);
+        }
+    }
+
+    /// All tickers, by name.
+    pub fn tickers(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        Ticker::ALL.iter().map(|&ticker| (ticker.name(), self.ticker(ticker)))
+    }
+}
+
+/// RocksDB's text: a line for each ticker, then for each histogram.
+impl fmt::Display for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, count) in self.tickers() {
+            writeln!(f, "{name} COUNT : {count}")?;
+        }
+        for &kind in HistogramKind::ALL {
+            let data = self.histogram_data(kind);
+            writeln!(
+                f,
+                "{} P50 : {:.6} P95 : {:.6} P99 : {:.6} P100 : {:.6} COUNT : {} SUM : {}",
+                kind.name(),
+                data.median,
+                data.percentile95,
+                data.percentile99,
+                data.max,
+                data.count,
+                data.sum
+            )?;
+        }
+        Ok(())
+    }
+}
