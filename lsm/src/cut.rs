@@ -1,31 +1,268 @@
 //! Where an output file ends, and where a compaction is split for several threads.
+//!
+//! A file ends when it is full. It ends earlier where that makes the next compaction cheaper: before it
+//! overlaps too much of the grandparent level, at a grandparent's edge once it is large enough, where it
+//! can leave a grandparent out altogether, and around old files so that fresh data does not keep them
+//! from expiring. Follows RocksDB `db/compaction/compaction_outputs.cc` (ShouldStopBefore).
+//!
+//! ```text
+//!   output   [a  c]  [m  n]          [a..n] would pull the grandparent [e-k] into the next compaction
+//!   below       [d    k]
+//! ```
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
-use base::key::InternalOrder;
+use base::key::{InternalOrder, user_key};
+use base::order::head;
 
 use crate::file_meta::FileMetaData;
-use crate::pick::Task;
+use crate::pick::{Options, Priority, Style, Task};
+use crate::version::compare_boundaries;
+
+/// A user's say in where files end (RocksDB's `SstPartitioner`), made for one compaction output.
+pub trait Partitioner: Send {
+    /// Whether a file must end between the two user keys; `file_size` is the file's size so far, bytes.
+    fn should_partition(&mut self, previous_user_key: &[u8], user_key: &[u8], file_size: u64) -> bool;
+}
 
 /// Decides, key by key, whether the current output file ends before the key.
 pub struct Cutter {
     order: InternalOrder,
+    bytewise: bool,
+    leveled: bool,
+    /// Level-0 outputs are never cut.
+    whole: bool,
     grandparents: Vec<Arc<FileMetaData>>,
+    max_file_size: u64,
+    target_file_size: u64,
+    max_compaction_bytes: u64,
+
+    /// The grandparent that the current key lies in, or, in a gap, the next one.
+    at: usize,
+    in_gap: bool,
+    seen_key: bool,
+    overlapped_bytes: u64,
+    boundaries_in_file: u64,
+    /// Head of the boundary that is to be crossed next: keys with a smaller head cross nothing.
+    next_head: u64,
+
+    /// Old files of the output level to be cut around, and how far the keys have come.
+    old: Vec<Arc<FileMetaData>>,
+    old_at: usize,
+    inside_old: bool,
+
+    /// Round-robin: the file ends at this internal key, once.
+    split_at: Option<Vec<u8>>,
+    partitioner: Option<Box<dyn Partitioner>>,
+    last_user_key: Vec<u8>,
 }
 
 impl Cutter {
-    pub fn new(order: InternalOrder, task: &Task) -> Self {
-        Cutter { order, grandparents: task.grandparents.clone() }
+    pub fn new(order: InternalOrder, task: &Task, options: &Options, now: u64) -> Self {
+        let mut cutter = Cutter {
+            bytewise: order.user.is_bytewise(),
+            order,
+            leveled: options.style == Style::Level,
+            whole: task.output_level == 0,
+            grandparents: task.grandparents.clone(),
+            max_file_size: task.max_output_file_size,
+            target_file_size: task.target_output_file_size,
+            max_compaction_bytes: task.max_compaction_bytes,
+            at: 0,
+            in_gap: true,
+            seen_key: false,
+            overlapped_bytes: 0,
+            boundaries_in_file: 0,
+            next_head: 0,
+            old: old_files(task, options, now),
+            old_at: 0,
+            inside_old: false,
+            split_at: task.output_split_key.clone(),
+            partitioner: None,
+            last_user_key: Vec::new(),
+        };
+        cutter.remember_boundary();
+        cutter
+    }
+
+    #[must_use]
+    pub fn with_partitioner(mut self, partitioner: Box<dyn Partitioner>) -> Self {
+        self.partitioner = Some(partitioner);
+        self
     }
 
     /// Whether the file ends before `key` (an internal key), `file_size` being its estimated size in
-    /// bytes so far. Call once for each key, in order, before adding it; `file_size` 0 means the file
-    /// is still empty.
+    /// bytes so far. Call once for each key, in order, before adding it; `file_size` 0 means that no
+    /// file is open. When it answers true the key is taken to start the next file.
     #[inline]
     pub fn should_end_before(&mut self, key: &[u8], file_size: u64) -> bool {
-        let _ = (key, file_size, &self.order, &self.grandparents);
-        todo!()
+        if self.whole {
+            return false;
+        }
+        let quiet = self.seen_key
+            && self.bytewise
+            && head(user_key(key)) < self.next_head
+            && self.old.is_empty()
+            && self.partitioner.is_none()
+            && self.split_at.is_none();
+        if quiet && file_size < self.max_file_size {
+            return false;
+        }
+        let ends = self.judge(key, file_size);
+        if ends {
+            self.overlapped_bytes = self.overlapped_at(key);
+            self.boundaries_in_file = 0;
+        }
+        ends
     }
+
+    fn judge(&mut self, key: &[u8], file_size: u64) -> bool {
+        let overlapped_before = self.overlapped_bytes;
+        let crossed = self.cross_boundaries(key);
+        let ends_for_ttl = self.crosses_old_file(key);
+        let partitioned = self.must_partition(key, file_size);
+        if file_size == 0 {
+            return false;
+        }
+        if ends_for_ttl || partitioned || file_size >= self.max_file_size {
+            return true;
+        }
+        if self.split_at.as_ref().is_some_and(|at| self.order.compare(key, at).is_ge()) {
+            self.split_at = None;
+            return true;
+        }
+        if crossed == 0 {
+            return false;
+        }
+        if self.overlapped_bytes.saturating_add(file_size) > self.max_compaction_bytes {
+            return true;
+        }
+        // A whole grandparent lies between the last key and this one.
+        let skips = if self.in_gap { 2 } else { 3 };
+        let newly_overlapped = self.overlapped_bytes.saturating_sub(overlapped_before);
+        if self.leveled && crossed >= skips && newly_overlapped > self.target_file_size / 8 {
+            return true;
+        }
+        // At an edge a file may end at half its target size; each edge let pass asks for more.
+        let percent = 50 + (self.boundaries_in_file * 5).min(40);
+        self.leveled && file_size >= self.target_file_size.div_ceil(100).saturating_mul(percent)
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        compare_boundaries(&self.order, a, b)
+    }
+
+    /// Moves to the grandparent of the key; how many of their edges lie between it and the last key.
+    fn cross_boundaries(&mut self, key: &[u8]) -> u64 {
+        let mut crossed = 0;
+        while let Some(file) = self.grandparents.get(self.at) {
+            if self.in_gap {
+                if self.compare(key, &file.smallest).is_lt() {
+                    break;
+                }
+                if self.seen_key {
+                    crossed += 1;
+                    self.overlapped_bytes = self.overlapped_bytes.saturating_add(file.size);
+                }
+                self.in_gap = false;
+            } else {
+                let next = self.grandparents.get(self.at + 1);
+                let inside = match self.compare(key, &file.largest) {
+                    Ordering::Less => true,
+                    // Of several files with the key the last one counts.
+                    Ordering::Equal => next.is_none_or(|next| self.compare(key, &next.smallest).is_lt()),
+                    Ordering::Greater => false,
+                };
+                if inside {
+                    break;
+                }
+                if self.seen_key {
+                    crossed += 1;
+                }
+                self.in_gap = true;
+                self.at += 1;
+            }
+        }
+        self.boundaries_in_file += crossed;
+        if !self.seen_key && !self.in_gap {
+            self.overlapped_bytes = self.overlapped_at(key);
+        }
+        self.seen_key = true;
+        self.remember_boundary();
+        crossed
+    }
+
+    fn remember_boundary(&mut self) {
+        self.next_head = match self.grandparents.get(self.at) {
+            Some(file) if self.in_gap => head(file.smallest_user_key()),
+            Some(file) => head(file.largest_user_key()),
+            None => u64::MAX,
+        };
+    }
+
+    /// Bytes of the grandparents that the key itself lies in.
+    fn overlapped_at(&self, key: &[u8]) -> u64 {
+        let Some(file) = self.grandparents.get(self.at).filter(|_| !self.in_gap) else { return 0 };
+        let earlier = self.grandparents[..self.at]
+            .iter()
+            .rev()
+            .take_while(|f| self.compare(key, &f.largest).is_eq())
+            .map(|f| f.size);
+        file.size.saturating_add(earlier.sum())
+    }
+
+    /// Whether the key enters or leaves an old file.
+    fn crosses_old_file(&mut self, key: &[u8]) -> bool {
+        if self.inside_old {
+            let left = self
+                .old
+                .get(self.old_at)
+                .is_some_and(|f| self.order.compare(key, &f.largest).is_gt());
+            if left {
+                self.old_at += 1;
+                self.inside_old = false;
+            }
+            return left;
+        }
+        while let Some(file) = self.old.get(self.old_at) {
+            if self.order.compare(key, &file.smallest).is_lt() {
+                return false;
+            }
+            if self.order.compare(key, &file.largest).is_le() {
+                self.inside_old = true;
+                return true;
+            }
+            self.old_at += 1;
+        }
+        false
+    }
+
+    fn must_partition(&mut self, key: &[u8], file_size: u64) -> bool {
+        let Some(partitioner) = &mut self.partitioner else { return false };
+        let user = user_key(key);
+        let must = file_size > 0 && partitioner.should_partition(&self.last_user_key, user, file_size);
+        self.last_user_key.clear();
+        self.last_user_key.extend_from_slice(user);
+        must
+    }
+}
+
+/// Files of the output level past half their ttl and not small: fresh data is kept out of them.
+fn old_files(task: &Task, options: &Options, now: u64) -> Vec<Arc<FileMetaData>> {
+    let wanted = options.style == Style::Level
+        && options.priority == Priority::MinOverlappingRatio
+        && options.ttl > 0
+        && now >= options.ttl
+        && task.inputs.len() >= 2
+        && !task.bottommost;
+    let Some(last) = task.inputs.last().filter(|_| wanted) else { return Vec::new() };
+    let limit = now - options.ttl / 2;
+    last.files
+        .iter()
+        .filter(|f| f.oldest_time().is_some_and(|t| t < limit) && f.size > options.target_file_size_base / 2)
+        .cloned()
+        .collect()
 }
 
 /// A point in a table with an estimate of the bytes before it since the last one.
@@ -35,9 +272,41 @@ pub struct Anchor {
     pub bytes: u64,
 }
 
-/// Splits the inputs' user-key range into at most `max` pieces of about equal size; the answer are the
-/// boundaries between them, ascending: one fewer than the pieces.
-pub fn split(order: &InternalOrder, anchors: Vec<Anchor>, max: usize, min_piece_bytes: u64) -> Vec<Vec<u8>> {
-    let _ = (order, anchors, max, min_piece_bytes);
-    todo!()
+/// Splits the inputs' user-key range into at most `max` pieces of about equal size and of at least
+/// `min_piece_bytes`; the answer are the boundaries between them, ascending: one fewer than the pieces.
+/// A piece begins at its boundary.
+pub fn split(order: &InternalOrder, mut anchors: Vec<Anchor>, max: usize, min_piece_bytes: u64) -> Vec<Vec<u8>> {
+    let total: u64 = anchors.iter().map(|a| a.bytes).fold(0, u64::saturating_add);
+    if max < 2 {
+        return Vec::new();
+    }
+    let piece = (total / max as u64).max(min_piece_bytes).max(1);
+    if piece >= total {
+        return Vec::new();
+    }
+    anchors.sort_by(|a, b| order.user.compare_without_timestamp(&a.user_key, &b.user_key));
+    // Anchors of one key are one anchor with all their bytes.
+    anchors.dedup_by(|later, kept| {
+        let same = order.user.compare_without_timestamp(&later.user_key, &kept.user_key).is_eq();
+        if same {
+            kept.bytes = kept.bytes.saturating_add(later.bytes);
+        }
+        same
+    });
+    let mut boundaries = Vec::new();
+    let (mut sum, mut threshold) = (0u64, piece);
+    for anchor in anchors {
+        sum = sum.saturating_add(anchor.bytes);
+        if sum > threshold {
+            threshold = threshold.saturating_add(piece);
+            boundaries.push(anchor.user_key);
+            if boundaries.len() + 1 == max {
+                break;
+            }
+        }
+    }
+    boundaries
 }
+
+#[cfg(test)]
+mod tests;

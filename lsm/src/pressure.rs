@@ -2,11 +2,36 @@
 //!
 //! RocksDB's triggers (`db/column_family.cc`, `db/write_controller.cc`): too many unflushed memtables,
 //! too many files in level 0, too many bytes waiting to be compacted. Between "go" and "stop" writes are
-//! slowed to a rate that adapts to whether the debt shrinks.
+//! slowed to a rate that adapts: down while the debt grows, up while it shrinks.
+//!
+//! One thing is ours: the rate also has a ceiling that falls, in a straight line, from the user's rate
+//! at the slow-down trigger to a sixteenth of it at the stop trigger. RocksDB's writes come to the stop
+//! at whatever rate they have; ours meet it, if at all, at a crawl.
+//!
+//! ```text
+//!  rate ▲ delayed_write_rate
+//!       ├──────╲
+//!       │        ╲            ceiling
+//!       │          ╲________
+//!       └──────┬────────────┬────────► level-0 files, pending bytes
+//!          slow down       stop
+//! ```
 
 use crate::pick::Options;
 
-/// What the decision is about.
+/// No adaptation goes below this rate, bytes a second.
+pub const MIN_RATE: u64 = 16 << 10;
+/// `delayed_write_rate` when neither it nor a rate limiter is given.
+pub const DEFAULT_RATE: u64 = 16 << 20;
+
+const SLOWER: f64 = 0.8;
+const FASTER: f64 = 1.0 / SLOWER;
+const MUCH_SLOWER: f64 = 0.6;
+const RECOVERED: f64 = 1.4;
+/// The ceiling at the stop trigger, as a share of the user's rate.
+const CEILING_AT_STOP: f64 = 1.0 / 16.0;
+
+/// What the decision is about; words as RocksDB's `WriteStallCause`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     None,
@@ -29,9 +54,14 @@ pub enum Stall {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     pub num_unflushed_memtables: usize,
-    /// Files or sorted runs in level 0, as the picker counts them.
+    /// Files or sorted runs in level 0: `Scores::l0_delay_trigger_count`.
     pub num_l0_files: usize,
+    /// `Scores::estimated_pending_bytes`.
     pub pending_compaction_bytes: u64,
+    /// `Scores::marked`, how many.
+    pub num_marked_files: usize,
+    /// Bytes of files with nothing below them; 0 when not known.
+    pub bottommost_bytes: u64,
 }
 
 /// The decision with what brought it about.
@@ -43,25 +73,177 @@ pub struct Decision {
     pub speed_up_compaction: bool,
 }
 
-/// Remembers the last decision of one family, to adapt the rate.
+/// Which trigger is met, regardless of history.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Condition {
+    Normal,
+    Delayed,
+    Stopped,
+}
+
+/// Remembers the last decision of one family, to adapt the rate. A database obeys the strictest of its
+/// families.
 #[derive(Clone, Debug)]
 pub struct Pressure {
-    last: Decision,
+    last: Stall,
     last_pending_bytes: u64,
     max_rate: u64,
     rate: u64,
 }
 
 impl Pressure {
-    /// `delayed_write_rate` in bytes a second; 0 takes 16 MiB.
+    /// `delayed_write_rate` in bytes a second; 0 takes the default.
     pub fn new(delayed_write_rate: u64) -> Self {
-        let _ = delayed_write_rate;
-        todo!()
+        let rate = if delayed_write_rate == 0 { DEFAULT_RATE } else { delayed_write_rate };
+        Pressure { last: Stall::Normal, last_pending_bytes: 0, max_rate: rate, rate }
+    }
+
+    /// A changed `delayed_write_rate`.
+    pub fn set_max_rate(&mut self, delayed_write_rate: u64) {
+        *self = Pressure { last: self.last, last_pending_bytes: self.last_pending_bytes, ..Self::new(delayed_write_rate) };
+    }
+
+    /// The adapted rate, bytes a second, whether it is in force or not.
+    pub fn rate(&self) -> u64 {
+        self.rate
     }
 
     /// Decides anew. Call after each flush, compaction, memtable switch and change of options.
-    pub fn decide(&mut self, load: &Load, options: &Options, auto_compactions_disabled: bool) -> Decision {
-        let _ = (load, options, auto_compactions_disabled);
-        todo!()
+    pub fn decide(&mut self, load: &Load, options: &Options) -> Decision {
+        let (condition, cause) = condition(load, options);
+        let was_stopped = self.last == Stall::Stopped;
+        let was_slowed = matches!(self.last, Stall::Delayed { .. });
+        let stall = match condition {
+            Condition::Stopped => Stall::Stopped,
+            Condition::Delayed => {
+                let penalize = was_stopped || near_stop(cause, load, options);
+                if was_slowed || was_stopped {
+                    self.adapt(load, options, penalize);
+                }
+                let ceiling = self.ceiling(cause, load, options);
+                Stall::Delayed { rate: self.rate.min(ceiling) }
+            }
+            Condition::Normal => {
+                if was_slowed {
+                    self.rate = scale(self.rate, RECOVERED).min(self.max_rate);
+                }
+                Stall::Normal
+            }
+        };
+        self.last = stall;
+        self.last_pending_bytes = load.pending_compaction_bytes;
+        let speed_up_compaction = condition != Condition::Normal || wants_speed(load, options);
+        Decision { stall, cause, speed_up_compaction }
+    }
+
+    fn adapt(&mut self, load: &Load, options: &Options, penalize: bool) {
+        if options.disable_auto_compactions {
+            self.rate = self.max_rate;
+            return;
+        }
+        if self.max_rate <= MIN_RATE {
+            return;
+        }
+        let before = self.last_pending_bytes;
+        if penalize {
+            self.rate = scale(self.rate, MUCH_SLOWER).max(MIN_RATE);
+        } else if before > 0 && before <= load.pending_compaction_bytes {
+            self.rate = scale(self.rate, SLOWER).max(MIN_RATE);
+        } else if before > load.pending_compaction_bytes {
+            self.rate = scale(self.rate, FASTER).min(self.max_rate);
+        }
+    }
+
+    /// The most that is let through at this distance from the stop trigger.
+    fn ceiling(&self, cause: Cause, load: &Load, options: &Options) -> u64 {
+        let way = match cause {
+            Cause::L0FileCountLimit => share(
+                load.num_l0_files as f64,
+                f64::from(options.level0_slowdown_writes_trigger),
+                f64::from(options.level0_stop_writes_trigger),
+            ),
+            Cause::PendingCompactionBytes if options.hard_pending_compaction_bytes_limit > 0 => share(
+                load.pending_compaction_bytes as f64,
+                options.soft_pending_compaction_bytes_limit as f64,
+                options.hard_pending_compaction_bytes_limit as f64,
+            ),
+            _ => 0.0,
+        };
+        scale(self.max_rate, 1.0 - (1.0 - CEILING_AT_STOP) * way).max(MIN_RATE.min(self.max_rate))
     }
 }
+
+/// How far `at` has come from `from` to `to`, 0 to 1.
+fn share(at: f64, from: f64, to: f64) -> f64 {
+    if to <= from { 0.0 } else { ((at - from) / (to - from)).clamp(0.0, 1.0) }
+}
+
+fn scale(rate: u64, by: f64) -> u64 {
+    (rate as f64 * by) as u64
+}
+
+fn condition(load: &Load, options: &Options) -> (Condition, Cause) {
+    let memtables = load.num_unflushed_memtables;
+    let max_memtables = options.max_write_buffer_number;
+    let l0 = load.num_l0_files as i64;
+    let pending = load.pending_compaction_bytes;
+    let auto = !options.disable_auto_compactions;
+    let over = |limit: u64| auto && limit > 0 && pending >= limit;
+    if memtables >= max_memtables {
+        (Condition::Stopped, Cause::MemtableLimit)
+    } else if auto && l0 >= i64::from(options.level0_stop_writes_trigger) {
+        (Condition::Stopped, Cause::L0FileCountLimit)
+    } else if over(options.hard_pending_compaction_bytes_limit) {
+        (Condition::Stopped, Cause::PendingCompactionBytes)
+    } else if max_memtables > 3
+        && memtables >= max_memtables - 1
+        && memtables - 1 >= options.min_write_buffer_number_to_merge
+    {
+        (Condition::Delayed, Cause::MemtableLimit)
+    } else if auto
+        && options.level0_slowdown_writes_trigger >= 0
+        && l0 >= i64::from(options.level0_slowdown_writes_trigger)
+    {
+        (Condition::Delayed, Cause::L0FileCountLimit)
+    } else if over(options.soft_pending_compaction_bytes_limit) {
+        (Condition::Delayed, Cause::PendingCompactionBytes)
+    } else {
+        (Condition::Normal, Cause::None)
+    }
+}
+
+fn near_stop(cause: Cause, load: &Load, options: &Options) -> bool {
+    match cause {
+        Cause::L0FileCountLimit => {
+            load.num_l0_files as i64 >= i64::from(options.level0_stop_writes_trigger) - 2
+        }
+        Cause::PendingCompactionBytes => {
+            let soft = options.soft_pending_compaction_bytes_limit;
+            let gap = options.hard_pending_compaction_bytes_limit.saturating_sub(soft);
+            gap > 0 && load.pending_compaction_bytes.saturating_sub(soft) > gap / 4 * 3
+        }
+        _ => false,
+    }
+}
+
+/// Whether compactions should use more threads though writes go on unhindered.
+fn wants_speed(load: &Load, options: &Options) -> bool {
+    let trigger = i64::from(options.level0_file_num_compaction_trigger);
+    let slowdown = i64::from(options.level0_slowdown_writes_trigger);
+    let l0_limit = if trigger < 0 { i64::MAX } else { (trigger * 2).min(trigger + (slowdown - trigger) / 4) };
+    let soft = options.soft_pending_compaction_bytes_limit;
+    let by_soft = soft / 4;
+    let pending_limit = match load.bottommost_bytes {
+        0 => by_soft,
+        bytes => (bytes / 8).max(options.max_bytes_for_level_base.saturating_mul(2)).min(by_soft),
+    };
+    // A dozen files waiting by their mark alone are worth hurrying for.
+    const MANY_MARKED: usize = 10;
+    load.num_l0_files as i64 >= l0_limit
+        || soft == 0
+        || load.pending_compaction_bytes >= pending_limit
+        || load.num_marked_files >= MANY_MARKED
+}
+
+#[cfg(test)]
+mod tests;

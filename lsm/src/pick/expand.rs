@@ -251,6 +251,10 @@ impl<'a> Picker<'a> {
             intra_l0: start_level == 0 && output_level == 0,
             score: self.scores.of(start_level),
             next_cursor: None,
+            output_split_key: (self.options.priority == super::Priority::RoundRobin
+                && self.options.style == Style::Level)
+                .then(|| self.version.cursor(output_level).map(<[u8]>::to_vec))
+                .flatten(),
             blob_gc_age_cutoff: None,
             blob_gc_force: false,
             inputs,

@@ -1,6 +1,20 @@
-//! Planning `compact_range`: one step at a time.
+//! Planning `compact_range` and `compact_files`: one step at a time.
+//!
+//! A range is compacted level by level, each level piece by piece: a piece ends where it and what it
+//! meets below would grow past `max_compaction_bytes`. The caller runs each step and asks for the next,
+//! from the key that the last step named. Follows RocksDB `PickCompactionForCompactRange`.
 
-use super::{Options, Task, View};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use base::error::{Error, Result};
+use base::ids::FileNumber;
+use base::key::user_key;
+
+use super::expand::{Files, Picker, any_taken};
+use super::{Inputs, Options, Reason, Style, Task, View};
+use crate::file_meta::FileMetaData;
+use crate::version::{Extent, KeyRange, compare_boundaries};
 
 /// What the caller of `compact_range` asked for. Keys are user keys, both inclusive.
 #[derive(Clone, Debug, Default)]
@@ -8,14 +22,16 @@ pub struct Request {
     pub begin: Option<Vec<u8>>,
     pub end: Option<Vec<u8>>,
     pub input_level: usize,
-    /// Where the output goes; `None`: the next level with files, or the base level.
+    /// Every level at once, as universal compaction does it; `input_level` and the keys are not used.
+    pub all_levels: bool,
+    /// Where the output goes; `None`: the base level from level 0, the next level from others.
     pub output_level: Option<usize>,
     pub output_path_id: u32,
     pub max_subcompactions: u32,
     pub blob_gc_age_cutoff: Option<f64>,
     pub blob_gc_force: bool,
-    /// Files with larger numbers came after the request (bottommost level) and are left alone.
-    pub max_file_number: Option<u64>,
+    /// Files with this number or larger came after the request and are left alone (bottommost level).
+    pub max_file_number: Option<FileNumber>,
 }
 
 /// The answer to one step.
@@ -31,6 +47,226 @@ pub enum Step {
 
 /// Plans the next step of a request on its input level.
 pub fn plan(view: &View<'_>, options: &Options, request: &Request, now: u64) -> Step {
-    let _ = (view, options, request, now);
-    todo!()
+    let picker = Picker::new(view, options, now);
+    if request.all_levels {
+        return picker.plan_all(request);
+    }
+    picker.plan_level(request)
+}
+
+impl Picker<'_> {
+    fn plan_all(&self, request: &Request) -> Step {
+        let last = self.version.num_levels() - 1 - usize::from(self.options.allow_ingest_behind);
+        let output_level = request.output_level.unwrap_or(last);
+        let Some(start) = (0..=last).find(|&l| !self.version.level(l).is_empty()) else { return Step::Nothing };
+        let inputs: Vec<Inputs> = (start..=last)
+            .map(|level| Inputs { level, files: self.version.level(level).as_slice().to_vec() })
+            .filter(|i| !i.files.is_empty())
+            .collect();
+        let all: Vec<&Files> = inputs.iter().map(|i| &i.files).collect();
+        if start == 0 && self.l0_is_busy()
+            || all.iter().any(|files| any_taken(files))
+            || self.inputs_meet_running(&all, output_level)
+        {
+            return Step::Conflict;
+        }
+        self.finish(request, inputs, output_level, None, u64::MAX)
+    }
+
+    fn plan_level(&self, request: &Request) -> Step {
+        let level = request.input_level;
+        let universal = self.options.style == Style::Universal;
+        let (begin, end) =
+            if universal { (None, None) } else { (request.begin.as_deref(), request.end.as_deref()) };
+        let mut files = self.version.overlapping(level, begin, end);
+        if files.is_empty() {
+            return Step::Nothing;
+        }
+        if level == 0 && self.l0_is_busy() {
+            return Step::Conflict;
+        }
+        let base = self.scores.base_level;
+        let output_level = request.output_level.unwrap_or(if level == 0 { base } else { level + 1 });
+        let mut whole = level == 0 || !self.shorten(level, output_level, &mut files);
+        if let Some(limit) = request.max_file_number.filter(|_| level == output_level) {
+            whole &= self.leave_newer(&mut files, limit);
+            if files.is_empty() {
+                return Step::Nothing;
+            }
+        }
+        if !self.clean_cut(level, &mut files) {
+            return Step::Conflict;
+        }
+        let rest = if whole { None } else { self.behind(level, &files) };
+        let Some(below) = self.output_inputs(level, &mut files, output_level, false) else { return Step::Conflict };
+        if any_taken(&files) || any_taken(&below) || self.inputs_meet_running(&[&files, &below], output_level) {
+            return Step::Conflict;
+        }
+        let mut inputs = vec![Inputs { level, files }];
+        if !below.is_empty() {
+            inputs.push(Inputs { level: output_level, files: below });
+        }
+        self.finish(request, inputs, output_level, rest, self.options.max_compaction_bytes())
+    }
+
+    fn finish(
+        &self,
+        request: &Request,
+        inputs: Vec<Inputs>,
+        output_level: usize,
+        rest: Option<Vec<u8>>,
+        max_compaction_bytes: u64,
+    ) -> Step {
+        let mut task = self.task(Reason::ManualCompaction, inputs, output_level);
+        task.manual = true;
+        task.output_path_id = request.output_path_id;
+        task.max_compaction_bytes = max_compaction_bytes;
+        task.max_subcompactions = request.max_subcompactions;
+        task.blob_gc_age_cutoff = request.blob_gc_age_cutoff;
+        task.blob_gc_force = request.blob_gc_force;
+        task.score = -1.0;
+        task.trivial_move = self.is_trivial_move(&task, false);
+        Step::Do(Box::new(task), rest)
+    }
+
+    /// Takes only as many files as stay, with what they meet below, within the limit. True if some were
+    /// left.
+    fn shorten(&self, level: usize, output_level: usize, files: &mut Files) -> bool {
+        let limit = self.options.max_compaction_bytes();
+        let mut own = files[0].size;
+        for i in 1..files.len() {
+            let extent = Extent { smallest: Some(&files[0].smallest), largest: Some(&files[i].largest) };
+            own = own.saturating_add(files[i].size);
+            let below: u64 = if output_level > level {
+                let range = self.version.extent_range(output_level, extent);
+                self.version.level(output_level).as_slice()[range].iter().map(|f| f.size).sum()
+            } else {
+                0
+            };
+            if own.saturating_add(below) > limit {
+                files.truncate(i);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Keeps the first stretch of files older than `limit`; false if older ones follow behind newer.
+    fn leave_newer(&self, files: &mut Files, limit: FileNumber) -> bool {
+        let is_older = |f: &Arc<FileMetaData>| f.number < limit;
+        let start = files.iter().position(is_older).unwrap_or(files.len());
+        let len = files[start..].iter().take_while(|f| is_older(f)).count();
+        let more = files[start + len..].iter().any(is_older);
+        *files = files[start..start + len].to_vec();
+        !more
+    }
+
+    /// The user key where the level goes on behind the files.
+    fn behind(&self, level: usize, files: &[Arc<FileMetaData>]) -> Option<Vec<u8>> {
+        let last = self.version.level(level).position(files.last()?.number)?;
+        self.version.level(level).get(last + 1).map(|f| user_key(&f.smallest).to_vec())
+    }
+}
+
+/// Plans `compact_files`: the named files, and those that must go with them, to `output_level`.
+///
+/// # Errors
+/// InvalidArgument: no file named, a file not in the tree, an output level above an input or beyond the
+/// tree. Aborted: a file needed is being compacted.
+pub fn plan_files(
+    view: &View<'_>,
+    options: &Options,
+    numbers: &[FileNumber],
+    output_level: usize,
+    now: u64,
+) -> Result<Task> {
+    let picker = Picker::new(view, options, now);
+    let version = view.version;
+    if output_level >= version.num_levels() {
+        return Err(Error::invalid_argument(format!(
+            "Output level must be between [0, {}].",
+            version.num_levels() - 1
+        )));
+    }
+    if numbers.is_empty() {
+        return Err(Error::invalid_argument("A compaction must contain at least one file."));
+    }
+    let mut chosen: BTreeSet<FileNumber> = numbers.iter().copied().collect();
+    for number in numbers {
+        match version.files().find(|(_, f)| f.number == *number) {
+            None => {
+                return Err(Error::invalid_argument(format!(
+                    "Specified compaction input file #{number} does not exist in the column family."
+                )));
+            }
+            Some((level, _)) if level > output_level => {
+                return Err(Error::invalid_argument(format!(
+                    "Cannot compact file to up level, input file #{number} level {level} > output level {output_level}"
+                )));
+            }
+            Some(_) => {}
+        }
+    }
+    picker.gather(&mut chosen, output_level);
+    let inputs: Vec<Inputs> = (0..=output_level)
+        .map(|level| Inputs {
+            level,
+            files: version.level(level).iter().filter(|f| chosen.contains(&f.number)).cloned().collect(),
+        })
+        .filter(|i| !i.files.is_empty())
+        .collect();
+    if let Some(file) = inputs.iter().flat_map(|i| &i.files).find(|f| f.being_compacted()) {
+        return Err(Error::aborted(format!(
+            "Necessary compaction input file #{} is currently being compacted.",
+            file.number
+        )));
+    }
+    let all: Vec<&Files> = inputs.iter().map(|i| &i.files).collect();
+    if output_level > 0 && picker.inputs_meet_running(&all, output_level) {
+        return Err(Error::aborted(
+            "A running compaction is writing to the same output level(s) in an overlapping key range",
+        ));
+    }
+    let mut task = picker.task(Reason::ManualCompaction, inputs, output_level);
+    task.manual = true;
+    task.grandparents.clear();
+    task.trivial_move = false;
+    Ok(task)
+}
+
+impl Picker<'_> {
+    /// Adds the files without which the tree would be out of order afterwards: on each level between
+    /// those named those in between, level-0 files older than one named, and what all of them meet below.
+    fn gather(&self, chosen: &mut BTreeSet<FileNumber>, output_level: usize) {
+        let mut range = KeyRange::default();
+        for level in 0..=output_level {
+            let files = self.version.level(level).as_slice();
+            let meets = |f: &Arc<FileMetaData>, range: &KeyRange| {
+                KeyRange::of(self.version.order(), [&**f]).meets(self.version.order(), range)
+            };
+            let taken: Vec<usize> = (0..files.len())
+                .filter(|&i| chosen.contains(&files[i].number) || level > 0 && meets(&files[i], &range))
+                .collect();
+            let (Some(&first), Some(&last)) = (taken.first(), taken.last()) else { continue };
+            let (mut first, mut last) = (first, last);
+            if level == 0 {
+                if output_level > 0 {
+                    last = files.len() - 1;
+                }
+            } else {
+                let share = |a: usize| {
+                    compare_boundaries(self.version.order(), &files[a].largest, &files[a + 1].smallest).is_ge()
+                };
+                while first > 0 && share(first - 1) {
+                    first -= 1;
+                }
+                while last + 1 < files.len() && share(last) {
+                    last += 1;
+                }
+            }
+            chosen.extend(files[first..=last].iter().map(|f| f.number));
+            let all = self.version.files().filter(|(_, f)| chosen.contains(&f.number)).map(|(_, f)| &**f);
+            range = KeyRange::of(self.version.order(), all);
+        }
+    }
 }

@@ -115,6 +115,8 @@ pub struct Task {
     pub score: f64,
     /// Where the round-robin cursor of the start level goes once the task is done: an internal key.
     pub next_cursor: Option<Vec<u8>>,
+    /// Round-robin: an output file ends before this internal key, where the output level's own turn is.
+    pub output_split_key: Option<Vec<u8>>,
     /// Blob garbage of files older than this share is collected (manual override); `None`: options.
     pub blob_gc_age_cutoff: Option<f64>,
     pub blob_gc_force: bool,

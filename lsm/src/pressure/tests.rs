@@ -1,0 +1,69 @@
+use super::*;
+
+fn options() -> Options {
+    Options { max_write_buffer_number: 4, ..Options::default() }
+}
+
+fn l0(n: usize) -> Load {
+    Load { num_l0_files: n, pending_compaction_bytes: 100, ..Load::default() }
+}
+
+#[test]
+fn triggers_are_rocksdbs() {
+    let mut p = Pressure::new(0);
+    let cases = [
+        (Load { num_unflushed_memtables: 4, ..l0(0) }, Cause::MemtableLimit, "stop"),
+        (Load { num_unflushed_memtables: 3, ..l0(0) }, Cause::MemtableLimit, "slow"),
+        (l0(36), Cause::L0FileCountLimit, "stop"),
+        (l0(20), Cause::L0FileCountLimit, "slow"),
+        (l0(19), Cause::None, "go"),
+        (Load { pending_compaction_bytes: 256 << 30, ..l0(0) }, Cause::PendingCompactionBytes, "stop"),
+        (Load { pending_compaction_bytes: 64 << 30, ..l0(0) }, Cause::PendingCompactionBytes, "slow"),
+    ];
+    for (load, cause, what) in cases {
+        let d = p.decide(&load, &options());
+        let got = match d.stall {
+            Stall::Normal => "go",
+            Stall::Delayed { .. } => "slow",
+            Stall::Stopped => "stop",
+        };
+        assert_eq!((d.cause, got), (cause, what), "{load:?}");
+    }
+}
+
+#[test]
+fn the_ceiling_falls_towards_the_stop_and_never_reaches_zero() {
+    let mut last = u64::MAX;
+    for n in 20..36 {
+        let mut p = Pressure::new(16 << 20);
+        let Stall::Delayed { rate } = p.decide(&l0(n), &options()).stall else { panic!("{n}") };
+        assert!(rate < last || n == 20 && rate == 16 << 20, "{n}: {rate}");
+        assert!(rate >= 1 << 20, "{n}: {rate}");
+        last = rate;
+    }
+}
+
+#[test]
+fn growing_debt_slows_and_shrinking_debt_speeds_up() {
+    let mut p = Pressure::new(1 << 20);
+    let at = |pending| Load { pending_compaction_bytes: pending, ..l0(20) };
+    p.decide(&at(100), &options());
+    p.decide(&at(200), &options());
+    let slowed = p.rate();
+    assert!(slowed < 1 << 20);
+    p.decide(&at(100), &options());
+    assert!(p.rate() > slowed);
+    for _ in 0..100 {
+        p.decide(&at(200), &options());
+    }
+    assert_eq!(p.rate(), MIN_RATE);
+    // Out of it, the rate recovers step by step.
+    p.decide(&l0(0), &options());
+    assert!(p.rate() > MIN_RATE);
+}
+
+#[test]
+fn without_automatic_compactions_only_memtables_stop() {
+    let off = Options { disable_auto_compactions: true, ..options() };
+    assert_eq!(Pressure::new(0).decide(&l0(100), &off).stall, Stall::Normal);
+}
