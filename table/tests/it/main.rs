@@ -1,5 +1,9 @@
 //! The table crate from outside.
 
+mod reader_damage;
+mod reader_golden;
+mod reader_support;
+mod reader_vectors;
 mod support;
 mod writer_oracle;
 mod writer_vectors;

@@ -1,0 +1,123 @@
+//! Every table in `fixtures/golden`, read every way.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use base::Kind;
+use base::key::{parse, user_key};
+use serde_json::Value;
+
+use crate::reader_support::{check_all_roads, open, options, options_for};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/golden")
+}
+
+fn tables_under(dir: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            tables_under(&path, found);
+        } else if path.extension().is_some_and(|e| e == "sst") {
+            found.push(path);
+        }
+    }
+    found.sort();
+}
+
+fn hex(value: &Value) -> Vec<u8> {
+    let text = value.as_str().unwrap();
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+}
+
+/// What a file must hold: rows and range tombstones.
+#[derive(Default)]
+struct Expected {
+    rows: Vec<(Vec<u8>, u64, u64, Vec<u8>)>,
+    tombstones: Vec<(Vec<u8>, Vec<u8>, u64)>,
+}
+
+/// The raw entries of each file, where the set tells them.
+fn expected(database: &str) -> Option<HashMap<String, Expected>> {
+    let text = std::fs::read_to_string(root().join(format!("{database}.internal.jsonl"))).ok()?;
+    let mut files: HashMap<String, Expected> = HashMap::new();
+    let mut current = String::new();
+    for line in text.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        if let Some(file) = line["file"].as_str() {
+            current = file.to_string();
+            files.entry(current.clone()).or_default();
+            continue;
+        }
+        let file = files.get_mut(&current).unwrap();
+        let seq = line["seq"].as_u64().unwrap();
+        if line.get("rangedel").is_some() {
+            file.tombstones.push((hex(&line["rangedel"]), hex(&line["end"]), seq));
+        } else {
+            file.rows.push((hex(&line["k"]), seq, line["type"].as_u64().unwrap(), hex(&line["v"])));
+        }
+    }
+    Some(files)
+}
+
+#[test]
+fn every_golden_table_reads_the_same_on_every_road() {
+    let mut paths = Vec::new();
+    tables_under(&root(), &mut paths);
+    assert!(paths.len() > 300, "the golden set is there");
+    let (mut read, mut compared) = (0, 0);
+    for path in paths {
+        let relative = path.strip_prefix(root()).unwrap().to_path_buf();
+        let database = relative.iter().next().unwrap().to_str().unwrap().to_string();
+        if database.starts_with("plain-table") || database.starts_with("cuckoo") || database == "corrupt" {
+            continue;
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        let options = match options_for(&path, &bytes) {
+            Some(options) => options,
+            None => panic!("{}: {:?}", path.display(), open(&path, bytes, &options(Default::default())).err()),
+        };
+        let reader = open(&path, bytes, &options).unwrap();
+        eprintln!("{}", relative.display());
+        let rows = check_all_roads(&reader, &options.order);
+        read += 1;
+        let Some(expected) = expected(&database) else { continue };
+        let Some(file) = expected.get(path.file_name().unwrap().to_str().unwrap()) else { continue };
+        let found: Vec<_> = rows
+            .iter()
+            .map(|(key, value)| {
+                let key = parse(key).unwrap();
+                (key.user_key.to_vec(), key.seq, key.kind as u64, value.clone())
+            })
+            .collect();
+        assert_eq!(found, file.rows, "{}", relative.display());
+        let tombstones: Vec<_> = reader
+            .range_tombstones()
+            .iter()
+            .map(|(start, end)| (user_key(start).to_vec(), end.clone(), base::key::sequence(start)))
+            .collect();
+        // The set has them as they lie in the file; read, they take the file's number.
+        let taken = |(start, end, seq)| (start, end, reader.global_seqno().unwrap_or(seq));
+        let expected: Vec<_> = file.tombstones.iter().cloned().map(taken).collect();
+        assert_eq!(tombstones, expected, "{}", relative.display());
+        compared += 1;
+    }
+    assert!(read > 280 && compared > 30, "{read} read, {compared} compared");
+}
+
+#[test]
+fn plain_and_cuckoo_tables_are_refused_by_name() {
+    let mut paths = Vec::new();
+    for (dir, name) in [("plain-table", "plain table"), ("cuckoo-table", "cuckoo table")] {
+        paths.clear();
+        tables_under(&root().join(dir), &mut paths);
+        assert!(!paths.is_empty());
+        for path in &paths {
+            let bytes = std::fs::read(path).unwrap();
+            let error = open(path, bytes, &options(Default::default())).err().unwrap();
+            assert_eq!(error.kind(), Kind::NotSupported);
+            assert!(error.to_string().contains(name), "{error}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Whole small files of RocksDB's, each with one feature.
+
+use base::Order;
+use serde_json::Value;
+
+use crate::reader_support::{check_all_roads, open, options_for};
+
+fn files() -> Vec<Value> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/formats/vectors-sst.json");
+    let all: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    all["sections"]["sst_file"]["vectors"].as_array().unwrap().clone()
+}
+
+fn hex(value: &Value) -> Vec<u8> {
+    let text = value.as_str().unwrap();
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+}
+
+/// A stored key with the timestamp that was cut from it.
+fn padded(key: &[u8], timestamp: usize) -> Vec<u8> {
+    let (user, trailer) = key.split_at(key.len() - 8);
+    [user, &vec![0; timestamp], trailer].concat()
+}
+
+#[test]
+fn whole_files_read_as_rocksdb_reads_them() {
+    for v in files() {
+        let name = v["name"].as_str().unwrap();
+        let bytes = hex(&v["bytes"]);
+        let options = options_for(name.as_ref(), &bytes).unwrap_or_else(|| panic!("{name} does not open"));
+        let reader = open(name, bytes, &options).unwrap();
+        let rows = check_all_roads(&reader, &options.order);
+        let cut = if name == "mini_udt_stripped" { options.order.timestamp_size() } else { 0 };
+        let expected: Vec<_> = v["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|e| (padded(&hex(&e[0]), cut), hex(&e[1])))
+            .collect();
+        assert_eq!(rows, expected, "{name}");
+        let tombstones: Vec<_> = v["range_dels"].as_array().unwrap().iter().map(|e| {
+            (padded(&hex(&e[0]), cut), [hex(&e[1]), vec![0; cut]].concat())
+        }).collect();
+        assert_eq!(reader.range_tombstones(), tombstones, "{name}");
+    }
+}
+
+#[test]
+fn an_ingested_files_number_comes_from_the_manifest() {
+    let v = files().into_iter().find(|v| v["name"] == "small_v7_c4").unwrap();
+    let bytes = hex(&v["bytes"]);
+    let mut options = options_for("a.sst".as_ref(), &bytes).unwrap();
+    options.largest_seqno = Some(77);
+    let reader = open("a.sst", bytes, &options).unwrap();
+    let rows = check_all_roads(&reader, &Order::Bytewise);
+    assert!(rows.iter().all(|(key, _)| base::key::sequence(key) == 77));
+    assert_eq!(base::key::sequence(&reader.range_tombstones()[0].0), 77);
+}
