@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 use base::coding::varint_len;
 use base::error::{Error, Result};
 use base::key::{InternalOrder, TRAILER_LEN};
-use base::order::{self, Order};
+use base::order::Order;
 
 use crate::arena::{Arena, Ref};
 
@@ -27,10 +27,9 @@ pub(crate) struct Entries {
     pub(crate) protection: usize,
 }
 
-/// A key to search for, split, with its head worked out.
+/// A key to search for, split.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
-    pub(crate) head: u64,
     pub(crate) user_key: &'a [u8],
     pub(crate) trailer: u64,
 }
@@ -59,19 +58,34 @@ impl<'a> Entry<'a> {
 }
 
 impl Entries {
-    /// A number whose order agrees with the order of keys; equal numbers decide nothing.
+    /// Four bytes behind the first `skip` as a number. Among keys that agree in those `skip` bytes its
+    /// order is the keys' order; equal numbers decide nothing.
     #[inline]
-    pub(crate) fn head(&self, user_key: &[u8]) -> u64 {
+    pub(crate) fn head(&self, user_key: &[u8], skip: usize) -> u32 {
         match self.order.user {
-            Order::Bytewise => order::head(user_key),
-            Order::Reverse => !order::head(user_key),
+            Order::Bytewise => head(user_key, skip),
+            Order::Reverse => !head(user_key, skip),
             Order::Custom(_) => 0,
         }
     }
 
+    /// How many bytes, up to `most`, two user keys have in common at their beginning; 0 where the order
+    /// is not by bytes.
+    pub(crate) fn common(&self, a: &[u8], b: &[u8], most: usize) -> usize {
+        match self.order.user {
+            Order::Custom(_) => 0,
+            _ => a.iter().zip(b).take(most).take_while(|(a, b)| a == b).count(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn compare_user(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.order.user.compare(a, b)
+    }
+
     #[inline]
     pub(crate) fn target<'a>(&self, user_key: &'a [u8], trailer: u64) -> Target<'a> {
-        Target { head: self.head(user_key), user_key, trailer }
+        Target { user_key, trailer }
     }
 
     /// The target of an entry's own key.
@@ -132,7 +146,16 @@ impl Entries {
         }
     }
 
-    /// How the entry at `place` compares with `target`, heads being equal.
+    /// The user key of the entry at `place`; empty for place 0.
+    ///
+    /// # Safety
+    /// As for [`Entries::entry`], unless `place` is 0.
+    pub(crate) unsafe fn user_key_at(&self, place: Ref) -> &[u8] {
+        // SAFETY: the caller's promise.
+        if place == 0 { &[] } else { unsafe { self.entry(place) }.user_key() }
+    }
+
+    /// How the entry at `place` compares with `target`.
     ///
     /// # Safety
     /// As for [`Entries::entry`].
@@ -174,6 +197,15 @@ impl Entries {
             "memtable entry {} does not match its protection bytes",
             entry.user_key().escape_ascii()
         )))
+    }
+}
+
+#[inline]
+fn head(key: &[u8], skip: usize) -> u32 {
+    let rest = key.get(skip..).unwrap_or_default();
+    match rest.first_chunk::<4>() {
+        Some(bytes) => u32::from_be_bytes(*bytes),
+        None => rest.iter().fold(0, |head, &byte| head << 8 | u32::from(byte)) << (8 * (4 - rest.len()) % 32),
     }
 }
 

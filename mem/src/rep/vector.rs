@@ -48,8 +48,7 @@ impl Vector {
             // SAFETY: places in the vector come from `store`; the lock orders it before this.
             unsafe {
                 let target = entries.target_of(b);
-                let head = entries.head(entries.entry(a).user_key());
-                head.cmp(&target.head).then_with(|| entries.compare(a, &target))
+                entries.compare(a, &target)
             }
         });
         let sorted: Arc<[Ref]> = places.into();

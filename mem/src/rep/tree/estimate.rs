@@ -78,8 +78,9 @@ impl Tree {
             let node = self.node(entries, place);
             let level = usize::from(node.level());
             let snap = node.snap();
-            let right = Node::is_left_of(&snap, entries, target);
-            let past = if right { 0 } else { node.partition(&snap, entries, target, level > 0) };
+            let relation = snap.relation(entries, target.user_key);
+            let right = Node::is_left_of(&snap, entries, target, relation);
+            let past = if right { 0 } else { node.partition(&snap, entries, target, relation, level > 0) };
             let position = if level > 0 { past.saturating_sub(1) } else { past };
             let next = if right { snap.next } else { node.item(&snap, position) };
             if !node.unchanged(snap.state) {

@@ -35,7 +35,7 @@ use crate::rep::entry::{Entries, Target};
 
 pub(crate) use cursor::Cursor;
 pub(crate) use estimate::Estimate;
-use node::{CAP, Node, Snap};
+use node::{CAP, Locked, Node, PREFIX, Snap, user_key_at};
 
 /// 16 GiB hold fewer nodes than 16 levels do.
 const MAX_LEVELS: usize = 16;
@@ -72,7 +72,7 @@ impl Tree {
     /// An empty tree. (Without memory for a first leaf there is nothing to go on with: this ends as every
     /// allocation in Rust does.)
     pub(crate) fn new(entries: &Entries) -> Tree {
-        let Ok((first, _)) = new_node(entries, 0, 0, 0) else {
+        let Ok((first, _)) = new_node(entries, 0, 0) else {
             std::alloc::handle_alloc_error(std::alloc::Layout::new::<Node>())
         };
         let nodes = [const { AtomicU64::new(0) }; MAX_LEVELS];
@@ -131,22 +131,21 @@ impl Tree {
         Ok(!matches!(outcome, Outcome::Duplicate))
     }
 
-    /// Whether `target` belongs to the leaf `hint`, or did a moment ago.
+    /// Whether `target` belongs to the leaf `hint`, or did a moment ago. Says so only where that is
+    /// plain from the leaf alone.
     #[inline]
     fn hinted(&self, entries: &Entries, hint: Ref, target: &Target<'_>) -> bool {
         if hint == 0 {
             return false;
         }
         let leaf = self.node(entries, hint);
-        let above_low = leaf.low() == 0
-            || target.head > leaf.low_head()
-            // SAFETY: `low` was set before the leaf was published.
-            || target.head == leaf.low_head() && unsafe { entries.compare(leaf.low(), target) }.is_le();
-        if !above_low {
-            return false;
-        }
         let snap = leaf.snap();
-        !Node::is_left_of(&snap, entries, target) && leaf.unchanged(snap.state)
+        let relation = snap.relation(entries, target.user_key);
+        relation.is_eq()
+            && snap.len() > 0
+            && entries.head(target.user_key, snap.skip()) > leaf.head(&snap, 0)
+            && !Node::is_left_of(&snap, entries, target, relation)
+            && leaf.unchanged(snap.state)
     }
 
     /// Puts `item` into the node at `start` or to the right of it. Returns the node it went to.
@@ -162,67 +161,115 @@ impl Tree {
             let node = self.node(entries, place);
             let locked = node.lock();
             let snap = node.snap();
-            if Node::is_left_of(&snap, entries, target) {
+            let relation = snap.relation(entries, target.user_key);
+            if Node::is_left_of(&snap, entries, target, relation) {
                 place = snap.next;
                 continue;
             }
-            let position = node.partition(&snap, entries, target, false);
-            if node.level() == 0 && position < snap.len() {
+            let position = node.partition(&snap, entries, target, relation, false);
+            if node.level() == 0 && position < snap.len() && relation.is_eq() {
                 // An equal key would be where the search ended; only equal heads are worth a look.
-                let there = node.item(&snap, position);
-                if self.same_key(entries, node, &snap, position, there, target) {
+                let equal_heads = node.head(&snap, position) == entries.head(target.user_key, snap.skip());
+                // SAFETY: an entry read from a slot with Acquire, under the leaf's lock.
+                if equal_heads && unsafe { entries.compare(node.item(&snap, position), target) }.is_eq() {
                     return Ok((place, Outcome::Duplicate));
                 }
             }
-            if snap.len() < CAP {
-                locked.place(&snap, position, target.head, item);
+            let fits = relation.is_eq();
+            if snap.len() < CAP && (fits || snap.len() <= CAP / 2) {
+                let snap = if fits { snap } else { self.shorten(entries, &locked, node, &snap, target) };
+                locked.place(&snap, position, entries.head(target.user_key, snap.skip()), item);
                 return Ok((place, Outcome::Placed));
             }
-            let keep = match position {
-                CAP => CAP,
-                0 if node.level() == 0 => 0,
-                _ => CAP / 2,
-            };
-            let goes_right = position > keep || keep == CAP;
-            let (low, low_head) = match keep {
-                CAP => (self.key_of(entries, node, item), target.head),
-                _ => (self.key_of(entries, node, node.item(&snap, keep)), node.head_at(&snap, keep)),
-            };
-            let (right, right_node) = new_node(entries, node.level(), low, low_head)?;
-            self.nodes[usize::from(node.level())].fetch_add(1, Ordering::Relaxed);
-            right_node.fill(node, &snap, keep);
-            right_node.set_prev(place);
-            if goes_right {
-                // Nobody sees the new node, so its lock is free.
-                right_node.lock().place(&right_node.snap(), position - keep, target.head, item);
-            }
-            if snap.next != 0 {
-                self.node(entries, snap.next).set_prev(right);
-            }
-            locked.cut(&snap, keep, right, right_node);
-            if !goes_right {
-                locked.place(&node.snap(), position, target.head, item);
-            }
-            return Ok((if goes_right { right } else { place }, Outcome::Split(right)));
+            return self.split(entries, place, &locked, &snap, target, position, item);
         }
     }
 
-    fn same_key(
+    /// Cuts the prefix of a node to what `target` has too.
+    #[cold]
+    fn shorten(
         &self,
         entries: &Entries,
+        locked: &Locked<'_>,
         node: &Node,
         snap: &Snap,
-        position: usize,
-        place: Ref,
         target: &Target<'_>,
-    ) -> bool {
-        // SAFETY: an entry read from a slot with Acquire, under the leaf's lock.
-        node.head_at(snap, position) == target.head && unsafe { entries.compare(place, target) }.is_eq()
+    ) -> Snap {
+        let shared = entries.common(snap.prefix(), target.user_key, snap.skip());
+        locked.set_prefix(entries, snap, target.user_key, shared);
+        node.snap()
     }
 
-    /// The entry that bounds what lies at `item` of a node like `node` from below.
-    fn key_of(&self, entries: &Entries, node: &Node, item: Ref) -> Ref {
-        if node.level() == 0 { item } else { self.node(entries, item).low() }
+    /// Moves the upper part of a node to a new neighbour and puts `item` into one of them.
+    #[cold]
+    #[allow(clippy::too_many_arguments)]
+    fn split(
+        &self,
+        entries: &Entries,
+        place: Ref,
+        locked: &Locked<'_>,
+        snap: &Snap,
+        target: &Target<'_>,
+        position: usize,
+        item: Ref,
+    ) -> Result<(Ref, Outcome)> {
+        let node = self.node(entries, place);
+        let n = snap.len();
+        let keep = match position {
+            _ if position == n => n,
+            0 if node.level() == 0 => 0,
+            _ => n / 2,
+        };
+        let goes_right = position > keep || keep == n;
+        let first_right = if keep == n { item } else { node.item(snap, keep) };
+        let low = node.key_of(entries, first_right);
+        let key = |item: Ref| user_key_at(entries, node.key_of(entries, item));
+
+        // Between its bounds all that may come shares what they share. At the edges there is no bound
+        // and the items there have to do.
+        let low_key = user_key_at(entries, low);
+        let upper = match snap.next {
+            0 if keep == n => key(node.item(snap, n.saturating_sub(1))),
+            0 if goes_right => max_key(entries, key(node.item(snap, n - 1)), target.user_key),
+            0 => key(node.item(snap, n - 1)),
+            _ => user_key_at(entries, snap.high),
+        };
+        let right_skip = entries.common(low_key, upper, PREFIX);
+        let (right, right_node) = new_node(entries, node.level(), low)?;
+        self.nodes[usize::from(node.level()) % MAX_LEVELS].fetch_add(1, Ordering::Relaxed);
+        right_node.fill(node, entries, snap, keep, right_skip);
+        right_node.set_prev(place);
+        if goes_right {
+            // Nobody sees the new node, so its lock is free.
+            let own = right_node.snap();
+            let head = entries.head(target.user_key, own.skip());
+            right_node.lock().place(&own, position - keep, head, item);
+        }
+        if snap.next != 0 {
+            self.node(entries, snap.next).set_prev(right);
+        }
+        locked.cut(entries, snap, keep, right, low);
+
+        let lower = match node.low() {
+            0 if keep == 0 => target.user_key,
+            0 if node.level() > 0 && keep < 2 => low_key,
+            0 => {
+                let first = key(node.item(snap, usize::from(node.level() > 0)));
+                if goes_right { first } else { min_key(entries, first, target.user_key) }
+            }
+            bound => user_key_at(entries, bound),
+        };
+        let left_skip = entries.common(lower, low_key, PREFIX);
+        let mut left = node.snap();
+        if left_skip != left.skip() && keep <= CAP / 2 {
+            locked.set_prefix(entries, &left, low_key, left_skip);
+            left = node.snap();
+        }
+        if goes_right {
+            return Ok((right, Outcome::Split(right)));
+        }
+        locked.place(&left, position, entries.head(target.user_key, left.skip()), item);
+        Ok((place, Outcome::Split(right)))
     }
 
     /// Makes the node `right` known on `level`, the one above its own.
@@ -250,10 +297,12 @@ impl Tree {
             drop(growing);
             return Ok(self.descend(entries, target, level, &mut [0; MAX_LEVELS]));
         }
-        let (place, node) = new_node(entries, level as u8, 0, 0)?;
+        let (place, node) = new_node(entries, level as u8, 0)?;
         let locked = node.lock();
         locked.place(&node.snap(), 0, 0, root);
-        locked.place(&node.snap(), 1, target.head, right);
+        locked.place(&node.snap(), 1, entries.head(target.user_key, 0), right);
+        // Too long at first; what comes shortens it.
+        locked.set_prefix(entries, &node.snap(), target.user_key, PREFIX);
         drop(locked);
         if let Some(count) = self.nodes.get(level) {
             count.store(1, Ordering::Relaxed);
@@ -290,11 +339,12 @@ impl Tree {
     #[inline]
     fn step(&self, entries: &Entries, node: &Node, target: &Target<'_>) -> Option<(Ref, bool)> {
         let snap = node.snap();
-        let (next, down) = if Node::is_left_of(&snap, entries, target) {
+        let relation = snap.relation(entries, target.user_key);
+        let (next, down) = if Node::is_left_of(&snap, entries, target, relation) {
             (snap.next, false)
         } else {
             // Item 0 bounds the node, so at least one item is at or below the target.
-            let past = node.partition(&snap, entries, target, true);
+            let past = node.partition(&snap, entries, target, relation, true);
             (node.item(&snap, past.saturating_sub(1)), true)
         };
         if !node.unchanged(snap.state) {
@@ -316,13 +366,14 @@ impl Tree {
         loop {
             let node = self.node(entries, leaf);
             let snap = node.snap();
-            if Node::is_left_of(&snap, entries, target) {
+            let relation = snap.relation(entries, target.user_key);
+            if Node::is_left_of(&snap, entries, target, relation) {
                 if node.unchanged(snap.state) {
                     leaf = snap.next;
                 }
                 continue;
             }
-            let position = node.partition(&snap, entries, target, or_equal);
+            let position = node.partition(&snap, entries, target, relation, or_equal);
             if node.unchanged(snap.state) {
                 return Found { leaf, snap, position };
             }
@@ -396,8 +447,16 @@ impl Tree {
 }
 
 /// A new, empty node; nobody sees it yet.
-fn new_node(entries: &Entries, level: u8, low: Ref, low_head: u64) -> Result<(Ref, &Node)> {
+fn new_node(entries: &Entries, level: u8, low: Ref) -> Result<(Ref, &Node)> {
     let (place, start) = entries.arena.alloc(size_of::<Node>(), 64)?;
     // SAFETY: just handed out: zeroed, large enough, aligned to 64, ours alone.
-    Ok((place, unsafe { Node::create(start, level, low, low_head) }))
+    Ok((place, unsafe { Node::create(start, level, low) }))
+}
+
+fn min_key<'k>(entries: &Entries, a: &'k [u8], b: &'k [u8]) -> &'k [u8] {
+    if entries.compare_user(a, b).is_le() { a } else { b }
+}
+
+fn max_key<'k>(entries: &Entries, a: &'k [u8], b: &'k [u8]) -> &'k [u8] {
+    if entries.compare_user(a, b).is_ge() { a } else { b }
 }

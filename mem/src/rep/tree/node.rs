@@ -2,42 +2,52 @@
 //! what order.
 //!
 //! ```text
-//! +-----------------------------------------------+
-//! | state | low_head | live | prev | low | lock,  |  header: low and level never change
-//! | level                                         |
-//! +----------------------+------------------------+
-//! | view 0: order of slots, high, next | view 1   |  one is current, the other is being prepared
-//! +----------------------+------------------------+
-//! | heads  [u64; CAP]                             |  eight bytes of each key, for comparing
-//! | refs   [u32; CAP]                             |  entries in a leaf, nodes above
-//! +-----------------------------------------------+
+//! +------------------------------------------------+
+//! | state | live | prev | low | lock | level       |  header: low and level never change
+//! +-----------------------+------------------------+
+//! | view 0: order of slots, prefix, high, next | 1 |  one is current, the other is being prepared
+//! +-----------------------+------------------------+
+//! | heads  [u32; CAP]                              |  four bytes of each key behind the prefix
+//! | refs   [u32; CAP]                              |  entries in a leaf, nodes above
+//! +------------------------------------------------+
 //! ```
-//! `state` is (version << 8) | number of items, and the version's lowest bit names the current view.
-//! A writer (one at a time, by `lock`) fills slots that the current view does not name and the other
-//! view, then publishes both with one store to `state`. A reader takes the state, reads through its
-//! view, and looks at the state again: unchanged, all it read belongs together. Since a writer touches
-//! nothing that the current view shows, a writer that sleeps in the middle stops no reader; a reader
-//! starts over only when some writer has finished. This is a sequence lock over two copies (after
+//! **Publishing.** `state` is (version << 8) | number of items, and the version's lowest bit names the
+//! current view. A writer (one at a time, by `lock`) fills slots that the current view does not name and
+//! the other view, then publishes both with one store to `state`. A reader takes the state, reads through
+//! its view, and looks at the state again: unchanged, all it read belongs together. Since a writer
+//! touches nothing that the current view shows, a writer that sleeps in the middle stops no reader; a
+//! reader starts over only when some writer has finished. This is a sequence lock over two copies (after
 //! Boehm, "Can seqlocks get along with programming language memory models?", 2012) around Masstree's
 //! idea of publishing a permutation (Mao et al., 2012).
+//!
+//! **Heads.** All keys of a node begin with its prefix, and a head is the four bytes behind it, so that
+//! most comparisons end inside the node whatever long beginning the keys share. A key to be added that
+//! does not begin so makes the writer shorten the prefix (into the free slots and the other view). Only
+//! the first [`PREFIX`] bytes of what is shared are taken off; equal heads are settled by the keys.
 
+use std::cmp::Ordering as Order3;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
 use crate::arena::Ref;
 use crate::rep::entry::{Entries, Target};
 use crate::rep::prefetch;
 
-/// Items in a node. 32 makes a node of 512 bytes: eight lines fetched side by side.
+/// Items in a node.
 pub(super) const CAP: usize = 32;
 const WORDS: usize = CAP / 8;
+/// Bytes of shared beginning that a node can take off its keys.
+pub(super) const PREFIX: usize = 32;
 
 #[repr(C)]
 struct View {
     /// Slot numbers in key order, a byte each.
     order: [AtomicU64; WORDS],
-    /// Head of `high`; counts only if `next` is not 0.
-    high_head: AtomicU64,
-    /// The entry whose key all items stay below.
+    /// What all keys begin with, `skip` bytes of it.
+    prefix: [AtomicU64; PREFIX / 8],
+    skip: AtomicU32,
+    /// Head of `high`, or the largest number if `high` does not begin with the prefix.
+    high_head: AtomicU32,
+    /// The entry whose key all items stay below; counts only if `next` is not 0.
     high: AtomicU32,
     /// The node to the right, 0 for none; `high` is its `low`.
     next: AtomicU32,
@@ -46,10 +56,8 @@ struct View {
 #[repr(C, align(64))]
 pub(super) struct Node {
     state: AtomicU64,
-    /// Head of `low`.
-    low_head: u64,
     /// Slots that the current view names, a bit each; only for whoever holds the lock.
-    live: AtomicU32,
+    live: AtomicU64,
     /// A node to the left; the nearest one or, for a while, one farther left. 0 for none.
     prev: AtomicU32,
     /// The entry whose key all items are at or above; 0: no bound.
@@ -58,31 +66,66 @@ pub(super) struct Node {
     /// 0 for leaves.
     level: u8,
     views: [View; 2],
-    heads: [AtomicU64; CAP],
+    heads: [AtomicU32; CAP],
     refs: [AtomicU32; CAP],
 }
 
-const _: () = assert!(size_of::<Node>() == 512 && CAP <= u32::BITS as usize);
+const _: () = assert!(CAP.is_multiple_of(8) && CAP <= 64);
 
 /// What a view said at one state.
 #[derive(Clone, Copy)]
 pub(super) struct Snap {
     pub(super) state: u64,
     order: [u8; CAP],
-    high_head: u64,
-    high: Ref,
+    prefix: [u8; PREFIX],
+    skip: u32,
+    high_head: u32,
+    pub(super) high: Ref,
     pub(super) next: Ref,
 }
 
 impl Snap {
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.state as usize & 0xff
+        (self.state as usize & 0xff).min(CAP)
     }
 
     #[inline]
     fn slot(&self, position: usize) -> usize {
-        usize::from(self.order[position % CAP]) % CAP
+        usize::from(self.order[position.min(CAP - 1)]).min(CAP - 1)
+    }
+
+    /// Bytes taken off the keys.
+    #[inline]
+    pub(super) fn skip(&self) -> usize {
+        (self.skip as usize).min(PREFIX)
+    }
+
+    #[inline]
+    pub(super) fn prefix(&self) -> &[u8] {
+        &self.prefix[..self.skip()]
+    }
+
+    /// How the beginning of `user_key` compares with the prefix. Equal: it has the prefix.
+    #[inline]
+    pub(super) fn relation(&self, entries: &Entries, user_key: &[u8]) -> Order3 {
+        let skip = self.skip();
+        if skip == 0 {
+            return Order3::Equal;
+        }
+        let beginning = &user_key[..skip.min(user_key.len())];
+        if beginning == self.prefix() {
+            Order3::Equal
+        } else {
+            entries.compare_user(beginning, self.prefix())
+        }
+    }
+
+    fn set_prefix(&mut self, key: &[u8], skip: usize) {
+        let skip = skip.min(PREFIX).min(key.len());
+        self.prefix = [0; PREFIX];
+        self.prefix[..skip].copy_from_slice(&key[..skip]);
+        self.skip = skip as u32;
     }
 }
 
@@ -91,12 +134,11 @@ impl Node {
     ///
     /// # Safety
     /// `place` must be a zeroed, unpublished piece of at least `size_of::<Node>()` bytes, aligned to 64.
-    pub(super) unsafe fn create<'a>(place: *mut u8, level: u8, low: Ref, low_head: u64) -> &'a Node {
+    pub(super) unsafe fn create<'a>(place: *mut u8, level: u8, low: Ref) -> &'a Node {
         let node: *mut Node = place.cast();
         // SAFETY: the piece is ours alone, large enough and aligned; zeroes are valid for every field.
         unsafe {
             (*node).low = low;
-            (*node).low_head = low_head;
             (*node).level = level;
             &*node
         }
@@ -110,11 +152,6 @@ impl Node {
     #[inline]
     pub(super) fn low(&self) -> Ref {
         self.low
-    }
-
-    #[inline]
-    pub(super) fn low_head(&self) -> u64 {
-        self.low_head
     }
 
     /// How many items, give or take what is being written.
@@ -145,13 +182,11 @@ impl Node {
     pub(super) fn snap(&self) -> Snap {
         let state = self.state.load(Ordering::Acquire);
         let view = &self.views[(state >> 8) as usize & 1];
-        let mut order = [0; CAP];
-        for (bytes, word) in order.chunks_exact_mut(8).zip(&view.order) {
-            bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
-        }
         Snap {
             state,
-            order,
+            order: load_bytes(&view.order),
+            prefix: load_bytes(&view.prefix),
+            skip: view.skip.load(Ordering::Relaxed),
             high_head: view.high_head.load(Ordering::Relaxed),
             high: view.high.load(Ordering::Acquire),
             next: view.next.load(Ordering::Acquire),
@@ -171,24 +206,24 @@ impl Node {
     }
 
     #[inline]
-    pub(super) fn head_at(&self, snap: &Snap, position: usize) -> u64 {
-        self.head(snap, position)
-    }
-
-    #[inline]
-    fn head(&self, snap: &Snap, position: usize) -> u64 {
+    pub(super) fn head(&self, snap: &Snap, position: usize) -> u32 {
         self.heads[snap.slot(position)].load(Ordering::Relaxed)
     }
 
-    /// Whether `target` belongs to a node further right.
+    /// Whether `target` belongs to a node further right; `relation` is its to the prefix.
     #[inline]
-    pub(super) fn is_left_of(snap: &Snap, entries: &Entries, target: &Target<'_>) -> bool {
-        if snap.next == 0 || target.head < snap.high_head {
+    pub(super) fn is_left_of(snap: &Snap, entries: &Entries, target: &Target<'_>, relation: Order3) -> bool {
+        if snap.next == 0 || relation.is_lt() {
             return false;
         }
+        if relation.is_eq() {
+            let head = entries.head(target.user_key, snap.skip());
+            if head != snap.high_head {
+                return head > snap.high_head;
+            }
+        }
         // SAFETY: `high` was stored with Release after its entry was published, and loaded with Acquire.
-        target.head > snap.high_head
-            || snap.high != 0 && unsafe { entries.compare(snap.high, target) }.is_le()
+        snap.high != 0 && unsafe { entries.compare(snap.high, target) }.is_le()
     }
 
     /// How many items lie before `target` (or at it, with `or_equal`): a position.
@@ -198,18 +233,26 @@ impl Node {
         snap: &Snap,
         entries: &Entries,
         target: &Target<'_>,
+        relation: Order3,
         or_equal: bool,
     ) -> usize {
         let n = snap.len();
+        match relation {
+            // The leftmost child of all has no lower bound, and so is before everything.
+            Order3::Less => return usize::from(self.level > 0 && self.low == 0).min(n),
+            Order3::Greater => return n,
+            Order3::Equal => {}
+        }
+        let head = entries.head(target.user_key, snap.skip());
         let mut first = 0;
         let mut size = n;
         while size > 1 {
             let half = size / 2;
-            first = if self.head(snap, first + half) < target.head { first + half } else { first };
+            first = if self.head(snap, first + half) < head { first + half } else { first };
             size -= half;
         }
-        first += usize::from(n > 0 && self.head(snap, first) < target.head);
-        if first < n && self.head(snap, first) == target.head {
+        first += usize::from(n > 0 && self.head(snap, first) < head);
+        if first < n && self.head(snap, first) == head {
             self.partition_ties(snap, entries, target, or_equal, first)
         } else {
             first
@@ -226,13 +269,14 @@ impl Node {
         mut first: usize,
     ) -> usize {
         let n = snap.len();
+        let head = self.head(snap, first);
         // Ties are few, or nearly all: look at the neighbour, then halve.
         let mut end = first + 1;
-        if end < n && self.head(snap, end) == target.head {
+        if end < n && self.head(snap, end) == head {
             let mut size = n - end;
             while size > 0 {
                 let half = size / 2;
-                if self.head(snap, end + half) == target.head {
+                if self.head(snap, end + half) == head {
                     end += half + 1;
                     size -= half + 1;
                 } else {
@@ -243,7 +287,7 @@ impl Node {
         while first < end {
             let middle = first + (end - first) / 2;
             let order = match self.key_of(entries, self.item(snap, middle)) {
-                0 => std::cmp::Ordering::Less,
+                0 => Order3::Less,
                 // SAFETY: a place read with Acquire from a slot or a node's `low`; both are stored
                 // with Release after the entry was written.
                 key => unsafe { entries.compare(key, target) },
@@ -259,7 +303,7 @@ impl Node {
 
     /// The entry that orders an item: itself in a leaf, the child's lower bound above; 0 for none.
     #[inline]
-    fn key_of(&self, entries: &Entries, item: Ref) -> Ref {
+    pub(super) fn key_of(&self, entries: &Entries, item: Ref) -> Ref {
         if self.level == 0 || item == 0 {
             return item;
         }
@@ -289,25 +333,40 @@ impl Node {
         Locked(self)
     }
 
-    /// Fills a new node that no one else can see yet.
-    pub(super) fn fill(&self, source: &Node, snap: &Snap, from: usize) {
+    /// Fills a new node that no one else can see yet with the items of `source` from position `from` on,
+    /// giving it the first `skip` bytes of its lower bound as prefix.
+    pub(super) fn fill(&self, source: &Node, entries: &Entries, snap: &Snap, from: usize, skip: usize) {
         let n = snap.len() - from;
-        let mut order = [0; CAP];
-        for (i, slot) in order.iter_mut().enumerate().take(n) {
-            *slot = i as u8;
-            self.heads[i].store(source.head(snap, from + i), Ordering::Relaxed);
-            self.refs[i].store(source.item(snap, from + i), Ordering::Release);
+        let mut own = *snap;
+        own.state = n as u64;
+        own.set_prefix(user_key_at(entries, self.low), skip);
+        let same = own.skip() == snap.skip();
+        for i in 0..n {
+            own.order[i] = i as u8;
+            let item = source.item(snap, from + i);
+            let head =
+                if same { source.head(snap, from + i) } else { self.head_of(entries, item, own.skip()) };
+            self.heads[i].store(head, Ordering::Relaxed);
+            self.refs[i].store(item, Ordering::Release);
         }
-        self.live.store(((1u64 << n) - 1) as u32, Ordering::Relaxed);
-        self.publish(&Snap { state: n as u64, order, ..*snap });
+        own.high_head = head_of_high(entries, &own);
+        self.live.store(low_bits(n), Ordering::Relaxed);
+        self.publish(&own);
+    }
+
+    fn head_of(&self, entries: &Entries, item: Ref, skip: usize) -> u32 {
+        match self.key_of(entries, item) {
+            0 => 0,
+            key => entries.head(user_key_at(entries, key), skip),
+        }
     }
 
     /// Writes `next` into the view it names and makes that view current.
     fn publish(&self, next: &Snap) {
         let view = &self.views[(next.state >> 8) as usize & 1];
-        for (word, bytes) in view.order.iter().zip(next.order.as_chunks::<8>().0) {
-            word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed);
-        }
+        store_bytes(&view.order, &next.order);
+        store_bytes(&view.prefix, &next.prefix);
+        view.skip.store(next.skip, Ordering::Relaxed);
         view.high_head.store(next.high_head, Ordering::Relaxed);
         view.high.store(next.high, Ordering::Release);
         view.next.store(next.next, Ordering::Release);
@@ -325,41 +384,100 @@ impl Drop for Locked<'_> {
 }
 
 impl Locked<'_> {
-    /// Puts `item` at `position`; there must be room.
+    /// Puts `item` at `position`; there must be room, and the key must begin with the node's prefix.
     #[inline]
-    pub(super) fn place(&self, snap: &Snap, position: usize, head: u64, item: Ref) {
+    pub(super) fn place(&self, snap: &Snap, position: usize, head: u32, item: Ref) {
         let node = self.0;
         let n = snap.len();
         debug_assert!(n < CAP && position <= n);
         let live = node.live.load(Ordering::Relaxed);
-        let slot = (!live).trailing_zeros() as usize % CAP;
+        let slot = ((!live).trailing_zeros() as usize).min(CAP - 1);
         node.live.store(live | 1 << slot, Ordering::Relaxed);
         // A reader that sees any store below must also see that the state it started from has passed.
         fence(Ordering::Release);
         node.heads[slot].store(head, Ordering::Relaxed);
         node.refs[slot].store(item, Ordering::Release);
-        let mut order = snap.order;
-        order.copy_within(position..n, position + 1);
-        order[position] = slot as u8;
-        node.publish(&Snap { state: next_state(snap.state, n + 1), order, ..*snap });
+        let mut next = *snap;
+        next.order.copy_within(position..n, position + 1);
+        next.order[position] = slot as u8;
+        next.state = next_state(snap.state, n + 1);
+        node.publish(&next);
     }
 
     /// Cuts the node to its first `keep` items; `right` takes over from there.
-    pub(super) fn cut(&self, snap: &Snap, keep: usize, right: Ref, right_node: &Node) {
+    pub(super) fn cut(&self, entries: &Entries, snap: &Snap, keep: usize, right: Ref, low: Ref) {
         let node = self.0;
-        let live = (0..keep).fold(0u32, |live, i| live | 1 << snap.slot(i));
+        let live = (0..keep).fold(0, |live, i| live | 1 << snap.slot(i));
         node.live.store(live, Ordering::Relaxed);
         fence(Ordering::Release);
-        node.publish(&Snap {
-            state: next_state(snap.state, keep),
-            order: snap.order,
-            high_head: right_node.low_head,
-            high: right_node.low,
-            next: right,
-        });
+        let mut next = Snap { state: next_state(snap.state, keep), high: low, next: right, ..*snap };
+        next.high_head = head_of_high(entries, &next);
+        node.publish(&next);
     }
+
+    /// Gives the node another prefix: the first `skip` bytes of `key`, with which all its keys must
+    /// begin. At most half of the slots may be in use.
+    pub(super) fn set_prefix(&self, entries: &Entries, snap: &Snap, key: &[u8], skip: usize) {
+        let node = self.0;
+        let n = snap.len();
+        debug_assert!(n <= CAP / 2);
+        (0..n).for_each(|i| entries.prefetch(node.key_of(entries, node.item(snap, i))));
+        let mut next = *snap;
+        next.state = next_state(snap.state, n);
+        next.set_prefix(key, skip);
+        let mut free = !node.live.load(Ordering::Relaxed) & low_bits(CAP);
+        let mut live = 0;
+        fence(Ordering::Release);
+        for i in 0..n {
+            let slot = (free.trailing_zeros() as usize).min(CAP - 1);
+            free &= free.wrapping_sub(1);
+            live |= 1 << slot;
+            let item = node.item(snap, i);
+            node.heads[slot].store(node.head_of(entries, item, next.skip()), Ordering::Relaxed);
+            node.refs[slot].store(item, Ordering::Release);
+            next.order[i] = slot as u8;
+        }
+        node.live.store(live, Ordering::Relaxed);
+        next.high_head = head_of_high(entries, &next);
+        node.publish(&next);
+    }
+}
+
+/// The user key of an entry that a node names; empty for place 0.
+pub(super) fn user_key_at(entries: &Entries, place: Ref) -> &[u8] {
+    // SAFETY: places in nodes are of entries or 0; they were published with Release and read with
+    // Acquire, or read under the node's lock.
+    unsafe { entries.user_key_at(place) }
+}
+
+fn head_of_high(entries: &Entries, snap: &Snap) -> u32 {
+    if snap.next == 0 || snap.high == 0 {
+        return 0;
+    }
+    let key = user_key_at(entries, snap.high);
+    if key.starts_with(snap.prefix()) { entries.head(key, snap.skip()) } else { u32::MAX }
 }
 
 fn next_state(state: u64, len: usize) -> u64 {
     ((state >> 8) + 1) << 8 | len as u64
+}
+
+fn low_bits(n: usize) -> u64 {
+    if n >= 64 { u64::MAX } else { (1 << n) - 1 }
+}
+
+#[inline]
+fn load_bytes<const W: usize, const N: usize>(words: &[AtomicU64; W]) -> [u8; N] {
+    let mut bytes = [0; N];
+    for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+        *bytes = word.load(Ordering::Relaxed).to_le_bytes();
+    }
+    bytes
+}
+
+#[inline]
+fn store_bytes<const W: usize, const N: usize>(words: &[AtomicU64; W], bytes: &[u8; N]) {
+    for (bytes, word) in bytes.as_chunks::<8>().0.iter().zip(words) {
+        word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed);
+    }
 }
