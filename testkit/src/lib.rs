@@ -1,3 +1,7 @@
-//! What tests share: scripts and goldens, keys, a reference model.
+//! What tests share: golden databases, a reference model, chance.
 
 #![forbid(unsafe_code)]
+
+pub mod chance;
+pub mod golden;
+pub mod model;

@@ -1,0 +1,136 @@
+//! The golden databases in `fixtures/golden`: what they are and what they must read as.
+//!
+//! Panics on a broken fixture: it is a fault of the checkout, not of what is tested.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// One live key of a family.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub family: String,
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+    /// The columns of an entity, by name.
+    pub columns: Option<Vec<(Vec<u8>, Vec<u8>)>>,
+    pub timestamp: Option<Vec<u8>>,
+}
+
+/// A family as the metadata describes it.
+#[derive(Clone, Debug)]
+pub struct Family {
+    pub name: String,
+    pub comparator: String,
+    pub merge_operator: Option<String>,
+    pub prefix_extractor: Option<String>,
+    pub table: String,
+}
+
+/// One golden database.
+#[derive(Clone, Debug)]
+pub struct Golden {
+    pub name: String,
+    /// The directory that holds CURRENT.
+    pub dir: PathBuf,
+    pub families: Vec<Family>,
+    pub rows: Vec<Row>,
+    pub last_sequence: u64,
+    pub meta: Value,
+}
+
+impl Golden {
+    /// The live rows of a family in its order.
+    pub fn rows_of(&self, family: &str) -> Vec<&Row> {
+        self.rows.iter().filter(|r| r.family == family).collect()
+    }
+
+    /// A copy to open and write to.
+    pub fn copy(&self) -> tempfile::TempDir {
+        let scratch = tempfile::tempdir().expect("a scratch directory");
+        copy_dir(&self.dir, scratch.path());
+        scratch
+    }
+}
+
+/// The folder of golden databases.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/golden")
+}
+
+/// All plain databases, by name: those with a directory and an expectation of the same name.
+pub fn all() -> Vec<Golden> {
+    let mut names: Vec<String> = std::fs::read_dir(root())
+        .expect("fixtures/golden")
+        .filter_map(|e| e.ok()?.file_name().into_string().ok())
+        .filter_map(|n| n.strip_suffix(".expect.jsonl").map(String::from))
+        .filter(|n| root().join(n).is_dir())
+        .collect();
+    names.sort();
+    names.iter().map(|n| load(n)).collect()
+}
+
+/// One of them.
+pub fn load(name: &str) -> Golden {
+    let text = std::fs::read_to_string(root().join(format!("{name}.expect.jsonl"))).expect("an expectation");
+    let mut lines = text.lines().map(|l| serde_json::from_str::<Value>(l).expect("a line of JSON"));
+    let meta = lines.next().expect("metadata");
+    let text_of = |v: &Value, key: &str| v.get(key).and_then(Value::as_str).map(String::from);
+    let families = meta["cfs"]
+        .as_array()
+        .expect("families")
+        .iter()
+        .map(|f| Family {
+            name: text_of(f, "name").unwrap_or_default(),
+            comparator: text_of(f, "comparator").unwrap_or_default(),
+            merge_operator: text_of(f, "merge_operator_id").or_else(|| text_of(f, "merge_operator")),
+            prefix_extractor: text_of(f, "prefix_extractor"),
+            table: text_of(f, "table").unwrap_or_default(),
+        })
+        .collect();
+    let rows = lines
+        .filter(|l| l.get("h").is_none())
+        .map(|l| Row {
+            family: text_of(&l, "cf").unwrap_or_default(),
+            key: unhex(l["k"].as_str().expect("a key")),
+            value: unhex(l["v"].as_str().unwrap_or_default()),
+            columns: l.get("cols").and_then(Value::as_array).map(|columns| {
+                columns
+                    .iter()
+                    .map(|c| (unhex(c[0].as_str().unwrap_or_default()), unhex(c[1].as_str().unwrap_or_default())))
+                    .collect()
+            }),
+            timestamp: text_of(&l, "ts").map(|t| unhex(&t)),
+        })
+        .collect();
+    let mut dir = root().join(name);
+    if let Some(below) = meta.get("db").and_then(Value::as_str) {
+        dir = dir.join(below);
+    }
+    let last_sequence = meta["last_sequence"].as_u64().unwrap_or_default();
+    Golden { name: name.to_string(), dir, families, rows, last_sequence, meta }
+}
+
+/// Copies a directory with all that is in it.
+pub fn copy_dir(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a directory");
+    for entry in std::fs::read_dir(from).expect("a directory to read") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.file_type().expect("its type").is_dir() {
+            copy_dir(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).expect("a copied file");
+        }
+    }
+}
+
+/// Bytes from hexadecimal digits.
+pub fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).expect("hexadecimal digits")).collect()
+}
+
+/// Hexadecimal digits, upper case.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02X}")).collect()
+}
