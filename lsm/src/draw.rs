@@ -1,22 +1,191 @@
 //! An LSM tree drawn in text, and read back from it: the language of tests, logs and tools.
 //!
 //! ```text
-//! L0: 12[a#7,SET-c#3,DEL] size=100 epoch=4
-//! L1: 9[d#2,SET-e#1,SET] size=50
+//! L0
+//!   12[a#7,SET-c#3,DEL] size=100 epoch=4
+//! L1
+//!   9[d#2,SET-e#1,SET] size=50 seqs=1-2 marked
 //! ```
+//! Attributes with their default are left out: `size` (bytes; `k`, `M`, `G` may follow), `epoch`, `seqs`
+//! (else those of the boundary keys), `time` (oldest ancestor), `created`, `path`, `blob`, `temperature`,
+//! and the flags `marked` and `compacting`.
 
-use base::key;
+use std::sync::Arc;
 
-/// An internal key as `a#7,SET`; an exclusive end as `a#inf,RANGEDEL`.
+use base::error::{Error, Result};
+use base::ids::FileNumber;
+use base::key::{self, InternalOrder, MAX_SEQUENCE, ValueType};
+
+use crate::file_meta::FileMetaData;
+use crate::version::{Builder, Edit, Version};
+
+/// An internal key as `a#7,SET`; the largest sequence number as `inf`.
 pub fn key(internal: &[u8]) -> String {
     let (user, seq, kind) = key::split(internal);
-    let word = match key::ValueType::from_u8(kind) {
+    let word = match ValueType::from_u8(kind) {
         Some(kind) => kind.word().to_string(),
         None => format!("{kind:#x}"),
     };
-    if seq == key::MAX_SEQUENCE {
-        format!("{}#inf,{word}", user.escape_ascii())
-    } else {
-        format!("{}#{seq},{word}", user.escape_ascii())
+    let user = user.escape_ascii();
+    if seq == MAX_SEQUENCE { format!("{user}#inf,{word}") } else { format!("{user}#{seq},{word}") }
+}
+
+/// Reads what [`key`] writes, for user keys without escapes.
+///
+/// # Errors
+/// InvalidArgument if it is no such text.
+pub fn parse_key(text: &str) -> Result<Vec<u8>> {
+    let bad = || Error::invalid_argument(format!("not an internal key: {text:?}"));
+    let (user, rest) = text.split_once('#').ok_or_else(bad)?;
+    let (seq, word) = rest.split_once(',').ok_or_else(bad)?;
+    let seq = if seq == "inf" { MAX_SEQUENCE } else { seq.parse().map_err(|_| bad())? };
+    let kind = (0..=u8::MAX)
+        .filter_map(ValueType::from_u8)
+        .find(|k| k.word() == word && (k.is_point() || *k == ValueType::RangeDeletion))
+        .ok_or_else(bad)?;
+    let mut out = Vec::new();
+    key::append_internal(&mut out, user.as_bytes(), seq, kind);
+    Ok(out)
+}
+
+/// A file with its attributes, without its level.
+pub fn file(file: &FileMetaData) -> String {
+    let mut out = format!("{}[{}-{}] size={}", file.number, key(&file.smallest), key(&file.largest), bytes(file.size));
+    let mut number = |name: &str, value: u64| {
+        if value != 0 {
+            out.push_str(&format!(" {name}={value}"));
+        }
+    };
+    number("epoch", file.epoch_number);
+    number("time", file.oldest_ancester_time);
+    number("created", file.file_creation_time);
+    number("path", u64::from(file.path_id));
+    number("blob", file.oldest_blob_file.map_or(0, |n| n.0));
+    number("temperature", u64::from(file.temperature));
+    let (low, high) = seqs_of_keys(&file.smallest, &file.largest);
+    if (file.smallest_seq, file.largest_seq) != (low, high) {
+        out.push_str(&format!(" seqs={}-{}", file.smallest_seq, file.largest_seq));
     }
+    if file.marked_for_compaction {
+        out.push_str(" marked");
+    }
+    if file.being_compacted() {
+        out.push_str(" compacting");
+    }
+    out
+}
+
+fn seqs_of_keys(smallest: &[u8], largest: &[u8]) -> (u64, u64) {
+    let finite = |k: &[u8]| Some(key::sequence(k)).filter(|&s| s != MAX_SEQUENCE);
+    match (finite(smallest), finite(largest)) {
+        (Some(a), Some(b)) => (a.min(b), a.max(b)),
+        (Some(a), None) | (None, Some(a)) => (a, a),
+        (None, None) => (0, 0),
+    }
+}
+
+/// Reads what [`file`] writes.
+///
+/// # Errors
+/// InvalidArgument if it is no such text.
+pub fn parse_file(text: &str) -> Result<FileMetaData> {
+    let bad = || Error::invalid_argument(format!("not a file: {text:?}"));
+    let (number, rest) = text.trim().split_once('[').ok_or_else(bad)?;
+    let (range, attributes) = rest.split_once(']').ok_or_else(bad)?;
+    let (smallest, largest) = range.split_once('-').ok_or_else(bad)?;
+    let (smallest, largest) = (parse_key(smallest)?, parse_key(largest)?);
+    let number = FileNumber(number.parse().map_err(|_| bad())?);
+    let mut file = FileMetaData::new(number, 1, &smallest, &largest);
+    (file.smallest_seq, file.largest_seq) = seqs_of_keys(&smallest, &largest);
+    for attribute in attributes.split_whitespace() {
+        let (name, value) = attribute.split_once('=').unwrap_or((attribute, ""));
+        let number = || parse_bytes(value).ok_or_else(bad);
+        match name {
+            "size" => file.size = number()?,
+            "epoch" => file.epoch_number = number()?,
+            "time" => file.oldest_ancester_time = number()?,
+            "created" => file.file_creation_time = number()?,
+            "path" => file.path_id = number()? as u32,
+            "blob" => file.oldest_blob_file = Some(FileNumber(number()?)),
+            "temperature" => file.temperature = number()? as u8,
+            "marked" => file.marked_for_compaction = true,
+            "compacting" => file.set_being_compacted(true),
+            "seqs" => {
+                let (low, high) = value.split_once('-').ok_or_else(bad)?;
+                file.smallest_seq = low.parse().map_err(|_| bad())?;
+                file.largest_seq = high.parse().map_err(|_| bad())?;
+            }
+            _ => return Err(bad()),
+        }
+    }
+    Ok(file)
+}
+
+/// The whole tree; empty levels are left out.
+pub fn version(version: &Version) -> String {
+    let mut out = String::new();
+    for level in 0..version.num_levels() {
+        if !version.level(level).is_empty() {
+            out.push_str(&format!("L{level}\n"));
+        }
+        for f in version.level(level) {
+            out.push_str(&format!("  {}\n", file(f)));
+        }
+    }
+    for blob in version.blobs().values() {
+        out.push_str(&format!(
+            "blob {} count={} bytes={} garbage={}/{}\n",
+            blob.number, blob.total_count, blob.total_bytes, blob.garbage_count, blob.garbage_bytes
+        ));
+    }
+    out
+}
+
+/// Reads what [`version`] writes, blob files apart. Level-0 files without an epoch get one, the first
+/// drawn being the newest.
+///
+/// # Errors
+/// InvalidArgument for text that is no drawing, Corruption for a tree that breaks its rules.
+pub fn parse_version(text: &str, order: InternalOrder, num_levels: usize) -> Result<Version> {
+    let mut level = None;
+    let mut edit = Edit::default();
+    for line in text.lines().map(str::trim).filter(|l| !l.is_empty()) {
+        if let Some(n) = line.strip_prefix('L').and_then(|n| n.trim_end_matches(':').parse().ok()) {
+            level = Some(n);
+            continue;
+        }
+        let level = level.ok_or_else(|| Error::invalid_argument("a file before any level"))?;
+        edit.added.push((level, Arc::new(parse_file(line)?)));
+    }
+    let mut epoch = edit.added.len() as u64 + 1;
+    for (_, file) in &mut edit.added {
+        epoch -= 1;
+        if file.epoch_number == 0
+            && let Some(file) = Arc::get_mut(file)
+        {
+            file.epoch_number = epoch;
+        }
+    }
+    let base = Version::empty(order, num_levels);
+    let mut builder = Builder::new(&base);
+    builder.apply(&edit)?;
+    builder.finish()
+}
+
+/// A number of bytes with its unit, where it is a whole number of them.
+pub fn bytes(n: u64) -> String {
+    for (shift, unit) in [(30, "G"), (20, "M"), (10, "k")] {
+        if n != 0 && n.trailing_zeros() >= shift {
+            return format!("{}{unit}", n >> shift);
+        }
+    }
+    n.to_string()
+}
+
+/// Reads what [`bytes`] writes.
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let unit = |suffix, shift| text.strip_suffix(suffix).map(|n| (n, shift));
+    let (digits, shift) =
+        unit("k", 10).or_else(|| unit("M", 20)).or_else(|| unit("G", 30)).unwrap_or((text, 0));
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }

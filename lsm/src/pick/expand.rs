@@ -71,12 +71,7 @@ impl<'a> Picker<'a> {
         !any_taken(files)
     }
 
-    /// Whether a running compaction writes to `level` in the files' range.
-    pub fn meets_running(&self, files: impl IntoIterator<Item = &'a Arc<FileMetaData>>, level: usize) -> bool {
-        let range = KeyRange::of(self.version.order(), files.into_iter().map(|f| &**f));
-        self.range_meets_running(&range, level)
-    }
-
+    /// Whether a running compaction writes to `level` in the range.
     pub fn range_meets_running(&self, range: &KeyRange, level: usize) -> bool {
         self.view
             .running

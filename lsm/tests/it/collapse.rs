@@ -1,0 +1,327 @@
+//! Collapse by scripts of rows, and against a model: no reader at any snapshot sees a difference.
+
+use std::sync::Arc;
+
+use base::iter::{InternalIterator, VecIterator};
+use base::key::{self, InternalOrder, MAX_SEQUENCE, ValueType};
+use base::order::Order;
+use ironstone_lsm::collapse::{Below, Collapse, Compaction, Config};
+use ironstone_lsm::draw;
+use ironstone_lsm::filter::{CompactionFilter, Decision, FilterInput};
+use ironstone_lsm::merge::{self, Existing, FullMerge, MergeOperator, Merged};
+use ironstone_lsm::range_del::CompactionTombstones;
+use ironstone_lsm::stripes::Stripes;
+use proptest::prelude::*;
+
+use crate::script;
+
+type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+
+fn order() -> InternalOrder {
+    InternalOrder::new(Order::Bytewise)
+}
+
+struct Answer(bool);
+
+impl Below for Answer {
+    fn key_not_exists_beyond_output(&mut self, _user_key: &[u8]) -> bool {
+        self.0
+    }
+}
+
+/// Does to each value what its first letters say.
+struct Obedient;
+
+impl CompactionFilter for Obedient {
+    fn name(&self) -> &str {
+        "obedient"
+    }
+
+    fn filter(&self, input: &FilterInput<'_>) -> Decision {
+        let text = String::from_utf8_lossy(input.value).into_owned();
+        match text.split_once('=').unwrap_or((&text, "")) {
+            ("remove", _) => Decision::Remove,
+            ("purge", _) => Decision::Purge,
+            ("change", to) => Decision::ChangeValue(to.into()),
+            ("skip", to) => Decision::RemoveAndSkipUntil(to.into()),
+            _ => Decision::Keep,
+        }
+    }
+}
+
+/// Fails, or fails only where it must merge, or panics.
+struct Failing(&'static str);
+
+impl MergeOperator for Failing {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn full(&self, _: &FullMerge<'_>, _: &mut Vec<u8>) -> Result<Merged, merge::Failure> {
+        match self.0 {
+            "must" => Err(merge::Failure::MustMerge),
+            "panic" => panic!("in an operator"),
+            _ => Err(merge::Failure::Merge),
+        }
+    }
+}
+
+/// `[b-e)#10` on lines of their own; rows `a#7,SET:value`.
+fn parse(input: &str) -> (Rows, Vec<(Vec<u8>, Vec<u8>, u64)>) {
+    let (mut rows, mut tombstones) = (Vec::new(), Vec::new());
+    for line in input.lines() {
+        if let Some(rest) = line.strip_prefix('[') {
+            let (range, seq) = rest.split_once(")#").unwrap();
+            let (start, end) = range.split_once('-').unwrap();
+            tombstones.push((start.into(), end.into(), seq.parse().unwrap()));
+        } else {
+            let (key, value) = line.split_once(':').unwrap_or((line, ""));
+            let mut value = value.as_bytes().to_vec();
+            let key = draw::parse_key(key).unwrap();
+            if key::split(&key).2 == ValueType::ValuePreferredSeqno as u8 {
+                let text = String::from_utf8(value).unwrap();
+                let (v, preferred) = text.split_once('@').unwrap();
+                value = v.as_bytes().to_vec();
+                value.extend_from_slice(&preferred.parse::<u64>().unwrap().to_le_bytes());
+            }
+            rows.push((key, value));
+        }
+    }
+    (rows, tombstones)
+}
+
+fn collapse_rows(
+    rows: Rows,
+    tombstones: &[(Vec<u8>, Vec<u8>, u64)],
+    nothing_below: bool,
+    config: Config,
+) -> (Rows, String, Collapse<VecIterator, Answer>) {
+    let mut range = CompactionTombstones::new(order(), config.snapshots.clone());
+    for (start, end, seq) in tombstones {
+        range.add(start, end, *seq, &[], None);
+    }
+    let mut collapse = Collapse::new(VecIterator::new(rows, order()), Answer(nothing_below), range, config);
+    let mut out = Vec::new();
+    collapse.seek_to_first();
+    while collapse.valid() {
+        let (_, seq, kind) = key::split(collapse.key());
+        assert_eq!((seq, kind), (collapse.sequence(), collapse.kind() as u8));
+        out.push((collapse.key().to_vec(), collapse.value().to_vec()));
+        collapse.next();
+    }
+    let status = collapse.status().err().map(|e| e.to_string()).unwrap_or_default();
+    (out, status, collapse)
+}
+
+#[test]
+fn rules() {
+    script::run("collapse", |command| {
+        let (rows, tombstones) = parse(command.input);
+        let mut config = Config::new(order());
+        if let Some(list) = command.get("snapshots") {
+            config.snapshots = Stripes::new(list.split(',').map(|s| s.parse().unwrap()).collect());
+        }
+        let bottommost = command.has("bottommost");
+        if command.name == "compact" {
+            config.compaction = Some(Compaction { bottommost, start_level: 1 });
+        }
+        if let Some(seq) = command.get("conflicts") {
+            config.earliest_write_conflict_snapshot = seq.parse().unwrap();
+        }
+        if let Some(seq) = command.get("preserve") {
+            config.preserve_seqno_after = Some(seq.parse().unwrap());
+        }
+        config.enforce_single_del_contracts = !command.has("lenient");
+        config.merge_operator = command.get("merge").map(|name| match name {
+            "fail" => Arc::new(Failing("fail")) as Arc<dyn MergeOperator>,
+            "must" => Arc::new(Failing("must")),
+            "panic" => Arc::new(Failing("panic")),
+            name => merge::by_name(name).unwrap(),
+        });
+        if command.has("filter") {
+            config.filter = Some(Arc::new(Obedient));
+        }
+        let nothing_below = bottommost || command.has("nothing-below");
+        let (rows, status, mut collapse) = collapse_rows(rows, &tombstones, nothing_below, config);
+        let mut out = String::new();
+        for (key, value) in rows {
+            let mut value = value;
+            let mut tail = String::new();
+            if key::split(&key).2 == ValueType::ValuePreferredSeqno as u8 {
+                let at = value.len() - 8;
+                tail = format!("@{}", u64::from_le_bytes(value[at..].try_into().unwrap()));
+                value.truncate(at);
+            }
+            let value = value.escape_ascii();
+            out.push_str(&format!("{}:{value}{tail}\n", draw::key(&key)));
+        }
+        let written = collapse.tombstones_mut().for_output(None, None, &mut |_, _| nothing_below);
+        for t in written.tombstones {
+            let (start, seq, _) = key::split(&t.key);
+            out.push_str(&format!("[{}-{})#{seq}\n", start.escape_ascii(), t.end.escape_ascii()));
+        }
+        if !status.is_empty() {
+            out.push_str(&format!("{status}\n"));
+        }
+        let s = collapse.stats;
+        for (name, n) in [
+            ("user", s.num_record_drop_user),
+            ("hidden", s.num_record_drop_hidden),
+            ("obsolete", s.num_record_drop_obsolete),
+            ("range-del", s.num_record_drop_range_del),
+            ("mismatch", s.num_single_del_mismatch),
+        ] {
+            if n > 0 && command.has("stats") {
+                out.push_str(&format!("dropped {name} {n}\n"));
+            }
+        }
+        out
+    });
+}
+
+/// What a reader at `snapshot` gets for `user_key`: the value, by the plain reading of the rules.
+fn read(rows: &Rows, tombstones: &[(Vec<u8>, Vec<u8>, u64)], user_key: &[u8], snapshot: u64) -> Option<Vec<u8>> {
+    let covered = |seq: u64| {
+        tombstones
+            .iter()
+            .any(|(a, b, s)| *s <= snapshot && seq < *s && &a[..] <= user_key && user_key < &b[..])
+    };
+    let operator = merge::StringAppend::default();
+    let mut operands: Vec<&[u8]> = Vec::new();
+    let mut base = None;
+    for (k, value) in rows {
+        let (user, seq, kind) = key::split(k);
+        if user != user_key || seq > snapshot {
+            continue;
+        }
+        if covered(seq) {
+            break;
+        }
+        match ValueType::from_u8(kind).unwrap() {
+            ValueType::Merge => operands.push(value),
+            ValueType::Value => {
+                base = Some(&value[..]);
+                break;
+            }
+            _ => break,
+        }
+    }
+    if operands.is_empty() {
+        return base.map(<[u8]>::to_vec);
+    }
+    operands.reverse();
+    let existing = base.map_or(Existing::None, Existing::Value);
+    let mut out = Vec::new();
+    match operator.full(&FullMerge { key: user_key, existing, operands: &operands }, &mut out).unwrap() {
+        Merged::New => Some(out),
+        Merged::Operand(i) => Some(operands[i].to_vec()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    rows: Rows,
+    below: Rows,
+    tombstones: Vec<(Vec<u8>, Vec<u8>, u64)>,
+    snapshots: Vec<u64>,
+    bottommost: bool,
+    compaction: bool,
+}
+
+/// Keys `a` to `d`; the older third of the history lies below, unless the output is the bottom.
+fn case() -> impl Strategy<Value = Case> {
+    let op = (0u8..4, 0u8..8);
+    let ops = prop::collection::vec(op, 1..40);
+    let tombstones = prop::collection::vec((0u8..5, 0u8..5, 1u64..45), 0..3);
+    (ops, tombstones, prop::collection::vec(1u64..45, 0..4), any::<bool>(), any::<bool>()).prop_map(
+        |(ops, tombstones, snapshots, bottommost, compaction)| {
+            let third = ops.len() as u64 / 3;
+            let (mut rows, mut below) = (Vec::new(), Vec::new());
+            for (i, (k, what)) in ops.into_iter().enumerate() {
+                let seq = i as u64 + 1;
+                let kind = match what {
+                    0..3 => ValueType::Value,
+                    3..6 => ValueType::Merge,
+                    _ => ValueType::Deletion,
+                };
+                let mut key = Vec::new();
+                key::append_internal(&mut key, &[b'a' + k], seq, kind);
+                let value = if kind == ValueType::Deletion { Vec::new() } else { format!("v{seq}").into_bytes() };
+                if seq <= third && !bottommost { &mut below } else { &mut rows }.push((key, value));
+            }
+            for list in [&mut rows, &mut below] {
+                list.sort_by(|a, b| order().compare(&a.0, &b.0));
+            }
+            let tombstones = tombstones
+                .into_iter()
+                .filter(|(a, b, s)| a < b && *s > third)
+                .map(|(a, b, s)| (vec![b'a' + a], vec![b'a' + b], s))
+                .collect();
+            Case { rows, below, tombstones, snapshots, bottommost, compaction: compaction || bottommost }
+        },
+    )
+}
+
+fn merged(a: &Rows, b: &Rows) -> Rows {
+    let mut all: Rows = a.iter().chain(b).cloned().collect();
+    all.sort_by(|x, y| order().compare(&x.0, &y.0));
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn readers_see_no_difference(case in case()) {
+        let mut config = Config::new(order());
+        config.snapshots = Stripes::new(case.snapshots.clone());
+        config.merge_operator = merge::by_name("stringappend");
+        if case.compaction {
+            config.compaction = Some(Compaction { bottommost: case.bottommost, start_level: 0 });
+        }
+        let (out, status, mut collapse) =
+            collapse_rows(case.rows.clone(), &case.tombstones, case.bottommost, config);
+        prop_assert_eq!(status, "");
+        prop_assert!(out.windows(2).all(|w| order().compare(&w[0].0, &w[1].0).is_lt()), "{:?}", out);
+        let written = collapse.tombstones_mut().for_output(None, None, &mut |_, _| case.bottommost);
+        let kept: Vec<_> = written
+            .tombstones
+            .iter()
+            .map(|t| (key::user_key(&t.key).to_vec(), t.end.clone(), t.seq))
+            .collect();
+        let before = merged(&case.rows, &case.below);
+        let after = merged(&out, &case.below);
+        let readers = case.snapshots.iter().copied().chain([MAX_SEQUENCE]);
+        for snapshot in readers {
+            for k in b'a'..=b'e' {
+                prop_assert_eq!(
+                    read(&before, &case.tombstones, &[k], snapshot),
+                    read(&after, &kept, &[k], snapshot),
+                    "key {} at {}: {:?}", k as char, snapshot,
+                    out.iter().map(|(k, _)| draw::key(k)).collect::<Vec<_>>()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn values_are_not_copied_where_nothing_touches_them() {
+    let rows: Rows = (0..100u8).map(|i| (key::seek_key(&[i], 0), vec![i; 10])).map(|(mut k, v)| {
+        let at = k.len() - 8;
+        k[at..].copy_from_slice(&key::pack(7, 1).to_le_bytes());
+        (k, v)
+    }).collect();
+    let mut collapse = Collapse::new(
+        VecIterator::new(rows, order()),
+        Answer(false),
+        CompactionTombstones::none(order()),
+        Config::new(order()),
+    );
+    collapse.seek_to_first();
+    while collapse.valid() {
+        assert_eq!(collapse.value().as_ptr(), collapse.input().value().as_ptr());
+        collapse.next();
+    }
+}

@@ -1,0 +1,299 @@
+//! Versions, candidate files and pickers, by drawings of trees.
+
+use std::sync::Arc;
+
+use base::ids::FileNumber;
+use base::key::{InternalOrder, MAX_SEQUENCE};
+use base::order::Order;
+use ironstone_lsm::draw;
+use ironstone_lsm::pick::manual::{Request, Step, plan, plan_files};
+use ironstone_lsm::pick::score::Scores;
+use ironstone_lsm::pick::{Options, Priority, Running, StopStyle, Style, Task, View, pick};
+use ironstone_lsm::version::{BlobFile, BlobGarbage, Edit, Version};
+
+use crate::script::{self, Command};
+
+struct World {
+    version: Version,
+    options: Options,
+    running: Vec<Running>,
+    oldest_snapshot: u64,
+    now: u64,
+}
+
+impl World {
+    fn new() -> Self {
+        World {
+            version: empty(7),
+            options: Options { ttl: 0, ..Options::default() },
+            running: Vec::new(),
+            oldest_snapshot: 0,
+            now: 0,
+        }
+    }
+
+    fn view(&self) -> View<'_> {
+        View {
+            version: &self.version,
+            running: &self.running,
+            oldest_snapshot: self.oldest_snapshot,
+            full_history_ts_low: None,
+        }
+    }
+
+    fn answer(&mut self, command: &Command<'_>) -> String {
+        match command.name {
+            "tree" => match draw::parse_version(command.input, order(), command.number("levels", 7) as usize) {
+                Ok(version) => {
+                    self.version = version;
+                    self.running.clear();
+                    draw::version(&self.version)
+                }
+                Err(error) => error.to_string(),
+            },
+            "options" => {
+                command.pairs().for_each(|(name, value)| self.set_option(name, value));
+                String::new()
+            }
+            "apply" => {
+                let edits: Vec<Edit> = command.input.split("then\n").map(parse_edit).collect();
+                match self.version.apply(&edits) {
+                    Ok(version) => {
+                        self.version = version;
+                        draw::version(&self.version)
+                    }
+                    Err(error) => error.to_string(),
+                }
+            }
+            "infer-epochs" => {
+                if let Some(version) = self.version.infer_epochs(command.number("first", 1)) {
+                    self.version = version;
+                }
+                format!("{}next {}", draw::version(&self.version), self.version.next_epoch())
+            }
+            "candidates" => {
+                let seq = command.number("seq", MAX_SEQUENCE);
+                command
+                    .words()
+                    .iter()
+                    .filter(|w| !w.contains('='))
+                    .map(|key| {
+                        let found: Vec<String> = self
+                            .version
+                            .candidates(key.as_bytes(), seq)
+                            .map(|(level, file)| format!(" L{level}:{}", file.number))
+                            .collect();
+                        format!("{key}:{}\n", found.concat())
+                    })
+                    .collect()
+            }
+            "scores" => self.scores(),
+            "pick" => {
+                self.now = command.number("now", self.now);
+                self.oldest_snapshot = command.number("snapshot", self.oldest_snapshot);
+                match pick(&self.view(), &self.options, self.now) {
+                    None => "nothing".to_string(),
+                    Some(task) => {
+                        let text = show(&task);
+                        if command.has("start") {
+                            task.reserve();
+                            self.running.push(task.running(&self.version));
+                        }
+                        text
+                    }
+                }
+            }
+            "plan" => self.plan(command),
+            "plan-files" => {
+                let numbers: Vec<FileNumber> = command
+                    .words()
+                    .iter()
+                    .filter_map(|w| w.parse().ok())
+                    .map(FileNumber)
+                    .collect();
+                let to = command.number("to", 1) as usize;
+                match plan_files(&self.view(), &self.options, &numbers, to, self.now) {
+                    Ok(task) => show(&task),
+                    Err(error) => error.to_string(),
+                }
+            }
+            other => panic!("unknown command {other}"),
+        }
+    }
+
+    fn plan(&self, command: &Command<'_>) -> String {
+        let mut request = Request {
+            begin: command.get("begin").map(|k| k.as_bytes().to_vec()),
+            end: command.get("end").map(|k| k.as_bytes().to_vec()),
+            input_level: command.number("level", 0) as usize,
+            all_levels: command.has("all"),
+            output_level: command.get("to").map(|l| l.parse().unwrap()),
+            max_file_number: command.get("before").map(|n| FileNumber(n.parse().unwrap())),
+            ..Request::default()
+        };
+        let mut out = String::new();
+        loop {
+            match plan(&self.view(), &self.options, &request, self.now) {
+                Step::Nothing => return out + "nothing",
+                Step::Conflict => return out + "conflict",
+                Step::Do(task, rest) => {
+                    out.push_str(&show(&task));
+                    out.push('\n');
+                    let Some(rest) = rest else { return out };
+                    out.push_str(&format!("then from {}\n", rest.escape_ascii()));
+                    request.begin = Some(rest);
+                }
+            }
+        }
+    }
+
+    fn scores(&self) -> String {
+        let scores = Scores::compute(&self.view(), &self.options, self.now);
+        let mut out = format!("base L{} pending {}\n", scores.base_level, draw::bytes(scores.estimated_pending_bytes));
+        for (level, score) in &scores.by_level {
+            if *score > 0.0 {
+                let target = scores.max_bytes.get(*level).copied().unwrap_or(0);
+                out.push_str(&format!("L{level} {score:.3} of {}\n", draw::bytes(target)));
+            }
+        }
+        out
+    }
+
+    fn set_option(&mut self, name: &str, value: &str) {
+        let o = &mut self.options;
+        let number = || draw::parse_bytes(value).unwrap();
+        match name {
+            "style" => {
+                o.style = match value {
+                    "level" => Style::Level,
+                    "universal" => Style::Universal,
+                    "fifo" => Style::Fifo,
+                    _ => Style::None,
+                };
+                o.level_compaction_dynamic_level_bytes &= o.style == Style::Level;
+            }
+            "pri" => {
+                o.priority = match value {
+                    "size" => Priority::ByCompensatedSize,
+                    "largest-seq" => Priority::OldestLargestSeqFirst,
+                    "smallest-seq" => Priority::OldestSmallestSeqFirst,
+                    "overlap" => Priority::MinOverlappingRatio,
+                    "round-robin" => Priority::RoundRobin,
+                    _ => panic!("{value}"),
+                }
+            }
+            "dynamic" => o.level_compaction_dynamic_level_bytes = value == "true",
+            "base" => o.max_bytes_for_level_base = number(),
+            "multiplier" => o.max_bytes_for_level_multiplier = number() as f64,
+            "file" => o.target_file_size_base = number(),
+            "l0" => o.level0_file_num_compaction_trigger = number() as i32,
+            "max" => o.max_compaction_bytes = number(),
+            "ttl" => o.ttl = number(),
+            "period" => o.periodic_compaction_seconds = number(),
+            "size-ratio" => o.universal.size_ratio = number() as u32,
+            "space-amp" => o.universal.max_size_amplification_percent = number() as u32,
+            "min-width" => o.universal.min_merge_width = number() as u32,
+            "max-width" => o.universal.max_merge_width = number() as u32,
+            "stop" => {
+                o.universal.stop_style =
+                    if value == "similar" { StopStyle::SimilarSize } else { StopStyle::TotalSize };
+            }
+            "move" => o.universal.allow_trivial_move = value == "true",
+            "max-read-amp" => o.universal.max_read_amp = value.parse().unwrap(),
+            "fifo-size" => o.fifo.max_table_files_size = number(),
+            "fifo-compact" => o.fifo.allow_compaction = value == "true",
+            "write-buffer" => o.write_buffer_size = number(),
+            "compression" => {
+                let levels = value.split(',').filter(|v| !v.is_empty());
+                o.compression_per_level = levels.map(|v| v.parse().unwrap()).collect();
+            }
+            _ => panic!("unknown option {name}"),
+        }
+    }
+}
+
+fn show(task: &Task) -> String {
+    let mut out = task.to_string();
+    if !task.grandparents.is_empty() {
+        let numbers: Vec<String> = task.grandparents.iter().map(|f| f.number.to_string()).collect();
+        out.push_str(&format!(" grandparents {}", numbers.join(",")));
+    }
+    if let Some(cursor) = &task.next_cursor {
+        out.push_str(&format!(" cursor {}", draw::key(cursor)));
+    }
+    out
+}
+
+fn order() -> InternalOrder {
+    InternalOrder::new(Order::Bytewise)
+}
+
+fn empty(levels: usize) -> Version {
+    Version::empty(order(), levels)
+}
+
+/// `- L0 12`, `+ L1 13[a#1,SET-b#2,SET]`, `cursor L1 b#2,SET`, `+ blob 5 count=2 bytes=90`, `garbage 5 1 45`.
+fn parse_edit(text: &str) -> Edit {
+    let mut edit = Edit::default();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let level = |word: &str| word.trim_start_matches('L').parse::<usize>().unwrap();
+        let number = |word: &str| word.rsplit('=').next().unwrap().parse::<u64>().unwrap();
+        match words[..] {
+            ["+", "blob", n, count, bytes] => edit.blobs_added.push(BlobFile {
+                number: FileNumber(number(n)),
+                total_count: number(count),
+                total_bytes: number(bytes),
+                ..BlobFile::default()
+            }),
+            ["garbage", n, count, bytes] => edit.blob_garbage.push(BlobGarbage {
+                number: FileNumber(number(n)),
+                count: number(count),
+                bytes: number(bytes),
+            }),
+            ["-", l, n] => edit.deleted.push((level(l), FileNumber(number(n)))),
+            ["cursor", l, key] => edit.cursors.push((level(l), draw::parse_key(key).unwrap())),
+            ["+", l, ..] => {
+                let file = line.split_once(l).unwrap().1;
+                edit.added.push((level(l), Arc::new(draw::parse_file(file).unwrap())));
+            }
+            _ => panic!("unknown edit {line}"),
+        }
+    }
+    edit
+}
+
+fn run(name: &str) {
+    let mut world = World::new();
+    script::run(name, |command| world.answer(command));
+}
+
+#[test]
+fn version_apply() {
+    run("version_apply");
+}
+
+#[test]
+fn candidates() {
+    run("candidates");
+}
+
+#[test]
+fn leveled() {
+    run("leveled");
+}
+
+#[test]
+fn universal() {
+    run("universal");
+}
+
+#[test]
+fn fifo() {
+    run("fifo");
+}
+
+#[test]
+fn manual() {
+    run("manual");
+}
