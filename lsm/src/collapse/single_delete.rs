@@ -10,9 +10,11 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
     /// Judges the single deletion that the input stands on, by the next older version of its key.
     pub(super) fn judge_single_deletion(&mut self, before: SequenceNumber) {
         // The look-ahead leaves the row; its value, empty unless someone wrote one, is kept.
-        self.value_buf.clear();
-        self.value_buf.extend_from_slice(self.input.value());
-        self.value_at = ValueAt::Buffer;
+        if matches!(self.value_at, ValueAt::Input(_)) {
+            self.value_buf.clear();
+            self.value_buf.extend_from_slice(self.input.value());
+            self.value_at = ValueAt::Buffer;
+        }
         self.advance();
         if self.input.valid() && self.input_has_current_user_key() {
             match key::parse(self.input.key()) {
