@@ -5,4 +5,5 @@ pub mod cache;
 pub mod memtable;
 pub mod range_del;
 mod rep;
+pub mod shelf;
 pub mod write_buffer;

@@ -4,6 +4,7 @@
 //! bloom_legacy   32-bit hashes, cache line by modulo     files of format_version below 5
 //! bloom_local    64-bit hashes, one 64-byte line a key   today's default
 //! ribbon         64-bit hashes, a solved linear system   30 % smaller, slower to build
+//! bloom_plain    32-bit hashes, no metadata             plain tables only
 //! key_hashes     collects and de-duplicates what goes in bits_per_key  the one setting
 //! ```
 //! A filter's payload is its bits and five bytes of metadata:
@@ -24,6 +25,7 @@
 mod bits_per_key;
 pub mod bloom_legacy;
 pub mod bloom_local;
+pub mod bloom_plain;
 mod cpu;
 mod key_hashes;
 pub mod ribbon;

@@ -112,3 +112,17 @@ fn false_positive_rates_are_what_the_setting_promises() {
         assert!((hits as f64) < most * 200_000.0, "{kind}: {hits} of 200000");
     }
 }
+
+#[test]
+fn plain_table_bloom_keeps_its_keys_in_both_layouts() {
+    for locality in [false, true] {
+        let layout = bloom_plain::Layout::new(10 * 1000, 6, locality);
+        let mut bits = vec![0; layout.len_bytes()];
+        let hash = |i: u32| hash::slice_hash(&i.to_le_bytes());
+        (0..1000).for_each(|i| layout.add(&mut bits, hash(i)));
+        assert!((0..1000).all(|i| layout.may_match(&bits, hash(i))));
+        let hits = (1000..21_000).filter(|&i| layout.may_match(&bits, hash(i))).count();
+        assert!(hits < 400, "{hits} of 20000");
+        assert!(layout.may_match(&bits[1..], hash(5000)));
+    }
+}

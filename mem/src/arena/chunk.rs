@@ -4,11 +4,11 @@
 use std::alloc::Layout;
 
 /// 2 MiB: what x86-64 and ARM with 4 KiB pages call huge.
-pub(super) const HUGE_PAGE: usize = 2 << 20;
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
 /// Zeroed memory, or `None` if there is none.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(super) fn map(layout: Layout) -> Option<*mut u8> {
+pub(crate) fn map(layout: Layout) -> Option<*mut u8> {
     let (size, align) = (layout.size(), layout.align());
     // Room to move the start up to a multiple of `align`; what is over goes back at once.
     let slack = if align > 4096 { align } else { 0 };
@@ -43,14 +43,14 @@ pub(super) fn map(layout: Layout) -> Option<*mut u8> {
 /// # Safety
 /// `start` must come from [`map`] with the same layout, and be used no more.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(super) unsafe fn unmap(start: *mut u8, layout: Layout) {
+pub(crate) unsafe fn unmap(start: *mut u8, layout: Layout) {
     // SAFETY: the caller's promise: exactly this range was mapped, and nobody uses it.
     unsafe { libc::munmap(start.cast(), layout.size()) };
 }
 
 /// Zeroed memory, or `None` if there is none.
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub(super) fn map(layout: Layout) -> Option<*mut u8> {
+pub(crate) fn map(layout: Layout) -> Option<*mut u8> {
     // SAFETY: chunk layouts are never of size zero.
     let start = unsafe { std::alloc::alloc_zeroed(layout) };
     (!start.is_null()).then_some(start)
@@ -59,7 +59,7 @@ pub(super) fn map(layout: Layout) -> Option<*mut u8> {
 /// # Safety
 /// `start` must come from [`map`] with the same layout, and be used no more.
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub(super) unsafe fn unmap(start: *mut u8, layout: Layout) {
+pub(crate) unsafe fn unmap(start: *mut u8, layout: Layout) {
     // SAFETY: the caller's promise: allocated by `alloc_zeroed` with this layout.
     unsafe { std::alloc::dealloc(start, layout) };
 }

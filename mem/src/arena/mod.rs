@@ -14,7 +14,7 @@
 //!
 //! Nothing is freed before the arena, so a `Ref` once handed out is good for the arena's life.
 
-mod chunk;
+pub(crate) mod chunk;
 #[cfg(test)]
 mod tests;
 

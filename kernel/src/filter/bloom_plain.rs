@@ -1,0 +1,89 @@
+//! The Bloom filter of plain tables: 32-bit hashes (`slice_hash`), with or without locality.
+//!
+//! ```text
+//! delta = rotr32(h, 17)
+//! none      each probe: bit = h mod total bits;                                   h += delta
+//! locality  line = rotr32(h, 11) mod lines; each probe: bit = h mod 512;  h = rotr32(h, 9) + delta
+//! ```
+//! Unlike the others its size is set beforehand and keys are added one by one. There is no metadata.
+
+use super::prefetch_line;
+
+const LINE: usize = 64;
+
+/// How keys are laid out in bits that the caller keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    total_bits: u32,
+    /// 0: no locality.
+    lines: u32,
+    probes: u8,
+}
+
+impl Layout {
+    /// Room for about `total_bits` bits: whole bytes, or with locality an odd number of 64-byte lines.
+    /// At least one byte or line.
+    pub fn new(total_bits: u32, probes: u8, locality: bool) -> Layout {
+        if locality {
+            let lines = total_bits.div_ceil(512).clamp(1, u32::MAX / 512 - 1) | 1;
+            Layout { total_bits: lines * 512, lines, probes }
+        } else {
+            let total_bits = total_bits.clamp(1, u32::MAX - 7).next_multiple_of(8);
+            Layout { total_bits, lines: 0, probes }
+        }
+    }
+
+    /// Bytes of bits the caller has to provide, zeroed.
+    pub fn len_bytes(&self) -> usize {
+        self.total_bits as usize / 8
+    }
+
+    /// Adds a key by its hash. Bits of another length than [`Self::len_bytes`] are left alone.
+    #[inline]
+    pub fn add(&self, bits: &mut [u8], hash: u32) {
+        if bits.len() == self.len_bytes() {
+            self.probes(hash, |bit| {
+                bits[bit / 8] |= 1 << (bit % 8);
+                true
+            });
+        }
+    }
+
+    /// False only if no key with this hash was added (to bits of the right length).
+    #[inline]
+    pub fn may_match(&self, bits: &[u8], hash: u32) -> bool {
+        bits.len() != self.len_bytes() || self.probes(hash, |bit| bits[bit / 8] & 1 << (bit % 8) != 0)
+    }
+
+    /// Asks for the key's line, where it has one.
+    #[inline]
+    pub fn prefetch(&self, bits: &[u8], hash: u32) {
+        if self.lines != 0 {
+            prefetch_line(bits, self.line_start(hash));
+        }
+    }
+
+    #[inline(always)]
+    fn line_start(&self, hash: u32) -> usize {
+        (hash.rotate_right(11) % self.lines) as usize * LINE
+    }
+
+    /// Visits the key's bits until one is refused.
+    #[inline(always)]
+    fn probes(&self, mut hash: u32, mut visit: impl FnMut(usize) -> bool) -> bool {
+        let delta = hash.rotate_right(17);
+        if self.lines == 0 {
+            return (0..self.probes).all(|_| {
+                let bit = hash % self.total_bits;
+                hash = hash.wrapping_add(delta);
+                visit(bit as usize)
+            });
+        }
+        let first = self.line_start(hash) * 8;
+        (0..self.probes).all(|_| {
+            let bit = hash & 511;
+            hash = hash.rotate_right(9).wrapping_add(delta);
+            visit(first + bit as usize)
+        })
+    }
+}
