@@ -1,3 +1,5 @@
 //! db_bench, filter_bench, ldb, sst_dump: thin programs over the library.
 
 #![forbid(unsafe_code)]
+
+pub mod filter_bench;

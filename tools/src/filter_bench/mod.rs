@@ -1,0 +1,67 @@
+//! `filter_bench`: how fast filters are built and asked, and how often they are wrong. RocksDB's program of
+//! that name, its flags, its random numbers and its report, so that the two can run side by side.
+//!
+//! ```text
+//! flags    the command line        keys    the keys, from filter and number        twister  RocksDB's dice
+//! build    many filters, timed     query   six ways of asking, timed, less the cost of asking nothing
+//! ```
+//! Filters lie on a `mem::shelf`, as in a block cache that keeps them.
+
+mod build;
+mod flags;
+mod general;
+mod keys;
+mod query;
+mod twister;
+
+use flags::Flags;
+
+/// Runs the program with its arguments (without its name); the result is the exit status.
+pub fn main(args: impl IntoIterator<Item = String>) -> i32 {
+    let mut flags = match Flags::parse(args) {
+        Ok(flags) => flags,
+        Err(text) => {
+            eprintln!("{text}");
+            return 1;
+        }
+    };
+    if flags.legend {
+        print!("{LEGEND}");
+        return 0;
+    }
+    for _ in 0..flags.runs {
+        if let Err(text) = query::run(&flags) {
+            eprintln!("{text}");
+            return 1;
+        }
+        flags.seed = flags.seed.wrapping_add(100);
+    }
+    0
+}
+
+const LEGEND: &str = "Legend:
+  \"Inside\" - key that was added to filter
+  \"Outside\" - key that was not added to filter
+  \"FN\" - false negative query (must not happen)
+  \"FP\" - false positive query (OK at low rate)
+  \"Dry run\" - cost of testing and hashing overhead.
+  \"Gross filter\" - cost of filter queries including testing
+     and hashing overhead.
+  \"net\" - best estimate of time in filter operation, without
+     testing and hashing overhead (gross filter - dry run)
+  \"ns/op\" - nanoseconds per operation (key query or add)
+  \"Single filter\" - essentially minimum cost, assuming filter
+     fits easily in L1 CPU cache.
+  \"Batched, prepared\" - several queries at once against a
+     randomly chosen filter, using multi-query interface.
+  \"Batched, unprepared\" - similar, but using serial calls
+     to single query interface.
+  \"Random filter\" - a filter is chosen at random as target
+     of each query.
+  \"Skewed X% in Y%\" - like \"Random filter\" except Y% of
+      the filters are designated as \"hot\" and receive X%
+      of queries.
+";
+
+#[cfg(test)]
+mod tests;
