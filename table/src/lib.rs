@@ -4,4 +4,5 @@
 
 pub mod options;
 pub mod sst;
+pub mod sst_file;
 pub mod unique_id;

@@ -1,0 +1,199 @@
+//! Tables made outside of a database, to be ingested into one.
+//!
+//! Every sequence number is 0, user keys ascend strictly, and the table says in two properties that it is
+//! external: on ingestion one sequence number is laid over all its entries, in the MANIFEST alone. Facts:
+//! RocksDB `table/sst_file_writer.cc`.
+
+#[cfg(test)]
+mod tests;
+
+use base::key::append_internal;
+use base::{Error, Result, ValueType};
+use env::writer::FileWriter;
+
+use crate::sst::{FinishedTable, Writer, WriterOptions};
+
+/// The database that external tables claim to come from.
+pub const DB_ID: &str = "SST Writer";
+
+/// An external table being written.
+pub struct SstFileWriter {
+    writer: Writer,
+    timestamp_size: usize,
+    strip_timestamp: bool,
+    options: WriterOptions,
+    /// The internal key last added, and the user keys that bound all ranges.
+    key: Vec<u8>,
+    ranges: Option<(Vec<u8>, Vec<u8>)>,
+    info: ExternalFileInfo,
+}
+
+/// What an external table holds. Keys are user keys, empty where there are none; they have no timestamps
+/// where timestamps are not persisted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExternalFileInfo {
+    pub smallest_key: Vec<u8>,
+    pub largest_key: Vec<u8>,
+    pub smallest_range_del_key: Vec<u8>,
+    pub largest_range_del_key: Vec<u8>,
+    pub file_size: u64,
+    pub num_entries: u64,
+    pub num_range_del_entries: u64,
+    /// Always 2.
+    pub version: i32,
+}
+
+impl SstFileWriter {
+    /// Starts a table. Of the options, what names a database is replaced: the database is [`DB_ID`],
+    /// entries are of no known age, and the level is unknown. `file_number` counts the files of one
+    /// session from 1. Choose the compression as for the last level.
+    ///
+    /// # Errors
+    /// As [`Writer::new`].
+    pub fn new(file: FileWriter, mut options: WriterOptions) -> Result<SstFileWriter> {
+        options.external = true;
+        options.db_id = DB_ID.to_string();
+        options.level = None;
+        options.filter_level = crate::options::FilterLevel::Unknown;
+        options.skip_filter = false;
+        options.oldest_ancestor_time = 0;
+        options.oldest_key_time = 0;
+        options.newest_key_time = 0;
+        options.file_creation_time = 0;
+        options.target_file_size = 0;
+        let timestamp_size = options.order.user.timestamp_size();
+        Ok(SstFileWriter {
+            writer: Writer::new(file, options.clone())?,
+            timestamp_size,
+            strip_timestamp: timestamp_size > 0 && !options.persist_timestamps,
+            options,
+            key: Vec::new(),
+            ranges: None,
+            info: ExternalFileInfo { version: 2, ..ExternalFileInfo::default() },
+        })
+    }
+
+    /// Adds an entry; keys carry their timestamps behind them where the order has any. Kinds: `Value`,
+    /// `Merge`, `WideColumnEntity` (its serialised form), `Deletion`, with timestamps
+    /// `DeletionWithTimestamp`.
+    ///
+    /// # Errors
+    /// InvalidArgument if the key is not above the one before, or is too long, or has no place here;
+    /// otherwise what the file says.
+    pub fn add(&mut self, user_key: &[u8], kind: ValueType, value: &[u8]) -> Result<()> {
+        use ValueType::{Deletion, DeletionWithTimestamp, Merge, Value, WideColumnEntity};
+        if !matches!(kind, Value | Merge | WideColumnEntity | Deletion | DeletionWithTimestamp) {
+            return Err(Error::invalid_argument(format!("{} in an external table", kind.word())));
+        }
+        check_len("key", user_key, 8)?;
+        check_len("value", value, 0)?;
+        self.check_timestamp(user_key, "only minimum timestamp is accepted.")?;
+        if self.info.num_entries > 0
+            && self.options.order.user.compare(user_key, base::key::user_key(&self.key)).is_le()
+        {
+            return Err(Error::invalid_argument("Keys must be added in strict ascending order."));
+        }
+        self.key.clear();
+        append_internal(&mut self.key, user_key, 0, kind);
+        self.writer.add(&self.key, value)?;
+        if self.info.num_entries == 0 {
+            self.info.smallest_key = user_key.to_vec();
+        }
+        self.info.num_entries += 1;
+        Ok(())
+    }
+
+    pub fn put(&mut self, user_key: &[u8], value: &[u8]) -> Result<()> {
+        self.add(user_key, ValueType::Value, value)
+    }
+
+    pub fn merge(&mut self, user_key: &[u8], value: &[u8]) -> Result<()> {
+        self.add(user_key, ValueType::Merge, value)
+    }
+
+    pub fn delete(&mut self, user_key: &[u8]) -> Result<()> {
+        let kind = if self.timestamp_size > 0 { ValueType::DeletionWithTimestamp } else { ValueType::Deletion };
+        self.add(user_key, kind, &[])
+    }
+
+    /// Deletes from `start` up to, not including, `end`. Any order; an empty range does nothing.
+    ///
+    /// # Errors
+    /// InvalidArgument if `end` comes before `start`.
+    pub fn delete_range(&mut self, start: &[u8], end: &[u8]) -> Result<()> {
+        check_len("key", start, 8)?;
+        check_len("end key", end, 0)?;
+        let order = &self.options.order.user;
+        match order.compare_without_timestamp(start, end) {
+            std::cmp::Ordering::Greater => {
+                return Err(Error::invalid_argument("end key comes before start key"));
+            }
+            std::cmp::Ordering::Equal => return Ok(()),
+            std::cmp::Ordering::Less => {}
+        }
+        self.check_timestamp(start, "only minimum timestamp is accepted for start key.")?;
+        self.check_timestamp(end, "only minimum timestamp is accepted for end key.")?;
+        self.writer.add_range_tombstone(start, end, 0)?;
+        let order = &self.options.order.user;
+        let (smallest, largest) = self.ranges.get_or_insert_with(|| (start.to_vec(), end.to_vec()));
+        if order.compare(start, smallest).is_lt() {
+            *smallest = start.to_vec();
+        }
+        if order.compare(end, largest).is_gt() {
+            *largest = end.to_vec();
+        }
+        self.info.num_range_del_entries += 1;
+        Ok(())
+    }
+
+    fn check_timestamp(&self, user_key: &[u8], words: &str) -> Result<()> {
+        let Some(at) = user_key.len().checked_sub(self.timestamp_size) else {
+            return Err(Error::invalid_argument("Timestamp size mismatch"));
+        };
+        if self.strip_timestamp && user_key[at..].iter().any(|&byte| byte != 0) {
+            return Err(Error::invalid_argument(format!("persist_user_defined_timestamps flag is set to false, {words}")));
+        }
+        Ok(())
+    }
+
+    /// Bytes of the file so far.
+    pub fn file_size(&self) -> u64 {
+        self.writer.file_size()
+    }
+
+    /// Writes the rest. The file is neither synced nor closed.
+    ///
+    /// # Errors
+    /// InvalidArgument for a table without entries; otherwise what the file says.
+    pub fn finish(self) -> Result<(ExternalFileInfo, FinishedTable, FileWriter)> {
+        if self.writer.is_empty() {
+            return Err(Error::invalid_argument("Cannot create sst file with no entries"));
+        }
+        let strip = if self.strip_timestamp { self.timestamp_size } else { 0 };
+        let shown = |key: &[u8]| key[..key.len().saturating_sub(strip)].to_vec();
+        let mut info = self.info;
+        if info.num_entries > 0 {
+            info.smallest_key = shown(&info.smallest_key);
+            info.largest_key = shown(base::key::user_key(&self.key));
+        }
+        if let Some((smallest, largest)) = &self.ranges {
+            info.smallest_range_del_key = shown(smallest);
+            info.largest_range_del_key = shown(largest);
+        }
+        let (table, file) = self.writer.finish()?;
+        info.file_size = table.file_size;
+        Ok((info, table, file))
+    }
+
+    /// Gives up: hands the file back as it is.
+    pub fn abandon(self) -> FileWriter {
+        self.writer.abandon()
+    }
+}
+
+fn check_len(what: &str, bytes: &[u8], more: usize) -> Result<()> {
+    if bytes.len() > u32::MAX as usize - more {
+        return Err(Error::invalid_argument(format!("{what} is too large")));
+    }
+    Ok(())
+}
