@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod dump;
 pub mod options;
 pub mod sst;
 pub mod sst_file;

@@ -112,7 +112,8 @@ impl SstFileWriter {
     }
 
     pub fn delete(&mut self, user_key: &[u8]) -> Result<()> {
-        let kind = if self.timestamp_size > 0 { ValueType::DeletionWithTimestamp } else { ValueType::Deletion };
+        let kind =
+            if self.timestamp_size > 0 { ValueType::DeletionWithTimestamp } else { ValueType::Deletion };
         self.add(user_key, kind, &[])
     }
 
@@ -151,7 +152,9 @@ impl SstFileWriter {
             return Err(Error::invalid_argument("Timestamp size mismatch"));
         };
         if self.strip_timestamp && user_key[at..].iter().any(|&byte| byte != 0) {
-            return Err(Error::invalid_argument(format!("persist_user_defined_timestamps flag is set to false, {words}")));
+            return Err(Error::invalid_argument(format!(
+                "persist_user_defined_timestamps flag is set to false, {words}"
+            )));
         }
         Ok(())
     }

@@ -19,6 +19,7 @@ mod multi_get;
 mod open;
 mod prefetch;
 pub mod read_ctx;
+pub(crate) mod raw_dump;
 pub mod reader;
 mod verify;
 pub mod writer;

@@ -1,5 +1,6 @@
 //! The table crate from outside.
 
+mod dump_oracle;
 mod reader_damage;
 mod reader_golden;
 mod reader_support;
