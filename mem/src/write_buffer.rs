@@ -89,7 +89,8 @@ impl WriteBufferManager {
     pub fn should_flush(&self) -> bool {
         let size = self.buffer_size();
         let active = self.mutable_usage();
-        size > 0 && (active > size / 8 * 7 || (self.memory_usage() >= size && active >= size / 2))
+        size > 0
+            && (active > size.saturating_mul(7) / 8 || (self.memory_usage() >= size && active >= size / 2))
     }
 
     /// Whether writers should wait.

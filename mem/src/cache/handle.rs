@@ -1,38 +1,82 @@
 //! A pinned cache entry.
-use std::ops::Deref;
 
+use std::fmt;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+use super::entry::Entry;
+use super::shard::Shard;
 use super::{CacheKey, Role};
 
 /// A pinned entry: the value stays, and stays charged, while a handle lives, even after the entry was
-/// erased or the cache dropped. Cheap to clone; any thread.
+/// erased or the cache dropped. One pointer wide; cloning and dropping are one atomic operation each.
 pub struct Handle<V: Send + Sync + 'static> {
-    _v: std::marker::PhantomData<V>,
+    /// Holds one of the entry's references, which keeps the entry, its pool and its shard alive.
+    entry: NonNull<Entry<V>>,
 }
 
+// SAFETY: a handle gives shared access to a `V`, and may drop it, on whatever thread: `V` is
+// `Send + Sync`; the entry's own words are atomic.
+unsafe impl<V: Send + Sync + 'static> Send for Handle<V> {}
+// SAFETY: as above.
+unsafe impl<V: Send + Sync + 'static> Sync for Handle<V> {}
+
 impl<V: Send + Sync + 'static> Handle<V> {
-    pub fn key(&self) -> CacheKey {
-        todo!()
+    /// # Safety
+    /// The caller must hold a reference to the entry, and passes it on.
+    #[inline]
+    pub(super) unsafe fn new(entry: &Entry<V>) -> Self {
+        Handle { entry: NonNull::from(entry) }
     }
 
-    /// In bytes.
+    #[inline]
+    pub(super) fn entry(&self) -> &Entry<V> {
+        // SAFETY: the reference this handle holds keeps the entry's memory alive.
+        unsafe { self.entry.as_ref() }
+    }
+
+    pub fn key(&self) -> CacheKey {
+        self.entry().key()
+    }
+
+    /// In bytes, the cache's own overhead included if that is charged.
     pub fn charge(&self) -> usize {
-        todo!()
+        self.entry().charge()
     }
 
     pub fn role(&self) -> Role {
-        todo!()
+        self.entry().role()
     }
 }
 
 impl<V: Send + Sync + 'static> Clone for Handle<V> {
+    #[inline]
     fn clone(&self) -> Self {
-        todo!()
+        self.entry().pin_again();
+        Handle { entry: self.entry }
     }
 }
 
 impl<V: Send + Sync + 'static> Deref for Handle<V> {
     type Target = V;
+
+    #[inline]
     fn deref(&self) -> &V {
-        todo!()
+        // SAFETY: this handle holds a reference as long as it is borrowed.
+        unsafe { self.entry().value() }
+    }
+}
+
+impl<V: Send + Sync + 'static> Drop for Handle<V> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: this handle's reference, given up here, keeps entry and shard alive until then.
+        unsafe { Shard::release(self.entry) }
+    }
+}
+
+impl<V: Send + Sync + fmt::Debug + 'static> fmt::Debug for Handle<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
     }
 }

@@ -9,13 +9,27 @@
 //! With `strict_capacity_limit` an insertion or reservation that cannot be made to fit is refused;
 //! otherwise the cache grows past its capacity while entries are pinned.
 
+use std::fmt;
+use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use base::Result;
+use base::{Error, Result, Subcode};
+use parking_lot::Mutex;
 
+mod entry;
 mod handle;
+mod huge;
+mod index;
+mod lru;
 mod options;
+mod pool;
 mod role;
+mod shard;
+#[cfg(test)]
+mod tests;
+
+use shard::{Shard, Taken};
 
 pub use handle::Handle;
 pub use options::{CacheOptions, Kind, MetadataCharge};
@@ -29,6 +43,19 @@ impl CacheKey {
     #[inline]
     pub const fn new(high: u64, low: u64) -> CacheKey {
         CacheKey([high, low])
+    }
+
+    /// Which shard (spread over 32 bits), and the hash within it: a folded multiplication.
+    #[inline]
+    fn hash(&self) -> (u32, u32) {
+        let a = u128::from(self.0[0] ^ 0x9e37_79b9_7f4a_7c15);
+        let b = u128::from(self.0[1] ^ 0xd6e8_feb8_6659_fd93);
+        let product = a.wrapping_mul(b);
+        let folded =
+            (product as u64 ^ (product >> 64) as u64).wrapping_add(self.0[0].rotate_left(32) ^ self.0[1]);
+        let mixed = (folded ^ (folded >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = mixed ^ (mixed >> 32);
+        (mixed as u32, (mixed >> 32) as u32)
     }
 }
 
@@ -47,19 +74,58 @@ pub enum Priority {
 
 /// A cache shared by tables and databases. Any thread.
 pub struct Cache<V: Send + Sync + 'static> {
-    _v: std::marker::PhantomData<V>,
+    /// Alive until `drop`, which closes them.
+    shards: Box<[NonNull<Shard<V>>]>,
+    capacity: AtomicUsize,
+    strict: AtomicBool,
+    /// Charged by reservations, in all; `ledger` has the roles and orders the changes.
+    reserved: AtomicUsize,
+    ledger: Mutex<[usize; ROLES]>,
+    options: CacheOptions,
 }
+
+// SAFETY: shards are shared by reference alone; all in them is atomic or behind a lock, and values are
+// `Send + Sync`.
+unsafe impl<V: Send + Sync + 'static> Send for Cache<V> {}
+// SAFETY: as above.
+unsafe impl<V: Send + Sync + 'static> Sync for Cache<V> {}
+
+/// As RocksDB's dummy entries: budgets move in these steps, and reservations are counted in them.
+const RESERVATION_STEP: usize = 256 << 10;
 
 impl<V: Send + Sync + 'static> Cache<V> {
     /// # Errors
     /// `InvalidArgument` for options out of range.
-    pub fn new(_options: CacheOptions) -> Result<Arc<Cache<V>>> {
-        todo!()
+    pub fn new(options: CacheOptions) -> Result<Arc<Cache<V>>> {
+        let count = options.shard_count()?;
+        let limit = options.capacity.div_ceil(count);
+        Ok(Arc::new(Cache {
+            shards: (0..count).map(|_| Shard::new(&options, limit)).collect(),
+            capacity: AtomicUsize::new(options.capacity),
+            strict: AtomicBool::new(options.strict_capacity_limit),
+            reserved: AtomicUsize::new(0),
+            ledger: Mutex::new([0; ROLES]),
+            options,
+        }))
+    }
+
+    /// What it was made with; capacity and strictness may have changed since.
+    pub fn options(&self) -> &CacheOptions {
+        &self.options
     }
 
     /// The entry under `key`, pinned while the handle lives.
-    pub fn lookup(&self, _key: &CacheKey) -> Option<Handle<V>> {
-        todo!()
+    #[inline]
+    pub fn lookup(&self, key: &CacheKey) -> Option<Handle<V>> {
+        let (shard, hash) = self.route(key);
+        shard.lookup(key, hash)
+    }
+
+    /// Brings what a look-up will read first towards the processor.
+    #[inline]
+    pub fn prefetch(&self, key: &CacheKey) {
+        let (shard, hash) = self.route(key);
+        shard.prefetch(hash);
     }
 
     /// Puts a value in and pins it. An entry already under the key is replaced; its handles keep it.
@@ -68,85 +134,172 @@ impl<V: Send + Sync + 'static> Cache<V> {
     /// `Aborted` with `Subcode::MemoryLimit`, value dropped, when it cannot fit under a strict limit.
     pub fn insert(
         &self,
-        _key: &CacheKey,
-        _value: V,
-        _charge: usize,
-        _priority: Priority,
-        _role: Role,
+        key: &CacheKey,
+        value: V,
+        charge: usize,
+        priority: Priority,
+        role: Role,
     ) -> Result<Handle<V>> {
-        todo!()
+        let (shard, hash) = self.route(key);
+        shard.insert(key, hash, value, charge, (priority, role), true)
     }
 
     /// A handle to a value that is charged but cannot be found (`fill_cache` = false and the like).
-    pub fn standalone(&self, _value: V, _charge: usize, _role: Role) -> Result<Handle<V>> {
-        todo!()
+    ///
+    /// # Errors
+    /// As [`Cache::insert`].
+    pub fn standalone(&self, value: V, charge: usize, role: Role) -> Result<Handle<V>> {
+        // Any key will do to spread them; the stack's address is at hand and differs by thread.
+        let here = std::ptr::from_ref(&charge) as usize as u64;
+        let key = CacheKey([here, role as u64]);
+        let (shard, hash) = self.route(&key);
+        shard.insert(&key, hash, value, charge, (Priority::Bottom, role), false)
     }
 
     /// Takes the entry out; its handles keep it. False if there was none.
-    pub fn erase(&self, _key: &CacheKey) -> bool {
-        todo!()
+    pub fn erase(&self, key: &CacheKey) -> bool {
+        let (shard, hash) = self.route(key);
+        shard.erase(key, hash)
     }
 
     /// Lets go of a handle and takes its entry out (a block that turned out useless).
-    pub fn erase_unref(&self, _handle: Handle<V>) {
-        todo!()
+    pub fn erase_unref(&self, handle: Handle<V>) {
+        let (shard, _) = self.route(&handle.key());
+        // A handle of another cache is not ours to erase.
+        if std::ptr::eq(handle.entry().shard(), shard) {
+            shard.erase_entry(&handle);
+        }
     }
 
     /// Takes out every entry that nobody pins.
     pub fn erase_unreferenced(&self) {
-        todo!()
+        self.shards().for_each(Shard::erase_unreferenced);
     }
 
     /// In bytes.
     pub fn capacity(&self) -> usize {
-        todo!()
+        self.capacity.load(Ordering::Relaxed)
     }
 
     /// Evicts down to it, as far as pins allow.
-    pub fn set_capacity(&self, _bytes: usize) {
-        todo!()
+    pub fn set_capacity(&self, bytes: usize) {
+        let mut taken = Taken::new();
+        let _ledger = self.ledger.lock();
+        self.capacity.store(bytes, Ordering::Relaxed);
+        self.spread(&mut taken);
     }
 
     pub fn strict_capacity_limit(&self) -> bool {
-        todo!()
+        self.strict.load(Ordering::Relaxed)
     }
 
-    pub fn set_strict_capacity_limit(&self, _strict: bool) {
-        todo!()
+    pub fn set_strict_capacity_limit(&self, strict: bool) {
+        self.strict.store(strict, Ordering::Relaxed);
+        self.shards().for_each(|s| s.set_strict(strict));
     }
 
     /// Bytes charged, reservations included.
     pub fn usage(&self) -> usize {
-        todo!()
+        self.shards().map(Shard::usage).sum::<usize>() + self.reserved.load(Ordering::Relaxed)
     }
 
     /// Bytes charged to entries with handles out, and reservations. Walks the table.
     pub fn pinned_usage(&self) -> usize {
-        todo!()
+        let pinned: usize = self.shards().map(Shard::pinned_usage).sum();
+        pinned + self.reserved.load(Ordering::Relaxed)
     }
 
     /// Entries charged, pinned or not.
     pub fn occupancy(&self) -> usize {
-        todo!()
+        self.shards().map(Shard::occupancy).sum()
+    }
+
+    /// Entries evicted for want of room, since the start.
+    pub fn evictions(&self) -> u64 {
+        self.shards().map(Shard::evictions).sum()
+    }
+
+    /// Number of shards.
+    pub fn shard_count(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// Bytes of the hash tables.
+    pub fn table_bytes(&self) -> usize {
+        self.shards().map(Shard::table_bytes).sum()
     }
 
     /// Count and bytes by role.
     pub fn role_usage(&self) -> [RoleUsage; ROLES] {
-        todo!()
+        let mut sum = [RoleUsage::default(); ROLES];
+        self.shards().for_each(|s| s.add_roles(&mut sum));
+        for (to, bytes) in sum.iter_mut().zip(*self.ledger.lock()) {
+            to.count += bytes.div_ceil(RESERVATION_STEP);
+            to.bytes += bytes;
+        }
+        sum
     }
 
     /// Charges memory held elsewhere; given back when the reservation is dropped.
     ///
     /// # Errors
     /// As [`Cache::insert`].
-    pub fn reserve(self: &Arc<Self>, _role: Role, _bytes: usize) -> Result<Reservation> {
-        todo!()
+    pub fn reserve(self: &Arc<Self>, role: Role, bytes: usize) -> Result<Reservation> {
+        Reservation::new(self.clone(), role, bytes)
     }
 
     /// Calls `f` with every entry that can be found: key, value, charge, role. Entries that come or go
-    /// meanwhile may be missed.
-    pub fn apply_to_all(&self, _f: &mut dyn FnMut(&CacheKey, &V, usize, Role)) {
-        todo!()
+    /// meanwhile may be missed. `f` must not use the cache: the LRU kind holds a shard's lock.
+    pub fn apply_to_all(&self, f: &mut dyn FnMut(&CacheKey, &V, usize, Role)) {
+        self.shards().for_each(|s| s.for_each(f));
+    }
+
+    /// Leaves the memory to the end of the process, which frees it faster than anyone.
+    pub fn disown(self: Arc<Self>) {
+        std::mem::forget(self);
+    }
+
+    #[inline]
+    fn route(&self, key: &CacheKey) -> (&Shard<V>, u32) {
+        let (low, high) = key.hash();
+        let at = (u64::from(low) * self.shards.len() as u64) >> 32;
+        // SAFETY: shards live until `drop`, which `&self` excludes.
+        (unsafe { self.shards[at as usize].as_ref() }, high)
+    }
+
+    fn shards(&self) -> impl Iterator<Item = &Shard<V>> {
+        // SAFETY: as in `route`.
+        self.shards.iter().map(|s| unsafe { s.as_ref() })
+    }
+
+    /// Gives each shard its part of what reservations leave. The caller holds the ledger and drops what
+    /// is taken afterwards.
+    fn spread(&self, taken: &mut Taken<V>) {
+        let reserved = self.reserved.load(Ordering::Relaxed);
+        let left = self.capacity().saturating_sub(reserved).div_ceil(self.shards.len());
+        self.shards().for_each(|s| s.set_limit(left, taken));
+    }
+
+    fn set_reserved(&self, bytes: usize, taken: &mut Taken<V>) {
+        let before = self.reserved.swap(bytes, Ordering::Relaxed);
+        if before.div_ceil(RESERVATION_STEP) != bytes.div_ceil(RESERVATION_STEP) {
+            self.spread(taken);
+        }
+    }
+}
+
+impl<V: Send + Sync + 'static> Drop for Cache<V> {
+    fn drop(&mut self) {
+        for shard in &self.shards {
+            // SAFETY: made by `Shard::new`, closed once; `&mut self` means that nobody is in a call.
+            unsafe { Shard::close(*shard) };
+        }
+    }
+}
+
+impl<V: Send + Sync + 'static> fmt::Debug for Cache<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cache({} of {} bytes)", self.usage(), self.capacity())
     }
 }
 
@@ -159,12 +312,27 @@ pub trait Ledger: Send + Sync {
 }
 
 impl<V: Send + Sync + 'static> Ledger for Cache<V> {
-    fn charge(&self, _role: Role, _bytes: usize, _force: bool) -> Result<()> {
-        todo!()
+    fn charge(&self, role: Role, bytes: usize, force: bool) -> Result<()> {
+        // Declared before the guard, so dropped after it: a value may hold a reservation itself.
+        let mut taken = Taken::new();
+        let mut roles = self.ledger.lock();
+        let before = self.reserved.load(Ordering::Relaxed);
+        self.set_reserved(before.saturating_add(bytes), &mut taken);
+        if !force && self.strict_capacity_limit() && self.usage() > self.capacity() {
+            self.set_reserved(before, &mut taken);
+            return Err(Error::aborted("a reservation in a full cache with a strict capacity limit")
+                .with_subcode(Subcode::MemoryLimit));
+        }
+        roles[role as usize] += bytes;
+        Ok(())
     }
 
-    fn discharge(&self, _role: Role, _bytes: usize) {
-        todo!()
+    fn discharge(&self, role: Role, bytes: usize) {
+        let mut taken = Taken::new();
+        let mut roles = self.ledger.lock();
+        let bytes = bytes.min(roles[role as usize]);
+        roles[role as usize] -= bytes;
+        self.set_reserved(self.reserved.load(Ordering::Relaxed) - bytes, &mut taken);
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a cache is made with.
 
+use base::{Error, Result};
+
 /// How entries are found and evicted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
@@ -56,6 +58,35 @@ impl CacheOptions {
             kind: Kind::Lru { high_pri_pool_ratio: 0.5, low_pri_pool_ratio: 0.0 },
             ..CacheOptions::hyper_clock(capacity)
         }
+    }
+}
+
+impl CacheOptions {
+    /// How many shards these options ask for.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for shard bits above 19, or pool ratios that are not shares of one whole.
+    pub(super) fn shard_count(&self) -> Result<usize> {
+        if self.num_shard_bits > 19 {
+            return Err(Error::invalid_argument("a cache has at most 2^19 shards"));
+        }
+        let smallest = match self.kind {
+            Kind::HyperClock { .. } => 32 << 20,
+            Kind::Lru { high_pri_pool_ratio: high, low_pri_pool_ratio: low } => {
+                let share = |r: f64| (0.0..=1.0).contains(&r);
+                if !share(high) || !share(low) || high + low > 1.0 {
+                    return Err(Error::invalid_argument(
+                        "the pool ratios of an LRU cache must be from 0 to 1, both together too",
+                    ));
+                }
+                512 << 10
+            }
+        };
+        let bits = match u32::try_from(self.num_shard_bits) {
+            Ok(bits) => bits,
+            Err(_) => (self.capacity / smallest).checked_ilog2().unwrap_or(0).min(6),
+        };
+        Ok(1 << bits)
     }
 }
 

@@ -1,0 +1,68 @@
+//! Large zeroed arrays, on huge pages where the system has them.
+//!
+//! A table of a gigabyte cache is some megabytes, touched at random: with 4 KiB pages each look-up misses
+//! the TLB as well as the caches. Arrays from 2 MiB on are aligned to a huge page and the system is asked
+//! to use them; it backs them with memory only as they are touched.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+
+const HUGE_PAGE: usize = 2 << 20;
+
+/// A type for which all zero bits are a value.
+///
+/// # Safety
+/// They must be, and the type must not need dropping.
+pub(super) unsafe trait Zeroed {}
+
+/// A fixed array of `T`, all zeros at first.
+pub(super) struct ZeroedArray<T: Zeroed> {
+    start: NonNull<T>,
+    count: usize,
+}
+
+// SAFETY: the array owns its elements and hands out shared references alone, as `Box<[T]>` does.
+unsafe impl<T: Zeroed + Send> Send for ZeroedArray<T> {}
+// SAFETY: as above.
+unsafe impl<T: Zeroed + Sync> Sync for ZeroedArray<T> {}
+
+impl<T: Zeroed> ZeroedArray<T> {
+    /// # Panics
+    /// If the array would not fit the address space, or has no bytes.
+    pub(super) fn new(count: usize) -> Self {
+        let layout = Self::layout(count);
+        assert!(layout.size() > 0, "an array without bytes");
+        // SAFETY: the size is not zero.
+        let start = unsafe { alloc_zeroed(layout) };
+        let Some(start) = NonNull::new(start.cast::<T>()) else { handle_alloc_error(layout) };
+        #[cfg(all(target_os = "linux", not(miri)))]
+        if layout.align() >= HUGE_PAGE {
+            // SAFETY: the range is this allocation, page-aligned; the advice changes no contents.
+            unsafe { libc::madvise(start.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
+        }
+        ZeroedArray { start, count }
+    }
+
+    fn layout(count: usize) -> Layout {
+        let layout = Layout::array::<T>(count).expect("an array that fits the address space");
+        if layout.size() >= HUGE_PAGE {
+            layout.align_to(HUGE_PAGE).expect("an array that fits the address space")
+        } else {
+            layout
+        }
+    }
+
+    #[inline]
+    pub(super) fn as_slice(&self) -> &[T] {
+        // SAFETY: an allocation of `count` elements, all initialised (zeros are a value of `T`), alive
+        // as long as self; nobody is given `&mut`.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
+    }
+}
+
+impl<T: Zeroed> Drop for ZeroedArray<T> {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `new` with this layout, freed once; elements need no dropping.
+        unsafe { dealloc(self.start.as_ptr().cast(), Self::layout(self.count)) }
+    }
+}

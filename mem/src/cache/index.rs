@@ -1,0 +1,207 @@
+//! From key to entry: a hash table of cache lines, read without a lock.
+//!
+//! ```text
+//! bucket, 64 bytes   | control 8 | word 0 | word 1 | ... | word 6 |
+//! control            | byte 0..6: tags of the words, 0 none | byte 7: overflow |
+//! word               | hash, 32 bits | entry number + 1, 32 bits |      0 none
+//! ```
+//!
+//! A look-up reads one control word, compares seven tags at once, and looks at the words whose tag fits:
+//! one cache line for a hit or a miss. An entry whose bucket is full goes to the next one with room, and
+//! each bucket it passes counts it as overflow; a look-up goes on past a bucket only while that count is
+//! not zero. (F14 and RocksDB's clock cache count displacements for the same end.)
+//!
+//! Only the holder of the shard's lock changes the table. A reader may see a word come or go late, and
+//! never trusts one: the entry it names is pinned and its key compared. The bucket follows from the
+//! word's own hash bits, so a larger table is filled without touching an entry.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::huge::{Zeroed, ZeroedArray};
+
+const SLOTS: usize = 7;
+const OVERFLOW_SHIFT: u32 = 56;
+const LOW_BITS: u64 = 0x0101_0101_0101_0101;
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+/// The high bits of the seven tag bytes.
+const TAG_BITS: u64 = HIGH_BITS >> 8;
+
+#[repr(C, align(64))]
+struct Bucket {
+    control: AtomicU64,
+    words: [AtomicU64; SLOTS],
+}
+
+// SAFETY: atomic integers are valid at zero and need no dropping.
+unsafe impl Zeroed for Bucket {}
+
+pub(super) struct Index {
+    buckets: ZeroedArray<Bucket>,
+}
+
+/// Entries that fit at the load where the table should grow: four of seven a bucket. One in twenty
+/// buckets then overflows.
+const LOAD: usize = 4;
+
+impl Index {
+    /// A table for about that many entries.
+    pub(super) fn for_entries(count: usize) -> Self {
+        Index { buckets: ZeroedArray::new(count.div_ceil(LOAD).clamp(1, 1 << 31)) }
+    }
+
+    /// Entries at which to grow.
+    pub(super) fn comfortable(&self) -> usize {
+        self.len() * LOAD
+    }
+
+    /// Entries beyond which probing would degrade.
+    pub(super) fn limit(&self) -> usize {
+        self.len() * 6
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.len() * size_of::<Bucket>()
+    }
+
+    fn len(&self) -> usize {
+        self.buckets.as_slice().len()
+    }
+
+    #[inline]
+    fn home(&self, hash: u32) -> usize {
+        ((u64::from(hash) * self.len() as u64) >> 32) as usize
+    }
+
+    #[inline]
+    fn bucket(&self, at: usize) -> &Bucket {
+        &self.buckets.as_slice()[at]
+    }
+
+    fn next(&self, at: usize) -> usize {
+        if at + 1 == self.len() { 0 } else { at + 1 }
+    }
+
+    /// Calls `accept` with each entry that may have this hash until it answers with something.
+    #[inline]
+    pub(super) fn find<T>(&self, hash: u32, mut accept: impl FnMut(u32) -> Option<T>) -> Option<T> {
+        let mut at = self.home(hash);
+        for _ in 0..self.len() {
+            let bucket = self.bucket(at);
+            let control = bucket.control.load(Ordering::Acquire);
+            let mut fits = matching(control, tag(hash));
+            while fits != 0 {
+                let slot = (fits.trailing_zeros() / 8) as usize;
+                let word = bucket.words[slot].load(Ordering::Acquire);
+                if (word >> 32) as u32 == hash && word as u32 != 0 {
+                    if let Some(found) = accept(word as u32 - 1) {
+                        return Some(found);
+                    }
+                }
+                fits &= fits - 1;
+            }
+            if control >> OVERFLOW_SHIFT == 0 {
+                return None;
+            }
+            at = self.next(at);
+        }
+        None
+    }
+
+    /// Brings the bucket of a hash towards the processor.
+    #[inline]
+    pub(super) fn prefetch(&self, hash: u32) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let bucket: *const Bucket = self.bucket(self.home(hash));
+            // SAFETY: prefetching reads nothing architecturally; the address is of a live bucket.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(bucket.cast()) };
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        let _ = hash;
+    }
+
+    /// Adds a word. Only under the shard's lock, and only below [`Index::limit`].
+    pub(super) fn insert(&self, hash: u32, entry: u32) {
+        self.insert_word(u64::from(hash) << 32 | u64::from(entry + 1));
+    }
+
+    fn insert_word(&self, word: u64) {
+        let hash = (word >> 32) as u32;
+        let mut at = self.home(hash);
+        loop {
+            let bucket = self.bucket(at);
+            let control = bucket.control.load(Ordering::Relaxed);
+            let free = !control & TAG_BITS;
+            if free != 0 {
+                let slot = free.trailing_zeros() / 8;
+                bucket.words[slot as usize].store(word, Ordering::Release);
+                let control = control | u64::from(tag(hash)) << (slot * 8);
+                bucket.control.store(control, Ordering::Release);
+                return;
+            }
+            // Saturated counts stay: probes get longer, answers stay right.
+            if control >> OVERFLOW_SHIFT != 0xff {
+                bucket.control.store(control + (1 << OVERFLOW_SHIFT), Ordering::Release);
+            }
+            at = self.next(at);
+        }
+    }
+
+    /// Removes the word of an entry; false if there was none. Only under the shard's lock.
+    pub(super) fn remove(&self, hash: u32, entry: u32) -> bool {
+        let word = u64::from(hash) << 32 | u64::from(entry + 1);
+        let mut at = self.home(hash);
+        for passed in 0..self.len() {
+            let bucket = self.bucket(at);
+            if let Some(slot) = bucket.words.iter().position(|w| w.load(Ordering::Relaxed) == word) {
+                let control = bucket.control.load(Ordering::Relaxed);
+                bucket.control.store(control & !(0xff << (slot * 8)), Ordering::Release);
+                bucket.words[slot].store(0, Ordering::Release);
+                self.uncount(hash, passed);
+                return true;
+            }
+            if bucket.control.load(Ordering::Relaxed) >> OVERFLOW_SHIFT == 0 {
+                return false;
+            }
+            at = self.next(at);
+        }
+        false
+    }
+
+    /// Takes a removed word out of the overflow counts of the buckets it had passed.
+    fn uncount(&self, hash: u32, passed: usize) {
+        let mut at = self.home(hash);
+        for _ in 0..passed {
+            let control = &self.bucket(at).control;
+            let value = control.load(Ordering::Relaxed);
+            if value >> OVERFLOW_SHIFT != 0xff {
+                control.store(value - (1 << OVERFLOW_SHIFT), Ordering::Release);
+            }
+            at = self.next(at);
+        }
+    }
+
+    /// Adds all words of another table. Only under the shard's lock.
+    pub(super) fn fill_from(&self, other: &Index) {
+        for word in other.buckets.as_slice().iter().flat_map(|b| &b.words) {
+            match word.load(Ordering::Relaxed) {
+                0 => {}
+                word => self.insert_word(word),
+            }
+        }
+    }
+}
+
+/// Never 0, and not the bits that chose the bucket.
+#[inline]
+fn tag(hash: u32) -> u8 {
+    hash as u8 | 0x80
+}
+
+/// The high bit of each tag byte that equals `tag`, and perhaps of one after such a one.
+#[inline]
+fn matching(control: u64, tag: u8) -> u64 {
+    let x = control ^ (LOW_BITS * u64::from(tag));
+    x.wrapping_sub(LOW_BITS) & !x & TAG_BITS
+}

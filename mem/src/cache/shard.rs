@@ -1,0 +1,549 @@
+//! One shard: an index, a pool of entries, a budget, and the lock that orders all changes.
+//!
+//! Look-ups of the clock kind take no lock. Everything that changes what can be found does: insertion,
+//! erasure, eviction, growth, and the return of an entry whose last handle goes after it was erased.
+//! Values are moved out under the lock and dropped after it, so that a value may itself hold handles or
+//! reservations of this cache.
+//!
+//! Memory: handles may outlive the cache. `live` counts the entries that hold a value; dropping the cache
+//! sets a bit in it, and whoever brings it to that bit alone frees the shard.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+use base::{Error, Result, Subcode};
+use parking_lot::Mutex;
+
+use super::entry::{Detached, Entry, Tick};
+use super::handle::Handle;
+use super::index::Index;
+use super::lru::Lru;
+use super::pool::Pool;
+use super::{CacheKey, CacheOptions, Kind, MetadataCharge, Priority, ROLES, Role, RoleUsage};
+
+/// Set in `live` once the cache is gone.
+const CLOSED: usize = 1 << (usize::BITS - 1);
+
+/// Pinned entries the clock's hand may pass for each one it evicts; then the cache rather grows. See
+/// RocksDB's `eviction_effort_cap`.
+const EFFORT: u64 = 30;
+
+/// Entries the index of a growing clock has room for at first.
+const FIRST_ENTRIES: usize = 256;
+
+#[repr(align(128))]
+pub(super) struct Shard<V: Send + Sync + 'static> {
+    index: AtomicPtr<Index>,
+    pool: Pool<V>,
+    lru: bool,
+    grows: bool,
+    /// Charged for each entry on top.
+    overhead: usize,
+    /// This shard as it was allocated, for entries to find it and the last to free it.
+    me: AtomicPtr<Shard<V>>,
+    limit: AtomicUsize,
+    strict: AtomicBool,
+    usage: AtomicUsize,
+    /// Entries holding a value, and `CLOSED`.
+    live: AtomicUsize,
+    /// Entries ever used; the hand goes round these.
+    allocated: AtomicU32,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// The current index is the last. Older ones stay: a look-up may still be reading one.
+    indices: Vec<NonNull<Index>>,
+    /// Words in the index.
+    indexed: usize,
+    free: Vec<u32>,
+    hand: u32,
+    lists: Lru,
+    roles: [RoleUsage; ROLES],
+    evictions: u64,
+}
+
+// SAFETY: the pointers are to indices that the shard owns and that are `Sync` (atomics alone).
+unsafe impl Send for State {}
+
+/// Values taken out under the lock, to be dropped after it.
+pub(super) struct Taken<V> {
+    first: Option<V>,
+    rest: Vec<V>,
+}
+
+impl<V> Taken<V> {
+    pub(super) fn new() -> Self {
+        Taken { first: None, rest: Vec::new() }
+    }
+
+    fn push(&mut self, value: V) {
+        // Most insertions evict one, for which no memory should be asked.
+        match self.first {
+            None => self.first = Some(value),
+            Some(_) => self.rest.push(value),
+        }
+    }
+}
+
+impl<V: Send + Sync + 'static> Shard<V> {
+    /// A shard with its share of the capacity; [`Shard::close`] ends it.
+    pub(super) fn new(options: &CacheOptions, limit: usize) -> NonNull<Self> {
+        let overhead = match options.metadata_charge {
+            MetadataCharge::None => 0,
+            MetadataCharge::Full => size_of::<Entry<V>>() + 16,
+        };
+        let (entries, lists, lru, grows) = match options.kind {
+            Kind::HyperClock { estimated_entry_charge: 0 } => {
+                (FIRST_ENTRIES, Lru::new(0.0, 0.0), false, true)
+            }
+            Kind::HyperClock { estimated_entry_charge } => {
+                let each = estimated_entry_charge + overhead;
+                (limit / each + 1, Lru::new(0.0, 0.0), false, false)
+            }
+            Kind::Lru { high_pri_pool_ratio, low_pri_pool_ratio } => {
+                (FIRST_ENTRIES, Lru::new(high_pri_pool_ratio, low_pri_pool_ratio), true, true)
+            }
+        };
+        let index = NonNull::from(Box::leak(Box::new(Index::for_entries(entries))));
+        let me = NonNull::from(Box::leak(Box::new(Shard {
+            index: AtomicPtr::new(index.as_ptr()),
+            pool: Pool::new(),
+            lru,
+            grows,
+            overhead,
+            me: AtomicPtr::new(std::ptr::null_mut()),
+            limit: AtomicUsize::new(limit),
+            strict: AtomicBool::new(options.strict_capacity_limit),
+            usage: AtomicUsize::new(0),
+            live: AtomicUsize::new(0),
+            allocated: AtomicU32::new(0),
+            state: Mutex::new(State {
+                indices: vec![index],
+                indexed: 0,
+                free: Vec::new(),
+                hand: 0,
+                lists,
+                roles: [RoleUsage::default(); ROLES],
+                evictions: 0,
+            }),
+        })));
+        // SAFETY: just allocated, nobody else has it yet.
+        unsafe { me.as_ref() }.me.store(me.as_ptr(), Ordering::Relaxed);
+        me
+    }
+
+    fn index(&self) -> &Index {
+        // SAFETY: the pointer is to an index in `State::indices`, all of which live as long as self.
+        unsafe { &*self.index.load(Ordering::Acquire) }
+    }
+
+    #[inline]
+    pub(super) fn lookup(&self, key: &CacheKey, hash: u32) -> Option<Handle<V>> {
+        if self.lru {
+            return self.lookup_lru(key, hash);
+        }
+        self.index().find(hash, |number| {
+            let entry = self.pool.get(number)?;
+            // SAFETY: pinned, so the reference is ours to pass on.
+            entry.pin(key).then(|| unsafe { Handle::new(entry) })
+        })
+    }
+
+    #[inline]
+    pub(super) fn prefetch(&self, hash: u32) {
+        self.index().prefetch(hash);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lookup_lru(&self, key: &CacheKey, hash: u32) -> Option<Handle<V>> {
+        let mut s = self.state.lock();
+        let entry = self.find(key, hash)?;
+        if entry.refs() == 0 {
+            s.lists.remove(&self.pool, entry);
+        }
+        // SAFETY: pinned, so the reference is ours to pass on.
+        entry.pin(key).then(|| unsafe { Handle::new(entry) })
+    }
+
+    /// Puts a value in; not to be found if `visible` is false or a fixed table is full.
+    pub(super) fn insert(
+        &self,
+        key: &CacheKey,
+        hash: u32,
+        value: V,
+        charge: usize,
+        (priority, role): (Priority, Role),
+        visible: bool,
+    ) -> Result<Handle<V>> {
+        let charge = charge.saturating_add(self.overhead);
+        // Declared before the guard, so dropped after it; on refusal so is `value`.
+        let mut taken = Taken::new();
+        let mut s = self.state.lock();
+        if let Some(old) = self.find(key, hash).filter(|_| visible) {
+            self.detach(&mut s, old, &mut taken);
+        }
+        self.make_room(&mut s, charge, &mut taken);
+        let over = self.usage().saturating_add(charge) > self.limit.load(Ordering::Relaxed);
+        if over && self.strict.load(Ordering::Relaxed) {
+            drop(s);
+            return Err(full());
+        }
+        let visible = visible && self.index_has_room(&mut s, &mut taken);
+        let Some(entry) = self.take_free(&mut s) else {
+            drop(s);
+            return Err(full());
+        };
+        self.live.fetch_add(1, Ordering::Relaxed);
+        self.account(&mut s, role, charge);
+        // SAFETY: just taken from the free list, under the lock: empty and ours alone.
+        unsafe { entry.fill(key, value, charge, priority, role, visible) };
+        if visible {
+            self.index().insert(hash, entry.number());
+            s.indexed += 1;
+        }
+        // SAFETY: `fill` made one reference for us.
+        Ok(unsafe { Handle::new(entry) })
+    }
+
+    pub(super) fn erase(&self, key: &CacheKey, hash: u32) -> bool {
+        let mut taken = Taken::new();
+        let mut s = self.state.lock();
+        let Some(entry) = self.find(key, hash) else { return false };
+        self.detach(&mut s, entry, &mut taken);
+        true
+    }
+
+    /// Takes out the very entry of a handle, if it can still be found.
+    pub(super) fn erase_entry(&self, handle: &Handle<V>) {
+        let mut taken = Taken::new();
+        self.detach(&mut self.state.lock(), handle.entry(), &mut taken);
+    }
+
+    pub(super) fn erase_unreferenced(&self) {
+        let mut taken = Taken::new();
+        let mut s = self.state.lock();
+        for entry in self.entries().filter(|e| e.refs() == 0) {
+            self.detach(&mut s, entry, &mut taken);
+        }
+    }
+
+    pub(super) fn set_strict(&self, strict: bool) {
+        self.strict.store(strict, Ordering::Relaxed);
+    }
+
+    /// Changes the budget and evicts down to it as far as pins allow; the values are for the caller to
+    /// drop when he holds no lock.
+    pub(super) fn set_limit(&self, bytes: usize, taken: &mut Taken<V>) {
+        let mut s = self.state.lock();
+        self.limit.store(bytes, Ordering::Relaxed);
+        self.make_room(&mut s, 0, taken);
+    }
+
+    pub(super) fn usage(&self) -> usize {
+        self.usage.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn pinned_usage(&self) -> usize {
+        self.entries().filter(|e| e.refs() > 0).map(Entry::charge).sum()
+    }
+
+    pub(super) fn occupancy(&self) -> usize {
+        self.live.load(Ordering::Relaxed) & !CLOSED
+    }
+
+    pub(super) fn evictions(&self) -> u64 {
+        self.state.lock().evictions
+    }
+
+    pub(super) fn table_bytes(&self) -> usize {
+        self.index().bytes()
+    }
+
+    pub(super) fn add_roles(&self, sum: &mut [RoleUsage; ROLES]) {
+        for (to, from) in sum.iter_mut().zip(&self.state.lock().roles) {
+            to.count += from.count;
+            to.bytes += from.bytes;
+        }
+    }
+
+    pub(super) fn for_each(&self, f: &mut dyn FnMut(&CacheKey, &V, usize, Role)) {
+        // A pin would disturb the LRU order; there the lock keeps every visible entry as it is.
+        let lock = self.lru.then(|| self.state.lock());
+        for entry in self.entries() {
+            if lock.is_some() {
+                if entry.state_is_visible() {
+                    // SAFETY: in the LRU kind a visible entry is emptied only under the lock, which is
+                    // held, so the value stays.
+                    f(&entry.key(), unsafe { entry.value() }, entry.charge(), entry.role());
+                }
+            } else if entry.pin_any() {
+                // SAFETY: pinned, so the reference is ours to pass on.
+                let handle = unsafe { Handle::new(entry) };
+                f(&handle.key(), &handle, handle.charge(), handle.role());
+            }
+        }
+    }
+
+    /// Gives a handle's reference back.
+    ///
+    /// # Safety
+    /// The caller must hold a reference to the entry, and passes it on.
+    #[inline]
+    pub(super) unsafe fn release(entry: NonNull<Entry<V>>) {
+        // SAFETY: the caller's reference keeps the entry alive for this look.
+        if unsafe { entry.as_ref() }.is_lru() {
+            // SAFETY: passed on.
+            unsafe { Self::release_lru(entry) }
+        } else {
+            // SAFETY: passed on.
+            unsafe { Entry::unpin(entry) }
+        }
+    }
+
+    /// # Safety
+    /// As [`Shard::release`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn release_lru(entry: NonNull<Entry<V>>) {
+        // SAFETY: the caller's reference keeps entry and shard alive until it is given up, and the lock,
+        // taken before that, keeps them alive until it is let go.
+        let (e, shard) = unsafe { (entry.as_ref(), &*entry.as_ref().shard()) };
+        if e.unpin_not_last() {
+            return;
+        }
+        let mut taken = Taken::new();
+        let mut s = shard.state.lock();
+        let (left, visible) = e.unpin_locked();
+        if left > 0 {
+            return;
+        }
+        if visible {
+            let limit = shard.limit.load(Ordering::Relaxed);
+            if shard.usage() > limit {
+                s.evictions += 1;
+                shard.detach(&mut s, e, &mut taken);
+            } else {
+                s.lists.push(&shard.pool, e, limit);
+            }
+            return;
+        }
+        drop(s);
+        // SAFETY: invisible without references: this thread owns it.
+        unsafe { Self::reclaim(entry) };
+    }
+
+    /// Takes an erased entry back whose last handle has gone.
+    ///
+    /// # Safety
+    /// The caller must own the entry, which was invisible and holds its value.
+    pub(super) unsafe fn reclaim(entry: NonNull<Entry<V>>) {
+        // SAFETY: an owned entry counts in `live`, which keeps the shard alive until it is taken off
+        // that count at the end.
+        let e = unsafe { entry.as_ref() };
+        let me = e.shard();
+        // SAFETY: as above.
+        let shard = unsafe { &*me };
+        // SAFETY: owned by the caller's word; taken once, as it is then marked empty.
+        let value = unsafe { e.take() };
+        {
+            let mut s = shard.state.lock();
+            shard.unaccount(&mut s, e);
+            e.mark_empty();
+            s.free.push(e.number());
+        }
+        drop(value);
+        // SAFETY: the last use of the shard by this thread.
+        unsafe { Self::uncount(me) };
+    }
+
+    /// Takes one entry off `live`, and frees the shard if it was the last after the cache.
+    ///
+    /// # Safety
+    /// The caller must have been counted there and not use the shard afterwards.
+    unsafe fn uncount(me: *mut Self) {
+        // SAFETY: being counted keeps the shard alive up to here.
+        let before = unsafe { (*me).live.fetch_sub(1, Ordering::AcqRel) };
+        if before == CLOSED | 1 {
+            // SAFETY: the cache is gone and so is the last entry with handles: nobody can reach the
+            // shard any more. It came from `Box::leak`.
+            drop(unsafe { Box::from_raw(me) });
+        }
+    }
+
+    /// Ends the shard: values without handles are dropped now, others with their last handle.
+    ///
+    /// # Safety
+    /// Only once, by the cache, which must not use the shard afterwards; nobody may be in a call on it.
+    pub(super) unsafe fn close(this: NonNull<Self>) {
+        let mut taken = Taken::new();
+        {
+            // SAFETY: alive until `CLOSED` is set below.
+            let shard = unsafe { this.as_ref() };
+            let mut s = shard.state.lock();
+            for entry in shard.entries() {
+                shard.detach(&mut s, entry, &mut taken);
+            }
+        }
+        drop(taken);
+        // SAFETY: still alive; from here on the last entry may free it.
+        let before = unsafe { this.as_ref().live.fetch_or(CLOSED, Ordering::AcqRel) };
+        if before == 0 {
+            // SAFETY: no entry is left that could reach the shard; it came from `Box::leak`.
+            drop(unsafe { Box::from_raw(this.as_ptr()) });
+        }
+    }
+
+    /// The visible entry under a key. Only under the lock.
+    fn find(&self, key: &CacheKey, hash: u32) -> Option<&Entry<V>> {
+        self.index().find(hash, |number| self.pool.get(number).filter(|e| e.is_visible(key)))
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry<V>> {
+        (0..self.allocated.load(Ordering::Acquire)).filter_map(|n| self.pool.get(n))
+    }
+
+    /// Makes an entry impossible to find, and takes its value if nobody pins it.
+    fn detach(&self, s: &mut State, entry: &Entry<V>, taken: &mut Taken<V>) {
+        match entry.detach() {
+            Detached::Gone => {}
+            Detached::Pinned => self.unindex(s, entry),
+            Detached::Owned => self.bury(s, entry, taken),
+        }
+    }
+
+    fn unindex(&self, s: &mut State, entry: &Entry<V>) {
+        let (_, hash) = entry.key().hash();
+        if self.index().remove(hash, entry.number()) {
+            s.indexed -= 1;
+        }
+    }
+
+    /// Takes the value of an entry that this thread owns, until now visible, and frees the entry.
+    fn bury(&self, s: &mut State, entry: &Entry<V>, taken: &mut Taken<V>) {
+        self.unindex(s, entry);
+        s.lists.remove(&self.pool, entry);
+        self.unaccount(s, entry);
+        // SAFETY: `detach` or the clock's hand made it empty and this thread its owner; it held a value.
+        taken.push(unsafe { entry.take() });
+        s.free.push(entry.number());
+        // Not the last after the cache: the caller holds the lock of a shard that is not closed.
+        self.live.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    fn account(&self, s: &mut State, role: Role, charge: usize) {
+        let r = &mut s.roles[role as usize];
+        r.count += 1;
+        r.bytes += charge;
+        self.usage.store(self.usage() + charge, Ordering::Relaxed);
+    }
+
+    fn unaccount(&self, s: &mut State, entry: &Entry<V>) {
+        let (r, charge) = (&mut s.roles[entry.role() as usize], entry.charge());
+        r.count -= 1;
+        r.bytes -= charge;
+        self.usage.store(self.usage() - charge, Ordering::Relaxed);
+    }
+
+    fn take_free(&self, s: &mut State) -> Option<&Entry<V>> {
+        if let Some(number) = s.free.pop() {
+            return self.pool.get(number);
+        }
+        let number = self.allocated.load(Ordering::Relaxed);
+        let entry = self.pool.make(number)?;
+        entry.place(self.me.load(Ordering::Relaxed), number, self.lru);
+        self.allocated.store(number + 1, Ordering::Release);
+        Some(entry)
+    }
+
+    /// Evicts until `charge` more fits, as far as can be done.
+    fn make_room(&self, s: &mut State, charge: usize, taken: &mut Taken<V>) {
+        let limit = self.limit.load(Ordering::Relaxed);
+        let fits = |_: &State| self.usage().saturating_add(charge) <= limit;
+        if fits(s) {
+            return;
+        }
+        if self.lru {
+            while let Some(entry) = s.lists.victim().and_then(|n| self.pool.get(n)) {
+                s.evictions += 1;
+                self.detach(s, entry, taken);
+                if fits(s) {
+                    return;
+                }
+            }
+        } else {
+            self.sweep(s, fits, taken);
+        }
+    }
+
+    /// Moves the hand until enough is gone, everything has been passed as often as an entry may age, or
+    /// too much of what it meets is pinned.
+    fn sweep(&self, s: &mut State, enough: impl Fn(&State) -> bool, taken: &mut Taken<V>) {
+        let round = self.allocated.load(Ordering::Relaxed);
+        let strict = self.strict.load(Ordering::Relaxed);
+        let (mut pinned, mut evicted) = (0, 0);
+        for _ in 0..u64::from(round) * 4 {
+            let Some(entry) = self.pool.get(s.hand) else { return };
+            s.hand = if s.hand + 1 >= round { 0 } else { s.hand + 1 };
+            match entry.tick() {
+                Tick::Nothing | Tick::Aged => {}
+                Tick::Pinned => {
+                    pinned += 1;
+                    if !strict && pinned > EFFORT * (evicted + 1) {
+                        return;
+                    }
+                }
+                Tick::Owned => {
+                    evicted += 1;
+                    s.evictions += 1;
+                    self.bury(s, entry, taken);
+                    if enough(s) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether one more word may go into the index; grows it or evicts for that.
+    fn index_has_room(&self, s: &mut State, taken: &mut Taken<V>) -> bool {
+        let index = self.index();
+        if self.grows {
+            if s.indexed >= index.comfortable() {
+                let larger = Index::for_entries(index.comfortable() * 2);
+                larger.fill_from(index);
+                let larger = NonNull::from(Box::leak(Box::new(larger)));
+                s.indices.push(larger);
+                self.index.store(larger.as_ptr(), Ordering::Release);
+            }
+            return true;
+        }
+        let limit = index.limit();
+        if s.indexed >= limit {
+            self.sweep(s, |s| s.indexed < limit, taken);
+        }
+        s.indexed < limit
+    }
+
+    #[cfg(test)]
+    pub(super) fn lru_usages(&self) -> [usize; 3] {
+        self.state.lock().lists.usages()
+    }
+}
+
+impl<V: Send + Sync + 'static> Drop for Shard<V> {
+    fn drop(&mut self) {
+        // Values are gone: `live` is 0. Entries need no dropping.
+        for index in self.state.get_mut().indices.drain(..) {
+            // SAFETY: from `Box::leak`, freed once; nobody looks anything up any more.
+            drop(unsafe { Box::from_raw(index.as_ptr()) });
+        }
+    }
+}
+
+#[cold]
+fn full() -> Error {
+    Error::aborted("insertion into a full cache with a strict capacity limit")
+        .with_subcode(Subcode::MemoryLimit)
+}

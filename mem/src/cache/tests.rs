@@ -1,0 +1,448 @@
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+
+use super::*;
+
+/// A value that knows how many of its kind are alive, and what it should be.
+struct Counted {
+    value: u64,
+    alive: Arc<AtomicUsize>,
+}
+
+impl Counted {
+    fn new(value: u64, alive: &Arc<AtomicUsize>) -> Self {
+        alive.fetch_add(1, Ordering::SeqCst);
+        Counted { value, alive: alive.clone() }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn key(n: u64) -> CacheKey {
+    CacheKey::new(7, n * 4096)
+}
+
+fn options(kind: Kind, capacity: usize, shard_bits: i32) -> CacheOptions {
+    CacheOptions {
+        num_shard_bits: shard_bits,
+        metadata_charge: MetadataCharge::None,
+        kind,
+        ..CacheOptions::hyper_clock(capacity)
+    }
+}
+
+fn kinds() -> [Kind; 4] {
+    [
+        Kind::HyperClock { estimated_entry_charge: 0 },
+        Kind::HyperClock { estimated_entry_charge: 100 },
+        Kind::Lru { high_pri_pool_ratio: 0.5, low_pri_pool_ratio: 0.0 },
+        Kind::Lru { high_pri_pool_ratio: 0.3, low_pri_pool_ratio: 0.3 },
+    ]
+}
+
+fn each(capacity: usize, run: impl Fn(Arc<Cache<u64>>)) {
+    for kind in kinds() {
+        for bits in [0, 2] {
+            run(Cache::new(options(kind, capacity, bits)).unwrap());
+        }
+    }
+}
+
+fn put(cache: &Cache<u64>, n: u64) -> Handle<u64> {
+    cache.insert(&key(n), n, 100, Priority::Low, Role::DataBlock).unwrap()
+}
+
+#[test]
+fn what_is_put_in_is_found_until_erased() {
+    each(1 << 20, |cache| {
+        for n in 0..1000 {
+            assert_eq!(*put(&cache, n), n);
+        }
+        for n in 0..1000 {
+            let h = cache.lookup(&key(n)).unwrap();
+            assert_eq!((*h, h.charge(), h.key(), h.role()), (n, 100, key(n), Role::DataBlock));
+        }
+        assert_eq!(cache.lookup(&key(1000)).as_deref(), None);
+        assert_eq!((cache.usage(), cache.occupancy()), (100_000, 1000));
+        assert!(cache.erase(&key(5)));
+        assert!(!cache.erase(&key(5)));
+        assert!(cache.lookup(&key(5)).is_none());
+        assert_eq!((cache.usage(), cache.occupancy(), cache.pinned_usage()), (99_900, 999, 0));
+    });
+}
+
+#[test]
+fn a_handle_keeps_its_value_through_erasure_and_the_end_of_the_cache() {
+    for kind in kinds() {
+        let alive = Arc::new(AtomicUsize::new(0));
+        let cache: Arc<Cache<Counted>> = Cache::new(options(kind, 10_000, 0)).unwrap();
+        let put = |n| cache.insert(&key(n), Counted::new(n, &alive), 100, Priority::Low, Role::Misc).unwrap();
+        let one = put(1);
+        let two = put(2);
+        drop(put(3));
+        let lone = cache.standalone(Counted::new(4, &alive), 50, Role::Misc).unwrap();
+        assert!(cache.erase(&key(1)));
+        assert_eq!(cache.usage(), 350, "erased but pinned is still charged");
+        assert_eq!(cache.pinned_usage(), 250);
+        let again = one.clone();
+        drop(one);
+        assert_eq!((again.value, alive.load(Ordering::SeqCst)), (1, 4));
+        drop(again);
+        assert_eq!((cache.usage(), alive.load(Ordering::SeqCst)), (250, 3));
+        drop(cache);
+        assert_eq!(alive.load(Ordering::SeqCst), 2, "only what handles keep");
+        let other = two.clone();
+        assert_eq!((two.value, other.value, lone.value), (2, 2, 4));
+        drop((two, lone));
+        assert_eq!(alive.load(Ordering::SeqCst), 1);
+        drop(other);
+        assert_eq!(alive.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[test]
+fn a_second_insertion_replaces_the_first() {
+    each(1 << 20, |cache| {
+        let old = put(&cache, 1);
+        let new = cache.insert(&key(1), 111, 100, Priority::Low, Role::DataBlock).unwrap();
+        assert_eq!((*old, *new, *cache.lookup(&key(1)).unwrap()), (1, 111, 111));
+        drop(old);
+        assert_eq!((cache.usage(), cache.occupancy()), (100, 1));
+        cache.erase_unref(new);
+        assert!(cache.lookup(&key(1)).is_none());
+        assert_eq!((cache.usage(), cache.occupancy()), (0, 0));
+    });
+}
+
+#[test]
+fn erase_unref_spares_a_newer_entry_of_the_key() {
+    each(1 << 20, |cache| {
+        let old = put(&cache, 1);
+        drop(put(&cache, 1));
+        cache.erase_unref(old);
+        assert!(cache.lookup(&key(1)).is_some());
+    });
+}
+
+#[test]
+fn usage_stays_within_capacity_while_nothing_is_pinned() {
+    each(40_000, |cache| {
+        for n in 0..5000 {
+            drop(put(&cache, n));
+            assert!(cache.usage() <= 40_000);
+        }
+        assert!(cache.usage() > 30_000, "{} is used", cache.usage());
+        assert!(cache.evictions() > 4000);
+        cache.set_capacity(10_000);
+        assert!(cache.usage() <= 10_000 + 400);
+        cache.erase_unreferenced();
+        assert_eq!((cache.usage(), cache.occupancy()), (0, 0));
+    });
+}
+
+#[test]
+fn pinned_entries_make_a_lenient_cache_grow_and_a_strict_one_refuse() {
+    each(4000, |cache| {
+        let handles: Vec<_> = (0..200).map(|n| put(&cache, n)).collect();
+        assert_eq!(cache.usage(), 20_000);
+        assert_eq!(cache.pinned_usage(), 20_000);
+        assert!(handles.iter().zip(0..).all(|(h, n)| **h == n));
+        cache.set_strict_capacity_limit(true);
+        let e = cache.insert(&key(999), 1, 100, Priority::Low, Role::Misc).unwrap_err();
+        assert_eq!((e.kind(), e.subcode()), (base::Kind::Aborted, Subcode::MemoryLimit));
+        drop(handles);
+        // The clock comes down as each shard is inserted into.
+        for n in 1000..1100 {
+            assert!(cache.insert(&key(n), 1, 100, Priority::Low, Role::Misc).is_ok());
+        }
+        assert!(cache.usage() <= 4000);
+    });
+}
+
+#[test]
+fn hit_entries_outlive_a_scan() {
+    for kind in kinds() {
+        let cache: Arc<Cache<u64>> = Cache::new(options(kind, 100_000, 0)).unwrap();
+        for n in 0..200 {
+            drop(put(&cache, n));
+        }
+        for _ in 0..3 {
+            for n in 0..200 {
+                drop(cache.lookup(&key(n)));
+            }
+        }
+        for n in 10_000..11_000 {
+            let h = cache.insert(&key(n), n, 100, Priority::Bottom, Role::BlobValue).unwrap();
+            drop(h);
+        }
+        let stayed = (0..200).filter(|&n| cache.lookup(&key(n)).is_some()).count();
+        assert!(stayed > 150, "{kind:?}: {stayed} of 200 stayed");
+    }
+}
+
+#[test]
+fn lru_evicts_the_oldest_of_the_lowest_pool() {
+    let kind = Kind::Lru { high_pri_pool_ratio: 0.4, low_pri_pool_ratio: 0.3 };
+    let cache: Arc<Cache<u64>> = Cache::new(options(kind, 1000, 0)).unwrap();
+    let put = |n, priority| drop(cache.insert(&key(n), n, 100, priority, Role::Misc).unwrap());
+    for n in 0..3 {
+        put(n, Priority::Bottom);
+        put(10 + n, Priority::Low);
+        put(20 + n, Priority::High);
+    }
+    put(30, Priority::High);
+    let present = || {
+        let mut all = Vec::new();
+        cache.apply_to_all(&mut |_, v, _, _| all.push(*v));
+        all.sort_unstable();
+        all
+    };
+    assert_eq!(cache.shards().next().unwrap().lru_usages(), [300, 300, 400]);
+    put(31, Priority::High);
+    assert_eq!(present(), [1, 2, 10, 11, 12, 20, 21, 22, 30, 31]);
+    // The high pool is full: 20 became low, for which 10 became bottom, behind 1 and 2.
+    for n in 32..35 {
+        put(n, Priority::High);
+    }
+    assert_eq!(present(), [11, 12, 20, 21, 22, 30, 31, 32, 33, 34]);
+    // A hit brings an entry to the high pool.
+    drop(cache.lookup(&key(11)));
+    put(40, Priority::Bottom);
+    put(41, Priority::Bottom);
+    assert!(present().contains(&11));
+}
+
+#[test]
+fn roles_are_counted() {
+    each(10 << 20, |cache| {
+        drop(put(&cache, 1));
+        drop(cache.insert(&key(2), 2, 500, Priority::High, Role::IndexBlock).unwrap());
+        let r = cache.reserve(Role::WriteBuffer, 300 << 10).unwrap();
+        let usage = cache.role_usage();
+        assert_eq!(usage[Role::DataBlock as usize], RoleUsage { count: 1, bytes: 100 });
+        assert_eq!(usage[Role::IndexBlock as usize], RoleUsage { count: 1, bytes: 500 });
+        assert_eq!(usage[Role::WriteBuffer as usize], RoleUsage { count: 2, bytes: 300 << 10 });
+        drop(r);
+        assert_eq!(cache.role_usage()[Role::WriteBuffer as usize], RoleUsage::default());
+    });
+    assert!(Role::ALL.iter().enumerate().all(|(i, r)| *r as usize == i && !r.name().is_empty()));
+}
+
+#[test]
+fn reservations_push_entries_out_and_are_bounded_when_strict() {
+    each(4 << 20, |cache| {
+        for n in 0..30_000 {
+            drop(put(&cache, n));
+        }
+        assert_eq!(cache.usage(), 3_000_000);
+        let mut r = cache.reserve(Role::FilterConstruction, 3 << 20).unwrap();
+        assert!(cache.usage() <= (4 << 20) + 400, "{}", cache.usage());
+        assert!(cache.occupancy() < 12_000);
+        cache.set_strict_capacity_limit(true);
+        assert!(r.set(5 << 20).is_err());
+        assert_eq!(r.bytes(), 3 << 20);
+        r.set(1 << 20).unwrap();
+        assert!(cache.reserve(Role::Misc, 1 << 20).is_ok());
+        drop(r);
+        cache.erase_unreferenced();
+        assert_eq!(cache.usage(), 0);
+    });
+}
+
+#[test]
+fn apply_to_all_sees_every_entry_once() {
+    each(1 << 20, |cache| {
+        for n in 0..500 {
+            drop(put(&cache, n));
+        }
+        let mut seen = HashMap::new();
+        cache.apply_to_all(&mut |k, v, charge, role| {
+            assert_eq!((charge, role), (100, Role::DataBlock));
+            *seen.entry((*k, *v)).or_insert(0) += 1;
+        });
+        assert_eq!(seen.len(), 500);
+        assert!(seen.iter().all(|((k, v), n)| *n == 1 && *k == key(*v)));
+        assert_eq!(cache.pinned_usage(), 0);
+    });
+}
+
+#[test]
+fn options_out_of_range_are_refused() {
+    let lru = |high, low| Kind::Lru { high_pri_pool_ratio: high, low_pri_pool_ratio: low };
+    for (kind, bits) in [(lru(1.1, 0.0), 0), (lru(0.6, 0.6), 0), (lru(f64::NAN, 0.0), 0), (lru(0.5, 0.0), 20)]
+    {
+        assert!(Cache::<u64>::new(options(kind, 1000, bits)).is_err());
+    }
+    let shards = |o: CacheOptions| Cache::<u64>::new(o).unwrap().shard_count();
+    assert_eq!(shards(CacheOptions::default()), 1);
+    assert_eq!(shards(CacheOptions::hyper_clock(1 << 30)), 32);
+    assert_eq!(shards(CacheOptions::hyper_clock(1 << 40)), 64);
+    assert_eq!(shards(CacheOptions::lru(8 << 20)), 16);
+    assert_eq!(shards(CacheOptions::lru(1000)), 1);
+}
+
+#[test]
+fn overhead_is_charged_unless_told_otherwise() {
+    let cache: Arc<Cache<u64>> = Cache::new(CacheOptions::hyper_clock(1 << 20)).unwrap();
+    drop(put(&cache, 1));
+    assert!((150..400).contains(&cache.usage()), "{}", cache.usage());
+    assert!(cache.table_bytes() > 0);
+    cache.disown();
+}
+
+#[test]
+fn a_value_may_hold_handles_and_reservations_of_its_cache() {
+    struct Holder {
+        _reservation: Option<Reservation>,
+        _inner: Option<Handle<Holder>>,
+    }
+    for kind in kinds() {
+        let cache: Arc<Cache<Holder>> = Cache::new(options(kind, 1 << 20, 0)).unwrap();
+        for n in 0..3000 {
+            let inner = cache.lookup(&key(n / 2));
+            // A reservation holds the cache: keep few, or it would never end.
+            let reservation = (n % 100 == 0).then(|| cache.reserve(Role::Misc, 1000).unwrap());
+            let value = Holder { _reservation: reservation, _inner: inner };
+            drop(cache.insert(&key(n), value, 1000, Priority::Low, Role::Misc).unwrap());
+        }
+        cache.set_capacity(0);
+        for n in (0..3000).rev() {
+            cache.erase(&key(n));
+        }
+        assert_eq!((cache.usage(), cache.occupancy()), (0, 0));
+    }
+}
+
+/// Threads look up, insert, erase, clone and drop over a small range of keys; every value found must be
+/// right and alive, and in the end none may be left.
+#[test]
+fn many_threads_see_only_right_values() {
+    let rounds: u64 = if cfg!(miri) { 60 } else { 60_000 };
+    for kind in kinds() {
+        let alive = Arc::new(AtomicUsize::new(0));
+        let cache: Arc<Cache<Counted>> = Cache::new(options(kind, 20_000, 1)).unwrap();
+        let hits = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for thread in 0..4u64 {
+                let (cache, alive, hits) = (&cache, &alive, &hits);
+                scope.spawn(move || {
+                    let mut x = thread.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+                    let mut kept: Vec<Handle<Counted>> = Vec::new();
+                    for _ in 0..rounds {
+                        x ^= x << 13;
+                        x ^= x >> 7;
+                        x ^= x << 17;
+                        // The cube makes low keys hot.
+                        let r = (x >> 20) % 64;
+                        let n = r * r * r / 900;
+                        match x % 16 {
+                            0 => drop(cache.erase(&key(n))),
+                            1 => kept.truncate(kept.len() / 2),
+                            2 => {
+                                if let Some(h) = kept.pop() {
+                                    cache.erase_unref(h);
+                                }
+                            }
+                            3 if x % 1024 < 16 => cache.erase_unreferenced(),
+                            4 if x % 1024 < 16 => cache.apply_to_all(&mut |k, v, _, _| {
+                                assert_eq!(*k, key(v.value));
+                            }),
+                            _ => {
+                                let h = cache.lookup(&key(n)).unwrap_or_else(|| {
+                                    let value = Counted::new(n, alive);
+                                    cache.insert(&key(n), value, 100, Priority::Low, Role::Misc).unwrap()
+                                });
+                                assert_eq!((h.value, h.key()), (n, key(n)));
+                                hits.fetch_add(1, Ordering::Relaxed);
+                                if x % 7 == 0 {
+                                    kept.push(h.clone());
+                                }
+                                kept.truncate(30);
+                            }
+                        }
+                    }
+                    assert!(kept.iter().all(|h| h.key() == key(h.value)));
+                });
+            }
+        });
+        assert_eq!(cache.occupancy(), alive.load(Ordering::SeqCst));
+        assert_eq!(cache.pinned_usage(), 0);
+        assert_eq!(cache.usage(), cache.occupancy() * 100);
+        drop(cache);
+        assert_eq!(alive.load(Ordering::SeqCst), 0);
+        assert!(hits.load(Ordering::Relaxed) > rounds);
+    }
+}
+
+/// Handles go on other threads while the cache is dropped.
+#[test]
+fn the_last_handle_frees_what_the_cache_left() {
+    let rounds = if cfg!(miri) { 5 } else { 300 };
+    for kind in kinds() {
+        for _ in 0..rounds {
+            let alive = Arc::new(AtomicUsize::new(0));
+            let cache: Arc<Cache<Counted>> = Cache::new(options(kind, 10_000, 1)).unwrap();
+            let handles: Vec<_> = (0..20)
+                .map(|n| {
+                    let v = Counted::new(n, &alive);
+                    cache.insert(&key(n), v, 100, Priority::Low, Role::Misc).unwrap()
+                })
+                .collect();
+            std::thread::scope(|scope| {
+                let mut handles = handles;
+                let half = handles.split_off(10);
+                scope.spawn(move || drop(handles));
+                scope.spawn(move || drop(half));
+                scope.spawn(move || drop(cache));
+            });
+            assert_eq!(alive.load(Ordering::SeqCst), 0);
+        }
+    }
+}
+
+#[test]
+fn the_index_finds_through_overflow_and_growth() {
+    let index = index::Index::for_entries(64);
+    let mut x = 1u32;
+    let mut words = Vec::new();
+    for entry in 0..index.limit() as u32 {
+        x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        // A third share one bucket.
+        let hash = if entry % 3 == 0 { x >> 12 } else { x };
+        words.push((hash, entry));
+        index.insert(hash, entry);
+    }
+    let found = |index: &index::Index, (hash, entry): (u32, u32)| {
+        index.find(hash, |e| (e == entry).then_some(())).is_some()
+    };
+    assert!(words.iter().all(|w| found(&index, *w)));
+    let larger = index::Index::for_entries(1000);
+    larger.fill_from(&index);
+    assert!(words.iter().all(|w| found(&larger, *w)));
+    for (i, w) in words.iter().enumerate() {
+        assert!(index.remove(w.0, w.1));
+        assert!(!index.remove(w.0, w.1));
+        assert!(!found(&index, *w));
+        assert!(words[i + 1..].iter().all(|w| found(&index, *w)));
+    }
+    assert_eq!(index.find(5, Some), None, "nothing is left behind");
+}
+
+#[test]
+fn keys_of_neighbouring_blocks_spread() {
+    let mut shards = [0; 16];
+    let mut homes = [0; 64];
+    for file in 0..8u64 {
+        for block in 0..1000u64 {
+            let (low, high) = CacheKey::new(0x1234_5678_0000 + file, block * 4096).hash();
+            shards[(low >> 28) as usize] += 1;
+            homes[(high >> 26) as usize] += 1;
+        }
+    }
+    assert!(shards.iter().all(|n| (350..650).contains(n)), "{shards:?}");
+    assert!(homes.iter().all(|n| (70..190).contains(n)), "{homes:?}");
+}
