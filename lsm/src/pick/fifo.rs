@@ -1,19 +1,256 @@
-//! The fifo picker.
+//! The FIFO picker: a cache that forgets its oldest files.
+//!
+//! Files whose newest key is past its time go first, then the oldest while all together take too much
+//! space; nothing is read for either. If allowed, small level-0 files are merged so that there are not
+//! too many, and files are copied to another temperature as they age. Follows RocksDB
+//! `db/compaction/compaction_picker_fifo.cc`.
 
-use super::{Options, Task, View};
+use std::sync::Arc;
 
-pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
-    let _ = (view, options, now);
-    todo!()
-}
+use super::expand::{Files, Picker, bytes_of};
+use super::leveled::intra_l0;
+use super::{Inputs, Options, Reason, Task, View};
+use crate::file_meta::FileMetaData;
+use crate::version::Version;
+
+/// Level-0 files made by merging small ones are not larger, bytes.
+const MERGED_FILE_SIZE: u64 = 16 << 20;
+/// By size ratio: no tier is smaller, bytes.
+const MIN_TIER: u64 = 10 << 10;
 
 pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
-    let _ = (view, options, now);
-    todo!()
+    super::score::Scores::compute(view, options, now).of(0) >= 1.0
 }
 
-/// Level 0's score.
-pub(super) fn score(version: &crate::version::Version, options: &Options, bytes: u64, runs: usize, now: u64) -> f64 {
-    let _ = (version, options, bytes, runs, now);
-    0.0
+pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
+    let picker = Picker::new(view, options, now);
+    let busy = view.running.iter().any(|r| r.start_level == 0);
+    if busy {
+        // Dropping files takes no time; one job after the other.
+        return None;
+    }
+    picker
+        .expired()
+        .or_else(|| picker.too_large())
+        .or_else(|| picker.too_many())
+        .or_else(|| picker.wrong_temperature())
+}
+
+/// Level 0's score: `bytes` and `runs` are those of files not being compacted.
+pub(super) fn score(version: &Version, options: &Options, bytes: u64, runs: usize, now: u64) -> f64 {
+    let (size, limit) = size_and_limit(version, options, bytes);
+    let mut score = size as f64 / limit.max(1) as f64;
+    if score < 1.0 && options.fifo.allow_compaction {
+        score = score.max(runs as f64 / f64::from(options.level0_file_num_compaction_trigger.max(1)));
+    }
+    if score < 1.0 && options.ttl > 0 {
+        let expired = version.level(0).iter().filter(|f| !f.being_compacted() && is_expired(f, options, now));
+        score = score.max(expired.count() as f64);
+    }
+    if score < 1.0 && aged(version, options, now).is_some() {
+        score = 1.1;
+    }
+    score
+}
+
+/// Bytes that count against the limit, and the limit: with `max_data_files_size`, blob files too.
+fn size_and_limit(version: &Version, options: &Options, table_bytes: u64) -> (u64, u64) {
+    let fifo = &options.fifo;
+    if fifo.max_data_files_size > 0 {
+        (table_bytes.saturating_add(blob_bytes(version)), fifo.max_data_files_size)
+    } else {
+        (table_bytes, fifo.max_table_files_size)
+    }
+}
+
+fn blob_bytes(version: &Version) -> u64 {
+    version.blobs().values().map(|b| b.file_size()).sum()
+}
+
+/// When the newest key of the file was written, as far as known: else when the file was.
+fn newest_key_time(file: &FileMetaData) -> Option<u64> {
+    let told = file.stats().and_then(|s| s.newest_key_time);
+    told.or(Some(file.file_creation_time)).filter(|&t| t > 0)
+}
+
+fn is_expired(file: &FileMetaData, options: &Options, now: u64) -> bool {
+    now > options.ttl && newest_key_time(file).is_some_and(|t| t < now - options.ttl)
+}
+
+/// The oldest file that is past an age threshold and not at its temperature, with that temperature.
+fn aged(version: &Version, options: &Options, now: u64) -> Option<(Arc<FileMetaData>, u8)> {
+    let ages = &options.fifo.file_temperature_age_thresholds;
+    let first = ages.first()?;
+    if version.num_levels() > 1 || now <= first.age {
+        return None;
+    }
+    let files = version.level(0).as_slice();
+    for (i, file) in files.iter().enumerate().rev() {
+        if file.being_compacted() {
+            return None;
+        }
+        // A file without a time of its own is no younger than the next newer one is old.
+        let newer = i.checked_sub(1).and_then(|i| files[i].oldest_time());
+        let told = file.stats().and_then(|s| s.newest_key_time);
+        let Some(time) = told.or(newer) else { continue };
+        if time > now - first.age {
+            return None;
+        }
+        let target = ages.iter().rfind(|a| now >= a.age && time <= now - a.age).unwrap_or(first);
+        if file.temperature != target.temperature {
+            return Some((file.clone(), target.temperature));
+        }
+    }
+    None
+}
+
+impl Picker<'_> {
+    fn drop_files(&self, reason: Reason, level: usize, files: Files) -> Task {
+        let mut task = self.task(reason, vec![Inputs { level, files }], level);
+        task.deletion = true;
+        task.trivial_move = false;
+        task
+    }
+
+    /// The oldest files, while they are expired, if that brings the size under its limit.
+    fn expired(&self) -> Option<Task> {
+        if self.options.ttl == 0 {
+            return None;
+        }
+        let l0 = self.version.level(0);
+        let files: Files = l0
+            .iter()
+            .rev()
+            .take_while(|f| !f.being_compacted() && is_expired(f, self.options, self.now))
+            .cloned()
+            .collect();
+        let rest = self.version.total_bytes().saturating_sub(bytes_of(&files));
+        let (rest, limit) = if self.options.fifo.max_data_files_size > 0 {
+            let share = rest as f64 / self.version.total_bytes().max(1) as f64;
+            let blobs = (share * blob_bytes(self.version) as f64) as u64;
+            (rest.saturating_add(blobs), self.options.fifo.max_data_files_size)
+        } else {
+            (l0.bytes().saturating_sub(bytes_of(&files)), self.options.fifo.max_table_files_size)
+        };
+        (!files.is_empty() && rest <= limit).then(|| self.drop_files(Reason::FifoTtl, 0, files))
+    }
+
+    /// The oldest files until the rest fits. Files below level 0, left from another compaction style, go
+    /// before those of level 0.
+    fn too_large(&self) -> Option<Task> {
+        let last = self.version.last_filled_level()?;
+        let (mut size, limit) = size_and_limit(self.version, self.options, self.version.total_bytes());
+        if size <= limit {
+            return None;
+        }
+        let level = self.version.level(last);
+        let whole_data = self.options.fifo.max_data_files_size > 0;
+        let share = (size / level.len().max(1) as u64).max(1);
+        let mut files = Vec::new();
+        let oldest_first: Vec<_> =
+            if last == 0 { level.iter().rev().collect() } else { level.iter().collect() };
+        for file in oldest_first {
+            if file.being_compacted() {
+                if last == 0 {
+                    break;
+                }
+                continue;
+            }
+            size = size.saturating_sub(if whole_data { share } else { file.size });
+            files.push(file.clone());
+            if size <= limit {
+                break;
+            }
+        }
+        (!files.is_empty()).then(|| self.drop_files(Reason::FifoMaxSize, last, files))
+    }
+
+    fn too_many(&self) -> Option<Task> {
+        let fifo = &self.options.fifo;
+        if !fifo.allow_compaction || self.version.level(0).is_empty() {
+            return None;
+        }
+        let by_ratio = fifo.use_kv_ratio_compaction
+            && fifo.max_data_files_size > 0
+            && fifo.max_data_files_size >= fifo.max_table_files_size;
+        let (files, size) = if by_ratio {
+            self.by_tiers()?
+        } else {
+            let min = self.options.level0_file_num_compaction_trigger.max(2) as usize;
+            let max_cost = (self.options.write_buffer_size as f64 * 1.1) as u64;
+            let max_bytes = self.options.max_compaction_bytes();
+            let files = intra_l0(self.version.level(0).as_slice(), min, max_cost, max_bytes)?;
+            (files, MERGED_FILE_SIZE)
+        };
+        let mut task = self.task(Reason::FifoReduceNumFiles, vec![Inputs { level: 0, files }], 0);
+        task.max_output_file_size = size;
+        task.target_output_file_size = size;
+        task.output_path_id = 0;
+        Some(task)
+    }
+
+    /// Neighbours in age of one size tier, from small to large: the tiers are fractions of the size that
+    /// files will have when the family is full.
+    fn by_tiers(&self) -> Option<(Files, u64)> {
+        let l0 = self.version.level(0).as_slice();
+        let trigger = self.options.level0_file_num_compaction_trigger.max(0) as u64;
+        let deeper = (1..self.version.num_levels()).any(|l| !self.version.level(l).is_empty());
+        if deeper || trigger <= 1 || (l0.len() as u64) < trigger {
+            return None;
+        }
+        let target = match self.options.max_compaction_bytes {
+            0 => {
+                let tables = bytes_of(l0);
+                let share = tables as f64 / tables.saturating_add(blob_bytes(self.version)).max(1) as f64;
+                (self.options.fifo.max_data_files_size as f64 * share) as u64 / trigger
+            }
+            bytes => bytes,
+        };
+        if target == 0 {
+            return None;
+        }
+        let mut tiers: Vec<u64> =
+            std::iter::successors(Some(target), |t| Some(t / trigger)).take_while(|&t| t >= MIN_TIER).collect();
+        if tiers.is_empty() {
+            tiers.push(target);
+        }
+        tiers.reverse();
+        tiers.into_iter().find_map(|tier| Some((batch_of_tier(l0, tier)?, tier)))
+    }
+
+    fn wrong_temperature(&self) -> Option<Task> {
+        let (file, temperature) = aged(self.version, self.options, self.now)?;
+        let mut task = self.task(Reason::ChangeTemperature, vec![Inputs { level: 0, files: vec![file] }], 0);
+        task.output_temperature = temperature;
+        task.output_path_id = 0;
+        task.max_output_file_size = u64::MAX;
+        task.trivial_copy = self.options.fifo.allow_trivial_copy_when_change_temperature;
+        Some(task)
+    }
+}
+
+/// The oldest batch of neighbours, each smaller than the tier, that together reach it; newest first.
+fn batch_of_tier(l0: &[Arc<FileMetaData>], tier: u64) -> Option<Files> {
+    let fits = |f: &Arc<FileMetaData>| f.size < tier && !f.being_compacted();
+    let mut at = l0.len();
+    while at > 0 {
+        if !fits(&l0[at - 1]) {
+            at -= 1;
+            continue;
+        }
+        let end = at;
+        let mut bytes = 0u64;
+        while at > 0 && fits(&l0[at - 1]) {
+            let next = l0[at - 1].size;
+            if bytes >= tier && bytes.saturating_add(next) > tier.saturating_mul(2) {
+                break;
+            }
+            bytes = bytes.saturating_add(next);
+            at -= 1;
+        }
+        if end - at >= 2 && bytes >= tier {
+            return Some(l0[at..end].to_vec());
+        }
+    }
+    None
 }

@@ -1,13 +1,349 @@
-//! The universal picker.
+//! The universal picker: whole sorted runs are merged with their neighbours in age.
+//!
+//! A sorted run is a level-0 file or a whole level; newest first. In order of urgency: files due for
+//! their period; too much space in newer runs for the oldest one (space amplification); neighbours of
+//! similar size (size ratio); simply too many runs; files marked for compaction. Follows RocksDB
+//! `db/compaction/compaction_picker_universal.cc`.
 
-use super::{Options, Task, View};
+use std::sync::Arc;
 
-pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
-    let _ = (view, options, now);
-    todo!()
+use super::expand::{Files, Picker, bytes_of};
+use super::score::Scores;
+use super::{Inputs, Options, Reason, StopStyle, Task, View};
+use crate::file_meta::FileMetaData;
+
+/// A level-0 file or a level.
+struct Run {
+    level: usize,
+    /// On level 0.
+    file: Option<Arc<FileMetaData>>,
+    bytes: u64,
+    compensated: u64,
+    taken: bool,
 }
 
 pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
-    let _ = (view, options, now);
-    todo!()
+    let scores = Scores::compute(view, options, now);
+    scores.of(0) >= 1.0 || !scores.periodic.is_empty() || !scores.marked.is_empty()
+}
+
+pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
+    let picker = Picker::new(view, options, now);
+    let runs = picker.runs();
+    let trigger = options.level0_file_num_compaction_trigger.max(0) as usize;
+    let marks = !picker.scores.periodic.is_empty() || !picker.scores.marked.is_empty();
+    if runs.is_empty() || !marks && runs.len() < trigger {
+        return None;
+    }
+    let many = runs.len() >= trigger;
+    let ratio = u64::from(options.universal.size_ratio);
+    let mut task = picker
+        .periodic(&runs)
+        .or_else(|| many.then(|| picker.space_amplification(&runs))?)
+        .or_else(|| many.then(|| picker.similar_runs(&runs, ratio, usize::MAX, Reason::UniversalSizeRatio))?)
+        .or_else(|| many.then(|| picker.too_many_runs(&runs, trigger, ratio))?)
+        .or_else(|| picker.marked(&runs))?;
+    if options.universal.allow_trivial_move && task.reason != Reason::PeriodicCompaction {
+        task.trivial_move = task.output_level != 0
+            && task.start_level() != task.output_level
+            && picker.are_disjoint(&task);
+    }
+    Some(task)
+}
+
+impl Picker<'_> {
+    /// The last level that may be written to.
+    fn last_level(&self) -> usize {
+        let reserved = self.options.allow_ingest_behind && self.version.num_levels() > 1;
+        self.version.num_levels() - 1 - usize::from(reserved)
+    }
+
+    fn runs(&self) -> Vec<Run> {
+        let average = self.scores.average_value_size;
+        let mut runs: Vec<Run> = self
+            .version
+            .level(0)
+            .iter()
+            .map(|f| Run {
+                level: 0,
+                file: Some(f.clone()),
+                bytes: f.size,
+                compensated: f.compensated_size(average),
+                taken: f.being_compacted(),
+            })
+            .collect();
+        for level in 1..=self.last_level() {
+            let files = self.version.level(level);
+            if !files.is_empty() {
+                runs.push(Run {
+                    level,
+                    file: None,
+                    bytes: files.bytes(),
+                    compensated: files.iter().map(|f| f.compensated_size(average)).sum(),
+                    taken: files.iter().any(|f| f.being_compacted()),
+                });
+            }
+        }
+        runs
+    }
+
+    /// All runs from the oldest up to the first that is taken.
+    fn periodic(&self, runs: &[Run]) -> Option<Task> {
+        if self.scores.periodic.is_empty() {
+            return None;
+        }
+        let start = runs.iter().rposition(|r| r.taken).map_or(0, |i| i + 1);
+        let first = runs.get(start)?;
+        let is_due = |(level, file): &(usize, Arc<FileMetaData>)| match &first.file {
+            Some(own) => own.number == file.number,
+            None => *level == first.level,
+        };
+        if start + 1 == runs.len() && !self.scores.periodic.iter().any(is_due) {
+            return None;
+        }
+        self.of_runs(runs, start, runs.len(), Reason::PeriodicCompaction, true)
+    }
+
+    /// Everything newer into the oldest run, once it takes too much space beside it.
+    fn space_amplification(&self, runs: &[Run]) -> Option<Task> {
+        let end = runs.len() - 1;
+        let base = &runs[end];
+        if base.taken {
+            return None;
+        }
+        let mut start = end;
+        let mut newer = 0u64;
+        let mut l0_files = 0;
+        while start > 0 && !runs[start - 1].taken {
+            start -= 1;
+            newer = newer.saturating_add(runs[start].compensated);
+            l0_files += usize::from(runs[start].level == 0);
+        }
+        if start == end {
+            return None;
+        }
+        self.leave_newest(runs, l0_files, end, &mut start, &mut newer);
+        let limit = u64::from(self.options.universal.max_size_amplification_percent);
+        if newer.saturating_mul(100) < limit.saturating_mul(base.bytes) {
+            return None;
+        }
+        self.of_runs(runs, start, end + 1, Reason::UniversalSizeAmplification, true)
+    }
+
+    /// Leaves the newest level-0 files out where the compaction hardly shrinks by it, so that a long
+    /// compaction does not hold so many that writes stop meanwhile.
+    fn leave_newest(&self, runs: &[Run], l0_files: usize, end: usize, start: &mut usize, newer: &mut u64) {
+        if l0_files == 0 {
+            return;
+        }
+        let o = &self.options.universal;
+        let stop = self.options.level0_stop_writes_trigger.max(0) as usize;
+        let most = (l0_files - 1).min(end - *start - 1);
+        let slack = stop - stop.min(end - *start + 1);
+        let wanted = |width: u32| (width as usize).saturating_sub(slack).min(most);
+        let (mut left, mut size) = (0, *newer);
+        for count in wanted(o.min_merge_width)..=wanted(o.max_merge_width) {
+            let dropped: u64 = runs[*start + left..*start + count.max(left)].iter().map(|r| r.compensated).sum();
+            let rest = size - dropped;
+            let base = runs[end].bytes;
+            if rest.saturating_mul(100) < u64::from(o.max_size_amplification_percent).saturating_mul(base)
+                || rest < *newer / 10 * 9
+            {
+                break;
+            }
+            left = count;
+            size = rest;
+        }
+        *start += left;
+        *newer = size;
+    }
+
+    /// The first stretch of runs in which each next one is not much larger than all before it together
+    /// (or, by `StopStyle::SimilarSize`, than the last one).
+    fn similar_runs(&self, runs: &[Run], ratio: u64, max_runs: usize, reason: Reason) -> Option<Task> {
+        let o = &self.options.universal;
+        let max_runs = max_runs.min(o.max_merge_width as usize);
+        let factor = (100.0 + ratio as f64) / 100.0;
+        let mut start = 0;
+        while start < runs.len() {
+            if runs[start].taken {
+                start += 1;
+                continue;
+            }
+            let mut size = runs[start].compensated;
+            let mut end = start + 1;
+            while end < runs.len() && end - start < max_runs && !runs[end].taken {
+                let next = &runs[end];
+                if (size as f64) * factor < next.bytes as f64 {
+                    break;
+                }
+                if o.stop_style == StopStyle::SimilarSize {
+                    if next.bytes as f64 * factor < size as f64 {
+                        break;
+                    }
+                    size = next.compensated;
+                } else {
+                    size = size.saturating_add(next.compensated);
+                }
+                end += 1;
+            }
+            if end - start >= (o.min_merge_width as usize).max(2) {
+                let compress = self.is_compressed(runs, end);
+                return self.of_runs(runs, start, end, reason, compress);
+            }
+            start += 1;
+        }
+        None
+    }
+
+    /// With `compression_size_percent`, output is compressed only if it lies in the older share.
+    fn is_compressed(&self, runs: &[Run], end: usize) -> bool {
+        let percent = self.options.universal.compression_size_percent;
+        if percent < 0 {
+            return true;
+        }
+        let total: u64 = runs.iter().map(|r| r.compensated).sum();
+        let older: u64 = runs[end..].iter().map(|r| r.bytes).sum();
+        // Nothing older: the output is the oldest data there is.
+        end == runs.len() || older.saturating_mul(100) < total.saturating_mul(percent as u64)
+    }
+
+    fn too_many_runs(&self, runs: &[Run], trigger: usize, ratio: u64) -> Option<Task> {
+        let max_runs = match self.options.universal.max_read_amp {
+            ..0 => trigger,
+            0 if self.options.universal.stop_style == StopStyle::TotalSize => {
+                let largest = runs.iter().map(|r| r.bytes).max().unwrap_or(0) as f64;
+                let (mut count, mut level, mut total) = (1, self.options.write_buffer_size as f64, 0.0);
+                while level < largest && level > 0.0 {
+                    total += level;
+                    level = (100.0 + ratio as f64) / 100.0 * total;
+                    count += 1;
+                }
+                count
+            }
+            0 => trigger,
+            n => n as usize,
+        };
+        let free = runs.iter().filter(|r| !r.taken).count();
+        if free <= max_runs {
+            return None;
+        }
+        self.similar_runs(runs, u64::from(u32::MAX), free - max_runs + 1, Reason::UniversalSortedRunNum)
+    }
+
+    /// A file marked for compaction, into the next level that has files.
+    fn marked(&self, runs: &[Run]) -> Option<Task> {
+        if self.version.num_levels() == 1 {
+            let start = runs[..runs.len() - 1]
+                .iter()
+                .position(|r| !r.taken && r.file.as_ref().is_some_and(|f| f.marked_for_compaction))?;
+            let end = runs[start + 1..].iter().position(|r| r.taken).map_or(runs.len(), |i| start + 1 + i);
+            if end - start < 2 {
+                return None;
+            }
+            return self.of_runs(runs, start, end, Reason::FilesMarkedForCompaction, true);
+        }
+        self.scores.marked.iter().find_map(|(level, file)| {
+            let mut files = vec![file.clone()];
+            if *level == 0 && self.l0_is_busy() || !self.clean_cut(*level, &mut files) {
+                return None;
+            }
+            self.to_next_level(*level, files)
+        })
+    }
+
+    fn to_next_level(&self, level: usize, mut files: Files) -> Option<Task> {
+        let last = self.last_level();
+        let output_level = (level + 1..=last)
+            .find(|&l| !self.version.level(l).is_empty())
+            .or((level == 0).then_some(last))?;
+        if level == 0 && !self.overlapping_l0(&mut files, output_level) {
+            return None;
+        }
+        let below = self.output_inputs(level, &mut files, output_level, false)?;
+        if self.inputs_meet_running(&[&files, &below], output_level) {
+            return None;
+        }
+        let mut inputs = vec![Inputs { level, files }];
+        if !below.is_empty() {
+            inputs.push(Inputs { level: output_level, files: below });
+        }
+        let estimate = bytes_of(self.version.level(output_level).as_slice());
+        let mut task = self.task(Reason::FilesMarkedForCompaction, inputs, output_level);
+        self.finish_universal(&mut task, estimate);
+        Some(task)
+    }
+
+    /// The runs `start..end` into the level just above the next older run.
+    fn of_runs(&self, runs: &[Run], start: usize, end: usize, reason: Reason, compress: bool) -> Option<Task> {
+        let output_level = match runs.get(end) {
+            None => self.last_level(),
+            Some(next) => next.level.saturating_sub(1),
+        };
+        let mut inputs: Vec<Inputs> = Vec::new();
+        for run in &runs[start..end] {
+            match &run.file {
+                Some(file) => match inputs.last_mut() {
+                    Some(last) => last.files.push(file.clone()),
+                    None => inputs.push(Inputs { level: 0, files: vec![file.clone()] }),
+                },
+                None => inputs.push(Inputs {
+                    level: run.level,
+                    files: self.version.level(run.level).as_slice().to_vec(),
+                }),
+            }
+        }
+        let all: Vec<&Files> = inputs.iter().map(|i| &i.files).collect();
+        if output_level != 0 && self.inputs_meet_running(&all, output_level) {
+            return None;
+        }
+        let estimate = runs[..end].iter().map(|r| r.bytes).sum();
+        let mut task = self.task(reason, inputs, output_level);
+        // Grandparents cut the outputs only where later compactions take pieces of runs.
+        let older = runs.get(end).filter(|r| self.options.universal.incremental && r.level > 1);
+        task.grandparents =
+            older.map(|r| self.version.level(r.level).as_slice().to_vec()).unwrap_or_default();
+        self.finish_universal(&mut task, estimate);
+        if !compress {
+            task.compression = 0;
+            task.use_bottommost_compression_opts = false;
+        }
+        Some(task)
+    }
+
+    fn finish_universal(&self, task: &mut Task, estimated_bytes: u64) {
+        let incremental = self.options.universal.incremental;
+        task.max_compaction_bytes =
+            if incremental { self.options.target_file_size_base / 2 * 3 } else { u64::MAX };
+        if task.grandparents.is_empty() {
+            task.max_output_file_size = task.target_output_file_size;
+        }
+        task.output_path_id = self.path_of_size(estimated_bytes);
+        task.trivial_move = self.is_trivial_move(task, false);
+    }
+
+    /// The first path with room for the file and for what will be written beside it.
+    fn path_of_size(&self, bytes: u64) -> u32 {
+        let keep = 100u64.saturating_sub(u64::from(self.options.universal.size_ratio));
+        let future = bytes.saturating_mul(keep) / 100;
+        let mut sum = 0u64;
+        let paths = &self.options.paths;
+        for (i, path) in paths.iter().enumerate().take(paths.len().saturating_sub(1)) {
+            if path.target_size > bytes && sum.saturating_add(path.target_size - bytes) > future {
+                return i as u32;
+            }
+            sum = sum.saturating_add(path.target_size);
+        }
+        paths.len().saturating_sub(1) as u32
+    }
+
+    /// Whether no two input files have a user key in common.
+    fn are_disjoint(&self, task: &Task) -> bool {
+        let mut files: Vec<_> = task.files().map(|(_, f)| f).collect();
+        let order = &self.version.order().user;
+        files.sort_by(|a, b| order.compare_without_timestamp(a.smallest_user_key(), b.smallest_user_key()));
+        files.windows(2).all(|w| {
+            order.compare_without_timestamp(w[0].largest_user_key(), w[1].smallest_user_key()).is_lt()
+        })
+    }
 }
