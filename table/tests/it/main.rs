@@ -1,10 +1,11 @@
 //! The table crate from outside.
 
 mod dump_oracle;
+mod external_oracle;
 mod reader_damage;
 mod reader_golden;
 mod reader_support;
 mod reader_vectors;
 mod support;
-mod writer_oracle;
+mod writer_round_trip;
 mod writer_vectors;
