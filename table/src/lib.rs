@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod collectors;
 pub mod dump;
 pub mod options;
 pub mod sst;

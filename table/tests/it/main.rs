@@ -9,3 +9,4 @@ mod reader_vectors;
 mod support;
 mod writer_round_trip;
 mod writer_vectors;
+mod writer_watchers;

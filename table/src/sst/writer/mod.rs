@@ -21,8 +21,6 @@ mod plan;
 mod sample;
 mod sink;
 mod tail;
-#[cfg(test)]
-mod tests;
 
 use base::key::{MAX_SEQUENCE, TRAILER_LEN, append_internal, pack, trailer, user_key};
 use base::{Error, Result, SequenceNumber, ValueType};

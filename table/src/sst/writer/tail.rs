@@ -48,8 +48,8 @@ pub(super) fn finish(mut writer: Writer) -> Result<(FinishedTable, FileWriter)> 
         metaindex.insert(names::RANGE_DEL, handle);
     }
     put_block_facts(&writer, &mut properties);
-    let needs_compaction = writer.collectors.need_compact();
     writer.collectors.finish(&mut properties);
+    let needs_compaction = writer.collectors.need_compact();
     let handle = writer.blocks.sink.write(BlockKind::Properties, &mut properties.encode(), 0, None)?;
     metaindex.insert(names::PROPERTIES, handle);
     let metaindex = writer.blocks.sink.write(BlockKind::Metaindex, &mut metaindex.encode(), 0, None)?;
