@@ -398,11 +398,13 @@ impl Tree {
                 }
             }
         }
+        // The entries that the last comparisons will need come in side by side too.
+        for (place, target) in places.iter().zip(targets) {
+            let leaf = self.node(entries, *place);
+            entries.prefetch(leaf.guess(&leaf.snap(), entries, target));
+        }
         for (place, target) in places.iter().zip(targets) {
             let one = self.find_from(entries, *place, target, false);
-            if one.position < one.snap.len() {
-                entries.prefetch(self.node(entries, one.leaf).item(&one.snap, one.position));
-            }
             found.push(one);
         }
     }
