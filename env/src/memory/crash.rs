@@ -59,10 +59,10 @@ fn reachable(dirs: &BTreeMap<DirId, Entries>) -> HashSet<DirId> {
     let mut work = vec![ROOT];
     while let Some(id) = work.pop() {
         for entry in dirs.get(&id).into_iter().flat_map(Entries::values) {
-            if let Entry::Dir(child) = entry {
-                if reached.insert(*child) {
-                    work.push(*child);
-                }
+            if let Entry::Dir(child) = entry
+                && reached.insert(*child)
+            {
+                work.push(*child);
             }
         }
     }

@@ -82,7 +82,7 @@ pub(super) fn read_full(file: &File, offset: u64, buffer: &mut [u8]) -> io::Resu
 /// As [`read_full`] on a file opened for direct I/O: aligned requests go straight, others through a page
 /// buffer that each thread keeps.
 pub(super) fn read_direct(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-    let aligned = |n: u64| n % PAGE as u64 == 0;
+    let aligned = |n: u64| n.is_multiple_of(PAGE as u64);
     if aligned(offset) && aligned(buffer.len() as u64) && aligned(buffer.as_ptr() as u64) {
         return read_pages(file, offset, buffer);
     }

@@ -42,7 +42,7 @@ pub fn local_offset_seconds(at_seconds: u64) -> i64 {
         return 0;
     }
     // SAFETY: a `tm` of zeros is valid, and the call has filled it.
-    unsafe { tm.assume_init() }.tm_gmtoff as i64
+    i64::from(unsafe { tm.assume_init() }.tm_gmtoff)
 }
 
 /// The calling thread as RocksDB's LOG shows it.

@@ -92,10 +92,11 @@ impl Index {
             while fits != 0 {
                 let slot = (fits.trailing_zeros() / 8) as usize;
                 let word = bucket.words[slot].load(Ordering::Acquire);
-                if (word >> 32) as u32 == hash && word as u32 != 0 {
-                    if let Some(found) = accept(word as u32 - 1) {
-                        return Some(found);
-                    }
+                if (word >> 32) as u32 == hash
+                    && word as u32 != 0
+                    && let Some(found) = accept(word as u32 - 1)
+                {
+                    return Some(found);
                 }
                 fits &= fits - 1;
             }

@@ -20,7 +20,9 @@ fn pieces_are_shared_between_threads() {
     let threads: Vec<_> = (0..4u8)
         .map(|thread| {
             let shelf = Arc::clone(&shelf);
-            std::thread::spawn(move || (0..200).map(|i| shelf.keep(&vec![thread; 100 + i])).collect::<Vec<_>>())
+            std::thread::spawn(move || {
+                (0..200).map(|i| shelf.keep(&vec![thread; 100 + i])).collect::<Vec<_>>()
+            })
         })
         .collect();
     for (thread, pieces) in threads.into_iter().enumerate() {
