@@ -8,6 +8,7 @@
 pub mod checksum;
 pub mod filter;
 pub mod hash;
+pub mod prefetch;
 
 #[cfg(test)]
 mod test_vectors;

@@ -2,7 +2,8 @@
 //!
 //! The iterator owns its block, so it can live beside the table iterator without borrowing. The current
 //! key is put together in one buffer that only ever grows; short pieces are copied as whole sixteen-byte
-//! chunks. Going backward decodes a restart interval once and then walks it from memory.
+//! chunks. Going backward starts again from the anchor before; in a block without anchors a restart
+//! interval is decoded once and then walked from memory.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -13,8 +14,8 @@ use base::order::compare_bytes;
 use base::{Error, Order, Result};
 
 use super::entry::{Header, header, separated_restart_header};
-use super::heads::restart_key;
-use super::{Block, Shape, partition_restarts};
+use super::anchors::{Anchors, Found};
+use super::{Block, Shape, partition_restarts, restart_key};
 
 /// How keys read from a block differ from keys shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,6 +73,8 @@ pub struct BlockIter {
     shown: Vec<u8>,
     /// The first restart from `next` on; kept only where values are separated.
     next_restart: usize,
+    /// The anchor last used: the one before it is likely next when going backward.
+    anchor: usize,
     behind: Vec<Behind>,
     behind_keys: Vec<u8>,
     error: Option<Error>,
@@ -96,6 +99,7 @@ impl BlockIter {
             key_len: 0,
             shown: Vec::new(),
             next_restart: 0,
+            anchor: 0,
             behind: Vec::new(),
             behind_keys: Vec::new(),
             error: None,
@@ -139,13 +143,14 @@ impl BlockIter {
     /// The current value. Only while valid.
     #[inline]
     pub fn value(&self) -> &[u8] {
-        &self.block.bytes[self.value.0..self.value.1]
+        &self.block.payload()[self.value.0..self.value.1]
     }
 
-    /// Where in the block's bytes the current value lies.
+    /// Where in [`Block::bytes`] the current value lies.
     #[inline]
     pub fn value_range(&self) -> Range<usize> {
-        self.value.0..self.value.1
+        let base = self.block.shape.payload_at as usize;
+        base + self.value.0..base + self.value.1
     }
 
     /// # Errors
@@ -169,6 +174,10 @@ impl BlockIter {
         if self.block.is_empty() {
             return;
         }
+        if self.block.shape.anchors.exist() {
+            self.go_to_anchor(self.block.shape.anchors.len() - 1);
+            return self.step_up_to(self.block.shape.entries_end as usize);
+        }
         let last = self.block.num_restarts() - 1;
         if self.fill_behind(last, self.block.shape.entries_end as usize) {
             self.take_behind();
@@ -178,7 +187,7 @@ impl BlockIter {
     /// To the first entry at or after `target`, an internal key.
     pub fn seek(&mut self, order: &InternalOrder, target: &[u8]) {
         let (user, trailer) = (user_key(target), trailer(target));
-        self.go_to_restart_before(order, user, trailer);
+        self.go_before(order, user, trailer);
         match (&order.user, self.rewriting) {
             (Order::Bytewise, false) => {
                 while self.step() && bytewise_before(self.stored_key(), user, trailer) {}
@@ -208,6 +217,16 @@ impl BlockIter {
 
     /// To the entry before. Only while valid.
     pub fn prev(&mut self) {
+        if self.block.shape.anchors.exist() {
+            let at = self.at;
+            if at == 0 {
+                self.valid = false;
+                return;
+            }
+            let i = self.block.shape.anchors.before(&self.block, at, self.anchor);
+            self.go_to_anchor(i);
+            return self.step_up_to(at);
+        }
         // What is kept stays true however the iterator moved, as long as the block is the same: it is
         // right if and only if it ends where the current entry starts.
         if self.behind.last().is_some_and(|b| b.next == self.at) {
@@ -223,6 +242,12 @@ impl BlockIter {
         }
     }
 
+    /// Steps to the entry that ends at offset `end`.
+    #[inline]
+    fn step_up_to(&mut self, end: usize) {
+        while self.next < end && self.step() {}
+    }
+
     /// Decodes the entry at `next`. False at the end or on an error.
     #[inline(always)]
     fn step(&mut self) -> bool {
@@ -234,7 +259,7 @@ impl BlockIter {
         if self.block.shape.separated {
             return self.step_separated();
         }
-        let bytes = &self.block.bytes[..];
+        let bytes = self.block.payload();
         let Some(h) = header(bytes, at) else { return self.fail(at) };
         let value_at = h.key_at + h.non_shared;
         let next = value_at + h.value_len;
@@ -254,7 +279,7 @@ impl BlockIter {
     }
 
     fn step_separated(&mut self) -> bool {
-        let bytes = &self.block.bytes[..];
+        let bytes = self.block.payload();
         let shape = self.block.shape;
         let (at, end) = (self.next, shape.entries_end as usize);
         let is_restart = shape.restart(bytes, self.next_restart) == Some(at);
@@ -301,7 +326,7 @@ impl BlockIter {
         self.error = None;
         self.key_len = 0;
         self.next_restart = i;
-        match self.block.shape.restart(&self.block.bytes, i) {
+        match self.block.shape.restart(self.block.payload(), i) {
             Some(at) => self.next = at,
             None if self.block.is_empty() => self.next = 0,
             None => {
@@ -310,21 +335,52 @@ impl BlockIter {
         }
     }
 
+    /// Makes `step` decode an entry not far before the target, or the first.
+    #[inline]
+    fn go_before(&mut self, order: &InternalOrder, user: &[u8], trailer: u64) {
+        let anchors = &self.block.shape.anchors;
+        if !anchors.exist() {
+            return self.go_to_restart_before(order, user, trailer);
+        }
+        anchors.prefetch(&self.block);
+        let i = match anchors.find(&self.block, user) {
+            Found::Behind(i) => i,
+            Found::Absent { all_before: false, next } => next,
+            Found::Absent { all_before: true, .. } => {
+                self.error = None;
+                self.next = self.block.shape.entries_end as usize;
+                return;
+            }
+        };
+        self.go_to_anchor(i);
+    }
+
+    fn go_to_anchor(&mut self, i: usize) {
+        let shape = &self.block.shape;
+        let anchor = shape.anchors.get(&self.block, i);
+        if self.key.len() < Anchors::UNSHARED_MAX {
+            self.key.resize(2 * Anchors::UNSHARED_MAX, 0);
+        }
+        self.key_len = shape.anchors.unshare(&self.block, anchor, &mut self.key);
+        self.anchor = i;
+        self.valid = false;
+        self.error = None;
+        self.next = anchor.at;
+        if shape.separated {
+            // An anchor of such a block is a restart.
+            self.next_restart = shape.restarts_up_to(self.block.payload(), anchor.at).saturating_sub(1);
+        }
+    }
+
     /// Makes `step` decode the last restart whose key is before the target, or the first.
     fn go_to_restart_before(&mut self, order: &InternalOrder, user: &[u8], trailer: u64) {
-        let shape = self.block.shape;
-        let bytes = &self.block.bytes[..];
+        let (shape, bytes) = (&self.block.shape, self.block.payload());
         let before = if !self.rewriting {
             shape.restart_before(bytes, order, user, trailer).ok()
         } else {
-            // Heads are those of stored keys; a sequence number of the file's does not concern them.
-            let among = match self.rewrite.timestamp_pad {
-                0 => shape.heads.narrow(bytes, &shape, user),
-                _ => 0..shape.num_restarts as usize,
-            };
             let (shown, rewrite) = (&mut self.shown, self.rewrite);
-            let count = partition_restarts(among, |i| {
-                let key = restart_key(bytes, &shape, i)?;
+            let count = partition_restarts(shape.num_restarts as usize, |i| {
+                let key = restart_key(bytes, shape, i)?;
                 shown.clear();
                 rewrite.apply(&bytes[key], shown);
                 Some(order.compare_split(shown, user, trailer).is_lt())
@@ -334,24 +390,14 @@ impl BlockIter {
         match before {
             Some(restart) => self.go_to_restart(restart),
             None => {
-                self.fail(shape.restarts_at as usize);
+                self.fail(self.block.shape.restarts_at as usize);
             }
         }
     }
 
     /// The interval that holds the entry which ends at `at`; `None` if `at` is the first.
     fn interval_before(&self, at: usize) -> Option<usize> {
-        let (mut low, mut high) = (0, self.block.num_restarts());
-        while low < high {
-            let middle = low.midpoint(high);
-            let restart = self.block.shape.restart(&self.block.bytes, middle);
-            if restart.is_some_and(|r| r < at) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low.checked_sub(1)
+        self.block.shape.restarts_up_to(self.block.payload(), at.checked_sub(1)?).checked_sub(1)
     }
 
     /// Decodes interval `i` up to offset `until`. False on an error or if there is nothing.

@@ -13,11 +13,12 @@
 //! A key is the first `shared` bytes of the one before it and its own bytes; at a restart `shared` is 0.
 //! Facts: RocksDB `table/block_based/block.cc`, `data_block_footer.h`.
 //!
-//! A [`Block`] owns its bytes together with a small array behind them: the first eight bytes of every
-//! restart key after what all restart keys have in common. A search compares those numbers, which lie
-//! in a line or two of memory, before it looks at any key. Building it costs one pass over the restarts
-//! when the block is loaded.
+//! A [`Block`] owns its bytes together with a small array in front of them that finds a row without
+//! walking (see `anchors`). The array lies beside the reference count, so that whoever takes a share of
+//! the block has touched its memory already.
+//! Building it costs one pass over the entries when the block is loaded.
 
+mod anchors;
 mod entry;
 mod heads;
 mod iter;
@@ -53,6 +54,8 @@ pub struct Block {
 /// Where the parts of a block lie.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
+    /// Where in the block's memory the payload starts; all other offsets are in the payload.
+    payload_at: u32,
     /// Where entries, or with separated values their keys, end.
     entries_end: u32,
     /// Where values end: the restart array starts here.
@@ -64,7 +67,7 @@ struct Shape {
     num_buckets: u16,
     separated: bool,
     uniform: bool,
-    heads: heads::Heads,
+    anchors: anchors::Anchors,
 }
 
 impl Block {
@@ -82,18 +85,31 @@ impl Block {
     ///
     /// # Errors
     /// Corruption if the parts do not fit into each other.
-    pub fn parse_searchable(mut payload: Vec<u8>, order: Option<HeadOrder>) -> Result<Block> {
-        let mut shape = Shape::parse(&payload)?;
-        if let Some(order) = order {
-            shape.heads = heads::Heads::append(&mut payload, &shape, order);
+    pub fn parse_searchable(payload: &[u8], order: Option<HeadOrder>) -> Result<Block> {
+        let mut shape = Shape::parse(payload)?;
+        let array = match order {
+            Some(order) => anchors::Anchors::build(payload, &mut shape, order),
+            None => Vec::new(),
+        };
+        shape.payload_at = array.len() as u32;
+        let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, array.len() + payload.len()).collect();
+        if let Some(bytes) = Arc::get_mut(&mut bytes) {
+            bytes[..array.len()].copy_from_slice(&array);
+            bytes[array.len()..].copy_from_slice(payload);
         }
-        Ok(Block { bytes: payload.into(), shape })
+        Ok(Block { bytes, shape })
     }
 
-    /// The block's memory: payload, then whatever was put behind it.
+    /// The block's memory: a search array, then the payload.
     #[inline]
     pub fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
+    }
+
+    /// The block as it was parsed.
+    #[inline]
+    pub fn payload(&self) -> &[u8] {
+        &self.bytes[self.shape.payload_at as usize..]
     }
 
     /// Bytes of memory that the block takes.
@@ -199,11 +215,9 @@ impl Shape {
     }
 
     /// The last restart whose key is before the target, or the first restart.
-    #[inline]
     fn restart_before(&self, bytes: &[u8], order: &InternalOrder, user: &[u8], trailer: u64) -> Result<usize> {
-        let ties = self.heads.narrow(bytes, self, user);
-        let before = partition_restarts(ties, |i| {
-            let key = heads::restart_key(bytes, self, i)?;
+        let before = partition_restarts(self.num_restarts as usize, |i| {
+            let key = restart_key(bytes, self, i)?;
             Some(order.compare_split(&bytes[key], user, trailer).is_lt())
         });
         match before {
@@ -211,15 +225,35 @@ impl Shape {
             None => Err(Error::corruption("bad restart point").at(u64::from(self.restarts_at))),
         }
     }
+
+    /// How many restarts are at or before offset `at`.
+    fn restarts_up_to(&self, bytes: &[u8], at: usize) -> usize {
+        let count = partition_restarts(self.num_restarts as usize, |i| {
+            Some(self.restart(bytes, i).is_some_and(|restart| restart <= at))
+        });
+        count.unwrap_or_default()
+    }
+}
+
+/// Where the key of restart `i` lies, whole as it is there.
+#[inline]
+fn restart_key(bytes: &[u8], shape: &Shape, i: usize) -> Option<Range<usize>> {
+    let at = shape.restart(bytes, i)?;
+    let header = if shape.separated {
+        entry::separated_restart_header(bytes, at)?.0
+    } else {
+        entry::header(bytes, at)?
+    };
+    let end = header.key_at + header.non_shared;
+    (header.shared == 0 && end <= shape.entries_end as usize).then_some(header.key_at..end)
 }
 
 const HASH_INDEX_SEED: u32 = 397;
 
-/// How many restarts are before the target, given that this is between the ends of `among`. `None` if a
-/// restart does not decode.
+/// How many of the restarts are `before`, which are the first ones. `None` if a restart does not decode.
 #[inline]
-fn partition_restarts(among: Range<usize>, mut before: impl FnMut(usize) -> Option<bool>) -> Option<usize> {
-    let (mut low, mut high) = (among.start, among.end);
+fn partition_restarts(restarts: usize, mut before: impl FnMut(usize) -> Option<bool>) -> Option<usize> {
+    let (mut low, mut high) = (0, restarts);
     while low < high {
         let middle = low.midpoint(high);
         if before(middle)? {

@@ -11,6 +11,7 @@ use std::ops::{ControlFlow, Range};
 use base::key::{InternalOrder, TRAILER_LEN, trailer, user_key};
 use base::{Error, Order, Result};
 
+use super::anchors::{Anchors, Found};
 use super::entry::{header, separated_restart_header};
 use super::{Block, BlockIter, KeyRewrite};
 
@@ -30,7 +31,7 @@ const NOT_HERE: u8 = 255;
 
 impl Block {
     /// Visits the entries of one user key from `seek_key` (an internal key) on: user key, trailer, place
-    /// of the value. Returns whether the key's entries may go on in the next block.
+    /// of the value in [`Block::bytes`]. Returns whether the key's entries may go on in the next block.
     ///
     /// # Errors
     /// Corruption, with the offset in the block, if an entry does not decode.
@@ -50,7 +51,19 @@ impl Block {
             return self.visit_by_iterator(order, rewrite, seek_key, visit);
         }
         let user = user_key(seek_key);
-        let Some(start) = self.point_start(order, user, trailer(seek_key))? else { return Ok(true) };
+        let anchors = &self.shape.anchors;
+        let start = if anchors.exist() {
+            anchors.prefetch(self);
+            match anchors.find(self, user) {
+                Found::Absent { all_before, .. } => return Ok(all_before),
+                Found::Behind(i) => self.anchor_start(i, user),
+            }
+        } else {
+            match self.restart_start(order, user, trailer(seek_key))? {
+                Some(start) => start,
+                None => return Ok(true),
+            }
+        };
         let mut scan = Scan { block: self, user, trailer: trailer(seek_key), reverse, start };
         let visited = if self.shape.separated { scan.run::<true>(visit) } else { scan.run::<false>(visit) };
         match visited? {
@@ -60,23 +73,31 @@ impl Block {
         }
     }
 
-    /// The restart interval to scan, and where to stop if only that one can hold the key. `None` if the
-    /// hash index knows that no interval does.
     #[inline]
-    fn point_start(&self, order: &InternalOrder, user: &[u8], trailer: u64) -> Result<Option<Start>> {
-        let bytes = &self.bytes[..];
+    fn anchor_start(&self, i: usize, user: &[u8]) -> Start {
+        let bytes = self.payload();
+        let anchor = self.shape.anchors.get(self, i);
+        let (matched, behind) = self.shape.anchors.common_with(anchor, user);
+        let interval = match self.shape.separated {
+            true => self.shape.restarts_up_to(bytes, anchor.at).saturating_sub(1),
+            false => 0,
+        };
+        Start { at: anchor.at, interval, matched, behind, known: Anchors::UNSHARED_MAX }
+    }
+
+    /// The restart interval to scan. `None` if the hash index knows that no interval has the key.
+    fn restart_start(&self, order: &InternalOrder, user: &[u8], trailer: u64) -> Result<Option<Start>> {
+        let bytes = self.payload();
         let interval = match self.shape.bucket(bytes, user) {
             None | Some(COLLISION) => self.shape.restart_before(bytes, order, user, trailer)?,
             Some(NOT_HERE) => return Ok(None),
             Some(interval) => usize::from(interval),
         };
-        let Some(at) = self.shape.restart(bytes, interval) else {
-            if self.is_empty() {
-                return Ok(None);
-            }
-            return Err(Error::corruption("bad restart point").at(u64::from(self.shape.restarts_at)));
-        };
-        Ok(Some(Start { at, interval }))
+        match self.shape.restart(bytes, interval) {
+            Some(at) => Ok(Some(Start { at, interval, matched: 0, behind: 0, known: 0 })),
+            None if self.is_empty() => Ok(None),
+            None => Err(Error::corruption("bad restart point").at(u64::from(self.shape.restarts_at))),
+        }
     }
 
     #[inline(never)]
@@ -109,7 +130,12 @@ impl Block {
 #[derive(Clone, Copy)]
 struct Start {
     at: usize,
+    /// The restart at `at`, if it is one.
     interval: usize,
+    /// What is known of the bytes that the first entry shares: see [`Scan::run`].
+    matched: usize,
+    behind: u8,
+    known: usize,
 }
 
 struct Scan<'a> {
@@ -126,15 +152,16 @@ impl Scan<'_> {
         &mut self,
         visit: &mut impl FnMut(&[u8], u64, Range<usize>) -> ControlFlow<()>,
     ) -> Result<Visited> {
-        let bytes = &self.block.bytes[..];
+        let bytes = self.block.payload();
         let shape = &self.block.shape;
+        let base = shape.payload_at as usize;
         let user = self.user;
         let end = shape.entries_end as usize;
         let mut next = self.start.at;
         let mut next_restart = self.start.interval;
         let mut value_end = 0;
         // Of the entry before: bytes in common with `user`, the byte behind them, length of the whole key.
-        let (mut matched, mut behind, mut key_len) = (0, 0u8, 0);
+        let Start { mut matched, mut behind, known: mut key_len, .. } = self.start;
         // Trailer of the entry before, if that was one of the sought key.
         let mut last_trailer: Option<u64> = None;
         while next < end {
@@ -190,7 +217,7 @@ impl Scan<'_> {
                         },
                     };
                     last_trailer = Some(trailer);
-                    if trailer <= self.trailer && visit(user, trailer, value_at..value_end).is_break() {
+                    if trailer <= self.trailer && visit(user, trailer, base + value_at..base + value_end).is_break() {
                         return Ok(Visited::Settled);
                     }
                 }

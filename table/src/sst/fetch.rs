@@ -228,7 +228,7 @@ impl Source {
         let payload = self.payload(raw, handle, verify, dict)?;
         Ok(match kind {
             BlockKind::Data => CachedBlock::Data(
-                Block::parse_searchable(payload.into_owned(), self.heads).map_err(|e| e.shifted(handle.offset))?,
+                Block::parse_searchable(&payload, self.heads).map_err(|e| e.shifted(handle.offset))?,
             ),
             BlockKind::Index => CachedBlock::Index(
                 Index::decode(&payload, &self.index_layout).map_err(|e| e.shifted(handle.offset))?,
