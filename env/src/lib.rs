@@ -20,6 +20,7 @@ pub mod meter;
 pub mod posix;
 pub mod rate;
 pub mod rng;
+pub mod sst_files;
 pub mod writer;
 
 pub use clock::Clock;

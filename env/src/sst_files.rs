@@ -1,0 +1,298 @@
+//! The files of databases as a budget: how much they take, and how fast they go. RocksDB's
+//! `SstFileManager`, shared by databases.
+//!
+//! With a deletion rate set, a file to be deleted is renamed to `<name>.trash` and removed later, at that
+//! many bytes a second, large ones cut from the end by 64 MiB at a time, so that a dropped terabyte does
+//! not stall the disk's discard queue. When trash grows past a quarter of what is tracked, files are
+//! deleted at once. What a process left in the trash is taken up again by
+//! [`SstFileManager::collect_trash`] at open.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+use base::{Error, Result};
+use parking_lot::{Condvar, Mutex};
+
+use crate::executor::{Pool, Tag};
+use crate::{Env, FileSystem};
+
+#[cfg(test)]
+mod tests;
+
+const TRASH: &str = ".trash";
+
+/// The manager's settings, RocksDB's defaults; all can be changed later.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SstFileOptions {
+    /// Deletion rate; 0 deletes at once.
+    pub rate_bytes_per_sec: u64,
+    /// Trash over tracked bytes from which files are deleted at once; 0.25.
+    pub max_trash_db_ratio: f64,
+    /// A larger file is cut by this much at a time; 64 MiB, 0 for whole files.
+    pub bytes_max_delete_chunk: u64,
+    /// What all tracked files may take; 0 for no limit.
+    pub max_allowed_space: u64,
+}
+
+impl Default for SstFileOptions {
+    fn default() -> Self {
+        SstFileOptions {
+            rate_bytes_per_sec: 0,
+            max_trash_db_ratio: 0.25,
+            bytes_max_delete_chunk: 64 << 20,
+            max_allowed_space: 0,
+        }
+    }
+}
+
+/// Tracks and deletes files. Any thread.
+pub struct SstFileManager {
+    env: Env,
+    tag: Tag,
+    state: Mutex<State>,
+    empty: Condvar,
+    me: Weak<SstFileManager>,
+}
+
+#[derive(Default)]
+struct State {
+    options: SstFileOptions,
+    tracked: HashMap<PathBuf, u64>,
+    total: u64,
+    trash: VecDeque<(PathBuf, u64)>,
+    trash_bytes: u64,
+    /// Whether a step is queued or running.
+    busy: bool,
+    errors: HashMap<PathBuf, Error>,
+}
+
+impl SstFileManager {
+    pub fn new(env: Env, options: SstFileOptions) -> Arc<SstFileManager> {
+        Arc::new_cyclic(|me| SstFileManager {
+            env,
+            tag: Tag::fresh(),
+            state: Mutex::new(State { options, ..State::default() }),
+            empty: Condvar::new(),
+            me: me.clone(),
+        })
+    }
+
+    pub fn options(&self) -> SstFileOptions {
+        self.state.lock().options
+    }
+
+    pub fn set_options(&self, options: SstFileOptions) {
+        self.state.lock().options = options;
+    }
+
+    /// A file of that many bytes was made or found; seen again, its size is corrected.
+    pub fn on_add(&self, path: &Path, bytes: u64) {
+        let s = &mut *self.state.lock();
+        let before = s.tracked.insert(path.to_path_buf(), bytes).unwrap_or(0);
+        s.total = s.total - before + bytes;
+    }
+
+    /// A file is gone by other hands than ours.
+    pub fn on_delete(&self, path: &Path) {
+        let s = &mut *self.state.lock();
+        s.total -= s.tracked.remove(path).unwrap_or(0);
+    }
+
+    pub fn on_move(&self, old: &Path, new: &Path) {
+        let s = &mut *self.state.lock();
+        if let Some(bytes) = s.tracked.remove(old) {
+            let replaced = s.tracked.insert(new.to_path_buf(), bytes);
+            s.total -= replaced.unwrap_or(0);
+        }
+    }
+
+    /// Bytes of all tracked files; trash not counted.
+    pub fn total_size(&self) -> u64 {
+        self.state.lock().total
+    }
+
+    pub fn trash_size(&self) -> u64 {
+        self.state.lock().trash_bytes
+    }
+
+    /// Every tracked file and its bytes.
+    pub fn tracked(&self) -> HashMap<PathBuf, u64> {
+        self.state.lock().tracked.clone()
+    }
+
+    /// Whether the limit is reached, or would be with that many bytes more.
+    pub fn is_space_reached(&self, more: u64) -> bool {
+        let s = self.state.lock();
+        let limit = s.options.max_allowed_space;
+        limit > 0 && s.total.saturating_add(more) >= limit
+    }
+
+    /// Files that could not be deleted, and why.
+    pub fn errors(&self) -> HashMap<PathBuf, Error> {
+        self.state.lock().errors.clone()
+    }
+
+    /// Deletes a file, now or at the rate. Afterwards its name is free in either case.
+    pub fn delete(&self, path: &Path) -> Result<()> {
+        let size = match self.state.lock().tracked.get(path) {
+            Some(bytes) => *bytes,
+            None => self.env.fs.file_size(path)?,
+        };
+        if self.at_once() {
+            self.env.fs.unlink(path)?;
+            self.on_delete(path);
+            return Ok(());
+        }
+        let trash = self.free_trash_name(path)?;
+        // A file system that cannot rename it can perhaps still remove it.
+        if self.env.fs.rename(path, &trash).is_err() {
+            self.env.fs.unlink(path)?;
+            self.on_delete(path);
+            return Ok(());
+        }
+        self.on_delete(path);
+        self.enqueue(trash, size);
+        Ok(())
+    }
+
+    /// Takes up the trash that an earlier process left in a directory.
+    pub fn collect_trash(&self, dir: &Path) -> Result<()> {
+        for name in self.env.fs.list(dir)? {
+            if name.ends_with(TRASH) {
+                let path = dir.join(name);
+                let size = self.env.fs.file_size(&path)?;
+                if self.at_once() {
+                    self.env.fs.unlink(&path)?;
+                } else {
+                    self.enqueue(path, size);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns when no trash is left; helps the executor if that is how jobs run.
+    pub fn wait_for_empty_trash(&self) {
+        loop {
+            if self.state.lock().trash.is_empty() {
+                return;
+            }
+            if self.env.executor.help() {
+                continue;
+            }
+            let mut s = self.state.lock();
+            if !s.trash.is_empty() {
+                // Short, since a clock in the hands of a test may be what we wait for.
+                self.empty.wait_for(&mut s, std::time::Duration::from_millis(100));
+            }
+        }
+    }
+
+    fn at_once(&self) -> bool {
+        let s = self.state.lock();
+        let o = &s.options;
+        o.rate_bytes_per_sec == 0 || s.trash_bytes as f64 > s.total as f64 * o.max_trash_db_ratio
+    }
+
+    fn free_trash_name(&self, path: &Path) -> Result<PathBuf> {
+        let mut number = 0;
+        loop {
+            let mut name = path.as_os_str().to_owned();
+            if number > 0 {
+                name.push(number.to_string());
+            }
+            name.push(TRASH);
+            if !self.env.fs.exists(Path::new(&name))? {
+                return Ok(name.into());
+            }
+            number += 1;
+        }
+    }
+
+    fn enqueue(&self, trash: PathBuf, size: u64) {
+        let start = {
+            let s = &mut *self.state.lock();
+            s.trash.push_back((trash, size));
+            s.trash_bytes += size;
+            !std::mem::replace(&mut s.busy, true)
+        };
+        if start {
+            self.later(0);
+        }
+    }
+
+    fn later(&self, delay_us: u64) {
+        let me = self.me.clone();
+        let job = Box::new(move || {
+            if let Some(me) = me.upgrade() {
+                me.step();
+            }
+        });
+        match delay_us {
+            0 => self.env.executor.spawn(Pool::High, self.tag, job),
+            us => self.env.executor.spawn_after(us, Pool::High, self.tag, job),
+        }
+    }
+
+    /// Deletes one file or one piece, and comes back when its bytes are paid for.
+    fn step(&self) {
+        let (next, options) = {
+            let s = self.state.lock();
+            (s.trash.front().cloned(), s.options)
+        };
+        let Some((path, size)) = next else {
+            self.state.lock().busy = false;
+            return;
+        };
+        let outcome = delete_some(&*self.env.fs, &path, size, options.bytes_max_delete_chunk);
+        let deleted = {
+            let s = &mut *self.state.lock();
+            let left = match outcome {
+                Ok(left) => left,
+                Err(e) => {
+                    s.errors.insert(path, e);
+                    0
+                }
+            };
+            match s.trash.front_mut() {
+                Some(front) if left > 0 => front.1 = left,
+                _ => drop(s.trash.pop_front()),
+            }
+            s.trash_bytes -= size - left;
+            if s.trash.is_empty() {
+                s.busy = false;
+                self.empty.notify_all();
+                return;
+            }
+            size - left
+        };
+        // At least a microsecond, so that other jobs get their turn.
+        self.later((deleted.saturating_mul(1_000_000) / options.rate_bytes_per_sec.max(1)).max(1));
+    }
+}
+
+/// Removes a file, or cuts a piece off a large one; returns the bytes left.
+fn delete_some(fs: &dyn FileSystem, path: &Path, size: u64, chunk: u64) -> Result<u64> {
+    // A second name's owner still wants the bytes.
+    if chunk > 0 && size > chunk && fs.link_count(path)? == 1 {
+        fs.truncate(path, size - chunk)?;
+        return Ok(size - chunk);
+    }
+    fs.unlink(path)?;
+    Ok(0)
+}
+
+impl Drop for SstFileManager {
+    fn drop(&mut self) {
+        self.env.executor.unschedule(Pool::High, self.tag);
+    }
+}
+
+impl fmt::Debug for SstFileManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = self.state.lock();
+        write!(f, "SstFileManager({} bytes, {} in trash)", s.total, s.trash_bytes)
+    }
+}

@@ -1,0 +1,110 @@
+use super::*;
+use crate::clock::{Clock, ManualClock};
+use crate::executor::Inline;
+use crate::memory::MemoryFs;
+use crate::rng::SeededRng;
+
+fn world() -> (Arc<ManualClock>, Env) {
+    let clock = Arc::new(ManualClock::new(0));
+    let shared: Arc<dyn Clock> = clock.clone();
+    let env = Env {
+        fs: Arc::new(MemoryFs::new(shared.clone())),
+        clock: shared.clone(),
+        rng: Arc::new(SeededRng::new(1)),
+        executor: Arc::new(Inline::new(1, shared)),
+    };
+    env.fs.create_dir_all(Path::new("/db")).unwrap();
+    (clock, env)
+}
+
+fn put(env: &Env, m: &SstFileManager, name: &str, bytes: usize) -> PathBuf {
+    let path = Path::new("/db").join(name);
+    env.fs.write_all(&path, &vec![1; bytes], false).unwrap();
+    m.on_add(&path, bytes as u64);
+    path
+}
+
+fn limited(rate: u64, chunk: u64) -> SstFileOptions {
+    SstFileOptions {
+        rate_bytes_per_sec: rate,
+        bytes_max_delete_chunk: chunk,
+        max_trash_db_ratio: 100.0,
+        ..SstFileOptions::default()
+    }
+}
+
+#[test]
+fn sizes_are_tracked() {
+    let (_, env) = world();
+    let m =
+        SstFileManager::new(env.clone(), SstFileOptions { max_allowed_space: 1000, ..Default::default() });
+    let a = put(&env, &m, "a", 300);
+    put(&env, &m, "b", 400);
+    m.on_add(&a, 350);
+    m.on_move(&a, Path::new("/db/c"));
+    assert_eq!((m.total_size(), m.tracked().len()), (750, 2));
+    assert!(!m.is_space_reached(249) && m.is_space_reached(250));
+    m.on_delete(Path::new("/db/c"));
+    m.on_delete(Path::new("/db/unknown"));
+    assert_eq!(m.total_size(), 400);
+}
+
+#[test]
+fn without_a_rate_files_go_at_once() {
+    let (_, env) = world();
+    let m = SstFileManager::new(env.clone(), SstFileOptions::default());
+    let a = put(&env, &m, "a", 300);
+    m.delete(&a).unwrap();
+    assert!(env.fs.list(Path::new("/db")).unwrap().is_empty());
+    assert_eq!(m.total_size(), 0);
+    assert!(m.delete(&a).is_err());
+}
+
+#[test]
+fn with_a_rate_they_go_piece_by_piece() {
+    let (clock, env) = world();
+    let m = SstFileManager::new(env.clone(), limited(1000, 400));
+    put(&env, &m, "keep", 5000);
+    let a = put(&env, &m, "a", 1000);
+    m.delete(&a).unwrap();
+    let b = put(&env, &m, "a", 100);
+    m.delete(&b).unwrap();
+    assert_eq!((m.trash_size(), m.total_size()), (1100, 5000));
+    let sizes = || -> Vec<u64> {
+        let size = |n: &str| env.fs.file_size(&Path::new("/db").join(n)).unwrap_or(0);
+        vec![size("a.trash"), size("a1.trash")]
+    };
+    assert_eq!(sizes(), [1000, 100]);
+    let mut seen = vec![sizes()];
+    for _ in 0..12 {
+        while env.executor.help() {}
+        if seen.last() != Some(&sizes()) {
+            seen.push(sizes());
+        }
+        clock.advance(100_000);
+    }
+    assert_eq!(seen, [[1000, 100], [600, 100], [200, 100], [0, 100], [0, 0]]);
+    m.wait_for_empty_trash();
+    assert_eq!((m.trash_size(), m.errors().len()), (0, 0));
+}
+
+#[test]
+fn trash_left_behind_is_taken_up_and_too_much_goes_at_once() {
+    let (clock, env) = world();
+    let m = SstFileManager::new(env.clone(), limited(1000, 0));
+    let path = put(&env, &m, "a", 100);
+    m.delete(&path).unwrap();
+    drop(m);
+    assert_eq!(env.fs.list(Path::new("/db")).unwrap(), ["a.trash"]);
+    let m = SstFileManager::new(env.clone(), limited(1000, 0));
+    put(&env, &m, "keep", 1000);
+    m.collect_trash(Path::new("/db")).unwrap();
+    assert_eq!(m.trash_size(), 100);
+    m.set_options(SstFileOptions { max_trash_db_ratio: 0.05, ..limited(1000, 0) });
+    let path = put(&env, &m, "b", 10);
+    m.delete(&path).unwrap();
+    assert_eq!(m.trash_size(), 100, "the quota was full, so b went at once");
+    clock.advance(1_000_000);
+    m.wait_for_empty_trash();
+    assert_eq!(env.fs.list(Path::new("/db")).unwrap(), ["keep"]);
+}
