@@ -27,7 +27,7 @@ pub struct FileStats {
     pub raw_value_size: u64,
     /// Bytes of data blocks as they would be uncompressed, if the writer noted it.
     pub data_size: u64,
-    /// The oldest time of any key by the table's properties, seconds; 0 when unknown.
+    /// When the newest key was written, by the table's properties, Unix seconds.
     pub newest_key_time: Option<u64>,
 }
 
@@ -38,7 +38,8 @@ pub struct FileMetaData {
     /// Index into the family's paths (`cf_paths`, `db_paths`).
     pub path_id: u32,
     pub size: u64,
-    /// Smallest and largest internal key; see `docs` of range tombstones for the exclusive largest.
+    /// Smallest and largest internal key; the largest may be an exclusive end, see
+    /// [`FileMetaData::largest_is_exclusive`].
     pub smallest: Box<[u8]>,
     pub largest: Box<[u8]>,
     pub smallest_seq: SequenceNumber,
@@ -286,3 +287,6 @@ impl fmt::Display for FileMetaData {
         write!(f, "{:06}[{}-{}]", self.number.0, crate::draw::key(&self.smallest), crate::draw::key(&self.largest))
     }
 }
+
+#[cfg(test)]
+mod tests;

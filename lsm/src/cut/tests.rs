@@ -23,3 +23,106 @@ fn anchors_of_one_key_count_together() {
     let doubled = anchors(&[(b'b', 10), (b'a', 10), (b'b', 10), (b'a', 10)]);
     assert_eq!(split(&order, doubled, 2, 0), [b"b"]);
 }
+
+mod files {
+    use base::ids::FileNumber;
+
+    use super::*;
+    use crate::draw;
+    use crate::pick::{Inputs, Reason};
+    use crate::version::Version;
+
+    fn order() -> InternalOrder {
+        InternalOrder::new(Order::Bytewise)
+    }
+
+    /// A compaction into level 1 over these grandparents; files of 100 bytes, 1000 of overlap.
+    fn task(grandparents: &[(&str, &str, u64)]) -> Task {
+        let file = |(i, (a, b, size)): (usize, &(&str, &str, u64))| {
+            let key = |k: &str| draw::parse_key(&format!("{k}#1,SET")).unwrap();
+            Arc::new(FileMetaData::new(FileNumber(i as u64), *size, &key(a), &key(b)))
+        };
+        let version = Version::empty(order(), 3);
+        let options = Options::default();
+        let view =
+            crate::pick::View { version: &version, running: &[], oldest_snapshot: 0, full_history_ts_low: None };
+        let mut task = crate::pick::manual::blank_task(&view, &options);
+        task.reason = Reason::LevelMaxLevelSize;
+        task.inputs = vec![Inputs { level: 0, files: Vec::new() }];
+        task.output_level = 1;
+        task.grandparents = grandparents.iter().enumerate().map(file).collect();
+        task.max_output_file_size = 100;
+        task.target_output_file_size = 100;
+        task.max_compaction_bytes = 1000;
+        task
+    }
+
+    /// Feeds keys of `row` bytes; the files they end up in.
+    fn files(task: &Task, row: u64, keys: &str) -> String {
+        let mut cutter = Cutter::new(order(), task, &Options::default(), 0);
+        let (mut out, mut size) = (String::new(), 0);
+        for k in keys.split_whitespace() {
+            if cutter.should_end_before(&draw::parse_key(&format!("{k}#9,SET")).unwrap(), size) {
+                out.push_str("| ");
+                size = 0;
+            }
+            out.push_str(k);
+            out.push(' ');
+            size += row;
+        }
+        out
+    }
+
+    #[test]
+    fn a_file_ends_when_it_is_full() {
+        assert_eq!(files(&task(&[]), 40, "a b c d e f"), "a b c | d e f ");
+    }
+
+    #[test]
+    fn level_0_is_not_cut() {
+        let mut task = task(&[]);
+        task.output_level = 0;
+        assert_eq!(files(&task, 40, "a b c d e f"), "a b c d e f ");
+    }
+
+    #[test]
+    fn a_file_ends_before_it_overlaps_too_much() {
+        let t = task(&[("b", "c", 600), ("e", "f", 600), ("h", "i", 600)]);
+        assert_eq!(files(&t, 1, "a b c d e f g h i"), "a b c d | e f g | h i ");
+    }
+
+    #[test]
+    fn a_grandparent_that_lies_between_two_keys_is_left_out() {
+        let t = task(&[("d", "k", 50)]);
+        assert_eq!(files(&t, 1, "a c m n"), "a c | m n ");
+        // A small one is not worth a file.
+        let t = task(&[("d", "k", 5)]);
+        assert_eq!(files(&t, 1, "a c m n"), "a c m n ");
+    }
+
+    #[test]
+    fn a_half_full_file_ends_at_an_edge() {
+        let t = task(&[("d", "k", 5)]);
+        assert_eq!(files(&t, 20, "a b c d e f"), "a b c | d e f ");
+    }
+
+    struct ByFirstLetter;
+
+    impl Partitioner for ByFirstLetter {
+        fn should_partition(&mut self, previous: &[u8], key: &[u8], _: u64) -> bool {
+            previous.first() != key.first()
+        }
+    }
+
+    #[test]
+    fn a_partitioner_ends_files_where_it_likes() {
+        let mut cutter =
+            Cutter::new(order(), &task(&[]), &Options::default(), 0).with_partitioner(Box::new(ByFirstLetter));
+        let ends: Vec<bool> = ["aa", "ab", "ba", "bb", "ca"]
+            .iter()
+            .enumerate()
+            .map(|(i, k)| cutter.should_end_before(&draw::parse_key(&format!("{k}#9,SET")).unwrap(), i as u64))
+            .collect();
+        assert_eq!(ends, [false, false, true, false, true]);
+    }
+}

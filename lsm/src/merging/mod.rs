@@ -228,16 +228,24 @@ impl<I: InternalIterator> Merging<I> {
         self.replay(w);
     }
 
-    /// Lets the old winner play its path again.
+    /// Lets the old winner play its path again. Who wins a match of random keys cannot be predicted, so
+    /// where the heads differ both outcomes are computed and one is chosen, without a branch.
     fn replay(&mut self, old: u32) {
         let mut win = old;
+        let mut win_head = self.heads[old as usize];
         let mut node = (self.sources.len() + old as usize) / 2;
         while node > 0 {
             let other = self.losers[node];
-            if self.before(other, win) {
-                self.losers[node] = win;
-                win = other;
-            }
+            let other_head = self.heads[other as usize];
+            let lost = if other_head == win_head {
+                self.before(other, win)
+            } else {
+                self.stats.comparisons += 1;
+                other_head < win_head
+            };
+            self.losers[node] = if lost { win } else { other };
+            win = if lost { other } else { win };
+            win_head = if lost { other_head } else { win_head };
             node /= 2;
         }
         self.runner_up = UNKNOWN;

@@ -270,3 +270,9 @@ impl Picker<'_> {
         }
     }
 }
+
+/// A task without inputs, for tests to fill in.
+#[cfg(test)]
+pub(crate) fn blank_task(view: &View<'_>, options: &Options) -> Task {
+    Picker::new(view, options, 0).task(Reason::Unknown, Vec::new(), 0)
+}

@@ -1,0 +1,157 @@
+use std::sync::Arc;
+
+use base::error::Result;
+use base::ids::FileNumber;
+use base::key::{InternalOrder, ValueType};
+use base::order::Order;
+use mem::range_del::{FragmentedTombstones, Tombstone};
+
+use super::*;
+use crate::draw;
+use crate::file_meta::FileMetaData;
+use crate::stripes::Stripes;
+use crate::version::{Edit, Version};
+
+fn order() -> InternalOrder {
+    InternalOrder::new(Order::Bytewise)
+}
+
+fn at(text: &str) -> Vec<u8> {
+    draw::parse_key(text).unwrap()
+}
+
+fn shown(out: &OutputTombstones) -> Vec<String> {
+    out.tombstones
+        .iter()
+        .map(|t| {
+            let (start, seq, _) = key::split(&t.key);
+            format!(
+                "[{}-{})#{seq} in {} .. {}",
+                start.escape_ascii(),
+                t.end.escape_ascii(),
+                draw::key(&t.smallest),
+                draw::key(&t.largest)
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn a_tombstone_counts_only_inside_its_table() {
+    let mut t = CompactionTombstones::new(order(), Stripes::default());
+    t.add(b"a", b"z", 10, &[], Some((&at("c#5,SET"), &at("k#5,SET"))));
+    for (key, covered) in [
+        ("b#1,SET", false),
+        ("c#6,SET", false),
+        ("c#5,SET", true),
+        ("k#7,SET", true),
+        ("k#5,SET", true),
+        ("k#4,SET", false),
+        ("l#1,SET", false),
+    ] {
+        assert_eq!(t.should_delete(&at(key)), covered, "{key}");
+    }
+    // An exclusive end leaves every version of its key alone.
+    let mut t = CompactionTombstones::new(order(), Stripes::default());
+    t.add(b"a", b"z", 10, &[], Some((&at("c#5,SET"), &at("k#inf,RANGEDEL"))));
+    assert!(t.should_delete(&at("j#1,SET")));
+    assert!(!t.should_delete(&at("k#9,SET")));
+}
+
+#[test]
+fn stripes_part_tombstone_and_key() {
+    let mut t = CompactionTombstones::new(order(), Stripes::new(vec![5, 8]));
+    t.add(b"a", b"z", 7, &[], None);
+    t.add(b"a", b"z", 20, &[], None);
+    for (key, covered) in
+        [("b#19,SET", true), ("b#8,SET", false), ("b#6,SET", true), ("b#5,SET", false), ("b#20,SET", false)]
+    {
+        assert_eq!(t.should_delete(&at(key)), covered, "{key}");
+    }
+}
+
+#[test]
+fn outputs_get_tombstones_whole_and_boundaries_clipped() {
+    let mut t = CompactionTombstones::new(order(), Stripes::new(vec![1]));
+    t.add(b"c", b"p", 10, &[], None);
+    let all = t.for_output(None, None, &mut |_, _| false);
+    assert_eq!(shown(&all), ["[c-p)#10 in c#10,RANGEDEL .. p#inf,RANGEDEL"]);
+    let left = t.for_output(None, Some(&at("k#inf,RANGEDEL")), &mut |_, _| false);
+    assert_eq!(shown(&left), ["[c-p)#10 in c#10,RANGEDEL .. k#inf,RANGEDEL"]);
+    let right = t.for_output(Some(&at("k#inf,RANGEDEL")), None, &mut |_, _| false);
+    assert_eq!(shown(&right), ["[c-p)#10 in k#10,RANGEDEL .. p#inf,RANGEDEL"]);
+    // The next file goes on with older versions of the same key.
+    let right = t.for_output(Some(&at("k#42,SET")), None, &mut |_, _| false);
+    assert_eq!(shown(&right), ["[c-p)#10 in k#10,RANGEDEL .. p#inf,RANGEDEL"]);
+    let outside = t.for_output(Some(&at("p#inf,RANGEDEL")), None, &mut |_, _| false);
+    assert!(outside.tombstones.is_empty());
+}
+
+#[test]
+fn obsolete_tombstones_are_dropped_only_when_every_snapshot_sees_them() {
+    let mut t = CompactionTombstones::new(order(), Stripes::new(vec![5]));
+    t.add(b"a", b"c", 5, &[], None);
+    t.add(b"m", b"n", 6, &[], None);
+    let out = t.for_output(None, None, &mut |_, _| true);
+    assert_eq!(shown(&out), ["[m-n)#6 in m#6,RANGEDEL .. n#inf,RANGEDEL"]);
+    assert_eq!(out.dropped_obsolete, 1);
+}
+
+fn fragments(list: &[(&str, &str, u64)]) -> Arc<FragmentedTombstones> {
+    let list = list
+        .iter()
+        .map(|(a, b, seq)| Tombstone {
+            start: a.as_bytes().to_vec(),
+            end: b.as_bytes().to_vec(),
+            seq: *seq,
+            timestamp: Vec::new(),
+        })
+        .collect();
+    Arc::new(FragmentedTombstones::new(list, order()))
+}
+
+fn stretch(cover: &Cover) -> String {
+    let bound = |b: &Option<Vec<u8>>| b.as_ref().map_or("-".to_string(), |k| draw::key(k));
+    format!("{} from {} to {}", cover.seq, bound(&cover.start), bound(&cover.end))
+}
+
+#[test]
+fn a_level_opens_only_the_table_that_a_position_lies_in() -> Result<()> {
+    let mut edit = Edit::default();
+    for (n, a, b) in [(1, "b#9,SET", "f#inf,RANGEDEL"), (2, "f#9,SET", "j#9,SET"), (3, "m#9,SET", "p#9,SET")] {
+        edit.added.push((1, Arc::new(FileMetaData::new(FileNumber(n), 10, &at(a), &at(b)))));
+    }
+    let version = Version::empty(order(), 3).apply(&[edit])?;
+    let mut opened = Vec::new();
+    let mut level = LevelCover::new(order(), version.level_shared(1), 15, |file: &FileMetaData| {
+        opened.push(file.number.0);
+        Ok(match file.number.0 {
+            1 => Some(fragments(&[("a", "z", 10), ("c", "d", 20)])),
+            2 => Some(fragments(&[("g", "h", 12)])),
+            _ => None,
+        })
+    });
+    let mut ask = |key: &str| level.cover(&at(key)).map(|c| stretch(&c));
+    assert_eq!(ask("a#1,SET")?, "0 from - to b#9,0x1a");
+    assert_eq!(ask("b#1,SET")?, "10 from b#9,0x1a to c#inf,RANGEDEL");
+    // The newer tombstone is not yet seen at 15.
+    assert_eq!(ask("c#1,SET")?, "10 from c#inf,RANGEDEL to d#inf,RANGEDEL");
+    assert_eq!(ask("e#1,SET")?, "10 from d#inf,RANGEDEL to f#inf,RANGEDEL");
+    // Behind the exclusive end the tombstone of the first table says nothing any more.
+    assert_eq!(ask("f#1,SET")?, "0 from f#9,0x1a to g#inf,RANGEDEL");
+    assert_eq!(ask("g#1,SET")?, "12 from g#inf,RANGEDEL to h#inf,RANGEDEL");
+    assert_eq!(ask("k#1,SET")?, "0 from j#8,0x1a to m#9,0x1a");
+    assert_eq!(ask("n#1,SET")?, "0 from m#9,0x1a to p#8,0x1a");
+    assert_eq!(ask("q#1,SET")?, "0 from p#8,0x1a to -");
+    assert_eq!(opened, [1, 2, 3]);
+    Ok(())
+}
+
+#[test]
+fn positions_around_a_boundary() {
+    assert_eq!(draw::key(&lower_position(&at("c#5,SET"))), "c#5,0x1a");
+    assert_eq!(draw::key(&upper_position(&at("c#5,SET"))), "c#4,0x1a");
+    assert_eq!(draw::key(&upper_position(&at("c#0,SET"))), "c#0,SET");
+    assert_eq!(draw::key(&upper_position(&at("c#inf,RANGEDEL"))), "c#inf,RANGEDEL");
+    assert_eq!(ValueType::from_u8(BEFORE_ALL_KINDS), None);
+}

@@ -1,0 +1,70 @@
+use base::key::ValueType;
+
+use super::*;
+
+fn internal(user: &[u8], seq: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    key::append_internal(&mut out, user, seq, ValueType::Value);
+    out
+}
+
+#[test]
+fn a_record_and_back_is_the_same_record() {
+    let record = format::edit::NewFile {
+        level: 3,
+        number: 12,
+        path_id: 1,
+        file_size: 4096,
+        smallest: internal(b"a", 7),
+        largest: internal(b"z", 9),
+        smallest_seqno: 7,
+        largest_seqno: 9,
+        marked_for_compaction: true,
+        oldest_blob_file_number: 5,
+        oldest_ancester_time: 100,
+        file_creation_time: 200,
+        epoch_number: 4,
+        file_checksum: vec![1, 2, 3, 4],
+        file_checksum_func_name: "FileChecksumCrc32c".to_string(),
+        temperature: 4,
+        unique_id: [11, 12],
+        compensated_range_deletion_size: 9,
+        tail_size: 77,
+        file_open_metadata: vec![9],
+        ..format::edit::NewFile::default()
+    };
+    assert_eq!(FileMetaData::from_record(&record, 0).to_record(3, 0), record);
+}
+
+#[test]
+fn boundaries_stored_without_timestamps_are_widened_and_stripped_again() {
+    let mut record = format::edit::NewFile {
+        smallest: internal(b"a", 7),
+        user_defined_timestamps_persisted: false,
+        ..format::edit::NewFile::default()
+    };
+    record.largest = b"z".to_vec();
+    record.largest.extend_from_slice(&EXCLUSIVE_END.to_le_bytes());
+    let file = FileMetaData::from_record(&record, 8);
+    assert_eq!(file.smallest_user_key(), b"a\0\0\0\0\0\0\0\0");
+    assert_eq!(file.largest_user_key(), b"z\xff\xff\xff\xff\xff\xff\xff\xff");
+    assert!(file.largest_is_exclusive());
+    let back = file.to_record(0, 8);
+    assert_eq!((back.smallest, back.largest), (record.smallest, record.largest));
+}
+
+#[test]
+fn deletions_make_a_file_count_for_more() {
+    let file = FileMetaData::new(FileNumber(1), 1000, &internal(b"a", 1), &internal(b"b", 1));
+    assert_eq!(file.compensated_size(50), 1000);
+    file.set_stats(FileStats { num_entries: 10, num_deletions: 8, num_range_deletions: 1, ..FileStats::default() });
+    // Seven point deletions: four beyond half of the entries, each worth two values.
+    assert_eq!(file.compensated_size(50), 1000 + (14 - 10) * 50 * 2);
+}
+
+#[test]
+fn a_clone_is_not_being_compacted() {
+    let file = FileMetaData::new(FileNumber(1), 1000, &internal(b"a", 1), &internal(b"b", 1));
+    file.set_being_compacted(true);
+    assert!(!file.clone().being_compacted());
+}
