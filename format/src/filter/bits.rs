@@ -140,7 +140,17 @@ impl Bits {
                 let bits = if self.config.fit_probes { fitted(hashes.len(), bits) } else { bits };
                 bloom_local::build_into(hashes, bits, payload);
             }
-            Algorithm::Ribbon => self.ribbon.build_into(hashes, bits, payload),
+            Algorithm::Ribbon => {
+                self.ribbon.build_into(hashes, bits, payload);
+                // It may have fallen back on Bloom, which has probes to fit.
+                let fitted = fitted(hashes.len(), bits);
+                if self.config.fit_probes
+                    && fitted != bits
+                    && matches!(Filter::parse(payload), Filter::BloomLocal(_))
+                {
+                    bloom_local::build_into(hashes, fitted, payload);
+                }
+            }
         }
         let checked = if self.config.verify { self.check(payload) } else { Ok(()) };
         self.hashes.clear();

@@ -7,6 +7,7 @@ mod reader_golden;
 mod reader_support;
 mod reader_vectors;
 mod support;
+mod writer_golden;
 mod writer_round_trip;
 mod writer_vectors;
 mod writer_watchers;
