@@ -9,14 +9,17 @@
 //!  write  read  iter  flush  compaction  recovery
 //!  apply  source  output  commit
 //!  family
-//!  wal  manifest  files  batch  |  components  |  options  event  |  sequence  bell  |  sync
+//!  wal  manifest  files  batch  errors  |  components  |  options  event  |  sequence  bell  |  sync
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod apply;
+pub mod batch;
 pub mod bell;
 pub mod commit;
 pub mod components;
+pub mod errors;
 pub mod event;
 pub mod family;
 pub mod files;
@@ -28,3 +31,4 @@ pub mod sequence;
 pub mod source;
 mod sync;
 pub mod wal;
+pub mod write;

@@ -23,10 +23,11 @@ use base::FamilyId;
 use base::key::InternalOrder;
 use lsm::version::Version;
 use mem::memtable::MemTable;
+use mem::write_buffer::WriteBufferManager;
 
 use crate::bell::Bell;
 use crate::options::FamilyOptions;
-use crate::sync::{Arc, ArcSwap, AtomicBool, Mutex, MutexGuard, Ordering};
+use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 
 /// One column family of an open database. Shared by handles, jobs and readers; lives until the last lets
 /// go, dropped from the database or not.
@@ -39,6 +40,8 @@ pub struct Family {
     current: ArcSwap<SuperVersion>,
     state: Mutex<State>,
     dropped: AtomicBool,
+    /// Bytes of the active memtable that the write-buffer manager knows of.
+    charged: AtomicUsize,
     bell: Arc<Bell>,
 }
 
@@ -66,6 +69,7 @@ impl Family {
             current: ArcSwap::from_pointee(first),
             state: Mutex::new(State::new(mem, version, log_number, next_epoch)),
             dropped: AtomicBool::new(false),
+            charged: AtomicUsize::new(0),
             bell,
         })
     }
@@ -122,6 +126,27 @@ impl Family {
 
     pub(crate) fn set_dropped(&self) {
         self.dropped.store(true, Ordering::Release);
+    }
+
+    /// Tells the manager how far the active memtable has grown. Costs nothing without a budget.
+    #[inline]
+    pub(crate) fn buffer_grown(&self, buffers: &WriteBufferManager) {
+        if buffers.enabled() || buffers.charges_cache() {
+            let used = self.current.load().mem.memory_used();
+            let before = self.charged.fetch_max(used, Ordering::Relaxed);
+            if used > before {
+                buffers.reserve(used - before);
+            }
+        }
+    }
+
+    /// The active memtable was sealed; what it is charged goes with it.
+    pub(crate) fn buffer_sealed(&self, buffers: &WriteBufferManager) {
+        let charged = self.charged.swap(0, Ordering::Relaxed);
+        buffers.schedule_free(charged);
+        if let Some(sealed) = self.state().sealed.last_mut() {
+            sealed.charged = charged;
+        }
     }
 
     /// Locks what jobs change. Held for moments, never over I/O.

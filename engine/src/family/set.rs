@@ -3,16 +3,17 @@
 use base::FamilyId;
 
 use super::Family;
-use crate::sync::{Arc, ArcSwap, Mutex};
+use crate::sync::{Arc, ArcSwap, AtomicBool, Mutex, Ordering};
 
 /// All live families. Readers see one consistent list; changes replace it.
 pub struct FamilySet {
     list: ArcSwap<List>,
+    /// Whether any family has timestamps in its keys.
+    any_timestamps: AtomicBool,
     /// Serialises changes; holds the largest number ever given.
     changes: Mutex<u32>,
 }
 
-#[derive(Default)]
 struct List {
     /// By number, ascending.
     by_id: Vec<Arc<Family>>,
@@ -21,7 +22,28 @@ struct List {
 impl FamilySet {
     pub fn new(mut families: Vec<Arc<Family>>, max_id: u32) -> Self {
         families.sort_by_key(|f| f.id());
-        FamilySet { list: ArcSwap::from_pointee(List { by_id: families }), changes: Mutex::new(max_id) }
+        let any_timestamps = AtomicBool::new(families.iter().any(has_timestamps));
+        FamilySet {
+            list: ArcSwap::from_pointee(List { by_id: families }),
+            any_timestamps,
+            changes: Mutex::new(max_id),
+        }
+    }
+
+    /// Families with timestamps and their sizes, for the log. Allocates nothing when there are none.
+    #[inline]
+    pub fn timestamped(&self) -> Vec<(FamilyId, u16)> {
+        if !self.any_timestamps() {
+            return Vec::new();
+        }
+        let list = self.list.load();
+        let sizes = list.by_id.iter().filter(|f| has_timestamps(f));
+        sizes.map(|f| (f.id(), f.order().user.timestamp_size().min(usize::from(u16::MAX)) as u16)).collect()
+    }
+
+    #[inline]
+    pub fn any_timestamps(&self) -> bool {
+        self.any_timestamps.load(Ordering::Relaxed)
     }
 
     /// The family of that number, if it is live.
@@ -60,6 +82,9 @@ impl FamilySet {
 
     pub(crate) fn add(&self, family: Arc<Family>) {
         let mut max_id = self.changes.lock();
+        if has_timestamps(&family) {
+            self.any_timestamps.store(true, Ordering::Relaxed);
+        }
         *max_id = (*max_id).max(family.id().0);
         let mut by_id = self.list.load().by_id.clone();
         by_id.push(family);
@@ -77,4 +102,8 @@ impl FamilySet {
         self.list.store(Arc::new(List { by_id }));
         Some(family)
     }
+}
+
+fn has_timestamps(family: &Arc<Family>) -> bool {
+    family.order().user.timestamp_size() > 0
 }

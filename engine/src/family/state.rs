@@ -16,6 +16,8 @@ pub struct Sealed {
     pub next_log: u64,
     /// A flush job has taken it.
     pub flushing: bool,
+    /// Bytes the write-buffer manager was told of.
+    pub charged: usize,
     /// Must be in one atomic group with the memtables of other families that carry the same number.
     pub atomic_group: Option<u64>,
 }
@@ -76,7 +78,7 @@ impl State {
     /// Puts the active memtable behind the sealed ones and `fresh` in its place.
     pub fn seal(&mut self, fresh: Arc<MemTable>, next_log: u64) {
         let mem = std::mem::replace(&mut self.mem, fresh);
-        self.sealed.push(Sealed { mem, id: self.mem_id, next_log, flushing: false, atomic_group: None });
+        self.sealed.push(Sealed { mem, id: self.mem_id, next_log, flushing: false, charged: 0, atomic_group: None });
         self.mem_id += 1;
     }
 

@@ -8,11 +8,13 @@
 mod lock;
 mod obsolete;
 mod paths;
+mod recycle;
 mod sweep;
 
 pub use lock::DbLock;
 pub use obsolete::Obsolete;
 pub use paths::Paths;
+pub use recycle::Recycle;
 pub use sweep::{Live, Sweep, sweep};
 
 use std::collections::BTreeSet;

@@ -60,12 +60,23 @@ pub struct Entry<'a> {
 
 /// What a joiner has to do now.
 pub enum Role {
-    /// Lead: write this group, then call [`Queue::complete`].
-    Lead(Group),
+    /// Lead: write this group, then [`Queue::hand_over`] the baton and [`Queue::finish`] the group.
+    Lead(Group, Box<Baton>),
     /// Insert your own batch at this sequence number, then call [`Insert::finish`].
     Insert(Insert),
     /// Someone wrote it for you.
     Done(Result<()>),
+}
+
+/// What only the leader touches; it goes from leader to leader with the lead.
+#[derive(Default)]
+pub struct Baton {
+    /// The last sequence number given out.
+    pub last_seq: SequenceNumber,
+    /// Counts groups, for publishing in order.
+    pub ticket: u64,
+    /// Group records put together.
+    pub scratch: Vec<u8>,
 }
 
 /// Writers that are logged together. The leader's own records are not in `records`: it holds them itself.
@@ -141,7 +152,7 @@ impl Team {
 
 enum Signal {
     None,
-    Lead(Group),
+    Lead(Group, Box<Baton>),
     Insert(SequenceNumber, Arc<Team>),
     Done(Result<()>),
     TeamDone,
@@ -194,9 +205,9 @@ pub struct Queue {
     group_bytes_max: usize,
 }
 
-#[derive(Default)]
 struct Inner {
-    busy: bool,
+    /// Here while nobody leads.
+    baton: Option<Box<Baton>>,
     waiting: VecDeque<Group>,
     /// Buffers of finished groups.
     spare: Vec<Vec<u8>>,
@@ -207,10 +218,11 @@ const SPARE_COUNT_MAX: usize = 4;
 const SPARE_BYTES_MAX: usize = 4 << 20;
 
 impl Queue {
-    /// `group_bytes_max`: `max_write_batch_group_size_bytes`.
-    pub fn new(group_bytes_max: u64) -> Self {
+    /// `group_bytes_max`: `max_write_batch_group_size_bytes`. `last_seq`: the newest in the database.
+    pub fn new(group_bytes_max: u64, last_seq: SequenceNumber) -> Self {
+        let baton = Some(Box::new(Baton { last_seq, ..Baton::default() }));
         Queue {
-            inner: Mutex::new(Inner::default()),
+            inner: Mutex::new(Inner { baton, waiting: VecDeque::new(), spare: Vec::new() }),
             held_back: AtomicU8::new(0),
             group_bytes_max: usize::try_from(group_bytes_max).unwrap_or(usize::MAX),
         }
@@ -220,9 +232,8 @@ impl Queue {
     pub fn join(&self, entry: Entry<'_>) -> Role {
         let waiter = {
             let mut inner = self.inner.lock();
-            if !inner.busy {
-                inner.busy = true;
-                return Role::Lead(Group::led_by(entry, None));
+            if let Some(baton) = inner.baton.take() {
+                return Role::Lead(Group::led_by(entry, None), baton);
             }
             if entry.flags.no_slowdown && self.held_back.load(Ordering::Relaxed) != 0 {
                 return Role::Done(Err(would_stall()));
@@ -232,7 +243,7 @@ impl Queue {
             waiter
         };
         match waiter.wait() {
-            Signal::Lead(group) => Role::Lead(group),
+            Signal::Lead(group, baton) => Role::Lead(group, baton),
             Signal::Insert(seq, team) => Role::Insert(Insert { seq, waiter, team }),
             Signal::Done(result) => Role::Done(result),
             Signal::None | Signal::TeamDone => Role::Done(Err(Error::aborted("a writer was woken for nothing"))),
@@ -288,17 +299,16 @@ impl Queue {
     }
 
     /// Passes the lead to the first waiting group, or leaves the queue idle.
-    pub fn hand_over(&self) {
+    pub fn hand_over(&self, baton: Box<Baton>) {
         let mut inner = self.inner.lock();
-        match inner.waiting.pop_front() {
-            None => inner.busy = false,
-            Some(mut group) => {
+        while let Some(mut group) = inner.waiting.pop_front() {
+            if let Some(leader) = group.leader.take() {
                 drop(inner);
-                if let Some(leader) = group.leader.take() {
-                    leader.signal(Signal::Lead(group));
-                }
+                leader.signal(Signal::Lead(group, baton));
+                return;
             }
         }
+        inner.baton = Some(baton);
     }
 
     /// The leader is about to wait for room: those who would not wait are told so, now and until

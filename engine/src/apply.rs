@@ -1,0 +1,167 @@
+//! Batches into memtables: each record in order, each counted one with the next sequence number.
+//!
+//! Records of one family in a row share one look-up of its memtable and one writer into it. An empty
+//! range deletion is dropped and takes no sequence number, as RocksDB has it.
+
+use base::{Error, FamilyId, Result, SequenceNumber, ValueType};
+use format::batch::{Batch, Marker, Record};
+use mem::write_buffer::WriteBufferManager;
+
+use crate::family::{Family, FamilySet};
+use crate::sync::Arc;
+
+/// What is done with records whose family is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    Refuse,
+    /// `ignore_missing_column_families`, and recovery: they take their sequence numbers all the same.
+    Skip,
+}
+
+/// Where a batch comes from, as far as it decides what is applied.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    pub missing: Missing,
+    /// On recovery: the log's number. Families whose data in that log is in tables are passed over.
+    pub log: Option<u64>,
+    /// Who is told how memtables grow.
+    pub buffers: Option<&'a WriteBufferManager>,
+}
+
+/// What an application did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// The sequence number after the last one used.
+    pub next_seq: SequenceNumber,
+    /// Whether a memtable touched has reached its size.
+    pub memtable_full: bool,
+}
+
+/// Checks before anything is logged what could fail afterwards: families, operators, ranges.
+///
+/// # Errors
+/// InvalidArgument for a family that does not exist, a merge without operator, a range that ends before
+/// it begins, a key without its timestamp; NotSupported for records of features that are not built.
+pub fn check(batch: &[u8], families: &FamilySet, missing: Missing) -> Result<()> {
+    let mut family: Option<Arc<Family>> = None;
+    for record in Batch::new(batch)?.records() {
+        let record = record?;
+        let Some(id) = record.family() else {
+            if let Record::Marker(marker) = record {
+                no_two_phase(&marker)?;
+            }
+            continue;
+        };
+        if family.as_ref().is_none_or(|f| f.id() != id) {
+            family = families.get(id);
+        }
+        match &family {
+            Some(family) => check_record(&record, family)?,
+            None if missing == Missing::Skip => {}
+            None => return Err(no_family(id)),
+        }
+    }
+    Ok(())
+}
+
+fn no_two_phase(marker: &Marker<'_>) -> Result<()> {
+    match marker {
+        Marker::Noop => Ok(()),
+        _ => Err(Error::not_supported("two-phase commit")),
+    }
+}
+
+fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
+    let order = &family.order().user;
+    let Some((_, key, value)) = record.entry() else { return Ok(()) };
+    if key.len() < order.timestamp_size() {
+        return Err(Error::invalid_argument(format!("a key of {family:?} is shorter than its timestamp")));
+    }
+    match record {
+        Record::Merge { .. } if family.pin().parts.merge_operator.is_none() => {
+            Err(Error::invalid_argument(format!("merge_operator is not set for {family:?}")))
+        }
+        Record::DeleteRange { .. } if value.len() < order.timestamp_size() => {
+            Err(Error::invalid_argument(format!("a range end of {family:?} is shorter than its timestamp")))
+        }
+        Record::DeleteRange { .. } if order.compare_without_timestamp(key, value).is_gt() => {
+            Err(Error::invalid_argument("end key comes before start key"))
+        }
+        Record::PutBlobIndex { .. } => Err(Error::not_supported("blob indexes in write batches")),
+        _ => Ok(()),
+    }
+}
+
+/// Applies a batch, its first counted record at `seq`. May run on several threads at once, on different
+/// batches.
+///
+/// # Errors
+/// Those of decoding and of the memtable. Records before the one at fault are in.
+pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, source: Source<'_>) -> Result<Applied> {
+    let mut records = Batch::new(bytes)?.records();
+    let mut done = Applied { next_seq: seq, memtable_full: false };
+    let mut next = records.next().transpose()?;
+    while let Some(record) = next {
+        let Some(id) = record.family() else {
+            if let Record::Marker(marker) = record {
+                no_two_phase(&marker)?;
+            }
+            next = records.next().transpose()?;
+            continue;
+        };
+        next = match families.get(id).filter(|f| source.log.is_none_or(|log| log >= f.state().log_number)) {
+            Some(family) => run_of_family(&family, id, record, &mut records, source.buffers, &mut done)?,
+            None if source.missing == Missing::Refuse => return Err(no_family(id)),
+            None => {
+                done.next_seq += 1;
+                records.next().transpose()?
+            }
+        };
+    }
+    Ok(done)
+}
+
+/// Applies records as long as they are of this family; the first that is not comes back.
+fn run_of_family<'a>(
+    family: &Family,
+    id: FamilyId,
+    first: Record<'a>,
+    records: &mut format::batch::Records<'a>,
+    buffers: Option<&WriteBufferManager>,
+    done: &mut Applied,
+) -> Result<Option<Record<'a>>> {
+    let pin = family.pin();
+    let mem = &pin.mem;
+    let timestamps = family.order().user.timestamp_size() > 0;
+    let mut writer = mem.writer();
+    let mut record = first;
+    let rest = loop {
+        if let Some((kind, key, value)) = record.entry() {
+            if kind == ValueType::RangeDeletion {
+                if family.order().user.compare_without_timestamp(key, value).is_lt() {
+                    mem.add_range_tombstone(done.next_seq, key, value)?;
+                    done.next_seq += 1;
+                }
+            } else {
+                let kind = if timestamps && kind == ValueType::Deletion { ValueType::DeletionWithTimestamp } else { kind };
+                writer.add(done.next_seq, kind, key, value)?;
+                done.next_seq += 1;
+            }
+        }
+        match records.next().transpose()? {
+            Some(next) if next.family() == Some(id) => record = next,
+            other => break other,
+        }
+    };
+    drop(writer);
+    if let Some(buffers) = buffers {
+        family.buffer_grown(buffers);
+    }
+    done.memtable_full |= mem.memory_used() >= pin.parts.memtable.write_buffer_size;
+    Ok(rest)
+}
+
+#[cold]
+fn no_family(id: FamilyId) -> Error {
+    Error::invalid_argument(format!("Invalid column family specified in write batch: {id}"))
+}

@@ -1,0 +1,311 @@
+//! The write batch: changes to several families that happen together or not at all.
+//!
+//! Records are encoded once, in the layout they have in the log; the write path copies nothing but that.
+//! A key or value too long for the format is remembered and refused when the batch is written, so that
+//! building reads as a chain.
+
+use base::{Error, FamilyId, Result, SequenceNumber};
+use format::batch as encoding;
+use format::batch::{Batch, HEADER_LEN, KEY_LEN_MAX, Marker, Record, VALUE_LEN_MAX};
+
+/// What a batch holds, as far as the write path asks before it reads it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    pub merges: bool,
+    pub range_deletions: bool,
+    /// Families other than the default one.
+    pub other_families: bool,
+    /// Two-phase markers, entities, blob indexes, timed puts: kinds that need a closer look.
+    pub rare: bool,
+}
+
+/// Changes in order. A later one of the same key hides an earlier one.
+#[derive(Clone)]
+pub struct WriteBatch {
+    bytes: Vec<u8>,
+    contents: Contents,
+    save_points: Vec<SavePoint>,
+    fault: Option<Error>,
+}
+
+#[derive(Clone, Copy)]
+struct SavePoint {
+    len: usize,
+    count: u32,
+    contents: Contents,
+}
+
+impl Default for WriteBatch {
+    fn default() -> Self {
+        WriteBatch::new()
+    }
+}
+
+impl WriteBatch {
+    pub fn new() -> Self {
+        WriteBatch::with_capacity(0)
+    }
+
+    /// With room for that many bytes of records.
+    pub fn with_capacity(bytes: usize) -> Self {
+        let mut buffer = Vec::with_capacity(HEADER_LEN + bytes);
+        encoding::begin(&mut buffer);
+        WriteBatch { bytes: buffer, contents: Contents::default(), save_points: Vec::new(), fault: None }
+    }
+
+    /// From a batch's bytes, as [`WriteBatch::bytes`] gives them.
+    ///
+    /// # Errors
+    /// Corruption if a record does not decode or the count is wrong.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let batch = Batch::new(bytes)?;
+        batch.verify()?;
+        let mut out = WriteBatch { bytes: bytes.to_vec(), ..WriteBatch::new() };
+        for record in batch.records() {
+            out.note(&record?);
+        }
+        Ok(out)
+    }
+
+    fn note(&mut self, record: &Record<'_>) {
+        self.contents.other_families |= record.family().is_some_and(|f| f != FamilyId::DEFAULT);
+        match record {
+            Record::Merge { .. } => self.contents.merges = true,
+            Record::DeleteRange { .. } => self.contents.range_deletions = true,
+            Record::PutBlobIndex { .. } | Record::PutEntity { .. } | Record::TimedPut { .. } | Record::Marker(_) => {
+                self.contents.rare = true;
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> &mut Self {
+        self.put_in(FamilyId::DEFAULT, key, value)
+    }
+
+    #[inline]
+    pub fn put_in(&mut self, family: FamilyId, key: &[u8], value: &[u8]) -> &mut Self {
+        self.put_at(family, key, &[], value)
+    }
+
+    /// With a timestamp, for families whose keys carry one.
+    #[inline]
+    pub fn put_at(&mut self, family: FamilyId, key: &[u8], timestamp: &[u8], value: &[u8]) -> &mut Self {
+        if self.fits(family, key.len() + timestamp.len(), value.len()) {
+            encoding::put(&mut self.bytes, family, key, timestamp, value);
+        }
+        self
+    }
+
+    pub fn delete(&mut self, key: &[u8]) -> &mut Self {
+        self.delete_in(FamilyId::DEFAULT, key)
+    }
+
+    pub fn delete_in(&mut self, family: FamilyId, key: &[u8]) -> &mut Self {
+        self.delete_at(family, key, &[])
+    }
+
+    pub fn delete_at(&mut self, family: FamilyId, key: &[u8], timestamp: &[u8]) -> &mut Self {
+        if self.fits(family, key.len() + timestamp.len(), 0) {
+            encoding::delete(&mut self.bytes, family, key, timestamp);
+        }
+        self
+    }
+
+    /// Deletes a key that was put exactly once since it was last deleted; anything else is undefined.
+    pub fn single_delete(&mut self, key: &[u8]) -> &mut Self {
+        self.single_delete_in(FamilyId::DEFAULT, key)
+    }
+
+    pub fn single_delete_in(&mut self, family: FamilyId, key: &[u8]) -> &mut Self {
+        if self.fits(family, key.len(), 0) {
+            encoding::single_delete(&mut self.bytes, family, key, &[]);
+        }
+        self
+    }
+
+    /// Adds an operand for the family's merge operator.
+    pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> &mut Self {
+        self.merge_in(FamilyId::DEFAULT, key, operand)
+    }
+
+    pub fn merge_in(&mut self, family: FamilyId, key: &[u8], operand: &[u8]) -> &mut Self {
+        if self.fits(family, key.len(), operand.len()) {
+            self.contents.merges = true;
+            encoding::merge(&mut self.bytes, family, key, &[], operand);
+        }
+        self
+    }
+
+    /// Deletes the keys in `[begin, end)`. An end before its begin is refused when the batch is written.
+    pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> &mut Self {
+        self.delete_range_in(FamilyId::DEFAULT, begin, end)
+    }
+
+    pub fn delete_range_in(&mut self, family: FamilyId, begin: &[u8], end: &[u8]) -> &mut Self {
+        self.delete_range_at(family, begin, end, &[])
+    }
+
+    pub fn delete_range_at(&mut self, family: FamilyId, begin: &[u8], end: &[u8], timestamp: &[u8]) -> &mut Self {
+        if self.fits(family, begin.len() + timestamp.len(), end.len() + timestamp.len()) {
+            self.contents.range_deletions = true;
+            encoding::delete_range(&mut self.bytes, family, begin, end, timestamp);
+        }
+        self
+    }
+
+    /// An entity as [`format::wide`] encodes it.
+    pub fn put_entity_in(&mut self, family: FamilyId, key: &[u8], entity: &[u8]) -> &mut Self {
+        if self.fits(family, key.len(), entity.len()) {
+            self.contents.rare = true;
+            encoding::put_entity(&mut self.bytes, family, key, entity);
+        }
+        self
+    }
+
+    /// Bytes for the log alone: replication metadata and the like. Not counted, not in memtables.
+    pub fn put_log_data(&mut self, blob: &[u8]) -> &mut Self {
+        encoding::log_data(&mut self.bytes, blob);
+        self
+    }
+
+    /// A marker of two-phase commit.
+    pub fn marker(&mut self, marker: Marker<'_>) -> &mut Self {
+        self.contents.rare = true;
+        encoding::marker(&mut self.bytes, marker);
+        self
+    }
+
+    /// Checks lengths and counts the record that the caller writes next.
+    #[inline]
+    fn fits(&mut self, family: FamilyId, key_len: usize, value_len: usize) -> bool {
+        if key_len > KEY_LEN_MAX || value_len > VALUE_LEN_MAX || self.count() == u32::MAX {
+            self.too_large();
+            return false;
+        }
+        self.contents.other_families |= family != FamilyId::DEFAULT;
+        let count = encoding::count(&self.bytes) + 1;
+        encoding::set_count(&mut self.bytes, count);
+        true
+    }
+
+    #[cold]
+    fn too_large(&mut self) {
+        self.fault.get_or_insert_with(|| Error::invalid_argument("key or value is too large"));
+    }
+
+    /// Counted records: puts, deletions, merges.
+    #[inline]
+    pub fn count(&self) -> u32 {
+        encoding::count(&self.bytes)
+    }
+
+    /// Nothing to write, not even log data.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.len() == HEADER_LEN
+    }
+
+    /// Header and records, as they go to the log.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The records without the header.
+    #[inline]
+    pub fn records(&self) -> &[u8] {
+        &self.bytes[HEADER_LEN..]
+    }
+
+    /// Bytes, header included.
+    pub fn data_size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub fn contents(&self) -> Contents {
+        self.contents
+    }
+
+    /// Goes over the records in order.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Record<'_>>> {
+        Batch::new(&self.bytes).into_iter().flat_map(|batch| batch.records())
+    }
+
+    /// The batch's sequence number once it is written; 0 before.
+    pub fn sequence(&self) -> SequenceNumber {
+        encoding::sequence(&self.bytes)
+    }
+
+    #[inline]
+    pub(crate) fn set_sequence(&mut self, seq: SequenceNumber) {
+        encoding::set_sequence(&mut self.bytes, seq);
+    }
+
+    /// What went wrong while it was built.
+    pub(crate) fn check(&self) -> Result<()> {
+        match &self.fault {
+            None => Ok(()),
+            Some(error) => Err(error.clone()),
+        }
+    }
+
+    /// Empties the batch; keeps its memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        encoding::begin(&mut self.bytes);
+        self.contents = Contents::default();
+        self.save_points.clear();
+        self.fault = None;
+    }
+
+    /// Remembers this state, to come back to by [`WriteBatch::rollback_to_save_point`]. They nest.
+    pub fn set_save_point(&mut self) {
+        self.save_points.push(SavePoint { len: self.bytes.len(), count: self.count(), contents: self.contents });
+    }
+
+    /// Forgets everything since the last save point, and that save point.
+    ///
+    /// # Errors
+    /// NotFound without a save point.
+    pub fn rollback_to_save_point(&mut self) -> Result<()> {
+        let Some(save) = self.save_points.pop() else { return Err(no_save_point()) };
+        self.bytes.truncate(save.len);
+        encoding::set_count(&mut self.bytes, save.count);
+        self.contents = save.contents;
+        self.fault = None;
+        Ok(())
+    }
+
+    /// Forgets the last save point, keeping what came after it.
+    ///
+    /// # Errors
+    /// NotFound without a save point.
+    pub fn pop_save_point(&mut self) -> Result<()> {
+        self.save_points.pop().map(|_| ()).ok_or_else(no_save_point)
+    }
+
+    /// Adds all records of another batch.
+    pub fn append(&mut self, other: &WriteBatch) -> &mut Self {
+        match self.count().checked_add(other.count()) {
+            None => self.too_large(),
+            Some(count) => {
+                self.bytes.extend_from_slice(other.records());
+                encoding::set_count(&mut self.bytes, count);
+                self.contents.merges |= other.contents.merges;
+                self.contents.range_deletions |= other.contents.range_deletions;
+                self.contents.other_families |= other.contents.other_families;
+                self.contents.rare |= other.contents.rare;
+                if let Some(fault) = &other.fault {
+                    self.fault.get_or_insert_with(|| fault.clone());
+                }
+            }
+        }
+        self
+    }
+}
+
+fn no_save_point() -> Error {
+    Error::not_found("no save point is set")
+}

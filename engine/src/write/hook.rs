@@ -1,0 +1,16 @@
+//! The one thing a transaction may hold of the write path.
+
+use base::{Result, SequenceNumber};
+
+/// Called by the leader around one write, which then has a group of its own.
+pub trait WriteHook: Send + Sync {
+    /// Before anything is logged, no other write in between: whether the write may go on (conflicts are
+    /// checked here). An error is the write's outcome.
+    fn check(&self, last_seq: SequenceNumber) -> Result<()>;
+
+    /// After the write is logged and in the memtables, before it is visible; `first_seq` is the sequence
+    /// number of its first record.
+    fn before_visible(&self, _first_seq: SequenceNumber) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,384 @@
+//! The write path. Order is law and lives in one function here: log, then memory, then visible.
+//!
+//! ```text
+//!  write ─► check ─► group::join ─┬─ lead:   room ─► log (─► sync) ─► memtables ─► publish ─► hand over
+//!                                 ├─ insert: own batch into memtables, report, wait
+//!                                 └─ done:   somebody wrote it
+//! ```
+//! A failure of the log is noted by whoever met it, poisons the log there, and every writer of the group
+//! hears it; nothing of the group is in memory then. With `enable_pipelined_write` the lead is handed over
+//! after the log, and groups insert at the same time, published in order.
+
+pub mod group;
+pub mod hook;
+mod publish;
+mod room;
+pub mod stall;
+
+pub use hook::WriteHook;
+pub use room::{FlushBell, wal_bytes_max};
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use base::{Error, Result, SequenceNumber};
+use env::Env;
+use format::batch as encoding;
+use mem::write_buffer::WriteBufferManager;
+
+use crate::apply::{self, Applied, Missing, Source};
+use crate::batch::WriteBatch;
+use crate::errors::ErrorState;
+use crate::event::{Events, FlushReason};
+use crate::family::{Family, FamilySet};
+use crate::files::{Numbers, Recycle};
+use crate::options::WriteOptions;
+use crate::sequence::LastSequence;
+use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering};
+use crate::wal::LiveLogs;
+use group::{Baton, Entry, Flags, Group, Queue, Role};
+use publish::Publisher;
+use stall::Controller;
+
+/// What the write path is told once.
+#[derive(Clone, Debug)]
+pub struct WriteSettings {
+    pub pipelined: bool,
+    pub concurrent_memtable: bool,
+    pub atomic_flush: bool,
+    pub recycles_logs: bool,
+    pub group_bytes_max: u64,
+    pub preallocate_bytes: u64,
+}
+
+/// Told of failures of the log and of memtables.
+pub trait FaultBell: Send + Sync {
+    /// The log could not be written or synced.
+    fn wal_failed(&self, error: &Error);
+    /// A batch is in the log but not wholly in memory.
+    fn memtable_failed(&self, error: &Error);
+}
+
+/// What the write path works with.
+pub struct WriterParts {
+    pub env: Env,
+    pub settings: WriteSettings,
+    pub families: Arc<FamilySet>,
+    pub logs: Arc<LiveLogs>,
+    pub numbers: Arc<Numbers>,
+    pub recycle: Arc<Recycle>,
+    pub sequence: Arc<LastSequence>,
+    pub errors: Arc<ErrorState>,
+    pub controller: Arc<Controller>,
+    pub buffers: Arc<WriteBufferManager>,
+    pub events: Arc<Events>,
+    pub bell: Arc<dyn FlushBell>,
+    pub faults: Arc<dyn FaultBell>,
+    pub wal_bytes_max: u64,
+}
+
+/// The write path of one database.
+pub struct Writer {
+    env: Env,
+    settings: WriteSettings,
+    queue: Queue,
+    publisher: Publisher,
+    families: Arc<FamilySet>,
+    logs: Arc<LiveLogs>,
+    numbers: Arc<Numbers>,
+    recycle: Arc<Recycle>,
+    sequence: Arc<LastSequence>,
+    errors: Arc<ErrorState>,
+    controller: Arc<Controller>,
+    buffers: Arc<WriteBufferManager>,
+    events: Arc<Events>,
+    bell: Arc<dyn FlushBell>,
+    faults: Arc<dyn FaultBell>,
+    /// Some memtable has reached its size; the next leader looks.
+    memtable_full: AtomicBool,
+    wal_bytes_max: AtomicU64,
+    relieved_log: AtomicU64,
+    closing: AtomicBool,
+    /// Whether something is in memory that is not in the log.
+    unlogged: AtomicBool,
+}
+
+impl Writer {
+    pub fn new(parts: WriterParts) -> Self {
+        Writer {
+            queue: Queue::new(parts.settings.group_bytes_max, parts.sequence.visible()),
+            env: parts.env,
+            settings: parts.settings,
+            publisher: Publisher::default(),
+            families: parts.families,
+            logs: parts.logs,
+            numbers: parts.numbers,
+            recycle: parts.recycle,
+            sequence: parts.sequence,
+            errors: parts.errors,
+            controller: parts.controller,
+            buffers: parts.buffers,
+            events: parts.events,
+            bell: parts.bell,
+            faults: parts.faults,
+            memtable_full: AtomicBool::new(false),
+            wal_bytes_max: AtomicU64::new(parts.wal_bytes_max),
+            relieved_log: AtomicU64::new(0),
+            closing: AtomicBool::new(false),
+            unlogged: AtomicBool::new(false),
+        }
+    }
+
+    /// Writes a batch; afterwards it carries its sequence number.
+    ///
+    /// # Errors
+    /// InvalidArgument for a batch or options that cannot be written (nothing happened); the background
+    /// error while writes are stopped; Incomplete with `no_slowdown`; those of the log.
+    pub fn write(&self, batch: &mut WriteBatch, options: &WriteOptions, hook: Option<&dyn WriteHook>) -> Result<()> {
+        let missing = if options.ignore_missing_column_families { Missing::Skip } else { Missing::Refuse };
+        self.check(batch, options, missing)?;
+        if batch.is_empty() && !options.sync && hook.is_none() {
+            return Ok(());
+        }
+        if options.low_pri && self.controller.needs_speedup() {
+            self.slow_low_pri(batch, options)?;
+        }
+        let flags = Flags {
+            sync: options.sync,
+            disable_wal: options.disableWAL,
+            no_slowdown: options.no_slowdown,
+            low_pri: options.low_pri,
+        };
+        let entry = Entry {
+            records: batch.records(),
+            count: batch.count(),
+            flags,
+            alone: hook.is_some() || missing == Missing::Skip,
+            concurrent: !batch.contents().merges,
+        };
+        match self.queue.join(entry) {
+            Role::Lead(group, baton) => self.lead(group, baton, batch, missing, hook),
+            Role::Insert(order) => {
+                batch.set_sequence(order.seq);
+                let done = self.insert(batch.bytes(), order.seq, missing);
+                order.finish(done.map(|_| ()))
+            }
+            Role::Done(outcome) => outcome,
+        }
+    }
+
+    /// What can be known to be wrong before the queue is entered.
+    #[inline]
+    fn check(&self, batch: &WriteBatch, options: &WriteOptions, missing: Missing) -> Result<()> {
+        batch.check()?;
+        if options.sync && options.disableWAL {
+            return Err(Error::invalid_argument("Sync writes has to enable WAL."));
+        }
+        if options.disableWAL && self.settings.recycles_logs {
+            return Err(Error::invalid_argument(
+                "WriteOptions::disableWAL option is not supported if DBOptions::recycle_log_file_num > 0",
+            ));
+        }
+        if options.protection_bytes_per_key != 0 {
+            return Err(Error::not_supported("WriteOptions::protection_bytes_per_key"));
+        }
+        let contents = batch.contents();
+        let plain = !(contents.merges || contents.range_deletions || contents.other_families || contents.rare);
+        if plain && !self.families.any_timestamps() {
+            return Ok(());
+        }
+        apply::check(batch.bytes(), &self.families, missing)
+    }
+
+    /// The order that is law.
+    fn lead(
+        &self,
+        group: Group,
+        mut baton: Box<Baton>,
+        batch: &mut WriteBatch,
+        missing: Missing,
+        hook: Option<&dyn WriteHook>,
+    ) -> Result<()> {
+        let logged = self.log(&group, &mut baton, batch, hook);
+        let outcome = match logged {
+            Err(error) => {
+                self.queue.hand_over(baton);
+                Err(error)
+            }
+            Ok(first) if self.settings.pipelined => {
+                let (ticket, last) = (baton.ticket, baton.last_seq);
+                let merged = std::mem::take(&mut baton.scratch);
+                self.queue.hand_over(baton);
+                if !self.settings.concurrent_memtable {
+                    self.publisher.wait_for(ticket - 1);
+                }
+                let applied = self.memtables(&group, first, batch, &merged, missing, hook);
+                self.publisher.publish(ticket, if applied.is_ok() { last } else { 0 }, &self.sequence);
+                applied
+            }
+            Ok(first) => {
+                let merged = std::mem::take(&mut baton.scratch);
+                let applied = self.memtables(&group, first, batch, &merged, missing, hook);
+                if applied.is_ok() {
+                    self.publisher.publish_next(baton.ticket, baton.last_seq, &self.sequence);
+                } else {
+                    self.publisher.publish_next(baton.ticket, 0, &self.sequence);
+                }
+                baton.scratch = merged;
+                self.queue.hand_over(baton);
+                applied
+            }
+        };
+        self.queue.finish(group, &outcome);
+        outcome
+    }
+
+    /// Room, sequence numbers, log. Returns the first sequence number of the group.
+    fn log(
+        &self,
+        group: &Group,
+        baton: &mut Baton,
+        batch: &mut WriteBatch,
+        hook: Option<&dyn WriteHook>,
+    ) -> Result<SequenceNumber> {
+        let bytes = batch.data_size() + group.records.len();
+        self.ensure_room(baton, bytes as u64, group.flags)?;
+        if let Some(hook) = hook {
+            let checked = catch_unwind(AssertUnwindSafe(|| hook.check(baton.last_seq)));
+            checked.unwrap_or_else(|_| Err(Error::aborted("a write hook panicked")))?;
+        }
+        let first = baton.last_seq + 1;
+        batch.set_sequence(first);
+        let count = u64::from(batch.count()) + u64::from(group.count);
+        let merged = !group.records.is_empty();
+        if merged {
+            baton.scratch.clear();
+            baton.scratch.extend_from_slice(batch.bytes());
+            baton.scratch.extend_from_slice(&group.records);
+            encoding::set_count(&mut baton.scratch, count as u32);
+        }
+        if group.flags.disable_wal {
+            self.unlogged.store(true, Ordering::Relaxed);
+        } else {
+            let record = if merged { &baton.scratch[..] } else { batch.bytes() };
+            let logged = self.logs.append(&[record], first, &self.families.timestamped());
+            let logged = logged.and_then(|_| if group.flags.sync { self.logs.sync() } else { Ok(()) });
+            if let Err(error) = logged {
+                self.faults.wal_failed(&error);
+                return Err(error);
+            }
+        }
+        baton.last_seq += count;
+        baton.ticket += 1;
+        Ok(first)
+    }
+
+    /// The group's batches into memtables, by the leader or by each writer its own.
+    fn memtables(
+        &self,
+        group: &Group,
+        first: SequenceNumber,
+        batch: &WriteBatch,
+        merged: &[u8],
+        missing: Missing,
+        hook: Option<&dyn WriteHook>,
+    ) -> Result<()> {
+        let applied = if group.concurrent() && self.settings.concurrent_memtable {
+            let crew = self.queue.insert_together(group, first + u64::from(batch.count()));
+            let own = self.insert(batch.bytes(), first, missing);
+            crew.join().and(own.map(|_| ()))
+        } else {
+            let bytes = if group.records.is_empty() { batch.bytes() } else { merged };
+            self.insert(bytes, first, missing).map(|_| ())
+        };
+        if let Err(error) = &applied {
+            self.faults.memtable_failed(error);
+        }
+        applied?;
+        match hook {
+            None => Ok(()),
+            Some(hook) => catch_unwind(AssertUnwindSafe(|| hook.before_visible(first)))
+                .unwrap_or_else(|_| Err(Error::aborted("a write hook panicked"))),
+        }
+    }
+
+    fn insert(&self, bytes: &[u8], seq: SequenceNumber, missing: Missing) -> Result<Applied> {
+        let done = apply::batch(bytes, seq, &self.families, Source { missing, log: None, buffers: Some(&self.buffers) })?;
+        if done.memtable_full {
+            self.memtable_full.store(true, Ordering::Relaxed);
+        }
+        Ok(done)
+    }
+
+    /// Low-priority writers go at 2 MiB a second while compaction is behind, as in RocksDB.
+    #[cold]
+    fn slow_low_pri(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
+        const LOW_PRI_BYTES_PER_S: u64 = 2 << 20;
+        if options.no_slowdown {
+            return Err(Error::incomplete("Low priority write stall"));
+        }
+        let us = (batch.data_size() as u64).saturating_mul(1_000_000) / LOW_PRI_BYTES_PER_S;
+        self.env.clock.sleep_micros(us.min(1_000_000));
+        Ok(())
+    }
+
+    /// Runs `f` as the leader, alone: no write is between log and visible meanwhile.
+    pub fn alone<T>(&self, f: impl FnOnce(&mut Baton) -> T) -> Result<T> {
+        let entry = Entry { records: &[], count: 0, flags: Flags::default(), alone: true, concurrent: false };
+        match self.queue.join(entry) {
+            Role::Lead(group, mut baton) => {
+                self.publisher.wait_for(baton.ticket);
+                let out = catch_unwind(AssertUnwindSafe(|| f(&mut baton)));
+                self.queue.hand_over(baton);
+                self.queue.finish(group, &Ok(()));
+                out.map_err(|_| Error::aborted("the engine panicked while it led the writers"))
+            }
+            Role::Done(outcome) => Err(outcome.err().unwrap_or_else(|| Error::aborted("not led"))),
+            Role::Insert(order) => {
+                order.finish(Ok(()))?;
+                Err(Error::aborted("not led"))
+            }
+        }
+    }
+
+    /// Seals the memtables of these families and rings for their flush. With atomic flush, those of all
+    /// families with data.
+    pub fn seal_for_flush(&self, families: &[Arc<Family>], reason: FlushReason) -> Result<()> {
+        self.alone(|baton| {
+            if self.settings.atomic_flush {
+                let all = self.with_data();
+                return self.seal(baton, &all, reason);
+            }
+            self.seal(baton, families, reason)
+        })?
+    }
+
+    /// Begins a new log although the active one is not full: after an error, once all is flushed.
+    pub fn new_log(&self) -> Result<()> {
+        self.alone(|_| self.roll_log())?
+    }
+
+    /// The last sequence number given out, visible or not.
+    pub fn last_allocated(&self) -> Result<SequenceNumber> {
+        self.alone(|baton| baton.last_seq)
+    }
+
+    /// Whether something was written around the log since the last flush of everything.
+    pub fn has_unlogged(&self) -> bool {
+        self.unlogged.load(Ordering::Relaxed)
+    }
+
+    pub fn set_wal_bytes_max(&self, bytes: u64) {
+        self.wal_bytes_max.store(bytes, Ordering::Relaxed);
+    }
+
+    pub fn controller(&self) -> &Arc<Controller> {
+        &self.controller
+    }
+
+    /// Lets waiting writers go: the database closes.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Release);
+        self.controller.close();
+        self.buffers.wake_all();
+    }
+}

@@ -1,0 +1,52 @@
+//! Making groups visible in the order of their sequence numbers.
+//!
+//! Without pipelining a leader publishes before the next one starts, and no order has to be kept. With it,
+//! groups insert into memtables at the same time; each waits here until all before it are visible.
+
+use base::SequenceNumber;
+
+use crate::sequence::LastSequence;
+use crate::sync::{AtomicU64, Condvar, Mutex, Ordering, spin_until};
+
+/// The order of publishing.
+#[derive(Default)]
+pub struct Publisher {
+    /// The last group that is visible.
+    done: AtomicU64,
+    lock: Mutex<()>,
+    moved: Condvar,
+}
+
+impl Publisher {
+    /// Makes group `ticket` visible up to `seq`, after all groups before it.
+    pub fn publish(&self, ticket: u64, seq: SequenceNumber, sequence: &LastSequence) {
+        self.wait_for(ticket - 1);
+        if seq > sequence.visible() {
+            sequence.publish(seq);
+        }
+        self.done.store(ticket, Ordering::Release);
+        drop(self.lock.lock());
+        self.moved.notify_all();
+    }
+
+    /// The same where nobody else can be publishing: without pipelining.
+    #[inline]
+    pub fn publish_next(&self, ticket: u64, seq: SequenceNumber, sequence: &LastSequence) {
+        if seq > sequence.visible() {
+            sequence.publish(seq);
+        }
+        self.done.store(ticket, Ordering::Release);
+    }
+
+    /// Waits until group `ticket` and all before it are visible: before memtables are sealed.
+    pub fn wait_for(&self, ticket: u64) {
+        let ready = || self.done.load(Ordering::Acquire) >= ticket;
+        if ready() || spin_until(ready) {
+            return;
+        }
+        let mut guard = self.lock.lock();
+        while !ready() {
+            self.moved.wait(&mut guard);
+        }
+    }
+}

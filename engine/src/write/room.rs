@@ -1,0 +1,191 @@
+//! Making room before a group is logged: full memtables are sealed, the log is rolled, writers wait.
+//!
+//! Sealing happens only here, by the leader, between groups: a batch lies whole in one memtable of each
+//! family, and whole on one side of a log's end. What is sealed is told to the background by a bell.
+
+use base::Result;
+
+use super::Writer;
+use super::group::{Baton, Flags};
+use crate::event::{Event, FlushReason, Named};
+use crate::family::Family;
+use crate::sync::{Arc, Ordering};
+
+/// Rung by the write path; the background listens.
+pub trait FlushBell: Send + Sync {
+    /// These families have sealed memtables that should become files.
+    fn flush_due(&self, families: &[Arc<Family>], reason: FlushReason);
+}
+
+impl Writer {
+    /// Room for a group of `bytes`.
+    ///
+    /// # Errors
+    /// The background error; Incomplete if the group would have to wait and does not want to; those of
+    /// beginning a new log.
+    #[inline]
+    pub(super) fn ensure_room(&self, baton: &mut Baton, bytes: u64, flags: Flags) -> Result<()> {
+        self.errors.check()?;
+        if self.memtable_full.load(Ordering::Relaxed) {
+            self.seal_full(baton)?;
+        }
+        if self.logs.total_bytes() > self.wal_bytes_max.load(Ordering::Relaxed) {
+            self.relieve_logs(baton)?;
+        }
+        if self.buffers.should_flush() {
+            self.relieve_buffers(baton)?;
+        }
+        let give_up = || self.errors.is_stopped();
+        self.controller.admit(&self.env, &self.queue, bytes, flags.no_slowdown, &give_up)?;
+        if self.buffers.should_stall() {
+            self.wait_for_buffers(flags)?;
+        }
+        self.errors.check()
+    }
+
+    #[cold]
+    fn seal_full(&self, baton: &mut Baton) -> Result<()> {
+        self.memtable_full.store(false, Ordering::Relaxed);
+        let full: Vec<_> = self
+            .families
+            .all()
+            .into_iter()
+            .filter(|f| {
+                let pin = f.pin();
+                pin.mem.memory_used() >= pin.parts.memtable.write_buffer_size
+            })
+            .collect();
+        if full.is_empty() {
+            return Ok(());
+        }
+        let victims = if self.settings.atomic_flush { self.with_data() } else { full };
+        self.seal(baton, &victims, FlushReason::WriteBufferFull)
+    }
+
+    /// Too many bytes in logs: flush the families that keep the oldest one alive.
+    #[cold]
+    fn relieve_logs(&self, baton: &mut Baton) -> Result<()> {
+        let Some((oldest, _)) = self.logs.list().first().copied() else { return Ok(()) };
+        if self.relieved_log.swap(oldest.0, Ordering::Relaxed) == oldest.0 {
+            return Ok(());
+        }
+        let victims: Vec<_> = if self.settings.atomic_flush {
+            self.with_data()
+        } else {
+            self.with_data().into_iter().filter(|f| f.state().log_number <= oldest.0).collect()
+        };
+        self.seal(baton, &victims, FlushReason::WalFull)
+    }
+
+    /// Too many bytes in memtables of all databases: flush the family that has waited longest.
+    #[cold]
+    fn relieve_buffers(&self, baton: &mut Baton) -> Result<()> {
+        let candidates = self.with_data();
+        let oldest = candidates
+            .iter()
+            .filter(|f| !f.pin().mem.is_empty())
+            .min_by_key(|f| f.pin().mem.first_seq())
+            .cloned();
+        let victims = if self.settings.atomic_flush { candidates } else { oldest.into_iter().collect() };
+        self.seal(baton, &victims, FlushReason::WriteBufferManager)
+    }
+
+    #[cold]
+    fn wait_for_buffers(&self, flags: Flags) -> Result<()> {
+        if flags.no_slowdown {
+            return Err(super::group::would_stall());
+        }
+        self.queue.hold_back_begin();
+        let closing = || self.errors.is_stopped() || self.closing.load(Ordering::Acquire);
+        self.buffers.wait_while_stalled(&closing, &|| self.env.executor.help());
+        self.queue.hold_back_end();
+        Ok(())
+    }
+
+    /// Families that have something in memory.
+    pub(super) fn with_data(&self) -> Vec<Arc<Family>> {
+        let has_data = |f: &Arc<Family>| {
+            let pin = f.pin();
+            !pin.mem.is_empty() || !pin.imm.is_empty()
+        };
+        self.families.all().into_iter().filter(has_data).collect()
+    }
+
+    /// Seals the active memtables of these families (those that are not empty) behind a new log, and
+    /// rings for a flush. Only the leader may.
+    ///
+    /// # Errors
+    /// Those of beginning the log; then nothing is sealed.
+    pub(super) fn seal(&self, baton: &mut Baton, victims: &[Arc<Family>], reason: FlushReason) -> Result<()> {
+        self.publisher.wait_for(baton.ticket);
+        if victims.iter().any(|f| !f.pin().mem.is_empty()) {
+            self.roll_log()?;
+        }
+        let log = self.logs.active_number().0;
+        self.pass_empty_families(log, victims);
+        for family in victims {
+            self.seal_one(baton, family, log);
+        }
+        self.bell.flush_due(victims, reason);
+        Ok(())
+    }
+
+    fn seal_one(&self, baton: &Baton, family: &Arc<Family>, log: u64) {
+        let mut state = family.state();
+        if state.mem.is_empty() {
+            return;
+        }
+        let old = state.mem.clone();
+        let fresh = family.parts().new_memtable(state.mem_id + 1, baton.last_seq);
+        state.seal(fresh, log);
+        let old_super_version = family.install(&mut state);
+        drop(state);
+        drop(old_super_version);
+        old.seal();
+        family.buffer_sealed(&self.buffers);
+        if self.events.has_listeners() {
+            let counts = old.counts();
+            self.events.emit(&Event::MemtableSealed {
+                family: Named { id: family.id(), name: family.name().to_string() },
+                first_sequence: old.first_seq(),
+                num_entries: counts.entries,
+                num_deletes: counts.deletes,
+            });
+        }
+    }
+
+    /// A family without data in memory needs no log before the new one.
+    fn pass_empty_families(&self, log: u64, victims: &[Arc<Family>]) {
+        for family in self.families.all() {
+            if victims.iter().any(|v| v.id() == family.id()) {
+                continue;
+            }
+            let mut state = family.state();
+            if state.mem.is_empty() && state.sealed.is_empty() {
+                state.log_number = state.log_number.max(log);
+            }
+        }
+    }
+
+    /// A new log, unless the active one is still empty.
+    pub(super) fn roll_log(&self) -> Result<()> {
+        if self.logs.active_is_empty() && !self.logs.is_poisoned() {
+            return Ok(());
+        }
+        let number = self.numbers.take();
+        let recycled = self.recycle.take();
+        self.logs.roll(number, recycled, self.settings.preallocate_bytes)
+    }
+}
+
+/// The largest total of live logs: as the option says, or four times what memtables may hold.
+pub fn wal_bytes_max(option: u64, families: &[Arc<Family>]) -> u64 {
+    if option > 0 {
+        return option;
+    }
+    let buffers = families.iter().map(|f| {
+        let parts = f.parts();
+        parts.pick.write_buffer_size.saturating_mul(parts.pick.max_write_buffer_number as u64)
+    });
+    buffers.fold(0u64, u64::saturating_add).saturating_mul(4)
+}

@@ -1,0 +1,184 @@
+//! Holding writers back: go, slow down, stop.
+//!
+//! `lsm::pressure` decides for each family after each change of its tree; here the decisions are added up
+//! and carried out. Delayed writers share one budget of bytes a second; a stopped one waits until a job
+//! has made room. Time is the environment's; waiting helps the executor, so that a single thread runs the
+//! very job it waits for.
+
+use std::collections::HashMap;
+
+use base::{FamilyId, Result};
+use env::Env;
+use lsm::pressure::{Decision, Stall};
+
+use super::group::{Queue, would_stall};
+use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Condvar, Mutex, Ordering};
+
+const GO: u8 = 0;
+const SLOW: u8 = 1;
+const STOP: u8 = 2;
+
+/// Delayed writers sleep at most this long at a time, so that they notice when the delay ends.
+const DELAY_US_MAX: u64 = 1_000_000;
+/// Credit is given out for this span at once, so that small writes do not sleep for each microsecond.
+const REFILL_US: u64 = 1024;
+
+/// The controller of one database's writers.
+#[derive(Default)]
+pub struct Controller {
+    state: AtomicU8,
+    inner: Mutex<Inner>,
+    changed: Condvar,
+    closing: AtomicBool,
+    /// Microseconds writers were held back, for the properties.
+    stalled_us: AtomicU64,
+}
+
+#[derive(Default)]
+struct Inner {
+    families: HashMap<FamilyId, Decision>,
+    /// Bytes a second for all writers together; 0 when not delayed.
+    rate: u64,
+    credit_bytes: u64,
+    next_refill_us: u64,
+}
+
+impl Controller {
+    /// Puts a family's new decision in place and wakes who may go on now.
+    pub fn set(&self, family: FamilyId, decision: Decision) {
+        let mut inner = self.inner.lock();
+        inner.families.insert(family, decision);
+        self.sum_up(&mut inner);
+    }
+
+    /// A dropped family holds nobody back.
+    pub fn forget(&self, family: FamilyId) {
+        let mut inner = self.inner.lock();
+        inner.families.remove(&family);
+        self.sum_up(&mut inner);
+    }
+
+    fn sum_up(&self, inner: &mut Inner) {
+        let stopped = inner.families.values().any(|d| d.stall == Stall::Stopped);
+        let rate = inner.families.values().filter_map(|d| if let Stall::Delayed { rate } = d.stall { Some(rate) } else { None });
+        inner.rate = rate.min().unwrap_or(0).max(u64::from(inner.families.values().any(|d| matches!(d.stall, Stall::Delayed { .. }))));
+        let state = if stopped {
+            STOP
+        } else if inner.rate > 0 {
+            SLOW
+        } else {
+            GO
+        };
+        self.state.store(state, Ordering::Release);
+        self.changed.notify_all();
+    }
+
+    /// Whether compactions should be given more threads.
+    pub fn needs_speedup(&self) -> bool {
+        self.state.load(Ordering::Relaxed) != GO || self.inner.lock().families.values().any(|d| d.speed_up_compaction)
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.state.load(Ordering::Acquire) == STOP
+    }
+
+    /// Bytes a second that writers are slowed to; 0 when they are not.
+    pub fn delayed_rate(&self) -> u64 {
+        if self.state.load(Ordering::Acquire) == SLOW { self.inner.lock().rate } else { 0 }
+    }
+
+    pub fn stalled_micros(&self) -> u64 {
+        self.stalled_us.load(Ordering::Relaxed)
+    }
+
+    /// Wakes all and lets them through: the database closes, or an error will tell them.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Release);
+        drop(self.inner.lock());
+        self.changed.notify_all();
+    }
+
+    /// Wakes waiters to look at their own reasons again.
+    pub fn wake(&self) {
+        drop(self.inner.lock());
+        self.changed.notify_all();
+    }
+
+    /// Lets a group of `bytes` through, now or later. `give_up` ends a wait (an error was noted).
+    ///
+    /// # Errors
+    /// Incomplete instead of any wait if the group would not wait.
+    #[inline]
+    pub fn admit(&self, env: &Env, queue: &Queue, bytes: u64, no_slowdown: bool, give_up: &dyn Fn() -> bool) -> Result<()> {
+        if self.state.load(Ordering::Acquire) == GO {
+            return Ok(());
+        }
+        self.hold_back(env, queue, bytes, no_slowdown, give_up)
+    }
+
+    #[cold]
+    fn hold_back(&self, env: &Env, queue: &Queue, bytes: u64, no_slowdown: bool, give_up: &dyn Fn() -> bool) -> Result<()> {
+        let delay_us = self.delay_of(env, bytes);
+        if no_slowdown && (delay_us > 0 || self.is_stopped()) {
+            return Err(would_stall());
+        }
+        let start = env.clock.now_nanos();
+        queue.hold_back_begin();
+        self.sleep(env, delay_us);
+        while self.is_stopped() && !give_up() && !self.closing.load(Ordering::Acquire) {
+            if env.executor.help() {
+                continue;
+            }
+            let mut inner = self.inner.lock();
+            if self.is_stopped() && !give_up() && !self.closing.load(Ordering::Acquire) {
+                self.changed.wait(&mut inner);
+            }
+        }
+        queue.hold_back_end();
+        self.stalled_us.fetch_add((env.clock.now_nanos() - start) / 1000, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// In steps, while the delay is in force; with an inline executor jobs run meanwhile.
+    fn sleep(&self, env: &Env, delay_us: u64) {
+        const STEP_US: u64 = 1001;
+        let mut left = delay_us;
+        while left > 0 && self.state.load(Ordering::Acquire) == SLOW && !self.closing.load(Ordering::Acquire) {
+            if !env.executor.help() {
+                let step = left.min(STEP_US);
+                env.clock.sleep_micros(step);
+                left -= step;
+            }
+        }
+    }
+
+    /// RocksDB's token bucket (`WriteController::GetDelay`): microseconds to wait for `bytes`.
+    fn delay_of(&self, env: &Env, bytes: u64) -> u64 {
+        let mut inner = self.inner.lock();
+        if self.is_stopped() || inner.rate == 0 {
+            return 0;
+        }
+        if inner.credit_bytes >= bytes {
+            inner.credit_bytes -= bytes;
+            return 0;
+        }
+        let now = env.clock.now_nanos() / 1000;
+        if inner.next_refill_us == 0 {
+            inner.next_refill_us = now;
+        }
+        if inner.next_refill_us <= now {
+            let elapsed = now - inner.next_refill_us + REFILL_US;
+            inner.credit_bytes += ((u128::from(elapsed) * u128::from(inner.rate)) / 1_000_000) as u64;
+            inner.next_refill_us = now + REFILL_US;
+            if inner.credit_bytes >= bytes {
+                inner.credit_bytes -= bytes;
+                return 0;
+            }
+        }
+        let over = bytes - inner.credit_bytes;
+        let needed_us = ((u128::from(over) * 1_000_000) / u128::from(inner.rate)) as u64;
+        inner.credit_bytes = 0;
+        inner.next_refill_us += needed_us;
+        (inner.next_refill_us - now).clamp(REFILL_US, DELAY_US_MAX)
+    }
+}
