@@ -1,0 +1,276 @@
+//! Sealed memtables into level-0 files.
+//!
+//! ```text
+//!  pick ─► [closed logs synced] ─► memtable iterators ─► merging ─► collapse ─► output ─► commit
+//! ```
+//! The closed logs are synced first when there is more than one family: a batch over two families must not
+//! survive a crash by half because one half is in a table and the other in a log that was lost. Families
+//! of an atomic flush are written one after the other and committed in one group.
+
+use base::{Error, Result};
+use base::ids::JobId;
+use lsm::collapse::{AnythingBelow, Collapse, Config};
+use lsm::merging::Merging;
+use lsm::range_del::CompactionTombstones;
+use lsm::version::Edit;
+use mem::memtable::MemIter;
+
+use crate::commit::{Change, Committed, Committer};
+use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition, TableCreated};
+use crate::family::{Family, FamilySet, FlushPick, Parts};
+use crate::output::{self, JobTools, OutputFile, Outputs, Stretch, named};
+use crate::sync::{Arc, Ordering};
+use crate::wal::LiveLogs;
+
+/// What a flush works with.
+pub struct FlushTools<'a> {
+    pub tools: &'a JobTools,
+    pub families: &'a FamilySet,
+    pub logs: &'a LiveLogs,
+    pub committer: &'a Committer,
+}
+
+/// One family's part of a flush.
+struct Part {
+    family: Arc<Family>,
+    pick: FlushPick,
+    files: Vec<OutputFile>,
+}
+
+/// What a flush came to.
+pub struct Flushed {
+    pub committed: Option<Committed>,
+    /// Files written, by family; none where everything was hidden.
+    pub files: usize,
+}
+
+/// Flushes what waits in these families, together if `atomic`.
+///
+/// # Errors
+/// The first; all memtables are given back then and the files removed.
+pub fn run(t: &FlushTools<'_>, job: JobId, families: &[Arc<Family>], reason: FlushReason, atomic: bool) -> Result<Flushed> {
+    let mut parts: Vec<Part> = Vec::new();
+    for family in families {
+        let pick = family.state().pick_flush(u64::MAX);
+        if family.is_dropped() || pick.memtables.is_empty() {
+            continue;
+        }
+        parts.push(Part { family: family.clone(), pick, files: Vec::new() });
+    }
+    if parts.is_empty() {
+        return Ok(Flushed { committed: None, files: 0 });
+    }
+    let done = write_and_commit(t, job, &mut parts, reason, atomic);
+    match done {
+        Ok(flushed) => Ok(flushed),
+        Err(error) => {
+            for part in &parts {
+                part.family.state().unpick_flush(&part.pick);
+                t.tools.events.warn(format_args!("[{}] [JOB {job}] Level-0 flush failed: {error}", part.family.name()));
+            }
+            Err(error)
+        }
+    }
+}
+
+fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: FlushReason, atomic: bool) -> Result<Flushed> {
+    if t.families.len() > 1 {
+        let synced = t.logs.sync_closed()?;
+        if t.tools.options.load().track_and_verify_wals_in_manifest {
+            t.committer.track_wals(&synced)?;
+        }
+    }
+    for part in parts.iter_mut() {
+        started(t, job, part, reason);
+        part.files = write_one(t.tools, &part.family, &part.pick)?.files;
+        for file in &part.files {
+            created(t.tools, job, &part.family, file);
+        }
+    }
+    if t.tools.shutting_down.load(Ordering::Acquire) && reason != FlushReason::ShutDown {
+        return Err(remove(t.tools, parts, Error::shutdown_in_progress("Database shutdown")));
+    }
+    let changes = parts
+        .iter()
+        .map(|part| {
+            let added = part.files.iter().map(|f| (0, f.meta.clone())).collect();
+            let edit = Edit { added, ..Edit::default() };
+            let pick = FlushPick { memtables: part.pick.memtables.clone() };
+            Change { flushed: Some(pick), ..Change::new(part.family.clone(), edit) }
+        })
+        .collect();
+    // The files stay where they are if this fails: the record may have reached the disk.
+    let committed = t.committer.commit(changes, atomic)?;
+    let files = parts.iter().map(|p| p.files.len()).sum();
+    for part in parts.iter() {
+        finished(t.tools, job, part, reason);
+    }
+    Ok(Flushed { committed: Some(committed), files })
+}
+
+/// Writes a family's picked memtables to level-0 files that no version knows yet.
+///
+/// # Errors
+/// Those of the memtables, the merge operator and the file system.
+pub fn write_one(tools: &JobTools, family: &Family, pick: &FlushPick) -> Result<Outputs> {
+    let parts = family.parts();
+    let order = parts.internal_order();
+    let compression = parts.pick.compression_per_level.first().copied().unwrap_or(parts.pick.compression);
+    let mut settings = tools.output(family, parts.clone(), 0, true, compression)?;
+    let mut state = family.state();
+    settings.epoch = state.take_epoch();
+    let full_history_ts_low = state.full_history_ts_low.clone();
+    drop(state);
+    let stripes = tools.snapshots.stripes();
+    let now = tools.env.clock.now_seconds();
+    settings.oldest_ancestor_time = now;
+    settings.oldest_key_time = now;
+    settings.newest_key_time = now;
+    let mut tombstones = CompactionTombstones::new(order.clone(), stripes.clone())
+        .with_full_history_ts_low(full_history_ts_low.clone());
+    for sealed in &pick.memtables {
+        let fragmented = sealed.mem.range_tombstones();
+        if !fragmented.is_empty() {
+            tombstones.add_fragmented(&fragmented, None);
+        }
+    }
+    let config = Config {
+        snapshots: stripes,
+        merge_operator: parts.merge_operator.clone(),
+        filter: flush_filter(family, &parts),
+        full_history_ts_low,
+        enforce_single_del_contracts: tools.options.load().enforce_single_del_contracts,
+        must_count_input: tools.options.load().flush_verify_memtable_count,
+        ..Config::new(order.clone())
+    };
+    // Newest first, as merging wants them.
+    let mut sources: Vec<MemIter> = pick.memtables.iter().rev().map(|s| s.mem.iter()).collect();
+    let verify = tools.options.load().flush_verify_memtable_count;
+    let expected = verify.then(|| pick.memtables.iter().map(|s| s.mem.counts().entries).sum());
+    match (sources.len(), sources.pop()) {
+        (1, Some(only)) => collapse_into(Collapse::new(only, AnythingBelow, tombstones, config), &settings, expected),
+        (_, last) => {
+            sources.extend(last);
+            let merged = Merging::new(order, sources);
+            collapse_into(Collapse::new(merged, AnythingBelow, tombstones, config), &settings, expected)
+        }
+    }
+}
+
+fn collapse_into<I: base::iter::InternalIterator>(
+    mut rows: Collapse<I, AnythingBelow>,
+    settings: &output::OutputSettings,
+    expected: Option<u64>,
+) -> Result<Outputs> {
+    let out = output::write_all(&mut rows, settings, None, &Stretch::default(), &mut |_, _| false)?;
+    if let Some(expected) = expected
+        && rows.stats.num_itered != expected
+    {
+        let error = Error::corruption(format!(
+            "a flush read {} entries of memtables that hold {expected}",
+            rows.stats.num_itered
+        ));
+        for file in &out.files {
+            // Not to be trusted, and known to nobody.
+            let _ = settings.env.fs.unlink(&settings.paths.table(file.meta.number, file.meta.path_id));
+        }
+        return Err(error);
+    }
+    Ok(out)
+}
+
+/// A compaction filter only sees flushes if its factory asks for them.
+fn flush_filter(family: &Family, parts: &Parts) -> Option<Arc<dyn lsm::filter::CompactionFilter>> {
+    use lsm::filter::{CreationReason, FilterContext};
+    let factory = parts.compaction_filter_factory.as_ref()?;
+    if !factory.should_filter(CreationReason::Flush) {
+        return None;
+    }
+    let context = FilterContext {
+        is_full_compaction: false,
+        is_manual_compaction: false,
+        input_start_level: 0,
+        family: family.id(),
+        reason: CreationReason::Flush,
+    };
+    factory.create(&context).map(Arc::from)
+}
+
+fn remove(tools: &JobTools, parts: &mut [Part], error: Error) -> Error {
+    for file in parts.iter().flat_map(|p| &p.files) {
+        // Known to nobody; a sweep gets what cannot be removed now.
+        let _ = tools.env.fs.unlink(&tools.paths.table(file.meta.number, file.meta.path_id));
+    }
+    error
+}
+
+fn started(t: &FlushTools<'_>, job: JobId, part: &Part, reason: FlushReason) {
+    let counts: Vec<_> = part.pick.memtables.iter().map(|m| m.mem.counts()).collect();
+    for sealed in &part.pick.memtables {
+        t.tools.events.info(format_args!(
+            "[{}] [JOB {job}] Flushing memtable id {} with next log file: {}",
+            part.family.name(),
+            sealed.id,
+            sealed.next_log
+        ));
+    }
+    t.tools.events.emit(&Event::FlushStarted(FlushStarted {
+        job,
+        family: named(&part.family),
+        num_memtables: counts.len(),
+        total_num_input_entries: counts.iter().map(|c| c.entries).sum(),
+        num_deletes: counts.iter().map(|c| c.deletes).sum(),
+        total_data_size: counts.iter().map(|c| c.data_size).sum(),
+        memory_usage: part.pick.memtables.iter().map(|m| m.mem.memory_used() as u64).sum(),
+        num_range_deletes: counts.iter().map(|c| c.range_deletes).sum(),
+        reason,
+    }));
+}
+
+/// Tells of a table that was written.
+pub fn created(tools: &JobTools, job: JobId, family: &Family, file: &OutputFile) {
+    let meta = &file.meta;
+    tools.events.emit(&Event::TableCreated(TableCreated {
+        job,
+        family: named(family),
+        path: tools.paths.table(meta.number, meta.path_id),
+        number: meta.number,
+        file_size: meta.size,
+        file_checksum: meta.file_checksum.clone(),
+        file_checksum_func_name: meta.file_checksum_func_name.clone(),
+        smallest_seqno: meta.smallest_seq,
+        largest_seqno: meta.largest_seq,
+        properties: Some(file.properties.clone()),
+        error: None,
+    }));
+}
+
+fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
+    let state = part.family.state();
+    let version = state.version.clone();
+    let immutable_memtables = state.sealed.len();
+    drop(state);
+    let file = part.files.first();
+    for file in &part.files {
+        tools.events.info(format_args!(
+            "[{}] [JOB {job}] Level-0 flush table #{}: {} bytes OK",
+            part.family.name(),
+            file.meta.number,
+            file.meta.size
+        ));
+    }
+    tools.events.emit(&Event::FlushFinished(FlushFinished {
+        job,
+        family: named(&part.family),
+        reason,
+        file: file.map(|f| f.meta.number),
+        output_compression: file
+            .map(|f| String::from_utf8_lossy(&f.properties.compression_name).into_owned())
+            .unwrap_or_default(),
+        lsm_state: (0..version.num_levels()).map(|level| version.level(level).len()).collect(),
+        immutable_memtables,
+        smallest_seqno: file.map_or(0, |f| f.meta.smallest_seq),
+        largest_seqno: file.map_or(0, |f| f.meta.largest_seq),
+        stall: StallCondition::Normal,
+    }));
+}

@@ -1,0 +1,230 @@
+//! One output file: written, finished, and what the tree learns about it.
+
+use base::{FamilyId, Level, Result};
+use compress::{Compression, CompressionOptions};
+use env::rate::{IoPriority, RateLimiter};
+use env::writer::{FileWriter, WriterOptions as FileOptions};
+use env::{AppendHints, Env};
+use format::properties::Properties;
+use lsm::file_meta::{FileMetaData, FileStats};
+use lsm::range_del::OutputTombstones;
+use table::options::FilterLevel;
+use table::sst::writer::{Writer, WriterOptions};
+
+use crate::family::Parts;
+use crate::files::{Numbers, Paths, Pending};
+use crate::sync::Arc;
+
+/// What all files of one run share.
+#[derive(Clone)]
+pub struct OutputSettings {
+    pub env: Env,
+    pub paths: Arc<Paths>,
+    pub numbers: Arc<Numbers>,
+    pub parts: Arc<Parts>,
+    pub family: FamilyId,
+    pub family_name: String,
+    pub db_id: String,
+    pub db_session_id: String,
+    pub db_host_id: String,
+    pub path_id: u32,
+    pub level: usize,
+    pub is_flush: bool,
+    pub epoch: u64,
+    pub compression: Compression,
+    pub compression_options: CompressionOptions,
+    /// Bytes.
+    pub target_file_size: u64,
+    /// Seconds since 1970; 0 unknown.
+    pub oldest_ancestor_time: u64,
+    pub oldest_key_time: u64,
+    pub newest_key_time: u64,
+    pub temperature: u8,
+    pub sample_for_compression: u64,
+    pub rate_limiter: Option<Arc<RateLimiter>>,
+    pub priority: IoPriority,
+    pub buffer_bytes: usize,
+    pub bytes_per_sync: u64,
+    pub strict_bytes_per_sync: bool,
+    pub use_fsync: bool,
+    pub direct: bool,
+    pub preallocate: bool,
+    /// Keep the CRC32C of the whole file.
+    pub file_checksum: bool,
+}
+
+/// A finished file. It is not in any version yet; its number is held so that no sweep takes it.
+pub struct OutputFile {
+    pub meta: Arc<FileMetaData>,
+    pub properties: Arc<Properties>,
+    pub pending: Pending,
+}
+
+pub(super) struct OpenFile {
+    writer: Writer,
+    pending: Pending,
+    created_s: u64,
+    smallest: Vec<u8>,
+    largest: Vec<u8>,
+    /// Bounds that tombstones stretch to.
+    ranges: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl OpenFile {
+    pub fn create(s: &OutputSettings) -> Result<Self> {
+        let pending = s.numbers.take_pending();
+        let path = s.paths.table(pending.number, s.path_id);
+        let preallocate_bytes = if s.preallocate { s.target_file_size.saturating_add(s.target_file_size / 10).min(1 << 30) } else { 0 };
+        let hints = AppendHints { direct: s.direct, preallocate_bytes, ..AppendHints::default() };
+        let file = s.env.fs.create(&path, &hints)?;
+        let options = FileOptions {
+            buffer_bytes: s.buffer_bytes,
+            bytes_per_sync: s.bytes_per_sync,
+            strict_bytes_per_sync: s.strict_bytes_per_sync,
+            rate_limiter: s.rate_limiter.clone(),
+            priority: s.priority,
+            checksum: s.file_checksum,
+        };
+        let created_s = s.env.clock.now_seconds();
+        let writer = Writer::new(FileWriter::new(file, options), writer_options(s, pending.number.0, created_s))
+            .map_err(|e| e.doing("beginning a table").file(&path))?;
+        Ok(OpenFile { writer, pending, created_s, smallest: Vec::new(), largest: Vec::new(), ranges: None })
+    }
+
+    #[inline]
+    pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if self.smallest.is_empty() {
+            self.smallest = key.to_vec();
+        }
+        self.largest.clear();
+        self.largest.extend_from_slice(key);
+        self.writer.add(key, value)
+    }
+
+    pub fn add_tombstones(&mut self, ranges: &OutputTombstones) -> Result<()> {
+        for t in &ranges.tombstones {
+            self.writer.add(&t.key, &t.end)?;
+            let order = self.writer.order();
+            match &mut self.ranges {
+                None => self.ranges = Some((t.smallest.clone(), t.largest.clone())),
+                Some((smallest, largest)) => {
+                    if order.compare(&t.smallest, smallest).is_lt() {
+                        smallest.clone_from(&t.smallest);
+                    }
+                    if order.compare(&t.largest, largest).is_gt() {
+                        largest.clone_from(&t.largest);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// First and last row; empty for a file of tombstones alone.
+    pub fn smallest(&self) -> &[u8] {
+        &self.smallest
+    }
+
+    pub fn largest(&self) -> &[u8] {
+        &self.largest
+    }
+
+    #[inline]
+    pub fn estimated_size(&self) -> u64 {
+        self.writer.estimated_size()
+    }
+
+    pub fn finish(self, s: &OutputSettings) -> Result<OutputFile> {
+        let path = s.paths.table(self.pending.number, s.path_id);
+        let order = self.writer.order().clone();
+        let done = self.writer.finish().and_then(|(table, mut file)| {
+            file.sync(s.use_fsync)?;
+            file.close()?;
+            Ok(table)
+        });
+        let table = match done {
+            Ok(table) => table,
+            Err(error) => {
+                // Incomplete and unknown to all.
+                let _ = s.env.fs.unlink(&path);
+                return Err(error.doing("writing a table").file(&path));
+            }
+        };
+        let (mut smallest, mut largest) = (self.smallest, self.largest);
+        if let Some((start, end)) = self.ranges {
+            if smallest.is_empty() || order.compare(&start, &smallest).is_lt() {
+                smallest = start;
+            }
+            if largest.is_empty() || order.compare(&end, &largest).is_gt() {
+                largest = end;
+            }
+        }
+        let mut meta = FileMetaData::new(self.pending.number, table.file_size, &smallest, &largest);
+        meta.path_id = s.path_id;
+        meta.smallest_seq = table.smallest_seqno;
+        meta.largest_seq = table.largest_seqno;
+        meta.marked_for_compaction = table.needs_compaction;
+        meta.oldest_ancester_time = if s.oldest_ancestor_time == 0 { self.created_s } else { s.oldest_ancestor_time };
+        meta.file_creation_time = self.created_s;
+        meta.epoch_number = s.epoch;
+        meta.unique_id = table.unique_id.map_or((0, 0), |id| (id.0[0], id.0[1]));
+        meta.tail_size = table.tail_size;
+        meta.temperature = s.temperature;
+        if let Some(crc) = table.file_checksum {
+            meta.file_checksum = crc.to_be_bytes().to_vec();
+            meta.file_checksum_func_name = "FileChecksumCrc32c".to_string();
+        }
+        let p = &table.properties;
+        meta.set_stats(FileStats {
+            num_entries: p.num_entries,
+            num_deletions: p.num_deletions,
+            num_range_deletions: p.num_range_deletions,
+            raw_key_size: p.raw_key_size,
+            raw_value_size: p.raw_value_size,
+            data_size: p.data_size,
+            newest_key_time: (p.newest_key_time != 0).then_some(p.newest_key_time),
+        });
+        Ok(OutputFile { meta: Arc::new(meta), properties: Arc::new(table.properties), pending: self.pending })
+    }
+
+    pub fn abandon(self, s: &OutputSettings) {
+        drop(self.writer.abandon());
+        // Incomplete and unknown to all.
+        let _ = s.env.fs.unlink(&s.paths.table(self.pending.number, s.path_id));
+    }
+}
+
+fn writer_options(s: &OutputSettings, file_number: u64, now_s: u64) -> WriterOptions {
+    let parts = &s.parts;
+    let last_level = s.level + 1 == parts.pick.num_levels;
+    WriterOptions {
+        table: parts.table.clone(),
+        compression: s.compression,
+        compression_options: s.compression_options.clone(),
+        order: parts.internal_order(),
+        prefix_extractor: parts.prefix_extractor.clone(),
+        persist_timestamps: true,
+        merge_operator_name: parts.merge_operator.as_ref().map(|m| m.name().to_string()),
+        family: s.family,
+        family_name: s.family_name.clone(),
+        level: Some(Level(s.level.min(usize::from(u8::MAX)) as u8)),
+        filter_level: if s.is_flush { FilterLevel::Flush } else { FilterLevel::Level(s.level.min(255) as u8) },
+        skip_filter: parts.optimize_filters_for_hits && last_level && !s.is_flush,
+        sample_for_compression: s.sample_for_compression,
+        target_file_size: s.target_file_size,
+        oldest_ancestor_time: s.oldest_ancestor_time,
+        oldest_key_time: s.oldest_key_time,
+        newest_key_time: s.newest_key_time,
+        file_creation_time: now_s,
+        seqno_to_time: Vec::new(),
+        db_id: s.db_id.clone(),
+        db_session_id: s.db_session_id.clone(),
+        db_host_id: s.db_host_id.clone(),
+        file_number,
+        context_seed: s.env.rng.next_u64() as u32 & 0x7fff_ffff,
+        external: false,
+        collectors: Vec::new(),
+        ledger: None,
+        warm: None,
+    }
+}

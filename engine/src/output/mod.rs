@@ -1,0 +1,183 @@
+//! A stream of surviving rows into table files: what flush and compaction share.
+//!
+//! ```text
+//!  Collapse ─► row ─► Cutter: does the file end here? ─► table::sst::Writer ─► file, sync, close
+//!                         └ with it go the range tombstones of its stretch of keys
+//! ```
+//! Files are synced as they are finished; their directory once, at the end. A file that fails is removed,
+//! as are the finished ones of a failed run: nothing refers to them.
+
+mod file;
+mod tools;
+
+pub use file::{OutputFile, OutputSettings};
+pub use tools::{JobTools, named};
+
+use std::collections::BTreeSet;
+
+use base::iter::InternalIterator;
+use base::key::{self, MAX_SEQUENCE, ValueType, append_internal};
+use base::{Error, Result};
+use lsm::collapse::{Below, Collapse};
+use lsm::cut::Cutter;
+
+use file::OpenFile;
+
+/// The stretch of user keys that a run covers: from `lower` (inclusive) to `upper` (exclusive).
+#[derive(Clone, Debug, Default)]
+pub struct Stretch {
+    pub lower: Option<Vec<u8>>,
+    pub upper: Option<Vec<u8>>,
+}
+
+/// What a run wrote.
+#[derive(Default)]
+pub struct Outputs {
+    pub files: Vec<OutputFile>,
+    pub num_records: u64,
+    pub dropped_obsolete_ranges: u64,
+}
+
+/// Writes all rows of `collapse` that lie in `stretch`. `drop_obsolete` says of a range of user keys that
+/// nothing older can be in it below the output.
+///
+/// # Errors
+/// The first of the input, the rules or the files; no file is left behind then.
+pub fn write_all<I: InternalIterator, B: Below>(
+    collapse: &mut Collapse<I, B>,
+    settings: &OutputSettings,
+    mut cutter: Option<Cutter>,
+    stretch: &Stretch,
+    drop_obsolete: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+) -> Result<Outputs> {
+    let mut run = Run { settings, stretch, done: Outputs::default(), open: None };
+    let written = run.rows(collapse, cutter.as_mut(), drop_obsolete).and_then(|()| run.sync_dirs());
+    match written {
+        Ok(()) => Ok(run.done),
+        Err(error) => {
+            if let Some(open) = run.open.take() {
+                open.abandon(settings);
+            }
+            for file in &run.done.files {
+                // Nobody knows of them; a sweep gets what cannot be removed now.
+                let _ = settings.env.fs.unlink(&settings.paths.table(file.meta.number, file.meta.path_id));
+            }
+            Err(error)
+        }
+    }
+}
+
+struct Run<'a> {
+    settings: &'a OutputSettings,
+    stretch: &'a Stretch,
+    done: Outputs,
+    open: Option<OpenFile>,
+}
+
+impl Run<'_> {
+    fn rows<I: InternalIterator, B: Below>(
+        &mut self,
+        collapse: &mut Collapse<I, B>,
+        mut cutter: Option<&mut Cutter>,
+        drop_obsolete: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<()> {
+        match &self.stretch.lower {
+            None => collapse.seek_to_first(),
+            Some(lower) => collapse.seek(&key::seek_key(lower, MAX_SEQUENCE)),
+        }
+        let order = self.settings.parts.order.clone();
+        while collapse.valid() {
+            let row = collapse.key();
+            if let Some(upper) = &self.stretch.upper
+                && order.compare_without_timestamp(key::user_key(row), upper).is_ge()
+            {
+                break;
+            }
+            if let Some(cutter) = cutter.as_deref_mut() {
+                let size = self.open.as_ref().map_or(0, OpenFile::estimated_size);
+                if cutter.should_end_before(row, size) && size > 0 {
+                    let next = row.to_vec();
+                    self.finish(collapse, Some(&next), drop_obsolete)?;
+                }
+            }
+            let open = match &mut self.open {
+                Some(open) => open,
+                None => self.open.insert(OpenFile::create(self.settings)?),
+            };
+            open.add(collapse.key(), collapse.value())?;
+            self.done.num_records += 1;
+            collapse.next();
+        }
+        collapse.status()?;
+        self.finish(collapse, None, drop_obsolete)
+    }
+
+    /// Ends the open file before `next` (an internal key), or for good. Without a file, one is made if
+    /// there are tombstones to keep.
+    fn finish<I: InternalIterator, B: Below>(
+        &mut self,
+        collapse: &mut Collapse<I, B>,
+        next: Option<&[u8]>,
+        drop_obsolete: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<()> {
+        if !collapse.tombstones_mut().is_empty() {
+            let (lower, upper) = self.limits(next);
+            let ranges = collapse.tombstones_mut().for_output(lower.as_deref(), upper.as_deref(), drop_obsolete);
+            self.done.dropped_obsolete_ranges += ranges.dropped_obsolete;
+            if !ranges.tombstones.is_empty() {
+                let open = match &mut self.open {
+                    Some(open) => open,
+                    None => self.open.insert(OpenFile::create(self.settings)?),
+                };
+                open.add_tombstones(&ranges)?;
+            }
+        }
+        if let Some(open) = self.open.take() {
+            self.done.files.push(open.finish(self.settings)?);
+        }
+        Ok(())
+    }
+
+    /// The internal keys between which the open file may hold tombstones. The first file of a stretch
+    /// begins with the stretch, later ones with their first row; a file reaches up to the next one's
+    /// first user key, or to its own last row where both share that user key.
+    fn limits(&self, next: Option<&[u8]>) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+        let order = &self.settings.parts.order;
+        let (first, last) = match &self.open {
+            Some(open) => (Some(open.smallest()), Some(open.largest())),
+            None => (None, None),
+        };
+        let lower = if self.done.files.is_empty() {
+            self.stretch.lower.as_deref().map(|user| bound(user))
+        } else {
+            first.map(<[u8]>::to_vec)
+        };
+        let upper = match (next, last) {
+            (Some(next), Some(last))
+                if order.compare_without_timestamp(key::user_key(last), key::user_key(next)).is_eq() =>
+            {
+                Some(last.to_vec())
+            }
+            (Some(next), _) => Some(bound(key::user_key(next))),
+            (None, _) => self.stretch.upper.as_deref().map(|user| bound(user)),
+        };
+        (lower, upper)
+    }
+
+    fn sync_dirs(&self) -> Result<()> {
+        let dirs: BTreeSet<_> =
+            self.done.files.iter().map(|f| self.settings.paths.table_dir(f.meta.path_id)).collect();
+        for dir in dirs {
+            let synced = self.settings.env.fs.open_dir(dir).and_then(|d| d.sync());
+            synced.map_err(|e: Error| e.doing("syncing the directory of tables"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Before every version of a user key.
+fn bound(user: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(user.len() + key::TRAILER_LEN);
+    append_internal(&mut out, user, MAX_SEQUENCE, ValueType::RangeDeletion);
+    out
+}

@@ -1,0 +1,104 @@
+//! What every job that writes tables needs, and the settings of its files derived from it.
+
+use base::Result;
+use compress::{Compression, CompressionOptions};
+use env::Env;
+use env::rate::IoPriority;
+
+use super::OutputSettings;
+use crate::event::{Events, Named};
+use crate::family::{Family, Parts};
+use crate::files::{Numbers, Paths};
+use crate::options::{self, DbOptions};
+use crate::sequence::{LastSequence, Snapshots};
+use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Ordering};
+
+/// The common tools of flush, compaction and recovery.
+pub struct JobTools {
+    pub env: Env,
+    pub paths: Arc<Paths>,
+    pub numbers: Arc<Numbers>,
+    pub options: ArcSwap<DbOptions>,
+    pub db_id: String,
+    pub db_session_id: String,
+    pub db_host_id: String,
+    pub sequence: Arc<LastSequence>,
+    pub snapshots: Arc<Snapshots>,
+    pub events: Arc<Events>,
+    /// Raised when the database closes: jobs end early.
+    pub shutting_down: Arc<AtomicBool>,
+    pub next_job: AtomicU64,
+}
+
+impl JobTools {
+    pub fn take_job_id(&self) -> base::ids::JobId {
+        base::ids::JobId(self.next_job.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Settings for files of `family` on `level`, without what the job itself decides.
+    ///
+    /// # Errors
+    /// NotSupported for a compression this build does not have.
+    pub fn output(&self, family: &Family, parts: Arc<Parts>, level: usize, is_flush: bool, compression: u8) -> Result<OutputSettings> {
+        let db = self.options.load();
+        let own = family.options();
+        let compression = Compression::from_byte(compression)?;
+        if !compression.is_supported() {
+            return Err(base::Error::not_supported(format!("compression {compression} in this build")));
+        }
+        Ok(OutputSettings {
+            env: self.env.clone(),
+            paths: self.paths.clone(),
+            numbers: self.numbers.clone(),
+            family: family.id(),
+            family_name: family.name().to_string(),
+            db_id: self.db_id.clone(),
+            db_session_id: self.db_session_id.clone(),
+            db_host_id: self.db_host_id.clone(),
+            path_id: 0,
+            level,
+            is_flush,
+            epoch: 0,
+            compression,
+            compression_options: compression_options(&own.compression_opts),
+            target_file_size: if is_flush { parts.pick.write_buffer_size } else { parts.pick.target_file_size(level, 1) },
+            parts,
+            oldest_ancestor_time: 0,
+            oldest_key_time: 0,
+            newest_key_time: 0,
+            temperature: 0,
+            sample_for_compression: own.sample_for_compression,
+            rate_limiter: db.rate_limiter.clone(),
+            priority: if is_flush { IoPriority::High } else { IoPriority::Low },
+            buffer_bytes: db.writable_file_max_buffer_size,
+            bytes_per_sync: db.bytes_per_sync,
+            strict_bytes_per_sync: db.strict_bytes_per_sync,
+            use_fsync: db.use_fsync,
+            direct: db.use_direct_io_for_flush_and_compaction,
+            preallocate: db.allow_fallocate && !is_flush,
+            file_checksum: db.file_checksum_gen_factory.is_some(),
+        })
+    }
+}
+
+/// The options' form of compression settings as the compressors take them.
+pub fn compression_options(o: &options::CompressionOptions) -> CompressionOptions {
+    CompressionOptions {
+        window_bits: o.window_bits,
+        level: o.level,
+        strategy: o.strategy,
+        max_dict_bytes: o.max_dict_bytes,
+        zstd_max_train_bytes: o.zstd_max_train_bytes,
+        parallel_threads: o.parallel_threads,
+        enabled: o.enabled,
+        max_dict_buffer_bytes: o.max_dict_buffer_bytes,
+        use_zstd_dict_trainer: o.use_zstd_dict_trainer,
+        max_compressed_bytes_per_kb: o.max_compressed_bytes_per_kb,
+        checksum: o.checksum,
+    }
+}
+
+/// A family as events name it.
+pub fn named(family: &Family) -> Named {
+    Named { id: family.id(), name: family.name().to_string() }
+}
