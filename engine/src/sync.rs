@@ -3,8 +3,8 @@
 //! Every room takes its primitives from here, so that a schedule explorer can be put in their place by
 //! changing this file alone.
 
-pub use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-pub use std::sync::{Arc, OnceLock, Weak};
+pub use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+pub use std::sync::{Arc, OnceLock};
 
 pub use arc_swap::ArcSwap;
 pub use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};

@@ -7,18 +7,14 @@
 //! survive a crash by half because one half is in a table and the other in a log that was lost. Families
 //! of an atomic flush are written one after the other and committed in one group.
 
-use base::{Error, Result};
 use base::ids::JobId;
-use lsm::collapse::{AnythingBelow, Collapse, Config};
-use lsm::merging::Merging;
-use lsm::range_del::CompactionTombstones;
+use base::{Error, Result};
 use lsm::version::Edit;
-use mem::memtable::MemIter;
 
 use crate::commit::{Change, Committed, Committer};
-use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition, TableCreated};
-use crate::family::{Family, FamilySet, FlushPick, Parts};
-use crate::output::{self, JobTools, OutputFile, Outputs, Stretch, named};
+use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition};
+use crate::family::{Family, FamilySet, FlushPick};
+use crate::output::{JobTools, OutputFile, created, named, write_memtables};
 use crate::sync::{Arc, Ordering};
 use crate::wal::LiveLogs;
 
@@ -82,7 +78,7 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
     }
     for part in parts.iter_mut() {
         started(t, job, part, reason);
-        part.files = write_one(t.tools, &part.family, &part.pick)?.files;
+        part.files = write_memtables(t.tools, &part.family, &part.pick)?.files;
         for file in &part.files {
             created(t.tools, job, &part.family, file);
         }
@@ -106,94 +102,6 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
         finished(t.tools, job, part, reason);
     }
     Ok(Flushed { committed: Some(committed), files })
-}
-
-/// Writes a family's picked memtables to level-0 files that no version knows yet.
-///
-/// # Errors
-/// Those of the memtables, the merge operator and the file system.
-pub fn write_one(tools: &JobTools, family: &Family, pick: &FlushPick) -> Result<Outputs> {
-    let parts = family.parts();
-    let order = parts.internal_order();
-    let compression = parts.pick.compression_per_level.first().copied().unwrap_or(parts.pick.compression);
-    let mut settings = tools.output(family, parts.clone(), 0, true, compression)?;
-    let mut state = family.state();
-    settings.epoch = state.take_epoch();
-    let full_history_ts_low = state.full_history_ts_low.clone();
-    drop(state);
-    let stripes = tools.snapshots.stripes();
-    let now = tools.env.clock.now_seconds();
-    settings.oldest_ancestor_time = now;
-    settings.oldest_key_time = now;
-    settings.newest_key_time = now;
-    let mut tombstones = CompactionTombstones::new(order.clone(), stripes.clone())
-        .with_full_history_ts_low(full_history_ts_low.clone());
-    for sealed in &pick.memtables {
-        let fragmented = sealed.mem.range_tombstones();
-        if !fragmented.is_empty() {
-            tombstones.add_fragmented(&fragmented, None);
-        }
-    }
-    let config = Config {
-        snapshots: stripes,
-        merge_operator: parts.merge_operator.clone(),
-        filter: flush_filter(family, &parts),
-        full_history_ts_low,
-        enforce_single_del_contracts: tools.options.load().enforce_single_del_contracts,
-        must_count_input: tools.options.load().flush_verify_memtable_count,
-        ..Config::new(order.clone())
-    };
-    // Newest first, as merging wants them.
-    let mut sources: Vec<MemIter> = pick.memtables.iter().rev().map(|s| s.mem.iter()).collect();
-    let verify = tools.options.load().flush_verify_memtable_count;
-    let expected = verify.then(|| pick.memtables.iter().map(|s| s.mem.counts().entries).sum());
-    match (sources.len(), sources.pop()) {
-        (1, Some(only)) => collapse_into(Collapse::new(only, AnythingBelow, tombstones, config), &settings, expected),
-        (_, last) => {
-            sources.extend(last);
-            let merged = Merging::new(order, sources);
-            collapse_into(Collapse::new(merged, AnythingBelow, tombstones, config), &settings, expected)
-        }
-    }
-}
-
-fn collapse_into<I: base::iter::InternalIterator>(
-    mut rows: Collapse<I, AnythingBelow>,
-    settings: &output::OutputSettings,
-    expected: Option<u64>,
-) -> Result<Outputs> {
-    let out = output::write_all(&mut rows, settings, None, &Stretch::default(), &mut |_, _| false)?;
-    if let Some(expected) = expected
-        && rows.stats.num_itered != expected
-    {
-        let error = Error::corruption(format!(
-            "a flush read {} entries of memtables that hold {expected}",
-            rows.stats.num_itered
-        ));
-        for file in &out.files {
-            // Not to be trusted, and known to nobody.
-            let _ = settings.env.fs.unlink(&settings.paths.table(file.meta.number, file.meta.path_id));
-        }
-        return Err(error);
-    }
-    Ok(out)
-}
-
-/// A compaction filter only sees flushes if its factory asks for them.
-fn flush_filter(family: &Family, parts: &Parts) -> Option<Arc<dyn lsm::filter::CompactionFilter>> {
-    use lsm::filter::{CreationReason, FilterContext};
-    let factory = parts.compaction_filter_factory.as_ref()?;
-    if !factory.should_filter(CreationReason::Flush) {
-        return None;
-    }
-    let context = FilterContext {
-        is_full_compaction: false,
-        is_manual_compaction: false,
-        input_start_level: 0,
-        family: family.id(),
-        reason: CreationReason::Flush,
-    };
-    factory.create(&context).map(Arc::from)
 }
 
 fn remove(tools: &JobTools, parts: &mut [Part], error: Error) -> Error {
@@ -224,24 +132,6 @@ fn started(t: &FlushTools<'_>, job: JobId, part: &Part, reason: FlushReason) {
         memory_usage: part.pick.memtables.iter().map(|m| m.mem.memory_used() as u64).sum(),
         num_range_deletes: counts.iter().map(|c| c.range_deletes).sum(),
         reason,
-    }));
-}
-
-/// Tells of a table that was written.
-pub fn created(tools: &JobTools, job: JobId, family: &Family, file: &OutputFile) {
-    let meta = &file.meta;
-    tools.events.emit(&Event::TableCreated(TableCreated {
-        job,
-        family: named(family),
-        path: tools.paths.table(meta.number, meta.path_id),
-        number: meta.number,
-        file_size: meta.size,
-        file_checksum: meta.file_checksum.clone(),
-        file_checksum_func_name: meta.file_checksum_func_name.clone(),
-        smallest_seqno: meta.smallest_seq,
-        largest_seqno: meta.largest_seq,
-        properties: Some(file.properties.clone()),
-        error: None,
     }));
 }
 

@@ -8,10 +8,13 @@
 //! as are the finished ones of a failed run: nothing refers to them.
 
 mod file;
+mod memtables;
 mod tools;
 
 pub use file::{OutputFile, OutputSettings};
-pub use tools::{JobTools, named};
+pub use memtables::write_memtables;
+pub use tools::{JobTools, created, named};
+
 
 use std::collections::BTreeSet;
 

@@ -1,12 +1,13 @@
 //! What every job that writes tables needs, and the settings of its files derived from it.
 
 use base::Result;
+use base::ids::JobId;
 use compress::{Compression, CompressionOptions};
 use env::Env;
 use env::rate::IoPriority;
 
-use super::OutputSettings;
-use crate::event::{Events, Named};
+use super::{OutputFile, OutputSettings};
+use crate::event::{Event, Events, Named, TableCreated};
 use crate::family::{Family, Parts};
 use crate::files::{Numbers, Paths};
 use crate::options::{self, DbOptions};
@@ -31,8 +32,8 @@ pub struct JobTools {
 }
 
 impl JobTools {
-    pub fn take_job_id(&self) -> base::ids::JobId {
-        base::ids::JobId(self.next_job.fetch_add(1, Ordering::Relaxed))
+    pub fn take_job_id(&self) -> JobId {
+        JobId(self.next_job.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Settings for files of `family` on `level`, without what the job itself decides.
@@ -101,4 +102,22 @@ pub fn compression_options(o: &options::CompressionOptions) -> CompressionOption
 /// A family as events name it.
 pub fn named(family: &Family) -> Named {
     Named { id: family.id(), name: family.name().to_string() }
+}
+
+/// Tells of a table that was written.
+pub fn created(tools: &JobTools, job: JobId, family: &Family, file: &OutputFile) {
+    let meta = &file.meta;
+    tools.events.emit(&Event::TableCreated(TableCreated {
+        job,
+        family: named(family),
+        path: tools.paths.table(meta.number, meta.path_id),
+        number: meta.number,
+        file_size: meta.size,
+        file_checksum: meta.file_checksum.clone(),
+        file_checksum_func_name: meta.file_checksum_func_name.clone(),
+        smallest_seqno: meta.smallest_seq,
+        largest_seqno: meta.largest_seq,
+        properties: Some(file.properties.clone()),
+        error: None,
+    }));
 }

@@ -74,6 +74,8 @@ pub struct WriterParts {
     pub bell: Arc<dyn FlushBell>,
     pub faults: Arc<dyn FaultBell>,
     pub wal_bytes_max: u64,
+    /// Raised once something goes around the log.
+    pub unlogged: Arc<AtomicBool>,
 }
 
 /// The write path of one database.
@@ -99,7 +101,7 @@ pub struct Writer {
     relieved_log: AtomicU64,
     closing: AtomicBool,
     /// Whether something is in memory that is not in the log.
-    unlogged: AtomicBool,
+    unlogged: Arc<AtomicBool>,
 }
 
 impl Writer {
@@ -124,7 +126,7 @@ impl Writer {
             wal_bytes_max: AtomicU64::new(parts.wal_bytes_max),
             relieved_log: AtomicU64::new(0),
             closing: AtomicBool::new(false),
-            unlogged: AtomicBool::new(false),
+            unlogged: parts.unlogged,
         }
     }
 

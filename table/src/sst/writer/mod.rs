@@ -226,17 +226,16 @@ impl Writer {
         Ok(())
     }
 
-<<<<<<< HEAD
     /// What the filter holds so far is charged, if that is wanted; nothing hangs on a refusal.
     fn charge_filter(&mut self) {
         if let (Some(charge), Some(filter)) = (&mut self.filter_charge, &self.filter) {
             let _ = charge.set(filter.memory_usage_bytes());
         }
-=======
+    }
+
     /// The order of the table's keys.
     pub fn order(&self) -> &base::key::InternalOrder {
         &self.options.order
->>>>>>> 44b47a8 (engine: outputs and flush)
     }
 
     /// Point entries and range tombstones so far.

@@ -1,0 +1,99 @@
+//! Memtables to level-0 files: the common part of a flush and of recovery.
+
+use base::{Error, Result};
+use lsm::collapse::{AnythingBelow, Collapse, Config};
+use lsm::merging::Merging;
+use lsm::range_del::CompactionTombstones;
+use mem::memtable::MemIter;
+
+use super::{JobTools, OutputSettings, Outputs, Stretch};
+use crate::family::{Family, FlushPick, Parts};
+use crate::sync::Arc;
+
+/// Writes a family's picked memtables to level-0 files that no version knows yet.
+///
+/// # Errors
+/// Those of the memtables, the merge operator and the file system.
+pub fn write_memtables(tools: &JobTools, family: &Family, pick: &FlushPick) -> Result<Outputs> {
+    let parts = family.parts();
+    let order = parts.internal_order();
+    let compression = parts.pick.compression_per_level.first().copied().unwrap_or(parts.pick.compression);
+    let mut settings = tools.output(family, parts.clone(), 0, true, compression)?;
+    let mut state = family.state();
+    settings.epoch = state.take_epoch();
+    let full_history_ts_low = state.full_history_ts_low.clone();
+    drop(state);
+    let stripes = tools.snapshots.stripes();
+    let now = tools.env.clock.now_seconds();
+    settings.oldest_ancestor_time = now;
+    settings.oldest_key_time = now;
+    settings.newest_key_time = now;
+    let mut tombstones = CompactionTombstones::new(order.clone(), stripes.clone())
+        .with_full_history_ts_low(full_history_ts_low.clone());
+    for sealed in &pick.memtables {
+        let fragmented = sealed.mem.range_tombstones();
+        if !fragmented.is_empty() {
+            tombstones.add_fragmented(&fragmented, None);
+        }
+    }
+    let config = Config {
+        snapshots: stripes,
+        merge_operator: parts.merge_operator.clone(),
+        filter: flush_filter(family, &parts),
+        full_history_ts_low,
+        enforce_single_del_contracts: tools.options.load().enforce_single_del_contracts,
+        must_count_input: tools.options.load().flush_verify_memtable_count,
+        ..Config::new(order.clone())
+    };
+    // Newest first, as merging wants them.
+    let mut sources: Vec<MemIter> = pick.memtables.iter().rev().map(|s| s.mem.iter()).collect();
+    let verify = tools.options.load().flush_verify_memtable_count;
+    let expected = verify.then(|| pick.memtables.iter().map(|s| s.mem.counts().entries).sum());
+    match (sources.len(), sources.pop()) {
+        (1, Some(only)) => collapse_into(Collapse::new(only, AnythingBelow, tombstones, config), &settings, expected),
+        (_, last) => {
+            sources.extend(last);
+            let merged = Merging::new(order, sources);
+            collapse_into(Collapse::new(merged, AnythingBelow, tombstones, config), &settings, expected)
+        }
+    }
+}
+
+fn collapse_into<I: base::iter::InternalIterator>(
+    mut rows: Collapse<I, AnythingBelow>,
+    settings: &OutputSettings,
+    expected: Option<u64>,
+) -> Result<Outputs> {
+    let out = super::write_all(&mut rows, settings, None, &Stretch::default(), &mut |_, _| false)?;
+    if let Some(expected) = expected
+        && rows.stats.num_itered != expected
+    {
+        let error = Error::corruption(format!(
+            "a flush read {} entries of memtables that hold {expected}",
+            rows.stats.num_itered
+        ));
+        for file in &out.files {
+            // Not to be trusted, and known to nobody.
+            let _ = settings.env.fs.unlink(&settings.paths.table(file.meta.number, file.meta.path_id));
+        }
+        return Err(error);
+    }
+    Ok(out)
+}
+
+/// A compaction filter only sees flushes if its factory asks for them.
+fn flush_filter(family: &Family, parts: &Parts) -> Option<Arc<dyn lsm::filter::CompactionFilter>> {
+    use lsm::filter::{CreationReason, FilterContext};
+    let factory = parts.compaction_filter_factory.as_ref()?;
+    if !factory.should_filter(CreationReason::Flush) {
+        return None;
+    }
+    let context = FilterContext {
+        is_full_compaction: false,
+        is_manual_compaction: false,
+        input_start_level: 0,
+        family: family.id(),
+        reason: CreationReason::Flush,
+    };
+    factory.create(&context).map(Arc::from)
+}
