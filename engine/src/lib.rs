@@ -15,9 +15,11 @@
 #![forbid(unsafe_code)]
 
 mod apply;
+pub mod background;
 pub mod batch;
 pub mod bell;
 pub mod commit;
+mod compaction;
 pub mod components;
 pub mod errors;
 pub mod event;
@@ -29,6 +31,7 @@ pub mod manifest;
 pub mod options;
 mod output;
 pub mod read;
+mod recovery;
 pub mod sequence;
 pub mod source;
 mod sync;

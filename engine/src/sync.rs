@@ -4,7 +4,7 @@
 //! changing this file alone.
 
 pub use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-pub use std::sync::{Arc, OnceLock};
+pub use std::sync::{Arc, OnceLock, Weak};
 
 pub use arc_swap::ArcSwap;
 pub use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};

@@ -267,7 +267,14 @@ impl LiveLogs {
                     Predecessor { log_number: old.number.0, size_bytes: size, last_seqno_recorded: old.last_seq_recorded };
                 active.writer.predecessor(&mut active.pending, &predecessor);
             }
-            self.closed.lock().push_back(Closed { number: old.number, size, file: Some(old.file) });
+            let file = if self.has_failed.load(Ordering::Acquire) {
+                // Never synced again: nobody knows what its failed call left. How it closes is no matter.
+                let _ = old.file.close();
+                None
+            } else {
+                Some(old.file)
+            };
+            self.closed.lock().push_back(Closed { number: old.number, size, file });
         }
         active.hand_over(0).map_err(|e| self.poison(e.doing("beginning a WAL")))?;
         *slot = Some(active);
@@ -364,4 +371,12 @@ impl Active {
 #[cold]
 fn closed() -> Error {
     Error::shutdown_in_progress("the WAL is closed")
+}
+
+/// Makes the decompressor of a log that announces compression `kind` (RocksDB's number).
+///
+/// # Errors
+/// NotSupported: this release reads no compressed logs.
+pub fn decompressor(kind: u32) -> Result<Box<dyn format::wal::StreamDecompressor>> {
+    Err(Error::not_supported(format!("wal_compression (a WAL compressed with type {kind})")))
 }

@@ -13,7 +13,7 @@ mod tools;
 
 pub use file::{OutputFile, OutputSettings};
 pub use memtables::write_memtables;
-pub use tools::{JobTools, created, named};
+pub use tools::{JobTools, compression_options, created, named};
 
 
 use std::collections::BTreeSet;

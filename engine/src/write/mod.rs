@@ -354,6 +354,18 @@ impl Writer {
         })?
     }
 
+    /// Seals every memtable behind a new log, forgetting the poisoned one: the first step of resuming.
+    pub fn seal_all_for_recovery(&self) -> Result<()> {
+        self.alone(|baton| {
+            let all = self.with_data();
+            self.publisher.wait_for(baton.ticket);
+            self.roll_log()?;
+            self.logs.forgive();
+            self.seal_quietly(baton, &all);
+            Ok(())
+        })?
+    }
+
     /// Begins a new log although the active one is not full: after an error, once all is flushed.
     pub fn new_log(&self) -> Result<()> {
         self.alone(|_| self.roll_log())?

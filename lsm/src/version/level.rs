@@ -23,7 +23,7 @@ pub struct LevelFiles {
 
 impl LevelFiles {
     /// Files already in the level's order.
-    pub(crate) fn new(files: Vec<Arc<FileMetaData>>) -> Self {
+    pub fn new(files: Vec<Arc<FileMetaData>>) -> Self {
         let largest_heads = files.iter().map(|f| head(f.largest_user_key())).collect();
         let smallest_heads = files.iter().map(|f| head(f.smallest_user_key())).collect();
         let numbers = files.iter().map(|f| f.number).collect();

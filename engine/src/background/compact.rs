@@ -1,0 +1,124 @@
+//! Automatic compaction jobs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use base::{Error, Kind, Result, Subcode};
+use lsm::pick::{self, Task, View};
+
+use super::Background;
+use super::flush::panicked;
+use crate::compaction::{self, Compacted, CompactionTools, Job};
+use crate::event::ErrorReason;
+use crate::family::Family;
+use crate::sync::{Arc, AtomicBool, Ordering};
+
+impl Background {
+    /// One slot: picks for the family that waited longest, and carries it out.
+    pub(super) fn compaction_job(&self) {
+        let picked = {
+            let mut state = self.state.lock();
+            state.compactions_running += 1;
+            match state.compactions.pop_front() {
+                Some(family) if !family.is_dropped() => {
+                    let job = self.pick(&mut state, &family);
+                    // There may be more to do beside this job.
+                    if job.is_some() {
+                        state.enqueue_compaction(&family);
+                        self.schedule_beside(&mut state);
+                    }
+                    job
+                }
+                _ => None,
+            }
+        };
+        let outcome = match &picked {
+            Some(job) => self.compact(job).map(|_| ()),
+            None => Ok(()),
+        };
+        if let Some(job) = &picked {
+            self.release(job);
+        }
+        if let Err(error) = outcome {
+            self.compaction_failed(error);
+        }
+        {
+            let mut state = self.state.lock();
+            state.compactions_running -= 1;
+            state.compactions_scheduled -= 1;
+            self.schedule(&mut state);
+            self.changed.notify_all();
+        }
+        if let Some(job) = &picked {
+            self.reconsider(&job.family);
+        }
+        self.changed.notify_all();
+    }
+
+    /// While a job is being started its slot counts as running; others may be started beside it.
+    fn schedule_beside(&self, state: &mut super::State) {
+        self.schedule(state);
+    }
+
+    fn pick(&self, state: &mut super::State, family: &Arc<Family>) -> Option<Job> {
+        let pin = family.pin_owned();
+        let running = state.running_of(family.id());
+        let ts_low = family.state().full_history_ts_low.clone();
+        let view = View {
+            version: &pin.version,
+            running: &running,
+            oldest_snapshot: self.oldest_snapshot(),
+            full_history_ts_low: ts_low.as_deref(),
+        };
+        if pin.parts.pick.disable_auto_compactions {
+            return None;
+        }
+        let task = pick::pick(&view, &pin.parts.pick, self.tools.env.clock.now_seconds())?;
+        Some(self.reserve(state, family, task, None))
+    }
+
+    /// Takes the task's inputs and notes it as running.
+    pub(super) fn reserve(
+        &self,
+        state: &mut super::State,
+        family: &Arc<Family>,
+        task: Task,
+        canceled: Option<Arc<AtomicBool>>,
+    ) -> Job {
+        let pin = family.pin_owned();
+        task.reserve();
+        let id = self.tools.take_job_id();
+        let running = task.running(&pin.version);
+        state.running.entry(family.id()).or_default().push((id.0, running));
+        Job { id, family: family.clone(), task, version: pin.version.clone(), parts: pin.parts.clone(), canceled }
+    }
+
+    pub(super) fn release(&self, job: &Job) {
+        let mut state = self.state.lock();
+        job.task.release();
+        if let Some(list) = state.running.get_mut(&job.family.id()) {
+            list.retain(|(id, _)| *id != job.id.0);
+        }
+    }
+
+    /// Runs a job to its commit; a panic becomes an error.
+    pub(super) fn compact(&self, job: &Job) -> Result<Compacted> {
+        let tools = CompactionTools { tools: &self.tools, tables: &self.tables, committer: &self.committer };
+        let done = match catch_unwind(AssertUnwindSafe(|| compaction::run(&tools, job))) {
+            Ok(done) => done?,
+            Err(panic) => return Err(panicked("a compaction", &*panic)),
+        };
+        self.bytes_compacted.fetch_add(done.bytes_read + done.bytes_written, Ordering::Relaxed);
+        if let Some(committed) = &done.committed {
+            self.committed(committed);
+        }
+        Ok(done)
+    }
+
+    pub(super) fn compaction_failed(&self, error: Error) {
+        let expected = matches!(error.kind(), Kind::ShutdownInProgress | Kind::ColumnFamilyDropped)
+            || matches!(error.subcode(), Subcode::ManualCompactionPaused | Subcode::CompactionAborted);
+        if !expected {
+            self.failed(error, ErrorReason::Compaction);
+        }
+    }
+}

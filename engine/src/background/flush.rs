@@ -1,0 +1,113 @@
+//! Flush jobs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use base::{Error, Kind};
+
+use super::{Background, FlushRequest};
+use crate::event::{ErrorReason, FlushReason};
+use crate::flush::{self, FlushTools};
+
+impl Background {
+    /// One slot: takes the oldest request and carries it out.
+    pub(super) fn flush_job(&self) {
+        let request = {
+            let mut state = self.state.lock();
+            state.flushes_running += 1;
+            let request = state.flushes.pop_front();
+            if let Some(request) = &request {
+                for family in &request.families {
+                    family.state().flush_queued = false;
+                }
+            }
+            request
+        };
+        let families = request.as_ref().map(|r| r.families.clone()).unwrap_or_default();
+        let outcome = match request {
+            Some(request) => self.flush(request),
+            None => Ok(()),
+        };
+        let failed = outcome.is_err();
+        if let Err(error) = outcome {
+            self.flush_failed(error);
+        }
+        {
+            let mut state = self.state.lock();
+            state.flushes_running -= 1;
+            state.flushes_scheduled -= 1;
+            self.schedule(&mut state);
+            self.changed.notify_all();
+        }
+        for family in families {
+            if !failed {
+                self.reconsider(&family);
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    fn flush(&self, request: FlushRequest) -> base::Result<()> {
+        let tools =
+            FlushTools { tools: &self.tools, families: &self.families, logs: &self.logs, committer: &self.committer };
+        let job = self.tools.take_job_id();
+        let run = || flush::run(&tools, job, &request.families, request.reason, request.atomic);
+        let done = match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(done) => done?,
+            Err(panic) => {
+                for family in &request.families {
+                    let mut state = family.state();
+                    for sealed in &mut state.sealed {
+                        sealed.flushing = false;
+                    }
+                }
+                return Err(panicked("a flush", &*panic));
+            }
+        };
+        if let Some(committed) = &done.committed {
+            self.committed(committed);
+        }
+        Ok(())
+    }
+
+    fn flush_failed(&self, error: Error) {
+        if matches!(error.kind(), Kind::ShutdownInProgress | Kind::ColumnFamilyDropped) {
+            return;
+        }
+        self.failed(error, ErrorReason::Flush);
+    }
+
+    /// Flushes these families and waits, if asked, until what they held is in tables.
+    ///
+    /// # Errors
+    /// The background error if one prevents it.
+    pub fn flush_and_wait(&self, families: &[crate::sync::Arc<crate::family::Family>], reason: FlushReason, wait: bool) -> base::Result<()> {
+        self.errors.check()?;
+        let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
+            return Err(Error::shutdown_in_progress("the database is closing"));
+        };
+        writer.seal_for_flush(families, reason)?;
+        if !wait {
+            return Ok(());
+        }
+        let targets: Vec<_> = families.iter().map(|f| (f.clone(), f.state().sealed.last().map_or(0, |s| s.id))).collect();
+        self.wait_until(|| {
+            if let Some(error) = self.errors.get().filter(|e| e.severity() >= base::Severity::Hard) {
+                return Some(Err(error));
+            }
+            let done = targets
+                .iter()
+                .all(|(f, id)| f.is_dropped() || f.state().sealed.first().is_none_or(|oldest| oldest.id > *id));
+            done.then_some(Ok(()))
+        })
+    }
+}
+
+/// A caught panic as the background error it becomes.
+pub(super) fn panicked(what: &str, panic: &(dyn std::any::Any + Send)) -> Error {
+    let words = panic
+        .downcast_ref::<&str>()
+        .map(|s| (*s).to_string())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without words".to_string());
+    Error::aborted(format!("{what} panicked: {words}")).with_severity(base::Severity::Fatal)
+}

@@ -1,0 +1,308 @@
+//! What is due, and who does it: flushes and compactions in the executor's pools, with their errors.
+//!
+//! ```text
+//!  write rings ──► flush queue ──► slot free? ──► job ──► commit ──► reconsider ─┬─► stall decision
+//!  a commit     ──► compaction queue ──► slot free? ──► pick, reserve, job ──────┘   next job
+//! ```
+//! Slots are counted as RocksDB counts them from `max_background_jobs`. A panic in a job is caught and
+//! becomes the background error. Whoever waits for a job helps the executor first, so that all of this
+//! also runs in one thread.
+
+mod compact;
+mod flush;
+mod manual;
+mod purge;
+mod resume;
+mod schedule;
+mod wait;
+
+pub use manual::ManualResult;
+
+use std::collections::{HashMap, VecDeque};
+
+use base::{Error, FamilyId};
+use env::executor::Tag;
+use lsm::pick::{Running, View};
+use lsm::pick::score::Scores;
+use lsm::pressure::{Load, Pressure};
+
+use crate::commit::{Committed, Committer};
+use crate::errors::{ErrorState, Remedy};
+use crate::event::{ErrorReason, Event, FlushReason, StallCondition};
+use crate::family::{Family, FamilySet};
+use crate::files::{Obsolete, Recycle};
+use crate::output::{JobTools, named};
+use crate::source::TableCache;
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, OnceLock, Weak};
+use crate::wal::LiveLogs;
+use crate::write::stall::Controller;
+use crate::write::{FaultBell, FlushBell, Writer};
+
+/// Everything jobs touch.
+pub struct BackgroundParts {
+    pub tools: Arc<JobTools>,
+    pub families: Arc<FamilySet>,
+    pub logs: Arc<LiveLogs>,
+    pub recycle: Arc<Recycle>,
+    pub committer: Arc<Committer>,
+    pub tables: Arc<TableCache>,
+    pub obsolete: Arc<Obsolete>,
+    pub errors: Arc<ErrorState>,
+    pub controller: Arc<Controller>,
+    pub atomic_flush: bool,
+}
+
+/// The background of one database.
+pub struct Background {
+    me: Weak<Background>,
+    tools: Arc<JobTools>,
+    families: Arc<FamilySet>,
+    logs: Arc<LiveLogs>,
+    recycle: Arc<Recycle>,
+    committer: Arc<Committer>,
+    tables: Arc<TableCache>,
+    obsolete: Arc<Obsolete>,
+    errors: Arc<ErrorState>,
+    controller: Arc<Controller>,
+    /// Set once the write path exists; resuming needs it.
+    writer: OnceLock<Weak<Writer>>,
+    atomic_flush: bool,
+    tag: Tag,
+    state: Mutex<State>,
+    /// Something changed: a job ended, an error came or went.
+    changed: Condvar,
+    /// Nothing is scheduled before opening is done.
+    open: AtomicBool,
+    bytes_compacted: AtomicU64,
+    /// Not under the lock: the last reader of a moment may let go anywhere.
+    purge_scheduled: AtomicBool,
+    purges_running: AtomicUsize,
+}
+
+/// A request for a flush.
+struct FlushRequest {
+    families: Vec<Arc<Family>>,
+    reason: FlushReason,
+    atomic: bool,
+}
+
+#[derive(Default)]
+struct State {
+    flushes: VecDeque<FlushRequest>,
+    flushes_scheduled: usize,
+    flushes_running: usize,
+    compactions: VecDeque<Arc<Family>>,
+    compactions_scheduled: usize,
+    compactions_running: usize,
+    /// Compactions of each family that run, by job.
+    running: HashMap<FamilyId, Vec<(u64, Running)>>,
+    pressures: HashMap<FamilyId, (Pressure, StallCondition)>,
+    /// Manual compactions that hold automatic ones back.
+    exclusive_manuals: usize,
+    manuals_running: usize,
+    /// `pause_background_work` calls outstanding.
+    paused: usize,
+    resume_scheduled: bool,
+    resume_tries: i64,
+    closing: bool,
+}
+
+impl Background {
+    pub fn new(parts: BackgroundParts) -> Arc<Self> {
+        Arc::new_cyclic(|me| Background {
+            me: me.clone(),
+            tools: parts.tools,
+            families: parts.families,
+            logs: parts.logs,
+            recycle: parts.recycle,
+            committer: parts.committer,
+            tables: parts.tables,
+            obsolete: parts.obsolete,
+            errors: parts.errors,
+            controller: parts.controller,
+            writer: OnceLock::new(),
+            atomic_flush: parts.atomic_flush,
+            tag: Tag::fresh(),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            open: AtomicBool::new(false),
+            bytes_compacted: AtomicU64::new(0),
+            purge_scheduled: AtomicBool::new(false),
+            purges_running: AtomicUsize::new(0),
+        })
+    }
+
+    /// Opening is done: jobs may be scheduled. Looks at every family once.
+    pub fn start(&self, writer: &Arc<Writer>) {
+        let _ = self.writer.set(Arc::downgrade(writer));
+        self.open.store(true, Ordering::Release);
+        let me = self.me.clone();
+        self.obsolete.bell().on_ring(Box::new(move || {
+            if let Some(me) = me.upgrade() {
+                me.schedule_purge();
+            }
+        }));
+        for family in self.families.all() {
+            self.reconsider(&family);
+        }
+    }
+
+    /// After a change of a family's tree, memtables or options: the stall decision, and what is due.
+    pub fn reconsider(&self, family: &Arc<Family>) {
+        if !self.open.load(Ordering::Acquire) {
+            return;
+        }
+        let (pin, unflushed, full, ts_low) = {
+            let state = family.state();
+            let due = state.flush_due(family.parts().pick.min_write_buffer_number_to_merge);
+            (family.pin_owned(), state.sealed.len(), due, state.full_history_ts_low.clone())
+        };
+        let options = &pin.parts.pick;
+        let now = self.tools.env.clock.now_seconds();
+        let mut state = self.state.lock();
+        if family.is_dropped() {
+            self.controller.forget(family.id());
+            return;
+        }
+        let running = state.running_of(family.id());
+        let view = View {
+            version: &pin.version,
+            running: &running,
+            oldest_snapshot: self.oldest_snapshot(),
+            full_history_ts_low: ts_low.as_deref(),
+        };
+        let scores = Scores::compute(&view, options, now);
+        let load = Load {
+            num_unflushed_memtables: unflushed,
+            num_l0_files: scores.l0_delay_trigger_count,
+            pending_compaction_bytes: scores.estimated_pending_bytes,
+            num_marked_files: scores.marked.len(),
+            bottommost_bytes: 0,
+        };
+        let rate = self.tools.options.load().delayed_write_rate;
+        let (pressure, before) =
+            state.pressures.entry(family.id()).or_insert_with(|| (Pressure::new(rate), StallCondition::Normal));
+        let decision = pressure.decide(&load, options);
+        let after = match decision.stall {
+            lsm::pressure::Stall::Normal => StallCondition::Normal,
+            lsm::pressure::Stall::Delayed { .. } => StallCondition::Delayed,
+            lsm::pressure::Stall::Stopped => StallCondition::Stopped,
+        };
+        let from = std::mem::replace(before, after);
+        self.controller.set(family.id(), decision);
+        if full {
+            self.enqueue_flush(&mut state, vec![family.clone()], FlushReason::WriteBufferFull, self.atomic_flush);
+        }
+        if !options.disable_auto_compactions && lsm::pick::needs_compaction(&view, options, now) {
+            state.enqueue_compaction(family);
+        }
+        self.schedule(&mut state);
+        drop(state);
+        if from != after {
+            self.stall_changed(family, from, after, &load);
+        }
+    }
+
+    fn stall_changed(&self, family: &Family, from: StallCondition, to: StallCondition, load: &Load) {
+        let events = &self.tools.events;
+        if to != StallCondition::Normal {
+            events.warn(format_args!(
+                "[{}] {} writes because we have {} immutable memtables (waiting for flush), {} level-0 files, \
+                 {} bytes of estimated pending compaction",
+                family.name(),
+                if to == StallCondition::Stopped { "Stopping" } else { "Stalling" },
+                load.num_unflushed_memtables,
+                load.num_l0_files,
+                load.pending_compaction_bytes
+            ));
+        }
+        events.emit(&Event::StallChanged { family: named(family), from, to });
+    }
+
+    fn oldest_snapshot(&self) -> base::SequenceNumber {
+        self.tools.snapshots.oldest().map_or_else(|| self.tools.sequence.visible(), |(seq, _)| seq)
+    }
+
+    /// What must follow every commit: logs and the old MANIFEST released, readers' garbage looked at.
+    fn committed(&self, committed: &Committed) {
+        for log in self.logs.release(committed.min_log_to_keep) {
+            self.dispose_of_log(log.number);
+        }
+        if let Some(old) = committed.old_manifest {
+            // The next open sweeps what cannot be removed now.
+            let _ = self.tools.env.fs.unlink(&self.tools.paths.manifest(old));
+        }
+        self.schedule_purge();
+    }
+
+    /// Notes a failure and starts what may mend it.
+    pub fn failed(&self, error: Error, reason: ErrorReason) {
+        let auto = self.tools.options.load().max_bgerror_resume_count > 0;
+        let (error, remedy) = self.errors.set(error, reason, auto);
+        self.tools.events.error(format_args!("Background error, reason {}: {error}", reason as u8));
+        self.tools.events.emit(&Event::BackgroundError { reason, error });
+        self.controller.wake();
+        self.changed.notify_all();
+        if remedy == Remedy::Resume {
+            self.schedule_resume();
+        }
+    }
+
+    pub fn errors(&self) -> &Arc<ErrorState> {
+        &self.errors
+    }
+
+    /// Bytes compactions have read and written since open.
+    pub fn bytes_compacted(&self) -> u64 {
+        self.bytes_compacted.load(Ordering::Relaxed)
+    }
+
+    /// Flushes and compactions that run, for the properties.
+    pub fn running(&self) -> (usize, usize) {
+        let state = self.state.lock();
+        (state.flushes_running, state.compactions_running + state.manuals_running)
+    }
+
+    /// Whether a flush waits; whether a compaction does.
+    pub fn pending(&self) -> (bool, bool) {
+        let state = self.state.lock();
+        (!state.flushes.is_empty(), !state.compactions.is_empty())
+    }
+}
+
+impl State {
+    fn running_of(&self, family: FamilyId) -> Vec<Running> {
+        self.running.get(&family).map(|list| list.iter().map(|(_, r)| r.clone()).collect()).unwrap_or_default()
+    }
+
+    fn enqueue_compaction(&mut self, family: &Arc<Family>) {
+        if !self.compactions.iter().any(|f| f.id() == family.id()) {
+            self.compactions.push_back(family.clone());
+        }
+    }
+}
+
+impl FlushBell for Background {
+    fn flush_due(&self, families: &[Arc<Family>], reason: FlushReason) {
+        let mut state = self.state.lock();
+        for family in families {
+            family.state().flush_requested = true;
+        }
+        self.enqueue_flush(&mut state, families.to_vec(), reason, self.atomic_flush);
+        self.schedule(&mut state);
+        drop(state);
+        for family in families {
+            self.reconsider(family);
+        }
+    }
+}
+
+impl FaultBell for Background {
+    fn wal_failed(&self, error: &Error) {
+        self.failed(error.clone(), ErrorReason::WriteCallback);
+    }
+
+    fn memtable_failed(&self, error: &Error) {
+        self.failed(error.clone(), ErrorReason::MemTable);
+    }
+}

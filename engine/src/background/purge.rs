@@ -1,0 +1,87 @@
+//! Deleting files nobody needs any more.
+
+use base::FileNumber;
+use base::ids::JobId;
+use env::executor::Pool;
+use format::names;
+
+use super::Background;
+use crate::event::Event;
+use crate::files::Sweep;
+use crate::sync::Ordering;
+
+impl Background {
+    /// Looks at the waiting files soon, on a job's thread. Takes no lock of the background: the last
+    /// reader of a moment may let go under any.
+    pub(super) fn schedule_purge(&self) {
+        if self.tools.shutting_down.load(Ordering::Acquire) || self.purge_scheduled.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.spawn(Pool::High, |me| {
+            me.purges_running.fetch_add(1, Ordering::AcqRel);
+            me.purge_scheduled.store(false, Ordering::Release);
+            me.purge();
+            me.purges_running.fetch_sub(1, Ordering::AcqRel);
+            me.changed.notify_all();
+        });
+    }
+
+    /// Deletes the waiting tables that no version holds.
+    pub fn purge(&self) {
+        let free = self.obsolete.take_free();
+        if free.is_empty() {
+            return;
+        }
+        let job = self.tools.take_job_id();
+        for file in free {
+            self.tables.evict(file.number.0);
+            self.delete_table(job, file.number, &self.tools.paths.table(file.number, file.path_id));
+        }
+    }
+
+    fn delete_table(&self, job: JobId, number: FileNumber, path: &std::path::Path) {
+        let mut outcome = self.tools.env.fs.unlink(path);
+        if outcome.as_ref().is_err_and(base::Error::is_not_found) {
+            outcome = self.tools.env.fs.unlink(&path.with_file_name(names::legacy_table(number)));
+        }
+        self.tools.events.emit(&Event::FileDeleted { job, number, path: path.to_path_buf(), error: outcome.err() });
+    }
+
+    /// An obsolete log: written over later, moved to the archive, or deleted.
+    pub(super) fn dispose_of_log(&self, number: FileNumber) {
+        if self.recycle.offer(number) {
+            return;
+        }
+        let options = self.tools.options.load();
+        let path = self.tools.paths.wal(number);
+        let fs = &self.tools.env.fs;
+        let outcome = if options.WAL_ttl_seconds > 0 || options.WAL_size_limit_MB > 0 {
+            let archive = self.tools.paths.wal.join(names::ARCHIVE_DIR);
+            fs.create_dir_all(&archive).and_then(|()| fs.rename(&path, &archive.join(names::wal(number))))
+        } else {
+            fs.unlink(&path)
+        };
+        if let Err(error) = outcome.map_err(|e| e.doing("removing an obsolete WAL"))
+            && !error.is_not_found()
+        {
+            self.tools.events.warn(format_args!("{error}"));
+        }
+    }
+
+    /// Deletes what a full sweep found to be nobody's.
+    pub fn delete_swept(&self, sweep: Sweep) {
+        let job = self.tools.take_job_id();
+        for (number, path) in sweep.tables {
+            self.tables.evict(number.0);
+            self.delete_table(job, number, &path);
+        }
+        for (number, _) in sweep.logs {
+            self.dispose_of_log(number);
+        }
+        for path in sweep.others {
+            if let Err(error) = self.tools.env.fs.unlink(&path) {
+                self.tools.events.warn(format_args!("a file nobody needs could not be removed: {error}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Getting over a background error: everything in memory is flushed, and writes go on.
+
+use base::{Error, Result, Severity};
+use env::executor::Pool;
+
+use super::Background;
+use crate::event::{Event, FlushReason};
+
+impl Background {
+    /// Tries to resume, as `DB::Resume` does.
+    ///
+    /// # Errors
+    /// Busy if that is under way already; the error that remains.
+    pub fn resume(&self) -> Result<()> {
+        let Some(old) = self.errors.recovery_begin()? else { return Ok(()) };
+        let outcome = self.recover(&old);
+        let outcome = self.errors.recovery_end(outcome);
+        self.tools.events.emit(&Event::RecoveredFromError { old, new: outcome.as_ref().err().cloned() });
+        self.controller.wake();
+        for family in self.families.all() {
+            self.reconsider(&family);
+        }
+        let mut state = self.state.lock();
+        self.schedule(&mut state);
+        self.changed.notify_all();
+        outcome
+    }
+
+    fn recover(&self, old: &Error) -> Result<()> {
+        let soft = old.severity() <= Severity::Soft;
+        if soft && !self.logs.is_poisoned() {
+            return Ok(());
+        }
+        let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
+            return Err(Error::shutdown_in_progress("the database is closing"));
+        };
+        // A new MANIFEST, whatever became of the record that failed.
+        let committed = self.committer.roll(Vec::new())?;
+        self.committed(&committed);
+        // Everything in memory becomes tables: the logs' unsynced ends are not needed then.
+        writer.seal_all_for_recovery()?;
+        let job = self.tools.take_job_id();
+        let tools = crate::flush::FlushTools {
+            tools: &self.tools,
+            families: &self.families,
+            logs: &self.logs,
+            committer: &self.committer,
+        };
+        let families = self.families.all();
+        for family in &families {
+            let done = crate::flush::run(&tools, job, std::slice::from_ref(family), FlushReason::ErrorRecovery, false)?;
+            if let Some(committed) = &done.committed {
+                self.committed(committed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries to resume in the background, up to `max_bgerror_resume_count` times, with pauses.
+    pub(super) fn schedule_resume(&self) {
+        let options = self.tools.options.load();
+        let mut state = self.state.lock();
+        if state.closing || state.resume_scheduled {
+            return;
+        }
+        state.resume_scheduled = true;
+        state.resume_tries += 1;
+        drop(state);
+        let me = self.me.clone();
+        let job = move || {
+            let Some(me) = me.upgrade() else { return };
+            let tries = {
+                let mut state = me.state.lock();
+                state.resume_scheduled = false;
+                state.resume_tries
+            };
+            let outcome = me.resume();
+            let options = me.tools.options.load();
+            match outcome {
+                Ok(()) => me.state.lock().resume_tries = 0,
+                Err(error) if error.severity() >= Severity::Fatal => {}
+                Err(_) if tries >= i64::from(options.max_bgerror_resume_count) => {}
+                Err(_) => me.schedule_resume(),
+            }
+        };
+        self.tools.env.executor.spawn_after(options.bgerror_resume_retry_interval, Pool::High, self.tag, Box::new(job));
+    }
+}

@@ -1,0 +1,93 @@
+//! Slots: how many jobs of each kind may run, and starting them.
+
+use env::executor::Pool;
+
+use super::{Background, FlushRequest, State};
+use crate::event::FlushReason;
+use crate::family::Family;
+use crate::sync::{Arc, Ordering};
+
+/// Jobs of each kind that may run at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slots {
+    pub flushes: usize,
+    pub compactions: usize,
+}
+
+/// RocksDB's `GetBGJobLimits`: a quarter of the jobs flush; compactions get one until there is pressure.
+pub fn slots(max_flushes: i32, max_compactions: i32, max_jobs: i32, parallelize: bool) -> Slots {
+    let (flushes, compactions) = if max_flushes == -1 && max_compactions == -1 {
+        let flushes = (max_jobs / 4).max(1);
+        (flushes, (max_jobs - flushes).max(1))
+    } else {
+        (max_flushes.max(1), max_compactions.max(1))
+    };
+    Slots { flushes: flushes as usize, compactions: if parallelize { compactions as usize } else { 1 } }
+}
+
+impl Background {
+    pub(super) fn slots(&self) -> Slots {
+        let o = self.tools.options.load();
+        let parallelize = self.controller.needs_speedup();
+        slots(o.max_background_flushes, o.max_background_compactions, o.max_background_jobs, parallelize)
+    }
+
+    /// Grows the executor's pools to what the options ask for.
+    pub fn size_pools(&self) {
+        let o = self.tools.options.load();
+        let all = slots(o.max_background_flushes, o.max_background_compactions, o.max_background_jobs, true);
+        self.tools.env.executor.grow_threads(Pool::High, all.flushes);
+        self.tools.env.executor.grow_threads(Pool::Low, all.compactions);
+    }
+
+    /// Asks for a flush of these families: together if `atomic`, else each by itself, once.
+    pub(super) fn enqueue_flush(&self, state: &mut State, families: Vec<Arc<Family>>, reason: FlushReason, atomic: bool) {
+        if atomic {
+            state.flushes.push_back(FlushRequest { families, reason, atomic });
+            return;
+        }
+        for family in families {
+            let mut own = family.state();
+            if !std::mem::replace(&mut own.flush_queued, true) {
+                drop(own);
+                state.flushes.push_back(FlushRequest { families: vec![family], reason, atomic });
+            }
+        }
+    }
+
+    /// Starts as many jobs as are due and have a slot.
+    pub(super) fn schedule(&self, state: &mut State) {
+        if !self.open.load(Ordering::Acquire) || state.closing || state.paused > 0 || !self.errors.jobs_may_run() {
+            return;
+        }
+        let slots = self.slots();
+        while state.flushes_scheduled < slots.flushes && state.flushes.len() > state.flushes_scheduled - state.flushes_running {
+            state.flushes_scheduled += 1;
+            self.spawn(Pool::High, |me| me.flush_job());
+        }
+        if state.exclusive_manuals > 0 {
+            return;
+        }
+        while state.compactions_scheduled < slots.compactions
+            && state.compactions.len() > state.compactions_scheduled - state.compactions_running
+        {
+            state.compactions_scheduled += 1;
+            self.spawn(Pool::Low, |me| me.compaction_job());
+        }
+    }
+
+    /// Puts a job into a pool. It holds the background by a weak pointer: a database that is gone has no
+    /// work.
+    pub(super) fn spawn(&self, pool: Pool, job: impl FnOnce(&Background) + Send + 'static) {
+        let me = self.me.clone();
+        self.tools.env.executor.spawn(
+            pool,
+            self.tag,
+            Box::new(move || {
+                if let Some(me) = me.upgrade() {
+                    job(&me);
+                }
+            }),
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! Whether anything older may lie below a compaction's output: what lets tombstones go.
+
+use lsm::collapse;
+use lsm::pick::Task;
+use lsm::version::Version;
+
+use crate::sync::Arc;
+
+/// The levels below the output, with a place in each that follows the ascending keys.
+#[derive(Clone)]
+pub struct Below {
+    version: Arc<Version>,
+    /// Nothing below holds anything in the inputs' range.
+    bottommost: bool,
+    /// It cannot be told: output to level 0, or files may be ingested behind.
+    unknown: bool,
+    output_level: usize,
+    at: Vec<usize>,
+}
+
+impl Below {
+    pub fn new(version: Arc<Version>, task: &Task, ingest_behind: bool) -> Self {
+        let levels = version.num_levels();
+        Below {
+            version,
+            bottommost: task.bottommost && !ingest_behind,
+            unknown: ingest_behind || task.output_level == 0,
+            output_level: task.output_level,
+            at: vec![0; levels],
+        }
+    }
+
+    /// Whether no level below can hold a key in the range of user keys.
+    pub fn range_not_exists(&self, start: &[u8], end: &[u8]) -> bool {
+        if self.bottommost {
+            return true;
+        }
+        if self.unknown {
+            return false;
+        }
+        (self.output_level + 1..self.version.num_levels()).all(|l| !self.version.overlaps(l, Some(start), Some(end)))
+    }
+}
+
+impl collapse::Below for Below {
+    fn key_not_exists_beyond_output(&mut self, user_key: &[u8]) -> bool {
+        if self.bottommost {
+            return true;
+        }
+        if self.unknown {
+            return false;
+        }
+        let order = &self.version.order().user;
+        for level in self.output_level + 1..self.at.len() {
+            let files = self.version.level(level);
+            while let Some(file) = files.get(self.at[level]) {
+                if order.compare_without_timestamp(user_key, file.largest_user_key()).is_gt() {
+                    self.at[level] += 1;
+                    continue;
+                }
+                if order.compare_without_timestamp(user_key, file.smallest_user_key()).is_ge() {
+                    return false;
+                }
+                break;
+            }
+        }
+        true
+    }
+}
+

@@ -1,0 +1,109 @@
+//! What a compaction tells of itself, and the count that proves it read everything.
+
+use base::{Error, Result};
+use lsm::file_meta::FileMetaData;
+
+use super::{CompactionTools, Compacted, Job, outputs, piece, sum};
+use crate::event::{CompactionFinished, CompactionStarted, Event};
+use crate::output::{created, named};
+
+pub(super) fn started(t: &CompactionTools<'_>, job: &Job) {
+    let task = &job.task;
+    let inputs: Vec<_> =
+        task.inputs.iter().map(|i| (i.level, i.files.iter().map(|f| f.number.0).collect::<Vec<_>>())).collect();
+    let shape: Vec<_> = task.inputs.iter().map(|i| format!("{}@{}", i.files.len(), i.level)).collect();
+    t.tools.events.info(format_args!(
+        "[{}] [JOB {}] Compacting {} files to L{}, score {:.2}",
+        job.family.name(),
+        job.id,
+        shape.join(" + "),
+        task.output_level,
+        task.score
+    ));
+    let stripes = t.tools.snapshots.stripes();
+    t.tools.events.emit(&Event::CompactionStarted(CompactionStarted {
+        job: job.id,
+        family: named(&job.family),
+        reason: task.reason.word(),
+        inputs,
+        output_level: task.output_level,
+        score: task.score,
+        input_data_size: task.input_bytes(),
+        oldest_snapshot: stripes.as_slice().first().copied(),
+    }));
+}
+
+pub(super) fn failed(t: &CompactionTools<'_>, job: &Job, error: &Error) {
+    t.tools.events.warn(format_args!("[{}] [JOB {}] Compaction failed: {error}", job.family.name(), job.id));
+    t.tools.events.emit(&Event::CompactionFinished(report(job, &[], Some(error.clone()), (0, 0))));
+}
+
+pub(super) fn finished(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], start: (u64, u64)) -> Compacted {
+    for file in outputs(done) {
+        created(t.tools, job.id, &job.family, file);
+    }
+    let clock = &t.tools.env.clock;
+    let micros = ((clock.now_nanos() - start.0) / 1000, clock.cpu_nanos().saturating_sub(start.1) / 1000);
+    let event = report(job, done, None, micros);
+    let (stats, records) = sum(done);
+    t.tools.events.info(format_args!(
+        "[{}] [JOB {}] Compacted {} files to L{} => {} bytes",
+        job.family.name(),
+        job.id,
+        job.task.num_input_files(),
+        job.task.output_level,
+        event.total_output_size
+    ));
+    let out = Compacted {
+        committed: None,
+        stats,
+        bytes_read: job.task.input_bytes(),
+        bytes_written: event.total_output_size,
+        num_output_files: event.outputs.len(),
+        num_output_records: records,
+        micros: micros.0,
+    };
+    t.tools.events.emit(&Event::CompactionFinished(event));
+    out
+}
+
+fn report(job: &Job, done: &[piece::Done], error: Option<Error>, micros: (u64, u64)) -> CompactionFinished {
+    let (stats, records) = sum(done);
+    let version = job.family.state().version.clone();
+    CompactionFinished {
+        job: job.id,
+        family: named(&job.family),
+        reason: job.task.reason.word(),
+        error,
+        compaction_time_micros: micros.0,
+        compaction_time_cpu_micros: micros.1,
+        output_level: job.task.output_level,
+        outputs: outputs(done).map(|f| f.meta.number).collect(),
+        total_output_size: outputs(done).map(|f| f.meta.size).sum(),
+        num_input_records: stats.num_input_records,
+        num_output_records: records,
+        num_subcompactions: done.len(),
+        output_compression: outputs(done)
+            .next()
+            .map(|f| String::from_utf8_lossy(&f.properties.compression_name).into_owned())
+            .unwrap_or_else(|| "NoCompression".to_string()),
+        num_single_delete_mismatches: stats.num_single_del_mismatch,
+        num_single_delete_fallthrough: stats.num_single_del_fallthru,
+        lsm_state: (0..version.num_levels()).map(|level| version.level(level).len()).collect(),
+    }
+}
+
+/// Every point entry of the inputs must have been read. Only told for a compaction in one piece whose
+/// inputs' counts are all known: pieces look at the row behind their end.
+pub(super) fn verify_counts(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], pieces: usize) -> Result<()> {
+    if pieces != 1 || !t.tools.options.load().compaction_verify_record_count {
+        return Ok(());
+    }
+    let points = |f: &FileMetaData| f.stats().map(|s| s.num_entries.saturating_sub(s.num_range_deletions));
+    let Some(expected) = job.task.files().map(|(_, f)| points(f)).sum::<Option<u64>>() else { return Ok(()) };
+    let read: u64 = done.iter().map(|p| p.stats.num_itered).sum();
+    if read == expected {
+        return Ok(());
+    }
+    Err(Error::corruption(format!("a compaction read {read} entries of files that hold {expected}")))
+}

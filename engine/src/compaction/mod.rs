@@ -1,0 +1,232 @@
+//! Carrying out what `lsm::pick` decided: files moved, dropped, or merged into new ones.
+//!
+//! ```text
+//!  Task ─► move or deletion: one commit
+//!      └─► pieces (lsm::cut::split) ─► each: table iterators ─► merging ─► collapse ─► output
+//!                                 └──────────► one commit for all pieces
+//! ```
+//! Rows flow through one chain of generic iterators: no virtual call, allocation or copy a row beyond the
+//! one into the output's block.
+
+mod below;
+mod finish;
+mod piece;
+
+use base::ids::JobId;
+use base::{Error, Result};
+use lsm::collapse::CollapseStats;
+use lsm::cut;
+use lsm::pick::Task;
+use lsm::version::{Edit, Version};
+
+use crate::commit::{Change, Committed, Committer};
+use crate::event::Event;
+use crate::family::{Family, Parts};
+use crate::output::{JobTools, Outputs, Stretch, named};
+use crate::source::TableCache;
+use crate::sync::{Arc, AtomicBool, Mutex};
+
+/// What a compaction works with.
+pub struct CompactionTools<'a> {
+    pub tools: &'a JobTools,
+    pub tables: &'a Arc<TableCache>,
+    pub committer: &'a Committer,
+}
+
+/// A task of one family, its inputs reserved.
+pub struct Job {
+    pub id: JobId,
+    pub family: Arc<Family>,
+    pub task: Task,
+    /// The tree that the task was picked from.
+    pub version: Arc<Version>,
+    pub parts: Arc<Parts>,
+    /// Raised by the caller of a manual compaction to give it up.
+    pub canceled: Option<Arc<AtomicBool>>,
+}
+
+/// What a compaction came to.
+#[derive(Default)]
+pub struct Compacted {
+    pub committed: Option<Committed>,
+    pub stats: CollapseStats,
+    pub bytes_read: u64,
+    pub bytes_written: u64,
+    pub num_output_files: usize,
+    pub num_output_records: u64,
+    pub micros: u64,
+}
+
+/// Runs a job to its commit. The inputs stay reserved; the caller releases them.
+///
+/// # Errors
+/// The first of any piece; nothing has changed then, and its files are removed.
+pub fn run(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
+    if job.task.deletion {
+        return drop_files(t, job);
+    }
+    if job.task.trivial_move {
+        return move_files(t, job);
+    }
+    if job.task.trivial_copy {
+        return Err(Error::not_supported("compactions that only change a file's temperature"));
+    }
+    merge(t, job)
+}
+
+/// Files to the output level as they are.
+fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
+    let task = &job.task;
+    let mut edit = Edit::default();
+    for (level, file) in task.files().filter(|(level, _)| *level != task.output_level) {
+        edit.deleted.push((level, file.number));
+        edit.added.push((task.output_level, file.clone()));
+        t.tools.events.info(format_args!(
+            "[{}] [JOB {}] Moving #{} to level-{} {} bytes",
+            job.family.name(),
+            job.id,
+            file.number,
+            task.output_level,
+            file.size
+        ));
+    }
+    add_cursor(&mut edit, task);
+    let files = edit.added.len();
+    let bytes = edit.added.iter().map(|(_, f)| f.size).sum();
+    let committed = t.committer.commit(vec![Change::new(job.family.clone(), edit)], false)?;
+    t.tools.events.emit(&Event::TrivialMove {
+        job: job.id,
+        family: named(&job.family),
+        destination_level: task.output_level,
+        files,
+        bytes,
+    });
+    Ok(Compacted { committed: Some(committed), ..Compacted::default() })
+}
+
+/// Files that are only dropped.
+fn drop_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
+    let deleted = job.task.files().map(|(level, file)| (level, file.number)).collect();
+    let edit = Edit { deleted, ..Edit::default() };
+    let committed = t.committer.commit(vec![Change::new(job.family.clone(), edit)], false)?;
+    t.tools.events.info(format_args!("[{}] Deleted {} files", job.family.name(), job.task.num_input_files()));
+    Ok(Compacted { committed: Some(committed), ..Compacted::default() })
+}
+
+fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
+    let start = (t.tools.env.clock.now_nanos(), t.tools.env.clock.cpu_nanos());
+    finish::started(t, job);
+    let stretches = pieces(t, job)?;
+    let results: Vec<Mutex<Option<Result<piece::Done>>>> = stretches.iter().map(|_| Mutex::new(None)).collect();
+    let run_one = |index: usize| {
+        let done = piece::run(t, job, &stretches[index]);
+        *results[index].lock() = Some(done);
+    };
+    match stretches.len() {
+        1 => run_one(0),
+        n => {
+            let run_one = &run_one;
+            let jobs = (0..n).map(|i| Box::new(move || run_one(i)) as Box<dyn FnOnce() + Send + '_>).collect();
+            t.tools.env.executor.run_all(jobs);
+        }
+    }
+    let mut done = Vec::with_capacity(results.len());
+    let mut failed = None;
+    for result in results {
+        match result.into_inner() {
+            Some(Ok(piece)) => done.push(piece),
+            Some(Err(error)) => failed = failed.or(Some(error)),
+            None => failed = failed.or_else(|| Some(Error::aborted("a subcompaction did not run"))),
+        }
+    }
+    let failed = failed.map_or_else(|| finish::verify_counts(t, job, &done, stretches.len()), Err);
+    if let Err(error) = failed {
+        remove(t, &done);
+        finish::failed(t, job, &error);
+        return Err(error);
+    }
+    let committed = commit(t, job, &done)?;
+    let out = finish::finished(t, job, &done, start);
+    Ok(Compacted { committed: Some(committed), ..out })
+}
+
+/// The stretches of keys that run beside one another.
+fn pieces(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<Stretch>> {
+    let task = &job.task;
+    let max = match task.max_subcompactions {
+        0 => t.tools.options.load().max_subcompactions.max(1),
+        n => n,
+    } as usize;
+    let splits = task.output_level > 0 && (task.start_level() == 0 || task.manual);
+    if max <= 1 || !splits || task.num_input_files() < 2 {
+        return Ok(vec![Stretch::default()]);
+    }
+    let ctx = piece::read_ctx(t);
+    let mut anchors = Vec::new();
+    for (level, file) in task.files() {
+        let table = t.tables.get(&job.parts, level, file)?;
+        anchors.extend(table.anchors(128, &ctx)?.into_iter().map(|(user_key, bytes)| cut::Anchor { user_key, bytes }));
+    }
+    let boundaries = cut::split(&job.parts.internal_order(), anchors, max, task.max_output_file_size);
+    let mut stretches = Vec::with_capacity(boundaries.len() + 1);
+    let mut lower: Option<Vec<u8>> = None;
+    for boundary in boundaries {
+        stretches.push(Stretch { lower: lower.take(), upper: Some(boundary.clone()) });
+        lower = Some(boundary);
+    }
+    stretches.push(Stretch { lower, upper: None });
+    Ok(stretches)
+}
+
+fn commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done]) -> Result<Committed> {
+    let task = &job.task;
+    let mut edit = Edit {
+        deleted: task.files().map(|(level, file)| (level, file.number)).collect(),
+        added: outputs(done).map(|f| (task.output_level, f.meta.clone())).collect(),
+        ..Edit::default()
+    };
+    add_cursor(&mut edit, task);
+    t.committer.commit(vec![Change::new(job.family.clone(), edit)], false)
+}
+
+fn add_cursor(edit: &mut Edit, task: &Task) {
+    if let Some(cursor) = &task.next_cursor {
+        edit.cursors.push((task.start_level(), cursor.clone()));
+    }
+}
+
+fn outputs(done: &[piece::Done]) -> impl Iterator<Item = &crate::output::OutputFile> {
+    done.iter().flat_map(|p| &p.outputs.files)
+}
+
+fn remove(t: &CompactionTools<'_>, done: &[piece::Done]) {
+    for file in outputs(done) {
+        // Known to nobody; a sweep gets what cannot be removed now.
+        let _ = t.tools.env.fs.unlink(&t.tools.paths.table(file.meta.number, file.meta.path_id));
+    }
+}
+
+/// For the statistics of all pieces together.
+fn sum(done: &[piece::Done]) -> (CollapseStats, u64) {
+    let mut stats = CollapseStats::default();
+    let mut records = 0;
+    for piece in done {
+        let Outputs { num_records, .. } = piece.outputs;
+        records += num_records;
+        let s = &piece.stats;
+        stats.num_itered += s.num_itered;
+        stats.num_input_records += s.num_input_records;
+        stats.num_input_deletion_records += s.num_input_deletion_records;
+        stats.total_input_raw_key_bytes += s.total_input_raw_key_bytes;
+        stats.total_input_raw_value_bytes += s.total_input_raw_value_bytes;
+        stats.num_record_drop_user += s.num_record_drop_user;
+        stats.num_record_drop_hidden += s.num_record_drop_hidden;
+        stats.num_record_drop_obsolete += s.num_record_drop_obsolete;
+        stats.num_record_drop_range_del += s.num_record_drop_range_del;
+        stats.num_range_del_drop_obsolete += s.num_range_del_drop_obsolete;
+        stats.num_optimized_del_drop_obsolete += s.num_optimized_del_drop_obsolete;
+        stats.num_single_del_fallthru += s.num_single_del_fallthru;
+        stats.num_single_del_mismatch += s.num_single_del_mismatch;
+    }
+    (stats, records)
+}

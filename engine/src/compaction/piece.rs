@@ -1,0 +1,159 @@
+//! One stretch of a compaction's keys, from iterators to files.
+
+use base::key;
+use base::{Error, Result};
+use compress::Compression;
+use lsm::collapse::{Collapse, CollapseStats, Compaction, Config};
+use lsm::cut::Cutter;
+use lsm::file_meta::FileMetaData;
+use lsm::filter::{CompactionFilter, CreationReason, FilterContext};
+use lsm::merging::Merging;
+use lsm::range_del::CompactionTombstones;
+use table::sst::ReadCtx;
+
+use super::below::Below;
+use super::{CompactionTools, Job};
+use crate::output::{self, OutputSettings, Outputs, Stretch};
+use crate::source::{LevelIter, Source};
+use crate::sync::Arc;
+
+/// What a piece wrote, and what became of its rows.
+pub struct Done {
+    pub outputs: Outputs,
+    pub stats: CollapseStats,
+}
+
+/// How compactions read tables: past the cache, with read-ahead.
+pub fn read_ctx(t: &CompactionTools<'_>) -> ReadCtx {
+    ReadCtx {
+        fill_cache: false,
+        for_compaction: true,
+        readahead_size: t.tools.options.load().compaction_readahead_size,
+        ..ReadCtx::default()
+    }
+}
+
+pub fn run(t: &CompactionTools<'_>, job: &Job, stretch: &Stretch) -> Result<Done> {
+    let task = &job.task;
+    let order = job.parts.internal_order();
+    let settings = settings(t, job)?;
+    let stripes = t.tools.snapshots.stripes();
+    let full_history_ts_low = job.family.state().full_history_ts_low.clone();
+    let mut tombstones = CompactionTombstones::new(order.clone(), stripes.clone())
+        .with_full_history_ts_low(full_history_ts_low.clone());
+    let sources = sources(t, job, &mut tombstones)?;
+    let db = t.tools.options.load_full();
+    let filter = filter(job)?;
+    let config = Config {
+        snapshots: stripes,
+        compaction: Some(Compaction {
+            bottommost: task.bottommost && !db.allow_ingest_behind,
+            start_level: task.start_level(),
+        }),
+        merge_operator: job.parts.merge_operator.clone(),
+        filter,
+        full_history_ts_low,
+        enforce_single_del_contracts: db.enforce_single_del_contracts,
+        must_count_input: db.compaction_verify_record_count,
+        shutting_down: Some(t.tools.shutting_down.clone()),
+        canceled: job.canceled.clone(),
+        ..Config::new(order.clone())
+    };
+    let below = Below::new(job.version.clone(), task, db.allow_ingest_behind);
+    let now = t.tools.env.clock.now_seconds();
+    let cutter = Cutter::new(order.clone(), task, &job.parts.pick, now);
+    let rows = Merging::new(order, sources);
+    let mut collapse = Collapse::new(rows, below.clone(), tombstones, config);
+    let outputs = output::write_all(&mut collapse, &settings, Some(cutter), stretch, &mut |start, end| {
+        below.range_not_exists(start, end)
+    })?;
+    Ok(Done { outputs, stats: collapse.stats })
+}
+
+fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {
+    let task = &job.task;
+    let mut s = t.tools.output(&job.family, job.parts.clone(), task.output_level, false, task.compression)?;
+    if task.use_bottommost_compression_opts {
+        s.compression_options = output::compression_options(&job.family.options().bottommost_compression_opts);
+    }
+    debug_assert!(s.compression == Compression::from_byte(task.compression)?);
+    s.epoch = task.output_epoch();
+    s.path_id = task.output_path_id;
+    s.target_file_size = task.max_output_file_size;
+    s.oldest_ancestor_time = task.oldest_ancester_time().unwrap_or(0);
+    s.temperature = task.output_temperature;
+    Ok(s)
+}
+
+/// Level-0 files each by itself, newest first; a deeper level as one source. Range tombstones are
+/// gathered at the same time, each cut to its table's bounds.
+fn sources(t: &CompactionTools<'_>, job: &Job, tombstones: &mut CompactionTombstones) -> Result<Vec<Source>> {
+    let ctx = Arc::new(read_ctx(t));
+    let mut sources = Vec::new();
+    for input in &job.task.inputs {
+        for file in &input.files {
+            add_tombstones(t, job, input.level, file, tombstones)?;
+        }
+        if input.files.is_empty() {
+            continue;
+        }
+        if input.level > 0 {
+            let files = Arc::new(lsm::version::LevelFiles::new(input.files.clone()));
+            sources.push(Source::Level(LevelIter::new(
+                job.parts.internal_order(),
+                input.level,
+                files,
+                t.tables.clone(),
+                job.parts.clone(),
+                ctx.clone(),
+            )));
+            continue;
+        }
+        for file in &input.files {
+            sources.push(Source::Table(t.tables.get(&job.parts, 0, file)?.iter(&ctx)));
+        }
+    }
+    Ok(sources)
+}
+
+fn add_tombstones(
+    t: &CompactionTools<'_>,
+    job: &Job,
+    level: usize,
+    file: &FileMetaData,
+    tombstones: &mut CompactionTombstones,
+) -> Result<()> {
+    if file.stats().is_some_and(|s| s.num_range_deletions == 0) {
+        return Ok(());
+    }
+    let table = t.tables.get(&job.parts, level, file)?;
+    let timestamp_size = job.parts.order.timestamp_size();
+    for (start, end) in table.range_tombstones() {
+        let (user, seq, _) = key::split(start);
+        let bare = |k: &[u8]| k[..k.len().saturating_sub(timestamp_size)].to_vec();
+        let timestamp = &user[user.len().saturating_sub(timestamp_size)..];
+        tombstones.add(&bare(user), &bare(end), seq, timestamp, Some((&file.smallest, &file.largest)));
+    }
+    Ok(())
+}
+
+/// The family's filter for this piece. A factory's code is the user's: a panic becomes an error.
+fn filter(job: &Job) -> Result<Option<Arc<dyn CompactionFilter>>> {
+    let Some(factory) = &job.parts.compaction_filter_factory else {
+        return Ok(job.parts.compaction_filter.clone());
+    };
+    let context = FilterContext {
+        is_full_compaction: job.task.full,
+        is_manual_compaction: job.task.manual,
+        input_start_level: job.task.start_level(),
+        family: job.family.id(),
+        reason: CreationReason::Compaction,
+    };
+    let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        if factory.should_filter(CreationReason::Compaction) { factory.create(&context) } else { None }
+    }));
+    match made {
+        Ok(filter) => Ok(filter.map(Arc::from)),
+        Err(_) => Err(Error::aborted(format!("the compaction filter factory {} panicked", factory.name()))),
+    }
+}

@@ -1,0 +1,50 @@
+//! A database that does not exist yet: id, first MANIFEST, CURRENT.
+
+use base::{Error, FileNumber, Result};
+use env::{AppendHints, Env};
+use format::edit::VersionEdit;
+use format::names::{self, FileName};
+use format::wal::{Framing, Writer};
+
+use crate::files::Paths;
+use crate::manifest::write_current;
+
+/// The number of a new database's first MANIFEST.
+const FIRST_MANIFEST: FileNumber = FileNumber(1);
+
+/// Writes the first MANIFEST and points CURRENT at it.
+///
+/// # Errors
+/// Corruption if there are logs: their database lost its CURRENT, and a new one would hide their data.
+pub fn create_database(env: &Env, paths: &Paths, db_id: Option<&str>) -> Result<()> {
+    let logs = env.fs.list(&paths.wal)?;
+    if let Some(log) = logs.iter().find(|name| matches!(FileName::parse(name), Some(FileName::Wal(_)))) {
+        return Err(Error::corruption(
+            "While creating a new Db, wal_dir contains existing log file; CURRENT is missing",
+        )
+        .file(paths.wal.join(log)));
+    }
+    let edit = VersionEdit {
+        db_id: db_id.map(str::to_string),
+        log_number: Some(0),
+        next_file_number: Some(2),
+        last_sequence: Some(0),
+        ..VersionEdit::default()
+    };
+    let (mut record, mut framed) = (Vec::new(), Vec::new());
+    edit.encode(0, &mut record)?;
+    Writer::new(Framing::Classic).append(&mut framed, &record)?;
+    let path = paths.db.join(names::manifest(FIRST_MANIFEST));
+    let mut file = env.fs.create(&path, &AppendHints::default())?;
+    file.append(&framed)?;
+    file.sync()?;
+    file.close()?;
+    write_current(env, &paths.db, FIRST_MANIFEST)
+}
+
+/// A random id in the form of RFC 4122, version 4.
+pub fn new_db_id(env: &Env) -> String {
+    let (a, b) = (env.rng.next_u64(), env.rng.next_u64());
+    let hex = format!("{:016x}{:016x}", a & !0xf000 | 0x4000, b & !(3 << 62) | 2 << 62);
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}

@@ -1,0 +1,332 @@
+//! The logs replayed, oldest first, each by the rules of `wal_recovery_mode`.
+//!
+//! ```text
+//!                       torn end        damage           after it
+//!  tolerate tail        end of log      open fails       next log
+//!  absolute             open fails      open fails       -
+//!  point in time        stop            stop             dropped until a record carries exactly the next
+//!                                                        sequence number, then replay goes on
+//!  skip any             end of log      passed over      goes on
+//! ```
+//! In every mode a batch that is no batch, and a sequence number that goes back, fail the open: they are
+//! not what a crash leaves. What is dropped is told in the LOG with file, offset and bytes.
+//! Facts: RocksDB `db/db_impl/db_impl_open.cc`.
+
+use std::path::Path;
+
+use base::{Error, FamilyId, FileNumber, Kind, Result, SequenceNumber, key};
+use env::ReadHints;
+use format::batch::{self, Batch};
+use format::wal::{Item, Predecessor, Reader, ReaderOptions};
+
+use crate::apply::{self, Missing, Source};
+use crate::family::{Family, FamilySet};
+use crate::manifest::FileSource;
+use crate::options::WalRecoveryMode;
+use crate::output::{JobTools, OutputFile, created, write_memtables};
+use crate::sync::Arc;
+
+/// How logs are replayed.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplaySettings {
+    pub mode: WalRecoveryMode,
+    pub paranoid_checks: bool,
+    /// Compare where each log says that the one before it ended.
+    pub verify_predecessors: bool,
+    /// Whether full memtables are written to tables meanwhile: not when only reading.
+    pub may_flush: bool,
+    /// Logs below this number are not needed and may be missing.
+    pub min_log: u64,
+}
+
+/// What replay came to.
+#[derive(Default)]
+pub struct Replayed {
+    /// The newest sequence number met; 0 if none.
+    pub last_seq: SequenceNumber,
+    /// Tables written for memtables that were full, by family.
+    pub files: Vec<(FamilyId, OutputFile)>,
+    pub max_log: u64,
+    /// Data was dropped at this log: the next log must begin with exactly the next number.
+    pub stopped_at: Option<u64>,
+    pub records: u64,
+}
+
+/// A replay under way.
+pub struct Replay<'a> {
+    tools: &'a JobTools,
+    families: &'a FamilySet,
+    settings: ReplaySettings,
+    job: base::ids::JobId,
+    next_seq: Option<SequenceNumber>,
+    dropping: bool,
+    previous: Option<Predecessor>,
+    done: Replayed,
+}
+
+/// What a problem in a log means for reading on.
+enum Verdict {
+    GoOn,
+    EndOfThisLog,
+}
+
+impl<'a> Replay<'a> {
+    pub fn new(tools: &'a JobTools, families: &'a FamilySet, settings: ReplaySettings, job: base::ids::JobId) -> Self {
+        Replay {
+            tools,
+            families,
+            settings,
+            job,
+            next_seq: None,
+            dropping: false,
+            previous: None,
+            done: Replayed::default(),
+        }
+    }
+
+    /// Replays these logs, ascending, into the families' memtables.
+    ///
+    /// # Errors
+    /// As the mode has it, with file and offset.
+    pub fn run(mut self, logs: &[FileNumber]) -> Result<Replayed> {
+        for log in logs {
+            let path = self.tools.paths.wal(*log);
+            self.done.max_log = self.done.max_log.max(log.0);
+            self.log(*log, &path).map_err(|e| e.doing("replaying a WAL").file(&path))?;
+        }
+        if self.dropping {
+            self.check_consistency()?;
+        }
+        if let Some(next) = self.next_seq {
+            self.done.last_seq = next - 1;
+        }
+        Ok(self.done)
+    }
+
+    fn log(&mut self, log: FileNumber, path: &Path) -> Result<()> {
+        let file = self.tools.env.fs.open_random(path, &ReadHints::default())?;
+        let size = file.size()?;
+        self.tools.events.info(format_args!(
+            "Recovering log #{} mode {}",
+            log.0, self.settings.mode as u8
+        ));
+        let options = ReaderOptions {
+            log_number: log.0,
+            decompressor: Some(Box::new(crate::wal::decompressor)),
+            ..ReaderOptions::default()
+        };
+        let mut reader = Reader::new(FileSource(file), options);
+        let mut last_in_log = 0;
+        loop {
+            let verdict = match reader.next()? {
+                Item::Record { bytes, offset, .. } => match self.record(bytes, log, &mut last_in_log) {
+                    Ok(verdict) => verdict,
+                    Err(Fault::Report(error)) => self.report(log, error.at(offset))?,
+                    Err(Fault::Fatal(error)) => return Err(error.at(offset)),
+                },
+                Item::TornTail { offset, dropped, .. } => self.torn(log, offset, dropped)?,
+                Item::Corruption(damage) => {
+                    let stale = damage.recycled && self.settings.mode == WalRecoveryMode::TolerateCorruptedTailRecords;
+                    if stale {
+                        Verdict::EndOfThisLog
+                    } else {
+                        self.report(log, Error::corruption(damage.reason).at(damage.offset))?
+                    }
+                }
+                Item::OldRecord { .. } => self.old_record(log),
+                Item::TimestampSizes { sizes, offset } => {
+                    self.check_timestamps(&sizes).map_err(|e| e.at(offset))?;
+                    Verdict::GoOn
+                }
+                Item::Predecessor { info, offset } => match self.check_predecessor(&info) {
+                    Ok(()) => Verdict::GoOn,
+                    Err(error) => self.report(log, error.at(offset))?,
+                },
+                Item::EndOfLog => break,
+            };
+            if matches!(verdict, Verdict::EndOfThisLog) {
+                break;
+            }
+        }
+        self.previous = Some(Predecessor { log_number: log.0, size_bytes: size, last_seqno_recorded: last_in_log });
+        Ok(())
+    }
+
+    fn record(&mut self, bytes: &[u8], log: FileNumber, last_in_log: &mut SequenceNumber) -> std::result::Result<Verdict, Fault> {
+        if bytes.len() < batch::HEADER_LEN {
+            return Err(Fault::Report(Error::corruption("log record too small")));
+        }
+        let seq = batch::sequence(bytes);
+        if seq > key::MAX_SEQUENCE {
+            return Err(Fault::Report(Error::corruption(format!("sequence {seq} is too large"))));
+        }
+        if self.dropping && self.next_seq == Some(seq) {
+            self.dropping = false;
+        }
+        if self.dropping {
+            return Ok(Verdict::EndOfThisLog);
+        }
+        Batch::new(bytes).and_then(|b| b.verify()).map_err(Fault::Fatal)?;
+        *last_in_log = seq;
+        let source = Source { missing: Missing::Skip, log: Some(log.0), buffers: None };
+        let applied = match apply::batch(bytes, seq, self.families, source) {
+            Ok(applied) => applied,
+            Err(error) if error.kind() == Kind::NotSupported => return Err(Fault::Fatal(error)),
+            Err(error) => return Err(Fault::Report(error)),
+        };
+        if self.next_seq.is_some_and(|next| applied.next_seq < next) {
+            return Err(Fault::Fatal(Error::corruption(format!(
+                "sequence numbers go back: {} after {}",
+                applied.next_seq,
+                self.next_seq.unwrap_or(0)
+            ))));
+        }
+        self.next_seq = Some(applied.next_seq);
+        self.done.records += 1;
+        if applied.memtable_full && self.settings.may_flush {
+            self.flush_full().map_err(Fault::Fatal)?;
+        }
+        Ok(Verdict::GoOn)
+    }
+
+    /// Something is wrong; what that means is the mode's to say.
+    fn report(&mut self, log: FileNumber, error: Error) -> Result<Verdict> {
+        let path = self.tools.paths.wal(log);
+        let error = error.file(&path);
+        let ignored = !self.settings.paranoid_checks || self.settings.mode == WalRecoveryMode::SkipAnyCorruptedRecords;
+        self.tools.events.warn(format_args!("{}{error}", if ignored { "(ignoring error) " } else { "" }));
+        if ignored {
+            return Ok(Verdict::GoOn);
+        }
+        match self.settings.mode {
+            WalRecoveryMode::PointInTimeRecovery => {
+                self.stop(log);
+                Ok(Verdict::EndOfThisLog)
+            }
+            _ => Err(error),
+        }
+    }
+
+    fn torn(&mut self, log: FileNumber, offset: u64, dropped: u64) -> Result<Verdict> {
+        self.tools.events.info(format_args!("WAL {:06} ends in the middle of a record at {offset}: {dropped} bytes dropped", log.0));
+        match self.settings.mode {
+            WalRecoveryMode::AbsoluteConsistency => {
+                Err(Error::corruption(format!("the WAL ends in the middle of a record; {dropped} bytes are lost")).at(offset))
+            }
+            WalRecoveryMode::PointInTimeRecovery => {
+                self.stop(log);
+                Ok(Verdict::EndOfThisLog)
+            }
+            _ => Ok(Verdict::EndOfThisLog),
+        }
+    }
+
+    /// A record of the log that this file was before.
+    fn old_record(&mut self, log: FileNumber) -> Verdict {
+        match self.settings.mode {
+            WalRecoveryMode::SkipAnyCorruptedRecords => Verdict::GoOn,
+            WalRecoveryMode::PointInTimeRecovery => {
+                self.stop(log);
+                Verdict::EndOfThisLog
+            }
+            _ => Verdict::EndOfThisLog,
+        }
+    }
+
+    fn stop(&mut self, log: FileNumber) {
+        self.dropping = true;
+        self.done.stopped_at = Some(log.0);
+    }
+
+    /// A family must not keep what is newer than where the others were cut off.
+    fn check_consistency(&self) -> Result<()> {
+        let Some(stopped) = self.done.stopped_at else { return Ok(()) };
+        let ahead = self.families.all().into_iter().find(|f| {
+            let state = f.state();
+            state.log_number > stopped && state.version.num_files() > 0
+        });
+        match ahead {
+            None => Ok(()),
+            Some(family) => Err(Error::corruption(format!(
+                "Column family inconsistency: SST file contains data beyond the point of corruption, in {family:?}"
+            ))
+            .file(self.tools.paths.wal(FileNumber(stopped)))),
+        }
+    }
+
+    fn check_timestamps(&self, sizes: &[(FamilyId, u16)]) -> Result<()> {
+        for (id, size) in sizes {
+            let Some(family) = self.families.get(*id) else { continue };
+            let own = family.order().user.timestamp_size();
+            if own != usize::from(*size) {
+                return Err(Error::not_supported(format!(
+                    "a WAL whose keys of {family:?} have timestamps of {size} bytes; its comparator has {own}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_predecessor(&self, recorded: &Predecessor) -> Result<()> {
+        let skip = self.settings.mode == WalRecoveryMode::SkipAnyCorruptedRecords;
+        if !self.settings.verify_predecessors || skip || self.dropping {
+            return Ok(());
+        }
+        match &self.previous {
+            None if recorded.log_number >= self.settings.min_log => {
+                Err(Error::corruption(format!("Missing WAL of log number {}", recorded.log_number)))
+            }
+            Some(read) if read != recorded => Err(Error::corruption(format!(
+                "Mismatched predecessor log number of WAL: recorded {recorded:?}, read {read:?}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes memtables that are full to tables, so that replay stays within its memory.
+    fn flush_full(&mut self) -> Result<()> {
+        for family in self.families.all() {
+            let full = {
+                let pin = family.pin();
+                pin.mem.memory_used() >= pin.parts.memtable.write_buffer_size
+            };
+            if full {
+                let files = flush_family(self.tools, self.job, &family)?;
+                self.done.files.extend(files.into_iter().map(|f| (family.id(), f)));
+            }
+        }
+        Ok(())
+    }
+}
+
+enum Fault {
+    /// For the mode to judge.
+    Report(Error),
+    /// Fails the open in every mode.
+    Fatal(Error),
+}
+
+/// Writes a family's memtable to tables that no version knows yet, and puts an empty one in its place.
+pub fn flush_family(tools: &JobTools, job: base::ids::JobId, family: &Arc<Family>) -> Result<Vec<OutputFile>> {
+    let mut state = family.state();
+    if state.mem.is_empty() {
+        return Ok(Vec::new());
+    }
+    let fresh = family.parts().new_memtable(state.mem_id + 1, state.mem.largest_seq());
+    state.mem.seal();
+    state.seal(fresh, 0);
+    let pick = state.pick_flush(u64::MAX);
+    let old = family.install(&mut state);
+    drop(state);
+    drop(old);
+    let written = write_memtables(tools, family, &pick)?;
+    let mut state = family.state();
+    state.remove_flushed(&pick);
+    let old = family.install(&mut state);
+    drop(state);
+    drop(old);
+    for file in &written.files {
+        created(tools, job, family, file);
+    }
+    Ok(written.files)
+}

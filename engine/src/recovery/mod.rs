@@ -1,0 +1,16 @@
+//! Opening: what the MANIFEST says becomes trees, what the logs hold becomes memtables and tables.
+//!
+//! ```text
+//!  CURRENT ─► MANIFEST ─► families and trees, checked ─► logs replayed ─► memtables flushed
+//! ```
+//! Nothing on disk changes until everything has been read and checked; what replay writes are new tables
+//! that nothing refers to until the new MANIFEST is in place.
+
+mod create;
+mod logs;
+mod trees;
+
+pub use create::{create_database, new_db_id};
+pub use logs::{Replay, ReplaySettings, Replayed, flush_family};
+pub use trees::{RequestedFamily, build_families, new_family};
+

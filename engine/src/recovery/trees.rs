@@ -1,0 +1,128 @@
+//! Families and their trees from what the MANIFEST recorded, checked against what the caller asked for.
+
+use base::{Error, FamilyId, Result};
+use lsm::file_meta::FileMetaData;
+use lsm::version::{Edit, Version};
+use table::sst::BlockCache;
+
+use crate::bell::Bell;
+use crate::family::{Family, Parts};
+use crate::manifest::{FamilyRecord, Recovered};
+use crate::options::{DbOptions, FamilyOptions};
+use crate::sync::Arc;
+
+/// A family the caller wants open.
+pub struct RequestedFamily {
+    pub name: String,
+    pub options: Arc<FamilyOptions>,
+    pub parts: Arc<Parts>,
+    pub block_cache: Option<Arc<BlockCache>>,
+}
+
+/// Every family of the MANIFEST that was asked for, with its tree and an empty memtable, and the indexes
+/// of requested families that do not exist.
+///
+/// # Errors
+/// InvalidArgument listing families that exist but were not asked for (a writer must name all), or for a
+/// comparator that is not the one the family was written with, or for files beyond the last level;
+/// Corruption for a tree that breaks its rules; NotSupported for blob files.
+pub fn build_families(
+    recovered: &Recovered,
+    requested: &[RequestedFamily],
+    bell: &Arc<Bell>,
+    all_needed: bool,
+    db: &DbOptions,
+) -> Result<(Vec<Arc<Family>>, Vec<usize>)> {
+    let not_opened: Vec<_> = recovered
+        .families
+        .values()
+        .filter(|f| !requested.iter().any(|r| r.name == f.name))
+        .map(|f| f.name.as_str())
+        .collect();
+    if all_needed && !not_opened.is_empty() {
+        return Err(Error::invalid_argument(format!("Column families not opened: {}", not_opened.join(", "))));
+    }
+    let mut families = Vec::new();
+    let mut missing = Vec::new();
+    for (index, request) in requested.iter().enumerate() {
+        match recovered.families.values().find(|f| f.name == request.name) {
+            Some(record) => families.push(build(record, request, recovered.last_sequence, bell, db)?),
+            None => missing.push(index),
+        }
+    }
+    Ok((families, missing))
+}
+
+fn build(record: &FamilyRecord, request: &RequestedFamily, last_seq: u64, bell: &Arc<Bell>, db: &DbOptions) -> Result<Arc<Family>> {
+    let parts = &request.parts;
+    if record.has_blob_files {
+        return Err(Error::not_supported(format!("blob files, which column family {} has", record.name)));
+    }
+    if record.persist_user_defined_timestamps == Some(false) && parts.order.timestamp_size() > 0 {
+        return Err(Error::not_supported("persist_user_defined_timestamps=false"));
+    }
+    if let Some(name) = &record.comparator
+        && name != parts.order.name()
+    {
+        return Err(Error::invalid_argument(format!(
+            "{} does not match existing comparator {name} of column family {}",
+            parts.order.name(),
+            record.name
+        )));
+    }
+    let version = tree(record, parts, db)?;
+    let mem = parts.new_memtable(1, last_seq);
+    let family = Family::new(
+        record.id,
+        record.name.clone(),
+        request.options.clone(),
+        parts.clone(),
+        Arc::new(version),
+        mem,
+        record.log_number,
+        bell.clone(),
+    );
+    family.state().full_history_ts_low = record.full_history_ts_low.clone();
+    Ok(family)
+}
+
+fn tree(record: &FamilyRecord, parts: &Parts, db: &DbOptions) -> Result<Version> {
+    let num_levels = parts.pick.num_levels;
+    if let Some(file) = record.files.values().find(|f| f.level as usize >= num_levels) {
+        return Err(Error::invalid_argument(format!(
+            "column family {} has file {:06} on L{}, but num_levels is {num_levels}",
+            record.name, file.number, file.level
+        )));
+    }
+    if let Some(file) = record.files.values().find(|f| f.oldest_blob_file_number != 0) {
+        return Err(Error::not_supported(format!("blob files, which table {:06} refers to", file.number)));
+    }
+    let timestamp_size = parts.order.timestamp_size();
+    let mut files: Vec<_> = record.files.values().collect();
+    files.sort_by_key(|f| f.number);
+    let added = files
+        .into_iter()
+        .map(|f| (f.level as usize, Arc::new(FileMetaData::from_record(f, timestamp_size))))
+        .collect();
+    let cursors = record.cursors.iter().map(|(level, key)| (*level as usize, key.clone())).collect();
+    let edit = Edit { added, cursors, ..Edit::default() };
+    let empty = Version::empty(parts.internal_order(), num_levels);
+    let version = empty.apply(&[edit]).map_err(|e| e.doing(format!("building the tree of {}", record.name)))?;
+    let first_epoch = if db.allow_ingest_behind { 2 } else { 1 };
+    Ok(version.infer_epochs(first_epoch).unwrap_or(version))
+}
+
+/// A new family's first tree and memtable.
+pub fn new_family(id: FamilyId, request: &RequestedFamily, log_number: u64, last_seq: u64, bell: &Arc<Bell>) -> Arc<Family> {
+    let parts = &request.parts;
+    Family::new(
+        id,
+        request.name.clone(),
+        request.options.clone(),
+        parts.clone(),
+        Arc::new(Version::empty(parts.internal_order(), parts.pick.num_levels)),
+        parts.new_memtable(1, last_seq),
+        log_number,
+        bell.clone(),
+    )
+}
