@@ -21,6 +21,7 @@ pub mod bell;
 pub mod commit;
 mod compaction;
 pub mod components;
+pub mod db;
 pub mod errors;
 pub mod event;
 pub mod family;

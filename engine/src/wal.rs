@@ -38,6 +38,22 @@ pub struct WalSettings {
     pub compressor: Option<MakeCompressor>,
 }
 
+impl WalSettings {
+    /// RocksDB's defaults.
+    pub fn plain(dir: PathBuf) -> Self {
+        WalSettings {
+            dir,
+            recyclable: false,
+            manual_flush: false,
+            buffer_bytes_max: 1 << 20,
+            use_fsync: false,
+            bytes_per_sync: 0,
+            note_predecessor: false,
+            compressor: None,
+        }
+    }
+}
+
 pub type MakeCompressor = Arc<dyn Fn() -> Result<Box<dyn StreamCompressor>> + Send + Sync>;
 
 /// A log that takes no more records.

@@ -1,0 +1,41 @@
+//! Removing a database.
+
+use std::path::Path;
+
+use base::Result;
+use format::names::{self, FileName};
+
+use crate::files::{DbLock, Paths};
+use crate::options::DbOptions;
+
+/// Deletes every file of the database at `path`, and its directories if nothing else is in them. A
+/// directory that does not exist is fine.
+///
+/// # Errors
+/// `IoError` if it is open somewhere; the first failure to delete, after the rest was tried.
+pub fn destroy(path: &Path, options: &DbOptions) -> Result<()> {
+    let fs = &options.env.fs;
+    if !fs.exists(path)? {
+        return Ok(());
+    }
+    let paths = Paths::new(path, options);
+    let lock = DbLock::take(&**fs, path)?;
+    let mut outcome = Ok(());
+    let archive = paths.wal.join(names::ARCHIVE_DIR);
+    for dir in paths.all().into_iter().chain([archive.as_path(), paths.log.as_path()]) {
+        let Ok(found) = fs.list(dir) else { continue };
+        for name in found {
+            let ours = FileName::parse(&name).is_some_and(|kind| kind != FileName::Lock);
+            if ours && let Err(error) = fs.unlink(&dir.join(&name)) {
+                outcome = outcome.and(Err(error));
+            }
+        }
+    }
+    drop(lock);
+    let _ = fs.unlink(&path.join(names::LOCK));
+    for dir in [archive.as_path()].into_iter().chain(paths.all()).chain([path]) {
+        // A directory with something of others in it stays.
+        let _ = fs.remove_dir(dir);
+    }
+    outcome
+}

@@ -1,0 +1,96 @@
+//! Column families created, dropped and listed.
+
+use std::path::Path;
+
+use base::{Error, FamilyId, Result};
+use env::Env;
+use format::edit::VersionEdit;
+
+use super::Db;
+use super::open::request_of;
+use crate::commit::of_new_family;
+use crate::components::FamilyDescriptor;
+use crate::event::Event;
+use crate::family::Family;
+use crate::manifest::{read_current, recover};
+use crate::output::named;
+use crate::recovery::new_family;
+use crate::sync::Arc;
+
+/// The names of the families of the database at `path`, without opening it.
+pub fn list_families(env: &Env, path: &Path) -> Result<Vec<String>> {
+    let number = read_current(env, path)?;
+    let recovered = recover(env, path, number)?;
+    Ok(recovered.families.into_values().map(|f| f.name).collect())
+}
+
+impl Db {
+    /// Creates a column family.
+    ///
+    /// # Errors
+    /// InvalidArgument if the name is taken; NotSupported for options that ask for a missing feature.
+    pub fn create_family(&self, descriptor: FamilyDescriptor) -> Result<Arc<Family>> {
+        self.writing()?;
+        let inner = &self.inner;
+        let _changes = inner.changes.lock();
+        let family = self.add_family(&descriptor)?;
+        drop(_changes);
+        inner.tools.events.info(format_args!("Created column family [{}] (ID {})", family.name(), family.id()));
+        self.options_changed()?;
+        Ok(family)
+    }
+
+    pub(super) fn add_family(&self, descriptor: &FamilyDescriptor) -> Result<Arc<Family>> {
+        let inner = &self.inner;
+        if inner.families.by_name(&descriptor.name).is_some() {
+            return Err(Error::invalid_argument(format!("Column family already exists: {}", descriptor.name)));
+        }
+        let db = inner.tools.options.load_full();
+        let request = request_of(descriptor, &db, &inner.block_cache)?;
+        let id = FamilyId(inner.families.max_id() + 1);
+        let log = inner.logs.active_number().0;
+        let edit = of_new_family(id, &descriptor.name, request.parts.order.name(), log);
+        let writing = self.writing()?;
+        // As the leader: no write may be between the log's number and the family's first memtable.
+        let family = writing.writer.alone(|baton| {
+            let family = new_family(id, &request, log, baton.last_seq, &inner.bell);
+            inner.committer.commit_records(vec![edit], || inner.families.add(family.clone())).map(|_| family)
+        })??;
+        writing.background.reconsider(&family);
+        Ok(family)
+    }
+
+    /// Drops a column family. Handles to it go on reading what was there; its files go with the last.
+    ///
+    /// # Errors
+    /// InvalidArgument for the default family or one that is dropped already.
+    pub fn drop_family(&self, family: &Arc<Family>) -> Result<()> {
+        let writing = self.writing()?;
+        let inner = &self.inner;
+        if family.id() == FamilyId::DEFAULT {
+            return Err(Error::invalid_argument("Can't drop default column family"));
+        }
+        let changes = inner.changes.lock();
+        if family.is_dropped() {
+            return Err(Error::invalid_argument("Column family already dropped!"));
+        }
+        let edit = VersionEdit {
+            column_family: family.id(),
+            column_family_drop: true,
+            max_column_family: Some(inner.families.max_id()),
+            ..VersionEdit::default()
+        };
+        writing.writer.alone(|_| {
+            inner.committer.commit_records(vec![edit], || {
+                inner.families.remove(family.id());
+            })
+        })??;
+        drop(changes);
+        let version = family.pin().version.clone();
+        inner.obsolete.retire(version.files().map(|(_, f)| f.clone()));
+        writing.background.reconsider(family);
+        inner.tools.events.emit(&Event::FamilyDropped(named(family)));
+        inner.tools.events.info(format_args!("Dropped column family with id {}", family.id()));
+        self.options_changed()
+    }
+}

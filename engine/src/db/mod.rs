@@ -1,0 +1,267 @@
+//! The handle: one short function for each call, naming the room it goes to.
+//!
+//! A [`Db`] is shared by cloning; the last clone, iterator or snapshot handle to go closes the database.
+//! Everything a reader needs is counted, so handles may be dropped in any order and on any thread.
+
+mod close;
+mod destroy;
+mod families;
+mod iterator;
+mod live;
+mod open;
+mod reads;
+mod session;
+
+pub use destroy::destroy;
+pub use families::list_families;
+pub use iterator::DbIterator;
+pub use open::OpenRequest;
+
+use std::path::Path;
+
+use base::{Error, FamilyId, Result};
+
+use crate::background::Background;
+use crate::batch::WriteBatch;
+use crate::bell::Bell;
+use crate::commit::Committer;
+use crate::errors::ErrorState;
+use crate::event::FlushReason;
+use crate::family::{Family, FamilySet};
+use crate::files::{DbLock, Obsolete};
+use crate::options::{CompactRangeOptions, FlushOptions, WriteOptions};
+use crate::output::JobTools;
+use crate::read::Reads;
+use crate::sequence::Snapshot;
+use crate::source::TableCache;
+use crate::sync::{Arc, AtomicBool, Mutex};
+use crate::wal::LiveLogs;
+use crate::write::{WriteHook, Writer};
+use table::sst::BlockCache;
+
+/// An open database.
+#[derive(Clone)]
+pub struct Db {
+    inner: Arc<Inner>,
+}
+
+/// What an open database is made of. Dropping it closes the database.
+struct Inner {
+    tools: Arc<JobTools>,
+    families: Arc<FamilySet>,
+    logs: Arc<LiveLogs>,
+    committer: Arc<Committer>,
+    tables: Arc<TableCache>,
+    obsolete: Arc<Obsolete>,
+    errors: Arc<ErrorState>,
+    bell: Arc<Bell>,
+    reads: Reads,
+    /// `None` when opened for reading only.
+    writing: Option<Writing>,
+    block_cache: Arc<BlockCache>,
+    closed: AtomicBool,
+    /// Serialises creating and dropping families, and changes of options.
+    changes: Mutex<()>,
+    lock: Mutex<Option<DbLock>>,
+}
+
+struct Writing {
+    writer: Arc<Writer>,
+    background: Arc<Background>,
+}
+
+impl Db {
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.inner.tools.paths.db
+    }
+
+    /// The database's id, as IDENTITY and tables have it.
+    pub fn id(&self) -> &str {
+        &self.inner.tools.db_id
+    }
+
+    /// This opening's id, as tables written by it have it.
+    pub fn session_id(&self) -> &str {
+        &self.inner.tools.db_session_id
+    }
+
+    pub fn default_family(&self) -> Result<Arc<Family>> {
+        self.inner.families.get(FamilyId::DEFAULT).ok_or_else(|| Error::not_found("the default column family"))
+    }
+
+    /// A live family by name.
+    pub fn family(&self, name: &str) -> Option<Arc<Family>> {
+        self.inner.families.by_name(name)
+    }
+
+    /// All live families, by number.
+    pub fn families(&self) -> Vec<Arc<Family>> {
+        self.inner.families.all()
+    }
+
+    fn writing(&self) -> Result<&Writing> {
+        match &self.inner.writing {
+            Some(writing) => Ok(writing),
+            None => Err(Error::not_supported("Not supported operation in read only mode.")),
+        }
+    }
+
+    /// Writes a batch; it carries its sequence number afterwards.
+    ///
+    /// # Errors
+    /// See [`Writer::write`].
+    #[inline]
+    pub fn write(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
+        self.writing()?.writer.write(batch, options, None)
+    }
+
+    /// Writes a batch with a transaction's hook around it.
+    pub fn write_with_hook(&self, batch: &mut WriteBatch, options: &WriteOptions, hook: &dyn WriteHook) -> Result<()> {
+        self.writing()?.writer.write(batch, options, Some(hook))
+    }
+
+    pub fn put(&self, family: &Family, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
+        self.single(options, |batch| {
+            batch.put_in(family.id(), key, value);
+        })
+    }
+
+    pub fn delete(&self, family: &Family, key: &[u8], options: &WriteOptions) -> Result<()> {
+        self.single(options, |batch| {
+            batch.delete_in(family.id(), key);
+        })
+    }
+
+    pub fn single_delete(&self, family: &Family, key: &[u8], options: &WriteOptions) -> Result<()> {
+        self.single(options, |batch| {
+            batch.single_delete_in(family.id(), key);
+        })
+    }
+
+    pub fn merge(&self, family: &Family, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
+        self.single(options, |batch| {
+            batch.merge_in(family.id(), key, operand);
+        })
+    }
+
+    pub fn delete_range(&self, family: &Family, begin: &[u8], end: &[u8], options: &WriteOptions) -> Result<()> {
+        self.single(options, |batch| {
+            batch.delete_range_in(family.id(), begin, end);
+        })
+    }
+
+    /// A batch of one record, in a buffer that the thread keeps: nothing is allocated once it has grown.
+    #[inline]
+    fn single(&self, options: &WriteOptions, fill: impl FnOnce(&mut WriteBatch)) -> Result<()> {
+        thread_local! {
+            static BATCH: std::cell::RefCell<Option<WriteBatch>> = const { std::cell::RefCell::new(None) };
+        }
+        let mut batch = BATCH.take().unwrap_or_default();
+        batch.clear();
+        fill(&mut batch);
+        let outcome = self.write(&mut batch, options);
+        const KEEP_BYTES_MAX: usize = 1 << 20;
+        if batch.data_size() <= KEEP_BYTES_MAX {
+            BATCH.set(Some(batch));
+        }
+        outcome
+    }
+
+    /// A snapshot of what is visible now.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        let tools = &self.inner.tools;
+        tools.snapshots.take(&tools.sequence, tools.env.clock.now_seconds())
+    }
+
+    /// The newest visible sequence number.
+    pub fn latest_sequence(&self) -> u64 {
+        self.inner.tools.sequence.visible()
+    }
+
+    /// Flushes these families' memtables to tables.
+    ///
+    /// # Errors
+    /// The background error, when one prevents it.
+    pub fn flush(&self, families: &[Arc<Family>], options: &FlushOptions) -> Result<()> {
+        if options.force_atomic_flush {
+            return Err(Error::not_supported("FlushOptions::force_atomic_flush"));
+        }
+        let writing = self.writing()?;
+        self.inner.tools.events.info(format_args!("Manual flush start."));
+        writing.background.flush_and_wait(families, FlushReason::ManualFlush, options.wait)
+    }
+
+    /// Hands gathered log records to the system (`manual_wal_flush`), and makes them durable if asked.
+    pub fn flush_wal(&self, sync: bool) -> Result<()> {
+        let writing = self.writing()?;
+        let logs = &self.inner.logs;
+        let done = if sync { logs.sync() } else { logs.flush() };
+        if let Err(error) = &done {
+            use crate::write::FaultBell;
+            writing.background.wal_failed(error);
+        }
+        done
+    }
+
+    /// Makes every write so far durable.
+    pub fn sync_wal(&self) -> Result<()> {
+        self.flush_wal(true)
+    }
+
+    /// Compacts the keys in `[begin, end]`; `None` is unbounded.
+    pub fn compact_range(
+        &self,
+        family: &Arc<Family>,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        options: &CompactRangeOptions,
+    ) -> Result<()> {
+        self.writing()?.background.compact_range(family, begin, end, options).map(|_| ())
+    }
+
+    /// Waits until no flush or compaction runs or is due.
+    pub fn wait_for_compact(&self) -> Result<()> {
+        self.writing()?.background.wait_for_idle()
+    }
+
+    /// No new background job starts; returns when none runs. Calls nest.
+    pub fn pause_background_work(&self) -> Result<()> {
+        self.writing()?.background.pause();
+        Ok(())
+    }
+
+    pub fn continue_background_work(&self) -> Result<()> {
+        self.writing()?.background.unpause();
+        Ok(())
+    }
+
+    /// Tries to get over the background error.
+    pub fn resume(&self) -> Result<()> {
+        self.writing()?.background.resume()
+    }
+
+    /// The background error, if there is one.
+    pub fn background_error(&self) -> Option<Error> {
+        self.inner.errors.get()
+    }
+
+    /// Obsolete files stay until deletions are enabled again as often.
+    pub fn disable_file_deletions(&self) {
+        self.inner.obsolete.disable();
+    }
+
+    pub fn enable_file_deletions(&self) {
+        if self.inner.obsolete.enable(false)
+            && let Some(writing) = &self.inner.writing
+        {
+            writing.background.purge();
+        }
+    }
+}
+
+impl std::fmt::Debug for Db {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Db({})", self.path().display())
+    }
+}

@@ -1,0 +1,664 @@
+//! Opening: check, lock, recover, and only then change anything on disk.
+
+use std::path::PathBuf;
+
+use base::ids::JobId;
+use base::{Error, FamilyId, FileNumber, Result};
+use env::Env;
+use env::logger::{FileLogger, LogFileOptions, Logger, NullLogger};
+use format::names::{self, FileName};
+use lsm::version::Edit;
+use mem::cache::{Cache, CacheOptions};
+use mem::write_buffer::WriteBufferManager;
+use table::sst::BlockCache;
+
+use super::session::{host_id, new_session_id};
+use super::{Db, Inner, Writing};
+use crate::background::{Background, BackgroundParts};
+use crate::bell::Bell;
+use crate::commit::{Change, Committer};
+use crate::components::{Components, FamilyDescriptor};
+use crate::errors::ErrorState;
+use crate::event::{Event, Events};
+use crate::family::{Family, FamilySet, FlushPick, Parts, Sealed};
+use crate::files::{DbLock, Live, Numbers, Obsolete, Paths, Recycle, sweep};
+use crate::manifest::{Manifest, ManifestSettings, Recovered, read_current, recover, write_identity};
+use crate::options::{DbOptions, FamilyOptions, TableFactory};
+use crate::output::{JobTools, OutputFile};
+use crate::read::Reads;
+use crate::recovery::{
+    Replay, ReplaySettings, Replayed, RequestedFamily, build_families, create_database, flush_family, new_db_id,
+};
+use crate::sequence::{LastSequence, Snapshots};
+use crate::source::{TableCache, TableCacheSettings};
+use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Mutex};
+use crate::wal::{LiveLogs, WalSettings};
+use crate::write::stall::Controller;
+use crate::write::{WriteSettings, Writer, WriterParts, wal_bytes_max};
+
+/// A database to open.
+pub struct OpenRequest {
+    pub path: PathBuf,
+    pub options: DbOptions,
+    pub components: Components,
+    /// Must name every family that exists, unless opened for reading only. Without one, the default
+    /// family with default options.
+    pub families: Vec<FamilyDescriptor>,
+}
+
+impl OpenRequest {
+    /// The default family alone.
+    pub fn new(path: impl Into<PathBuf>, options: DbOptions, family: FamilyOptions) -> Self {
+        let families = vec![FamilyDescriptor::new("default", family)];
+        OpenRequest { path: path.into(), options, components: Components::default(), families }
+    }
+}
+
+impl Db {
+    /// Opens a database for reading and writing.
+    ///
+    /// # Errors
+    /// InvalidArgument if it does not exist (or exists, with `error_if_exists`), for families not named
+    /// or not there, or another comparator; `IoError` if it is open elsewhere; Corruption with file and
+    /// offset; NotSupported naming a feature that is missing.
+    pub fn open(request: OpenRequest) -> Result<Db> {
+        Opening::new(request, false)?.open()
+    }
+
+    /// Opens a database for reading only: nothing on disk changes, no lock is taken, logs are replayed
+    /// into memory.
+    ///
+    /// # Errors
+    /// As [`Db::open`].
+    pub fn open_read_only(request: OpenRequest) -> Result<Db> {
+        Opening::new(request, true)?.open()
+    }
+}
+
+struct Opening {
+    read_only: bool,
+    options: DbOptions,
+    paths: Arc<Paths>,
+    descriptors: Vec<FamilyDescriptor>,
+    components: Components,
+    env: Env,
+    events: Arc<Events>,
+    lock: Option<DbLock>,
+}
+
+impl Opening {
+    fn new(request: OpenRequest, read_only: bool) -> Result<Self> {
+        let OpenRequest { path, options, components, mut families } = request;
+        if families.is_empty() {
+            families.push(FamilyDescriptor::new("default", FamilyOptions::default()));
+        }
+        if !families.iter().any(|f| f.name == "default") {
+            return Err(Error::invalid_argument("Default column family not specified"));
+        }
+        refuse(&options)?;
+        let paths = Arc::new(Paths::new(&path, &options));
+        let env = options.env.clone();
+        let exists = env.fs.exists(&paths.current())?;
+        if !exists && (read_only || !options.create_if_missing) {
+            return Err(Error::invalid_argument(format!(
+                "{}: does not exist (create_if_missing is false)",
+                paths.current().display()
+            )));
+        }
+        if exists && options.error_if_exists && !read_only {
+            return Err(Error::invalid_argument(format!("{}: exists (error_if_exists is true)", path.display())));
+        }
+        let mut lock = None;
+        if !read_only {
+            for dir in paths.all() {
+                env.fs.create_dir_all(dir)?;
+            }
+            lock = Some(DbLock::take(&*env.fs, &paths.db)?);
+        }
+        let logger = logger(&options, &paths, read_only)?;
+        let events = Events::new(logger, env.clock.clone(), components.listeners.clone());
+        Ok(Opening { read_only, options, paths, descriptors: families, components, env, events, lock })
+    }
+
+    fn open(mut self) -> Result<Db> {
+        self.header();
+        let outcome = self.recover_all();
+        if let Err(error) = &outcome {
+            self.events.error(format_args!("Opening failed: {error}"));
+            self.events.logger().flush();
+        }
+        outcome
+    }
+
+    fn header(&self) {
+        self.events.header(format_args!("Ironstone {}, compatible with RocksDB version: 11.8.1", env!("CARGO_PKG_VERSION")));
+        self.events.header(format_args!("DB SUMMARY"));
+        self.events.header(format_args!("Path: {}", self.paths.db.display()));
+    }
+
+    fn recover_all(&mut self) -> Result<Db> {
+        let db_id = self.identity()?;
+        let number = read_current(&self.env, &self.paths.db)?;
+        let recovered = recover(&self.env, &self.paths.db, number)?;
+        let db_id = recovered.db_id.clone().unwrap_or(db_id);
+        let block_cache = block_cache(&self.components, &self.descriptors)?;
+        let requested = self
+            .descriptors
+            .iter()
+            .map(|d| request_of(d, &self.options, &block_cache))
+            .collect::<Result<Vec<_>>>()?;
+        let bell = Arc::new(Bell::default());
+        let (families, missing) = build_families(&recovered, &requested, &bell, !self.read_only, &self.options)?;
+        if !missing.is_empty() && (self.read_only || !self.options.create_missing_column_families) {
+            let names: Vec<_> = missing.iter().map(|i| requested[*i].name.as_str()).collect();
+            return Err(Error::invalid_argument(format!("Column family not found: {}", names.join(", "))));
+        }
+        let shared = self.shared(&recovered, families, db_id, bell)?;
+        let logs = self.logs_to_replay(&recovered, &shared)?;
+        let job = shared.tools.take_job_id();
+        let replayed = self.replay(&recovered, &shared, &logs, job)?;
+        let last_seq = recovered.last_sequence.max(replayed.last_seq).max(largest_seq(&shared.families));
+        shared.tools.sequence.publish(last_seq);
+        if !self.read_only {
+            self.load_tables(&shared)?;
+        }
+        let db = if self.read_only {
+            self.assemble(shared, None, block_cache)
+        } else {
+            self.begin_writing(shared, recovered, replayed, &logs, block_cache, job)?
+        };
+        for index in missing {
+            db.add_family(&self.descriptors[index])?;
+        }
+        if !self.read_only {
+            write_options_file(&db.inner.tools, &db.inner.families)?;
+        }
+        self.events.info(format_args!("DB pointer {:p}", Arc::as_ptr(&db.inner)));
+        Ok(db)
+    }
+
+    /// The id that IDENTITY holds. A database that does not exist is made here.
+    fn identity(&self) -> Result<String> {
+        let path = self.paths.db.join(names::IDENTITY);
+        let known = match self.env.fs.read_all(&path, 4096) {
+            Ok(content) => Some(names::parse_identity(&content).map_err(|e| e.file(&path))?),
+            Err(error) if error.is_not_found() => None,
+            Err(error) => return Err(error),
+        };
+        let id = known.clone().filter(|id| !id.is_empty()).unwrap_or_else(|| new_db_id(&self.env));
+        if self.read_only {
+            return Ok(id);
+        }
+        if !self.env.fs.exists(&self.paths.current())? {
+            create_database(&self.env, &self.paths, self.options.write_dbid_to_manifest.then_some(id.as_str()))?;
+        }
+        if known.as_deref() != Some(id.as_str()) && self.options.write_identity_file {
+            write_identity(&self.env, &self.paths.db, &id)?;
+        }
+        Ok(id)
+    }
+
+    fn shared(&self, recovered: &Recovered, families: Vec<Arc<Family>>, db_id: String, bell: Arc<Bell>) -> Result<Shared> {
+        let found = sweep(&*self.env.fs, &self.paths, None)?;
+        let next = (recovered.next_file_number + 1).max(found.largest_number + 1).max(recovered.number.0 + 1);
+        let session: Arc<str> = Arc::from(new_session_id(&self.env));
+        let tools = Arc::new(JobTools {
+            env: self.env.clone(),
+            paths: self.paths.clone(),
+            numbers: Numbers::new(next),
+            options: ArcSwap::from_pointee(self.options.clone()),
+            db_id,
+            db_session_id: session.to_string(),
+            db_host_id: host_id(&self.options.db_host_id),
+            sequence: Arc::new(LastSequence::new(recovered.last_sequence)),
+            snapshots: Arc::new(Snapshots::default()),
+            events: self.events.clone(),
+            shutting_down: Arc::new(AtomicBool::new(false)),
+            next_job: AtomicU64::new(1),
+        });
+        let settings = TableCacheSettings {
+            paths: self.paths.clone(),
+            tables_max: tables_max(self.options.max_open_files),
+            direct_reads: self.options.use_direct_reads,
+            advise_random: self.options.advise_random_on_open,
+            verify_unique_id: self.options.verify_sst_unique_id_in_manifest,
+            db_session_id: session,
+        };
+        let families = Arc::new(FamilySet::new(families, recovered.max_family));
+        Ok(Shared { tools, families, tables: TableCache::new(self.env.clone(), settings), bell })
+    }
+
+    /// Logs that may hold data not in tables, ascending.
+    fn logs_to_replay(&self, recovered: &Recovered, shared: &Shared) -> Result<Vec<FileNumber>> {
+        let by_families = shared.families.all().iter().map(|f| f.state().log_number).min().unwrap_or(0);
+        let min = recovered.min_log_number_to_keep.max(by_families);
+        let mut logs: Vec<_> = self
+            .env
+            .fs
+            .list(&self.paths.wal)?
+            .iter()
+            .filter_map(|name| match FileName::parse(name) {
+                Some(FileName::Wal(n)) if n.0 >= min || n.0 == recovered.prev_log_number => Some(n),
+                _ => None,
+            })
+            .collect();
+        logs.sort_unstable();
+        for log in &logs {
+            shared.tools.numbers.mark_used(log.0);
+        }
+        if self.options.track_and_verify_wals_in_manifest {
+            for (number, synced) in recovered.wals.range(min..) {
+                let path = self.paths.wal(FileNumber(*number));
+                let size = self.env.fs.file_size(&path).map_err(|_| {
+                    Error::corruption(format!("Missing WAL with log number: {number}")).file(&path)
+                })?;
+                if synced.is_some_and(|synced| size < synced) {
+                    return Err(Error::corruption(format!(
+                        "Size mismatch: WAL (log number: {number}) in MANIFEST is {} bytes, while actual size is {size} bytes",
+                        synced.unwrap_or(0)
+                    ))
+                    .file(&path));
+                }
+            }
+        }
+        Ok(logs)
+    }
+
+    fn replay(&self, recovered: &Recovered, shared: &Shared, logs: &[FileNumber], job: JobId) -> Result<Replayed> {
+        if logs.is_empty() {
+            return Ok(Replayed::default());
+        }
+        self.events.emit(&Event::RecoveryStarted { job, wal_files: logs.iter().map(|n| n.0).collect() });
+        let settings = ReplaySettings {
+            mode: self.options.wal_recovery_mode,
+            paranoid_checks: self.options.paranoid_checks,
+            verify_predecessors: self.options.track_and_verify_wals,
+            may_flush: !self.read_only,
+            min_log: recovered.min_log_number_to_keep,
+        };
+        let replayed = Replay::new(&shared.tools, &shared.families, settings, job).run(logs);
+        self.events.emit(&Event::RecoveryFinished { job, error: replayed.as_ref().err().cloned() });
+        replayed
+    }
+
+    /// Opens tables now, so that what is missing or damaged is known: all, or some of them where
+    /// `max_open_files` bounds them.
+    fn load_tables(&self, shared: &Shared) -> Result<()> {
+        const SOME: usize = 16;
+        let limit = if self.options.max_open_files == -1 { usize::MAX } else { SOME };
+        for family in shared.families.all() {
+            let pin = family.pin_owned();
+            for (level, file) in pin.version.files().take(limit) {
+                if let Err(error) = shared.tables.get(&pin.parts, level, file) {
+                    if self.options.paranoid_checks {
+                        return Err(error);
+                    }
+                    self.events.warn(format_args!("{error}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_writing(
+        &mut self,
+        shared: Shared,
+        recovered: Recovered,
+        replayed: Replayed,
+        logs: &[FileNumber],
+        block_cache: Arc<BlockCache>,
+        job: JobId,
+    ) -> Result<Db> {
+        let Shared { tools, families, tables, bell } = &shared;
+        let o = &self.options;
+        let obsolete = Arc::new(Obsolete::new(bell.clone()));
+        let manifest = Manifest::new(self.env.clone(), manifest_settings(o, &self.paths), recovered.number);
+        let db_id = o.write_dbid_to_manifest.then(|| tools.db_id.clone());
+        let min_log = recovered.min_log_number_to_keep;
+        let committer = Arc::new(Committer::new(
+            manifest,
+            tools.numbers.clone(),
+            families.clone(),
+            tools.sequence.clone(),
+            obsolete.clone(),
+            db_id,
+            min_log,
+        ));
+        let live_logs = Arc::new(LiveLogs::new(self.env.clone(), wal_settings(o, &self.paths)?));
+        let keep_logs = o.avoid_flush_during_recovery && replayed.files.is_empty() && replayed.stopped_at.is_none();
+        self.trim_last_log(logs)?;
+        let changes = self.recovery_changes(&shared, replayed.files, keep_logs, replayed.max_log, job)?;
+        if keep_logs {
+            for log in logs {
+                live_logs.add_recovered(*log, self.env.fs.file_size(&self.paths.wal(*log))?);
+            }
+        }
+        live_logs.roll(tools.numbers.take(), None, wal_preallocate(o, families))?;
+        if replayed.stopped_at.is_some() {
+            // So that the next recovery finds the number it expects and goes on from here.
+            let mut record = Vec::new();
+            format::batch::begin(&mut record);
+            let next = tools.sequence.visible() + 1;
+            format::batch::set_sequence(&mut record, next);
+            live_logs.append(&[&record], next, &[])?;
+            live_logs.sync()?;
+        }
+        let committed = if changes.is_empty() { committer.roll(Vec::new())? } else { committer.commit(changes, false)? };
+        let errors = Arc::new(ErrorState::new(o.paranoid_checks));
+        let controller = Arc::new(Controller::default());
+        let recycle = Arc::new(Recycle::new(o.recycle_log_file_num));
+        let background = Background::new(BackgroundParts {
+            tools: tools.clone(),
+            families: families.clone(),
+            logs: live_logs.clone(),
+            recycle: recycle.clone(),
+            committer: committer.clone(),
+            tables: tables.clone(),
+            obsolete: obsolete.clone(),
+            errors: errors.clone(),
+            controller: controller.clone(),
+            atomic_flush: o.atomic_flush,
+        });
+        background.size_pools();
+        let buffers = o.write_buffer_manager.clone().unwrap_or_else(|| {
+            Arc::new(WriteBufferManager::new(o.db_write_buffer_size, None, false))
+        });
+        let unlogged = Arc::new(AtomicBool::new(false));
+        let writer = Arc::new(Writer::new(WriterParts {
+            env: self.env.clone(),
+            settings: WriteSettings {
+                pipelined: o.enable_pipelined_write,
+                concurrent_memtable: o.allow_concurrent_memtable_write,
+                atomic_flush: o.atomic_flush,
+                recycles_logs: o.recycle_log_file_num > 0,
+                group_bytes_max: o.max_write_batch_group_size_bytes,
+                preallocate_bytes: wal_preallocate(o, families),
+            },
+            families: families.clone(),
+            logs: live_logs.clone(),
+            numbers: tools.numbers.clone(),
+            recycle,
+            sequence: tools.sequence.clone(),
+            errors: errors.clone(),
+            controller,
+            buffers,
+            events: self.events.clone(),
+            bell: background.clone(),
+            faults: background.clone(),
+            wal_bytes_max: wal_bytes_max(o.max_total_wal_size, &families.all()),
+            unlogged: unlogged.clone(),
+        }));
+        self.sweep(&shared, &recovered, &committer, &background)?;
+        let _ = committed;
+        let parts = WritingParts { writer, background, logs: live_logs, committer, obsolete, errors, unlogged };
+        let db = self.assemble(shared, Some(parts), block_cache);
+        if let Some(writing) = &db.inner.writing {
+            writing.background.start(&writing.writer);
+        }
+        Ok(db)
+    }
+
+    /// The newest old log may have preallocated space, or bytes of an older one, behind its end.
+    fn trim_last_log(&self, logs: &[FileNumber]) -> Result<()> {
+        let Some(last) = logs.last() else { return Ok(()) };
+        let path = self.paths.wal(*last);
+        let size = self.env.fs.file_size(&path)?;
+        self.env.fs.truncate(&path, size)
+    }
+
+    /// What replay brought, as changes of the trees: one for each family that has any.
+    fn recovery_changes(
+        &self,
+        shared: &Shared,
+        files: Vec<(FamilyId, OutputFile)>,
+        keep_logs: bool,
+        max_log: u64,
+        job: JobId,
+    ) -> Result<Vec<Change>> {
+        let next_log = max_log + 1;
+        let mut changes = Vec::new();
+        let mut by_family: Vec<(FamilyId, Vec<OutputFile>)> = Vec::new();
+        for (id, file) in files {
+            match by_family.iter_mut().find(|(f, _)| *f == id) {
+                Some((_, list)) => list.push(file),
+                None => by_family.push((id, vec![file])),
+            }
+        }
+        for family in shared.families.all() {
+            let mut own = Vec::new();
+            if let Some(at) = by_family.iter().position(|(id, _)| *id == family.id()) {
+                own = by_family.swap_remove(at).1;
+            }
+            if !keep_logs {
+                own.extend(flush_family(&shared.tools, job, &family)?);
+                if max_log > 0 && own.is_empty() {
+                    let mut state = family.state();
+                    state.log_number = state.log_number.max(next_log);
+                }
+            }
+            if own.is_empty() {
+                continue;
+            }
+            let added = own.iter().map(|f| (0, f.meta.clone())).collect();
+            let sealed = Sealed {
+                mem: family.pin().mem.clone(),
+                id: 0,
+                next_log,
+                flushing: true,
+                charged: 0,
+                atomic_group: None,
+            };
+            let flushed = Some(FlushPick { memtables: vec![sealed] });
+            let edit = Edit { added, ..Edit::default() };
+            changes.push(Change { flushed, ..Change::new(family.clone(), edit) });
+        }
+        Ok(changes)
+    }
+
+    /// Deletes what nobody refers to, unless the MANIFEST's end was in doubt.
+    fn sweep(&self, shared: &Shared, recovered: &Recovered, committer: &Committer, background: &Background) -> Result<()> {
+        if recovered.end_in_doubt {
+            self.events.warn(format_args!(
+                "MANIFEST-{:06} ends in the middle of a record; unreferenced files are kept",
+                recovered.number.0
+            ));
+            return Ok(());
+        }
+        let tables = shared.families.all().into_iter().flat_map(|f| {
+            let version = f.pin().version.clone();
+            version.files().map(|(_, file)| file.number.0).collect::<Vec<_>>()
+        });
+        let oldest_log = shared.families.all().iter().map(|f| f.state().log_number).min().unwrap_or(0);
+        let live = Live {
+            tables: tables.collect(),
+            blobs: Default::default(),
+            min_log: oldest_log.max(committer.min_log_to_keep()),
+            manifest: committer.manifest_number(),
+            newer_from: shared.tools.numbers.peek(),
+            keep_old_logs: self.options.keep_log_file_num,
+        };
+        let found = sweep(&*self.env.fs, &self.paths, Some(&live))?;
+        background.delete_swept(found);
+        Ok(())
+    }
+
+    fn assemble(&mut self, shared: Shared, parts: Option<WritingParts>, block_cache: Arc<BlockCache>) -> Db {
+        let Shared { tools, families, tables, bell } = shared;
+        let unlogged = parts.as_ref().map_or_else(|| Arc::new(AtomicBool::new(false)), |p| p.unlogged.clone());
+        let reads = Reads {
+            tables: tables.clone(),
+            sequence: tools.sequence.clone(),
+            clock: self.env.clock.clone(),
+            unlogged,
+        };
+        let (writing, logs, committer, obsolete, errors) = match parts {
+            Some(p) => {
+                (Some(Writing { writer: p.writer, background: p.background }), p.logs, p.committer, p.obsolete, p.errors)
+            }
+            None => {
+                let settings = manifest_settings(&self.options, &self.paths);
+                let manifest = Manifest::new(self.env.clone(), settings, FileNumber(0));
+                let obsolete = Arc::new(Obsolete::new(bell.clone()));
+                let committer = Committer::new(
+                    manifest,
+                    tools.numbers.clone(),
+                    families.clone(),
+                    tools.sequence.clone(),
+                    obsolete.clone(),
+                    None,
+                    0,
+                );
+                let wal = WalSettings::plain(self.paths.wal.clone());
+                let logs = Arc::new(LiveLogs::new(self.env.clone(), wal));
+                (None, logs, Arc::new(committer), obsolete, Arc::new(ErrorState::new(self.options.paranoid_checks)))
+            }
+        };
+        Db {
+            inner: Arc::new(Inner {
+                tools,
+                families,
+                logs,
+                committer,
+                tables,
+                obsolete,
+                errors,
+                bell,
+                reads,
+                writing,
+                block_cache,
+                closed: AtomicBool::new(false),
+                changes: Mutex::new(()),
+                lock: Mutex::new(self.lock.take()),
+            }),
+        }
+    }
+}
+
+struct Shared {
+    tools: Arc<JobTools>,
+    families: Arc<FamilySet>,
+    tables: Arc<TableCache>,
+    bell: Arc<Bell>,
+}
+
+struct WritingParts {
+    writer: Arc<Writer>,
+    background: Arc<Background>,
+    logs: Arc<LiveLogs>,
+    committer: Arc<Committer>,
+    obsolete: Arc<Obsolete>,
+    errors: Arc<ErrorState>,
+    unlogged: Arc<AtomicBool>,
+}
+
+/// Options that ask for what is not built.
+fn refuse(o: &DbOptions) -> Result<()> {
+    let asked = [
+        (o.unordered_write, "unordered_write"),
+        (o.two_write_queues, "two_write_queues"),
+        (o.allow_2pc, "allow_2pc"),
+        (o.allow_ingest_behind, "allow_ingest_behind"),
+        (o.best_efforts_recovery, "best_efforts_recovery"),
+        (o.persist_stats_to_disk, "persist_stats_to_disk"),
+        (o.allow_mmap_writes, "allow_mmap_writes"),
+        (o.wal_compression.0 != 0, "wal_compression"),
+        (o.reuse_manifest_on_open, "reuse_manifest_on_open"),
+        (o.db_paths.len() > 4, "more than four db_paths"),
+    ];
+    match asked.iter().find(|(asked, _)| *asked) {
+        Some((_, what)) => Err(Error::not_supported(format!("the option {what}"))),
+        None => Ok(()),
+    }
+}
+
+fn logger(options: &DbOptions, paths: &Paths, read_only: bool) -> Result<Arc<dyn Logger>> {
+    if let Some(logger) = &options.info_log {
+        return Ok(logger.clone());
+    }
+    if read_only {
+        return Ok(Arc::new(NullLogger));
+    }
+    let log_dir = (!options.db_log_dir.is_empty()).then(|| PathBuf::from(&options.db_log_dir));
+    let settings = LogFileOptions {
+        level: options.info_log_level,
+        max_log_file_size: options.max_log_file_size as u64,
+        log_file_time_to_roll: options.log_file_time_to_roll as u64,
+        keep_log_file_num: options.keep_log_file_num.max(1),
+    };
+    let (fs, clock) = (options.env.fs.clone(), options.env.clock.clone());
+    Ok(Arc::new(FileLogger::open(fs, clock, &paths.db, log_dir.as_deref(), settings)?))
+}
+
+/// The cache of families that bring none.
+fn block_cache(components: &Components, families: &[FamilyDescriptor]) -> Result<Arc<BlockCache>> {
+    if let Some(cache) = &components.block_cache {
+        return Ok(cache.clone());
+    }
+    let bytes = families
+        .iter()
+        .filter_map(|f| match &f.options.table_factory {
+            TableFactory::BlockBased(table) => Some(table.block_cache.0),
+            TableFactory::Other { .. } => None,
+        })
+        .max()
+        .unwrap_or(32 << 20);
+    Cache::new(CacheOptions::hyper_clock(usize::try_from(bytes).unwrap_or(usize::MAX)))
+}
+
+pub(super) fn request_of(d: &FamilyDescriptor, db: &DbOptions, cache: &Arc<BlockCache>) -> Result<RequestedFamily> {
+    let cache = d.block_cache.clone().unwrap_or_else(|| cache.clone());
+    let parts = Parts::resolve(&d.options, db, Some(cache.clone()))?;
+    Ok(RequestedFamily {
+        name: d.name.clone(),
+        options: Arc::new(d.options.clone()),
+        parts: Arc::new(parts),
+        block_cache: Some(cache),
+    })
+}
+
+/// What `max_open_files` leaves for tables; RocksDB takes ten for other files.
+pub(super) fn tables_max(max_open_files: i32) -> Option<usize> {
+    usize::try_from(max_open_files).ok().map(|n| n.saturating_sub(10).max(1))
+}
+
+fn manifest_settings(o: &DbOptions, paths: &Paths) -> ManifestSettings {
+    ManifestSettings {
+        dir: paths.db.clone(),
+        preallocate_bytes: if o.allow_fallocate { o.manifest_preallocation_size as u64 } else { 0 },
+        max_file_size: o.max_manifest_file_size,
+        max_space_amp_pct: u64::try_from(o.max_manifest_space_amp_pct).unwrap_or(0),
+        use_fsync: o.use_fsync,
+    }
+}
+
+fn wal_settings(o: &DbOptions, paths: &Paths) -> Result<WalSettings> {
+    Ok(WalSettings {
+        recyclable: o.recycle_log_file_num > 0,
+        manual_flush: o.manual_wal_flush,
+        buffer_bytes_max: o.writable_file_max_buffer_size,
+        use_fsync: o.use_fsync,
+        bytes_per_sync: o.wal_bytes_per_sync,
+        note_predecessor: o.track_and_verify_wals,
+        ..WalSettings::plain(paths.wal.clone())
+    })
+}
+
+/// A tenth more than a memtable holds, bounded by what logs may hold at all.
+fn wal_preallocate(o: &DbOptions, families: &FamilySet) -> u64 {
+    if !o.allow_fallocate {
+        return 0;
+    }
+    let buffer = families.all().iter().map(|f| f.parts().pick.write_buffer_size).max().unwrap_or(64 << 20);
+    let bytes = buffer.saturating_add(buffer / 10);
+    [o.max_total_wal_size, o.db_write_buffer_size as u64].into_iter().filter(|n| *n > 0).fold(bytes, u64::min)
+}
+
+fn largest_seq(families: &FamilySet) -> u64 {
+    let of_family = |f: &Arc<Family>| f.pin().version.files().map(|(_, file)| file.largest_seq).max().unwrap_or(0);
+    families.all().iter().map(of_family).max().unwrap_or(0)
+}
+
+/// Writes the OPTIONS file; the room that knows its text does the work.
+pub(super) fn write_options_file(_tools: &JobTools, _families: &FamilySet) -> Result<()> {
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! Reading calls, each to its room.
+
+use base::{Pinned, Result};
+
+use super::{Db, DbIterator};
+use crate::family::Family;
+use crate::iter::{Ground, Iter};
+use crate::options::ReadOptions;
+use crate::read::Reads;
+use crate::sync::Arc;
+
+impl Db {
+    /// The value of a key; a view into the memtable or block it lies in.
+    #[inline]
+    pub fn get(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
+        self.inner.reads.get(family, key, options)
+    }
+
+    /// Several keys at once, probed and read together; answers in the order asked.
+    pub fn multi_get(&self, family: &Family, keys: &[&[u8]], options: &ReadOptions) -> Vec<Result<Option<Pinned>>> {
+        self.inner.reads.multi_get(family, keys, options)
+    }
+
+    /// Whether a key may exist, without I/O; the value if it was at hand.
+    pub fn key_may_exist(&self, family: &Family, key: &[u8], options: &ReadOptions) -> (bool, Option<Pinned>) {
+        self.inner.reads.may_exist(family, key, options)
+    }
+
+    /// An iterator over a family.
+    ///
+    /// # Errors
+    /// InvalidArgument for options that do not fit the family.
+    pub fn iter(&self, family: &Arc<Family>, options: ReadOptions) -> Result<DbIterator> {
+        let ground = Ground {
+            family: family.clone(),
+            tables: self.inner.tables.clone(),
+            sequence: self.inner.tools.sequence.clone(),
+        };
+        Ok(DbIterator::new(Iter::new(ground, options)?, self.clone()))
+    }
+
+    /// The room of point reads, for layers above that read without this handle's conveniences.
+    pub fn reads(&self) -> &Reads {
+        &self.inner.reads
+    }
+}
