@@ -1,0 +1,100 @@
+//! Opened, written, flushed, recovered: the plain roads, in one thread on a disk in memory.
+
+use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
+
+pub fn options(env: &env::Env) -> DbOptions {
+    DbOptions { create_if_missing: true, env: env.clone(), ..DbOptions::default() }
+}
+
+pub fn open(env: &env::Env, family: FamilyOptions) -> Db {
+    Db::open(OpenRequest::new("/db", options(env), family)).unwrap()
+}
+
+pub fn get(db: &Db, key: &str) -> Option<String> {
+    let family = db.default_family().unwrap();
+    let value = db.get(&family, key.as_bytes(), &ReadOptions::default()).unwrap();
+    value.map(|v| String::from_utf8(v.to_vec()).unwrap())
+}
+
+pub fn put(db: &Db, key: &str, value: &str) {
+    let family = db.default_family().unwrap();
+    db.put(&family, key.as_bytes(), value.as_bytes(), &WriteOptions::default()).unwrap();
+}
+
+pub fn scan(db: &Db) -> Vec<(String, String)> {
+    let family = db.default_family().unwrap();
+    let mut iter = db.iter(&family, ReadOptions::default()).unwrap();
+    let mut out = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        out.push((String::from_utf8_lossy(iter.key()).into(), String::from_utf8_lossy(iter.value()).into()));
+        iter.next();
+    }
+    iter.status().unwrap();
+    out
+}
+
+#[test]
+fn what_was_put_is_got() {
+    let env = env::Env::memory(1);
+    let db = open(&env, FamilyOptions::default());
+    put(&db, "a", "1");
+    put(&db, "b", "2");
+    put(&db, "a", "3");
+    assert_eq!(get(&db, "a").as_deref(), Some("3"));
+    assert_eq!(get(&db, "b").as_deref(), Some("2"));
+    assert_eq!(get(&db, "c"), None);
+}
+
+#[test]
+fn the_log_is_replayed_on_open() {
+    let env = env::Env::memory(2);
+    let db = open(&env, FamilyOptions::default());
+    put(&db, "a", "1");
+    drop(db);
+    let db = open(&env, FamilyOptions::default());
+    assert_eq!(get(&db, "a").as_deref(), Some("1"));
+    put(&db, "b", "2");
+    db.close().unwrap();
+    drop(db);
+    let db = open(&env, FamilyOptions::default());
+    assert_eq!(scan(&db).len(), 2);
+}
+
+#[test]
+fn a_flushed_memtable_is_read_from_its_table() {
+    let env = env::Env::memory(3);
+    let db = open(&env, FamilyOptions::default());
+    for i in 0..1000 {
+        put(&db, &format!("key{i:04}"), &format!("value{i}"));
+    }
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+    assert_eq!(get(&db, "key0500").as_deref(), Some("value500"));
+    assert_eq!(scan(&db).len(), 1000);
+    drop(db);
+    let db = open(&env, FamilyOptions::default());
+    assert_eq!(get(&db, "key0999").as_deref(), Some("value999"));
+}
+
+#[test]
+fn a_small_buffer_flushes_and_compacts_by_itself() {
+    let env = env::Env::memory(4);
+    let family = FamilyOptions { write_buffer_size: 64 << 10, ..FamilyOptions::default() };
+    let db = open(&env, family.clone());
+    for round in 0..3 {
+        for i in 0..5000 {
+            put(&db, &format!("key{i:05}"), &format!("value{i}-{round}"));
+        }
+    }
+    db.wait_for_compact().unwrap();
+    assert_eq!(get(&db, "key02500").as_deref(), Some("value2500-2"));
+    assert_eq!(scan(&db).len(), 5000);
+    let f = db.default_family().unwrap();
+    db.compact_range(&f, None, None, &CompactRangeOptions::default()).unwrap();
+    assert_eq!(scan(&db).len(), 5000);
+    drop(db);
+    let db = open(&env, family);
+    assert_eq!(scan(&db).len(), 5000);
+    assert_eq!(get(&db, "key00000").as_deref(), Some("value0-2"));
+}

@@ -1,0 +1,3 @@
+//! The engine from outside: one binary, one module a subject.
+
+mod basic;
