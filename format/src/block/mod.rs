@@ -187,7 +187,9 @@ impl Shape {
         if shape.entries_end > shape.restarts_at {
             return None;
         }
-        if shape.num_restarts == 0 {
+        // An empty block is written with one restart at 0, where there is nothing.
+        if shape.num_restarts == 0 || shape.entries_end == 0 {
+            shape.num_restarts = 0;
             shape.entries_end = 0;
         }
         Some(shape)

@@ -1,0 +1,217 @@
+//! RocksDB's own blocks, read every way; and blocks of chance.
+
+use std::ops::ControlFlow;
+
+use base::Order;
+use base::key::{InternalOrder, pack, trailer, user_key};
+use proptest::prelude::*;
+
+use super::*;
+use crate::block_builder::{BlockBuilder, BlockConfig};
+use crate::test_vectors::{hex, vectors};
+
+type Row = (Vec<u8>, Vec<u8>);
+
+fn forward(iter: &mut BlockIter) -> Vec<Row> {
+    let mut rows = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        rows.push((iter.key().to_vec(), iter.value().to_vec()));
+        iter.next();
+    }
+    iter.status().unwrap();
+    rows
+}
+
+fn backward(iter: &mut BlockIter) -> Vec<Row> {
+    let mut rows = Vec::new();
+    iter.seek_to_last();
+    while iter.valid() {
+        rows.push((iter.key().to_vec(), iter.value().to_vec()));
+        iter.prev();
+    }
+    iter.status().unwrap();
+    rows.reverse();
+    rows
+}
+
+/// What a look-up of `key` visits.
+fn point(block: &Block, order: &InternalOrder, key: &[u8]) -> (Vec<(u64, Vec<u8>)>, bool) {
+    let mut found = Vec::new();
+    let more = block
+        .visit_versions(order, KeyRewrite::default(), key, &mut |user, trailer, range| {
+            assert!(order.user.equal(user, user_key(key)));
+            found.push((trailer, block.bytes()[range].to_vec()));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    (found, more)
+}
+
+/// Every road through the block leads to `rows`.
+fn check(payload: &[u8], order: &Order, rows: &[Row], targets: &[Vec<u8>]) {
+    let internal = InternalOrder::new(order.clone());
+    for heads in [None, HeadOrder::of(order)] {
+        let block = Block::parse_searchable(payload, heads).unwrap();
+        let mut iter = BlockIter::new(block.clone());
+        assert_eq!(forward(&mut iter), rows);
+        assert_eq!(backward(&mut iter), rows);
+        let row = |iter: &BlockIter| iter.valid().then(|| (iter.key().to_vec(), iter.value().to_vec()));
+        for target in rows.iter().map(|r| &r.0).chain(targets) {
+            let at = rows.partition_point(|r| internal.compare(&r.0, target).is_lt());
+            iter.seek(&internal, target);
+            assert_eq!(row(&iter), rows.get(at).cloned(), "seek");
+            if iter.valid() {
+                iter.prev();
+                assert_eq!(row(&iter), at.checked_sub(1).map(|i| rows[i].clone()), "prev after seek");
+            }
+            let past = rows.partition_point(|r| internal.compare(&r.0, target).is_le());
+            iter.seek_for_prev(&internal, target);
+            assert_eq!(row(&iter), past.checked_sub(1).map(|i| rows[i].clone()), "seek_for_prev");
+            if iter.valid() {
+                iter.next();
+                assert_eq!(row(&iter), rows.get(past).cloned(), "next after seek_for_prev");
+            }
+            let same = |r: &&Row| order.equal(user_key(&r.0), user_key(target));
+            let expected: Vec<_> =
+                rows[at..].iter().take_while(same).map(|r| (trailer(&r.0), r.1.clone())).collect();
+            let (found, more) = point(&block, &internal, target);
+            assert_eq!(found, expected, "point");
+            if at + expected.len() == rows.len() && !expected.is_empty() {
+                assert!(more, "the key may go on in the next block");
+            }
+            if more && !rows.is_empty() {
+                let last = user_key(&rows[rows.len() - 1].0);
+                assert!(block.has_hash_index() || order.compare(last, user_key(target)).is_le());
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_of_rocksdb_read_on_every_road() {
+    for v in vectors("data_block") {
+        let rows: Vec<Row> =
+            v["kvs"].as_array().unwrap().iter().map(|kv| (hex(&kv[0]), hex(&kv[1]))).collect();
+        let payload = hex(&v["bytes"]);
+        let block = Block::parse(payload.clone().into()).unwrap();
+        assert_eq!(block.has_separated_values(), v["separated_kv"].as_bool().unwrap());
+        let between: Vec<Vec<u8>> = rows
+            .iter()
+            .take(40)
+            .map(|(key, _)| [user_key(key), b"\0", &pack(9, 1).to_le_bytes()].concat())
+            .collect();
+        if rows.len() <= 600 {
+            check(&payload, &Order::Bytewise, &rows, &between);
+        } else {
+            assert_eq!(forward(&mut BlockIter::new(block)), rows);
+        }
+    }
+}
+
+#[test]
+fn the_last_word_says_what_the_block_is() {
+    for v in vectors("uniform_block") {
+        let block = Block::parse(hex(&v["bytes"]).into()).unwrap();
+        assert_eq!(block.is_uniform(), v["uniform"].as_bool().unwrap());
+    }
+    assert!(Block::parse(Vec::new().into()).is_err());
+    assert!(Block::parse(vec![0, 0, 0].into()).is_err());
+    let reserved = (1u32 << 30 | 1).to_le_bytes();
+    assert!(Block::parse([[0; 4], reserved].concat().into()).is_err());
+    let empty = Block::parse([0u32.to_le_bytes(), 1u32.to_le_bytes()].concat().into()).unwrap();
+    assert!(empty.is_empty());
+    check(empty.payload(), &Order::Bytewise, &[], &[b"k\x01\0\0\0\0\0\0\0".to_vec()]);
+}
+
+#[test]
+fn a_global_number_replaces_every_stored_one() {
+    let mut builder = BlockBuilder::new(BlockConfig { restart_interval: 2, ..BlockConfig::default() });
+    for i in 0..9u8 {
+        // Trailer bytes of one key are the start of the next: rewriting must not disturb sharing.
+        builder.add(&[&vec![1; usize::from(i)][..], &pack(0, 1).to_le_bytes()].concat(), &[i]);
+    }
+    let rewrite = KeyRewrite { global_seqno: Some(5), timestamp_pad: 0 };
+    let payload = builder.finish().clone();
+    for heads in [None, Some(HeadOrder::Bytewise)] {
+        let block = Block::parse_searchable(&payload, heads).unwrap();
+        let mut iter = BlockIter::rewriting(block, rewrite);
+        let rows = forward(&mut iter);
+        assert_eq!(rows, backward(&mut iter));
+        for (i, (key, value)) in rows.iter().enumerate() {
+            assert_eq!((user_key(key), trailer(key)), (&vec![1; i][..], pack(5, 1)));
+            assert_eq!(value[..], [i as u8]);
+            iter.seek(&InternalOrder::new(Order::Bytewise), key);
+            assert_eq!(iter.key(), key);
+        }
+    }
+}
+
+/// Keys that share much, few of many letters, versions of one key.
+fn rows() -> impl Strategy<Value = Vec<Row>> {
+    let key = (0usize..4, prop::collection::vec(prop::sample::select(&b"\0ab\xff"[..]), 0..9));
+    let value = (0usize..3, any::<u8>());
+    prop::collection::vec((key, 0u64..4, value), 0..120).prop_map(|entries| {
+        let entries = entries.into_iter().map(|((start, rest), seq, (size, byte))| {
+            let user = [[&b""[..], b"common", b"commonly", b"c"][start], &rest].concat();
+            ([user, pack(seq, 1).to_le_bytes().to_vec()].concat(), vec![byte; [0, 7, 150][size]])
+        });
+        entries.collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_built_reads_on_every_road(
+        mut rows in rows(), targets in rows(), interval in 1usize..20, delta_keys: bool, separated: bool,
+        hash: bool, reverse: bool,
+    ) {
+        let order = if reverse { Order::Reverse } else { Order::Bytewise };
+        let internal = InternalOrder::new(order.clone());
+        rows.sort_by(|a, b| internal.compare(&a.0, &b.0));
+        rows.dedup_by(|a, b| a.0 == b.0);
+        let mut builder = BlockBuilder::new(BlockConfig {
+            restart_interval: interval,
+            delta_keys,
+            separated,
+            hash_util_ratio: hash.then_some(0.75),
+            ..BlockConfig::default()
+        });
+        for (key, value) in &rows {
+            builder.add(key, value);
+        }
+        let targets: Vec<Vec<u8>> = targets.into_iter().map(|r| r.0).collect();
+        check(builder.finish(), &order, &rows, &targets);
+    }
+
+    #[test]
+    fn bytes_of_chance_never_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..300), restarts in 0u32..6, bits in 0u32..16,
+        target in prop::collection::vec(any::<u8>(), 0..20),
+    ) {
+        let mut payload = bytes;
+        payload.extend_from_slice(&(bits << 28 | restarts).to_le_bytes());
+        let order = InternalOrder::new(Order::Bytewise);
+        for heads in [None, Some(HeadOrder::Bytewise)] {
+            let Ok(block) = Block::parse_searchable(&payload, heads) else { continue };
+            let mut iter = BlockIter::new(block.clone());
+            iter.seek_to_first();
+            while iter.valid() {
+                let _ = (iter.key().len(), iter.value().len());
+                iter.next();
+            }
+            iter.seek_to_last();
+            while iter.valid() {
+                iter.prev();
+            }
+            iter.seek(&order, &target);
+            iter.seek_for_prev(&order, &target);
+            let _ = block.visit_versions(&order, KeyRewrite::default(), &target, &mut |_, _, range| {
+                assert!(range.end <= block.bytes().len());
+                ControlFlow::Continue(())
+            });
+        }
+    }
+}
