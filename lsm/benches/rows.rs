@@ -116,7 +116,9 @@ fn merging(name: &str, k: usize, run: usize, prefix: bool) {
             comparisons = merging.stats.comparisons as f64 / ROWS as f64;
         }
         let way = if backward { "backward" } else { "forward" };
-        println!("merging {name:<24} {way:<8} {k:>2} sources  {best:6.2} ns/row  {comparisons:5.2} comparisons/row");
+        println!(
+            "merging {name:<24} {way:<8} {k:>2} sources  {best:6.2} ns/row  {comparisons:5.2} comparisons/row"
+        );
     }
 }
 
@@ -150,12 +152,17 @@ fn main() {
     merging("random, equal heads", 8, 1, true);
     merging("runs of 1000, equal heads", 8, 1000, true);
     collapse("flush", || AnythingBelow, || Config::new(order()));
-    collapse("flush, three snapshots", || AnythingBelow, || Config {
-        snapshots: Stripes::new(vec![1, 1000, 100_000]),
-        ..Config::new(order())
-    });
-    collapse("compaction to the bottom", || Bottom, || Config {
-        compaction: Some(Compaction { bottommost: true, start_level: 0 }),
-        ..Config::new(order())
-    });
+    collapse(
+        "flush, three snapshots",
+        || AnythingBelow,
+        || Config { snapshots: Stripes::new(vec![1, 1000, 100_000]), ..Config::new(order()) },
+    );
+    collapse(
+        "compaction to the bottom",
+        || Bottom,
+        || Config {
+            compaction: Some(Compaction { bottommost: true, start_level: 0 }),
+            ..Config::new(order())
+        },
+    );
 }

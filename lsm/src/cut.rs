@@ -215,10 +215,7 @@ impl Cutter {
     /// Whether the key enters or leaves an old file.
     fn crosses_old_file(&mut self, key: &[u8]) -> bool {
         if self.inside_old {
-            let left = self
-                .old
-                .get(self.old_at)
-                .is_some_and(|f| self.order.compare(key, &f.largest).is_gt());
+            let left = self.old.get(self.old_at).is_some_and(|f| self.order.compare(key, &f.largest).is_gt());
             if left {
                 self.old_at += 1;
                 self.inside_old = false;
@@ -275,7 +272,12 @@ pub struct Anchor {
 /// Splits the inputs' user-key range into at most `max` pieces of about equal size and of at least
 /// `min_piece_bytes`; the answer are the boundaries between them, ascending: one fewer than the pieces.
 /// A piece begins at its boundary.
-pub fn split(order: &InternalOrder, mut anchors: Vec<Anchor>, max: usize, min_piece_bytes: u64) -> Vec<Vec<u8>> {
+pub fn split(
+    order: &InternalOrder,
+    mut anchors: Vec<Anchor>,
+    max: usize,
+    min_piece_bytes: u64,
+) -> Vec<Vec<u8>> {
     let total: u64 = anchors.iter().map(|a| a.bytes).fold(0, u64::saturating_add);
     if max < 2 {
         return Vec::new();

@@ -50,7 +50,8 @@ pub fn parse_key(text: &str) -> Result<Vec<u8>> {
 
 /// A file with its attributes, without its level.
 pub fn file(file: &FileMetaData) -> String {
-    let mut out = format!("{}[{}-{}] size={}", file.number, key(&file.smallest), key(&file.largest), bytes(file.size));
+    let mut out =
+        format!("{}[{}-{}] size={}", file.number, key(&file.smallest), key(&file.largest), bytes(file.size));
     let mut number = |name: &str, value: u64| {
         if value != 0 {
             out.push_str(&format!(" {name}={value}"));

@@ -243,8 +243,9 @@ impl FileMetaData {
             let points = stats.num_deletions.saturating_sub(stats.num_range_deletions);
             if points.saturating_mul(2) >= stats.num_entries {
                 let surplus = points.saturating_mul(2) - stats.num_entries;
-                size = size
-                    .saturating_add(surplus.saturating_mul(average_value_size).saturating_mul(DELETION_WEIGHT));
+                size = size.saturating_add(
+                    surplus.saturating_mul(average_value_size).saturating_mul(DELETION_WEIGHT),
+                );
             }
         }
         size
@@ -284,7 +285,13 @@ pub const EXCLUSIVE_END: u64 = key::pack(key::MAX_SEQUENCE, key::ValueType::Rang
 /// `000012[a#7,SET-c#3,DEL]`
 impl fmt::Display for FileMetaData {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:06}[{}-{}]", self.number.0, crate::draw::key(&self.smallest), crate::draw::key(&self.largest))
+        write!(
+            f,
+            "{:06}[{}-{}]",
+            self.number.0,
+            crate::draw::key(&self.smallest),
+            crate::draw::key(&self.largest)
+        )
     }
 }
 

@@ -46,7 +46,9 @@ pub enum Cause {
 pub enum Stall {
     Normal,
     /// Bytes a second for all writers together.
-    Delayed { rate: u64 },
+    Delayed {
+        rate: u64,
+    },
     Stopped,
 }
 
@@ -100,7 +102,11 @@ impl Pressure {
 
     /// A changed `delayed_write_rate`.
     pub fn set_max_rate(&mut self, delayed_write_rate: u64) {
-        *self = Pressure { last: self.last, last_pending_bytes: self.last_pending_bytes, ..Self::new(delayed_write_rate) };
+        *self = Pressure {
+            last: self.last,
+            last_pending_bytes: self.last_pending_bytes,
+            ..Self::new(delayed_write_rate)
+        };
     }
 
     /// The adapted rate, bytes a second, whether it is in force or not.

@@ -80,8 +80,11 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
         match decision {
             Decision::Keep => None,
             Decision::Remove | Decision::Purge => {
-                let kind =
-                    if decision == Decision::Remove { ValueType::Deletion } else { ValueType::SingleDeletion };
+                let kind = if decision == Decision::Remove {
+                    ValueType::Deletion
+                } else {
+                    ValueType::SingleDeletion
+                };
                 self.set_current_trailer(self.seq, kind);
                 self.value_buf.clear();
                 self.value_at = ValueAt::Buffer;
@@ -116,9 +119,8 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
                 Some(skip_target(&until))
             }
             Decision::Undetermined => {
-                self.failed = Some(Error::not_supported(
-                    "a compaction filter's filter() must not answer Undetermined",
-                ));
+                self.failed =
+                    Some(Error::not_supported("a compaction filter's filter() must not answer Undetermined"));
                 None
             }
         }
@@ -129,7 +131,8 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
         let Some(filter) = &self.config.filter else { return Ok(OperandFate::Keep) };
         let level = self.config.compaction.map_or(0, |c| c.start_level);
         let user_key = key::user_key(&self.current);
-        let input = FilterInput { level, user_key, kind: FilterKind::MergeOperand, value: self.input.value() };
+        let input =
+            FilterInput { level, user_key, kind: FilterKind::MergeOperand, value: self.input.value() };
         match filter.filter(&input) {
             Decision::Remove | Decision::Purge => Ok(OperandFate::Remove),
             Decision::ChangeValue(value) => Ok(OperandFate::Change(value)),

@@ -141,7 +141,11 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
         let order = &self.config.order.user;
         order.compare_timestamp(ts, &self.timestamp).is_eq()
             || self.may_collapse()
-                && self.config.full_history_ts_low.as_ref().is_some_and(|low| order.compare_timestamp(ts, low).is_lt())
+                && self
+                    .config
+                    .full_history_ts_low
+                    .as_ref()
+                    .is_some_and(|low| order.compare_timestamp(ts, low).is_lt())
     }
 
     /// Merges what was gathered as far as it can be.
@@ -188,9 +192,10 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
         match key::parse(self.input.key())?.kind {
             ValueType::Value => self.full_merge_onto(base),
             ValueType::ValuePreferredSeqno => {
-                let len = base.len().checked_sub(8).ok_or_else(|| {
-                    Error::corruption("timed put without its preferred sequence number")
-                })?;
+                let len = base
+                    .len()
+                    .checked_sub(8)
+                    .ok_or_else(|| Error::corruption("timed put without its preferred sequence number"))?;
                 self.full_merge_onto(base.slice(0..len))
             }
             ValueType::BlobIndex => {
@@ -218,7 +223,9 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
 
     fn fetch_blob(&mut self, index: &[u8]) -> Result<Vec<u8>> {
         let Some(fetch) = &mut self.fetch else {
-            return Err(Error::not_supported("merging onto a value in a blob file without blob read support"));
+            return Err(Error::not_supported(
+                "merging onto a value in a blob file without blob read support",
+            ));
         };
         let mut value = Vec::new();
         fetch.fetch(key::user_key(&self.current), index, &mut value)?;
@@ -246,7 +253,8 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
         let operands: Vec<&[u8]> = self.merge.values.iter().rev().map(|v| &**v).collect();
         let mut out = Vec::new();
         let key = key::user_key(&self.current);
-        let merged = merge::full_merge(&**operator, &FullMerge { key, existing, operands: &operands }, &mut out)?;
+        let merged =
+            merge::full_merge(&**operator, &FullMerge { key, existing, operands: &operands }, &mut out)?;
         Ok((merged, out))
     }
 

@@ -136,11 +136,8 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
         let newer = self.last_sequence;
         let newer_stripe = self.last_stripe;
         self.last_sequence = self.seq;
-        let (stripe, before) = if self.no_snapshots {
-            (self.earliest_snapshot, 0)
-        } else {
-            self.config.snapshots.of(self.seq)
-        };
+        let (stripe, before) =
+            if self.no_snapshots { (self.earliest_snapshot, 0) } else { self.config.snapshots.of(self.seq) };
         self.last_stripe = stripe;
 
         if let Some(target) = skip_until {

@@ -44,8 +44,12 @@ mod files {
         };
         let version = Version::empty(order(), 3);
         let options = Options::default();
-        let view =
-            crate::pick::View { version: &version, running: &[], oldest_snapshot: 0, full_history_ts_low: None };
+        let view = crate::pick::View {
+            version: &version,
+            running: &[],
+            oldest_snapshot: 0,
+            full_history_ts_low: None,
+        };
         let mut task = crate::pick::manual::blank_task(&view, &options);
         task.reason = Reason::LevelMaxLevelSize;
         task.inputs = vec![Inputs { level: 0, files: Vec::new() }];
@@ -116,12 +120,14 @@ mod files {
 
     #[test]
     fn a_partitioner_ends_files_where_it_likes() {
-        let mut cutter =
-            Cutter::new(order(), &task(&[]), &Options::default(), 0).with_partitioner(Box::new(ByFirstLetter));
+        let mut cutter = Cutter::new(order(), &task(&[]), &Options::default(), 0)
+            .with_partitioner(Box::new(ByFirstLetter));
         let ends: Vec<bool> = ["aa", "ab", "ba", "bb", "ca"]
             .iter()
             .enumerate()
-            .map(|(i, k)| cutter.should_end_before(&draw::parse_key(&format!("{k}#9,SET")).unwrap(), i as u64))
+            .map(|(i, k)| {
+                cutter.should_end_before(&draw::parse_key(&format!("{k}#9,SET")).unwrap(), i as u64)
+            })
             .collect();
         assert_eq!(ends, [false, false, true, false, true]);
     }

@@ -57,7 +57,12 @@ fn boundaries_stored_without_timestamps_are_widened_and_stripped_again() {
 fn deletions_make_a_file_count_for_more() {
     let file = FileMetaData::new(FileNumber(1), 1000, &internal(b"a", 1), &internal(b"b", 1));
     assert_eq!(file.compensated_size(50), 1000);
-    file.set_stats(FileStats { num_entries: 10, num_deletions: 8, num_range_deletions: 1, ..FileStats::default() });
+    file.set_stats(FileStats {
+        num_entries: 10,
+        num_deletions: 8,
+        num_range_deletions: 1,
+        ..FileStats::default()
+    });
     // Seven point deletions: four beyond half of the entries, each worth two values.
     assert_eq!(file.compensated_size(50), 1000 + (14 - 10) * 50 * 2);
 }

@@ -14,9 +14,7 @@ use std::sync::Arc;
 
 use base::error::{Error, Kind, Result, Subcode};
 
-pub use standard::{
-    BytesXor, Max, Put, SortList, StringAppend, StringAppendTest, UInt64Add, by_name, names,
-};
+pub use standard::{BytesXor, Max, Put, SortList, StringAppend, StringAppendTest, UInt64Add, by_name, names};
 
 /// What the operands are merged onto.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +190,9 @@ pub fn full_merge(operator: &dyn MergeOperator, merge: &FullMerge<'_>, out: &mut
         }
         Ok(Ok(merged)) => Ok(merged),
         Ok(Err(Failure::Merge)) => Err(failed("failed")),
-        Ok(Err(Failure::MustMerge)) => Err(failed("failed where a merge is needed").with_kind(Kind::Corruption).with_retryable(true)),
+        Ok(Err(Failure::MustMerge)) => {
+            Err(failed("failed where a merge is needed").with_kind(Kind::Corruption).with_retryable(true))
+        }
         Err(_) => Err(failed("panicked")),
     }
 }
@@ -207,7 +207,12 @@ pub fn failure_scope(error: &Error) -> Failure {
 }
 
 /// Runs the operator's partial merge; a panic counts as "cannot".
-pub fn partial_merge(operator: &dyn MergeOperator, key: &[u8], operands: &[&[u8]], out: &mut Vec<u8>) -> bool {
+pub fn partial_merge(
+    operator: &dyn MergeOperator,
+    key: &[u8],
+    operands: &[&[u8]],
+    out: &mut Vec<u8>,
+) -> bool {
     out.clear();
     catch_unwind(AssertUnwindSafe(|| operator.partial(key, operands, out))).unwrap_or(false)
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Associative, AssociativeMergeOperator, Existing, Failure, FullMerge, MergeOperator, Merged, with_default_column};
+use super::{
+    Associative, AssociativeMergeOperator, Existing, Failure, FullMerge, MergeOperator, Merged,
+    with_default_column,
+};
 
 type Answer = Result<Merged, Failure>;
 

@@ -80,10 +80,8 @@ impl<'a> Picker<'a> {
     }
 
     pub fn inputs_meet_running(&self, inputs: &[&Files], level: usize) -> bool {
-        let range = KeyRange::of(
-            self.version.order(),
-            inputs.iter().flat_map(|files| files.iter()).map(|f| &**f),
-        );
+        let range =
+            KeyRange::of(self.version.order(), inputs.iter().flat_map(|files| files.iter()).map(|f| &**f));
         self.range_meets_running(&range, level)
     }
 
@@ -116,8 +114,10 @@ impl<'a> Picker<'a> {
         let limit = self.options.max_compaction_bytes().saturating_mul(2);
         let all = self.extent(inputs.iter().chain(&outputs));
         let own_smallest = self.extent(&*inputs).smallest;
-        let wanted =
-            Extent { smallest: if only_to_the_right { own_smallest } else { all.smallest }, largest: all.largest };
+        let wanted = Extent {
+            smallest: if only_to_the_right { own_smallest } else { all.smallest },
+            largest: all.largest,
+        };
         let mut expanded = self.version.overlapping_extent(input_level, wanted);
         let free = self.clean_cut(input_level, &mut expanded);
         if free
@@ -126,7 +126,8 @@ impl<'a> Picker<'a> {
             && bytes_of(&outputs).saturating_add(bytes_of(&expanded)) < limit
         {
             let mut below = self.overlapping(output_level, &expanded);
-            if !any_taken(&below) && self.clean_cut(output_level, &mut below) && below.len() == outputs.len() {
+            if !any_taken(&below) && self.clean_cut(output_level, &mut below) && below.len() == outputs.len()
+            {
                 *inputs = expanded;
                 return Some(outputs);
             }
@@ -145,8 +146,7 @@ impl<'a> Picker<'a> {
 
     /// Files of a sorted level that lie wholly inside the extent, with clean cuts at both ends.
     fn within(&self, level: usize, extent: Extent<'_>) -> Files {
-        let compare =
-            |a: &[u8], b: &[u8]| crate::version::compare_boundaries(self.version.order(), a, b);
+        let compare = |a: &[u8], b: &[u8]| crate::version::compare_boundaries(self.version.order(), a, b);
         let files = self.version.level(level).as_slice();
         let mut range = self.version.extent_range(level, extent);
         let outside = |f: &FileMetaData| {
@@ -222,7 +222,8 @@ impl<'a> Picker<'a> {
 
     /// Fills in what follows from the inputs and the output level.
     pub fn task(&self, reason: Reason, inputs: Vec<Inputs>, output_level: usize) -> Task {
-        let grandparents = if output_level == 0 { Vec::new() } else { self.grandparents(&inputs, output_level) };
+        let grandparents =
+            if output_level == 0 { Vec::new() } else { self.grandparents(&inputs, output_level) };
         let target = self.options.target_file_size(output_level, self.scores.base_level);
         let start_level = inputs.first().map_or(0, |i| i.level);
         let mut task = Task {
@@ -273,8 +274,7 @@ impl<'a> Picker<'a> {
 
     /// Whether nothing older than the inputs can lie in their range.
     fn is_bottommost(&self, inputs: &[Inputs], output_level: usize) -> bool {
-        let range =
-            KeyRange::of(self.version.order(), inputs.iter().flat_map(|i| &i.files).map(|f| &**f));
+        let range = KeyRange::of(self.version.order(), inputs.iter().flat_map(|i| &i.files).map(|f| &**f));
         let (Some(begin), Some(end)) = (range.begin(), range.end()) else { return false };
         let l0_index = (output_level == 0).then(|| {
             let last = inputs.first().and_then(|i| i.files.last()).map(|f| f.number);

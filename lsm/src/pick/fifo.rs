@@ -209,8 +209,9 @@ impl Picker<'_> {
         if target == 0 {
             return None;
         }
-        let mut tiers: Vec<u64> =
-            std::iter::successors(Some(target), |t| Some(t / trigger)).take_while(|&t| t >= MIN_TIER).collect();
+        let mut tiers: Vec<u64> = std::iter::successors(Some(target), |t| Some(t / trigger))
+            .take_while(|&t| t >= MIN_TIER)
+            .collect();
         if tiers.is_empty() {
             tiers.push(target);
         }

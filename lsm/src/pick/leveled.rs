@@ -154,8 +154,16 @@ impl Picker<'_> {
     }
 
     /// A file that can be moved takes neighbours along that can be moved too.
-    fn extend_move(&self, level: usize, index: usize, files: &mut Files, output_level: usize, only_right: bool) {
-        if files.len() != 1 || self.options.paths.len() > 1 || !self.options.compression_per_level.is_empty() {
+    fn extend_move(
+        &self,
+        level: usize,
+        index: usize,
+        files: &mut Files,
+        output_level: usize,
+        only_right: bool,
+    ) {
+        if files.len() != 1 || self.options.paths.len() > 1 || !self.options.compression_per_level.is_empty()
+        {
             return;
         }
         let all = self.version.level(level).as_slice();
@@ -249,14 +257,20 @@ impl Picker<'_> {
         self.of_level(level, Reason::RoundRobinTtl)
     }
 
-    fn first_free(&self, candidates: &[(usize, Arc<FileMetaData>)], to: To, reason: Reason) -> Option<Choice> {
+    fn first_free(
+        &self,
+        candidates: &[(usize, Arc<FileMetaData>)],
+        to: To,
+        reason: Reason,
+    ) -> Option<Choice> {
         let last = self.version.last_filled_level().unwrap_or(0);
         candidates.iter().find_map(|(level, file)| {
             let level = *level;
             if to == To::NextLevelSkipLast && level == last || level == 0 && self.l0_is_busy() {
                 return None;
             }
-            let output_level = if to != To::SameLevel && level < last { self.output_of(level) } else { level };
+            let output_level =
+                if to != To::SameLevel && level < last { self.output_of(level) } else { level };
             let mut files = vec![file.clone()];
             self.clean_cut(level, &mut files).then(|| Choice {
                 reason,
@@ -271,7 +285,8 @@ impl Picker<'_> {
     /// Adds what must come along, and checks that no running job is in the way.
     fn complete(&self, choice: Choice) -> Option<Task> {
         let Choice { reason, start_level, output_level, mut files, l0_move } = choice;
-        if start_level == 0 && output_level != 0 && !l0_move && !self.overlapping_l0(&mut files, output_level) {
+        if start_level == 0 && output_level != 0 && !l0_move && !self.overlapping_l0(&mut files, output_level)
+        {
             return None;
         }
         let mut inputs = Vec::new();
@@ -316,7 +331,9 @@ impl Picker<'_> {
             // Already widened for a move.
             return;
         }
-        let Some(last) = files.last().and_then(|f| self.version.level(level).position(f.number)) else { return };
+        let Some(last) = files.last().and_then(|f| self.version.level(level).position(f.number)) else {
+            return;
+        };
         if files[0].size >= surplus {
             return;
         }

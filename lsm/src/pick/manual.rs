@@ -58,7 +58,9 @@ impl Picker<'_> {
     fn plan_all(&self, request: &Request) -> Step {
         let last = self.version.num_levels() - 1 - usize::from(self.options.allow_ingest_behind);
         let output_level = request.output_level.unwrap_or(last);
-        let Some(start) = (0..=last).find(|&l| !self.version.level(l).is_empty()) else { return Step::Nothing };
+        let Some(start) = (0..=last).find(|&l| !self.version.level(l).is_empty()) else {
+            return Step::Nothing;
+        };
         let inputs: Vec<Inputs> = (start..=last)
             .map(|level| Inputs { level, files: self.version.level(level).as_slice().to_vec() })
             .filter(|i| !i.files.is_empty())
@@ -98,8 +100,11 @@ impl Picker<'_> {
             return Step::Conflict;
         }
         let rest = if whole { None } else { self.behind(level, &files) };
-        let Some(below) = self.output_inputs(level, &mut files, output_level, false) else { return Step::Conflict };
-        if any_taken(&files) || any_taken(&below) || self.inputs_meet_running(&[&files, &below], output_level) {
+        let Some(below) = self.output_inputs(level, &mut files, output_level, false) else {
+            return Step::Conflict;
+        };
+        if any_taken(&files) || any_taken(&below) || self.inputs_meet_running(&[&files, &below], output_level)
+        {
             return Step::Conflict;
         }
         let mut inputs = vec![Inputs { level, files }];
@@ -255,7 +260,8 @@ impl Picker<'_> {
                 }
             } else {
                 let share = |a: usize| {
-                    compare_boundaries(self.version.order(), &files[a].largest, &files[a + 1].smallest).is_ge()
+                    compare_boundaries(self.version.order(), &files[a].largest, &files[a + 1].smallest)
+                        .is_ge()
                 };
                 while first > 0 && share(first - 1) {
                     first -= 1;

@@ -214,7 +214,8 @@ impl Options {
     /// Target size of the files of a level, `base_level` being the first one after level 0.
     pub fn target_file_size(&self, level: usize, base_level: usize) -> u64 {
         let universal_or_static = self.style != Style::Level || !self.level_compaction_dynamic_level_bytes;
-        let steps = if universal_or_static { level.saturating_sub(1) } else { level.saturating_sub(base_level) };
+        let steps =
+            if universal_or_static { level.saturating_sub(1) } else { level.saturating_sub(base_level) };
         (0..steps.min(64)).fold(self.target_file_size_base, |size, _| {
             size.saturating_mul(u64::from(self.target_file_size_multiplier.max(1)))
         })

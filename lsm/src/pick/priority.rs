@@ -31,8 +31,8 @@ impl Picker<'_> {
             Priority::RoundRobin if level == 0 => order.sort_by_key(|&i| files[i].smallest_seq),
             Priority::RoundRobin => {
                 if let Some(cursor) = self.version.cursor(level) {
-                    let at = files
-                        .partition_point(|f| self.version.order().compare(&f.smallest, cursor).is_lt());
+                    let at =
+                        files.partition_point(|f| self.version.order().compare(&f.smallest, cursor).is_lt());
                     order.rotate_left(at % files.len().max(1));
                 }
             }
@@ -44,7 +44,8 @@ impl Picker<'_> {
     fn overlapping_ratios(&self, level: usize) -> Vec<u64> {
         let order = self.version.order();
         let below = self.version.level(level + 1).as_slice();
-        let boost = TtlBoost::new(self.options, self.now, self.version.last_filled_level().unwrap_or(0) + 1, level);
+        let boost =
+            TtlBoost::new(self.options, self.now, self.version.last_filled_level().unwrap_or(0) + 1, level);
         let mut at = 0;
         let mut ratio = |file: &FileMetaData| {
             if level == 0 {

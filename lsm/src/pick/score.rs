@@ -129,7 +129,8 @@ impl Scores {
     }
 
     fn score_levels(&mut self, version: &Version, options: &Options, now: u64) {
-        let last_input = if options.style == Style::Level { version.num_levels().saturating_sub(2) } else { 0 };
+        let last_input =
+            if options.style == Style::Level { version.num_levels().saturating_sub(2) } else { 0 };
         let mut coming_down = 0.0;
         for level in 0..=last_input {
             let score = if level == 0 {
@@ -204,16 +205,16 @@ impl Scores {
 
     fn mark_files(&mut self, view: &View<'_>, options: &Options, now: u64) {
         let version = view.version;
-        let last = version.num_levels() - 1 - usize::from(options.allow_ingest_behind && version.num_levels() > 1);
+        let last =
+            version.num_levels() - 1 - usize::from(options.allow_ingest_behind && version.num_levels() > 1);
         let last_qualified = (1..=last).rev().find(|&l| !version.level(l).is_empty()).map_or(0, |l| l - 1);
         for (level, file) in version.files().filter(|(_, f)| !f.being_compacted()) {
             if file.marked_for_compaction && level <= last_qualified {
                 self.marked.push((level, file.clone()));
             }
-            let ttl_counts = options.style == Style::Level && options.ttl > 0 && level + 1 < version.num_levels();
-            if ttl_counts
-                && file.oldest_time().is_some_and(|t| t < now.saturating_sub(options.ttl))
-            {
+            let ttl_counts =
+                options.style == Style::Level && options.ttl > 0 && level + 1 < version.num_levels();
+            if ttl_counts && file.oldest_time().is_some_and(|t| t < now.saturating_sub(options.ttl)) {
                 self.ttl_expired.push((level, file.clone()));
             }
             let written = [file.file_creation_time, file.oldest_ancester_time].into_iter().find(|&t| t > 0);
@@ -233,7 +234,8 @@ impl Scores {
         let order = &version.order().user;
         for level in 0..version.num_levels() {
             for (index, file) in version.level(level).iter().enumerate() {
-                if file.being_compacted() || file.largest_seq == 0 || file.largest_seq >= view.oldest_snapshot {
+                if file.being_compacted() || file.largest_seq == 0 || file.largest_seq >= view.oldest_snapshot
+                {
                     continue;
                 }
                 let waits = options.bottommost_file_compaction_delay > 0
@@ -260,7 +262,8 @@ impl Scores {
         }
         let n = version.num_levels();
         let l0_bytes = version.level(0).bytes();
-        let triggered = version.level(0).len() as i64 >= i64::from(options.level0_file_num_compaction_trigger)
+        let triggered = version.level(0).len() as i64
+            >= i64::from(options.level0_file_num_compaction_trigger)
             || l0_bytes >= options.max_bytes_for_level_base;
         let mut pending = if triggered { l0_bytes } else { 0 };
         let mut moving = pending;

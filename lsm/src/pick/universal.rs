@@ -40,13 +40,14 @@ pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     let mut task = picker
         .periodic(&runs)
         .or_else(|| many.then(|| picker.space_amplification(&runs))?)
-        .or_else(|| many.then(|| picker.similar_runs(&runs, ratio, usize::MAX, Reason::UniversalSizeRatio))?)
+        .or_else(|| {
+            many.then(|| picker.similar_runs(&runs, ratio, usize::MAX, Reason::UniversalSizeRatio))?
+        })
         .or_else(|| many.then(|| picker.too_many_runs(&runs, trigger, ratio))?)
         .or_else(|| picker.marked(&runs))?;
     if options.universal.allow_trivial_move && task.reason != Reason::PeriodicCompaction {
-        task.trivial_move = task.output_level != 0
-            && task.start_level() != task.output_level
-            && picker.are_disjoint(&task);
+        task.trivial_move =
+            task.output_level != 0 && task.start_level() != task.output_level && picker.are_disjoint(&task);
     }
     Some(task)
 }
@@ -143,7 +144,8 @@ impl Picker<'_> {
         let wanted = |width: u32| (width as usize).saturating_sub(slack).min(most);
         let (mut left, mut size) = (0, *newer);
         for count in wanted(o.min_merge_width)..=wanted(o.max_merge_width) {
-            let dropped: u64 = runs[*start + left..*start + count.max(left)].iter().map(|r| r.compensated).sum();
+            let dropped: u64 =
+                runs[*start + left..*start + count.max(left)].iter().map(|r| r.compensated).sum();
             let rest = size - dropped;
             let base = runs[end].bytes;
             if rest.saturating_mul(100) < u64::from(o.max_size_amplification_percent).saturating_mul(base)
@@ -275,7 +277,14 @@ impl Picker<'_> {
     }
 
     /// The runs `start..end` into the level just above the next older run.
-    fn of_runs(&self, runs: &[Run], start: usize, end: usize, reason: Reason, compress: bool) -> Option<Task> {
+    fn of_runs(
+        &self,
+        runs: &[Run],
+        start: usize,
+        end: usize,
+        reason: Reason,
+        compress: bool,
+    ) -> Option<Task> {
         let output_level = match runs.get(end) {
             None => self.last_level(),
             Some(next) => next.level.saturating_sub(1),

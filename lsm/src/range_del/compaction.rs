@@ -93,7 +93,14 @@ impl CompactionTombstones {
 
     /// Adds `[start, end)@seq` (user keys without timestamp), valid inside the table's `bounds`
     /// (smallest and largest internal key); from a memtable: without bounds.
-    pub fn add(&mut self, start: &[u8], end: &[u8], seq: u64, timestamp: &[u8], bounds: Option<(&[u8], &[u8])>) {
+    pub fn add(
+        &mut self,
+        start: &[u8],
+        end: &[u8],
+        seq: u64,
+        timestamp: &[u8],
+        bounds: Option<(&[u8], &[u8])>,
+    ) {
         let mut from = before_user_key(start, self.timestamp_size);
         let mut to = before_user_key(end, self.timestamp_size);
         if let Some((smallest, largest)) = bounds {
@@ -114,8 +121,8 @@ impl CompactionTombstones {
     /// Adds all tombstones of a memtable (no bounds) or a table.
     pub fn add_fragmented(&mut self, tombstones: &FragmentedTombstones, bounds: Option<(&[u8], &[u8])>) {
         for fragment in tombstones.iter() {
-            for &seq in fragment.seqs {
-                self.add(fragment.start, fragment.end, seq, &[], bounds);
+            for (i, &seq) in fragment.seqs.iter().enumerate() {
+                self.add(fragment.start, fragment.end, seq, fragment.timestamp(i), bounds);
             }
         }
     }
@@ -206,7 +213,10 @@ impl CompactionTombstones {
     }
 
     /// The stamps of a fragment that are worth writing: without timestamps the newest of each stripe.
-    fn kept<'a>(&'a self, stamps: &'a [(SequenceNumber, u32)]) -> impl Iterator<Item = (SequenceNumber, u32)> + 'a {
+    fn kept<'a>(
+        &'a self,
+        stamps: &'a [(SequenceNumber, u32)],
+    ) -> impl Iterator<Item = (SequenceNumber, u32)> + 'a {
         let mut limit = MAX_SEQUENCE;
         let mut done = false;
         stamps.iter().copied().filter(move |&(seq, _)| {
@@ -249,8 +259,10 @@ impl CompactionTombstones {
             let start = self.without_timestamp(key::user_key(&fragment.start));
             let end = self.without_timestamp(key::user_key(&fragment.end));
             let end_position = before_user_key(end, self.timestamp_size);
-            if user.compare(key::user_key(&before_user_key(start, self.timestamp_size)), key::user_key(&end_position))
-                != Ordering::Less
+            if user.compare(
+                key::user_key(&before_user_key(start, self.timestamp_size)),
+                key::user_key(&end_position),
+            ) != Ordering::Less
             {
                 // The stretch lies within the versions of one user key.
                 continue;
@@ -265,7 +277,8 @@ impl CompactionTombstones {
                 append_trailer(&mut stored, seq);
                 let mut smallest = stored.clone();
                 if let Some(lower) = lower {
-                    if user.compare_without_timestamp(key::user_key(&smallest), key::user_key(lower)).is_lt() {
+                    if user.compare_without_timestamp(key::user_key(&smallest), key::user_key(lower)).is_lt()
+                    {
                         smallest = self.without_timestamp(key::user_key(lower)).to_vec();
                         smallest.extend_from_slice(timestamp);
                         append_trailer(&mut smallest, seq);

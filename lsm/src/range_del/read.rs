@@ -11,7 +11,7 @@ use base::error::Result;
 use base::iter::InternalIterator;
 use base::key::{self, InternalOrder, SequenceNumber};
 use base::pinned::Pinned;
-use mem::range_del::FragmentedTombstones;
+use mem::range_del::{Fragment, FragmentedTombstones};
 
 use super::{before_user_key, lower_position, upper_position};
 use crate::file_meta::FileMetaData;
@@ -60,14 +60,20 @@ pub struct FragmentCover {
     order: InternalOrder,
     tombstones: Arc<FragmentedTombstones>,
     snapshot: SequenceNumber,
+    /// With timestamps: tombstones after this one are not seen.
+    timestamp: Option<Arc<[u8]>>,
     /// Positions (see the parent module) between which the tombstones count.
     bounds: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 impl FragmentCover {
     /// A memtable's, for a reader at `snapshot`.
-    pub fn of_memtable(order: InternalOrder, tombstones: Arc<FragmentedTombstones>, snapshot: SequenceNumber) -> Self {
-        FragmentCover { order, tombstones, snapshot, bounds: None }
+    pub fn of_memtable(
+        order: InternalOrder,
+        tombstones: Arc<FragmentedTombstones>,
+        snapshot: SequenceNumber,
+    ) -> Self {
+        FragmentCover { order, tombstones, snapshot, timestamp: None, bounds: None }
     }
 
     /// A table's, which count only between its smallest and largest internal key.
@@ -78,7 +84,26 @@ impl FragmentCover {
         file: &FileMetaData,
     ) -> Self {
         let bounds = Some((lower_position(&file.smallest), upper_position(&file.largest)));
-        FragmentCover { order, tombstones, snapshot, bounds }
+        FragmentCover { order, tombstones, snapshot, timestamp: None, bounds }
+    }
+
+    /// For a reader at a timestamp.
+    #[must_use]
+    pub fn at_timestamp(mut self, timestamp: Option<Arc<[u8]>>) -> Self {
+        self.timestamp = timestamp;
+        self
+    }
+
+    /// The newest tombstone of a fragment that the reader sees; 0 if it sees none.
+    fn newest(&self, fragment: &Fragment<'_>) -> SequenceNumber {
+        let Some(timestamp) = &self.timestamp else {
+            return fragment.newest_at(self.snapshot).unwrap_or(0);
+        };
+        let sees = |i: usize| {
+            fragment.seqs[i] <= self.snapshot
+                && self.order.user.compare_timestamp(fragment.timestamp(i), timestamp).is_le()
+        };
+        (0..fragment.seqs.len()).find(|&i| sees(i)).map_or(0, |i| fragment.seqs[i])
     }
 
     /// The stretch around the position by the tombstones alone.
@@ -92,7 +117,7 @@ impl FragmentCover {
             let fragment = self.tombstones.fragment(at);
             let start = place(fragment.start);
             if self.order.compare(&start, position).is_le() {
-                let seq = fragment.seqs.iter().copied().find(|&s| s <= self.snapshot).unwrap_or(0);
+                let seq = self.newest(&fragment);
                 return Cover { seq, start: Some(start), end: Some(place(fragment.end)) };
             }
             let before = at.checked_sub(1).map(|i| place(self.tombstones.fragment(i).end));
@@ -144,6 +169,7 @@ pub struct LevelCover<O> {
     order: InternalOrder,
     files: Arc<LevelFiles>,
     snapshot: SequenceNumber,
+    timestamp: Option<Arc<[u8]>>,
     open: O,
     /// The file asked last.
     current: Option<(usize, FragmentCover)>,
@@ -151,7 +177,14 @@ pub struct LevelCover<O> {
 
 impl<O: OpenTombstones> LevelCover<O> {
     pub fn new(order: InternalOrder, files: Arc<LevelFiles>, snapshot: SequenceNumber, open: O) -> Self {
-        LevelCover { order, files, snapshot, open, current: None }
+        LevelCover { order, files, snapshot, timestamp: None, open, current: None }
+    }
+
+    /// For a reader at a timestamp.
+    #[must_use]
+    pub fn at_timestamp(mut self, timestamp: Option<Arc<[u8]>>) -> Self {
+        self.timestamp = timestamp;
+        self
     }
 
     /// The file at `index` has tombstones or not; opens it unless its statistics are known.
@@ -162,7 +195,8 @@ impl<O: OpenTombstones> LevelCover<O> {
                 return Ok(None);
             }
             let Some(tombstones) = self.open.open(file)?.filter(|t| !t.is_empty()) else { return Ok(None) };
-            let cover = FragmentCover::of_table(self.order.clone(), tombstones, self.snapshot, file);
+            let cover = FragmentCover::of_table(self.order.clone(), tombstones, self.snapshot, file)
+                .at_timestamp(self.timestamp.clone());
             self.current = Some((index, cover));
         }
         Ok(self.current.as_mut().map(|(_, cover)| cover))

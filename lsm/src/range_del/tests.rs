@@ -118,7 +118,8 @@ fn stretch(cover: &Cover) -> String {
 #[test]
 fn a_level_opens_only_the_table_that_a_position_lies_in() -> Result<()> {
     let mut edit = Edit::default();
-    for (n, a, b) in [(1, "b#9,SET", "f#inf,RANGEDEL"), (2, "f#9,SET", "j#9,SET"), (3, "m#9,SET", "p#9,SET")] {
+    for (n, a, b) in [(1, "b#9,SET", "f#inf,RANGEDEL"), (2, "f#9,SET", "j#9,SET"), (3, "m#9,SET", "p#9,SET")]
+    {
         edit.added.push((1, Arc::new(FileMetaData::new(FileNumber(n), 10, &at(a), &at(b)))));
     }
     let version = Version::empty(order(), 3).apply(&[edit])?;

@@ -170,7 +170,10 @@ impl<'a> Builder<'a> {
             return Err(Error::corruption(format!("table file #{} is on level {level}", file.number)));
         }
         if file.smallest.len() < base::key::TRAILER_LEN || file.largest.len() < base::key::TRAILER_LEN {
-            return Err(Error::corruption(format!("table file #{} has no proper boundary keys", file.number)));
+            return Err(Error::corruption(format!(
+                "table file #{} has no proper boundary keys",
+                file.number
+            )));
         }
         self.added.entry(level).or_default().insert(file.number, file.clone());
         self.moved.insert(file.number, Some(level));
@@ -269,7 +272,12 @@ fn newest_first(a: &FileMetaData, b: &FileMetaData, epochs_known: bool) -> Order
         .then_with(|| b.number.cmp(&a.number))
 }
 
-fn check_level(order: &InternalOrder, level: usize, files: &[Arc<FileMetaData>], epochs_known: bool) -> Result<()> {
+fn check_level(
+    order: &InternalOrder,
+    level: usize,
+    files: &[Arc<FileMetaData>],
+    epochs_known: bool,
+) -> Result<()> {
     for pair in files.windows(2) {
         let (a, b) = (&pair[0], &pair[1]);
         if level > 0 {

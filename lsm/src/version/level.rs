@@ -84,7 +84,13 @@ impl LevelFiles {
 
     /// Whether the user key lies before the file's smallest user key.
     #[inline]
-    pub(crate) fn is_before(&self, order: &InternalOrder, index: usize, head_of_key: u64, user_key: &[u8]) -> bool {
+    pub(crate) fn is_before(
+        &self,
+        order: &InternalOrder,
+        index: usize,
+        head_of_key: u64,
+        user_key: &[u8],
+    ) -> bool {
         if order.user.is_bytewise() {
             let smallest = self.smallest_heads[index];
             if head_of_key != smallest {
@@ -96,7 +102,13 @@ impl LevelFiles {
 
     /// Whether the user key lies after the file's largest user key.
     #[inline]
-    pub(crate) fn is_after(&self, order: &InternalOrder, index: usize, head_of_key: u64, user_key: &[u8]) -> bool {
+    pub(crate) fn is_after(
+        &self,
+        order: &InternalOrder,
+        index: usize,
+        head_of_key: u64,
+        user_key: &[u8],
+    ) -> bool {
         if order.user.is_bytewise() {
             let largest = self.largest_heads[index];
             if head_of_key != largest {

@@ -18,8 +18,8 @@ pub use apply::{Builder, Edit};
 pub use blob::{BlobFile, BlobFiles, BlobGarbage};
 pub use candidates::Candidates;
 pub use level::LevelFiles;
-pub(crate) use overlap::{Extent, compare_boundaries};
 pub use overlap::{BelowCursor, KeyRange};
+pub(crate) use overlap::{Extent, compare_boundaries};
 
 /// Levels a tree may have at most.
 pub const MAX_LEVELS: usize = 64;

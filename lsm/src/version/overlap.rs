@@ -72,7 +72,12 @@ pub(crate) struct Extent<'a> {
 impl Version {
     /// Files of a level that meet `[begin, end]` (user keys; `None` is unbounded), in the level's order.
     /// On level 0 the range grows with each file found until nothing more is met.
-    pub fn overlapping(&self, level: usize, begin: Option<&[u8]>, end: Option<&[u8]>) -> Vec<Arc<FileMetaData>> {
+    pub fn overlapping(
+        &self,
+        level: usize,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+    ) -> Vec<Arc<FileMetaData>> {
         let (begin, end) = (begin.map(any_version), end.map(any_version));
         self.overlapping_extent(level, Extent { smallest: begin.as_deref(), largest: end.as_deref() })
     }
@@ -99,7 +104,8 @@ impl Version {
                 }
                 taken[i] = true;
                 grew = true;
-                smallest = smallest.map(|s| if compare(&file.smallest, s).is_lt() { &file.smallest } else { s });
+                smallest =
+                    smallest.map(|s| if compare(&file.smallest, s).is_lt() { &file.smallest } else { s });
                 largest = largest.map(|l| if compare(&file.largest, l).is_gt() { &file.largest } else { l });
             }
             if !grew {
@@ -117,9 +123,9 @@ impl Version {
 
     pub(crate) fn extent_range(&self, level: usize, extent: Extent<'_>) -> Range<usize> {
         let files = self.level(level).as_slice();
-        let from = extent.smallest.map_or(0, |s| {
-            files.partition_point(|f| compare_boundaries(&self.order, &f.largest, s).is_lt())
-        });
+        let from = extent
+            .smallest
+            .map_or(0, |s| files.partition_point(|f| compare_boundaries(&self.order, &f.largest, s).is_lt()));
         let to = extent.largest.map_or(files.len(), |l| {
             files.partition_point(|f| compare_boundaries(&self.order, &f.smallest, l).is_le())
         });
@@ -150,9 +156,8 @@ impl Version {
         if level == 0 && l0_index.is_some_and(|i| i + 1 != self.level(0).len()) {
             return true;
         }
-        (level + 1..self.num_levels()).any(|l| {
-            !self.level(l).is_empty() && (level == 0 || self.overlaps(l, Some(begin), Some(end)))
-        })
+        (level + 1..self.num_levels())
+            .any(|l| !self.level(l).is_empty() && (level == 0 || self.overlaps(l, Some(begin), Some(end))))
     }
 
     /// Bytes of the files of a level that meet the range.

@@ -90,17 +90,38 @@ fn parse(input: &str) -> (Rows, Vec<(Vec<u8>, Vec<u8>, u64)>) {
     (rows, tombstones)
 }
 
+/// `a@5#7,SET`: the timestamp as its eight bytes behind the user key.
+fn parse_timestamped(text: &str) -> Vec<u8> {
+    let (user, rest) = text.split_once('@').unwrap();
+    let (timestamp, rest) = rest.split_once('#').unwrap();
+    let bare = draw::parse_key(&format!("{user}#{rest}")).unwrap();
+    let (_, seq, kind) = key::split(&bare);
+    let mut user = user.as_bytes().to_vec();
+    user.extend_from_slice(&timestamp.parse::<u64>().unwrap().to_le_bytes());
+    let mut out = Vec::new();
+    key::append_with_trailer(&mut out, &user, key::pack(seq, kind));
+    out
+}
+
+fn show_timestamped(internal: &[u8]) -> String {
+    let (user, seq, kind) = key::split(internal);
+    let (user, timestamp) = user.split_last_chunk::<8>().unwrap();
+    let word = ValueType::from_u8(kind).unwrap().word();
+    format!("{}@{}#{seq},{word}", user.escape_ascii(), u64::from_le_bytes(*timestamp))
+}
+
 fn collapse_rows(
     rows: Rows,
     tombstones: &[(Vec<u8>, Vec<u8>, u64)],
     nothing_below: bool,
     config: Config,
 ) -> (Rows, String, Collapse<VecIterator, Answer>) {
-    let mut range = CompactionTombstones::new(order(), config.snapshots.clone());
+    let order = config.order.clone();
+    let mut range = CompactionTombstones::new(order.clone(), config.snapshots.clone());
     for (start, end, seq) in tombstones {
         range.add(start, end, *seq, &[], None);
     }
-    let mut collapse = Collapse::new(VecIterator::new(rows, order()), Answer(nothing_below), range, config);
+    let mut collapse = Collapse::new(VecIterator::new(rows, order), Answer(nothing_below), range, config);
     let mut out = Vec::new();
     collapse.seek_to_first();
     while collapse.valid() {
@@ -116,8 +137,22 @@ fn collapse_rows(
 #[test]
 fn rules() {
     script::run("collapse", |command| {
-        let (rows, tombstones) = parse(command.input);
+        let timestamped = command.has("ts");
+        let (rows, tombstones) = if timestamped {
+            let row = |line: &str| {
+                let (key, value) = line.split_once(':').unwrap_or((line, ""));
+                (parse_timestamped(key), value.as_bytes().to_vec())
+            };
+            (command.input.lines().map(row).collect(), Vec::new())
+        } else {
+            parse(command.input)
+        };
         let mut config = Config::new(order());
+        if timestamped {
+            config.order = InternalOrder::new(Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap());
+            config.full_history_ts_low =
+                command.get("low").map(|low| low.parse::<u64>().unwrap().to_le_bytes().to_vec());
+        }
         if let Some(list) = command.get("snapshots") {
             config.snapshots = Stripes::new(list.split(',').map(|s| s.parse().unwrap()).collect());
         }
@@ -153,7 +188,8 @@ fn rules() {
                 value.truncate(at);
             }
             let value = value.escape_ascii();
-            out.push_str(&format!("{}:{value}{tail}\n", draw::key(&key)));
+            let key = if timestamped { show_timestamped(&key) } else { draw::key(&key) };
+            out.push_str(&format!("{key}:{value}{tail}\n"));
         }
         let written = collapse.tombstones_mut().for_output(None, None, &mut |_, _| nothing_below);
         for t in written.tombstones {
@@ -180,7 +216,12 @@ fn rules() {
 }
 
 /// What a reader at `snapshot` gets for `user_key`: the value, by the plain reading of the rules.
-fn read(rows: &Rows, tombstones: &[(Vec<u8>, Vec<u8>, u64)], user_key: &[u8], snapshot: u64) -> Option<Vec<u8>> {
+fn read(
+    rows: &Rows,
+    tombstones: &[(Vec<u8>, Vec<u8>, u64)],
+    user_key: &[u8],
+    snapshot: u64,
+) -> Option<Vec<u8>> {
     let covered = |seq: u64| {
         tombstones
             .iter()
@@ -247,7 +288,8 @@ fn case() -> impl Strategy<Value = Case> {
                 };
                 let mut key = Vec::new();
                 key::append_internal(&mut key, &[b'a' + k], seq, kind);
-                let value = if kind == ValueType::Deletion { Vec::new() } else { format!("v{seq}").into_bytes() };
+                let value =
+                    if kind == ValueType::Deletion { Vec::new() } else { format!("v{seq}").into_bytes() };
                 if seq <= third && !bottommost { &mut below } else { &mut rows }.push((key, value));
             }
             for list in [&mut rows, &mut below] {
@@ -308,11 +350,14 @@ proptest! {
 
 #[test]
 fn values_are_not_copied_where_nothing_touches_them() {
-    let rows: Rows = (0..100u8).map(|i| (key::seek_key(&[i], 0), vec![i; 10])).map(|(mut k, v)| {
-        let at = k.len() - 8;
-        k[at..].copy_from_slice(&key::pack(7, 1).to_le_bytes());
-        (k, v)
-    }).collect();
+    let rows: Rows = (0..100u8)
+        .map(|i| (key::seek_key(&[i], 0), vec![i; 10]))
+        .map(|(mut k, v)| {
+            let at = k.len() - 8;
+            k[at..].copy_from_slice(&key::pack(7, 1).to_le_bytes());
+            (k, v)
+        })
+        .collect();
     let mut collapse = Collapse::new(
         VecIterator::new(rows, order()),
         Answer(false),

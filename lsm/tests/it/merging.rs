@@ -7,8 +7,8 @@ use base::iter::{InternalIterator, VecIterator};
 use base::key::{self, InternalOrder, ValueType};
 use base::order::Order;
 use ironstone_lsm::merging::Merging;
-use mem::range_del::{FragmentedTombstones, Tombstone};
 use ironstone_lsm::range_del::{FragmentCover, Uncovered};
+use mem::range_del::{FragmentedTombstones, Tombstone};
 use proptest::prelude::*;
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
@@ -74,7 +74,12 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     )
 }
 
-fn walk(it: &mut impl InternalIterator, model: &Rows, order: &InternalOrder, steps: &[Step]) -> Result<(), TestCaseError> {
+fn walk(
+    it: &mut impl InternalIterator,
+    model: &Rows,
+    order: &InternalOrder,
+    steps: &[Step],
+) -> Result<(), TestCaseError> {
     let mut at: Option<usize> = None;
     for step in steps {
         let target = |k: &[u8], s: u64| {

@@ -65,8 +65,13 @@ pub fn run(name: &str, mut answer: impl FnMut(&Command<'_>) -> String) {
             got.push('\n');
         }
         if got != expected {
-            write!(failures, "{}:{}: {line}\n{input}--- expected\n{expected}--- got\n{got}", path.display(), at + 1)
-                .unwrap();
+            write!(
+                failures,
+                "{}:{}: {line}\n{input}--- expected\n{expected}--- got\n{got}",
+                path.display(),
+                at + 1
+            )
+            .unwrap();
         }
         writeln!(out, "{line}\n{input}----\n{got}").unwrap();
         // The blank line behind the block was written just now.

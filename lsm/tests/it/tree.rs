@@ -43,7 +43,8 @@ impl World {
 
     fn answer(&mut self, command: &Command<'_>) -> String {
         match command.name {
-            "tree" => match draw::parse_version(command.input, order(), command.number("levels", 7) as usize) {
+            "tree" => match draw::parse_version(command.input, order(), command.number("levels", 7) as usize)
+            {
                 Ok(version) => {
                     self.version = version;
                     self.running.clear();
@@ -105,12 +106,8 @@ impl World {
             }
             "plan" => self.plan(command),
             "plan-files" => {
-                let numbers: Vec<FileNumber> = command
-                    .words()
-                    .iter()
-                    .filter_map(|w| w.parse().ok())
-                    .map(FileNumber)
-                    .collect();
+                let numbers: Vec<FileNumber> =
+                    command.words().iter().filter_map(|w| w.parse().ok()).map(FileNumber).collect();
                 let to = command.number("to", 1) as usize;
                 match plan_files(&self.view(), &self.options, &numbers, to, self.now) {
                     Ok(task) => show(&task),
@@ -149,7 +146,8 @@ impl World {
 
     fn scores(&self) -> String {
         let scores = Scores::compute(&self.view(), &self.options, self.now);
-        let mut out = format!("base L{} pending {}\n", scores.base_level, draw::bytes(scores.estimated_pending_bytes));
+        let mut out =
+            format!("base L{} pending {}\n", scores.base_level, draw::bytes(scores.estimated_pending_bytes));
         for (level, score) in &scores.by_level {
             if *score > 0.0 {
                 let target = scores.max_bytes.get(*level).copied().unwrap_or(0);
