@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::order::{BuiltinPrefix, PrefixExtractor};
+use base::stats::Statistics;
 use base::{Error, Order, Result};
 use format::options_ini::parse_map;
 use lsm::filter::{CompactionFilter, CompactionFilterFactory};
@@ -57,6 +58,21 @@ pub enum FileChecksumGen {
     Crc32c,
 }
 
+/// Statistics are made, not described: `BasicStatistics` gives empty ones.
+impl Value for Option<Arc<Statistics>> {
+    fn parse(text: &str) -> Result<Self> {
+        match id_and_options(text)?.0.as_str() {
+            name if is_null(name) => Ok(None),
+            "BasicStatistics" => Ok(Some(Arc::new(Statistics::new()))),
+            name => Err(no_such("statistics", name)),
+        }
+    }
+
+    fn print(&self) -> String {
+        self.as_ref().map_or(NULLPTR, |_| "BasicStatistics").to_string()
+    }
+}
+
 impl Value for Option<FileChecksumGen> {
     fn parse(text: &str) -> Result<Self> {
         match id_and_options(text)?.0.as_str() {
@@ -87,8 +103,7 @@ impl Value for Option<Arc<dyn MergeOperator>> {
         if is_null(text) {
             return Ok(None);
         }
-        let (name, _) = id_and_options(text)?;
-        merge::by_name(&name).map(Some).ok_or_else(|| no_such("merge operator", &name))
+        merge::by_name(text).map(Some).ok_or_else(|| no_such("merge operator", text))
     }
 
     fn print(&self) -> String {
@@ -294,6 +309,21 @@ impl Value for TableFactory {
             factory.set(&name, &value)?;
         }
         Ok(factory)
+    }
+
+    /// `{k=v;..}` without an id changes the kind there is.
+    fn update(&mut self, text: &str) -> Result<()> {
+        let fields = if text.trim().starts_with('{') { parse_map(text)? } else { Vec::new() };
+        if fields.is_empty() || fields.iter().any(|(name, _)| name == "id") {
+            *self = Self::parse(text)?;
+            return Ok(());
+        }
+        let mut changed = self.clone();
+        for (name, value) in fields {
+            changed.set(&name, &value)?;
+        }
+        *self = changed;
+        Ok(())
     }
 
     fn print(&self) -> String {

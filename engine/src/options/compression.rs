@@ -1,6 +1,8 @@
 //! Compression as options name it.
 
-use base::Result;
+use base::{Error, Result};
+use compress::Compression;
+use format::options_ini::parse_map;
 
 use super::value::{Value, not_a, struct_value};
 
@@ -31,6 +33,26 @@ impl CompressionType {
         (7, "kZSTD"),
         (0xFF, "kDisableCompressionOption"),
     ];
+
+    /// The compression behind the byte.
+    ///
+    /// # Errors
+    /// NotSupported for custom ones and for those this build leaves out, by name.
+    pub fn kind(self) -> Result<Compression> {
+        match Compression::from_u8(self.0) {
+            Some(kind) if kind.is_supported() => Ok(kind),
+            _ => Err(Error::not_supported(format!("Compression type {}", self.print()))),
+        }
+    }
+
+    /// RocksDB's word in the LOG: `LZ4`, `NoCompression`.
+    pub fn log_name(self) -> String {
+        match Compression::from_u8(self.0) {
+            Some(kind) => kind.name().to_string(),
+            None if self == CompressionType::DISABLE => Compression::Disabled.name().to_string(),
+            None => format!("Custom{:02X}", self.0),
+        }
+    }
 
     /// Whether it is one of those that a custom compression manager would have to make.
     pub fn is_custom(self) -> bool {
@@ -108,8 +130,54 @@ impl Default for CompressionOptions {
 }
 
 struct_value!(
-    CompressionOptions;
+    CompressionOptions, split;
     checksum, max_dict_buffer_bytes, enabled, max_dict_bytes, max_compressed_bytes_per_kb, parallel_threads,
     zstd_max_train_bytes, level, use_zstd_dict_trainer, strategy, window_bits;
     ignored
 );
+
+/// `{level=3;..}`, or the older form `window_bits:level:strategy[:max_dict_bytes[:..]]`.
+fn split(text: &str) -> Result<Vec<(String, String)>> {
+    if text.contains('=') || text.trim().is_empty() || text.trim() == "{}" {
+        return parse_map(text);
+    }
+    const FIELDS: [&str; 9] = [
+        "window_bits",
+        "level",
+        "strategy",
+        "max_dict_bytes",
+        "zstd_max_train_bytes",
+        "parallel_threads",
+        "enabled",
+        "max_dict_buffer_bytes",
+        "use_zstd_dict_trainer",
+    ];
+    let values: Vec<&str> = text.trim().split(':').collect();
+    if !(3..=FIELDS.len()).contains(&values.len()) {
+        return Err(not_a("list of compression options", text));
+    }
+    // `enabled` is older than `parallel_threads`: alone in the sixth place it is meant.
+    let mut fields = FIELDS;
+    if values.len() == 6 {
+        fields[5] = "enabled";
+    }
+    Ok(fields.iter().zip(values).map(|(field, value)| (field.to_string(), value.to_string())).collect())
+}
+
+impl From<&CompressionOptions> for compress::CompressionOptions {
+    fn from(o: &CompressionOptions) -> Self {
+        compress::CompressionOptions {
+            window_bits: o.window_bits,
+            level: o.level,
+            strategy: o.strategy,
+            max_dict_bytes: o.max_dict_bytes,
+            zstd_max_train_bytes: o.zstd_max_train_bytes,
+            parallel_threads: o.parallel_threads,
+            enabled: o.enabled,
+            max_dict_buffer_bytes: o.max_dict_buffer_bytes,
+            use_zstd_dict_trainer: o.use_zstd_dict_trainer,
+            max_compressed_bytes_per_kb: o.max_compressed_bytes_per_kb,
+            checksum: o.checksum,
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use base::stats::Statistics;
 use env::Env;
 use env::logger::{LogLevel, Logger};
 use env::rate::RateLimiter;
@@ -223,6 +224,8 @@ options! {
     fixed wal_write_temperature: Temperature = Temperature::Unknown;
     /// Opening a table trusts the MANIFEST for what it can.
     mutable fast_sst_open: bool = false;
+    /// Where events are counted. Default: nowhere.
+    unwritten statistics: Option<Arc<Statistics>> = None;
     components
     /// Files, clock, chance and threads. Default: the machine's.
     env: Env = Env::posix();

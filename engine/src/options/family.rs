@@ -32,7 +32,7 @@ options! {
     /// A memtable of this size is flushed.
     mutable write_buffer_size: usize = 64 << 20;
     /// Of levels without a say of their own.
-    mutable compression: CompressionType = CompressionType::LZ4;
+    mutable compression: CompressionType = super::tune::default_compression();
     /// Of the last level; `DISABLE`: as the others.
     mutable bottommost_compression: CompressionType = CompressionType::DISABLE;
     /// Used if `enabled`.

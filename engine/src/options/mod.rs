@@ -15,9 +15,15 @@ mod compression;
 mod db;
 mod enums;
 mod family;
+pub mod file;
+mod log;
 mod operations;
+mod resolve;
 mod row;
 mod styles;
+mod text;
+mod tune;
+mod unsupported;
 mod value;
 
 pub use component::{FileChecksumGen, Unavailable};
@@ -33,8 +39,11 @@ pub use operations::{
     FlushOptions, FlushWalOptions, ImportColumnFamilyOptions, IngestExternalFileOptions, ReadOptions,
     ReadTier, SizeApproximationOptions, WaitForCompactOptions, WriteOptions,
 };
+pub use resolve::{BackgroundLimits, resolve};
 pub use row::{Mutability, Row};
 pub use styles::{CompactionOptionsFifo, CompactionOptionsUniversal, FileTemperatureAge};
+pub use text::{DB_DEPRECATED, FAMILY_DEPRECATED};
+pub use unsupported::unsupported;
 pub use value::Value;
 
 /// A database's options and those of its default family.

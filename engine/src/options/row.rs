@@ -20,7 +20,8 @@ pub struct Row<T: 'static> {
     /// Whether it stands in OPTIONS files.
     pub written: bool,
     pub print: fn(&T) -> String,
-    pub parse: fn(&mut T, &str) -> Result<()>,
+    /// Takes the value from option text; on an error nothing changes.
+    pub set: fn(&mut T, &str) -> Result<()>,
 }
 
 impl<T: Default> Row<T> {
@@ -71,10 +72,7 @@ macro_rules! options {
             mutability: $crate::options::row::options!(@mutability $kind),
             written: $crate::options::row::options!(@written $kind),
             print: |options| $crate::options::Value::print(&options.$name),
-            parse: |options, text| {
-                options.$name = $crate::options::Value::parse(text)?;
-                Ok(())
-            },
+            set: |options, text| $crate::options::Value::update(&mut options.$name, text),
         }
     };
     (@mutability mutable) => { $crate::options::Mutability::Mutable };

@@ -49,7 +49,7 @@ impl Default for CompactionOptionsUniversal {
 }
 
 struct_value!(
-    CompactionOptionsUniversal;
+    CompactionOptionsUniversal, options_ini::parse_map;
     reduce_file_locking, incremental, compression_size_percent, allow_trivial_move,
     max_size_amplification_percent, max_merge_width, stop_style, min_merge_width, max_read_amp, size_ratio;
     ignored
@@ -92,12 +92,21 @@ impl Default for CompactionOptionsFifo {
 }
 
 struct_value!(
-    CompactionOptionsFifo;
+    CompactionOptionsFifo, split_fifo;
     use_kv_ratio_compaction, max_data_files_size, trivial_copy_buffer_size,
     allow_trivial_copy_when_change_temperature, file_temperature_age_thresholds, allow_compaction,
     age_for_warm, max_table_files_size;
     ignored "ttl"
 );
+
+/// `{allow_compaction=true;..}`, or the older form: `max_table_files_size` alone.
+fn split_fifo(text: &str) -> Result<Vec<(String, String)>> {
+    match text.trim() {
+        "" | "{}" => Ok(Vec::new()),
+        size if !size.contains('=') => Ok(vec![("max_table_files_size".to_string(), size.to_string())]),
+        fields => options_ini::parse_map(fields),
+    }
+}
 
 /// Files older than `age` seconds get this temperature: `{temperature=kWarm;age=3600;}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

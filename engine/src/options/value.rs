@@ -13,6 +13,16 @@ pub trait Value: Sized {
     fn parse(text: &str) -> Result<Self>;
 
     fn print(&self) -> String;
+
+    /// Takes the value from `text`; a struct changes only the fields that are named. On an error nothing
+    /// changes.
+    ///
+    /// # Errors
+    /// As [`Value::parse`].
+    fn update(&mut self, text: &str) -> Result<()> {
+        *self = Self::parse(text)?;
+        Ok(())
+    }
 }
 
 #[cold]
@@ -106,9 +116,10 @@ impl Value for LogLevel {
     }
 }
 
-/// A struct's fields as `{name=value;...}`: parsed in any order, unnamed ones keep their value.
+/// A struct's fields as `{name=value;...}`: parsed in any order, unnamed ones keep their value. `expand`
+/// splits the text into names and values; it knows the struct's older forms.
 macro_rules! struct_value {
-    ($ty:ident; $($field:ident),* ; ignored $($ignored:literal),*) => {
+    ($ty:ident, $expand:path; $($field:ident),* ; ignored $($ignored:literal),*) => {
         impl $ty {
             /// Sets one field from its text.
             ///
@@ -135,18 +146,6 @@ macro_rules! struct_value {
                 }
             }
 
-            /// Sets the fields that `text` names, all or none.
-            ///
-            /// # Errors
-            /// As [`Self::set`], and for text that is no list of fields.
-            pub fn update(&mut self, text: &str) -> base::Result<()> {
-                let mut changed = self.clone();
-                for (name, value) in format::options_ini::parse_map(text)? {
-                    changed.set(&name, &value)?;
-                }
-                *self = changed;
-                Ok(())
-            }
         }
 
         impl $crate::options::Value for $ty {
@@ -154,6 +153,15 @@ macro_rules! struct_value {
                 let mut value = <$ty>::default();
                 value.update(text)?;
                 Ok(value)
+            }
+
+            fn update(&mut self, text: &str) -> base::Result<()> {
+                let mut changed = self.clone();
+                for (name, value) in $expand(text)? {
+                    changed.set(&name, &value)?;
+                }
+                *self = changed;
+                Ok(())
             }
 
             fn print(&self) -> String {

@@ -1,0 +1,233 @@
+//! OPTIONS files: all options of a database as text that RocksDB reads, and back.
+//!
+//! Opening needs no such file; tools and `load_latest` read it. What it names and nobody here can make
+//! (a merge operator of the user's) is listed in [`OptionsFile::missing`], for the caller to hand in.
+
+use std::path::Path;
+
+use base::{Error, FileNumber, Kind, Result};
+use env::Env;
+use format::names::{self, FileName};
+use format::options_ini::{self, Title, Version};
+
+use super::component::BLOCK_BASED;
+use super::family::TableFactory;
+use super::text::statements;
+use super::{DbOptions, FamilyOptions};
+
+/// The largest OPTIONS file that is read: far above any real one.
+const FILE_LEN_MAX: u64 = 64 << 20;
+
+/// How to read a file.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadConfig {
+    /// Unknown options are passed over if the file is from a later release; in other files they are
+    /// damage. Default false: always an error.
+    pub ignore_unknown_options: bool,
+    /// Objects that cannot be made from their names are left to the caller. Default true.
+    pub ignore_unsupported_options: bool,
+}
+
+impl Default for ReadConfig {
+    fn default() -> Self {
+        ReadConfig { ignore_unknown_options: false, ignore_unsupported_options: true }
+    }
+}
+
+/// What a file says.
+#[derive(Clone, Default)]
+pub struct OptionsFile {
+    pub rocksdb_version: Version,
+    pub db: DbOptions,
+    /// In file order, `default` first.
+    pub families: Vec<(String, FamilyOptions)>,
+    pub missing: Vec<Missing>,
+    /// Options from the future that were passed over.
+    pub ignored: Vec<String>,
+}
+
+/// An object that the file names and that must be handed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// `None`: of the database.
+    pub family: Option<String>,
+    pub option: String,
+    pub object: String,
+}
+
+impl OptionsFile {
+    pub fn family(&self, name: &str) -> Option<&FamilyOptions> {
+        self.families.iter().find(|(n, _)| n == name).map(|(_, options)| options)
+    }
+}
+
+/// The file's text.
+pub fn write<'a>(
+    db: &DbOptions,
+    families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)>,
+) -> String {
+    let mut sections = vec![(Title::DbOptions, statements(DbOptions::ROWS, db))];
+    for (name, options) in families {
+        sections.push((Title::CfOptions(name.to_string()), statements(FamilyOptions::ROWS, options)));
+        let factory = options.table_factory.name().to_string();
+        let title = Title::TableOptions { factory, family: name.to_string() };
+        sections.push((title, options.table_factory.statements()));
+    }
+    options_ini::write(&sections)
+}
+
+/// Reads a file's text.
+///
+/// # Errors
+/// InvalidArgument or Corruption for what is no OPTIONS file, unknown options and bad values; NotSupported
+/// for objects that cannot be made, where the configuration does not leave them to the caller.
+pub fn read(text: &str, config: &ReadConfig) -> Result<OptionsFile> {
+    let parsed = options_ini::parse(text)?;
+    let unknown_ok = config.ignore_unknown_options && parsed.is_from_future();
+    let mut file = OptionsFile { rocksdb_version: parsed.rocksdb_version, ..OptionsFile::default() };
+    let mut notes = Notes { config, unknown_ok, missing: Vec::new(), ignored: Vec::new() };
+    for (name, value) in parsed.db_options() {
+        let result = file.db.set(name, value);
+        notes.take(None, name, value, DbOptions::is_known(name), result)?;
+    }
+    for family in parsed.families() {
+        let mut options = FamilyOptions::default();
+        for (name, value) in parsed.family(family) {
+            let result = match (name.as_str(), parsed.table(family)) {
+                // The table has a section of its own, which says more.
+                ("table_factory", Some(_)) => Ok(()),
+                _ => options.set(name, value),
+            };
+            notes.take(Some(family), name, value, FamilyOptions::is_known(name), result)?;
+        }
+        if let Some((factory, statements)) = parsed.table(family) {
+            options.table_factory = TableFactory::by_name(factory)
+                .unwrap_or_else(|_| TableFactory::Other { name: factory.to_string(), options: Vec::new() });
+            for (name, value) in statements {
+                let known = options.table_factory.is_known(name);
+                let result = options.table_factory.set(name, value);
+                notes.take(Some(family), name, value, known, result)?;
+            }
+        }
+        file.families.push((family.to_string(), options));
+    }
+    (file.missing, file.ignored) = (notes.missing, notes.ignored);
+    Ok(file)
+}
+
+/// What could not be taken, sorted into what stops the reading and what is told.
+struct Notes<'a> {
+    config: &'a ReadConfig,
+    unknown_ok: bool,
+    missing: Vec<Missing>,
+    ignored: Vec<String>,
+}
+
+impl Notes<'_> {
+    fn take(
+        &mut self,
+        family: Option<&str>,
+        name: &str,
+        value: &str,
+        known: bool,
+        result: Result<()>,
+    ) -> Result<()> {
+        match result {
+            Err(_) if !known && self.unknown_ok => self.ignored.push(name.to_string()),
+            Err(e) if known && e.kind() == Kind::NotSupported && self.config.ignore_unsupported_options => {
+                self.missing.push(Missing {
+                    family: family.map(str::to_string),
+                    option: name.to_string(),
+                    object: value.to_string(),
+                });
+            }
+            other => return other,
+        }
+        Ok(())
+    }
+}
+
+/// Reads the newest OPTIONS file of a database.
+///
+/// # Errors
+/// NotFound if there is none, and those of [`read`] with the file's name.
+pub fn load_latest(env: &Env, db_path: &Path, config: &ReadConfig) -> Result<(FileNumber, OptionsFile)> {
+    let names = env.fs.list(db_path)?;
+    let numbers = names.iter().filter_map(|name| match FileName::parse(name) {
+        Some(FileName::Options(number)) => Some(number),
+        _ => None,
+    });
+    let newest = numbers.max().ok_or_else(|| Error::not_found("No options files found in the DB directory."))?;
+    Ok((newest, load(env, &db_path.join(names::options(newest)), config)?))
+}
+
+/// Reads one OPTIONS file.
+///
+/// # Errors
+/// Those of [`read`] and of the file system.
+pub fn load(env: &Env, path: &Path, config: &ReadConfig) -> Result<OptionsFile> {
+    let bytes = env.fs.read_all(path, FILE_LEN_MAX)?;
+    let text = std::str::from_utf8(&bytes)
+        .map_err(|e| Error::corruption("OPTIONS file is not UTF-8").at(e.valid_up_to() as u64).file(path))?;
+    let mut file = read(text, config).map_err(|e| e.file(path))?;
+    file.db.env = env.clone();
+    Ok(file)
+}
+
+/// Whether a file read back says what was to be written: the check RocksDB makes before it renames.
+///
+/// # Errors
+/// Corruption naming the first option that differs.
+pub fn verify<'a>(
+    text: &str,
+    db: &DbOptions,
+    families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)>,
+) -> Result<()> {
+    let file = read(text, &ReadConfig::default())?;
+    let differ = |section: &str, name: &str| {
+        Error::corruption(format!("failed the verification on {section}::{name} of the OPTIONS file"))
+    };
+    let absent = |of: Option<&str>, name: &str| {
+        file.missing.iter().any(|m| m.family.as_deref() == of && name.ends_with(&m.option))
+    };
+    if let Some(name) = db.differences(&file.db).into_iter().find(|n| {
+        !absent(None, n) && DbOptions::row(n).is_some_and(|row| row.written)
+    }) {
+        return Err(differ("DBOptions", name));
+    }
+    let mut read_back = file.families.iter();
+    for (name, options) in families {
+        let Some((_, same)) = read_back.next().filter(|(n, _)| n == name) else {
+            return Err(differ("families", name));
+        };
+        if let Some(option) = options.differences(same).into_iter().find(|n| !absent(Some(name), n)) {
+            return Err(differ(name, &option));
+        }
+    }
+    Ok(())
+}
+
+impl TableFactory {
+    /// The statements of its section.
+    pub(super) fn statements(&self) -> Vec<(String, String)> {
+        match self {
+            TableFactory::BlockBased(table) => table::options::OPTIONS
+                .iter()
+                .filter(|row| row.serialized)
+                .map(|row| (row.name.to_string(), (row.print)(table)))
+                .collect(),
+            TableFactory::Other { options, .. } => options.clone(),
+        }
+    }
+
+    /// Whether its section may name the option.
+    fn is_known(&self, name: &str) -> bool {
+        match self {
+            TableFactory::BlockBased(_) => {
+                table::options::OPTIONS.iter().any(|row| row.name == name)
+                    || table::options::DEPRECATED.contains(&name)
+            }
+            TableFactory::Other { .. } => self.name() != BLOCK_BASED,
+        }
+    }
+}

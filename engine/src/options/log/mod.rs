@@ -1,0 +1,178 @@
+//! The options as the LOG shows them: RocksDB's lines, which programs parse.
+//!
+//! `database.txt` and `family.txt` are the lines in order. What stands for the value is a letter:
+//! `%t` the option's text, `%b` 0 or 1, `%n` an enum's number, `%c` a compression's short name, `%d` the
+//! same with `Disabled`, `%o` a component's name or `None`, `%u` or `Unknown`, `%x` something that is no
+//! option, `%?` a line that is there only sometimes. Facts: RocksDB `options/db_options.cc`,
+//! `options/options.cc`, `table/block_based/block_based_table_factory.cc`.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use table::options::BlockBasedTableOptions;
+use table::sst::BlockCache;
+
+use super::{CompressionType, DbOptions, FamilyOptions, TableFactory, Value};
+
+const DATABASE: &str = include_str!("database.txt");
+const FAMILY: &str = include_str!("family.txt");
+
+impl DbOptions {
+    /// The lines of the LOG, without time and thread.
+    pub fn log_lines(&self) -> Vec<String> {
+        DATABASE.lines().filter_map(|line| line_of(line, |name, kind| self.log_value(name, kind))).collect()
+    }
+
+    fn log_value(&self, name: &str, kind: &str) -> Option<String> {
+        match (name, kind) {
+            ("wal_recovery_mode", "n") => Some((self.wal_recovery_mode as u8).to_string()),
+            ("wal_compression", "n") => Some(self.wal_compression.0.to_string()),
+            (_, "x" | "?") | ("row_cache", _) => self.log_component(name),
+            _ => shown(self.get(name)?, kind),
+        }
+    }
+
+    /// Things that are no options, most of them addresses.
+    fn log_component(&self, name: &str) -> Option<String> {
+        Some(match name {
+            "env" => format!("{:p}", Arc::as_ptr(&self.env.executor)),
+            "fs" => file_system_name(self.env.fs.name()),
+            "info_log" => pointer(self.info_log.as_ref()),
+            "statistics" => pointer(self.statistics.as_ref()),
+            "statistics stats level" => (self.statistics.as_ref()?.level() as u8).to_string(),
+            "write_buffer_manager" => pointer(self.write_buffer_manager.as_ref()),
+            "rate_limiter" => pointer(self.rate_limiter.as_ref()),
+            "sst_file_manager.rate_bytes_per_sec" => "0".to_string(),
+            _ => "None".to_string(),
+        })
+    }
+}
+
+impl FamilyOptions {
+    /// The lines of the LOG, without time and thread; the table's options make one of many rows.
+    pub fn log_lines(&self, cache: Option<&Arc<BlockCache>>) -> Vec<String> {
+        let mut lines = Vec::new();
+        for line in FAMILY.lines() {
+            if line == "@multipliers" {
+                let all = self.max_bytes_for_level_multiplier_additional.iter().enumerate();
+                lines.extend(all.map(|(i, n)| format!("Options.max_bytes_for_level_multiplier_addtl[{i}]: {n}")));
+            } else if let Some(label) = line.strip_suffix("@table") {
+                lines.push(format!("{label}{}", self.log_table(cache)));
+            } else if line.trim_start().starts_with("Options.compression:") && !self.compression_per_level.is_empty() {
+                let all = self.compression_per_level.iter().enumerate();
+                lines.extend(all.map(|(i, c)| format!("       Options.compression[{i}]: {}", c.log_name())));
+            } else {
+                lines.extend(line_of(line, |name, kind| self.log_value(name, kind)));
+            }
+        }
+        lines
+    }
+
+    fn log_value(&self, name: &str, kind: &str) -> Option<String> {
+        let compression = match name {
+            "compression" => self.compression,
+            "bottommost_compression" => self.bottommost_compression,
+            _ => self.blob_compression_type,
+        };
+        match (name, kind) {
+            ("memtable_factory", _) => Some(self.memtable_factory.name().to_string()),
+            (_, "d") if compression == CompressionType::DISABLE => Some("Disabled".to_string()),
+            (_, "c" | "d") => Some(compression.log_name()),
+            (_, "?") if self.comparator.timestamp_size() == 0 => None,
+            _ => shown(self.get(name)?, kind),
+        }
+    }
+
+    fn log_table(&self, cache: Option<&Arc<BlockCache>>) -> String {
+        match &self.table_factory {
+            TableFactory::BlockBased(table) => table_lines(table, cache),
+            TableFactory::Other { options, .. } => {
+                options.iter().map(|(name, value)| format!("  {name}: {value}\n")).collect()
+            }
+        }
+    }
+}
+
+/// A line with its value, or none if it has no value now.
+fn line_of(line: &str, value: impl FnOnce(&str, &str) -> Option<String>) -> Option<String> {
+    let (label, kind) = line.rsplit_once('%')?;
+    let name = label.trim().trim_start_matches("Options.").trim_end_matches(':').trim_end();
+    Some(format!("{label}{}", value(name, kind)?))
+}
+
+/// An option's text as its kind of line shows it.
+fn shown(text: String, kind: &str) -> Option<String> {
+    Some(match (kind, text.as_str()) {
+        ("b", "true") => "1".to_string(),
+        ("b", "false") => "0".to_string(),
+        ("o", "nullptr") => "None".to_string(),
+        ("u", "nullptr") => "Unknown".to_string(),
+        _ => text,
+    })
+}
+
+/// RocksDB's name for what we call by a shorter one.
+fn file_system_name(name: &str) -> String {
+    if name == "posix" { "PosixFileSystem".to_string() } else { name.to_string() }
+}
+
+fn pointer<T: ?Sized>(thing: Option<&Arc<T>>) -> String {
+    thing.map_or("(nil)".to_string(), |thing| format!("{:p}", Arc::as_ptr(thing)))
+}
+
+/// The options of a block-based table, one a row.
+pub(super) fn table_lines(table: &BlockBasedTableOptions, cache: Option<&Arc<BlockCache>>) -> String {
+    let mut out = String::new();
+    let bit = u8::from;
+    let mut row = |name: &str, value: &dyn std::fmt::Display| {
+        let _ = writeln!(out, "  {name}: {value}");
+    };
+    row("flush_block_policy_factory", &format_args!("{} (nil)", table::options::OptionValue::print(&table.flush_block_policy_factory)));
+    row("cache_index_and_filter_blocks", &bit(table.cache_index_and_filter_blocks));
+    row(
+        "cache_index_and_filter_blocks_with_high_priority",
+        &bit(table.cache_index_and_filter_blocks_with_high_priority),
+    );
+    row("pin_l0_filter_and_index_blocks_in_cache", &bit(table.pin_l0_filter_and_index_blocks_in_cache));
+    row("pin_top_level_index_and_filter", &bit(table.pin_top_level_index_and_filter));
+    row("index_type", &(table.index_type as u8));
+    row("data_block_index_type", &(table.data_block_index_type as u8));
+    row("index_shortening", &(table.index_shortening as u8));
+    row("data_block_hash_table_util_ratio", &Value::print(&table.data_block_hash_table_util_ratio));
+    row("checksum", &(table.checksum as u8));
+    row("no_block_cache", &bit(table.no_block_cache));
+    row("block_cache", &pointer(cache));
+    if let Some(cache) = cache {
+        row("block_cache_name", &"AutoHyperClockCache");
+        row("block_cache_options", &"");
+        row("  capacity ", &cache.capacity());
+        row("  strict_capacity_limit ", &bit(cache.strict_capacity_limit()));
+        row("  memory_allocator ", &"None");
+    }
+    row("persistent_cache", &"(nil)");
+    row("block_size", &table.block_size);
+    row("block_size_deviation", &table.block_size_deviation);
+    row("block_restart_interval", &table.block_restart_interval);
+    row("index_block_restart_interval", &table.index_block_restart_interval);
+    row("metadata_block_size", &table.metadata_block_size);
+    row("partition_filters", &bit(table.partition_filters));
+    row("use_delta_encoding", &bit(table.use_delta_encoding));
+    row("filter_policy", &table.filter_policy.as_ref().map_or("nullptr", |policy| policy.name()));
+    row("user_defined_index_factory", &"nullptr");
+    row("use_udi_as_primary_index", &bit(table.use_udi_as_primary_index));
+    row("fail_if_no_udi_on_open", &bit(table.fail_if_no_udi_on_open));
+    row("whole_key_filtering", &bit(table.whole_key_filtering));
+    row("verify_compression", &bit(table.verify_compression));
+    row("read_amp_bytes_per_bit", &table.read_amp_bytes_per_bit);
+    row("format_version", &table.format_version);
+    row("uniform_cv_threshold", &Value::print(&table.uniform_cv_threshold));
+    row("enable_index_compression", &bit(table.enable_index_compression));
+    row("block_align", &bit(table.block_align));
+    row("super_block_alignment_size", &table.super_block_alignment_size);
+    row("super_block_alignment_space_overhead_ratio", &table.super_block_alignment_space_overhead_ratio);
+    row("max_auto_readahead_size", &table.max_auto_readahead_size);
+    row("prepopulate_block_cache", &(table.prepopulate_block_cache as u8));
+    row("initial_auto_readahead_size", &table.initial_auto_readahead_size);
+    row("num_file_reads_for_auto_readahead", &table.num_file_reads_for_auto_readahead);
+    out
+}

@@ -1,0 +1,328 @@
+//! Options by name: set, get, option strings, live changes, comparison.
+//!
+//! Names are RocksDB's, with its aliases, its misspelled one and dots into structs
+//! (`compaction_options_universal.size_ratio`, `table_factory.block_size`). Names of the past are
+//! accepted without effect, as RocksDB accepts them.
+
+use std::sync::Arc;
+
+use base::{Error, Result};
+use env::rate::{RateLimiter, RateOptions};
+use format::options_ini::parse_map;
+
+use super::family::{MemtableFactory, TableFactory};
+use super::{DbOptions, FamilyOptions, Row, Value};
+
+/// Database options of older releases: read without effect.
+pub const DB_DEPRECATED: &[&str] = &[
+    "access_hint_on_compaction_start",
+    "allow_os_buffer",
+    "base_background_compactions",
+    "disableDataSync",
+    "experimental_allow_mempurge",
+    "experimental_mempurge_policy",
+    "experimental_mempurge_threshold",
+    "fail_if_options_file_error",
+    "new_table_reader_for_compaction_inputs",
+    "preserve_deletes",
+    "random_access_max_buffer_size",
+    "rate_limiter",
+    "seq_per_batch",
+    "skip_checking_sst_file_sizes_on_db_open",
+    "skip_log_error_on_recovery",
+    "use_direct_writes",
+];
+
+/// Family options of older releases: read without effect.
+pub const FAMILY_DEPRECATED: &[&str] = &[
+    "bottommost_temperature",
+    "check_flush_compaction_key_order",
+    "compaction_measure_io_stats",
+    "expanded_compaction_factor",
+    "filter_deletes",
+    "hard_rate_limit",
+    "ignore_max_compaction_bytes_for_input",
+    "level_compaction_dynamic_file_size",
+    "max_grandparent_overlap_factor",
+    "max_mem_compaction_level",
+    "max_write_buffer_number_to_maintain",
+    "memtable_prefix_bloom_bits",
+    "memtable_prefix_bloom_huge_page_tlb_size",
+    "memtable_prefix_bloom_probes",
+    "min_partial_merge_operands",
+    "purge_redundant_kvs_while_flush",
+    "rate_limit_delay_max_milliseconds",
+    "snap_refresh_nanos",
+    "soft_rate_limit",
+    "source_compaction_factor",
+    "verify_checksums_in_compaction",
+];
+
+/// Family options that RocksDB reads and never writes, for parts we do not have: only "none" is legal.
+const FAMILY_ABSENT: &[&str] = &["blob_cache", "blob_direct_write_partition_strategy"];
+
+impl DbOptions {
+    pub fn row(name: &str) -> Option<&'static Row<DbOptions>> {
+        Self::ROWS.iter().find(|row| row.name == name)
+    }
+
+    /// Whether option text may name it.
+    pub fn is_known(name: &str) -> bool {
+        Self::row(name).is_some() || name == "rate_limiter_bytes_per_sec" || DB_DEPRECATED.contains(&name)
+    }
+
+    /// Sets one option from its text.
+    ///
+    /// # Errors
+    /// InvalidArgument for no such option or no such value; NotSupported for an object that cannot be
+    /// made from its name. Nothing changes then.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        if let Some(row) = Self::row(name) {
+            return (row.set)(self, text).map_err(|e| setting(name, e));
+        }
+        if name == "rate_limiter_bytes_per_sec" {
+            let rate_bytes_per_sec = i64::parse(text).map_err(|e| setting(name, e))?;
+            let limiter = RateLimiter::new(RateOptions::new(rate_bytes_per_sec), self.env.clock.clone())?;
+            self.rate_limiter = Some(Arc::new(limiter));
+            return Ok(());
+        }
+        if DB_DEPRECATED.contains(&name) { Ok(()) } else { Err(no_option("DBOptions", name)) }
+    }
+
+    /// The text of one option, or `None` if there is no such option.
+    pub fn get(&self, name: &str) -> Option<String> {
+        Self::row(name).map(|row| (row.print)(self))
+    }
+
+    /// Sets what an option string names: `max_open_files=100;bytes_per_sync=1m`. All or nothing.
+    ///
+    /// # Errors
+    /// As [`DbOptions::set`], and InvalidArgument for text that is no option string.
+    pub fn update(&mut self, text: &str) -> Result<()> {
+        let mut changed = self.clone();
+        for (name, value) in parse_map(text)? {
+            changed.set(&name, &value)?;
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// Changes options while the database is open. All or nothing; the caller checks and applies the
+    /// result.
+    ///
+    /// # Errors
+    /// As [`DbOptions::set`], and InvalidArgument for options that cannot change.
+    pub fn set_live<'a>(&mut self, changes: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
+        let mut changed = self.clone();
+        for (name, text) in changes {
+            if Self::row(name).is_some_and(|row| !row.is_mutable()) || name == "rate_limiter_bytes_per_sec" {
+                return Err(not_changeable(name));
+            }
+            changed.set(name, text)?;
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// The options whose texts differ.
+    pub fn differences(&self, other: &DbOptions) -> Vec<&'static str> {
+        differences(Self::ROWS, self, other)
+    }
+
+    /// All options that OPTIONS files hold, as an option string.
+    pub fn print(&self) -> String {
+        print(Self::ROWS, self)
+    }
+}
+
+impl FamilyOptions {
+    pub fn row(name: &str) -> Option<&'static Row<FamilyOptions>> {
+        Self::ROWS.iter().find(|row| row.name == canonical(name))
+    }
+
+    /// Whether option text may name it.
+    pub fn is_known(name: &str) -> bool {
+        let outer = name.split_once('.').map_or(name, |(outer, _)| outer);
+        Self::row(outer).is_some() || FAMILY_DEPRECATED.contains(&name) || FAMILY_ABSENT.contains(&name)
+    }
+
+    /// Sets one option from its text.
+    ///
+    /// # Errors
+    /// InvalidArgument for no such option or no such value; NotSupported for an object that cannot be
+    /// made from its name. Nothing changes then.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        self.set_unnamed(name, text).map_err(|e| setting(name, e))
+    }
+
+    fn set_unnamed(&mut self, name: &str, text: &str) -> Result<()> {
+        if let Some((outer, field)) = name.split_once('.') {
+            return match canonical(outer) {
+                "compression_opts" => self.compression_opts.set(field, text),
+                "bottommost_compression_opts" => self.bottommost_compression_opts.set(field, text),
+                "blob_compression_opts" => self.blob_compression_opts.set(field, text),
+                "compaction_options_universal" => self.compaction_options_universal.set(field, text),
+                "compaction_options_fifo" => self.compaction_options_fifo.set(field, text),
+                "table_factory" => self.table_factory.set(field, text),
+                _ => Err(no_option("ColumnFamilyOptions", name)),
+            };
+        }
+        match name {
+            "block_based_table_factory" => self.set_table(TableFactory::default(), text),
+            "plain_table_factory" => self.set_table(TableFactory::by_name("PlainTable")?, text),
+            "max_bytes_for_level_multiplier_additional" if text.trim().is_empty() => {
+                self.max_bytes_for_level_multiplier_additional.clear();
+                Ok(())
+            }
+            _ => match Self::row(name) {
+                Some(row) => (row.set)(self, text),
+                None if FAMILY_DEPRECATED.contains(&name) => Ok(()),
+                None if FAMILY_ABSENT.contains(&name) && matches!(text, "" | "nullptr") => Ok(()),
+                None if FAMILY_ABSENT.contains(&name) => Err(Error::not_supported(format!("option {name}"))),
+                None => Err(no_option("ColumnFamilyOptions", name)),
+            },
+        }
+    }
+
+    /// `block_based_table_factory={block_size=8k}`: the kind there is, if it is that one, changed.
+    fn set_table(&mut self, fresh: TableFactory, text: &str) -> Result<()> {
+        let mut table = if self.table_factory.name() == fresh.name() { self.table_factory.clone() } else { fresh };
+        for (name, value) in parse_map(text)? {
+            table.set(&name, &value)?;
+        }
+        self.table_factory = table;
+        Ok(())
+    }
+
+    /// The text of one option, dotted names included, or `None` if there is no such option.
+    pub fn get(&self, name: &str) -> Option<String> {
+        if let Some((outer, field)) = name.split_once('.') {
+            return match canonical(outer) {
+                "compression_opts" => self.compression_opts.get(field),
+                "bottommost_compression_opts" => self.bottommost_compression_opts.get(field),
+                "blob_compression_opts" => self.blob_compression_opts.get(field),
+                "compaction_options_universal" => self.compaction_options_universal.get(field),
+                "compaction_options_fifo" => self.compaction_options_fifo.get(field),
+                "table_factory" => self.table_factory.block_based().and_then(|table| table.get(field)),
+                _ => None,
+            };
+        }
+        Self::row(name).map(|row| (row.print)(self))
+    }
+
+    /// Sets what an option string names: `write_buffer_size=8m;compression=kZSTD`. All or nothing.
+    ///
+    /// # Errors
+    /// As [`FamilyOptions::set`], and InvalidArgument for text that is no option string.
+    pub fn update(&mut self, text: &str) -> Result<()> {
+        let mut changed = self.clone();
+        for (name, value) in parse_map(text)? {
+            changed.set(&name, &value)?;
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// Changes options while the database is open. All or nothing; the caller checks and applies the
+    /// result.
+    ///
+    /// # Errors
+    /// As [`FamilyOptions::set`], and InvalidArgument for options that cannot change.
+    pub fn set_live<'a>(&mut self, changes: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
+        let mut changed = self.clone();
+        for (name, text) in changes {
+            let outer = name.split_once('.').map_or(name, |(outer, _)| outer);
+            if Self::row(outer).is_some_and(|row| !row.is_mutable()) {
+                return Err(not_changeable(name));
+            }
+            changed.set(name, text)?;
+        }
+        if changed.table_factory.name() != self.table_factory.name() {
+            return Err(not_changeable("table_factory"));
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// The options whose texts differ; those of the table as `table_factory.block_size`.
+    pub fn differences(&self, other: &FamilyOptions) -> Vec<String> {
+        let mut names: Vec<String> =
+            differences(Self::ROWS, self, other).into_iter().map(str::to_string).collect();
+        if let (Some(a), Some(b)) = (self.table_factory.block_based(), other.table_factory.block_based()) {
+            let rows = table::options::OPTIONS.iter().filter(|row| row.serialized);
+            let rows = rows.filter(|row| (row.print)(a) != (row.print)(b));
+            names.extend(rows.map(|row| format!("table_factory.{}", row.name)));
+        } else if self.table_factory != other.table_factory {
+            names.push("table_factory".to_string());
+        }
+        names
+    }
+
+    /// All options that OPTIONS files hold, as an option string; the table's inside `table_factory`.
+    pub fn print(&self) -> String {
+        let table: String = self.table_factory.statements().iter().map(|(n, v)| format!("{n}={v};")).collect();
+        let whole = format!("{{id={};{table}}}", self.table_factory.name());
+        print(Self::ROWS, self)
+            .replace(&format!("table_factory={};", self.table_factory.name()), &format!("table_factory={whole};"))
+    }
+
+    /// Whether memtables of this kind take insertions from several threads.
+    pub(super) fn memtable_is_concurrent(&self) -> bool {
+        matches!(self.memtable_factory, MemtableFactory::SkipList { .. })
+    }
+}
+
+/// Other names of an option.
+fn canonical(name: &str) -> &str {
+    match name {
+        "memtable" => "memtable_factory",
+        "block_based_table_factory" | "plain_table_factory" => "table_factory",
+        "memtable_veirfy_per_key_checksum_on_seek" => "memtable_verify_per_key_checksum_on_seek",
+        _ => name,
+    }
+}
+
+/// The statements of OPTIONS files, values that print empty left out.
+pub(super) fn statements<T>(rows: &[Row<T>], options: &T) -> Vec<(String, String)> {
+    let written = rows.iter().filter(|row| row.written);
+    let all = written.map(|row| (row.name.to_string(), (row.print)(options)));
+    all.filter(|(_, value)| !value.is_empty()).collect()
+}
+
+fn print<T>(rows: &[Row<T>], options: &T) -> String {
+    let braced = |value: String| match value.contains([';', '=']) && !value.starts_with('{') {
+        true => format!("{{{value}}}"),
+        false => value,
+    };
+    statements(rows, options).into_iter().map(|(name, value)| format!("{name}={};", braced(value))).collect()
+}
+
+fn differences<T>(rows: &[Row<T>], a: &T, b: &T) -> Vec<&'static str> {
+    rows.iter().filter(|row| (row.print)(a) != (row.print)(b)).map(|row| row.name).collect()
+}
+
+#[cold]
+fn no_option(section: &str, name: &str) -> Error {
+    Error::invalid_argument(format!("Could not find option: {section}.{name}"))
+}
+
+#[cold]
+fn not_changeable(name: &str) -> Error {
+    Error::invalid_argument(format!("Option not changeable: {name}"))
+}
+
+#[cold]
+fn setting(name: &str, error: Error) -> Error {
+    error.doing(format!("setting option {name}"))
+}
+
+/// `HH:mm-HH:mm` as seconds of the day.
+pub(super) fn time_range(text: &str) -> Option<(u32, u32)> {
+    let time = |text: &str| {
+        let (hours, minutes) = text.split_once(':')?;
+        let (hours, minutes) = (hours.trim().parse::<u32>().ok()?, minutes.trim().parse::<u32>().ok()?);
+        (hours < 24 && minutes < 60).then_some(hours * 3600 + minutes * 60)
+    };
+    let (start, end) = text.split_once('-')?;
+    Some((time(start)?, time(end)?))
+}

@@ -1,0 +1,85 @@
+//! What options ask for and this release does not do. Each row is a promise kept by refusing; a feature
+//! that gets built takes its row away.
+//!
+//! Hints that change speed alone, never results or what is on disk, are accepted without effect:
+//! `use_adaptive_mutex`, `advise_random_on_open`, `memtable_huge_page_size`, temperatures and their like.
+
+use super::{CompactionStyle, DbOptions, FamilyOptions, TableFactory, VerifyOutputFlags};
+use super::{MemtableFactory, Temperature};
+
+/// One thing that is not built: what asks for it, and what it is.
+struct Gap<T: 'static> {
+    option: &'static str,
+    asked: fn(&T) -> bool,
+    feature: &'static str,
+}
+
+macro_rules! gaps {
+    ($ty:ty; $($option:literal $feature:literal |$o:ident| $asked:expr;)*) => {
+        &[$(Gap::<$ty> { option: $option, asked: |$o| $asked, feature: $feature },)*]
+    };
+}
+
+const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
+    "allow_2pc" "two-phase commit" |o| o.allow_2pc;
+    "allow_ingest_behind" "ingestion behind existing data" |o| o.allow_ingest_behind;
+    "allow_mmap_reads" "reads through memory maps" |o| o.allow_mmap_reads;
+    "allow_mmap_writes" "writes through memory maps" |o| o.allow_mmap_writes;
+    "best_efforts_recovery" "recovery of what files are left" |o| o.best_efforts_recovery;
+    "open_files_async" "tables opened after the database" |o| o.open_files_async;
+    "persist_stats_to_disk" "statistics in a hidden column family" |o| o.persist_stats_to_disk;
+    "reuse_manifest_on_open" "going on with the old MANIFEST" |o| o.reuse_manifest_on_open;
+    "two_write_queues" "a second write queue" |o| o.two_write_queues;
+    "unordered_write" "unordered writes" |o| o.unordered_write;
+};
+
+const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
+    "block_protection_bytes_per_key" "checksums of entries in cached blocks" |o| o.block_protection_bytes_per_key > 0;
+    "cf_allow_ingest_behind" "ingestion behind existing data" |o| o.cf_allow_ingest_behind;
+    "cf_paths" "directories of a family's own" |o| !o.cf_paths.is_empty();
+    "compaction_style=kCompactionStyleFIFO" "FIFO compaction" |o| o.compaction_style == CompactionStyle::Fifo;
+    "disallow_memtable_writes" "families that are only ingested into" |o| o.disallow_memtable_writes;
+    "enable_blob_direct_write" "blobs written before the WAL" |o| o.enable_blob_direct_write;
+    "enable_blob_files" "blob files" |o| o.enable_blob_files;
+    "experimental_mempurge_threshold" "memtables purged in memory" |o| o.experimental_mempurge_threshold > 0.0;
+    "inplace_update_support" "updates in place" |o| o.inplace_update_support;
+    "last_level_temperature" "a temperature of the last level" |o| o.last_level_temperature != Temperature::Unknown;
+    "max_successive_merges" "merging at write" |o| o.max_successive_merges > 0;
+    "max_write_buffer_size_to_maintain" "history of flushed memtables" |o| o.max_write_buffer_size_to_maintain > 0;
+    "memtable_factory" "a memtable other than skip list and vector" |o| matches!(o.memtable_factory, MemtableFactory::Other { .. });
+    "memtable_verify_per_key_checksum_on_seek" "checks at each step of a memtable seek"
+        |o| o.memtable_verify_per_key_checksum_on_seek;
+    "min_tombstones_for_range_conversion" "range tombstones made by reads" |o| o.min_tombstones_for_range_conversion > 0;
+    "paranoid_memory_checks" "checks of the memtable's structure" |o| o.paranoid_memory_checks;
+    "persist_user_defined_timestamps=false" "timestamps in memtables only" |o| !o.persist_user_defined_timestamps;
+    "preclude_last_level_data_seconds" "tiering by age" |o| o.preclude_last_level_data_seconds > 0;
+    "preserve_internal_time_seconds" "write times kept for tiering" |o| o.preserve_internal_time_seconds > 0;
+    "read_triggered_compaction_threshold" "compactions started by reads" |o| o.read_triggered_compaction_threshold > 0.0;
+    "sample_for_compression" "trial compression for statistics" |o| o.sample_for_compression > 0;
+    "table_factory" "a table other than the block-based one" |o| matches!(o.table_factory, TableFactory::Other { .. });
+    "verify_output_flags" "checks of compaction outputs" |o| o.verify_output_flags != VerifyOutputFlags::NONE;
+};
+
+/// What the options ask for and is not built, each as a sentence naming option and feature. Empty: the
+/// database may open.
+pub fn unsupported<'a>(
+    db: &DbOptions,
+    families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)>,
+) -> Vec<String> {
+    let mut all: Vec<String> = asked(DB, db).map(|gap| sentence(gap.option, gap.feature, None)).collect();
+    for (name, options) in families {
+        all.extend(asked(FAMILY, options).map(|gap| sentence(gap.option, gap.feature, Some(name))));
+    }
+    all
+}
+
+fn asked<'o, T>(gaps: &'static [Gap<T>], options: &'o T) -> impl Iterator<Item = &'static Gap<T>> + 'o {
+    gaps.iter().filter(|gap| (gap.asked)(options))
+}
+
+fn sentence(option: &str, feature: &str, family: Option<&str>) -> String {
+    match family {
+        None => format!("option {option}: {feature} is not built in this release"),
+        Some(name) => format!("option {option} of column family {name}: {feature} is not built in this release"),
+    }
+}
