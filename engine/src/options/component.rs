@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::order::{BuiltinPrefix, PrefixExtractor};
 use base::stats::Statistics;
 use base::{Error, Order, Result};
-use format::options_ini::parse_map;
+use format::options_ini::{parse_map, unescape};
 use lsm::filter::{CompactionFilter, CompactionFilterFactory};
 use lsm::merge::{self, MergeOperator};
 use table::options::BlockBasedTableOptions;
@@ -19,11 +19,12 @@ fn is_null(text: &str) -> bool {
     matches!(text.trim(), "" | NULLPTR)
 }
 
-/// The object's id, also from `{id=name;...}`, and its own options.
+/// The object's id, also from `{id=name;...}`, and its own options. Inside an option string the braces
+/// are gone already.
 fn id_and_options(text: &str) -> Result<(String, Vec<(String, String)>)> {
     let text = text.trim();
-    if !text.starts_with('{') {
-        return Ok((text.to_string(), Vec::new()));
+    if !text.contains('=') {
+        return Ok((text.trim_matches(['{', '}']).trim().to_string(), Vec::new()));
     }
     let mut options = parse_map(text)?;
     let at = options.iter().position(|(name, _)| name == "id");
@@ -103,11 +104,11 @@ impl Value for Option<Arc<dyn MergeOperator>> {
         if is_null(text) {
             return Ok(None);
         }
-        merge::by_name(text).map(Some).ok_or_else(|| no_such("merge operator", text))
+        merge::by_name(&unescape(text)).map(Some).ok_or_else(|| no_such("merge operator", text))
     }
 
     fn print(&self) -> String {
-        self.as_ref().map_or(NULLPTR.to_string(), |m| m.name().to_string())
+        self.as_ref().map_or(NULLPTR.to_string(), |m| m.option_text())
     }
 }
 
@@ -288,6 +289,10 @@ impl TableFactory {
     /// As the table's own.
     pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
         match self {
+            // Inside an option string an object's braces are gone already; the table wants them.
+            TableFactory::BlockBased(table) if text.contains('=') && !text.trim().starts_with('{') => {
+                table.set(name, &format!("{{{text}}}"))
+            }
             TableFactory::BlockBased(table) => table.set(name, text),
             TableFactory::Other { options, .. } => {
                 options.retain(|(n, _)| n != name);
@@ -313,7 +318,7 @@ impl Value for TableFactory {
 
     /// `{k=v;..}` without an id changes the kind there is.
     fn update(&mut self, text: &str) -> Result<()> {
-        let fields = if text.trim().starts_with('{') { parse_map(text)? } else { Vec::new() };
+        let fields = if text.contains('=') { parse_map(text)? } else { Vec::new() };
         if fields.is_empty() || fields.iter().any(|(name, _)| name == "id") {
             *self = Self::parse(text)?;
             return Ok(());

@@ -26,6 +26,10 @@ mod tune;
 mod unsupported;
 mod value;
 
+#[cfg(test)]
+mod tests;
+
+
 pub use component::{FileChecksumGen, Unavailable};
 pub use compression::{CompressionOptions, CompressionType};
 pub use db::{DbOptions, DbPath};

@@ -90,18 +90,21 @@ impl Value for String {
     }
 }
 
-/// A list: elements behind colons, in braces where they have colons themselves.
+/// A list: elements behind colons, in braces where they have colons themselves; a list of structs stands
+/// in braces as a whole.
 impl<T: Value> Value for Vec<T> {
     fn parse(text: &str) -> Result<Self> {
-        options_ini::parse_list(text, ':')?.iter().map(|item| T::parse(item)).collect()
+        options_ini::parse_list(options_ini::strip_outer_braces(text), ':')?.iter().map(|item| T::parse(item)).collect()
     }
 
     fn print(&self) -> String {
         let items = self.iter().map(|item| {
             let item = item.print();
-            if item.contains(':') && !item.starts_with('{') { format!("{{{item}}}") } else { item }
+            if item.contains(':') { format!("{{{item}}}") } else { item }
         });
-        items.collect::<Vec<_>>().join(":")
+        let list = items.filter(|item| !item.is_empty()).collect::<Vec<_>>().join(":");
+        let braces = list.contains('=') || (self.len() > 1 && list.starts_with('{'));
+        if braces { format!("{{{list}}}") } else { list }
     }
 }
 

@@ -87,6 +87,15 @@ pub fn parse_list(text: &str, delimiter: char) -> Result<Vec<String>> {
     Ok(items)
 }
 
+/// Drops one pair of braces around the whole, if the first one is closed by the last.
+pub fn strip_outer_braces(text: &str) -> &str {
+    let text = text.trim();
+    match closing_brace(text) {
+        Ok(end) if text.starts_with('{') && end + 1 == text.len() => text[1..end].trim(),
+        _ => text,
+    }
+}
+
 /// The value up to the delimiter and what follows it. A value in braces loses them.
 fn next_token(text: &str, delimiter: char) -> Result<(&str, &str)> {
     let text = text.trim_start();
@@ -112,6 +121,7 @@ fn closing_brace(text: &str) -> Result<usize> {
     for (at, b) in text.bytes().enumerate() {
         match b {
             b'{' => depth += 1,
+            b'}' if depth == 0 => break,
             b'}' => depth -= 1,
             _ => continue,
         }

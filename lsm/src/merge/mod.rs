@@ -63,6 +63,11 @@ pub trait MergeOperator: Send + Sync {
     /// The name kept in options and table properties, as RocksDB's `MergeOperator::Name`.
     fn name(&self) -> &str;
 
+    /// What OPTIONS files say to make it again: its name, or `{id=name;k=v;}` with settings of its own.
+    fn option_text(&self) -> String {
+        self.name().to_string()
+    }
+
     /// Merges all operands onto what exists. `out` comes empty and holds the result for [`Merged::New`].
     fn full(&self, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> std::result::Result<Merged, Failure>;
 

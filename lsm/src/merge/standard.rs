@@ -131,6 +131,10 @@ fn join<'a>(pieces: impl Iterator<Item = &'a [u8]> + Clone, delimiter: &[u8], ou
     }
 }
 
+fn with_delimiter(name: &str, delimiter: &[u8]) -> String {
+    format!("{{id={name};delimiter={};}}", format::options_ini::escape(&String::from_utf8_lossy(delimiter)))
+}
+
 fn append(merge: &FullMerge<'_>, delimiter: &[u8], out: &mut Vec<u8>) -> Answer {
     with_default_column(merge, out, |existing, out| {
         if existing.is_none() && merge.operands.len() == 1 {
@@ -144,6 +148,10 @@ fn append(merge: &FullMerge<'_>, delimiter: &[u8], out: &mut Vec<u8>) -> Answer 
 impl MergeOperator for StringAppend {
     fn name(&self) -> &str {
         "StringAppendOperator"
+    }
+
+    fn option_text(&self) -> String {
+        with_delimiter(self.name(), &self.delimiter)
     }
 
     fn full(&self, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> Answer {
@@ -177,6 +185,10 @@ impl StringAppendTest {
 impl MergeOperator for StringAppendTest {
     fn name(&self) -> &str {
         "StringAppendTESTOperator"
+    }
+
+    fn option_text(&self) -> String {
+        with_delimiter(self.name(), &self.delimiter)
     }
 
     fn full(&self, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> Answer {

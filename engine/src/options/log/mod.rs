@@ -35,7 +35,7 @@ impl DbOptions {
     /// Things that are no options, most of them addresses.
     fn log_component(&self, name: &str) -> Option<String> {
         Some(match name {
-            "env" => format!("{:p}", Arc::as_ptr(&self.env.executor)),
+            "env" => pointer(Some(&self.env.fs)),
             "fs" => file_system_name(self.env.fs.name()),
             "info_log" => pointer(self.info_log.as_ref()),
             "statistics" => pointer(self.statistics.as_ref()),
@@ -75,6 +75,14 @@ impl FamilyOptions {
             _ => self.blob_compression_type,
         };
         match (name, kind) {
+            ("merge_operator", _) => {
+                Some(self.merge_operator.as_ref().map_or("None", |operator| operator.name()).to_string())
+            }
+            ("prefix_extractor" | "memtable_insert_with_hint_prefix_extractor", _) => {
+                let text = self.get(name)?;
+                let class = ["rocksdb.FixedPrefix", "rocksdb.CappedPrefix"].into_iter().find(|c| text.starts_with(c));
+                Some(class.map_or(text.clone(), str::to_string))
+            }
             ("memtable_factory", _) => Some(self.memtable_factory.name().to_string()),
             (_, "d") if compression == CompressionType::DISABLE => Some("Disabled".to_string()),
             (_, "c" | "d") => Some(compression.log_name()),
@@ -117,7 +125,7 @@ fn file_system_name(name: &str) -> String {
 }
 
 fn pointer<T: ?Sized>(thing: Option<&Arc<T>>) -> String {
-    thing.map_or("(nil)".to_string(), |thing| format!("{:p}", Arc::as_ptr(thing)))
+    thing.map_or("(nil)".to_string(), |thing| format!("{:p}", Arc::as_ptr(thing).cast::<()>()))
 }
 
 /// The options of a block-based table, one a row.
@@ -125,9 +133,11 @@ pub(super) fn table_lines(table: &BlockBasedTableOptions, cache: Option<&Arc<Blo
     let mut out = String::new();
     let bit = u8::from;
     let mut row = |name: &str, value: &dyn std::fmt::Display| {
-        let _ = writeln!(out, "  {name}: {value}");
+        let line = format!("  {name}: {value}");
+        let _ = writeln!(out, "{}", line.trim_end());
     };
-    row("flush_block_policy_factory", &format_args!("{} (nil)", table::options::OptionValue::print(&table.flush_block_policy_factory)));
+    let policy = table::options::OptionValue::print(&table.flush_block_policy_factory);
+    row("flush_block_policy_factory", &format_args!("{policy} ((nil))"));
     row("cache_index_and_filter_blocks", &bit(table.cache_index_and_filter_blocks));
     row(
         "cache_index_and_filter_blocks_with_high_priority",

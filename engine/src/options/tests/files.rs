@@ -1,0 +1,222 @@
+//! OPTIONS files: RocksDB's own, ours, and damaged ones.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use format::options_ini;
+use proptest::prelude::*;
+
+use super::opened;
+use crate::options::file::{ReadConfig, load_latest, read, verify, write};
+use crate::options::*;
+
+const SAMPLE: &str = include_str!("../../../../fixtures/formats/OPTIONS.sample");
+
+fn statements(text: &str) -> Vec<(String, BTreeSet<(String, String)>)> {
+    let file = options_ini::parse(text).unwrap();
+    file.sections.into_iter().map(|s| (s.title.to_string(), s.statements.into_iter().collect())).collect()
+}
+
+fn families(of: &[(String, FamilyOptions)]) -> impl Iterator<Item = (&str, &FamilyOptions)> + Clone {
+    of.iter().map(|(name, options)| (name.as_str(), options))
+}
+
+#[test]
+fn defaults_are_the_ones_rocksdb_writes() {
+    let (db, family) = opened();
+    let ours = write(&db, [("default", &family)]);
+    assert_eq!(statements(&ours), statements(SAMPLE));
+}
+
+#[test]
+fn the_sample_reads_as_the_defaults() {
+    let (db, family) = opened();
+    let file = read(SAMPLE, &ReadConfig::default()).unwrap();
+    assert_eq!(file.db.differences(&db), [""; 0]);
+    assert_eq!(file.families[0].1.differences(&family), [""; 0]);
+    assert!(file.missing.is_empty() && file.ignored.is_empty());
+    verify(SAMPLE, &db, [("default", &family)]).unwrap();
+}
+
+/// OPTIONS files of RocksDB's golden databases.
+fn golden() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/golden");
+    let mut all = Vec::new();
+    for dir in std::fs::read_dir(root).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()) {
+        let files = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path());
+        all.extend(files.filter(|p| p.file_name().unwrap().to_string_lossy().starts_with("OPTIONS-")));
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn rocksdb_files_read_and_write_alike() {
+    let files = golden();
+    assert!(files.len() > 50);
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let file = read(&text, &ReadConfig::default()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let ours = write(&file.db, families(&file.families));
+        let missing: BTreeSet<&str> = file.missing.iter().map(|m| m.option.as_str()).collect();
+        for ((title, ours), (_, theirs)) in statements(&ours).iter().zip(&statements(&text)) {
+            let differ: Vec<_> = theirs
+                .symmetric_difference(ours)
+                .filter(|(name, _)| title != "[Version]" && !missing.contains(name.as_str()))
+                .collect();
+            assert!(differ.is_empty(), "{} {title}: {differ:?}", path.display());
+        }
+        verify(&ours, &file.db, families(&file.families)).unwrap();
+    }
+}
+
+#[test]
+fn the_newest_file_is_loaded() {
+    let env = env::Env::memory(1);
+    let dir = Path::new("/db");
+    env.fs.create_dir_all(dir).unwrap();
+    assert!(load_latest(&env, dir, &ReadConfig::default()).err().unwrap().is_not_found());
+    let (mut db, family) = opened();
+    for number in [9, 1_000_007, 12] {
+        db.max_open_files = number;
+        let text = write(&db, [("default", &family)]);
+        env.fs.write_all(&dir.join(format!("OPTIONS-{number:06}")), text.as_bytes(), true).unwrap();
+    }
+    env.fs.write_all(&dir.join("OPTIONS-9999999.dbtmp"), b"", true).unwrap();
+    let (number, file) = load_latest(&env, dir, &ReadConfig::default()).unwrap();
+    assert_eq!((number.0, file.db.max_open_files), (1_000_007, 1_000_007));
+}
+
+const OK: &str = "[DBOptions]\n[CFOptions \"default\"]\n";
+
+#[test]
+fn unknown_options_are_refused_unless_they_are_from_the_future() {
+    let lenient = ReadConfig { ignore_unknown_options: true, ..ReadConfig::default() };
+    let with = |version: &str| format!("[Version]\nrocksdb_version={version}\n{OK}new_thing=1\n");
+    assert!(read(&with("12.0.0"), &ReadConfig::default()).is_err());
+    assert_eq!(read(&with("12.0.0"), &lenient).ok().unwrap().ignored, ["new_thing"]);
+    let error = read(&with("11.8.1"), &lenient).err().unwrap();
+    assert!(error.to_string().contains("Could not find option: ColumnFamilyOptions.new_thing"), "{error}");
+}
+
+#[test]
+fn objects_that_cannot_be_made_are_told() {
+    let text = format!("{OK}merge_operator=MyMerge\ncomparator=my.Comparator\nwrite_buffer_size=1m\n");
+    let file = read(&text, &ReadConfig::default()).unwrap();
+    let told: Vec<_> = file.missing.iter().map(|m| (m.option.as_str(), m.object.as_str())).collect();
+    assert_eq!(told, [("merge_operator", "MyMerge"), ("comparator", "my.Comparator")]);
+    assert_eq!(file.families[0].1.write_buffer_size, 1 << 20);
+    let strict = ReadConfig { ignore_unsupported_options: false, ..ReadConfig::default() };
+    assert!(read(&text, &strict).is_err());
+}
+
+#[test]
+fn another_kind_of_table_is_kept_and_refused_at_open() {
+    let text = format!("{OK}table_factory=PlainTable\n[TableOptions/PlainTable \"default\"]\nuser_key_len=8\n");
+    let file = read(&text, &ReadConfig::default()).unwrap();
+    assert_eq!(file.families[0].1.table_factory.name(), "PlainTable");
+    assert!(write(&file.db, families(&file.families)).contains("[TableOptions/PlainTable \"default\"]\n  user_key_len=8\n"));
+    let said = unsupported(&file.db, families(&file.families));
+    assert!(said[0].contains("table_factory of column family default"), "{said:?}");
+}
+
+#[test]
+fn verify_names_what_differs() {
+    let (mut db, mut family) = opened();
+    let text = write(&db, [("default", &family)]);
+    family.ttl = 7;
+    assert!(verify(&text, &db, [("default", &family)]).unwrap_err().message().contains("default::ttl"));
+    db.max_open_files = 7;
+    assert!(verify(&text, &db, [("default", &family)]).unwrap_err().message().contains("max_open_files"));
+}
+
+/// RocksDB's `ldb` in the folder `IRONSTONE_ORACLE` opens a database of its own with a file of ours.
+#[test]
+fn rocksdb_loads_what_we_write() {
+    let Some(oracle) = std::env::var_os("IRONSTONE_ORACLE").map(PathBuf::from) else {
+        eprintln!("SKIPPED rocksdb_loads_what_we_write: set IRONSTONE_ORACLE to a folder with RocksDB's ldb");
+        return;
+    };
+    let ldb = if oracle.is_dir() { oracle.join("ldb") } else { oracle.with_file_name("ldb") };
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let run = |args: &[&str]| {
+        let db = format!("--db={}", path.display());
+        let out = std::process::Command::new(&ldb).arg(db).args(args).output().unwrap();
+        let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+        assert!(out.status.success() && text.contains("OK"), "{text}");
+    };
+    run(&["put", "a", "b", "--create_if_missing"]);
+    let mut rng = 7u64;
+    for round in 0..20 {
+        let (mut db, mut family) = opened();
+        change_some(&mut rng, &mut db, &mut family);
+        let text = write(&db, [("default", &family)]);
+        for old in std::fs::read_dir(&path).unwrap().map(|e| e.unwrap().path()) {
+            if old.file_name().unwrap().to_string_lossy().starts_with("OPTIONS-") {
+                std::fs::remove_file(old).unwrap();
+            }
+        }
+        std::fs::write(path.join("OPTIONS-999999"), &text).unwrap();
+        run(&["put", "a", &round.to_string(), "--try_load_options"]);
+        let written = std::fs::read_dir(&path).unwrap().map(|e| e.unwrap().path()).find(|p| {
+            let name = p.file_name().unwrap().to_string_lossy().into_owned();
+            name.starts_with("OPTIONS-") && !name.ends_with("999999")
+        });
+        let theirs = std::fs::read_to_string(written.unwrap()).unwrap();
+        let file = read(&theirs, &ReadConfig::default()).unwrap();
+        for name in ["max_open_files", "bytes_per_sync", "max_background_jobs", "WAL_ttl_seconds"] {
+            assert_eq!(file.db.get(name), db.get(name), "{name}");
+        }
+        for name in ["compression_opts", "max_bytes_for_level_base", "compaction_options_universal", "ttl"] {
+            assert_eq!(file.families[0].1.get(name), family.get(name), "{name}");
+        }
+        let tables = |o: &FamilyOptions| o.table_factory.block_based().unwrap().clone();
+        assert_eq!(tables(&file.families[0].1).filter_policy, tables(&family).filter_policy);
+    }
+}
+
+/// Values away from the default, all of which RocksDB accepts together.
+fn change_some(rng: &mut u64, db: &mut DbOptions, family: &mut FamilyOptions) {
+    let mut next = |n: u64| {
+        *rng = rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*rng >> 33) % n
+    };
+    db.max_open_files = 20 + next(1000) as i32;
+    db.bytes_per_sync = next(1 << 30);
+    db.max_background_jobs = 1 + next(8) as i32;
+    db.WAL_ttl_seconds = next(100);
+    db.use_fsync = next(2) == 0;
+    db.db_host_id = ["a#b", "c:d\\e", "__hostname__"][next(3) as usize].to_string();
+    family.compression_opts.level = next(10) as i32;
+    family.compression_opts.max_dict_bytes = next(1 << 16) as u32;
+    family.max_bytes_for_level_base = 1 + next(1 << 30);
+    family.compaction_options_universal.size_ratio = next(100) as u32;
+    family.ttl = next(1000);
+    family.compression_per_level = [CompressionType::NONE, CompressionType::LZ4, CompressionType::ZSTD]
+        [..next(4) as usize]
+        .to_vec();
+    family.max_bytes_for_level_multiplier_additional = vec![1 + next(3) as i32; 7];
+    family.memtable_prefix_bloom_size_ratio = next(25) as f64 / 100.0;
+    family.set("prefix_extractor", ["nullptr", "rocksdb.FixedPrefix.4", "rocksdb.CappedPrefix.6"][next(3) as usize]).unwrap();
+    family.set("memtable_factory", ["skip_list", "skip_list:5"][next(2) as usize]).unwrap();
+    let table = family.table_factory.block_based_mut().unwrap();
+    table.block_size = 1024 << next(5);
+    table.set("filter_policy", ["nullptr", "bloomfilter:10:false", "ribbonfilter:9.5:3"][next(3) as usize]).unwrap();
+    table.format_version = 2 + next(6) as u32;
+}
+
+proptest! {
+    #[test]
+    fn changed_files_never_panic(at in 0..SAMPLE.len(), with in "[a-z0-9={};:\\[\\]\n.-]{0,6}", cut: bool) {
+        let text = match cut {
+            true => SAMPLE[..at].to_string(),
+            false => format!("{}{with}{}", &SAMPLE[..at], &SAMPLE[(at + 1).min(SAMPLE.len())..]),
+        };
+        if let Ok(file) = read(&text, &ReadConfig::default()) {
+            let again = write(&file.db, families(&file.families));
+            let back = read(&again, &ReadConfig::default()).unwrap();
+            prop_assert_eq!(back.db.differences(&file.db), [""; 0]);
+        }
+    }
+}

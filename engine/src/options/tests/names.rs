@@ -1,0 +1,168 @@
+//! Options set and read by name.
+
+use crate::options::*;
+
+fn family(text: &str) -> FamilyOptions {
+    let mut options = FamilyOptions::default();
+    options.update(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+    options
+}
+
+fn refused(text: &str) -> String {
+    FamilyOptions::default().update(text).unwrap_err().to_string()
+}
+
+#[test]
+fn option_strings_set_options() {
+    let o = family("write_buffer_size=8m; compression=kZSTD;compression_opts={level=3;strategy=1};num_levels=4;");
+    assert_eq!((o.write_buffer_size, o.num_levels), (8 << 20, 4));
+    assert_eq!(o.compression, CompressionType::ZSTD);
+    assert_eq!((o.compression_opts.level, o.compression_opts.strategy, o.compression_opts.window_bits), (3, 1, -14));
+    let mut db = DbOptions::default();
+    db.update("max_open_files=100;bytes_per_sync=1m;wal_recovery_mode=kAbsoluteConsistency").unwrap();
+    assert_eq!((db.max_open_files, db.bytes_per_sync), (100, 1 << 20));
+    assert_eq!(db.wal_recovery_mode, WalRecoveryMode::AbsoluteConsistency);
+}
+
+#[test]
+fn a_failing_string_changes_nothing() {
+    let mut o = FamilyOptions::default();
+    assert!(o.update("write_buffer_size=1;no_such=2").is_err());
+    assert_eq!(o.write_buffer_size, 64 << 20);
+}
+
+#[test]
+fn structs_change_field_by_field() {
+    let mut o = family("compaction_options_universal={size_ratio=7}");
+    o.set("compaction_options_universal", "{min_merge_width=9;}").unwrap();
+    o.set("compaction_options_universal.max_read_amp", "0").unwrap();
+    let u = o.compaction_options_universal;
+    assert_eq!((u.size_ratio, u.min_merge_width, u.max_read_amp), (7, 9, 0));
+    assert_eq!(o.get("compaction_options_universal.size_ratio").unwrap(), "7");
+    o.set("compression_opts.parallel_threads", "4").unwrap();
+    assert_eq!(o.compression_opts.parallel_threads, 4);
+}
+
+#[test]
+fn tables_change_field_by_field() {
+    let mut o = family("block_based_table_factory={block_size=8k;filter_policy=bloomfilter:10:false}");
+    o.set("table_factory.block_restart_interval", "4").unwrap();
+    o.set("table_factory", "{format_version=5;}").unwrap();
+    let table = o.table_factory.block_based().unwrap();
+    assert_eq!((table.block_size, table.block_restart_interval, table.format_version), (8192, 4, 5));
+    assert!(table.filter_policy.is_some());
+    o.set("table_factory", "BlockBasedTable").unwrap();
+    assert_eq!(o.table_factory.block_based().unwrap().block_size, 4096);
+    let o = family("table_factory={id=BlockBasedTable;block_size=1k}");
+    assert_eq!(o.table_factory.block_based().unwrap().block_size, 1024);
+}
+
+#[test]
+fn older_forms_are_read() {
+    let o = family("compression_opts=4:5:6:7:8:9:true:10:false");
+    let c = o.compression_opts;
+    assert_eq!((c.window_bits, c.level, c.strategy, c.max_dict_bytes), (4, 5, 6, 7));
+    assert_eq!((c.zstd_max_train_bytes, c.parallel_threads, c.enabled), (8, 9, true));
+    assert_eq!((c.max_dict_buffer_bytes, c.use_zstd_dict_trainer), (10, false));
+    assert!(family("compression_opts=4:5:6:7:8:true").compression_opts.enabled);
+    assert!(refused("compression_opts=4:5").contains("not a list of compression options"));
+    assert_eq!(family("compaction_options_fifo=23").compaction_options_fifo.max_table_files_size, 23);
+    assert_eq!(family("memtable=vector:7").memtable_factory, MemtableFactory::Vector { count: 7 });
+    assert!(family("memtable_veirfy_per_key_checksum_on_seek=true").memtable_verify_per_key_checksum_on_seek);
+    assert_eq!(family("compression=kZSTDNotFinalCompression").compression, CompressionType::ZSTD);
+}
+
+#[test]
+fn names_of_the_past_are_read_without_effect() {
+    for name in FAMILY_DEPRECATED {
+        let mut o = FamilyOptions::default();
+        o.set(name, "1").unwrap();
+        assert!(o.differences(&FamilyOptions::default()).is_empty());
+    }
+    for name in DB_DEPRECATED {
+        let mut o = DbOptions::default();
+        o.set(name, "1").unwrap();
+        assert!(o.differences(&DbOptions::default()).is_empty());
+    }
+}
+
+#[test]
+fn all_names_of_rocksdb_are_known() {
+    let counts = (
+        DbOptions::ROWS.iter().filter(|r| r.written).count() + DB_DEPRECATED.len(),
+        FamilyOptions::ROWS.iter().filter(|r| r.written).count() + FAMILY_DEPRECATED.len(),
+    );
+    // 97 and 89 that are written with default settings, and those that print empty: three and two.
+    assert_eq!(counts, (97 + 3 + 16, 89 + 2 + 21));
+}
+
+#[test]
+fn components_are_made_by_name() {
+    let o = family(
+        "comparator=rocksdb.ReverseBytewiseComparator;merge_operator=uint64add;prefix_extractor=capped:7;\
+         memtable_insert_with_hint_prefix_extractor={id=rocksdb.FixedPrefix;length=3}",
+    );
+    assert_eq!(o.comparator.name(), "rocksdb.ReverseBytewiseComparator");
+    assert_eq!(o.get("merge_operator").unwrap(), "UInt64AddOperator");
+    assert_eq!(o.get("prefix_extractor").unwrap(), "rocksdb.CappedPrefix.7");
+    assert_eq!(o.get("memtable_insert_with_hint_prefix_extractor").unwrap(), "rocksdb.FixedPrefix.3");
+    let mut db = DbOptions::default();
+    db.set("rate_limiter_bytes_per_sec", "1m").unwrap();
+    assert!(db.rate_limiter.is_some());
+    db.set("file_checksum_gen_factory", "FileChecksumGenCrc32cFactory").unwrap();
+    assert_eq!(db.file_checksum_gen_factory, Some(FileChecksumGen::Crc32c));
+}
+
+#[test]
+fn what_is_refused_says_why() {
+    for (text, why) in [
+        ("comparator=mine", "Not implemented: while setting option comparator: comparator \"mine\""),
+        ("write_buffer_size=x", "while setting option write_buffer_size"),
+        ("write_buffer_size=-1", "while setting option write_buffer_size"),
+        ("compaction_style=x", "not a compaction style: \"x\""),
+        ("no_such=1", "Could not find option: ColumnFamilyOptions.no_such"),
+        ("compression_opts={no_such=1}", "Could not find option: CompressionOptions.no_such"),
+        ("compression=kCustomCompressionFF", "not a compression type"),
+        ("blob_cache=1m", "option blob_cache"),
+        ("sst_partitioner_factory=x", "object \"x\""),
+        ("disable_auto_compactions=yes", "disable_auto_compactions"),
+    ] {
+        let said = refused(text);
+        assert!(said.contains(why), "{text}: {said}");
+    }
+    assert_eq!(family("compression=kCustomCompression8A").get("compression").unwrap(), "kCustomCompression8A");
+}
+
+#[test]
+fn live_changes_take_only_what_may_change() {
+    let mut o = FamilyOptions::default();
+    o.set_live([("write_buffer_size", "1m"), ("compaction_options_universal", "{size_ratio=3}")]).unwrap();
+    assert_eq!((o.write_buffer_size, o.compaction_options_universal.size_ratio), (1 << 20, 3));
+    let error = o.set_live([("write_buffer_size", "2m"), ("num_levels", "3")]).unwrap_err();
+    assert_eq!(error.message(), "Option not changeable: num_levels");
+    assert_eq!(o.write_buffer_size, 1 << 20);
+    o.set_live([("block_based_table_factory", "{block_size=2k}")]).unwrap();
+    assert_eq!(o.table_factory.block_based().unwrap().block_size, 2048);
+    assert!(o.set_live([("table_factory", "PlainTable")]).is_err());
+    let mut db = DbOptions::default();
+    db.set_live([("max_background_jobs", "7")]).unwrap();
+    assert!(db.set_live([("use_fsync", "true")]).is_err());
+}
+
+#[test]
+fn a_printed_family_reads_back() {
+    let o = family(
+        "compression_per_level=kNoCompression:kZSTD;max_bytes_for_level_multiplier_additional=3:2;ttl=9;\
+         compaction_options_fifo={file_temperature_age_thresholds={{temperature=kWarm;age=10}:{temperature=kCold;age=20}};};\
+         block_based_table_factory={block_size=1k;filter_policy=ribbonfilter:10:2}",
+    );
+    let ages = &o.compaction_options_fifo.file_temperature_age_thresholds;
+    assert_eq!((ages.len(), ages[1].temperature, ages[1].age), (2, Temperature::Cold, 20));
+    let back = family(&o.print());
+    assert_eq!(o.differences(&back), [""; 0]);
+    let mut db = DbOptions { db_host_id: "a;b#:".to_string(), ..DbOptions::default() };
+    db.db_host_id = "a#:".to_string();
+    let mut back = DbOptions::default();
+    back.update(&db.print()).unwrap();
+    assert_eq!(db.differences(&back), [""; 0]);
+}

@@ -1,0 +1,160 @@
+//! What is mended, what is refused, what is not built; options for common aims.
+
+use std::path::Path;
+
+use super::opened;
+use crate::options::*;
+
+fn check(db: &str, family: &str) -> base::Result<Vec<String>> {
+    let (mut d, mut f) = (DbOptions::default(), FamilyOptions::default());
+    d.update(db).unwrap();
+    f.update(family).unwrap();
+    resolve(Path::new("/db"), false, &mut d, &mut [("default".to_string(), f)])
+}
+
+#[test]
+fn contradictions_are_refused_in_rocksdbs_words() {
+    for (db, family, why) in [
+        ("keep_log_file_num=0", "", "keep_log_file_num must be greater than 0"),
+        ("read_io_executor_threads=0", "", "read_io_executor_threads must be greater than zero"),
+        ("allow_mmap_reads=true;use_direct_reads=true", "", "direct I/O reads (use_direct_reads) must be disabled"),
+        ("atomic_flush=true;enable_pipelined_write=true", "", "atomic_flush is incompatible"),
+        ("unordered_write=true;enable_pipelined_write=true", "", "unordered_write is incompatible"),
+        ("daily_offpeak_time_utc=1:00", "", "daily_offpeak_time_utc should be set"),
+        ("daily_offpeak_time_utc={1:00-1:00}", "", "start_time and end_time"),
+        ("write_dbid_to_manifest=false;write_identity_file=false", "", "cannot both be false"),
+        ("open_files_async=true", "", "open_files_async requires"),
+        ("max_open_files=100", "compaction_style=kCompactionStyleFIFO;ttl=1", "FIFO compaction only supported"),
+        ("", "memtable_factory=vector", "Memtable doesn't allow concurrent writes"),
+        ("", "inplace_update_support=true", "In-place memtable updates"),
+        ("", "compression=kXpressCompression", "Compression type Xpress is not linked with the binary."),
+        ("", "compression=kCustomCompression80", "kCustomCompression80"),
+        ("", "compression_opts={zstd_max_train_bytes=100}", "should be nonzero"),
+        ("", "memtable_protection_bytes_per_key=3", "only supports 0, 1, 2, 4 or 8"),
+        ("", "disallow_memtable_writes=true", "Default column family cannot use"),
+        ("", "enable_blob_garbage_collection=true;blob_garbage_collection_age_cutoff=2", "age cutoff"),
+        ("", "read_triggered_compaction_threshold=nan", "must be >= 0.0 and finite"),
+        ("", "block_based_table_factory={format_version=99}", "format_version"),
+        ("", "block_based_table_factory={index_type=kHashSearch}", "prefix_extractor is not given"),
+        ("", "compaction_style=kCompactionStyleUniversal;compaction_options_universal={max_read_amp=-2}", "at least -1"),
+    ] {
+        let said = check(db, family).unwrap_err().to_string();
+        assert!(said.contains(why), "{db} {family}: {said}");
+    }
+}
+
+#[test]
+fn what_is_not_built_is_refused_by_name() {
+    for (db, family, option) in [
+        ("two_write_queues=true", "", "two_write_queues"),
+        ("best_efforts_recovery=true", "", "best_efforts_recovery"),
+        ("", "enable_blob_files=true", "enable_blob_files of column family default"),
+        ("", "compaction_style=kCompactionStyleFIFO", "kCompactionStyleFIFO"),
+        ("allow_concurrent_memtable_write=false", "memtable_factory=prefix_hash:9;prefix_extractor=fixed:1", "memtable_factory"),
+    ] {
+        let error = check(db, family).unwrap_err();
+        assert_eq!(error.kind(), base::Kind::NotSupported);
+        assert!(error.message().contains(option), "{error}");
+    }
+    check("use_adaptive_mutex=true", "memtable_huge_page_size=2m").unwrap();
+}
+
+#[test]
+fn values_out_of_range_are_mended() {
+    let (mut db, mut o) = opened();
+    db.update("max_open_files=3;recycle_log_file_num=4;wal_recovery_mode=kAbsoluteConsistency;wal_compression=kLZ4Compression")
+        .unwrap();
+    let mut said = Vec::new();
+    db.sanitize(Path::new("/db"), &mut said);
+    assert_eq!((db.max_open_files, db.recycle_log_file_num, db.delayed_write_rate), (20, 0, 16 << 20));
+    assert_eq!(db.wal_compression, CompressionType::NONE);
+    assert_eq!(said, ["wal_compression is disabled since only zstd is supported"]);
+    o.update("write_buffer_size=1;arena_block_size=0;max_write_buffer_number=1;min_write_buffer_number_to_merge=5;num_levels=1")
+        .unwrap();
+    o.update("level0_file_num_compaction_trigger=50;memtable_prefix_bloom_size_ratio=0.9;ttl=18446744073709551614").unwrap();
+    o.update("soft_pending_compaction_bytes_limit=0;max_compaction_bytes=0;target_file_size_base=10").unwrap();
+    said.clear();
+    o.sanitize(&db, false, &mut said);
+    assert_eq!((o.write_buffer_size, o.arena_block_size), (64 << 10, 8192));
+    assert_eq!((o.max_write_buffer_number, o.min_write_buffer_number_to_merge, o.num_levels), (2, 1, 2));
+    assert_eq!((o.level0_slowdown_writes_trigger, o.level0_stop_writes_trigger), (50, 50));
+    assert_eq!((o.memtable_prefix_bloom_size_ratio, o.ttl), (0.25, 2_592_000));
+    assert_eq!(o.soft_pending_compaction_bytes_limit, o.hard_pending_compaction_bytes_limit);
+    assert_eq!(o.max_compaction_bytes, 250);
+    assert!(said[0].starts_with("This condition must be satisfied"));
+}
+
+#[test]
+fn mending_twice_changes_nothing() {
+    let (db, o) = opened();
+    let (mut db2, mut o2) = (db.clone(), o.clone());
+    db2.sanitize(Path::new("/db"), &mut Vec::new());
+    o2.sanitize(&db2, false, &mut Vec::new());
+    assert!(db.differences(&db2).is_empty() && o.differences(&o2).is_empty());
+}
+
+#[test]
+fn universal_ages_are_one() {
+    let (db, _) = opened();
+    let age = |text: &str| {
+        let mut o = FamilyOptions { compaction_style: CompactionStyle::Universal, ..FamilyOptions::default() };
+        o.update(text).unwrap();
+        o.sanitize(&db, false, &mut Vec::new());
+        o.periodic_compaction_seconds
+    };
+    assert_eq!(age(""), 2_592_000);
+    assert_eq!(age("ttl=10"), 10);
+    assert_eq!(age("ttl=10;periodic_compaction_seconds=5"), 5);
+    assert_eq!(age("ttl=0;periodic_compaction_seconds=5"), 5);
+    assert_eq!(age("ttl=7;periodic_compaction_seconds=0"), 7);
+}
+
+#[test]
+fn a_wal_directory_that_is_the_databases_is_none() {
+    for (wal_dir, expected) in [("/db", ""), ("/db/", ""), ("/wal/", "/wal"), ("", "")] {
+        let mut db = DbOptions { wal_dir: wal_dir.to_string(), ..DbOptions::default() };
+        db.sanitize(Path::new("/db"), &mut Vec::new());
+        assert_eq!(db.wal_dir, expected);
+    }
+    let path = DbPath { path: "/other".into(), target_size: 1 };
+    let mut db = DbOptions { db_paths: vec![path], ..DbOptions::default() };
+    db.sanitize(Path::new("/db"), &mut Vec::new());
+    assert_eq!(db.wal_dir, "/db");
+}
+
+#[test]
+fn background_limits_follow_the_older_options_if_set() {
+    let limits = |jobs, flushes, compactions| {
+        let options = DbOptions {
+            max_background_jobs: jobs,
+            max_background_flushes: flushes,
+            max_background_compactions: compactions,
+            ..DbOptions::default()
+        };
+        let limits = options.background_limits();
+        (limits.flushes, limits.compactions)
+    };
+    assert_eq!(limits(2, -1, -1), (1, 1));
+    assert_eq!(limits(16, -1, -1), (4, 12));
+    assert_eq!(limits(16, 3, -1), (3, 1));
+    assert_eq!(limits(0, -1, -1), (1, 1));
+    assert_eq!(limits(i32::MIN, -5, i32::MAX), (1, i32::MAX as usize));
+}
+
+#[test]
+fn options_for_common_aims_resolve() {
+    let mut o = Options::default();
+    o.prepare_for_bulk_load().disable_extra_checks();
+    assert_eq!((o.family.num_levels, o.db.background_limits().flushes), (2, 4));
+    o.family.optimize_for_point_lookup(64);
+    assert_eq!(o.family.table_factory.block_based().unwrap().block_cache.0, 64 << 20);
+    o.family.optimize_level_style_compaction(512 << 20);
+    assert_eq!((o.family.write_buffer_size, o.family.compression_per_level.len()), (128 << 20, 2));
+    o.family.optimize_universal_style_compaction(512 << 20);
+    o.family.old_defaults(4, 6);
+    o.db.increase_parallelism(16).old_defaults(4, 6);
+    assert_eq!((o.db.max_background_jobs, o.db.delayed_write_rate), (16, 2 << 20));
+    o.optimize_for_small_db();
+    let mut families = [("default".to_string(), o.family)];
+    resolve(Path::new("/db"), false, &mut o.db, &mut families).unwrap();
+}
