@@ -1,10 +1,9 @@
 //! Options changed while the database is open.
 
-use base::{Error, Result};
+use base::Result;
 
 use super::Db;
 use crate::family::{Family, Parts};
-use crate::options::{DbOptions, FamilyOptions, Row};
 use crate::sync::Arc;
 use crate::write::wal_bytes_max;
 
@@ -18,9 +17,7 @@ impl Db {
         let writing = self.writing()?;
         let guard = self.inner.changes.lock();
         let mut options = (*family.options()).clone();
-        for (name, text) in changes {
-            set_one(FamilyOptions::ROWS, &mut options, name, text)?;
-        }
+        options.set_live(changes.iter().copied())?;
         let cache = family.parts().block_cache.clone();
         let parts = Parts::resolve(&options, &self.inner.tools.options.load(), cache)?;
         family.set_options(Arc::new(options), Arc::new(parts));
@@ -38,9 +35,7 @@ impl Db {
         let inner = &self.inner;
         let guard = inner.changes.lock();
         let mut options = (**inner.tools.options.load()).clone();
-        for (name, text) in changes {
-            set_one(DbOptions::ROWS, &mut options, name, text)?;
-        }
+        options.set_live(changes.iter().copied())?;
         inner.tables.set_tables_max(super::open::tables_max(options.max_open_files));
         writing.writer.set_wal_bytes_max(wal_bytes_max(options.max_total_wal_size, &inner.families.all()));
         inner.tools.options.store(Arc::new(options));
@@ -55,13 +50,5 @@ impl Db {
     /// Families or options changed: the OPTIONS file is written anew.
     pub(super) fn options_changed(&self) -> Result<()> {
         super::open::write_options_file(&self.inner.tools, &self.inner.families)
-    }
-}
-
-fn set_one<T: Default>(rows: &[Row<T>], options: &mut T, name: &str, text: &str) -> Result<()> {
-    match rows.iter().find(|row| row.name == name) {
-        Some(row) if row.is_mutable() => (row.parse)(options, text),
-        Some(_) => Err(Error::invalid_argument(format!("Option not changeable: {name}"))),
-        None => Err(Error::invalid_argument(format!("Unrecognized option: {name}"))),
     }
 }
