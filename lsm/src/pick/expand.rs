@@ -145,7 +145,7 @@ impl<'a> Picker<'a> {
     }
 
     /// Files of a sorted level that lie wholly inside the extent, with clean cuts at both ends.
-    fn within(&self, level: usize, extent: Extent<'_>) -> Files {
+    pub fn within(&self, level: usize, extent: Extent<'_>) -> Files {
         let compare = |a: &[u8], b: &[u8]| crate::version::compare_boundaries(self.version.order(), a, b);
         let files = self.version.level(level).as_slice();
         let mut range = self.version.extent_range(level, extent);

@@ -46,9 +46,13 @@ pub struct UniversalOptions {
     pub compression_size_percent: i32,
     pub stop_style: StopStyle,
     pub allow_trivial_move: bool,
+    /// Space amplification is brought down piece by piece instead of all at once.
     pub incremental: bool,
-    /// -1: derived from the number of levels and the trigger (only in RocksDB's newest releases).
+    /// Sorted runs allowed at rest: -1 as many as `level0_file_num_compaction_trigger`, 0 as many as the
+    /// sizes make natural.
     pub max_read_amp: i32,
+    /// For whoever schedules: a long compaction to the bottom marks its files only when it begins. The
+    /// pickers do not look at it.
     pub reduce_file_locking: bool,
 }
 
@@ -64,7 +68,7 @@ impl Default for UniversalOptions {
             allow_trivial_move: false,
             incremental: false,
             max_read_amp: -1,
-            reduce_file_locking: false,
+            reduce_file_locking: true,
         }
     }
 }

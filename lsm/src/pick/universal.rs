@@ -5,9 +5,10 @@
 //! similar size (size ratio); simply too many runs; files marked for compaction. Follows RocksDB
 //! `db/compaction/compaction_picker_universal.cc`.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::expand::{Files, Picker, bytes_of};
+use super::expand::{Files, Picker, any_taken, bytes_of};
 use super::score::Scores;
 use super::{Inputs, Options, Reason, StopStyle, Task, View};
 use crate::file_meta::FileMetaData;
@@ -128,7 +129,82 @@ impl Picker<'_> {
         if newer.saturating_mul(100) < limit.saturating_mul(base.bytes) {
             return None;
         }
+        if self.options.universal.incremental {
+            let worst = base.bytes as f64 / newer.max(1) as f64 * 1.8;
+            if let Some(task) = self.piece_of_oldest_runs(runs, worst) {
+                return Some(task);
+            }
+        }
         self.of_runs(runs, start, end + 1, Reason::UniversalSizeAmplification, true)
+    }
+
+    /// `incremental`: the stretch of the second oldest run that meets least of the oldest for its size,
+    /// with what fits inside it from the levels above. `None` if no stretch does better than `worst`.
+    fn piece_of_oldest_runs(&self, runs: &[Run], worst: f64) -> Option<Task> {
+        let [.., above, oldest] = runs else { return None };
+        if above.level == 0 {
+            return None;
+        }
+        let files = self.version.level(above.level).as_slice();
+        let stretch = self.cheapest_stretch(files, oldest.level, worst)?;
+        let mut own: Files = files[stretch].to_vec();
+        if any_taken(&own) || !self.clean_cut(above.level, &mut own) {
+            return None;
+        }
+        let below = self.output_inputs(above.level, &mut own, oldest.level, false)?;
+        let mut inputs = vec![Inputs { level: above.level, files: own }];
+        for run in runs[..runs.len() - 2].iter().rev().take_while(|r| r.level > 0) {
+            let inside = self.within(run.level, self.extent(&inputs[0].files));
+            if any_taken(&inside) {
+                return None;
+            }
+            if !inside.is_empty() {
+                inputs.insert(0, Inputs { level: run.level, files: inside });
+            }
+        }
+        inputs.push(Inputs { level: oldest.level, files: below });
+        inputs.retain(|i| !i.files.is_empty());
+        let all: Vec<&Files> = inputs.iter().map(|i| &i.files).collect();
+        if self.inputs_meet_running(&all, oldest.level) {
+            return None;
+        }
+        let mut task = self.task(Reason::UniversalSizeAmplification, inputs, oldest.level);
+        task.grandparents.clear();
+        self.finish_universal(&mut task, 0);
+        task.output_path_id = 0;
+        Some(task)
+    }
+
+    /// Among stretches of files that come, with what they meet below, to half of `max_compaction_bytes`:
+    /// the one that meets least for its size.
+    fn cheapest_stretch(
+        &self,
+        files: &[Arc<FileMetaData>],
+        below: usize,
+        worst: f64,
+    ) -> Option<Range<usize>> {
+        let limit = self.options.max_compaction_bytes() / 2;
+        let bottom = self.version.level(below).as_slice();
+        let met = |range: &Range<usize>| {
+            let extent = self.extent(&files[range.clone()]);
+            bytes_of(&bottom[self.version.extent_range(below, extent)])
+        };
+        let mut best = (worst, None);
+        let mut end = 0;
+        for start in 0..files.len() {
+            end = end.max(start + 1);
+            let mut range = start..end;
+            while range.end < files.len() && bytes_of(&files[range.clone()]) + met(&range) <= limit {
+                range.end += 1;
+            }
+            end = range.end;
+            let own = bytes_of(&files[range.clone()]);
+            let fanout = met(&range) as f64 / own.max(1) as f64;
+            if own > 0 && fanout < best.0 {
+                best = (fanout, Some(range));
+            }
+        }
+        best.1
     }
 
     /// Leaves the newest level-0 files out where the compaction hardly shrinks by it, so that a long

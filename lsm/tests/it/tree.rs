@@ -197,6 +197,7 @@ impl World {
                     if value == "similar" { StopStyle::SimilarSize } else { StopStyle::TotalSize };
             }
             "move" => o.universal.allow_trivial_move = value == "true",
+            "incremental" => o.universal.incremental = value == "true",
             "max-read-amp" => o.universal.max_read_amp = value.parse().unwrap(),
             "fifo-size" => o.fifo.max_table_files_size = number(),
             "fifo-compact" => o.fifo.allow_compaction = value == "true",
@@ -294,4 +295,68 @@ fn fifo() {
 #[test]
 fn manual() {
     run("manual");
+}
+
+mod candidates_by_search {
+    use base::key;
+    use ironstone_lsm::file_meta::FileMetaData;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Keys around eight bytes long, many with equal heads.
+    fn user_key() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            prop::collection::vec(0u8..3, 0..4),
+            prop::collection::vec(0u8..3, 0..4).prop_map(|tail| [b"eight by".as_slice(), &tail].concat()),
+        ]
+    }
+
+    fn internal(user: &[u8], seq: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        key::append_internal(&mut out, user, seq, key::ValueType::Value);
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn a_search_finds_what_a_walk_finds(
+            boundaries in prop::collection::vec((user_key(), 1u64..4), 0..16),
+            l0 in prop::collection::vec((user_key(), user_key()), 0..4),
+            wanted in user_key(),
+            seq in 0u64..5,
+            reverse in any::<bool>(),
+        ) {
+            let order = InternalOrder::new(if reverse { Order::Reverse } else { Order::Bytewise });
+            let mut edit = Edit::default();
+            let mut number = 0;
+            let mut add = |level, a: &[u8], b: &[u8], epoch| {
+                number += 1;
+                let mut file = FileMetaData::new(FileNumber(number), 1, a, b);
+                file.epoch_number = epoch;
+                edit.added.push((level, Arc::new(file)));
+            };
+            for (i, (a, b)) in l0.iter().enumerate() {
+                let (a, b) = if order.user.compare(a, b).is_gt() { (b, a) } else { (a, b) };
+                add(0, &internal(a, 9), &internal(b, 9), i as u64 + 2);
+            }
+            let mut keys: Vec<Vec<u8>> = boundaries.iter().map(|(k, s)| internal(k, *s)).collect();
+            keys.sort_by(|a, b| order.compare(a, b));
+            keys.dedup();
+            keys.chunks_exact(2).for_each(|pair| add(1, &pair[0], &pair[1], 1));
+            let version = Version::empty(order.clone(), 3).apply(&[edit]).unwrap();
+            let found: Vec<u64> = version.candidates(&wanted, seq).map(|(_, f)| f.number.0).collect();
+            let lookup = key::seek_key(&wanted, seq);
+            let by_walk: Vec<u64> = version
+                .files()
+                .filter(|(level, f)| {
+                    let (a, b) = (f.smallest_user_key(), f.largest_user_key());
+                    let inside = order.user.compare(a, &wanted).is_le() && order.user.compare(&wanted, b).is_le();
+                    inside && (*level == 0 || order.compare(&lookup, &f.largest).is_le())
+                })
+                .map(|(_, f)| f.number.0)
+                .collect();
+            prop_assert_eq!(found, by_walk);
+        }
+    }
 }
