@@ -42,7 +42,10 @@ pub fn local_offset_seconds(at_seconds: u64) -> i64 {
         return 0;
     }
     // SAFETY: a `tm` of zeros is valid, and the call has filled it.
-    i64::from(unsafe { tm.assume_init() }.tm_gmtoff)
+    let tm = unsafe { tm.assume_init() };
+    // A C `long`, which is narrower elsewhere.
+    #[allow(clippy::useless_conversion)]
+    i64::from(tm.tm_gmtoff)
 }
 
 /// The calling thread as RocksDB's LOG shows it.
@@ -169,6 +172,8 @@ pub(super) fn free_space(path: &Path) -> io::Result<u64> {
     // SAFETY: no arguments, cannot fail.
     let root = unsafe { libc::geteuid() } == 0;
     let blocks = if root { s.f_bfree } else { s.f_bavail };
+    // Narrower types elsewhere.
+    #[allow(clippy::useless_conversion)]
     Ok(u64::from(s.f_bsize).saturating_mul(u64::from(blocks)))
 }
 
@@ -192,7 +197,7 @@ pub(super) fn lock_holder(file: &File) -> Option<i32> {
     let mut l = whole_file_lock();
     // SAFETY: the descriptor is open while `file` is borrowed; the call reads and writes one flock.
     check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &mut l) }).ok()?;
-    (l.l_type as i32 != libc::F_UNLCK as i32).then_some(l.l_pid)
+    (i32::from(l.l_type) != i32::from(libc::F_UNLCK as libc::c_short)).then_some(l.l_pid)
 }
 
 /// Lowers the calling thread: niceness 19, and with `io` the idle disk class. Best effort.

@@ -291,7 +291,6 @@ fn overhead_is_charged_unless_told_otherwise() {
     drop(put(&cache, 1));
     assert!((150..400).contains(&cache.usage()), "{}", cache.usage());
     assert!(cache.table_bytes() > 0);
-    cache.disown();
 }
 
 #[test]
