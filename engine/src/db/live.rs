@@ -4,6 +4,7 @@ use base::Result;
 
 use super::Db;
 use crate::family::{Family, Parts};
+use crate::options::refuse;
 use crate::sync::Arc;
 use crate::write::wal_bytes_max;
 
@@ -18,6 +19,8 @@ impl Db {
         let guard = self.inner.changes.lock();
         let mut options = (*family.options()).clone();
         options.set_live(changes.iter().copied())?;
+        options.validate(family.name(), &self.inner.tools.options.load())?;
+        refuse(&options.unsupported(family.name()))?;
         let cache = family.parts().block_cache.clone();
         let parts = Parts::resolve(&options, &self.inner.tools.options.load(), cache)?;
         family.set_options(Arc::new(options), Arc::new(parts));
@@ -36,6 +39,8 @@ impl Db {
         let guard = inner.changes.lock();
         let mut options = (**inner.tools.options.load()).clone();
         options.set_live(changes.iter().copied())?;
+        options.validate()?;
+        refuse(&options.unsupported())?;
         inner.tables.set_tables_max(super::open::tables_max(options.max_open_files));
         writing.writer.set_wal_bytes_max(wal_bytes_max(options.max_total_wal_size, &inner.families.all()));
         inner.tools.options.store(Arc::new(options));

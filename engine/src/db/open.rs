@@ -23,7 +23,7 @@ use crate::event::{Event, Events};
 use crate::family::{Family, FamilySet, FlushPick, Parts, Sealed};
 use crate::files::{DbLock, Live, Numbers, Obsolete, Paths, Recycle, sweep};
 use crate::manifest::{Manifest, ManifestSettings, Recovered, read_current, recover, write_identity};
-use crate::options::{DbOptions, FamilyOptions, TableFactory};
+use crate::options::{DbOptions, FamilyOptions, TableFactory, file, refuse};
 use crate::output::{JobTools, OutputFile};
 use crate::read::Reads;
 use crate::recovery::{
@@ -88,14 +88,21 @@ struct Opening {
 
 impl Opening {
     fn new(request: OpenRequest, read_only: bool) -> Result<Self> {
-        let OpenRequest { path, options, components, mut families } = request;
+        let OpenRequest { path, mut options, components, mut families } = request;
         if families.is_empty() {
             families.push(FamilyDescriptor::new("default", FamilyOptions::default()));
         }
         if !families.iter().any(|f| f.name == "default") {
             return Err(Error::invalid_argument("Default column family not specified"));
         }
-        refuse(&options)?;
+        options.validate()?;
+        refuse(&options.unsupported())?;
+        for family in &families {
+            family.options.validate(&family.name, &options)?;
+            refuse(&family.options.unsupported(&family.name))?;
+        }
+        let mut mended = Vec::new();
+        options.sanitize(&path, &mut mended);
         let paths = Arc::new(Paths::new(&path, &options));
         let env = options.env.clone();
         let exists = env.fs.exists(&paths.current())?;
@@ -117,6 +124,7 @@ impl Opening {
         }
         let logger = logger(&options, &paths, read_only)?;
         let events = Events::new(logger, env.clock.clone(), components.listeners.clone());
+        mended.iter().for_each(|line| events.warn(format_args!("{line}")));
         Ok(Opening { read_only, options, paths, descriptors: families, components, env, events, lock })
     }
 
@@ -134,6 +142,7 @@ impl Opening {
         self.events.header(format_args!("Ironstone {}, compatible with RocksDB version: 11.8.1", env!("CARGO_PKG_VERSION")));
         self.events.header(format_args!("DB SUMMARY"));
         self.events.header(format_args!("Path: {}", self.paths.db.display()));
+        self.options.log_lines().iter().for_each(|line| self.events.header(format_args!("{line}")));
     }
 
     fn recover_all(&mut self) -> Result<Db> {
@@ -145,7 +154,7 @@ impl Opening {
         let requested = self
             .descriptors
             .iter()
-            .map(|d| request_of(d, &self.options, &block_cache))
+            .map(|d| request_of(d, &self.options, &block_cache, &self.events))
             .collect::<Result<Vec<_>>>()?;
         let bell = Arc::new(Bell::default());
         let (families, missing) = build_families(&recovered, &requested, &bell, !self.read_only, &self.options)?;
@@ -551,26 +560,6 @@ struct WritingParts {
     unlogged: Arc<AtomicBool>,
 }
 
-/// Options that ask for what is not built.
-fn refuse(o: &DbOptions) -> Result<()> {
-    let asked = [
-        (o.unordered_write, "unordered_write"),
-        (o.two_write_queues, "two_write_queues"),
-        (o.allow_2pc, "allow_2pc"),
-        (o.allow_ingest_behind, "allow_ingest_behind"),
-        (o.best_efforts_recovery, "best_efforts_recovery"),
-        (o.persist_stats_to_disk, "persist_stats_to_disk"),
-        (o.allow_mmap_writes, "allow_mmap_writes"),
-        (o.wal_compression.0 != 0, "wal_compression"),
-        (o.reuse_manifest_on_open, "reuse_manifest_on_open"),
-        (o.db_paths.len() > 4, "more than four db_paths"),
-    ];
-    match asked.iter().find(|(asked, _)| *asked) {
-        Some((_, what)) => Err(Error::not_supported(format!("the option {what}"))),
-        None => Ok(()),
-    }
-}
-
 fn logger(options: &DbOptions, paths: &Paths, read_only: bool) -> Result<Arc<dyn Logger>> {
     if let Some(logger) = &options.info_log {
         return Ok(logger.clone());
@@ -605,12 +594,26 @@ fn block_cache(components: &Components, families: &[FamilyDescriptor]) -> Result
     Cache::new(CacheOptions::hyper_clock(usize::try_from(bytes).unwrap_or(usize::MAX)))
 }
 
-pub(super) fn request_of(d: &FamilyDescriptor, db: &DbOptions, cache: &Arc<BlockCache>) -> Result<RequestedFamily> {
+/// A family's options checked, mended, told to the LOG and turned into parts.
+pub(super) fn request_of(
+    d: &FamilyDescriptor,
+    db: &DbOptions,
+    cache: &Arc<BlockCache>,
+    events: &Events,
+) -> Result<RequestedFamily> {
     let cache = d.block_cache.clone().unwrap_or_else(|| cache.clone());
-    let parts = Parts::resolve(&d.options, db, Some(cache.clone()))?;
+    let mut options = d.options.clone();
+    options.validate(&d.name, db)?;
+    refuse(&options.unsupported(&d.name))?;
+    let mut mended = Vec::new();
+    options.sanitize(db, false, &mut mended);
+    mended.iter().for_each(|line| events.warn(format_args!("{line}")));
+    events.header(format_args!("--------------- Options for column family [{}]:", d.name));
+    options.log_lines(Some(&cache)).iter().for_each(|line| events.header(format_args!("{line}")));
+    let parts = Parts::resolve(&options, db, Some(cache.clone()))?;
     Ok(RequestedFamily {
         name: d.name.clone(),
-        options: Arc::new(d.options.clone()),
+        options: Arc::new(options),
         parts: Arc::new(parts),
         block_cache: Some(cache),
     })
@@ -658,7 +661,10 @@ fn largest_seq(families: &FamilySet) -> u64 {
     families.all().iter().map(of_family).max().unwrap_or(0)
 }
 
-/// Writes the OPTIONS file; the room that knows its text does the work.
-pub(super) fn write_options_file(_tools: &JobTools, _families: &FamilySet) -> Result<()> {
-    Ok(())
+/// Writes the OPTIONS file anew: at open and whenever families or options change.
+pub(super) fn write_options_file(tools: &JobTools, families: &FamilySet) -> Result<()> {
+    let numbers = (tools.numbers.take(), tools.numbers.take());
+    let all: Vec<_> = families.all().iter().map(|f| (f.name().to_string(), f.options())).collect();
+    let named = all.iter().map(|(name, options)| (name.as_str(), &**options));
+    file::persist(&tools.env, &tools.paths.db, numbers, &tools.options.load(), named)
 }

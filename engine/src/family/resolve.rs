@@ -23,7 +23,6 @@ impl Parts {
     /// NotSupported naming the option that asks for a missing feature; InvalidArgument for values out of
     /// range.
     pub fn resolve(options: &FamilyOptions, db: &DbOptions, cache: Option<Arc<BlockCache>>) -> Result<Parts> {
-        refuse(options)?;
         let TableFactory::BlockBased(table) = &options.table_factory else {
             return Err(Error::not_supported(format!("table factory {}", options.table_factory.name())));
         };
@@ -51,26 +50,6 @@ impl Parts {
             memtable,
             optimize_filters_for_hits: options.optimize_filters_for_hits,
         })
-    }
-}
-
-/// Options that ask for what is not built.
-fn refuse(options: &FamilyOptions) -> Result<()> {
-    let asked = [
-        (options.enable_blob_files, "enable_blob_files"),
-        (options.enable_blob_direct_write, "enable_blob_direct_write"),
-        (options.inplace_update_support, "inplace_update_support"),
-        (options.experimental_mempurge_threshold > 0.0, "experimental_mempurge_threshold"),
-        (!options.persist_user_defined_timestamps, "persist_user_defined_timestamps=false"),
-        (options.preclude_last_level_data_seconds > 0, "preclude_last_level_data_seconds"),
-        (options.preserve_internal_time_seconds > 0, "preserve_internal_time_seconds"),
-        (options.cf_allow_ingest_behind, "cf_allow_ingest_behind"),
-        (!options.cf_paths.is_empty(), "cf_paths"),
-        (options.compaction_style == CompactionStyle::Fifo, "compaction_style=kCompactionStyleFIFO"),
-    ];
-    match asked.iter().find(|(asked, _)| *asked) {
-        Some((_, what)) => Err(Error::not_supported(format!("the option {what}"))),
-        None => Ok(()),
     }
 }
 

@@ -152,12 +152,8 @@ impl Notes<'_> {
 /// # Errors
 /// NotFound if there is none, and those of [`read`] with the file's name.
 pub fn load_latest(env: &Env, db_path: &Path, config: &ReadConfig) -> Result<(FileNumber, OptionsFile)> {
-    let names = env.fs.list(db_path)?;
-    let numbers = names.iter().filter_map(|name| match FileName::parse(name) {
-        Some(FileName::Options(number)) => Some(number),
-        _ => None,
-    });
-    let newest = numbers.max().ok_or_else(|| Error::not_found("No options files found in the DB directory."))?;
+    let newest = numbers(&env.fs.list(db_path)?).into_iter().max();
+    let newest = newest.ok_or_else(|| Error::not_found("No options files found in the DB directory."))?;
     Ok((newest, load(env, &db_path.join(names::options(newest)), config)?))
 }
 
@@ -172,6 +168,51 @@ pub fn load(env: &Env, path: &Path, config: &ReadConfig) -> Result<OptionsFile> 
     let mut file = read(text, config).map_err(|e| e.file(path))?;
     file.db.env = env.clone();
     Ok(file)
+}
+
+/// Older OPTIONS files that stay beside the newest.
+const OLD_FILES_KEPT: usize = 1;
+
+/// Writes the OPTIONS file of a database: under a temporary name, synced, read back and compared, then
+/// renamed, the directory synced; then older files go. `temp` and `number` are fresh numbers.
+///
+/// # Errors
+/// Those of the file system, and of [`verify`]; the temporary file is gone then, if it can be.
+pub fn persist<'a>(
+    env: &Env,
+    dir: &Path,
+    (temp, number): (FileNumber, FileNumber),
+    db: &DbOptions,
+    families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)> + Clone,
+) -> Result<()> {
+    let temp = dir.join(names::options_temp(temp));
+    let text = write(db, families.clone());
+    let written = env.fs.write_all(&temp, text.as_bytes(), true).and_then(|()| {
+        let back = env.fs.read_all(&temp, FILE_LEN_MAX)?;
+        verify(&String::from_utf8_lossy(&back), db, families).map_err(|e| e.file(&temp))?;
+        env.fs.rename(&temp, &dir.join(names::options(number)))
+    });
+    if let Err(error) = written {
+        let _ = env.fs.unlink(&temp);
+        return Err(error.doing("writing the OPTIONS file"));
+    }
+    env.fs.open_dir(dir)?.sync()?;
+    // What cannot be deleted now is found again the next time.
+    let mut numbers = numbers(&env.fs.list(dir)?);
+    numbers.sort_unstable();
+    let old = numbers.iter().rev().filter(|&&n| n != number).skip(OLD_FILES_KEPT);
+    for old in old {
+        let _ = env.fs.unlink(&dir.join(names::options(*old)));
+    }
+    Ok(())
+}
+
+fn numbers(names: &[String]) -> Vec<FileNumber> {
+    let number = |name: &String| match FileName::parse(name) {
+        Some(FileName::Options(number)) => Some(number),
+        _ => None,
+    };
+    names.iter().filter_map(number).collect()
 }
 
 /// Whether a file read back says what was to be written: the check RocksDB makes before it renames.

@@ -13,7 +13,7 @@ use super::family::AGE_AUTO;
 use super::text::time_range;
 use super::{
     CompactionStyle, CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory,
-    WalRecoveryMode, unsupported,
+    WalRecoveryMode, refuse, unsupported,
 };
 
 const THIRTY_DAYS_S: u64 = 30 * 24 * 60 * 60;
@@ -34,9 +34,7 @@ pub fn resolve(
         options.validate(name, db)?;
     }
     db.validate()?;
-    if let Some(first) = unsupported(db, families.iter().map(|(name, options)| (name.as_str(), options))).first() {
-        return Err(Error::not_supported(first.clone()));
-    }
+    refuse(&unsupported(db, families.iter().map(|(name, options)| (name.as_str(), options))))?;
     let mut warnings = Vec::new();
     db.sanitize(db_path, &mut warnings);
     for (_, options) in families {

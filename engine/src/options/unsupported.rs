@@ -2,10 +2,14 @@
 //! that gets built takes its row away.
 //!
 //! Hints that change speed alone, never results or what is on disk, are accepted without effect:
-//! `use_adaptive_mutex`, `advise_random_on_open`, `memtable_huge_page_size`, temperatures and their like.
+//! `use_adaptive_mutex`, `advise_random_on_open`, `allow_mmap_reads`, temperatures of files and their like.
 
-use super::{CompactionStyle, DbOptions, FamilyOptions, TableFactory, VerifyOutputFlags};
-use super::{MemtableFactory, Temperature};
+use base::{Error, Result};
+
+use super::{
+    CompactionStyle, CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory, Temperature,
+    VerifyOutputFlags,
+};
 
 /// One thing that is not built: what asks for it, and what it is.
 struct Gap<T: 'static> {
@@ -23,7 +27,6 @@ macro_rules! gaps {
 const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
     "allow_2pc" "two-phase commit" |o| o.allow_2pc;
     "allow_ingest_behind" "ingestion behind existing data" |o| o.allow_ingest_behind;
-    "allow_mmap_reads" "reads through memory maps" |o| o.allow_mmap_reads;
     "allow_mmap_writes" "writes through memory maps" |o| o.allow_mmap_writes;
     "best_efforts_recovery" "recovery of what files are left" |o| o.best_efforts_recovery;
     "open_files_async" "tables opened after the database" |o| o.open_files_async;
@@ -31,6 +34,7 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
     "reuse_manifest_on_open" "going on with the old MANIFEST" |o| o.reuse_manifest_on_open;
     "two_write_queues" "a second write queue" |o| o.two_write_queues;
     "unordered_write" "unordered writes" |o| o.unordered_write;
+    "wal_compression" "compressed WALs" |o| o.wal_compression != CompressionType::NONE;
 };
 
 const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
@@ -60,17 +64,39 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "verify_output_flags" "checks of compaction outputs" |o| o.verify_output_flags != VerifyOutputFlags::NONE;
 };
 
-/// What the options ask for and is not built, each as a sentence naming option and feature. Empty: the
-/// database may open.
+impl DbOptions {
+    /// What the options ask for and is not built, each as a sentence naming option and feature.
+    pub fn unsupported(&self) -> Vec<String> {
+        asked(DB, self).map(|gap| sentence(gap.option, gap.feature, None)).collect()
+    }
+}
+
+impl FamilyOptions {
+    /// What the options ask for and is not built, each as a sentence naming option, family and feature.
+    pub fn unsupported(&self, family: &str) -> Vec<String> {
+        asked(FAMILY, self).map(|gap| sentence(gap.option, gap.feature, Some(family))).collect()
+    }
+}
+
+/// What a database's options and its families' ask for and is not built. Empty: it may open.
 pub fn unsupported<'a>(
     db: &DbOptions,
     families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)>,
 ) -> Vec<String> {
-    let mut all: Vec<String> = asked(DB, db).map(|gap| sentence(gap.option, gap.feature, None)).collect();
-    for (name, options) in families {
-        all.extend(asked(FAMILY, options).map(|gap| sentence(gap.option, gap.feature, Some(name))));
-    }
+    let mut all = db.unsupported();
+    families.into_iter().for_each(|(name, options)| all.extend(options.unsupported(name)));
     all
+}
+
+/// The refusal of the first of them.
+///
+/// # Errors
+/// NotSupported if there is any.
+pub fn refuse(unsupported: &[String]) -> Result<()> {
+    match unsupported.first() {
+        Some(first) => Err(Error::not_supported(first.clone())),
+        None => Ok(()),
+    }
 }
 
 fn asked<'o, T>(gaps: &'static [Gap<T>], options: &'o T) -> impl Iterator<Item = &'static Gap<T>> + 'o {

@@ -7,7 +7,7 @@ use format::options_ini;
 use proptest::prelude::*;
 
 use super::opened;
-use crate::options::file::{ReadConfig, load_latest, read, verify, write};
+use crate::options::file::{ReadConfig, load_latest, persist, read, verify, write};
 use crate::options::*;
 
 const SAMPLE: &str = include_str!("../../../../fixtures/formats/OPTIONS.sample");
@@ -85,6 +85,21 @@ fn the_newest_file_is_loaded() {
     env.fs.write_all(&dir.join("OPTIONS-9999999.dbtmp"), b"", true).unwrap();
     let (number, file) = load_latest(&env, dir, &ReadConfig::default()).unwrap();
     assert_eq!((number.0, file.db.max_open_files), (1_000_007, 1_000_007));
+}
+
+#[test]
+fn the_newest_two_files_stay_and_nothing_temporary() {
+    let env = env::Env::memory(1);
+    let dir = Path::new("/db");
+    env.fs.create_dir_all(dir).unwrap();
+    let (db, family) = opened();
+    for n in [10, 20, 30] {
+        let numbers = (base::FileNumber(n), base::FileNumber(n + 1));
+        persist(&env, dir, numbers, &db, [("default", &family)]).unwrap();
+    }
+    let mut names = env.fs.list(dir).unwrap();
+    names.sort();
+    assert_eq!(names, ["OPTIONS-000021", "OPTIONS-000031"]);
 }
 
 const OK: &str = "[DBOptions]\n[CFOptions \"default\"]\n";
