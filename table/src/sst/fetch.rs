@@ -9,8 +9,10 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Instant;
 
 use base::key::InternalOrder;
+use base::stats::{PerfCounter, PerfTimer};
 use base::{Error, Result};
 use compress::Dictionary;
 use env::fs::RandomRead;
@@ -24,6 +26,7 @@ use mem::cache::{CacheKey, Handle, Priority, Role};
 
 use super::block_cache::{BlockCache, CachedBlock, FilterBlock};
 use super::cache_key::CacheKeyBase;
+use super::counts::Counts;
 use super::inflate::inflate;
 use super::prefetch::Window;
 use super::read_ctx::ReadCtx;
@@ -124,6 +127,7 @@ pub(super) struct Source {
     pub rewrite: KeyRewrite,
     pub index_layout: IndexLayout,
     pub dict: Option<Dictionary>,
+    pub counts: Counts,
 }
 
 impl Source {
@@ -136,12 +140,22 @@ impl Source {
         ctx: &ReadCtx,
         window: Option<&mut dyn Window>,
     ) -> Result<BlockRef> {
-        if let Some(cache) = &self.cache {
-            if let Some(block) = cache.lookup(&self.cache_key(handle)) {
-                return Ok(BlockRef::Cached(block));
-            }
+        match self.lookup(handle, kind) {
+            Some(block) => Ok(block),
+            None => self.load(handle, kind, ctx, window),
         }
-        self.load(handle, kind, ctx, window)
+    }
+
+    /// The block, if the cache has it.
+    #[inline]
+    pub(super) fn lookup(&self, handle: BlockHandle, kind: BlockKind) -> Option<BlockRef> {
+        let cache = self.cache.as_ref()?;
+        let Some(block) = cache.lookup(&self.cache_key(handle)) else {
+            self.counts.cache_miss(kind);
+            return None;
+        };
+        self.counts.cache_hit(kind, block.charge());
+        Some(BlockRef::Cached(block))
     }
 
     #[inline]
@@ -149,8 +163,9 @@ impl Source {
         self.key_base.at(handle.offset)
     }
 
+    /// The block, which is not in the cache.
     #[inline(never)]
-    fn load(
+    pub(super) fn load(
         &self,
         handle: BlockHandle,
         kind: BlockKind,
@@ -160,7 +175,11 @@ impl Source {
         if ctx.cache_only {
             return Err(Error::incomplete(format!("a {} block is not in memory and no I/O is allowed", kind.name())));
         }
-        let raw = self.raw(handle, window).map_err(|e| self.blame(e, handle, kind))?;
+        let raw = {
+            let _time = PerfTimer::start(PerfCounter::BlockReadTime);
+            self.raw(handle, window).map_err(|e| self.blame(e, handle, kind))?
+        };
+        self.counts.read(kind, 1, raw.len());
         let block =
             self.decode(raw, handle, kind, ctx.verify_checksums).map_err(|e| self.blame(e, handle, kind))?;
         self.keep(block, handle, kind, ctx.fill_cache)
@@ -182,7 +201,16 @@ impl Source {
                     BlockKind::Blob => Priority::Bottom,
                     _ => self.metadata_priority,
                 };
-                cache.insert(&self.cache_key(handle), block, charge, priority, kind.role()).map(BlockRef::Cached)
+                match cache.insert(&self.cache_key(handle), block, charge, priority, kind.role()) {
+                    Ok(block) => {
+                        self.counts.cache_add(kind, charge);
+                        Ok(BlockRef::Cached(block))
+                    }
+                    Err(error) => {
+                        self.counts.cache_refused();
+                        Err(error)
+                    }
+                }
             }
             _ => Ok(BlockRef::Own(Arc::new(block))),
         }
@@ -254,19 +282,31 @@ impl Source {
         dict: Option<&Dictionary>,
     ) -> Result<Cow<'a, [u8]>> {
         let compression = if verify {
+            let _time = PerfTimer::start(PerfCounter::BlockChecksumTime);
             trailer::verify(self.checksum, self.base_context, handle.offset, &raw)?
         } else {
             trailer::compression_type(&raw)?
         };
         let len = raw.len() - trailer::LEN;
         if compression != 0 {
-            return inflate(compression, &raw[..len], dict).map(Cow::Owned);
+            return self.inflate(compression, &raw[..len], dict).map(Cow::Owned);
         }
         match &mut raw {
             Cow::Borrowed(bytes) => *bytes = &bytes[..len],
             Cow::Owned(bytes) => bytes.truncate(len),
         }
         Ok(raw)
+    }
+
+    fn inflate(&self, compression: u8, payload: &[u8], dict: Option<&Dictionary>) -> Result<Vec<u8>> {
+        let _time = PerfTimer::start(PerfCounter::BlockDecompressTime);
+        let start = self.counts.times_decompression().then(Instant::now);
+        let block = inflate(compression, payload, dict)?;
+        if let Some(start) = start {
+            self.counts.decompression_took(start.elapsed().as_nanos() as u64);
+        }
+        self.counts.decompressed(payload.len(), block.len());
+        Ok(block)
     }
 
     /// An error with what was being read and where.

@@ -21,6 +21,15 @@ pub(super) struct FilterReader {
     pub timestamp_size: usize,
 }
 
+/// What a filter says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    No,
+    Maybe,
+    /// There is no filter, or none for this question.
+    NotAsked,
+}
+
 pub(super) enum Place {
     None,
     /// One block, as if it were an index of its own: held or to be fetched.
@@ -50,14 +59,16 @@ impl FilterReader {
 
     /// Whether a look-up of `seek_key` (an internal key) can find something.
     #[inline]
-    pub(super) fn key_may_match(&self, source: &Source, seek_key: &[u8], ctx: &ReadCtx) -> Result<bool> {
+    pub(super) fn key_may_match(&self, source: &Source, seek_key: &[u8], ctx: &ReadCtx) -> Result<Answer> {
         if self.is_none() || ctx.for_compaction {
-            return Ok(true);
+            return Ok(Answer::NotAsked);
         }
-        match self.point_question(user_key(seek_key)) {
-            Some(question) => self.ask(source, seek_key, question, ctx),
-            None => Ok(true),
+        let Some(question) = self.point_question(user_key(seek_key)) else { return Ok(Answer::NotAsked) };
+        let answer = self.ask(source, seek_key, question, ctx)?;
+        if answer != Answer::NotAsked {
+            source.counts.point_filtered(self.whole_keys, answer == Answer::Maybe);
         }
+        Ok(answer)
     }
 
     /// Whether the table can hold keys with the prefix of `target` (an internal key), as a seek that may
@@ -77,7 +88,11 @@ impl FilterReader {
         if ctx.auto_prefix_mode && !stays_within(&**extractor, &source.order.user, prefix, bound) {
             return Ok(true);
         }
-        self.ask(source, target, prefix, ctx)
+        let answer = self.ask(source, target, prefix, ctx)?;
+        if answer != Answer::NotAsked {
+            source.counts.seek_filtered(answer == Answer::Maybe);
+        }
+        Ok(answer != Answer::No)
     }
 
     /// [`Self::key_may_match`] for each key; answers true where it cannot tell.
@@ -94,7 +109,7 @@ impl FilterReader {
         }
         let Place::Full(full) = &self.place else {
             for (key, answer) in seek_keys.iter().zip(answers) {
-                *answer = self.key_may_match(source, key, ctx)?;
+                *answer = self.key_may_match(source, key, ctx)? != Answer::No;
             }
             return Ok(());
         };
@@ -114,26 +129,33 @@ impl FilterReader {
                 }
             }
             filter.filter.may_match_batch(&filter.bits, &hashes[..keys.len()], answers);
+            let (mut may_match, mut ruled_out) = (0, 0);
             for (answer, asked) in answers.iter_mut().zip(asked) {
+                may_match += u64::from(asked && *answer);
+                ruled_out += u64::from(asked && !*answer);
                 *answer |= !asked;
             }
+            source.counts.points_filtered(self.whole_keys, may_match, ruled_out);
         }
         Ok(())
     }
 
     #[inline]
-    fn ask(&self, source: &Source, target: &[u8], question: &[u8], ctx: &ReadCtx) -> Result<bool> {
+    fn ask(&self, source: &Source, target: &[u8], question: &[u8], ctx: &ReadCtx) -> Result<Answer> {
         let (reader, block) = match &self.place {
-            Place::None => return Ok(true),
+            Place::None => return Ok(Answer::NotAsked),
             Place::Full(full) => (full, full_block(full, source, ctx)?),
             Place::Partitioned(top) => (top, partition_block(top, source, target, ctx)?),
         };
-        let Some(block) = block else { return Ok(true) };
+        let Some(block) = block else { return Ok(Answer::NotAsked) };
         let Some(filter) = filter(&block) else { return Err(source.wrong_kind(reader.handle, reader.kind)) };
         if filter.bits.is_empty() {
-            return Ok(true);
+            return Ok(Answer::NotAsked);
         }
-        Ok(filter.filter.may_match(&filter.bits, filter.filter.hash(question)))
+        Ok(match filter.filter.may_match(&filter.bits, filter.filter.hash(question)) {
+            true => Answer::Maybe,
+            false => Answer::No,
+        })
     }
 
     /// Bytes held outside the cache.

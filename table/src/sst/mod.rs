@@ -9,6 +9,7 @@
 
 pub mod block_cache;
 pub mod cache_key;
+mod counts;
 mod fetch;
 mod filter_reader;
 mod index_reader;

@@ -141,15 +141,13 @@ impl Reader {
 impl Source {
     /// Data blocks, each from the cache or all missing ones from the file together.
     fn fetch_all(&self, handles: &[BlockHandle], ctx: &ReadCtx) -> Vec<Result<BlockRef>> {
-        let lookup = |handle: &BlockHandle| {
-            self.cache.as_ref().and_then(|cache| cache.lookup(&self.cache_key(*handle))).map(BlockRef::Cached)
-        };
-        let mut found: Vec<Option<BlockRef>> = handles.iter().map(lookup).collect();
+        let mut found: Vec<Option<BlockRef>> =
+            handles.iter().map(|handle| self.lookup(*handle, BlockKind::Data)).collect();
         let missing: Vec<usize> = (0..handles.len()).filter(|i| found[*i].is_none()).collect();
         if missing.len() < 2 || ctx.cache_only {
             let fetch = |(handle, found): (&BlockHandle, Option<BlockRef>)| match found {
                 Some(block) => Ok(block),
-                None => self.fetch(*handle, BlockKind::Data, ctx, None),
+                None => self.load(*handle, BlockKind::Data, ctx, None),
             };
             return handles.iter().zip(found).map(fetch).collect();
         }
@@ -177,6 +175,7 @@ impl Source {
             groups.iter().zip(&mut buffers).map(|(group, buffer)| ReadRequest::new(group.start, buffer)).collect();
         self.file.multi_read(&mut requests);
         let read: Vec<Result<usize>> = requests.into_iter().map(|request| request.outcome).collect();
+        self.counts.read(BlockKind::Data, missing.len() as u64, buffers.iter().map(Vec::len).sum());
         for ((group, buffer), read) in groups.iter().zip(&buffers).zip(read) {
             for &i in &group.members {
                 let handle = handles[i];

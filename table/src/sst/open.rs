@@ -22,6 +22,7 @@ use format::trailer;
 use mem::cache::Priority;
 
 use super::cache_key::{CacheKeyBase, check_id, own_id};
+use super::counts::Counts;
 use super::fetch::{BlockKind, BlockRef, Source};
 use super::filter_reader::{FilterReader, Place};
 use super::index_reader::{IndexReader, check_index_type};
@@ -54,6 +55,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         rewrite: KeyRewrite::default(),
         index_layout: IndexLayout::default(),
         dict: None,
+        counts: Counts { statistics: options.statistics.clone(), level: u32::from(options.level.0) },
     };
     let metaindex = Metaindex::decode(&plain(&source, footer.metaindex, &tail)?)
         .map_err(|e| e.shifted(footer.metaindex.offset))?;

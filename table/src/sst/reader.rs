@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use base::key::user_key;
 use base::order::PrefixExtractor;
+use base::stats::Statistics;
 use base::{Error, FileNumber, Level, Order, Pinned, Result, SequenceNumber};
 use env::fs::RandomRead;
 use format::handle::BlockHandle;
@@ -20,7 +21,7 @@ use format::properties::{self, Properties};
 
 use super::block_cache::{BlockCache, CachedBlock};
 use super::fetch::{BlockKind, Source, data};
-use super::filter_reader::FilterReader;
+use super::filter_reader::{Answer, FilterReader};
 use super::index_reader::IndexReader;
 use super::iter::TableIter;
 use super::read_ctx::{Entry, ReadCtx, ValueRef};
@@ -48,6 +49,7 @@ pub struct OpenOptions {
     pub max_flushed_file_size: u64,
     /// Do not open the filter: files of the last level where `optimize_filters_for_hits` is set.
     pub skip_filters: bool,
+    pub statistics: Option<Arc<Statistics>>,
 }
 
 impl Default for OpenOptions {
@@ -65,6 +67,7 @@ impl Default for OpenOptions {
             db_session_id: Arc::from(""),
             max_flushed_file_size: u64::MAX,
             skip_filters: false,
+            statistics: None,
         }
     }
 }
@@ -108,10 +111,21 @@ impl Reader {
         ctx: &ReadCtx,
         mut visit: impl FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        if !self.filter.key_may_match(&self.source, seek_key, ctx)? {
-            return Ok(());
+        match self.filter.key_may_match(&self.source, seek_key, ctx)? {
+            Answer::No => Ok(()),
+            Answer::NotAsked => self.get_unfiltered(seek_key, ctx, &mut visit),
+            Answer::Maybe => {
+                let mut found = false;
+                let outcome = self.get_unfiltered(seek_key, ctx, &mut |entry: Entry<'_>| {
+                    found = true;
+                    visit(entry)
+                });
+                if found {
+                    self.source.counts.found_behind_filter(self.filter.whole_keys);
+                }
+                outcome
+            }
         }
-        self.get_unfiltered(seek_key, ctx, &mut visit)
     }
 
     /// [`Reader::get`] past the filter.
@@ -191,7 +205,7 @@ impl Reader {
     /// Corruption or errors of the file.
     pub fn may_match(&self, user_key: &[u8], ctx: &ReadCtx) -> Result<bool> {
         let seek_key = base::key::seek_key(user_key, base::key::MAX_SEQUENCE);
-        self.filter.key_may_match(&self.source, &seek_key, ctx)
+        Ok(self.filter.key_may_match(&self.source, &seek_key, ctx)? != Answer::No)
     }
 
     /// Whether the table may hold keys with the prefix of `target` (an internal key).

@@ -1,0 +1,160 @@
+//! What a table's reads add to the statistics and to the thread's perf context, under RocksDB's names.
+//!
+//! The tickers of one event are written down once, here; the roads through the reader name events only.
+
+use std::sync::Arc;
+
+use base::stats::{HistogramKind, LevelCounter, PerfCounter, Statistics, Ticker, perf_add, perf_add_at_level};
+
+use super::fetch::BlockKind;
+
+/// Where a table counts.
+pub(super) struct Counts {
+    pub statistics: Option<Arc<Statistics>>,
+    pub level: u32,
+}
+
+impl Counts {
+    #[inline]
+    fn add(&self, ticker: Ticker, count: u64) {
+        if let Some(statistics) = &self.statistics {
+            statistics.add(ticker, count);
+        }
+    }
+
+    /// A block was found in the cache.
+    #[inline]
+    pub(super) fn cache_hit(&self, kind: BlockKind, bytes: usize) {
+        let bytes = bytes as u64;
+        perf_add(PerfCounter::BlockCacheHitCount, 1);
+        perf_add(PerfCounter::BlockCacheReadByte, bytes);
+        perf_add_at_level(LevelCounter::BlockCacheHitCount, 1, self.level);
+        self.add(Ticker::BlockCacheHit, 1);
+        self.add(Ticker::BlockCacheBytesRead, bytes);
+        match kind {
+            BlockKind::Data | BlockKind::Blob => self.add(Ticker::BlockCacheDataHit, 1),
+            BlockKind::Index => {
+                perf_add(PerfCounter::BlockCacheIndexHitCount, 1);
+                perf_add(PerfCounter::BlockCacheIndexReadByte, bytes);
+                self.add(Ticker::BlockCacheIndexHit, 1);
+            }
+            BlockKind::Filter | BlockKind::FilterIndex => {
+                perf_add(PerfCounter::BlockCacheFilterHitCount, 1);
+                perf_add(PerfCounter::BlockCacheFilterReadByte, bytes);
+                self.add(Ticker::BlockCacheFilterHit, 1);
+            }
+        }
+    }
+
+    /// A block was sought in the cache in vain.
+    pub(super) fn cache_miss(&self, kind: BlockKind) {
+        perf_add_at_level(LevelCounter::BlockCacheMissCount, 1, self.level);
+        self.add(Ticker::BlockCacheMiss, 1);
+        self.add(
+            match kind {
+                BlockKind::Data | BlockKind::Blob => Ticker::BlockCacheDataMiss,
+                BlockKind::Index => Ticker::BlockCacheIndexMiss,
+                BlockKind::Filter | BlockKind::FilterIndex => Ticker::BlockCacheFilterMiss,
+            },
+            1,
+        );
+    }
+
+    /// A block was put into the cache.
+    pub(super) fn cache_add(&self, kind: BlockKind, bytes: usize) {
+        let (added, inserted) = match kind {
+            BlockKind::Data | BlockKind::Blob => (Ticker::BlockCacheDataAdd, Ticker::BlockCacheDataBytesInsert),
+            BlockKind::Index => (Ticker::BlockCacheIndexAdd, Ticker::BlockCacheIndexBytesInsert),
+            BlockKind::Filter | BlockKind::FilterIndex => {
+                (Ticker::BlockCacheFilterAdd, Ticker::BlockCacheFilterBytesInsert)
+            }
+        };
+        self.add(Ticker::BlockCacheAdd, 1);
+        self.add(Ticker::BlockCacheBytesWrite, bytes as u64);
+        self.add(added, 1);
+        self.add(inserted, bytes as u64);
+    }
+
+    /// A block could not be put into the cache.
+    pub(super) fn cache_refused(&self) {
+        self.add(Ticker::BlockCacheAddFailures, 1);
+    }
+
+    /// Blocks of `bytes` in all were read from the file.
+    pub(super) fn read(&self, kind: BlockKind, blocks: u64, bytes: usize) {
+        perf_add(PerfCounter::BlockReadCount, blocks);
+        perf_add(PerfCounter::BlockReadByte, bytes as u64);
+        match kind {
+            BlockKind::Index => perf_add(PerfCounter::IndexBlockReadCount, blocks),
+            BlockKind::Filter | BlockKind::FilterIndex => perf_add(PerfCounter::FilterBlockReadCount, blocks),
+            BlockKind::Data | BlockKind::Blob => {}
+        }
+    }
+
+    /// A block was decompressed.
+    pub(super) fn decompressed(&self, from: usize, to: usize) {
+        perf_add(PerfCounter::BlockDecompressCount, 1);
+        self.add(Ticker::NumberBlockDecompressed, 1);
+        self.add(Ticker::BytesDecompressedFrom, from as u64);
+        self.add(Ticker::BytesDecompressedTo, to as u64);
+    }
+
+    /// Whether times of decompression are wanted.
+    pub(super) fn times_decompression(&self) -> bool {
+        self.statistics.as_ref().is_some_and(|s| s.detailed_timers_on())
+    }
+
+    pub(super) fn decompression_took(&self, nanos: u64) {
+        if let Some(statistics) = &self.statistics {
+            statistics.measure_time(HistogramKind::DecompressionTimesNanos, nanos);
+        }
+    }
+
+    /// The filter was asked about a key or, in place of keys, a prefix.
+    #[inline]
+    pub(super) fn point_filtered(&self, whole_key: bool, may_match: bool) {
+        self.points_filtered(whole_key, u64::from(may_match), u64::from(!may_match));
+    }
+
+    /// The same for several keys: how many may match and how many do not.
+    pub(super) fn points_filtered(&self, whole_key: bool, may_match: u64, ruled_out: u64) {
+        perf_add(PerfCounter::BloomSstHitCount, may_match);
+        perf_add(PerfCounter::BloomSstMissCount, ruled_out);
+        perf_add_at_level(LevelCounter::BloomFilterFullPositive, may_match, self.level);
+        perf_add_at_level(LevelCounter::BloomFilterUseful, ruled_out, self.level);
+        let nonzero = |ticker, count| {
+            if count > 0 {
+                self.add(ticker, count);
+            }
+        };
+        if whole_key {
+            nonzero(Ticker::BloomFilterFullPositive, may_match);
+            nonzero(Ticker::BloomFilterUseful, ruled_out);
+        } else {
+            self.add(Ticker::BloomFilterPrefixChecked, may_match + ruled_out);
+            nonzero(Ticker::BloomFilterPrefixUseful, ruled_out);
+        }
+    }
+
+    /// A key that the filter let through was there.
+    #[inline]
+    pub(super) fn found_behind_filter(&self, whole_key: bool) {
+        perf_add_at_level(LevelCounter::BloomFilterFullTruePositive, 1, self.level);
+        self.add(
+            match whole_key {
+                true => Ticker::BloomFilterFullTruePositive,
+                false => Ticker::BloomFilterPrefixTruePositive,
+            },
+            1,
+        );
+    }
+
+    /// A seek asked the filter about its prefix.
+    pub(super) fn seek_filtered(&self, may_match: bool) {
+        perf_add(if may_match { PerfCounter::BloomSstHitCount } else { PerfCounter::BloomSstMissCount }, 1);
+        self.add(Ticker::BloomFilterPrefixChecked, 1);
+        if !may_match {
+            self.add(Ticker::BloomFilterPrefixUseful, 1);
+        }
+    }
+}
