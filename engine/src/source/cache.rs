@@ -121,6 +121,7 @@ impl TableCache {
                 db_session_id: self.settings.db_session_id.clone(),
                 max_flushed_file_size: parts.pick.write_buffer_size.saturating_mul(3) / 2,
                 skip_filters: parts.optimize_filters_for_hits && level + 1 == parts.pick.num_levels,
+                statistics: None,
             };
             Reader::open(handle, size, &options)
         });
