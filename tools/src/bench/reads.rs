@@ -45,7 +45,7 @@ pub fn read_reverse(thread: &mut Thread<'_>) -> Result<()> {
 fn scan_options(run: &Run) -> Result<ReadOptions> {
     let mut options = run.read_options.clone();
     if run.flags.bool("explicit_snapshot") {
-        options.snapshot = Some(run.db()?.snapshot());
+        options.snapshot = Some(run.db()?.snapshot().held());
     }
     Ok(options)
 }
@@ -384,7 +384,7 @@ pub fn random_with_verify(thread: &mut Thread<'_>) -> Result<()> {
         keys.write(thread.dice.below(distinct), &mut key);
         if gets_left > 0 {
             let mut options = run.read_options.clone();
-            options.snapshot = Some(db.snapshot());
+            options.snapshot = Some(db.snapshot().held());
             let mut three = Vec::with_capacity(3);
             for suffix in *b"012" {
                 three.push(db.get_with(&named(&key, suffix), &options)?);

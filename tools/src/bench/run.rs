@@ -65,13 +65,13 @@ pub struct Thread<'a> {
     pub crew: &'a Crew,
 }
 
-impl Thread<'_> {
+impl<'a> Thread<'a> {
     /// A loop that ends after `--duration` seconds, or after `ops` operations where that is 0.
-    pub fn span(&self, ops: u64) -> Span<'_> {
+    pub fn span(&self, ops: u64) -> Span<'a> {
         self.span_of(self.run.flags.count("duration"), ops)
     }
 
-    pub fn span_of(&self, seconds: u64, ops: u64) -> Span<'_> {
+    pub fn span_of(&self, seconds: u64, ops: u64) -> Span<'a> {
         Span {
             limit: (seconds > 0).then(|| Duration::from_secs(seconds)),
             max: ops,

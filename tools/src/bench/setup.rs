@@ -67,25 +67,20 @@ const TABLE: &[&str] = &[
 pub fn options(flags: &Flags, cache: Option<Arc<BlockCache>>) -> Result<Options> {
     let mut options = Options::default();
     if !flags.text("options_file").is_empty() {
-        options = Options::from_file(std::path::Path::new(flags.text("options_file")))?;
+        return Err(Error::not_supported("--options_file"));
     }
     if flags.text("options_file").is_empty() {
         from_flags(flags, &mut options)?;
     }
     options.db.create_if_missing = !flags.bool("use_existing_db");
     options.db.create_missing_column_families = flags.int("num_column_families") > 1;
-    options.family.block_cache = cache;
+    options.block_cache = cache;
     if let Some(table) = options.family.table_factory.block_based_mut() {
         table.no_block_cache = flags.int("cache_size") == 0;
     }
-    if flags.bool("statistics") || !flags.text("statistics_string").is_empty() {
-        let statistics = base::stats::Statistics::new();
-        statistics.set_level_number(flags.int("stats_level"));
-        options.db.statistics = Some(Arc::new(statistics));
-    }
     let rate = flags.int("rate_limiter_bytes_per_sec");
     if rate > 0 {
-        options.db.rate_limiter = Some(super::open::rate_limiter(flags, rate)?);
+        options.db.rate_limiter = Some(super::open::rate_limiter(flags, rate, options.db.env.clock.clone())?);
     }
     Ok(options)
 }

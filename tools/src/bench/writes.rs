@@ -117,7 +117,7 @@ fn fill(thread: &mut Thread<'_>, order: Order) -> Result<()> {
             if one_family {
                 batch.put(&key, value);
             } else {
-                batch.put_cf(run.family(number), &key, value);
+                batch.put_in(run.family(number).id(), &key, value);
             }
             written += 1;
             if tombstone_every > 0
@@ -131,12 +131,12 @@ fn fill(thread: &mut Thread<'_>, order: Order) -> Result<()> {
                 if expand {
                     for offset in 0..tombstone_width {
                         run.keys.write(begin + offset, &mut end);
-                        batch.delete_cf(family, &end);
+                        batch.delete_in(family.id(), &end);
                     }
                 } else {
                     run.keys.write(begin, &mut key);
                     run.keys.write(begin + tombstone_width, &mut end);
-                    batch.delete_range_cf(family, &key, &end);
+                    batch.delete_range_in(family.id(), &key, &end);
                 }
             }
         }

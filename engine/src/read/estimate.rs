@@ -1,0 +1,63 @@
+//! Estimates of how much lies in a range, without reading it.
+
+use base::key::{MAX_SEQUENCE, seek_key};
+use base::Result;
+
+use super::Reads;
+use crate::family::Family;
+use crate::options::SizeApproximationOptions;
+
+impl Reads {
+    /// Entries and bytes that the memtables hold in `[begin, end)`, estimated at the cost of two look-ups a
+    /// memtable. An inverted range holds nothing.
+    pub fn memtable_stats(&self, family: &Family, begin: &[u8], end: &[u8]) -> (u64, u64) {
+        let super_version = family.pin();
+        let mems = std::iter::once(&super_version.mem).chain(super_version.imm.iter());
+        mems.map(|mem| mem.approximate_stats(begin, end)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+    }
+
+    /// Bytes on disk, and in memtables if asked, that `[begin, end)` takes.
+    ///
+    /// # Errors
+    /// Those of opening tables and reading their indexes; InvalidArgument if neither files nor memtables are
+    /// to be counted.
+    pub fn approximate_size(
+        &self,
+        family: &Family,
+        begin: &[u8],
+        end: &[u8],
+        options: &SizeApproximationOptions,
+    ) -> Result<u64> {
+        if !options.include_files && !options.include_memtables {
+            return Err(base::Error::invalid_argument("neither files nor memtables are to be counted"));
+        }
+        let order = family.order();
+        if order.user.compare(begin, end).is_ge() {
+            return Ok(0);
+        }
+        let mut total = 0;
+        if options.include_memtables {
+            total += self.memtable_stats(family, begin, end).1;
+        }
+        if !options.include_files {
+            return Ok(total);
+        }
+        let super_version = family.pin();
+        let (from, to) = (seek_key(begin, MAX_SEQUENCE), seek_key(end, MAX_SEQUENCE));
+        let ctx = table::sst::ReadCtx::default();
+        for (level, file) in super_version.version.files() {
+            let after_begin = order.compare(&file.smallest, &from).is_ge();
+            let before_end = order.compare(&file.largest, &to).is_lt();
+            if order.compare(&file.largest, &from).is_lt() || order.compare(&file.smallest, &to).is_ge() {
+                continue;
+            }
+            if after_begin && before_end {
+                total += file.size;
+            } else {
+                let reader = self.tables.get(&super_version.parts, level, file)?;
+                total += reader.approximate_size(&from, &to, &ctx)?;
+            }
+        }
+        Ok(total)
+    }
+}

@@ -1,0 +1,348 @@
+//! The database a benchmark runs on: opened, filled anew, closed; and the acts of the main thread.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base::{Error, Result};
+use env::Clock;
+use env::rate::{Mode, RateLimiter, RateOptions};
+use ironstone::{
+    BlockCache, BottommostLevelCompaction, CompactRangeOptions, Db, Family, FamilyDescriptor, Options, ReadOptions,
+    WriteOptions,
+};
+
+use super::data::{Keys, Sizes};
+use super::flags::Flags;
+use super::report::{Op, Style};
+use super::run::{Limit, Run, Thread};
+use super::setup;
+
+/// The database, its options and its cache, from one benchmark to the next.
+pub struct House {
+    flags: Arc<Flags>,
+    path: PathBuf,
+    cache: Option<Arc<BlockCache>>,
+    options: Options,
+    open: Option<(Db, Vec<Family>)>,
+    sizes: Sizes,
+    seed: u64,
+}
+
+impl House {
+    /// Opens the database that the flags name.
+    ///
+    /// # Errors
+    /// Those of the options and of opening.
+    pub fn new(flags: Arc<Flags>) -> Result<House> {
+        eprintln!("Initializing RocksDB Options from command-line flags");
+        let cache = setup::cache(&flags)?;
+        let options = setup::options(&flags, cache.clone())?;
+        let path = match flags.text("db") {
+            "" => std::env::temp_dir().join("dbbench"),
+            path => PathBuf::from(path),
+        };
+        let seed = match flags.count("seed") {
+            0 => std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .map_or(1, |d| d.as_micros() as u64),
+            seed => seed,
+        };
+        let (low, high) = (flags.count("value_size_min") as usize, flags.count("value_size_max") as usize);
+        let sizes = match flags.text("value_size_distribution_type") {
+            "fixed" => Sizes::Fixed(flags.count("value_size") as usize),
+            "uniform" => Sizes::Uniform(low, high),
+            "normal" => Sizes::Normal(low, high),
+            other => {
+                return Err(Error::invalid_argument(format!(
+                    "--value_size_distribution_type={other}; known: fixed, uniform, normal"
+                )));
+            }
+        };
+        let pools = &options.db.env.executor;
+        for (flag, pool) in [
+            ("num_bottom_pri_threads", env::Pool::Bottom),
+            ("num_high_pri_threads", env::Pool::High),
+            ("num_low_pri_threads", env::Pool::Low),
+        ] {
+            if flags.int(flag) > 0 {
+                pools.set_threads(pool, flags.count(flag) as usize);
+            }
+        }
+        let mut house = House { flags, path, cache, options, open: None, sizes, seed };
+        if !house.flags.bool("use_existing_db") {
+            ironstone::destroy(&house.path, &house.options.db)?;
+        }
+        house.open()?;
+        Ok(house)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn open(&mut self) -> Result<()> {
+        let start = std::time::Instant::now();
+        let count = self.flags.count("num_column_families").max(1);
+        let mut names = vec!["default".to_string()];
+        names.extend((1..count).map(|i| format!("column_family_name_{i:06}")));
+        let descriptors = names.iter().map(|n| FamilyDescriptor::new(n.as_str(), self.options.family.clone())).collect();
+        let options = self.options.clone();
+        let db = if self.flags.bool("readonly") {
+            Db::open_read_only_with_families(&self.path, options, descriptors)?
+        } else {
+            Db::open_with_families(&self.path, options, descriptors)?
+        };
+        if self.flags.bool("report_open_timing") {
+            println!("OpenDb:     {:.3} milliseconds", start.elapsed().as_secs_f64() * 1e3);
+        }
+        let families = names.iter().map(|n| db.family(n)).collect::<Result<Vec<_>>>()?;
+        self.open = Some((db, families));
+        Ok(())
+    }
+
+    /// Closes the database, deletes it, and opens an empty one.
+    ///
+    /// # Errors
+    /// Those of deleting and opening.
+    pub fn start_fresh(&mut self) -> Result<()> {
+        self.close()?;
+        ironstone::destroy(&self.path, &self.options.db)?;
+        self.open()
+    }
+
+    fn close(&mut self) -> Result<()> {
+        match self.open.take() {
+            Some((db, families)) => {
+                drop(families);
+                db.close()
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The settings of one benchmark.
+    ///
+    /// # Errors
+    /// None now; a database that is not open is told when it is asked for.
+    pub fn run(&self, name: &str) -> Result<Run> {
+        let flags = &self.flags;
+        let total = flags.count("num");
+        let or = |flag: &str, other: u64| if flags.int(flag) < 0 { other } else { flags.count(flag) };
+        let mut num = total;
+        let mut sizes = self.sizes;
+        let mut key_size = flags.count("key_size") as usize;
+        let mut batch = flags.count("batch_size").max(1);
+        let mut reads = or("reads", total);
+        let mut write_options =
+            WriteOptions { sync: flags.bool("sync"), disableWAL: flags.bool("disable_wal"), ..WriteOptions::default() };
+        match name {
+            "fillbatch" => batch = 1000,
+            "fillsync" => {
+                num /= 1000;
+                write_options.sync = true;
+            }
+            "fill100K" => {
+                num /= 1000;
+                sizes = Sizes::Fixed(100_000);
+            }
+            "readmissing" => key_size += 1,
+            "readrandomsmall" => reads /= 1000,
+            "readtocache" => reads = num,
+            _ => {}
+        }
+        let writes = or("writes", if num == total { total } else { num });
+        let prefix_size = flags.count("prefix_size") as usize;
+        let read_options = ReadOptions {
+            verify_checksums: flags.bool("verify_checksum"),
+            total_order_seek: flags.bool("total_order_seek"),
+            prefix_same_as_start: flags.bool("prefix_same_as_start"),
+            tailing: flags.bool("use_tailing_iterator"),
+            readahead_size: flags.count("readahead_size") as usize,
+            adaptive_readahead: flags.bool("adaptive_readahead"),
+            auto_readahead_size: flags.bool("auto_readahead_size"),
+            ..ReadOptions::default()
+        };
+        let limit = |flag: &str| (flags.int(flag) > 0).then(|| Limit::new(flags.count(flag)));
+        Ok(Run {
+            flags: flags.clone(),
+            db: self.open.as_ref().map(|(db, _)| db.clone()),
+            families: self.open.as_ref().map(|(_, families)| families.clone()).unwrap_or_default(),
+            keys: Keys { key_size, prefix_size, keys_per_prefix: flags.count("keys_per_prefix"), num: total },
+            num,
+            reads,
+            writes,
+            deletes: or("deletes", total),
+            readwrites: match (flags.int("reads"), flags.int("writes")) {
+                (r, w) if r < 0 && w < 0 => total,
+                (r, w) => r.max(w).max(0).unsigned_abs(),
+            },
+            merge_keys: or("merge_keys", total).max(1),
+            batch,
+            sizes,
+            write_options,
+            read_options,
+            seed: self.seed,
+            write_limit: limit("benchmark_write_rate_limit"),
+            read_limit: limit("benchmark_read_rate_limit"),
+            style: Style {
+                histogram: flags.bool("histogram"),
+                progress: flags.bool("progress_reports"),
+                slow: std::time::Duration::from_micros(flags.count("slow_usecs")),
+                interval: flags.count("stats_interval"),
+                interval_seconds: flags.count("stats_interval_seconds"),
+            },
+        })
+    }
+
+    /// What runs where, as the program begins.
+    ///
+    /// # Errors
+    /// InvalidArgument for an unknown compression.
+    pub fn print_header(&self) -> Result<()> {
+        let flags = &self.flags;
+        eprintln!("Ironstone:  version {} (files of RocksDB 11.8.1)", env!("CARGO_PKG_VERSION"));
+        eprintln!("Date:       {}", super::clock::ctime());
+        if let Some((cpus, model, cache)) = cpu() {
+            eprintln!("CPU:        {cpus} * {model}");
+            eprintln!("CPUCache:   {cache}");
+        }
+        let key_size = flags.count("key_size");
+        let num = flags.count("num");
+        let ratio = flags.double("compression_ratio");
+        println!("Keys:       {key_size} bytes each (+ 0 bytes user-defined timestamp)");
+        let average = match self.sizes {
+            Sizes::Fixed(n) => {
+                println!("Values:     {n} bytes each ({} bytes after compression)", (n as f64 * ratio + 0.5) as u64);
+                n
+            }
+            Sizes::Uniform(low, high) | Sizes::Normal(low, high) => {
+                let n = (low + high) / 2;
+                println!("Values:     {n} avg bytes each ({} bytes after compression)", (n as f64 * ratio + 0.5) as u64);
+                println!(
+                    "Values Distribution: {} (min: {low}, max: {high})",
+                    flags.text("value_size_distribution_type")
+                );
+                n
+            }
+        };
+        let raw = (key_size + average as u64) as f64 * num as f64 / 1_048_576.0;
+        let stored = (key_size as f64 + average as f64 * ratio) * num as f64 / 1_048_576.0;
+        println!("Entries:    {num}");
+        println!("Prefix:    {} bytes", flags.int("prefix_size"));
+        println!("Keys per prefix:    {}", flags.int("keys_per_prefix"));
+        println!("RawSize:    {raw:.1} MB (estimated)");
+        println!("FileSize:   {stored:.1} MB (estimated)");
+        println!("Write rate: {} bytes/second", flags.int("benchmark_write_rate_limit"));
+        println!("Read rate: {} ops/second", flags.int("benchmark_read_rate_limit"));
+        println!("Compression: {}", setup::compression(flags, "compression_type")?.name());
+        println!("Compression sampling rate: 0");
+        println!("Memtablerep: {}", self.options.family.memtable_factory.name());
+        println!("Perf Level: {}", flags.int("perf_level"));
+        if cfg!(debug_assertions) {
+            println!("WARNING: Optimization is disabled: benchmarks unnecessarily slow");
+        }
+        println!("------------------------------------------------");
+        Ok(())
+    }
+
+    /// Prints what is asked for at the end, and closes.
+    ///
+    /// # Errors
+    /// Those of closing.
+    pub fn finish(mut self) -> Result<()> {
+        self.close()?;
+        drop(self.cache);
+        Ok(())
+    }
+}
+
+/// Processors, their model, the size of their cache.
+fn cpu() -> Option<(usize, String, String)> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let values = |name: &str| {
+        text.lines()
+            .filter_map(|line| line.split_once(':'))
+            .filter(|(key, _)| key.trim() == name)
+            .map(|(_, value)| value.trim().to_string())
+            .collect::<Vec<_>>()
+    };
+    let models = values("model name");
+    Some((models.len(), models.last()?.clone(), values("cache size").pop().unwrap_or_default()))
+}
+
+/// The rate limiter of `--rate_limiter_bytes_per_sec`.
+///
+/// # Errors
+/// InvalidArgument for a rate or a period that is not above 0.
+pub fn rate_limiter(flags: &Flags, rate: i64, clock: Arc<dyn Clock>) -> Result<Arc<RateLimiter>> {
+    let mut options = RateOptions::new(rate);
+    options.refill_period_us = flags.int("rate_limiter_refill_period_us");
+    options.mode = if flags.bool("rate_limit_bg_reads") { Mode::ReadsOnly } else { Mode::WritesOnly };
+    options.auto_tuned = flags.bool("rate_limiter_auto_tuned");
+    RateLimiter::new(options, clock).map(Arc::new)
+}
+
+fn compact_options(run: &Run) -> CompactRangeOptions {
+    CompactRangeOptions {
+        max_subcompactions: run.flags.count("subcompactions") as u32,
+        ..CompactRangeOptions::default()
+    }
+}
+
+pub fn compact(thread: &mut Thread<'_>) -> Result<()> {
+    let options = CompactRangeOptions {
+        bottommost_level_compaction: BottommostLevelCompaction::ForceOptimized,
+        ..compact_options(thread.run)
+    };
+    thread.run.db()?.compact_range(None, None, &options)
+}
+
+pub fn verify_checksum(thread: &mut Thread<'_>) -> Result<()> {
+    thread.run.db()?.verify_checksum()?;
+    thread.finished(1, Op::Others);
+    Ok(())
+}
+
+pub fn compact_all(run: &Run) -> Result<()> {
+    run.db()?.compact_range(None, None, &compact_options(run))
+}
+
+pub fn wait_for_compaction(run: &Run) -> Result<()> {
+    let db = run.db()?;
+    println!("waitforcompaction({}): started", db.path().display());
+    db.wait_for_compact()?;
+    println!("waitforcompaction({}): finished with status (OK)", db.path().display());
+    Ok(())
+}
+
+pub fn flush(run: &Run) -> Result<()> {
+    run.db()?;
+    for family in &run.families {
+        family.flush()?;
+    }
+    println!("flush memtable");
+    Ok(())
+}
+
+pub fn print_property(run: &Run, name: &str) -> Result<()> {
+    println!("\n{}", run.db()?.property(name).unwrap_or_else(|| "(failed)".to_string()));
+    Ok(())
+}
+
+pub fn memstats(run: &Run) -> Result<()> {
+    for name in [
+        "rocksdb.num-immutable-mem-table",
+        "rocksdb.cur-size-active-mem-table",
+        "rocksdb.cur-size-all-mem-tables",
+        "rocksdb.size-all-mem-tables",
+        "rocksdb.num-entries-active-mem-table",
+        "rocksdb.num-entries-imm-mem-tables",
+    ] {
+        println!("{name}: {}", run.db()?.property(name).unwrap_or_else(|| "(failed)".to_string()));
+    }
+    Ok(())
+}
+
+pub fn reset_stats(run: &Run) -> Result<()> {
+    run.db()?.reset_stats()
+}
