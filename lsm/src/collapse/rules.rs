@@ -264,7 +264,7 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
     }
 
     pub(super) fn nothing_below(&mut self) -> bool {
-        self.below.key_not_exists_beyond_output(key::user_key(&self.current))
+        self.bottommost || self.below.key_not_exists_beyond_output(key::user_key(&self.current))
     }
 
     /// (C): the versions it hides in its own stripe go; it stays only if an older stripe has one.

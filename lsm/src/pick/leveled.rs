@@ -21,6 +21,9 @@ const MIN_INTRA_L0_FILES: usize = 4;
 const MAX_TRIVIAL_MOVE_FILES: usize = 4;
 
 pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
+    if view.version.num_levels() < 2 {
+        return false;
+    }
     let scores = Scores::compute(view, options, now);
     scores.by_level.first().is_some_and(|(_, score)| *score >= 1.0)
         || !scores.marked.is_empty()
@@ -29,7 +32,11 @@ pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
         || !scores.periodic.is_empty()
 }
 
+/// The next compaction. A tree of one level has none: leveled compaction needs two.
 pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
+    if view.version.num_levels() < 2 {
+        return None;
+    }
     let picker = Picker::new(view, options, now);
     let choice = picker.by_score().or_else(|| picker.by_mark())?;
     picker.complete(choice)
