@@ -105,6 +105,18 @@ impl<I: InternalIterator> Merging<I> {
         self.winner as usize
     }
 
+    /// While the current source is in a run: the internal key up to which (in the direction of travel)
+    /// its rows are the merge's rows, so that whole blocks of it may be handed on; `Ok(None)`: to its
+    /// end. `Err(())`: not known to be in a run.
+    #[allow(clippy::result_unit_err)]
+    pub fn run_bound(&self) -> std::result::Result<Option<&[u8]>, ()> {
+        if self.sources.len() == 1 {
+            return Ok(None);
+        }
+        let other = self.sources.get(self.runner_up as usize).ok_or(())?;
+        Ok(other.valid().then(|| other.key()))
+    }
+
     /// Positions every source by `seek`, which is given its index, and goes on forward from there.
     pub fn seek_forward_with(&mut self, mut seek: impl FnMut(usize, &mut I)) {
         self.sources.iter_mut().enumerate().for_each(|(i, source)| seek(i, source));
