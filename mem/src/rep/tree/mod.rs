@@ -22,7 +22,9 @@
 mod cursor;
 mod estimate;
 mod node;
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod schedules;
+#[cfg(all(test, not(loom)))]
 mod tests;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
