@@ -104,21 +104,20 @@ fn main() {
         }
     }
 
-    for threads in [2] {
-        let table = fresh();
-        time(&format!("insert random, {threads} threads"), n, || {
-            std::thread::scope(|scope| {
-                for t in 0..threads {
-                    let (table, random) = (&table, &random);
-                    scope.spawn(move || {
-                        for (seq, &i) in random.iter().enumerate().skip(t).step_by(threads) {
-                            table.add(seq as u64 + 1, ValueType::Value, &key(i), &value).expect("add");
-                        }
-                    });
-                }
-            });
+    const THREADS: usize = 2;
+    let table = fresh();
+    time(&format!("insert random, {THREADS} threads"), n, || {
+        std::thread::scope(|scope| {
+            for t in 0..THREADS {
+                let (table, random) = (&table, &random);
+                scope.spawn(move || {
+                    for (seq, &i) in random.iter().enumerate().skip(t).step_by(THREADS) {
+                        table.add(seq as u64 + 1, ValueType::Value, &key(i), &value).expect("add");
+                    }
+                });
+            }
         });
-    }
+    });
 }
 
 fn fresh() -> Arc<MemTable> {
