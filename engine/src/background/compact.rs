@@ -48,8 +48,12 @@ impl Background {
             self.schedule(&mut state);
             self.changed.notify_all();
         }
-        if let Some(job) = &picked {
-            self.reconsider(&job.family);
+        if let Some(job) = picked {
+            let family = job.family.clone();
+            drop(job);
+            self.reconsider(&family);
+            // The job held its inputs until now.
+            self.schedule_purge();
         }
         self.changed.notify_all();
     }

@@ -140,6 +140,8 @@ impl Background {
             output_level = Some(job.task.output_level);
             let compacted = self.compact(&job);
             self.release(&job);
+            drop(job);
+            self.schedule_purge();
             self.changed.notify_all();
             let compacted = match compacted {
                 Ok(compacted) => compacted,

@@ -30,6 +30,7 @@ impl Inner {
             }
             writing.writer.close();
             writing.background.close();
+            writing.background.purge();
             outcome = outcome.and(self.logs.close()).and(self.committer.close());
         }
         self.tables.clear();

@@ -1,4 +1,5 @@
 //! The engine from outside: one binary, one module a subject.
 
 mod basic;
+mod golden;
 mod options;

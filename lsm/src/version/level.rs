@@ -97,7 +97,7 @@ impl LevelFiles {
                 return head_of_key < smallest;
             }
         }
-        order.user.compare(user_key, self.files[index].smallest_user_key()).is_lt()
+        order.user.compare_without_timestamp(user_key, self.files[index].smallest_user_key()).is_lt()
     }
 
     /// Whether the user key lies after the file's largest user key.
@@ -115,7 +115,7 @@ impl LevelFiles {
                 return head_of_key > largest;
             }
         }
-        order.user.compare(user_key, self.files[index].largest_user_key()).is_gt()
+        order.user.compare_without_timestamp(user_key, self.files[index].largest_user_key()).is_gt()
     }
 
     /// Index of the file with this number.
