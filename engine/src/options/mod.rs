@@ -47,7 +47,7 @@ pub use resolve::{BackgroundLimits, resolve};
 pub use row::{Mutability, Row};
 pub use styles::{CompactionOptionsFifo, CompactionOptionsUniversal, FileTemperatureAge};
 pub use text::{DB_DEPRECATED, FAMILY_DEPRECATED};
-pub use unsupported::{refuse, unsupported};
+pub use unsupported::{HINTS, refuse, unsupported};
 pub use value::Value;
 
 /// A database's options and those of its default family.

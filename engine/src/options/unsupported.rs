@@ -1,8 +1,8 @@
 //! What options ask for and this release does not do. Each row is a promise kept by refusing; a feature
 //! that gets built takes its row away.
 //!
-//! Hints that change speed alone, never results or what is on disk, are accepted without effect:
-//! `use_adaptive_mutex`, `advise_random_on_open`, `allow_mmap_reads`, temperatures of files and their like.
+//! Hints that change speed or housekeeping alone, never results, are accepted without effect; they are
+//! listed in [`HINTS`]. A test holds every option to one of three: read by the code, refused, or a hint.
 
 use base::{Error, Result};
 
@@ -10,6 +10,73 @@ use super::{
     CompactionStyle, CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory, Temperature,
     VerifyOutputFlags,
 };
+
+/// Hints: options without effect here, because they change speed or housekeeping alone.
+pub const HINTS: &[&str] = &[
+    "allow_data_in_errors",
+    "allow_mmap_reads",
+    "arena_block_size",
+    "async_wal_precreate",
+    "avoid_unnecessary_blocking_io",
+    "background_close_inactive_wals",
+    "bloom_locality",
+    "default_temperature",
+    "delete_obsolete_files_period_micros",
+    "dump_malloc_stats",
+    "enable_thread_tracking",
+    "enable_write_thread_adaptive_yield",
+    "enforce_write_buffer_manager_during_recovery",
+    "fast_sst_open",
+    "follower_catchup_retry_count",
+    "follower_catchup_retry_wait_ms",
+    "follower_refresh_catchup_period_ms",
+    "force_consistency_checks",
+    "inplace_update_num_locks",
+    "is_fd_close_on_exec",
+    "log_readahead_size",
+    "lowest_used_cache_tier",
+    "max_compaction_trigger_wakeup_seconds",
+    "max_file_opening_threads",
+    "memtable_batch_lookup_optimization",
+    "memtable_huge_page_size",
+    "memtable_insert_with_hint_prefix_extractor",
+    "metadata_write_temperature",
+    "optimize_manifest_for_recovery",
+    "read_io_executor_threads",
+    "report_bg_io_stats",
+    "skip_stats_update_on_db_open",
+    "stats_dump_period_sec",
+    "stats_history_buffer_size",
+    "stats_persist_period_sec",
+    "strict_max_successive_merges",
+    "table_cache_numshardbits",
+    "uncache_aggressiveness",
+    "use_adaptive_mutex",
+    "wal_write_temperature",
+    "write_thread_max_yield_usec",
+    "write_thread_slow_yield_usec",
+];
+
+/// Options that mean something only with one that is refused, or whose only legal value is "none".
+#[cfg(test)]
+pub(super) const DEPENDENT: &[&str] = &[
+    "blob_",
+    "compaction_options_fifo",
+    "compression_manager",
+    "enable_blob_garbage_collection",
+    "min_blob_size",
+    "prepopulate_blob_cache",
+    "sst_partitioner_factory",
+    "table_properties_collectors",
+    "wal_filter",
+];
+
+/// The options that [`unsupported`] looks at.
+#[cfg(test)]
+pub(super) fn refused() -> impl Iterator<Item = &'static str> {
+    let name = |option: &'static str| option.split('=').next().unwrap_or(option);
+    DB.iter().map(|gap| gap.option).chain(FAMILY.iter().map(|gap| gap.option)).map(name)
+}
 
 /// One thing that is not built: what asks for it, and what it is.
 struct Gap<T: 'static> {
@@ -30,10 +97,15 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
     "allow_mmap_writes" "writes through memory maps" |o| o.allow_mmap_writes;
     "best_efforts_recovery" "recovery of what files are left" |o| o.best_efforts_recovery;
     "open_files_async" "tables opened after the database" |o| o.open_files_async;
+    "daily_offpeak_time_utc" "compactions at quiet hours" |o| !o.daily_offpeak_time_utc.is_empty();
     "persist_stats_to_disk" "statistics in a hidden column family" |o| o.persist_stats_to_disk;
+    "prefix_seek_opt_in_only" "prefix seek only where a read asks" |o| o.prefix_seek_opt_in_only;
     "reuse_manifest_on_open" "going on with the old MANIFEST" |o| o.reuse_manifest_on_open;
+    "statistics" "counting of events" |o| o.statistics.is_some();
     "two_write_queues" "a second write queue" |o| o.two_write_queues;
     "unordered_write" "unordered writes" |o| o.unordered_write;
+    "use_direct_io_for_compaction_reads" "direct I/O for compaction reads alone" |o| o.use_direct_io_for_compaction_reads;
+    "verify_manifest_content_on_close" "the MANIFEST read again at close" |o| o.verify_manifest_content_on_close;
     "wal_compression" "compressed WALs" |o| o.wal_compression != CompressionType::NONE;
 };
 
@@ -51,15 +123,18 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "max_successive_merges" "merging at write" |o| o.max_successive_merges > 0;
     "max_write_buffer_size_to_maintain" "history of flushed memtables" |o| o.max_write_buffer_size_to_maintain > 0;
     "memtable_factory" "a memtable other than skip list and vector" |o| matches!(o.memtable_factory, MemtableFactory::Other { .. });
+    "memtable_max_range_deletions" "flushes by count of range deletions" |o| o.memtable_max_range_deletions > 0;
+    "memtable_op_scan_flush_trigger" "flushes that reads ask for" |o| o.memtable_op_scan_flush_trigger > 0;
+    "memtable_avg_op_scan_flush_trigger" "flushes that iterators ask for" |o| o.memtable_avg_op_scan_flush_trigger > 0;
     "memtable_verify_per_key_checksum_on_seek" "checks at each step of a memtable seek"
         |o| o.memtable_verify_per_key_checksum_on_seek;
     "min_tombstones_for_range_conversion" "range tombstones made by reads" |o| o.min_tombstones_for_range_conversion > 0;
+    "paranoid_file_checks" "each new table read through" |o| o.paranoid_file_checks;
     "paranoid_memory_checks" "checks of the memtable's structure" |o| o.paranoid_memory_checks;
     "persist_user_defined_timestamps=false" "timestamps in memtables only" |o| !o.persist_user_defined_timestamps;
     "preclude_last_level_data_seconds" "tiering by age" |o| o.preclude_last_level_data_seconds > 0;
     "preserve_internal_time_seconds" "write times kept for tiering" |o| o.preserve_internal_time_seconds > 0;
     "read_triggered_compaction_threshold" "compactions started by reads" |o| o.read_triggered_compaction_threshold > 0.0;
-    "sample_for_compression" "trial compression for statistics" |o| o.sample_for_compression > 0;
     "table_factory" "a table other than the block-based one" |o| matches!(o.table_factory, TableFactory::Other { .. });
     "verify_output_flags" "checks of compaction outputs" |o| o.verify_output_flags != VerifyOutputFlags::NONE;
 };

@@ -56,3 +56,39 @@ fn a_refused_option_leaves_nothing_on_disk() {
     assert!(open(&env, &logger, family).err().unwrap().to_string().contains("enable_blob_files"));
     assert!(!env.fs.exists(Path::new("/db")).unwrap());
 }
+
+/// RocksDB's `ldb`, in the folder `IRONSTONE_ORACLE`, opens what we left, with our OPTIONS file.
+#[test]
+fn rocksdb_opens_our_database_with_our_options() {
+    let Some(oracle) = std::env::var_os("IRONSTONE_ORACLE").map(std::path::PathBuf::from) else {
+        eprintln!("SKIPPED: set IRONSTONE_ORACLE to a folder with RocksDB's ldb");
+        return;
+    };
+    let ldb = if oracle.is_dir() { oracle.join("ldb") } else { oracle.with_file_name("ldb") };
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let mut family = FamilyOptions::default();
+    family.update("num_levels=5;block_based_table_factory={filter_policy=bloomfilter:10:false;block_size=8k}").unwrap();
+    let options = DbOptions { create_if_missing: true, max_open_files: 321, ..DbOptions::default() };
+    let db = Db::open(OpenRequest::new(&path, options, family)).unwrap();
+    let default = db.default_family().unwrap();
+    db.put(&default, b"key", b"value", &Default::default()).unwrap();
+    db.close().unwrap();
+    drop((default, db));
+    let run = |args: &[&str]| {
+        let arg = format!("--db={}", path.display());
+        let out = std::process::Command::new(&ldb).arg(arg).args(args).output().unwrap();
+        let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "{text}");
+        text
+    };
+    assert_eq!(run(&["get", "key", "--try_load_options"]).trim(), "value");
+    assert_eq!(run(&["put", "key2", "value2", "--try_load_options"]).trim(), "OK");
+    let file = load_latest(&Env::posix(), &path, &ReadConfig::default()).unwrap().1;
+    assert_eq!((file.db.max_open_files, file.families[0].1.num_levels), (321, 5));
+    assert_eq!(file.families[0].1.get("table_factory.block_size").unwrap(), "8192");
+    let db = Db::open(OpenRequest::new(&path, file.db, file.families[0].1.clone())).unwrap();
+    let default = db.default_family().unwrap();
+    let value = db.get(&default, b"key2", &Default::default()).unwrap();
+    assert_eq!(value.unwrap().to_vec(), b"value2");
+}

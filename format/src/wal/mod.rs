@@ -18,12 +18,14 @@
 //! Not here: what a damaged log means for recovery. The reader says what it met; the engine decides.
 
 mod diagnose;
+mod item;
 mod reader;
 mod writer;
 
 
 pub use diagnose::{Diagnosis, diagnose};
-pub use reader::{Damage, Item, Reader, ReaderOptions, Source, TailKind};
+pub use item::{Damage, Item, ReaderOptions, Source, TailKind};
+pub use reader::Reader;
 pub(crate) use writer::header_len;
 pub use writer::{Framing, Writer};
 

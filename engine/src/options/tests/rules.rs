@@ -158,3 +158,31 @@ fn options_for_common_aims_resolve() {
     let mut families = [("default".to_string(), o.family)];
     resolve(Path::new("/db"), false, &mut o.db, &mut families).unwrap();
 }
+
+/// All code above and below the options, tests left out.
+fn sources(dir: &Path, out: &mut String) {
+    for path in std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && !["options", "tests"].contains(&name.as_str()) {
+            sources(&path, out);
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            out.push_str(&std::fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_option_is_read_refused_or_a_hint() {
+    let mut code = String::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut code);
+    let refused: Vec<&str> = crate::options::unsupported::refused().collect();
+    let names = DbOptions::ROWS.iter().map(|r| r.name).chain(FamilyOptions::ROWS.iter().map(|r| r.name));
+    for name in names {
+        let dependent = crate::options::unsupported::DEPENDENT.iter().any(|start| name.starts_with(start));
+        let read = code.match_indices(&format!(".{name}")).any(|(at, found)| {
+            !code[at + found.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        });
+        let known = read || dependent || refused.contains(&name) || HINTS.contains(&name);
+        assert!(known, "{name} is parsed and nobody reads it: refuse it or list it as a hint");
+    }
+}

@@ -1,0 +1,229 @@
+//! What of a family's options contradicts itself or the database's.
+
+use base::{Error, Result};
+use table::options::Validation;
+
+use crate::options::{AGE_AUTO, CompactionStyle, CompressionType, DbOptions, FamilyOptions, TableFactory};
+
+impl FamilyOptions {
+    /// Refuses what contradicts itself or the database's options.
+    ///
+    /// # Errors
+    /// InvalidArgument or NotSupported, as RocksDB answers.
+    pub fn validate(&self, name: &str, db: &DbOptions) -> Result<()> {
+        self.validate_compression()?;
+        self.validate_writes(name, db)?;
+        self.validate_timestamps(db)?;
+        self.validate_styles(db)?;
+        let invalid = |message: &str| Err(Error::invalid_argument(message));
+        let not_supported = |message: &str| Err(Error::not_supported(message));
+        let unit = 0.0..=1.0;
+        if self.enable_blob_garbage_collection && !unit.contains(&self.blob_garbage_collection_age_cutoff) {
+            return invalid("The age cutoff for blob garbage collection should be in the range [0.0, 1.0].");
+        }
+        if self.enable_blob_garbage_collection && !unit.contains(&self.blob_garbage_collection_force_threshold) {
+            return invalid(
+                "The garbage ratio threshold for forcing blob garbage collection should be in the range [0.0, 1.0].",
+            );
+        }
+        let threshold = self.read_triggered_compaction_threshold;
+        if !threshold.is_finite() || threshold < 0.0 {
+            return invalid(
+                "read_triggered_compaction_threshold must be >= 0.0 and finite. Use 0.0 to disable.",
+            );
+        }
+        if ![0, 1, 2, 4, 8].contains(&self.memtable_protection_bytes_per_key) {
+            return not_supported(
+                "Memtable per key-value checksum protection only supports 0, 1, 2, 4 or 8 bytes per key.",
+            );
+        }
+        if ![0, 1, 2, 4, 8].contains(&self.block_protection_bytes_per_key) {
+            return not_supported(
+                "Block per key-value checksum protection only supports 0, 1, 2, 4 or 8 bytes per key.",
+            );
+        }
+        match &self.table_factory {
+            TableFactory::BlockBased(table) => table.validate(self.table_validation()),
+            TableFactory::Other { .. } => {
+                let aged = |seconds: u64| seconds > 0 && seconds != AGE_AUTO;
+                if aged(self.ttl) {
+                    return not_supported("TTL is only supported in Block-Based Table format. ");
+                }
+                if aged(self.periodic_compaction_seconds) {
+                    return not_supported("Periodic Compaction is only supported in Block-Based Table format. ");
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// What of the family its table options depend on.
+    pub fn table_validation(&self) -> Validation {
+        let compressed = if self.compression_per_level.is_empty() {
+            self.compression != CompressionType::NONE
+        } else {
+            self.compression_per_level.iter().any(|&c| c != CompressionType::NONE)
+        };
+        Validation {
+            has_prefix_extractor: self.prefix_extractor.is_some(),
+            bytewise_order: self.comparator.is_bytewise(),
+            compressed,
+        }
+    }
+
+    fn validate_compression(&self) -> Result<()> {
+        let check = |compression: CompressionType| match compression.kind() {
+            Err(e) if compression.is_custom() => Err(e),
+            Err(_) => Err(Error::invalid_argument(format!(
+                "Compression type {} is not linked with the binary.",
+                compression.log_name()
+            ))),
+            Ok(_) => Ok(()),
+        };
+        match self.compression_per_level.as_slice() {
+            [] => check(self.compression)?,
+            levels => levels.iter().try_for_each(|&c| check(c))?,
+        }
+        if self.bottommost_compression != CompressionType::DISABLE {
+            check(self.bottommost_compression)?;
+        }
+        if self.compression_opts.zstd_max_train_bytes > 0 && self.compression_opts.max_dict_bytes == 0 {
+            return Err(Error::invalid_argument(
+                "The dictionary size limit (`CompressionOptions::max_dict_bytes`) should be nonzero if we're using \
+                 zstd's dictionary generator.",
+            ));
+        }
+        if self.blob_compression_type.kind().is_err() {
+            return Err(Error::invalid_argument(format!(
+                "The specified blob compression type {} is not available.",
+                self.blob_compression_type.log_name()
+            )));
+        }
+        Ok(())
+    }
+
+    fn validate_writes(&self, name: &str, db: &DbOptions) -> Result<()> {
+        let invalid = |message: &str| Err(Error::invalid_argument(message));
+        if db.allow_concurrent_memtable_write && self.inplace_update_support {
+            return invalid(
+                "In-place memtable updates (inplace_update_support) is not compatible with concurrent writes \
+                 (allow_concurrent_memtable_write)",
+            );
+        }
+        if db.allow_concurrent_memtable_write && !self.memtable_is_concurrent() {
+            return invalid("Memtable doesn't allow concurrent writes (allow_concurrent_memtable_write)");
+        }
+        if db.unordered_write && self.max_successive_merges != 0 {
+            return invalid("max_successive_merges > 0 is incompatible with unordered_write");
+        }
+        if name == "default" && self.disallow_memtable_writes {
+            return invalid("Default column family cannot use disallow_memtable_writes=true");
+        }
+        if !self.enable_blob_direct_write {
+            return Ok(());
+        }
+        let refusals = [
+            (db.enable_pipelined_write, "Blob direct write v1 does not support pipelined writes."),
+            (
+                db.allow_concurrent_memtable_write,
+                "Blob direct write v1 does not support concurrent memtable writes.",
+            ),
+            (db.unordered_write, "Blob direct write v1 does not support unordered writes."),
+            (db.two_write_queues, "Blob direct write v1 does not support two write queues."),
+            (self.experimental_mempurge_threshold > 0.0, "Blob direct write does not support MemPurge."),
+            (
+                self.comparator.timestamp_size() > 0,
+                "Blob direct write does not support user-defined timestamps.",
+            ),
+        ];
+        first(&refusals)
+    }
+
+    fn validate_timestamps(&self, db: &DbOptions) -> Result<()> {
+        if self.comparator.timestamp_size() == 0 || self.persist_user_defined_timestamps {
+            return Ok(());
+        }
+        first(&[
+            (
+                db.atomic_flush,
+                "Not persisting user-defined timestamps feature is not supported in combination with atomic flush.",
+            ),
+            (
+                db.allow_concurrent_memtable_write,
+                "Not persisting user-defined timestamps feature is not supported in combination with concurrent \
+                 memtable write.",
+            ),
+            (
+                !self.comparator.name().ends_with(".u64ts"),
+                "Not persisting user-defined timestamps feature only support user-defined timestamps formatted as \
+                 uint64_t.",
+            ),
+        ])
+    }
+
+    fn validate_styles(&self, db: &DbOptions) -> Result<()> {
+        let style = self.compaction_style;
+        let fifo = style == CompactionStyle::Fifo;
+        if !matches!(style, CompactionStyle::Universal | CompactionStyle::Level) {
+            first(&[
+                (
+                    self.cf_paths.len() > 1,
+                    "More than one CF paths are only supported in universal and level compaction styles. ",
+                ),
+                (
+                    self.cf_paths.is_empty() && db.db_paths.len() > 1,
+                    "More than one DB paths are only supported in universal and level compaction styles. ",
+                ),
+            ])?;
+        }
+        let ages = &self.compaction_options_fifo.file_temperature_age_thresholds;
+        let amp = self.compaction_options_universal.max_read_amp;
+        let universal = style == CompactionStyle::Universal;
+        first(&[
+            (
+                fifo && db.max_open_files != -1 && self.ttl > 0,
+                "FIFO compaction only supported with max_open_files = -1.",
+            ),
+            (
+                fifo && db.open_files_async,
+                "FIFO compaction is not supported with open_files_async = true.",
+            ),
+            (
+                !ages.is_empty() && !fifo,
+                "Option file_temperature_age_thresholds only supports FIFO compaction.",
+            ),
+            (
+                !ages.is_empty() && self.num_levels > 1,
+                "Option file_temperature_age_thresholds is only supported when num_levels = 1.",
+            ),
+            (
+                ages.windows(2).any(|w| w[0].age >= w[1].age),
+                "Option file_temperature_age_thresholds requires elements to be sorted in increasing order with \
+                 respect to `age` field.",
+            ),
+            (
+                universal && amp < -1,
+                "CompactionOptionsUniversal::max_read_amp should be at least -1.",
+            ),
+            (
+                universal && amp > 0 && amp < self.level0_file_num_compaction_trigger,
+                "CompactionOptionsUniversal::max_read_amp limits the number of sorted runs but is smaller than the \
+                 compaction trigger level0_file_num_compaction_trigger.",
+            ),
+        ])?;
+        if db.open_files_async && !db.skip_stats_update_on_db_open {
+            return Err(Error::invalid_argument(
+                "open_files_async requires skip_stats_update_on_db_open = true.",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The first refusal that holds.
+fn first(refusals: &[(bool, &str)]) -> Result<()> {
+    match refusals.iter().find(|(holds, _)| *holds) {
+        Some((_, message)) => Err(Error::not_supported(*message)),
+        None => Ok(()),
+    }
+}
