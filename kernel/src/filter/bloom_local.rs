@@ -136,11 +136,14 @@ mod x86_64 {
             // The sign bit is the top bit of the word's number: set for words 8 to 15.
             let found = _mm256_blendv_ps(from_low, from_high, _mm256_castsi256_ps(spread));
             let wanted = _mm256_sllv_epi32(one, bit);
-            if _mm256_testc_si256(_mm256_castps_si256(found), wanted) == 0 {
-                return false;
-            }
+            // The answer is a value, not a branch, while one round does: the next query's miss then overlaps
+            // this one's, where a mispredicted branch would wait for it.
+            let all = _mm256_testc_si256(_mm256_castps_si256(found), wanted) != 0;
             if left <= 8 {
-                return true;
+                return all;
+            }
+            if !all {
+                return false;
             }
             left -= 8;
             spread = _mm256_mullo_epi32(spread, _mm256_set1_epi32(POWERS[8] as i32));

@@ -4,9 +4,11 @@
 const N: usize = 624;
 const M: usize = 397;
 
-/// `std::mt19937`.
+/// `std::mt19937`. A whole turn is tempered at once, which vectors do well: a number is then one load, and
+/// the dice take little of the window in which the CPU could already be asking the next question.
 pub struct Twister {
     state: [u32; N],
+    tempered: [u32; N],
     next: usize,
 }
 
@@ -17,21 +19,18 @@ impl Twister {
             let before = state[i - 1];
             state[i] = 1_812_433_253u32.wrapping_mul(before ^ (before >> 30)).wrapping_add(i as u32);
         }
-        Twister { state, next: N }
+        Twister { state, tempered: [0; N], next: N }
     }
 
     /// 32 random bits.
     #[inline]
     pub fn next(&mut self) -> u32 {
-        if self.next == N {
+        if self.next >= N {
             self.turn();
         }
-        let mut y = self.state[self.next];
+        let number = self.tempered[self.next];
         self.next += 1;
-        y ^= y >> 11;
-        y ^= (y << 7) & 0x9d2c_5680;
-        y ^= (y << 15) & 0xefc6_0000;
-        y ^ (y >> 18)
+        number
     }
 
     /// Almost uniform below `n`.
@@ -40,14 +39,30 @@ impl Twister {
         fast_range(self.next(), n)
     }
 
+    #[cold]
     fn turn(&mut self) {
-        for i in 0..N {
-            let y = (self.state[i] & 0x8000_0000) | (self.state[(i + 1) % N] & 0x7fff_ffff);
-            let odd = if y & 1 == 1 { 0x9908_b0df } else { 0 };
-            self.state[i] = self.state[(i + M) % N] ^ (y >> 1) ^ odd;
+        let state = &mut self.state;
+        for i in 0..N - M {
+            state[i] = state[i + M] ^ twist(state[i], state[i + 1]);
+        }
+        for i in N - M..N - 1 {
+            state[i] = state[i + M - N] ^ twist(state[i], state[i + 1]);
+        }
+        state[N - 1] = state[M - 1] ^ twist(state[N - 1], state[0]);
+        for (tempered, &y) in self.tempered.iter_mut().zip(state.iter()) {
+            let y = y ^ (y >> 11);
+            let y = y ^ (y << 7) & 0x9d2c_5680;
+            let y = y ^ (y << 15) & 0xefc6_0000;
+            *tempered = y ^ (y >> 18);
         }
         self.next = 0;
     }
+}
+
+#[inline(always)]
+fn twist(high: u32, low: u32) -> u32 {
+    let y = (high & 0x8000_0000) | (low & 0x7fff_ffff);
+    (y >> 1) ^ (0x9908_b0df & 0u32.wrapping_sub(y & 1))
 }
 
 /// A 32-bit number scaled to `0..range`.
