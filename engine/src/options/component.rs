@@ -235,7 +235,10 @@ fn with_options(name: &str, options: &[(String, String)]) -> String {
 pub enum TableFactory {
     BlockBased(BlockBasedTableOptions),
     /// Another of RocksDB's kinds: its name and options, kept but not available.
-    Other { name: String, options: Vec<(String, String)> },
+    Other {
+        name: String,
+        options: Vec<(String, String)>,
+    },
 }
 
 impl Default for TableFactory {

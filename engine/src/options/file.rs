@@ -62,10 +62,7 @@ impl OptionsFile {
 }
 
 /// The file's text.
-pub fn write<'a>(
-    db: &DbOptions,
-    families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)>,
-) -> String {
+pub fn write<'a>(db: &DbOptions, families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)>) -> String {
     let mut sections = vec![(Title::DbOptions, statements(DbOptions::ROWS, db))];
     for (name, options) in families {
         sections.push((Title::CfOptions(name.to_string()), statements(FamilyOptions::ROWS, options)));
@@ -231,9 +228,11 @@ pub fn verify<'a>(
     let absent = |of: Option<&str>, name: &str| {
         file.missing.iter().any(|m| m.family.as_deref() == of && name.ends_with(&m.option))
     };
-    if let Some(name) = db.differences(&file.db).into_iter().find(|n| {
-        !absent(None, n) && DbOptions::row(n).is_some_and(|row| row.written)
-    }) {
+    if let Some(name) = db
+        .differences(&file.db)
+        .into_iter()
+        .find(|n| !absent(None, n) && DbOptions::row(n).is_some_and(|row| row.written))
+    {
         return Err(differ("DBOptions", name));
     }
     let mut read_back = file.families.iter();

@@ -29,7 +29,6 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-
 pub use component::{FileChecksumGen, Unavailable};
 pub use compression::{CompressionOptions, CompressionType};
 pub use db::{DbOptions, DbPath};

@@ -186,7 +186,8 @@ impl FamilyOptions {
 
     /// `block_based_table_factory={block_size=8k}`: the kind there is, if it is that one, changed.
     fn set_table(&mut self, fresh: TableFactory, text: &str) -> Result<()> {
-        let mut table = if self.table_factory.name() == fresh.name() { self.table_factory.clone() } else { fresh };
+        let mut table =
+            if self.table_factory.name() == fresh.name() { self.table_factory.clone() } else { fresh };
         for (name, value) in parse_map(text)? {
             table.set(&name, &value)?;
         }
@@ -260,10 +261,13 @@ impl FamilyOptions {
 
     /// All options that OPTIONS files hold, as an option string; the table's inside `table_factory`.
     pub fn print(&self) -> String {
-        let table: String = self.table_factory.statements().iter().map(|(n, v)| format!("{n}={v};")).collect();
+        let table: String =
+            self.table_factory.statements().iter().map(|(n, v)| format!("{n}={v};")).collect();
         let whole = format!("{{id={};{table}}}", self.table_factory.name());
-        print(Self::ROWS, self)
-            .replace(&format!("table_factory={};", self.table_factory.name()), &format!("table_factory={whole};"))
+        print(Self::ROWS, self).replace(
+            &format!("table_factory={};", self.table_factory.name()),
+            &format!("table_factory={whole};"),
+        )
     }
 
     /// Whether memtables of this kind take insertions from several threads.

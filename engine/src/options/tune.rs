@@ -2,8 +2,10 @@
 
 use table::options::{DataBlockIndexType, FilterPolicy, IndexType};
 
-use super::{CompactionPri, CompactionStyle, CompressionType, DbOptions, FamilyOptions, Options, TableFactory};
 use super::WalRecoveryMode;
+use super::{
+    CompactionPri, CompactionStyle, CompressionType, DbOptions, FamilyOptions, Options, TableFactory,
+};
 
 impl DbOptions {
     /// `total_threads` background jobs; RocksDB's `IncreaseParallelism`, whose default is 16. The

@@ -181,6 +181,8 @@ fn asked<'o, T>(gaps: &'static [Gap<T>], options: &'o T) -> impl Iterator<Item =
 fn sentence(option: &str, feature: &str, family: Option<&str>) -> String {
     match family {
         None => format!("option {option}: {feature} is not built in this release"),
-        Some(name) => format!("option {option} of column family {name}: {feature} is not built in this release"),
+        Some(name) => {
+            format!("option {option} of column family {name}: {feature} is not built in this release")
+        }
     }
 }

@@ -94,7 +94,10 @@ impl Value for String {
 /// in braces as a whole.
 impl<T: Value> Value for Vec<T> {
     fn parse(text: &str) -> Result<Self> {
-        options_ini::parse_list(options_ini::strip_outer_braces(text), ':')?.iter().map(|item| T::parse(item)).collect()
+        options_ini::parse_list(options_ini::strip_outer_braces(text), ':')?
+            .iter()
+            .map(|item| T::parse(item))
+            .collect()
     }
 
     fn print(&self) -> String {

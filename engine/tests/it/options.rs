@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use env::Env;
+use env::logger::MemoryLogger;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::file::{ReadConfig, load_latest};
 use ironstone_engine::options::{DbOptions, FamilyOptions};
-use env::Env;
-use env::logger::MemoryLogger;
 
 fn open(env: &Env, logger: &Arc<MemoryLogger>, family: FamilyOptions) -> base::Result<Db> {
     let options = DbOptions {
@@ -49,7 +49,12 @@ fn an_open_database_has_its_options_on_disk_and_in_the_log() {
 #[test]
 fn a_refused_option_leaves_nothing_on_disk() {
     let (env, logger) = (Env::memory(7), MemoryLogger::new());
-    let db = DbOptions { create_if_missing: true, env: env.clone(), two_write_queues: true, ..DbOptions::default() };
+    let db = DbOptions {
+        create_if_missing: true,
+        env: env.clone(),
+        two_write_queues: true,
+        ..DbOptions::default()
+    };
     let error = Db::open(OpenRequest::new("/db", db, FamilyOptions::default())).err().unwrap();
     assert!(error.to_string().contains("two_write_queues"), "{error}");
     let family = FamilyOptions { enable_blob_files: true, ..FamilyOptions::default() };
@@ -68,7 +73,9 @@ fn rocksdb_opens_our_database_with_our_options() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
     let mut family = FamilyOptions::default();
-    family.update("num_levels=5;block_based_table_factory={filter_policy=bloomfilter:10:false;block_size=8k}").unwrap();
+    family
+        .update("num_levels=5;block_based_table_factory={filter_policy=bloomfilter:10:false;block_size=8k}")
+        .unwrap();
     let options = DbOptions { create_if_missing: true, max_open_files: 321, ..DbOptions::default() };
     let db = Db::open(OpenRequest::new(&path, options, family)).unwrap();
     let default = db.default_family().unwrap();

@@ -20,12 +20,20 @@ fn entry(p: &mut Probe<'_>) -> String {
     let Some(t) = p.varint32("tag") else { return "entry".to_string() };
     let name = name(t);
     match t {
-        tag::DB_ID | tag::COMPARATOR | tag::COLUMN_FAMILY_ADD | tag::FULL_HISTORY_TS_LOW
-        | tag::PERSIST_USER_DEFINED_TIMESTAMPS | tag::SUBCOMPACTION_PROGRESS => {
+        tag::DB_ID
+        | tag::COMPARATOR
+        | tag::COLUMN_FAMILY_ADD
+        | tag::FULL_HISTORY_TS_LOW
+        | tag::PERSIST_USER_DEFINED_TIMESTAMPS
+        | tag::SUBCOMPACTION_PROGRESS => {
             p.slice("value");
         }
-        tag::LOG_NUMBER | tag::PREV_LOG_NUMBER | tag::NEXT_FILE_NUMBER | tag::MIN_LOG_NUMBER_TO_KEEP
-        | tag::LAST_SEQUENCE | tag::WAL_DELETION => {
+        tag::LOG_NUMBER
+        | tag::PREV_LOG_NUMBER
+        | tag::NEXT_FILE_NUMBER
+        | tag::MIN_LOG_NUMBER_TO_KEEP
+        | tag::LAST_SEQUENCE
+        | tag::WAL_DELETION => {
             p.varint64("value");
         }
         tag::MAX_COLUMN_FAMILY | tag::COLUMN_FAMILY | tag::IN_ATOMIC_GROUP => {

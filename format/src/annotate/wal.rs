@@ -46,10 +46,13 @@ fn physical(block: &[u8], offset: u64, content: Content, record: &mut Vec<u8>) -
     let kind = bytes[6];
     let mut p = Probe::new(bytes, offset);
     let actual = crc32c::mask(crc32c::value(&bytes[6..]));
-    let stored = p.field(|c| c.u32(), |stored| match *stored == actual {
-        true => "crc".to_string(),
-        false => format!("crc, wrong: should be {actual:#010x}"),
-    });
+    let stored = p.field(
+        |c| c.u32(),
+        |stored| match *stored == actual {
+            true => "crc".to_string(),
+            false => format!("crc, wrong: should be {actual:#010x}"),
+        },
+    );
     p.field(|c| c.u16(), |n| format!("length {n}"));
     p.field(|c| c.u8(), |kind| format!("type {kind} {}", name(*kind)));
     if header == RECYCLABLE_HEADER_LEN {

@@ -9,17 +9,47 @@ use super::HEADER_LEN;
 /// One record of a batch. Slices borrow from the batch; keys include a timestamp if the family has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
-    Put { family: FamilyId, key: &'a [u8], value: &'a [u8] },
-    Delete { family: FamilyId, key: &'a [u8] },
-    SingleDelete { family: FamilyId, key: &'a [u8] },
-    Merge { family: FamilyId, key: &'a [u8], operand: &'a [u8] },
+    Put {
+        family: FamilyId,
+        key: &'a [u8],
+        value: &'a [u8],
+    },
+    Delete {
+        family: FamilyId,
+        key: &'a [u8],
+    },
+    SingleDelete {
+        family: FamilyId,
+        key: &'a [u8],
+    },
+    Merge {
+        family: FamilyId,
+        key: &'a [u8],
+        operand: &'a [u8],
+    },
     /// Keys in `[begin, end)`.
-    DeleteRange { family: FamilyId, begin: &'a [u8], end: &'a [u8] },
-    PutBlobIndex { family: FamilyId, key: &'a [u8], index: &'a [u8] },
-    PutEntity { family: FamilyId, key: &'a [u8], entity: &'a [u8] },
+    DeleteRange {
+        family: FamilyId,
+        begin: &'a [u8],
+        end: &'a [u8],
+    },
+    PutBlobIndex {
+        family: FamilyId,
+        key: &'a [u8],
+        index: &'a [u8],
+    },
+    PutEntity {
+        family: FamilyId,
+        key: &'a [u8],
+        entity: &'a [u8],
+    },
     /// `stored` is the value with eight bytes of write time (seconds since 1970) behind it, checked to
     /// be there; see [`Record::split_timed`].
-    TimedPut { family: FamilyId, key: &'a [u8], stored: &'a [u8] },
+    TimedPut {
+        family: FamilyId,
+        key: &'a [u8],
+        stored: &'a [u8],
+    },
     LogData(&'a [u8]),
     Marker(Marker<'a>),
 }
@@ -35,7 +65,10 @@ pub enum Marker<'a> {
     BeginUnprepare,
     EndPrepare(&'a [u8]),
     Commit(&'a [u8]),
-    CommitWithTimestamp { timestamp: &'a [u8], xid: &'a [u8] },
+    CommitWithTimestamp {
+        timestamp: &'a [u8],
+        xid: &'a [u8],
+    },
     Rollback(&'a [u8]),
     Noop,
 }
@@ -174,8 +207,14 @@ impl<'a> Records<'a> {
         let Some(tag) = ValueType::from_u8(byte) else { return Err(unknown(byte, at)) };
         use ValueType::*;
         let family = match tag {
-            FamilyValue | FamilyDeletion | FamilySingleDeletion | FamilyMerge | FamilyRangeDeletion
-            | FamilyBlobIndex | FamilyWideColumnEntity | FamilyValuePreferredSeqno => {
+            FamilyValue
+            | FamilyDeletion
+            | FamilySingleDeletion
+            | FamilyMerge
+            | FamilyRangeDeletion
+            | FamilyBlobIndex
+            | FamilyWideColumnEntity
+            | FamilyValuePreferredSeqno => {
                 FamilyId(self.cursor.varint32().ok_or_else(|| bad("column family", at))?)
             }
             _ => FamilyId::DEFAULT,

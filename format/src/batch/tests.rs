@@ -29,7 +29,9 @@ fn shown(record: Record<'_>, tag: u8) -> Value {
         Record::Put { key, value, .. } => ("Put", json!({"key": to_hex(key), "value": to_hex(value)})),
         Record::Delete { key, .. } => ("Delete", json!({"key": to_hex(key)})),
         Record::SingleDelete { key, .. } => ("SingleDelete", json!({"key": to_hex(key)})),
-        Record::Merge { key, operand, .. } => ("Merge", json!({"key": to_hex(key), "value": to_hex(operand)})),
+        Record::Merge { key, operand, .. } => {
+            ("Merge", json!({"key": to_hex(key), "value": to_hex(operand)}))
+        }
         Record::DeleteRange { begin, end, .. } => {
             ("DeleteRange", json!({"begin": to_hex(begin), "end": to_hex(end)}))
         }
@@ -77,7 +79,10 @@ fn check(bytes: &[u8], decoded: &Value) {
     let mut again = bytes[..HEADER_LEN].to_vec();
     let mut ops = Vec::new();
     let mut records = batch.records();
-    while let Some(record) = { let at = records.offset(); records.next().map(|r| (at, r)) } {
+    while let Some(record) = {
+        let at = records.offset();
+        records.next().map(|r| (at, r))
+    } {
         let (at, record) = (record.0, record.1.unwrap());
         append(&mut again, record);
         ops.push(shown(record, bytes[at]));

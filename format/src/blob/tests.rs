@@ -46,7 +46,10 @@ fn rocksdb_blob_indexes_read_and_write_alike() {
         let decoded = &vector["decoded"];
         match index {
             BlobIndex::Inlined { expiration, value } => {
-                assert_eq!((&to_hex(value), &Value::from(expiration)), (&decoded["value"], &decoded["expiration"]));
+                assert_eq!(
+                    (&to_hex(value), &Value::from(expiration)),
+                    (&decoded["value"], &decoded["expiration"])
+                );
             }
             BlobIndex::Blob(blob) | BlobIndex::BlobTtl { blob, .. } => {
                 assert_eq!(blob.file_number, decoded["file_number"]);

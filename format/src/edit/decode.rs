@@ -50,7 +50,9 @@ impl VersionEdit {
                 let level = need("deleted file", c.varint32())?;
                 self.deleted_files.push((level, need("deleted file", c.varint64())?));
             }
-            tag::NEW_FILE | tag::NEW_FILE2 | tag::NEW_FILE3 => self.new_files.push(NewFile::decode_old(tag, c)?),
+            tag::NEW_FILE | tag::NEW_FILE2 | tag::NEW_FILE3 => {
+                self.new_files.push(NewFile::decode_old(tag, c)?)
+            }
             tag::NEW_FILE4 => {
                 let (file, min_log) = NewFile::decode(c)?;
                 self.new_files.push(file);
@@ -141,7 +143,9 @@ impl NewFile {
                     return Err(bad(format!("path_id {} is above {PATH_ID_MAX}", self.path_id)));
                 }
             }
-            file_tag::OLDEST_ANCESTER_TIME => self.oldest_ancester_time = number("invalid oldest ancester time")?,
+            file_tag::OLDEST_ANCESTER_TIME => {
+                self.oldest_ancester_time = number("invalid oldest ancester time")?
+            }
             file_tag::FILE_CREATION_TIME => self.file_creation_time = number("invalid file creation time")?,
             file_tag::EPOCH_NUMBER => self.epoch_number = number("invalid epoch number")?,
             file_tag::FILE_CHECKSUM => self.file_checksum = field.to_vec(),
@@ -191,8 +195,11 @@ impl NewFile {
             tag::NEW_FILE2 => "new-file2 entry",
             _ => "new-file3 entry",
         };
-        let mut file =
-            NewFile { level: need(what, c.varint32())?, number: need(what, c.varint64())?, ..NewFile::default() };
+        let mut file = NewFile {
+            level: need(what, c.varint32())?,
+            number: need(what, c.varint64())?,
+            ..NewFile::default()
+        };
         if tag == tag::NEW_FILE3 {
             file.path_id = need(what, c.varint32())?;
         }

@@ -148,7 +148,11 @@ impl NewFile {
             put_varint32(out, file_tag::UNIQUE_ID);
             nested(out, |inner| self.unique_id.iter().for_each(|&half| put_u64(inner, half)));
         }
-        nested_number(out, file_tag::COMPENSATED_RANGE_DELETION_SIZE, set(self.compensated_range_deletion_size));
+        nested_number(
+            out,
+            file_tag::COMPENSATED_RANGE_DELETION_SIZE,
+            set(self.compensated_range_deletion_size),
+        );
         nested_number(out, file_tag::TAIL_SIZE, set(self.tail_size));
         if !self.user_defined_timestamps_persisted {
             text(out, file_tag::USER_DEFINED_TIMESTAMPS_PERSISTED, &[0]);
@@ -236,7 +240,10 @@ fn put_boundary(out: &mut Vec<u8>, internal: &[u8], strip: usize) -> Result<()> 
     }
     let user = key::user_key(internal);
     let Some(kept) = user.len().checked_sub(strip) else {
-        return Err(Error::corruption(format!("boundary key {:?} is shorter than its timestamp", user.escape_ascii())));
+        return Err(Error::corruption(format!(
+            "boundary key {:?} is shorter than its timestamp",
+            user.escape_ascii()
+        )));
     };
     let mut short = Vec::with_capacity(internal.len());
     key::append_with_trailer(&mut short, &user[..kept], key::trailer(internal));

@@ -54,9 +54,10 @@ impl SubcompactionProgress {
             text(out, tag::NEXT_INTERNAL_KEY, &self.next_internal_key);
         }
         nested_number(out, tag::NUM_PROCESSED_INPUT_RECORDS, Some(self.num_processed_input_records));
-        for (tag, level) in
-            [(tag::OUTPUT_LEVEL, &self.output_level), (tag::PROXIMAL_OUTPUT_LEVEL, &self.proximal_output_level)]
-        {
+        for (tag, level) in [
+            (tag::OUTPUT_LEVEL, &self.output_level),
+            (tag::PROXIMAL_OUTPUT_LEVEL, &self.proximal_output_level),
+        ] {
             if !level.output_files.is_empty() {
                 let mut inner = Vec::new();
                 level.encode(&mut inner)?;
@@ -144,7 +145,9 @@ fn fields(bytes: &[u8], mut take: impl FnMut(u32, &[u8]) -> Result<bool>) -> Res
         }
         let field = need("SubcompactionProgress: field length prefixed slice error", c.slice())?;
         if !take(tag, field)? && tag & tag::SAFE_TO_IGNORE == 0 {
-            return Err(Error::not_supported(format!("SubcompactionProgress: critical field {tag} from the future")));
+            return Err(Error::not_supported(format!(
+                "SubcompactionProgress: critical field {tag} from the future"
+            )));
         }
     }
 }

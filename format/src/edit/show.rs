@@ -4,7 +4,6 @@ use std::fmt;
 
 use base::key;
 
-
 use super::{NewFile, VersionEdit};
 
 impl fmt::Display for VersionEdit {
@@ -77,7 +76,8 @@ impl VersionEdit {
         line("ColumnFamilyDrop", self.column_family_drop.then(String::new));
         line("AtomicGroup: ", self.remaining_entries.map(|n| format!("{n} entries remains")));
         if let Some(timestamp) = &self.full_history_ts_low {
-            let shown = if hex_keys { hex(timestamp) } else { String::from_utf8_lossy(timestamp).into_owned() };
+            let shown =
+                if hex_keys { hex(timestamp) } else { String::from_utf8_lossy(timestamp).into_owned() };
             out.push_str(&format!("\n FullHistoryTsLow: {shown}"));
         }
         if let Some(progress) = &self.subcompaction_progress {

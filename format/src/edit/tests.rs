@@ -68,18 +68,24 @@ fn shown(e: &VersionEdit) -> Vec<Value> {
         add("new_file4", Some(file(f, min_log)));
     }
     for b in &e.blob_file_additions {
-        add("blob_file_addition", Some(json!({
-            "number": b.blob_file_number, "total_blob_count": b.total_blob_count,
-            "total_blob_bytes": b.total_blob_bytes,
-            "checksum_method": String::from_utf8(b.checksum_method.clone()).unwrap(),
-            "checksum_value": to_hex(&b.checksum_value), "custom": [],
-        })));
+        add(
+            "blob_file_addition",
+            Some(json!({
+                "number": b.blob_file_number, "total_blob_count": b.total_blob_count,
+                "total_blob_bytes": b.total_blob_bytes,
+                "checksum_method": String::from_utf8(b.checksum_method.clone()).unwrap(),
+                "checksum_value": to_hex(&b.checksum_value), "custom": [],
+            })),
+        );
     }
     for b in &e.blob_file_garbages {
-        add("blob_file_garbage", Some(json!({
-            "number": b.blob_file_number, "garbage_blob_count": b.garbage_blob_count,
-            "garbage_blob_bytes": b.garbage_blob_bytes, "custom": [],
-        })));
+        add(
+            "blob_file_garbage",
+            Some(json!({
+                "number": b.blob_file_number, "garbage_blob_count": b.garbage_blob_count,
+                "garbage_blob_bytes": b.garbage_blob_bytes, "custom": [],
+            })),
+        );
     }
     for w in &e.wal_additions {
         let mut fields = json!({"number": w.number});

@@ -121,10 +121,16 @@ impl FileName {
     pub fn number(&self) -> Option<FileNumber> {
         use FileName::*;
         match *self {
-            Wal(n) | ArchivedWal(n) | Table(n) | LegacyTable(n) | Blob(n) | Manifest(n) | Options(n) | Temp(n)
-            | OptionsTemp(n) => Some(n),
-            Current | Identity | Lock | InfoLog | OldInfoLog(_) | CompactionProgress(_)
-            | CompactionProgressTemp(_) | MetaDb(_) => None,
+            Wal(n) | ArchivedWal(n) | Table(n) | LegacyTable(n) | Blob(n) | Manifest(n) | Options(n)
+            | Temp(n) | OptionsTemp(n) => Some(n),
+            Current
+            | Identity
+            | Lock
+            | InfoLog
+            | OldInfoLog(_)
+            | CompactionProgress(_)
+            | CompactionProgressTemp(_)
+            | MetaDb(_) => None,
         }
     }
 }

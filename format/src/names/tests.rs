@@ -42,10 +42,37 @@ fn any_count_of_digits_is_read() {
 #[test]
 fn what_is_not_ours_is_nobodys() {
     for name in [
-        "", "foo", "foo-dx-100.log", ".log", "manifest", "CURREN", "CURRENTX", "MANIFES-3", "MANIFEST",
-        "MANIFEST-", "XMANIFEST-3", "MANIFEST-3x", "LOC", "LOCKx", "LO", "LOGx", "LOG.old.x", "100", "100.",
-        "100.lop", "18446744073709551616.log", "184467440737095516150.log", "+12.sst", "12.sst.trash",
-        "OPTIONS-", "OPTIONS-12.bak", "OPTIONS-12.dbtmpx", "archive", "archive/", "archive/12.sst", "1_2.sst",
+        "",
+        "foo",
+        "foo-dx-100.log",
+        ".log",
+        "manifest",
+        "CURREN",
+        "CURRENTX",
+        "MANIFES-3",
+        "MANIFEST",
+        "MANIFEST-",
+        "XMANIFEST-3",
+        "MANIFEST-3x",
+        "LOC",
+        "LOCKx",
+        "LO",
+        "LOGx",
+        "LOG.old.x",
+        "100",
+        "100.",
+        "100.lop",
+        "18446744073709551616.log",
+        "184467440737095516150.log",
+        "+12.sst",
+        "12.sst.trash",
+        "OPTIONS-",
+        "OPTIONS-12.bak",
+        "OPTIONS-12.dbtmpx",
+        "archive",
+        "archive/",
+        "archive/12.sst",
+        "1_2.sst",
         "１２.sst",
     ] {
         assert_eq!(FileName::parse(name), None, "{name}");
@@ -70,7 +97,9 @@ fn current_names_a_manifest() {
             assert_eq!(current_content(parse_current(text.as_bytes()).unwrap()), text);
         }
     }
-    for bad in ["", "MANIFEST-000005", "MANIFEST-\n", "MANIFEST-000005\n\n", "/MANIFEST-000005\n", "x\n", "\n"] {
+    for bad in
+        ["", "MANIFEST-000005", "MANIFEST-\n", "MANIFEST-000005\n\n", "/MANIFEST-000005\n", "x\n", "\n"]
+    {
         assert!(parse_current(bad.as_bytes()).unwrap_err().is_corruption(), "{bad:?}");
     }
     assert!(parse_current(b"MANIFEST-\xff\n").is_err());

@@ -27,7 +27,10 @@ pub enum Title {
     DbOptions,
     /// Of the family of this name.
     CfOptions(String),
-    TableOptions { factory: String, family: String },
+    TableOptions {
+        factory: String,
+        family: String,
+    },
 }
 
 impl std::fmt::Display for Title {
@@ -47,9 +50,8 @@ impl std::fmt::Display for Title {
 /// left out, as RocksDB leaves them out.
 pub fn write(sections: &[(Title, Vec<(String, String)>)]) -> String {
     let [major, minor, patch] = ROCKSDB_VERSION.0;
-    let mut out = format!(
-        "{HEADER}[Version]\n  rocksdb_version={major}.{minor}.{patch}\n  options_file_version=1.1\n"
-    );
+    let mut out =
+        format!("{HEADER}[Version]\n  rocksdb_version={major}.{minor}.{patch}\n  options_file_version=1.1\n");
     for (title, statements) in sections {
         if !matches!(title, Title::TableOptions { .. }) {
             out.push('\n');

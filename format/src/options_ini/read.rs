@@ -183,7 +183,9 @@ fn check_place(file: &Sections, title: &Title, line: usize) -> Result<()> {
         }
         Title::TableOptions { family, .. } if !seen(&Title::CfOptions(family.clone())) => Err(at(
             line,
-            &format!("Does not find a matched column family name in TableOptions section.  Column Family Name:{family}"),
+            &format!(
+                "Does not find a matched column family name in TableOptions section.  Column Family Name:{family}"
+            ),
         )),
         _ => Ok(()),
     }

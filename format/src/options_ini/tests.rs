@@ -25,8 +25,7 @@ fn rocksdb_file_reads_whole() {
 #[test]
 fn what_is_written_is_byte_for_byte_rocksdbs() {
     let file = parse(SAMPLE).unwrap();
-    let sections: Vec<_> =
-        file.sections.into_iter().skip(1).map(|s| (s.title, s.statements)).collect();
+    let sections: Vec<_> = file.sections.into_iter().skip(1).map(|s| (s.title, s.statements)).collect();
     assert_eq!(write(&sections), SAMPLE);
 }
 
@@ -37,7 +36,9 @@ fn sections_stand_where_they_may() {
     assert!(error("").contains("single DBOptions"));
     assert!(error("[DBOptions]\n").contains("CFOptions:default"));
     assert!(error("[DBOptions]\n[CFOptions \"x\"]\n").contains("Default column family must be the first"));
-    assert!(error(&format!("{ok}[CFOptions \"default\"]\n")).contains("Default column family must be the first"));
+    assert!(
+        error(&format!("{ok}[CFOptions \"default\"]\n")).contains("Default column family must be the first")
+    );
     assert!(error(&format!("{ok}[CFOptions \"x\"]\n[CFOptions \"x\"]\n")).contains("Two identical"));
     assert!(error(&format!("{ok}[DBOptions]\n")).contains("More than one DBOption"));
     assert!(error(&format!("[Version]\n{ok}[Version]\n")).contains("More than one Version"));
@@ -51,12 +52,18 @@ fn sections_stand_where_they_may() {
 
 #[test]
 fn versions_are_checked() {
-    let with = |version: &str| parse(&format!("[Version]\n{version}\n[DBOptions]\n[CFOptions \"default\"]\n"));
+    let with =
+        |version: &str| parse(&format!("[Version]\n{version}\n[DBOptions]\n[CFOptions \"default\"]\n"));
     assert!(with("rocksdb_version=12.0.1").unwrap().is_from_future());
     assert!(with("unknown=1").unwrap().rocksdb_version == Version::default());
     for bad in [
-        "rocksdb_version=1.2.3.4", "rocksdb_version=.1", "rocksdb_version=1.", "rocksdb_version=a",
-        "options_file_version=0.9", "options_file_version=1.1.1", "rocksdb_version=99999999999",
+        "rocksdb_version=1.2.3.4",
+        "rocksdb_version=.1",
+        "rocksdb_version=1.",
+        "rocksdb_version=a",
+        "options_file_version=0.9",
+        "options_file_version=1.1.1",
+        "rocksdb_version=99999999999",
     ] {
         assert!(with(bad).is_err(), "{bad}");
     }
@@ -103,7 +110,10 @@ fn option_strings_are_split_as_rocksdb_splits_them() {
     assert_eq!(map("  "), []);
     assert_eq!(map("k1=v1;k2=v2;k3=v3"), pairs(&[("k1", "v1"), ("k2", "v2"), ("k3", "v3")]));
     assert_eq!(map("k1 = v1 ; k2=v2; k3  =   v3  ;"), pairs(&[("k1", "v1"), ("k2", "v2"), ("k3", "v3")]));
-    assert_eq!(map("k1=v1;k2={nk1=nv1;nk2=nv2};k3=v3;"), pairs(&[("k1", "v1"), ("k2", "nk1=nv1;nk2=nv2"), ("k3", "v3")]));
+    assert_eq!(
+        map("k1=v1;k2={nk1=nv1;nk2=nv2};k3=v3;"),
+        pairs(&[("k1", "v1"), ("k2", "nk1=nv1;nk2=nv2"), ("k3", "v3")])
+    );
     assert_eq!(map("k1={a={b={c=d}}}  ;k2=;"), pairs(&[("k1", "a={b={c=d}}"), ("k2", "")]));
     assert_eq!(map("{{k=v;}}"), pairs(&[("k", "v")]));
     assert_eq!(map("k={}"), pairs(&[("k", "")]));

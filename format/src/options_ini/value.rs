@@ -57,7 +57,9 @@ pub fn parse_map(text: &str) -> Result<Vec<(String, String)>> {
     }
     let mut pairs = Vec::new();
     while !rest.is_empty() {
-        let Some(eq) = rest.find('=') else { return Err(invalid("mismatched key value pair, '=' expected", rest)) };
+        let Some(eq) = rest.find('=') else {
+            return Err(invalid("mismatched key value pair, '=' expected", rest));
+        };
         let name = rest[..eq].trim();
         if name.is_empty() {
             return Err(invalid("empty key found", rest));

@@ -22,7 +22,6 @@ mod item;
 mod reader;
 mod writer;
 
-
 pub use diagnose::{Diagnosis, diagnose};
 pub use item::{Damage, Item, ReaderOptions, Source, TailKind};
 pub use reader::Reader;

@@ -10,8 +10,8 @@ use kernel::checksum::crc32c;
 use super::record_type::*;
 use super::writer::header_len;
 use super::{
-    BLOCK_LEN, COMPRESSION_ZSTD, Damage, HEADER_LEN, Item, Predecessor, RECYCLABLE_HEADER_LEN, ReaderOptions, Source,
-    StreamDecompressor, TailKind, decode_timestamp_sizes,
+    BLOCK_LEN, COMPRESSION_ZSTD, Damage, HEADER_LEN, Item, Predecessor, RECYCLABLE_HEADER_LEN, ReaderOptions,
+    Source, StreamDecompressor, TailKind, decode_timestamp_sizes,
 };
 
 /// Reads a log from start to end.
@@ -48,15 +48,29 @@ pub struct Reader<S> {
 
 /// What one look at the block gave.
 enum Physical {
-    Record { kind: u8, at: usize, payload: Range<usize> },
+    Record {
+        kind: u8,
+        at: usize,
+        payload: Range<usize>,
+    },
     /// No more bytes.
     End,
-    TornHeader { at: usize },
-    TornBody { at: usize },
+    TornHeader {
+        at: usize,
+    },
+    TornBody {
+        at: usize,
+    },
     /// Zeros, or what cannot be taken for a record; the rest of the block is passed over in silence.
     Filler,
-    Old { at: usize },
-    Bad { at: usize, dropped: u64, reason: &'static str },
+    Old {
+        at: usize,
+    },
+    Bad {
+        at: usize,
+        dropped: u64,
+        reason: &'static str,
+    },
 }
 
 /// A logical record's bytes.
@@ -259,7 +273,9 @@ impl<S: Source> Reader<S> {
                         self.resume_at = self.position();
                         Step::Other(Item::Predecessor { info, offset })
                     }
-                    Err(_) => self.refuse(at, payload.len(), "could not decode PredecessorWALInfoType record"),
+                    Err(_) => {
+                        self.refuse(at, payload.len(), "could not decode PredecessorWALInfoType record")
+                    }
                 })
             }
             TIMESTAMP_SIZE | RECYCLABLE_TIMESTAMP_SIZE => Ok(self.timestamp_sizes(at, payload)),

@@ -305,7 +305,9 @@ fn reading_goes_on_in_the_block_behind_damage() {
 fn a_recyclable_record_in_a_classic_log_comes_to_an_end() {
     let (mut file, _) = log(Framing::Classic, &[10]);
     let mut other = Vec::new();
-    Writer::resume(Framing::Recyclable { log_number: 0 }, file.len() as u64).append(&mut other, b"x").unwrap();
+    Writer::resume(Framing::Recyclable { log_number: 0 }, file.len() as u64)
+        .append(&mut other, b"x")
+        .unwrap();
     file.extend(other);
     let got = read(&file, 0);
     assert!(matches!(&got[1], Got::Corruption(d) if d.reason.contains("not recycled")));
@@ -367,7 +369,9 @@ fn timestamp_sizes_are_told_once() {
     assert_eq!(file.len(), len);
     assert_eq!(read(&file, 0), [Got::Sizes(vec![(FamilyId(1), 8)], 0)]);
     let repeated = [&file[..], &file[..]].concat();
-    assert!(matches!(&read(&repeated, 0)[1], Got::Corruption(d) if d.reason.contains("recorded column family")));
+    assert!(
+        matches!(&read(&repeated, 0)[1], Got::Corruption(d) if d.reason.contains("recorded column family"))
+    );
 }
 
 #[test]

@@ -127,7 +127,8 @@ fn decode_v2<'a>(c: &mut Cursor<'a>, count: usize) -> Result<Vec<Column<'a>>> {
             Some(ValueType::BlobIndex) => true,
             _ => return Err(Error::corruption(format!("Unsupported wide column type {kind:#x}"))),
         };
-        let name = need("name size", name_sizes.varint32()).and_then(|n| need("name", names.take(n as usize)))?;
+        let name =
+            need("name size", name_sizes.varint32()).and_then(|n| need("name", names.take(n as usize)))?;
         heads.push((name, need("value size", value_sizes.varint32())? as usize, is_blob));
     }
     if !(name_sizes.is_empty() && value_sizes.is_empty() && names.is_empty()) {

@@ -55,10 +55,14 @@ impl FamilyOptions {
         for line in FAMILY.lines() {
             if line == "@multipliers" {
                 let all = self.max_bytes_for_level_multiplier_additional.iter().enumerate();
-                lines.extend(all.map(|(i, n)| format!("Options.max_bytes_for_level_multiplier_addtl[{i}]: {n}")));
+                lines.extend(
+                    all.map(|(i, n)| format!("Options.max_bytes_for_level_multiplier_addtl[{i}]: {n}")),
+                );
             } else if let Some(label) = line.strip_suffix("@table") {
                 lines.push(format!("{label}{}", self.log_table(cache)));
-            } else if line.trim_start().starts_with("Options.compression:") && !self.compression_per_level.is_empty() {
+            } else if line.trim_start().starts_with("Options.compression:")
+                && !self.compression_per_level.is_empty()
+            {
                 let all = self.compression_per_level.iter().enumerate();
                 lines.extend(all.map(|(i, c)| format!("       Options.compression[{i}]: {}", c.log_name())));
             } else {
@@ -80,7 +84,8 @@ impl FamilyOptions {
             }
             ("prefix_extractor" | "memtable_insert_with_hint_prefix_extractor", _) => {
                 let text = self.get(name)?;
-                let class = ["rocksdb.FixedPrefix", "rocksdb.CappedPrefix"].into_iter().find(|c| text.starts_with(c));
+                let class =
+                    ["rocksdb.FixedPrefix", "rocksdb.CappedPrefix"].into_iter().find(|c| text.starts_with(c));
                 Some(class.map_or(text.clone(), str::to_string))
             }
             ("memtable_factory", _) => Some(self.memtable_factory.name().to_string()),

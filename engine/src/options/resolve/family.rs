@@ -21,7 +21,9 @@ impl FamilyOptions {
         if self.enable_blob_garbage_collection && !unit.contains(&self.blob_garbage_collection_age_cutoff) {
             return invalid("The age cutoff for blob garbage collection should be in the range [0.0, 1.0].");
         }
-        if self.enable_blob_garbage_collection && !unit.contains(&self.blob_garbage_collection_force_threshold) {
+        if self.enable_blob_garbage_collection
+            && !unit.contains(&self.blob_garbage_collection_force_threshold)
+        {
             return invalid(
                 "The garbage ratio threshold for forcing blob garbage collection should be in the range [0.0, 1.0].",
             );
@@ -50,7 +52,9 @@ impl FamilyOptions {
                     return not_supported("TTL is only supported in Block-Based Table format. ");
                 }
                 if aged(self.periodic_compaction_seconds) {
-                    return not_supported("Periodic Compaction is only supported in Block-Based Table format. ");
+                    return not_supported(
+                        "Periodic Compaction is only supported in Block-Based Table format. ",
+                    );
                 }
                 Ok(())
             }
@@ -184,10 +188,7 @@ impl FamilyOptions {
                 fifo && db.max_open_files != -1 && self.ttl > 0,
                 "FIFO compaction only supported with max_open_files = -1.",
             ),
-            (
-                fifo && db.open_files_async,
-                "FIFO compaction is not supported with open_files_async = true.",
-            ),
+            (fifo && db.open_files_async, "FIFO compaction is not supported with open_files_async = true."),
             (
                 !ages.is_empty() && !fifo,
                 "Option file_temperature_age_thresholds only supports FIFO compaction.",
@@ -201,10 +202,7 @@ impl FamilyOptions {
                 "Option file_temperature_age_thresholds requires elements to be sorted in increasing order with \
                  respect to `age` field.",
             ),
-            (
-                universal && amp < -1,
-                "CompactionOptionsUniversal::max_read_amp should be at least -1.",
-            ),
+            (universal && amp < -1, "CompactionOptionsUniversal::max_read_amp should be at least -1."),
             (
                 universal && amp > 0 && amp < self.level0_file_num_compaction_trigger,
                 "CompactionOptionsUniversal::max_read_amp limits the number of sorted runs but is smaller than the \

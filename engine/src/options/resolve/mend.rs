@@ -36,7 +36,8 @@ impl FamilyOptions {
         if self.enable_blob_direct_write && !self.enable_blob_files {
             self.enable_blob_direct_write = false;
             warnings.push(
-                "enable_blob_direct_write requires enable_blob_files=true. Disabling blob direct write.".to_string(),
+                "enable_blob_direct_write requires enable_blob_files=true. Disabling blob direct write."
+                    .to_string(),
             );
         }
         self.blob_direct_write_partitions = self.blob_direct_write_partitions.max(1);
@@ -93,7 +94,8 @@ impl FamilyOptions {
             self.level0_file_num_compaction_trigger = 1;
         }
         self.sanitize_triggers(warnings);
-        let (soft, hard) = (self.soft_pending_compaction_bytes_limit, self.hard_pending_compaction_bytes_limit);
+        let (soft, hard) =
+            (self.soft_pending_compaction_bytes_limit, self.hard_pending_compaction_bytes_limit);
         if soft == 0 || (hard > 0 && soft > hard) {
             self.soft_pending_compaction_bytes_limit = hard;
         }
@@ -131,7 +133,8 @@ impl FamilyOptions {
         warnings.push(say(self, "This condition must be satisfied: "));
         self.level0_slowdown_writes_trigger =
             self.level0_slowdown_writes_trigger.max(self.level0_file_num_compaction_trigger);
-        self.level0_stop_writes_trigger = self.level0_stop_writes_trigger.max(self.level0_slowdown_writes_trigger);
+        self.level0_stop_writes_trigger =
+            self.level0_stop_writes_trigger.max(self.level0_slowdown_writes_trigger);
         warnings.push(say(self, "Adjust the value to "));
     }
 
@@ -143,7 +146,9 @@ impl FamilyOptions {
         let automatic = self.periodic_compaction_seconds == AGE_AUTO && block_based;
         let filtered = self.compaction_filter.is_some() || self.compaction_filter_factory.is_some();
         match self.compaction_style {
-            CompactionStyle::Level if automatic && filtered => self.periodic_compaction_seconds = THIRTY_DAYS_S,
+            CompactionStyle::Level if automatic && filtered => {
+                self.periodic_compaction_seconds = THIRTY_DAYS_S
+            }
             CompactionStyle::Universal if automatic => self.periodic_compaction_seconds = THIRTY_DAYS_S,
             CompactionStyle::Fifo => {
                 if self.periodic_compaction_seconds != AGE_AUTO {

@@ -9,9 +9,9 @@ mod mend;
 
 use std::path::{Path, PathBuf};
 
-use base::{Error, Result};
 use super::text::time_range;
 use super::{CompressionType, DbOptions, FamilyOptions, WalRecoveryMode, refuse, unsupported};
+use base::{Error, Result};
 
 /// Checks a database's options and those of its families, mends them and answers what was mended, as
 /// lines for the LOG.
@@ -109,7 +109,9 @@ impl DbOptions {
         }
         if !self.daily_offpeak_time_utc.is_empty() {
             match time_range(&self.daily_offpeak_time_utc) {
-                Some((start, end)) if start == end => return invalid("start_time and end_time cannot be the same"),
+                Some((start, end)) if start == end => {
+                    return invalid("start_time and end_time cannot be the same");
+                }
                 Some(_) => {}
                 None => {
                     return invalid(
@@ -149,7 +151,8 @@ impl DbOptions {
         }
         if self.async_wal_precreate && self.recycle_log_file_num != 0 {
             self.async_wal_precreate = false;
-            warnings.push("async_wal_precreate is disabled since recycle_log_file_num is non-zero".to_string());
+            warnings
+                .push("async_wal_precreate is disabled since recycle_log_file_num is non-zero".to_string());
         }
         self.sanitize_paths(db_path);
         if self.allow_2pc {

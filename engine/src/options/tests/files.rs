@@ -127,10 +127,14 @@ fn objects_that_cannot_be_made_are_told() {
 
 #[test]
 fn another_kind_of_table_is_kept_and_refused_at_open() {
-    let text = format!("{OK}table_factory=PlainTable\n[TableOptions/PlainTable \"default\"]\nuser_key_len=8\n");
+    let text =
+        format!("{OK}table_factory=PlainTable\n[TableOptions/PlainTable \"default\"]\nuser_key_len=8\n");
     let file = read(&text, &ReadConfig::default()).unwrap();
     assert_eq!(file.families[0].1.table_factory.name(), "PlainTable");
-    assert!(write(&file.db, families(&file.families)).contains("[TableOptions/PlainTable \"default\"]\n  user_key_len=8\n"));
+    assert!(
+        write(&file.db, families(&file.families))
+            .contains("[TableOptions/PlainTable \"default\"]\n  user_key_len=8\n")
+    );
     let said = unsupported(&file.db, families(&file.families));
     assert!(said[0].contains("table_factory of column family default"), "{said:?}");
 }
@@ -158,7 +162,8 @@ fn rocksdb_loads_what_we_write() {
     let run = |args: &[&str]| {
         let db = format!("--db={}", path.display());
         let out = std::process::Command::new(&ldb).arg(db).args(args).output().unwrap();
-        let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+        let text =
+            format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
         assert!(out.status.success() && text.contains("OK"), "{text}");
     };
     run(&["put", "a", "b", "--create_if_missing"]);
@@ -208,16 +213,22 @@ fn change_some(rng: &mut u64, db: &mut DbOptions, family: &mut FamilyOptions) {
     family.max_bytes_for_level_base = 1 + next(1 << 30);
     family.compaction_options_universal.size_ratio = next(100) as u32;
     family.ttl = next(1000);
-    family.compression_per_level = [CompressionType::NONE, CompressionType::LZ4, CompressionType::ZSTD]
-        [..next(4) as usize]
-        .to_vec();
+    family.compression_per_level =
+        [CompressionType::NONE, CompressionType::LZ4, CompressionType::ZSTD][..next(4) as usize].to_vec();
     family.max_bytes_for_level_multiplier_additional = vec![1 + next(3) as i32; 7];
     family.memtable_prefix_bloom_size_ratio = next(25) as f64 / 100.0;
-    family.set("prefix_extractor", ["nullptr", "rocksdb.FixedPrefix.4", "rocksdb.CappedPrefix.6"][next(3) as usize]).unwrap();
+    family
+        .set(
+            "prefix_extractor",
+            ["nullptr", "rocksdb.FixedPrefix.4", "rocksdb.CappedPrefix.6"][next(3) as usize],
+        )
+        .unwrap();
     family.set("memtable_factory", ["skip_list", "skip_list:5"][next(2) as usize]).unwrap();
     let table = family.table_factory.block_based_mut().unwrap();
     table.block_size = 1024 << next(5);
-    table.set("filter_policy", ["nullptr", "bloomfilter:10:false", "ribbonfilter:9.5:3"][next(3) as usize]).unwrap();
+    table
+        .set("filter_policy", ["nullptr", "bloomfilter:10:false", "ribbonfilter:9.5:3"][next(3) as usize])
+        .unwrap();
     table.format_version = 2 + next(6) as u32;
 }
 

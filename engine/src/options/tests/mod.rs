@@ -22,14 +22,16 @@ fn log_lines_are_rocksdbs() {
     let mut lines = db.log_lines();
     lines.extend(family.log_lines(None));
     let mask = |text: &str| {
-        let pointer = |line: &str| line.find("0x").map_or(line.to_string(), |at| format!("{}0x", &line[..at]));
+        let pointer =
+            |line: &str| line.find("0x").map_or(line.to_string(), |at| format!("{}0x", &line[..at]));
         text.lines().map(pointer).collect::<Vec<_>>().join("\n")
     };
     let ours = mask(&lines.join("\n").replace("(nil)", "0x"));
     let theirs = include_str!("rocksdb_log.txt").replace("(nil)", "0x");
     // The block cache is none of the options; with one its lines are there too.
     let cache = ["block_cache_name", "block_cache_options", " : "];
-    let theirs = theirs.lines().filter(|line| !cache.iter().any(|c| line.contains(c)) || line.contains("delayed"));
+    let theirs =
+        theirs.lines().filter(|line| !cache.iter().any(|c| line.contains(c)) || line.contains("delayed"));
     let theirs = mask(&theirs.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n"));
     for (ours, theirs) in ours.lines().filter(|l| !l.is_empty()).zip(theirs.lines()) {
         if !theirs.contains("Options.info_log") && !theirs.contains("write_buffer_manager") {

@@ -14,10 +14,14 @@ fn refused(text: &str) -> String {
 
 #[test]
 fn option_strings_set_options() {
-    let o = family("write_buffer_size=8m; compression=kZSTD;compression_opts={level=3;strategy=1};num_levels=4;");
+    let o =
+        family("write_buffer_size=8m; compression=kZSTD;compression_opts={level=3;strategy=1};num_levels=4;");
     assert_eq!((o.write_buffer_size, o.num_levels), (8 << 20, 4));
     assert_eq!(o.compression, CompressionType::ZSTD);
-    assert_eq!((o.compression_opts.level, o.compression_opts.strategy, o.compression_opts.window_bits), (3, 1, -14));
+    assert_eq!(
+        (o.compression_opts.level, o.compression_opts.strategy, o.compression_opts.window_bits),
+        (3, 1, -14)
+    );
     let mut db = DbOptions::default();
     db.update("max_open_files=100;bytes_per_sync=1m;wal_recovery_mode=kAbsoluteConsistency").unwrap();
     assert_eq!((db.max_open_files, db.bytes_per_sync), (100, 1 << 20));
@@ -130,7 +134,10 @@ fn what_is_refused_says_why() {
         let said = refused(text);
         assert!(said.contains(why), "{text}: {said}");
     }
-    assert_eq!(family("compression=kCustomCompression8A").get("compression").unwrap(), "kCustomCompression8A");
+    assert_eq!(
+        family("compression=kCustomCompression8A").get("compression").unwrap(),
+        "kCustomCompression8A"
+    );
 }
 
 #[test]

@@ -17,14 +17,22 @@ fn contradictions_are_refused_in_rocksdbs_words() {
     for (db, family, why) in [
         ("keep_log_file_num=0", "", "keep_log_file_num must be greater than 0"),
         ("read_io_executor_threads=0", "", "read_io_executor_threads must be greater than zero"),
-        ("allow_mmap_reads=true;use_direct_reads=true", "", "direct I/O reads (use_direct_reads) must be disabled"),
+        (
+            "allow_mmap_reads=true;use_direct_reads=true",
+            "",
+            "direct I/O reads (use_direct_reads) must be disabled",
+        ),
         ("atomic_flush=true;enable_pipelined_write=true", "", "atomic_flush is incompatible"),
         ("unordered_write=true;enable_pipelined_write=true", "", "unordered_write is incompatible"),
         ("daily_offpeak_time_utc=1:00", "", "daily_offpeak_time_utc should be set"),
         ("daily_offpeak_time_utc={1:00-1:00}", "", "start_time and end_time"),
         ("write_dbid_to_manifest=false;write_identity_file=false", "", "cannot both be false"),
         ("open_files_async=true", "", "open_files_async requires"),
-        ("max_open_files=100", "compaction_style=kCompactionStyleFIFO;ttl=1", "FIFO compaction only supported"),
+        (
+            "max_open_files=100",
+            "compaction_style=kCompactionStyleFIFO;ttl=1",
+            "FIFO compaction only supported",
+        ),
         ("", "memtable_factory=vector", "Memtable doesn't allow concurrent writes"),
         ("", "inplace_update_support=true", "In-place memtable updates"),
         ("", "compression=kXpressCompression", "Compression type Xpress is not linked with the binary."),
@@ -36,7 +44,11 @@ fn contradictions_are_refused_in_rocksdbs_words() {
         ("", "read_triggered_compaction_threshold=nan", "must be >= 0.0 and finite"),
         ("", "block_based_table_factory={format_version=99}", "format_version"),
         ("", "block_based_table_factory={index_type=kHashSearch}", "prefix_extractor is not given"),
-        ("", "compaction_style=kCompactionStyleUniversal;compaction_options_universal={max_read_amp=-2}", "at least -1"),
+        (
+            "",
+            "compaction_style=kCompactionStyleUniversal;compaction_options_universal={max_read_amp=-2}",
+            "at least -1",
+        ),
     ] {
         let said = check(db, family).unwrap_err().to_string();
         assert!(said.contains(why), "{db} {family}: {said}");
@@ -50,7 +62,11 @@ fn what_is_not_built_is_refused_by_name() {
         ("best_efforts_recovery=true", "", "best_efforts_recovery"),
         ("", "enable_blob_files=true", "enable_blob_files of column family default"),
         ("", "compaction_style=kCompactionStyleFIFO", "kCompactionStyleFIFO"),
-        ("allow_concurrent_memtable_write=false", "memtable_factory=prefix_hash:9;prefix_extractor=fixed:1", "memtable_factory"),
+        (
+            "allow_concurrent_memtable_write=false",
+            "memtable_factory=prefix_hash:9;prefix_extractor=fixed:1",
+            "memtable_factory",
+        ),
     ] {
         let error = check(db, family).unwrap_err();
         assert_eq!(error.kind(), base::Kind::NotSupported);
@@ -71,8 +87,12 @@ fn values_out_of_range_are_mended() {
     assert_eq!(said, ["wal_compression is disabled since only zstd is supported"]);
     o.update("write_buffer_size=1;arena_block_size=0;max_write_buffer_number=1;min_write_buffer_number_to_merge=5;num_levels=1")
         .unwrap();
-    o.update("level0_file_num_compaction_trigger=50;memtable_prefix_bloom_size_ratio=0.9;ttl=18446744073709551614").unwrap();
-    o.update("soft_pending_compaction_bytes_limit=0;max_compaction_bytes=0;target_file_size_base=10").unwrap();
+    o.update(
+        "level0_file_num_compaction_trigger=50;memtable_prefix_bloom_size_ratio=0.9;ttl=18446744073709551614",
+    )
+    .unwrap();
+    o.update("soft_pending_compaction_bytes_limit=0;max_compaction_bytes=0;target_file_size_base=10")
+        .unwrap();
     said.clear();
     o.sanitize(&db, false, &mut said);
     assert_eq!((o.write_buffer_size, o.arena_block_size), (64 << 10, 8192));
@@ -97,7 +117,8 @@ fn mending_twice_changes_nothing() {
 fn universal_ages_are_one() {
     let (db, _) = opened();
     let age = |text: &str| {
-        let mut o = FamilyOptions { compaction_style: CompactionStyle::Universal, ..FamilyOptions::default() };
+        let mut o =
+            FamilyOptions { compaction_style: CompactionStyle::Universal, ..FamilyOptions::default() };
         o.update(text).unwrap();
         o.sanitize(&db, false, &mut Vec::new());
         o.periodic_compaction_seconds
