@@ -186,7 +186,8 @@ impl House {
             read_limit: limit("benchmark_read_rate_limit"),
             style: Style {
                 histogram: flags.bool("histogram"),
-                progress: flags.bool("progress_reports"),
+                progress: flags.bool("progress_reports")
+                    && (std::io::IsTerminal::is_terminal(&std::io::stderr()) || flags.count("stats_interval") > 0),
                 slow: std::time::Duration::from_micros(flags.count("slow_usecs")),
                 interval: flags.count("stats_interval"),
                 interval_seconds: flags.count("stats_interval_seconds"),
