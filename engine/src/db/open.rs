@@ -1,6 +1,6 @@
 //! Opening: check, lock, recover, and only then change anything on disk.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use base::ids::JobId;
 use base::{Error, FamilyId, FileNumber, Result};
@@ -118,7 +118,7 @@ impl Opening {
         let mut lock = None;
         if !read_only {
             for dir in paths.all() {
-                env.fs.create_dir_all(dir)?;
+                make_dir(&env, dir)?;
             }
             lock = Some(DbLock::take(&*env.fs, &paths.db)?);
         }
@@ -339,7 +339,7 @@ impl Opening {
         let changes = self.recovery_changes(&shared, replayed.files, keep_logs, replayed.max_log, job)?;
         if keep_logs {
             for log in logs {
-                live_logs.add_recovered(*log, self.env.fs.file_size(&self.paths.wal(*log))?);
+                live_logs.add_recovered(*log, self.sync_old_log(*log)?);
             }
         }
         live_logs.roll(tools.numbers.take(), None, wal_preallocate(o, families))?;
@@ -355,7 +355,7 @@ impl Opening {
         let committed = if changes.is_empty() { committer.roll(Vec::new())? } else { committer.commit(changes, false)? };
         let errors = Arc::new(ErrorState::new(o.paranoid_checks));
         let controller = Arc::new(Controller::default());
-        let recycle = Arc::new(Recycle::new(o.recycle_log_file_num));
+        let recycle = Arc::new(Recycle::new(o.recycle_log_file_num, live_logs.active_number()));
         let background = Background::new(BackgroundParts {
             tools: tools.clone(),
             families: families.clone(),
@@ -413,6 +413,16 @@ impl Opening {
         let path = self.paths.wal(*last);
         let size = self.env.fs.file_size(&path)?;
         self.env.fs.truncate(&path, size)
+    }
+
+    /// A log that stays: what the session before did not sync must not be lost behind what this one
+    /// will. Its size.
+    fn sync_old_log(&self, log: FileNumber) -> Result<u64> {
+        let mut file = self.env.fs.reopen(&self.paths.wal(log), &env::AppendHints::default())?;
+        file.sync()?;
+        let size = file.size();
+        file.close()?;
+        Ok(size)
     }
 
     /// What replay brought, as changes of the trees: one for each family that has any.
@@ -558,6 +568,20 @@ struct WritingParts {
     obsolete: Arc<Obsolete>,
     errors: Arc<ErrorState>,
     unlogged: Arc<AtomicBool>,
+}
+
+/// Makes a directory whose name survives: a database that was synced must not vanish with it.
+fn make_dir(env: &Env, dir: &Path) -> Result<()> {
+    if env.fs.exists(dir)? {
+        return Ok(());
+    }
+    env.fs.create_dir_all(dir)?;
+    let mut at = dir;
+    while let Some(parent) = at.parent().filter(|p| !p.as_os_str().is_empty()) {
+        env.fs.open_dir(parent)?.sync()?;
+        at = parent;
+    }
+    Ok(())
 }
 
 fn logger(options: &DbOptions, paths: &Paths, read_only: bool) -> Result<Arc<dyn Logger>> {

@@ -1,4 +1,7 @@
 //! Old logs kept to be written over: their blocks are allocated, so syncing them is cheaper.
+//!
+//! Only logs of this session: those of an earlier one may have been written without numbers in their
+//! records, and what they leave behind the new log's end would be replayed as if it were new.
 
 use std::collections::VecDeque;
 
@@ -9,18 +12,20 @@ use crate::sync::Mutex;
 /// The waiting logs, at most `recycle_log_file_num`.
 pub struct Recycle {
     logs_max: usize,
+    /// The first log of this session.
+    first: FileNumber,
     waiting: Mutex<VecDeque<FileNumber>>,
 }
 
 impl Recycle {
-    pub fn new(logs_max: usize) -> Self {
-        Recycle { logs_max, waiting: Mutex::default() }
+    pub fn new(logs_max: usize, first: FileNumber) -> Self {
+        Recycle { logs_max, first, waiting: Mutex::default() }
     }
 
     /// Keeps an obsolete log if there is room; false: delete it.
     pub fn offer(&self, log: FileNumber) -> bool {
         let mut waiting = self.waiting.lock();
-        if waiting.len() >= self.logs_max {
+        if waiting.len() >= self.logs_max || log < self.first {
             return false;
         }
         waiting.push_back(log);

@@ -2,4 +2,5 @@
 
 mod basic;
 mod golden;
+mod model;
 mod options;

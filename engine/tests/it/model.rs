@@ -1,0 +1,235 @@
+//! Random operations against a map, with options drawn at random, reopened and crashed on the way.
+//!
+//! After a crash the database must hold one state of its history, none older than what was durable: a
+//! prefix of the writes. Everything runs in one thread: one seed, one run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use env::clock::ManualClock;
+use env::executor::Inline;
+use env::memory::{MemoryFs, Survivors};
+use env::rng::SeededRng;
+use env::{Clock, Env, Rng};
+use ironstone_engine::batch::WriteBatch;
+use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::options::{
+    CompactRangeOptions, CompressionType, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+};
+
+type State = BTreeMap<Vec<u8>, Vec<u8>>;
+
+struct World {
+    fs: MemoryFs,
+    env: Env,
+    rng: SeededRng,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(1_700_000_000_000_000));
+        let fs = MemoryFs::new(clock.clone());
+        let env = Env {
+            fs: Arc::new(fs.clone()),
+            clock: clock.clone(),
+            rng: Arc::new(SeededRng::new(seed ^ 1)),
+            executor: Arc::new(Inline::new(seed, clock)),
+        };
+        World { fs, env, rng: SeededRng::new(seed) }
+    }
+
+    fn flip(&self) -> bool {
+        self.rng.below(2) == 0
+    }
+
+    fn request(&self) -> OpenRequest {
+        let r = &self.rng;
+        let atomic_flush = r.below(4) == 0;
+        let options = DbOptions {
+            create_if_missing: true,
+            env: self.env.clone(),
+            enable_pipelined_write: !atomic_flush && self.flip(),
+            allow_concurrent_memtable_write: self.flip(),
+            recycle_log_file_num: r.below(3) as usize,
+            max_subcompactions: 1 + r.below(3) as u32,
+            avoid_flush_during_recovery: self.flip(),
+            max_background_jobs: 1 + r.below(5) as i32,
+            track_and_verify_wals_in_manifest: self.flip(),
+            track_and_verify_wals: true,
+            atomic_flush,
+            max_open_files: if self.flip() { -1 } else { 20 },
+            ..DbOptions::default()
+        };
+        let family = FamilyOptions {
+            write_buffer_size: 64 << 10,
+            level0_file_num_compaction_trigger: 2 + r.below(4) as i32,
+            max_bytes_for_level_base: 64 << (10 + r.below(4)),
+            target_file_size_base: 4 << (10 + r.below(5)),
+            max_write_buffer_number: 2 + r.below(3) as i32,
+            min_write_buffer_number_to_merge: 1 + r.below(2) as i32,
+            level_compaction_dynamic_level_bytes: self.flip(),
+            compression: if self.flip() { CompressionType::NONE } else { CompressionType::SNAPPY },
+            disable_auto_compactions: r.below(8) == 0,
+            merge_operator: lsm::merge::by_name("stringappend"),
+            ..FamilyOptions::default()
+        };
+        OpenRequest::new("/db", options, family)
+    }
+
+    fn key(&self) -> Vec<u8> {
+        format!("k{:03}", self.rng.below(200)).into_bytes()
+    }
+}
+
+/// What is in the database, forward and backward and by key.
+fn contents(db: &Db) -> State {
+    let family = db.default_family().unwrap();
+    let mut iter = db.iter(&family, ReadOptions::default()).unwrap();
+    let mut state = State::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        state.insert(iter.key().to_vec(), iter.value().to_vec());
+        iter.next();
+    }
+    iter.status().unwrap();
+    let mut backward = State::new();
+    iter.seek_to_last();
+    while iter.valid() {
+        backward.insert(iter.key().to_vec(), iter.value().to_vec());
+        iter.prev();
+    }
+    iter.status().unwrap();
+    assert_eq!(state, backward, "forward and backward differ");
+    for (key, value) in &state {
+        let got = db.get(&family, key, &ReadOptions::default()).unwrap();
+        assert!(got.as_deref() == Some(&value[..]), "get of {:?} in\n{}", key.escape_ascii().to_string(), tree(&db));
+    }
+    state
+}
+
+/// The family's files, for failures.
+fn tree(db: &Db) -> String {
+    let version = db.default_family().unwrap().pin().version.clone();
+    let show = |(level, f): (usize, &Arc<lsm::file_meta::FileMetaData>)| {
+        format!("L{level} {f} epoch {} seq {}..{}\n", f.epoch_number, f.smallest_seq, f.largest_seq)
+    };
+    version.files().map(show).collect()
+}
+
+fn write(world: &World, db: &Db, state: &mut State) -> bool {
+    let family = db.default_family().unwrap();
+    let mut batch = WriteBatch::new();
+    for _ in 0..1 + world.rng.below(4) {
+        let key = world.key();
+        match world.rng.below(10) {
+            0 | 1 => {
+                batch.delete_in(family.id(), &key);
+                state.remove(&key);
+            }
+            2 => {
+                let mut end = world.key();
+                let mut begin = key;
+                if begin > end {
+                    std::mem::swap(&mut begin, &mut end);
+                }
+                batch.delete_range_in(family.id(), &begin, &end);
+                state.retain(|k, _| *k < begin || *k >= end);
+            }
+            3 => {
+                batch.merge_in(family.id(), &key, b"m");
+                let value = state.entry(key).or_default();
+                if !value.is_empty() {
+                    value.push(b',');
+                }
+                value.push(b'm');
+            }
+            _ => {
+                let value = vec![b'a' + world.rng.below(26) as u8; 1 + world.rng.below(2000) as usize];
+                batch.put_in(family.id(), &key, &value);
+                state.insert(key, value);
+            }
+        }
+    }
+    let sync = world.rng.below(8) == 0;
+    db.write(&mut batch, &WriteOptions { sync, ..WriteOptions::default() }).unwrap();
+    sync
+}
+
+/// The state of the history that is least different, and how.
+fn nearest(history: &[State], now: &State) -> String {
+    let differences = |state: &State| -> Vec<String> {
+        let keys: std::collections::BTreeSet<_> = state.keys().chain(now.keys()).collect();
+        let show = |v: Option<&Vec<u8>>| v.map(|v| format!("{}x{}", v[0] as char, v.len()));
+        keys.into_iter()
+            .filter(|k| state.get(*k) != now.get(*k))
+            .map(|k| format!("{}: {:?} not {:?}", k.escape_ascii(), show(now.get(k)), show(state.get(k))))
+            .collect()
+    };
+    let best = history.iter().enumerate().min_by_key(|(_, s)| differences(s).len());
+    best.map_or(String::new(), |(i, s)| format!("nearest is {i} of {}: {}", history.len(), differences(s).join("; ")))
+}
+
+fn run(seed: u64) {
+    let world = World::new(seed);
+    let mut db = Db::open(world.request()).unwrap();
+    // Every state since the last one that is known to be durable, oldest first.
+    let mut history = vec![State::new()];
+    for _ in 0..400 {
+        let family = db.default_family().unwrap();
+        match world.rng.below(40) {
+            0 => {
+                db.flush(&[family], &FlushOptions::default()).unwrap();
+                history.drain(..history.len() - 1);
+            }
+            1 => db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap(),
+            2 => {
+                drop(family);
+                drop(db);
+                db = Db::open(world.request()).unwrap();
+                assert_eq!(contents(&db), history[history.len() - 1], "seed {seed}: reopened");
+            }
+            3 => {
+                let survivors = match world.rng.below(5) {
+                    0 => Survivors::Synced,
+                    1 => Survivors::Everything,
+                    2 => Survivors::NamesWithoutData,
+                    3 => Survivors::ZerosForData,
+                    _ => Survivors::Random(world.rng.next_u64()),
+                };
+                world.fs.crash(survivors);
+                drop(family);
+                drop(db);
+                db = Db::open(world.request()).unwrap_or_else(|e| panic!("seed {seed}: after {survivors:?}: {e}"));
+                let now = contents(&db);
+                let at = history.iter().rposition(|s| *s == now);
+                let Some(at) = at else { panic!("seed {seed}: after {survivors:?}: {}", nearest(&history, &now)) };
+                history.truncate(at + 1);
+                if world.rng.below(2) == 0 {
+                    db.sync_wal().unwrap();
+                }
+            }
+            4 => {
+                while world.env.executor.help() {}
+            }
+            5 => assert_eq!(contents(&db), history[history.len() - 1], "seed {seed}"),
+            _ => {
+                let mut next = history[history.len() - 1].clone();
+                let durable = write(&world, &db, &mut next);
+                history.push(next);
+                if durable {
+                    history.drain(..history.len() - 1);
+                }
+            }
+        }
+    }
+    assert_eq!(contents(&db), history[history.len() - 1], "seed {seed}: at the end");
+}
+
+#[test]
+fn random_operations_agree_with_a_map() {
+    let seeds = std::env::var("SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(8);
+    let from = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0);
+    for seed in from..from + seeds {
+        run(seed);
+    }
+}
