@@ -26,6 +26,9 @@ enum Visited {
     Hard,
 }
 
+/// Bytes of a row that are asked for ahead.
+const ROW: usize = 128;
+
 const COLLISION: u8 = 254;
 const NOT_HERE: u8 = 255;
 
@@ -70,6 +73,22 @@ impl Block {
             Visited::Settled => Ok(false),
             Visited::BlockEnd => Ok(true),
             Visited::Hard => self.visit_by_iterator(order, rewrite, seek_key, visit),
+        }
+    }
+
+    /// Asks the processor for the search array, ahead of a look-up.
+    #[inline]
+    pub fn prefetch(&self) {
+        self.shape.anchors.prefetch(self);
+    }
+
+    /// Asks the processor for the row that a look-up of `user_key` will read. Wants the search array.
+    #[inline]
+    pub fn prefetch_row(&self, user_key: &[u8]) {
+        if let Some(i) = self.shape.anchors.likely(self, user_key) {
+            let at = self.shape.anchors.offset(self, i);
+            let payload = self.payload();
+            kernel::prefetch::read(&payload[at.min(payload.len())..(at + ROW).min(payload.len())]);
         }
     }
 

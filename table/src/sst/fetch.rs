@@ -181,7 +181,7 @@ impl Source {
         };
         self.counts.read(kind, 1, raw.len());
         let block =
-            self.decode(raw, handle, kind, ctx.verify_checksums).map_err(|e| self.blame(e, handle, kind))?;
+            self.decode(raw, handle, kind, ctx).map_err(|e| self.blame(e, handle, kind))?;
         self.keep(block, handle, kind, ctx.fill_cache)
     }
 
@@ -250,13 +250,16 @@ impl Source {
         raw: Cow<'_, [u8]>,
         handle: BlockHandle,
         kind: BlockKind,
-        verify: bool,
+        ctx: &ReadCtx,
     ) -> Result<CachedBlock> {
+        // A search array pays where a block is searched more than once.
+        let heads = self.heads.filter(|_| ctx.fill_cache && self.cache.is_some());
+        let verify = ctx.verify_checksums;
         let dict = if kind == BlockKind::Data { self.dict.as_ref() } else { None };
         let payload = self.payload(raw, handle, verify, dict)?;
         Ok(match kind {
             BlockKind::Data => CachedBlock::Data(
-                Block::parse_searchable(&payload, self.heads).map_err(|e| e.shifted(handle.offset))?,
+                Block::parse_searchable(&payload, heads).map_err(|e| e.shifted(handle.offset))?,
             ),
             BlockKind::Index => CachedBlock::Index(
                 Index::decode(&payload, &self.index_layout).map_err(|e| e.shifted(handle.offset))?,

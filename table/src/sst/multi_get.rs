@@ -11,10 +11,11 @@ use std::ops::ControlFlow;
 use base::key::user_key;
 use base::{Error, Result};
 use env::fs::ReadRequest;
+use format::block::Block;
 use format::handle::BlockHandle;
 use format::trailer;
 
-use super::fetch::{BlockKind, BlockRef, Source};
+use super::fetch::{BlockKind, BlockRef, Source, data};
 use super::index_reader::IndexCursor;
 use super::read_ctx::{Entry, ReadCtx};
 use super::reader::Reader;
@@ -61,6 +62,13 @@ impl Reader {
         self.filter.keys_may_match(&self.source, seek_keys, ctx, &mut may_match)?;
         let (wanted, handles) = self.places(seek_keys, &may_match, ctx)?;
         let blocks = self.source.fetch_all(&handles, ctx);
+        let in_memory = |want: &Wanted| blocks[want.block].as_ref().ok().and_then(|block| data(block));
+        wanted.iter().filter_map(in_memory).for_each(Block::prefetch);
+        for want in &wanted {
+            if let Some(block) = in_memory(want) {
+                block.prefetch_row(user_key(seek_keys[want.key]));
+            }
+        }
         for want in wanted {
             let seek_key = seek_keys[want.key];
             let mut visit_this = |entry: Entry<'_>| visit(want.key, entry);
@@ -184,7 +192,7 @@ impl Source {
                     Ok(got) => {
                         let at = (handle.offset - group.start) as usize;
                         match buffer[..*got].get(at..at + handle.size as usize + trailer::LEN) {
-                            Some(raw) => self.decode(raw.into(), handle, BlockKind::Data, ctx.verify_checksums),
+                            Some(raw) => self.decode(raw.into(), handle, BlockKind::Data, ctx),
                             None => Err(Error::corruption("truncated block")),
                         }
                     }

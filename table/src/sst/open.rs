@@ -361,7 +361,7 @@ fn load_root(source: &Source, reader: &mut IndexReader, pins: &Pins, tail: &mut 
         return Ok(());
     }
     let block = raw(source, handle, tail)
-        .and_then(|raw| source.decode(raw, handle, kind, true))
+        .and_then(|raw| source.decode(raw, handle, kind, &ReadCtx::default()))
         .map_err(|e| source.blame(e, handle, kind))?;
     reader.held = Some(BlockRef::Own(Arc::new(block)));
     Ok(())

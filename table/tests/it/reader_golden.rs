@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use base::Kind;
 use base::key::{parse, user_key};
+use ironstone_table::sst::{BlockCache, OpenOptions};
+use mem::cache::CacheOptions;
 use serde_json::Value;
 
 use crate::reader_support::{check_all_roads, open, options, options_for};
@@ -66,6 +68,7 @@ fn every_golden_table_reads_the_same_on_every_road() {
     let mut paths = Vec::new();
     tables_under(&root(), &mut paths);
     assert!(paths.len() > 300, "the golden set is there");
+    let cache = BlockCache::new(CacheOptions::lru(64 << 20)).unwrap();
     let (mut read, mut compared) = (0, 0);
     for path in paths {
         let relative = path.strip_prefix(root()).unwrap().to_path_buf();
@@ -78,6 +81,8 @@ fn every_golden_table_reads_the_same_on_every_road() {
             Some(options) => options,
             None => panic!("{}: {:?}", path.display(), open(&path, bytes, &options(Default::default())).err()),
         };
+        // One in two through a cache, whose blocks have search arrays.
+        let options = OpenOptions { cache: (read % 2 == 0).then(|| cache.clone()), ..options };
         let reader = open(&path, bytes, &options).unwrap();
         eprintln!("{}", relative.display());
         let rows = check_all_roads(&reader, &options.order);

@@ -1,6 +1,8 @@
 //! Whole small files of RocksDB's, each with one feature.
 
 use base::Order;
+use ironstone_table::sst::{BlockCache, OpenOptions};
+use mem::cache::CacheOptions;
 use serde_json::Value;
 
 use crate::reader_support::{check_all_roads, open, options_for};
@@ -25,11 +27,16 @@ fn padded(key: &[u8], timestamp: usize) -> Vec<u8> {
 #[test]
 fn whole_files_read_as_rocksdb_reads_them() {
     for v in files() {
+        // One each: these files all claim to be file 1 of one session.
+        let cache = BlockCache::new(CacheOptions::hyper_clock(8 << 20)).unwrap();
         let name = v["name"].as_str().unwrap();
         let bytes = hex(&v["bytes"]);
         let options = options_for(name.as_ref(), &bytes).unwrap_or_else(|| panic!("{name} does not open"));
-        let reader = open(name, bytes, &options).unwrap();
+        let cached = OpenOptions { cache: Some(cache), ..options.clone() };
+        let reader = open(name, bytes.clone(), &cached).unwrap();
         let rows = check_all_roads(&reader, &options.order);
+        assert_eq!(check_all_roads(&reader, &options.order), rows, "{name} from the cache");
+        assert_eq!(check_all_roads(&open(name, bytes, &options).unwrap(), &options.order), rows, "{name}");
         let cut = if name == "mini_udt_stripped" { options.order.timestamp_size() } else { 0 };
         let expected: Vec<_> = v["entries"]
             .as_array()
