@@ -9,7 +9,7 @@
 //!  write  read  iter  flush  compaction  recovery
 //!  apply  source  output  commit
 //!  family
-//!  wal  manifest  files  batch  errors  |  components  |  options  event  |  sequence  bell  |  sync
+//!  wal  manifest  files  batch  errors  |  components  |  options  event  stats  |  sequence  bell  |  sync
 //! ```
 
 #![forbid(unsafe_code)]
@@ -36,6 +36,7 @@ pub mod read;
 mod recovery;
 pub mod sequence;
 pub mod source;
+pub mod stats;
 mod sync;
 pub mod wal;
 pub mod write;

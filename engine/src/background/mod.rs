@@ -20,11 +20,12 @@ pub use manual::ManualResult;
 
 use std::collections::{HashMap, VecDeque};
 
-use base::{Error, FamilyId};
+use base::stats::Ticker;
+use base::{Error, FamilyId, Kind};
 use env::executor::Tag;
 use lsm::pick::{Running, View};
 use lsm::pick::score::Scores;
-use lsm::pressure::{Load, Pressure};
+use lsm::pressure::{Cause, Load, Pressure};
 
 use crate::commit::{Committed, Committer};
 use crate::errors::{ErrorState, Remedy};
@@ -33,6 +34,7 @@ use crate::family::{Family, FamilySet};
 use crate::files::{Obsolete, Recycle};
 use crate::output::{JobTools, named};
 use crate::source::TableCache;
+use crate::stats::StallCause;
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, OnceLock, Weak};
 use crate::wal::LiveLogs;
 use crate::write::stall::Controller;
@@ -189,6 +191,10 @@ impl Background {
             lsm::pressure::Stall::Stopped => StallCondition::Stopped,
         };
         let from = std::mem::replace(before, after);
+        if after != StallCondition::Normal && let Some(cause) = stall_cause(decision.cause) {
+            let l0_compacting = pin.version.level(0).iter().any(|f| f.being_compacted());
+            family.stats.lock().stalls.count(cause, after == StallCondition::Stopped, l0_compacting);
+        }
         self.controller.set(family.id(), decision);
         if full {
             self.enqueue_flush(&mut state, vec![family.clone()], FlushReason::WriteBufferFull, self.atomic_flush);
@@ -239,6 +245,12 @@ impl Background {
     pub fn failed(&self, error: Error, reason: ErrorReason) {
         let auto = self.tools.options.load().max_bgerror_resume_count > 0;
         let (error, remedy) = self.errors.set(error, reason, auto);
+        let stats = &self.tools.stats;
+        stats.add(Ticker::ErrorHandlerBgErrorCount, 1);
+        if error.kind() == Kind::IoError {
+            stats.add(Ticker::ErrorHandlerBgIoErrorCount, 1);
+            stats.add(Ticker::ErrorHandlerBgRetryableIoErrorCount, u64::from(error.retryable()));
+        }
         self.tools.events.error(format_args!("Background error, reason {}: {error}", reason as u8));
         self.tools.events.emit(&Event::BackgroundError { reason, error });
         self.controller.wake();
@@ -267,6 +279,15 @@ impl Background {
     pub fn pending(&self) -> (bool, bool) {
         let state = self.state.lock();
         (!state.flushes.is_empty(), !state.compactions.is_empty())
+    }
+}
+
+fn stall_cause(cause: Cause) -> Option<StallCause> {
+    match cause {
+        Cause::MemtableLimit => Some(StallCause::MemtableLimit),
+        Cause::L0FileCountLimit => Some(StallCause::L0FileCountLimit),
+        Cause::PendingCompactionBytes => Some(StallCause::PendingCompactionBytes),
+        Cause::None | Cause::WriteBufferManagerLimit => None,
     }
 }
 

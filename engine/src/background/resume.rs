@@ -1,5 +1,6 @@
 //! Getting over a background error: everything in memory is flushed, and writes go on.
 
+use base::stats::{HistogramKind, Ticker};
 use base::{Error, Result, Severity};
 use env::executor::Pool;
 
@@ -74,7 +75,14 @@ impl Background {
                 state.resume_scheduled = false;
                 state.resume_tries
             };
+            let stats = &me.tools.stats;
+            let first = if tries == 1 { Ticker::ErrorHandlerAutoresumeCount } else { Ticker::ErrorHandlerAutoresumeRetryTotalCount };
+            stats.add(first, 1);
             let outcome = me.resume();
+            if outcome.is_ok() {
+                stats.add(Ticker::ErrorHandlerAutoresumeSuccessCount, 1);
+                stats.measure(HistogramKind::ErrorHandlerAutoresumeRetryCount, tries.unsigned_abs());
+            }
             let options = me.tools.options.load();
             match outcome {
                 Ok(()) => me.state.lock().resume_tries = 0,

@@ -1,11 +1,15 @@
 //! What a compaction tells of itself, and the count that proves it read everything.
 
+use base::stats::{HistogramKind, Ticker};
 use base::{Error, Result};
+use env::executor::Pool;
 use lsm::file_meta::FileMetaData;
+use lsm::pick::Reason;
 
 use super::{CompactionTools, Compacted, Job, outputs, piece, sum};
 use crate::event::{CompactionFinished, CompactionStarted, Event};
 use crate::output::{created, named};
+use crate::stats::LevelNumbers;
 
 pub(super) fn started(t: &CompactionTools<'_>, job: &Job) {
     let task = &job.task;
@@ -63,8 +67,61 @@ pub(super) fn finished(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done],
         num_output_records: records,
         micros: micros.0,
     };
+    count(t, job, done, micros, &out);
     t.tools.events.emit(&Event::CompactionFinished(event));
     out
+}
+
+/// The job in the family's numbers and in the statistics.
+fn count(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], (micros, cpu_micros): (u64, u64), out: &Compacted) {
+    let task = &job.task;
+    let of_output_level: u64 = task.files_of(task.output_level).iter().map(|f| f.size).sum();
+    let s = &out.stats;
+    let dropped =
+        s.num_record_drop_hidden + s.num_record_drop_obsolete + s.num_record_drop_range_del + s.num_record_drop_user;
+    let numbers = LevelNumbers {
+        micros,
+        cpu_micros,
+        bytes_read_non_output_levels: out.bytes_read.saturating_sub(of_output_level),
+        bytes_read_output_level: of_output_level,
+        bytes_written: out.bytes_written,
+        bytes_written_pre_compression: outputs(done).map(|f| f.pre_compression_size).sum(),
+        bytes_moved: 0,
+        num_input_records: s.num_input_records,
+        num_dropped_records: dropped,
+        num_output_records: out.num_output_records,
+        count: 1,
+    };
+    let pool = if task.manual { Pool::User } else { Pool::Low };
+    job.family.stats.lock().add(task.output_level, pool as usize, &numbers);
+    let Some(statistics) = t.tools.stats.statistics() else { return };
+    statistics.measure_time(HistogramKind::CompactionTime, micros);
+    statistics.measure_time(HistogramKind::CompactionCpuTime, cpu_micros);
+    statistics.measure(HistogramKind::NumFilesInSingleCompaction, task.files_of(task.start_level()).len() as u64);
+    statistics.measure(HistogramKind::NumSubcompactionsScheduled, done.len() as u64);
+    let (read, written) = match task.reason {
+        Reason::FilesMarkedForCompaction => (Ticker::CompactReadBytesMarked, Ticker::CompactWriteBytesMarked),
+        Reason::PeriodicCompaction => (Ticker::CompactReadBytesPeriodic, Ticker::CompactWriteBytesPeriodic),
+        Reason::Ttl | Reason::RoundRobinTtl => (Ticker::CompactReadBytesTtl, Ticker::CompactWriteBytesTtl),
+        _ => (Ticker::CompactReadBytes, Ticker::CompactWriteBytes),
+    };
+    if read != Ticker::CompactReadBytes {
+        statistics.add(read, out.bytes_read);
+        statistics.add(written, out.bytes_written);
+    }
+    for (ticker, count) in [
+        (Ticker::CompactReadBytes, out.bytes_read),
+        (Ticker::CompactWriteBytes, out.bytes_written),
+        (Ticker::CompactionCpuTotalTime, cpu_micros),
+        (Ticker::CompactionKeyDropNewerEntry, s.num_record_drop_hidden),
+        (Ticker::CompactionKeyDropObsolete, s.num_record_drop_obsolete),
+        (Ticker::CompactionKeyDropRangeDel, s.num_record_drop_range_del),
+        (Ticker::CompactionKeyDropUser, s.num_record_drop_user),
+        (Ticker::CompactionRangeDelDropObsolete, s.num_range_del_drop_obsolete),
+        (Ticker::CompactionOptimizedDelDropObsolete, s.num_optimized_del_drop_obsolete),
+    ] {
+        statistics.add(ticker, count);
+    }
 }
 
 fn report(job: &Job, done: &[piece::Done], error: Option<Error>, micros: (u64, u64)) -> CompactionFinished {

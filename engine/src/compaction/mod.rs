@@ -14,6 +14,7 @@ mod piece;
 
 use base::ids::JobId;
 use base::{Error, Result};
+use env::executor::Pool;
 use lsm::collapse::CollapseStats;
 use lsm::cut;
 use lsm::pick::Task;
@@ -24,6 +25,7 @@ use crate::event::Event;
 use crate::family::{Family, Parts};
 use crate::output::{JobTools, Outputs, Stretch, named};
 use crate::source::TableCache;
+use crate::stats::LevelNumbers;
 use crate::sync::{Arc, AtomicBool, Mutex};
 
 /// What a compaction works with.
@@ -93,6 +95,8 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     add_cursor(&mut edit, task);
     let files = edit.added.len();
     let bytes = edit.added.iter().map(|(_, f)| f.size).sum();
+    let moved = LevelNumbers { bytes_moved: bytes, ..LevelNumbers::default() };
+    job.family.stats.lock().add(task.output_level, Pool::Low as usize, &moved);
     let committed = t.committer.commit(vec![Change::new(job.family.clone(), edit)], false)?;
     t.tools.events.emit(&Event::TrivialMove {
         job: job.id,

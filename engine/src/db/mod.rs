@@ -19,6 +19,7 @@ pub use open::OpenRequest;
 
 use std::path::Path;
 
+use base::stats::{HistogramKind, Ticker};
 use base::{Error, FamilyId, Result};
 
 use crate::background::Background;
@@ -34,6 +35,7 @@ use crate::output::JobTools;
 use crate::read::Reads;
 use crate::sequence::Snapshot;
 use crate::source::TableCache;
+use crate::stats::DatabaseCounter;
 use crate::sync::{Arc, AtomicBool, Mutex};
 use crate::wal::LiveLogs;
 use crate::write::{WriteHook, Writer};
@@ -196,7 +198,14 @@ impl Db {
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
         let writing = self.writing()?;
         let logs = &self.inner.logs;
+        let stats = &self.inner.tools.stats;
+        let began = stats.begin();
         let done = if sync { logs.sync() } else { logs.flush() };
+        if sync && done.is_ok() {
+            stats.end(began, HistogramKind::WalFileSyncMicros);
+            stats.add(Ticker::WalFileSynced, 1);
+            stats.database.add(DatabaseCounter::WalSyncs, 1);
+        }
         if let Err(error) = &done {
             use crate::write::FaultBell;
             writing.background.wal_failed(error);

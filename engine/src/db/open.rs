@@ -31,6 +31,7 @@ use crate::recovery::{
 };
 use crate::sequence::{LastSequence, Snapshots};
 use crate::source::{TableCache, TableCacheSettings};
+use crate::stats::Stats;
 use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Mutex};
 use crate::wal::{LiveLogs, WalSettings};
 use crate::write::stall::Controller;
@@ -211,6 +212,7 @@ impl Opening {
         let found = sweep(&*self.env.fs, &self.paths, None)?;
         let next = (recovered.next_file_number + 1).max(found.largest_number + 1).max(recovered.number.0 + 1);
         let session: Arc<str> = Arc::from(new_session_id(&self.env));
+        let stats = Stats::new(self.options.statistics.clone(), self.env.clock.clone());
         let tools = Arc::new(JobTools {
             env: self.env.clone(),
             paths: self.paths.clone(),
@@ -224,6 +226,7 @@ impl Opening {
             events: self.events.clone(),
             shutting_down: Arc::new(AtomicBool::new(false)),
             next_job: AtomicU64::new(1),
+            stats: stats.clone(),
         });
         let settings = TableCacheSettings {
             paths: self.paths.clone(),
@@ -232,6 +235,7 @@ impl Opening {
             advise_random: self.options.advise_random_on_open,
             verify_unique_id: self.options.verify_sst_unique_id_in_manifest,
             db_session_id: session,
+            stats,
         };
         let families = Arc::new(FamilySet::new(families, recovered.max_family));
         Ok(Shared { tools, families, tables: TableCache::new(self.env.clone(), settings), bell })
@@ -396,6 +400,7 @@ impl Opening {
             faults: background.clone(),
             wal_bytes_max: wal_bytes_max(o.max_total_wal_size, &families.all()),
             unlogged: unlogged.clone(),
+            stats: tools.stats.clone(),
         }));
         self.sweep(&shared, &recovered, &committer, &background)?;
         let _ = committed;
@@ -509,6 +514,7 @@ impl Opening {
             sequence: tools.sequence.clone(),
             clock: self.env.clock.clone(),
             unlogged,
+            stats: tools.stats.clone(),
         };
         let (writing, logs, committer, obsolete, errors) = match parts {
             Some(p) => {

@@ -35,6 +35,7 @@ impl Db {
             family: family.clone(),
             tables: self.inner.tables.clone(),
             sequence: self.inner.tools.sequence.clone(),
+            stats: self.inner.tools.stats.clone(),
         };
         Ok(DbIterator::new(Iter::new(ground, options)?, self.clone()))
     }

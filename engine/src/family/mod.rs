@@ -27,6 +27,7 @@ use mem::write_buffer::WriteBufferManager;
 
 use crate::bell::Bell;
 use crate::options::FamilyOptions;
+use crate::stats::FamilyStats;
 use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 
 /// One column family of an open database. Shared by handles, jobs and readers; lives until the last lets
@@ -43,6 +44,8 @@ pub struct Family {
     /// Bytes of the active memtable that the write-buffer manager knows of.
     charged: AtomicUsize,
     bell: Arc<Bell>,
+    /// What its jobs came to.
+    pub stats: FamilyStats,
 }
 
 impl Family {
@@ -71,6 +74,7 @@ impl Family {
             dropped: AtomicBool::new(false),
             charged: AtomicUsize::new(0),
             bell,
+            stats: FamilyStats::default(),
         })
     }
 

@@ -8,13 +8,16 @@
 //! of an atomic flush are written one after the other and committed in one group.
 
 use base::ids::JobId;
+use base::stats::{HistogramKind, Ticker};
 use base::{Error, Result};
+use env::executor::Pool;
 use lsm::version::Edit;
 
 use crate::commit::{Change, Committed, Committer};
 use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition};
 use crate::family::{Family, FamilySet, FlushPick};
 use crate::output::{JobTools, OutputFile, created, named, write_memtables};
+use crate::stats::LevelNumbers;
 use crate::sync::{Arc, Ordering};
 use crate::wal::LiveLogs;
 
@@ -31,6 +34,7 @@ struct Part {
     family: Arc<Family>,
     pick: FlushPick,
     files: Vec<OutputFile>,
+    numbers: LevelNumbers,
 }
 
 /// What a flush came to.
@@ -51,7 +55,7 @@ pub fn run(t: &FlushTools<'_>, job: JobId, families: &[Arc<Family>], reason: Flu
         if family.is_dropped() || pick.memtables.is_empty() {
             continue;
         }
-        parts.push(Part { family: family.clone(), pick, files: Vec::new() });
+        parts.push(Part { family: family.clone(), pick, files: Vec::new(), numbers: LevelNumbers::default() });
     }
     if parts.is_empty() {
         return Ok(Flushed { committed: None, files: 0 });
@@ -78,7 +82,19 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
     }
     for part in parts.iter_mut() {
         started(t, job, part, reason);
-        part.files = write_memtables(t.tools, &part.family, &part.pick)?.files;
+        let clock = &t.tools.env.clock;
+        let start = (clock.now_nanos(), clock.cpu_nanos());
+        let outputs = write_memtables(t.tools, &part.family, &part.pick)?;
+        part.files = outputs.files;
+        part.numbers = LevelNumbers {
+            micros: clock.now_nanos().saturating_sub(start.0) / 1000,
+            cpu_micros: clock.cpu_nanos().saturating_sub(start.1) / 1000,
+            bytes_written: part.files.iter().map(|f| f.meta.size).sum(),
+            bytes_written_pre_compression: part.files.iter().map(|f| f.pre_compression_size).sum(),
+            num_output_records: outputs.num_records,
+            count: 1,
+            ..LevelNumbers::default()
+        };
         for file in &part.files {
             created(t.tools, job, &part.family, file);
         }
@@ -99,6 +115,7 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
     let committed = t.committer.commit(changes, atomic)?;
     let files = parts.iter().map(|p| p.files.len()).sum();
     for part in parts.iter() {
+        count(t.tools, part);
         finished(t.tools, job, part, reason);
     }
     Ok(Flushed { committed: Some(committed), files })
@@ -112,6 +129,36 @@ fn remove(tools: &JobTools, parts: &mut [Part], error: Error) -> Error {
     error
 }
 
+fn count(tools: &JobTools, part: &Part) {
+    {
+        let mut numbers = part.family.stats.lock();
+        numbers.add(0, Pool::High as usize, &part.numbers);
+        numbers.bytes_flushed += part.numbers.bytes_written;
+    }
+    if let Some(statistics) = tools.stats.statistics() {
+        statistics.add(Ticker::FlushWriteBytes, part.numbers.bytes_written);
+        statistics.measure_time(HistogramKind::FlushTime, part.numbers.micros);
+    }
+}
+
+/// A flush begins: what it takes, and why.
+fn count_start(tools: &JobTools, event: &FlushStarted) {
+    let Some(statistics) = tools.stats.statistics() else { return };
+    statistics.measure(HistogramKind::FlushMemtableMemoryBytes, event.memory_usage);
+    statistics.measure(HistogramKind::FlushMemtableTotalDataSize, event.total_data_size);
+    match event.reason {
+        FlushReason::WriteBufferFull => {
+            statistics.tick(Ticker::FlushReasonWriteBufferFull);
+            statistics.measure(HistogramKind::FlushWriteBufferFullMemtableMemoryBytes, event.memory_usage);
+        }
+        FlushReason::WriteBufferManager => {
+            statistics.tick(Ticker::FlushReasonWriteBufferManager);
+            statistics.measure(HistogramKind::FlushWriteBufferManagerMemtableMemoryBytes, event.memory_usage);
+        }
+        _ => {}
+    }
+}
+
 fn started(t: &FlushTools<'_>, job: JobId, part: &Part, reason: FlushReason) {
     let counts: Vec<_> = part.pick.memtables.iter().map(|m| m.mem.counts()).collect();
     for sealed in &part.pick.memtables {
@@ -122,7 +169,7 @@ fn started(t: &FlushTools<'_>, job: JobId, part: &Part, reason: FlushReason) {
             sealed.next_log
         ));
     }
-    t.tools.events.emit(&Event::FlushStarted(FlushStarted {
+    let event = FlushStarted {
         job,
         family: named(&part.family),
         num_memtables: counts.len(),
@@ -132,7 +179,9 @@ fn started(t: &FlushTools<'_>, job: JobId, part: &Part, reason: FlushReason) {
         memory_usage: part.pick.memtables.iter().map(|m| m.mem.memory_used() as u64).sum(),
         num_range_deletes: counts.iter().map(|c| c.range_deletes).sum(),
         reason,
-    }));
+    };
+    count_start(t.tools, &event);
+    t.tools.events.emit(&Event::FlushStarted(event));
 }
 
 fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {

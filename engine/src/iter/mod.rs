@@ -6,6 +6,7 @@
 //! It pins the super version it was made on, so it sees one moment however long it lives; a tailing iterator
 //! pins the newest at each positioning call. An error ends it and stays.
 
+mod count;
 mod tombstones;
 mod value;
 mod walk;
@@ -20,7 +21,9 @@ use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::sequence::LastSequence;
 use crate::source::{LevelIter, Source, TableCache, table_tombstones};
+use crate::stats::Stats;
 use crate::sync::Arc;
+use count::{Counts, Step};
 use tombstones::Tombstones;
 use walk::{View, Walk};
 
@@ -30,6 +33,7 @@ pub struct Ground {
     pub family: Arc<Family>,
     pub tables: Arc<TableCache>,
     pub sequence: Arc<LastSequence>,
+    pub stats: Arc<Stats>,
 }
 
 /// One source, or several merged.
@@ -97,6 +101,7 @@ pub struct Iter {
     ground: Ground,
     options: ReadOptions,
     super_version: Arc<SuperVersion>,
+    counts: Counts,
 }
 
 impl Iter {
@@ -109,7 +114,8 @@ impl Iter {
         check(&ground.family, &options)?;
         let super_version = ground.family.pin_owned();
         let walk = build(&ground, &options, &super_version)?;
-        Ok(Iter { walk, ground, options, super_version })
+        let counts = Counts::new(ground.stats.clone());
+        Ok(Iter { walk, ground, options, super_version, counts })
     }
 
     /// Whether the iterator stands on an entry.
@@ -156,37 +162,49 @@ impl Iter {
     }
 
     pub fn seek_to_first(&mut self) {
-        self.renew_if_tailing();
-        self.walk.seek_to_first();
+        self.positioned(|walk| walk.seek_to_first());
     }
 
     pub fn seek_to_last(&mut self) {
-        self.renew_if_tailing();
-        self.walk.seek_to_last();
+        self.positioned(|walk| walk.seek_to_last());
     }
 
     /// To the first key at or after `target`.
     pub fn seek(&mut self, target: &[u8]) {
-        self.renew_if_tailing();
-        self.walk.seek(target);
+        self.positioned(|walk| walk.seek(target));
     }
 
     /// To the last key at or before `target`.
     pub fn seek_for_prev(&mut self, target: &[u8]) {
+        self.positioned(|walk| walk.seek_for_prev(target));
+    }
+
+    #[inline]
+    fn positioned(&mut self, seek: impl FnOnce(&mut Walk<Tree>)) {
         self.renew_if_tailing();
-        self.walk.seek_for_prev(target);
+        let began = self.ground.stats.begin();
+        seek(&mut self.walk);
+        if self.counts.wanted() {
+            self.counts.sought(&mut self.walk, began);
+        }
     }
 
     /// To the next key. Does nothing when not valid.
     #[inline]
     pub fn next(&mut self) {
         self.walk.next();
+        if self.counts.wanted() {
+            self.counts.moved(&mut self.walk, Step::Next);
+        }
     }
 
     /// To the previous key. Does nothing when not valid.
     #[inline]
     pub fn prev(&mut self) {
         self.walk.prev();
+        if self.counts.wanted() {
+            self.counts.moved(&mut self.walk, Step::Prev);
+        }
     }
 
     /// Makes it see what is visible now (or at its snapshot); it must be positioned again.

@@ -12,6 +12,7 @@
 
 use base::iter::InternalIterator;
 use base::key::{self, SequenceNumber, ValueType, pack};
+use base::stats::{PerfCounter, perf_add};
 use base::{Error, Order, Pinned, Result};
 use lsm::merge::MergeOperator;
 
@@ -70,6 +71,9 @@ pub struct Walk<I> {
     seek_key: Vec<u8>,
     prefix: Option<Vec<u8>>,
     skipped: u64,
+    /// Entries stepped over, and seeks in place of steps, that nobody has asked about yet.
+    skips: u64,
+    reseeks: u64,
 }
 
 impl<I: InternalIterator> Walk<I> {
@@ -90,7 +94,19 @@ impl<I: InternalIterator> Walk<I> {
             seek_key: Vec::new(),
             prefix: None,
             skipped: 0,
+            skips: 0,
+            reseeks: 0,
         }
+    }
+
+    /// Hidden entries stepped over since this was last asked.
+    pub fn take_skips(&mut self) -> u64 {
+        std::mem::take(&mut self.skips)
+    }
+
+    /// Seeks made in place of many steps since this was last asked.
+    pub fn take_reseeks(&mut self) -> u64 {
+        std::mem::take(&mut self.reseeks)
     }
 
     #[inline]
@@ -366,7 +382,7 @@ impl<I: InternalIterator> Walk<I> {
                 } else {
                     self.source.next();
                 }
-                if self.gave_up() {
+                if self.gave_up(PerfCounter::InternalKeySkippedCount) {
                     return;
                 }
                 continue;
@@ -379,7 +395,7 @@ impl<I: InternalIterator> Walk<I> {
                 } else {
                     self.source.next();
                 }
-                if self.gave_up() {
+                if self.gave_up(PerfCounter::InternalRecentSkippedCount) {
                     return;
                 }
                 continue;
@@ -416,7 +432,7 @@ impl<I: InternalIterator> Walk<I> {
                         run = 0;
                     }
                     self.source.next();
-                    if self.gave_up() {
+                    if self.gave_up(PerfCounter::InternalDeleteSkippedCount) {
                         return;
                     }
                 }
@@ -440,8 +456,10 @@ impl<I: InternalIterator> Walk<I> {
 
     /// Counts a hidden entry; true when there were too many.
     #[inline]
-    fn gave_up(&mut self) -> bool {
+    fn gave_up(&mut self, why: PerfCounter) -> bool {
         self.skipped += 1;
+        self.skips += 1;
+        perf_add(why, 1);
         if self.view.max_skippable > 0 && self.skipped > self.view.max_skippable {
             self.fail(Error::incomplete("Too many internal keys skipped."));
             return true;
@@ -452,6 +470,7 @@ impl<I: InternalIterator> Walk<I> {
     /// Seeks past every version of `saved_key`.
     #[cold]
     fn seek_past_saved(&mut self) {
+        self.reseeks += 1;
         let bare = self.saved_key.len().saturating_sub(self.timestamp_size);
         seek_key(&mut self.seek_key, &self.saved_key[..bare], self.timestamp_size, 0, MIN_TS);
         self.source.seek(&self.seek_key);
@@ -476,6 +495,7 @@ impl<I: InternalIterator> Walk<I> {
         );
         let here = base::key::InternalOrder::new(self.view.order.clone());
         if here.compare(&self.seek_key, self.source.key()).is_gt() {
+            self.reseeks += 1;
             self.source.seek(&self.seek_key);
         } else {
             self.source.next();
@@ -589,7 +609,7 @@ impl<I: InternalIterator> Walk<I> {
                     return;
                 }
                 Ok(false) => {
-                    if self.gave_up() {
+                    if self.gave_up(PerfCounter::InternalDeleteSkippedCount) {
                         return;
                     }
                 }

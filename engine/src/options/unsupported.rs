@@ -101,7 +101,6 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
     "persist_stats_to_disk" "statistics in a hidden column family" |o| o.persist_stats_to_disk;
     "prefix_seek_opt_in_only" "prefix seek only where a read asks" |o| o.prefix_seek_opt_in_only;
     "reuse_manifest_on_open" "going on with the old MANIFEST" |o| o.reuse_manifest_on_open;
-    "statistics" "counting of events" |o| o.statistics.is_some();
     "two_write_queues" "a second write queue" |o| o.two_write_queues;
     "unordered_write" "unordered writes" |o| o.unordered_write;
     "use_direct_io_for_compaction_reads" "direct I/O for compaction reads alone" |o| o.use_direct_io_for_compaction_reads;

@@ -1,5 +1,6 @@
 //! One output file: written, finished, and what the tree learns about it.
 
+use base::stats::{HistogramKind, Ticker};
 use base::{FamilyId, Level, Result};
 use compress::{Compression, CompressionOptions};
 use env::rate::{IoPriority, RateLimiter};
@@ -13,6 +14,7 @@ use table::sst::writer::{Writer, WriterOptions};
 
 use crate::family::Parts;
 use crate::files::{Numbers, Paths, Pending};
+use crate::stats::Stats;
 use crate::sync::Arc;
 
 /// What all files of one run share.
@@ -51,12 +53,15 @@ pub struct OutputSettings {
     pub preallocate: bool,
     /// Keep the CRC32C of the whole file.
     pub file_checksum: bool,
+    pub stats: Arc<Stats>,
 }
 
 /// A finished file. It is not in any version yet; its number is held so that no sweep takes it.
 pub struct OutputFile {
     pub meta: Arc<FileMetaData>,
     pub properties: Arc<Properties>,
+    /// Bytes its blocks had before they were compressed.
+    pub pre_compression_size: u64,
     pub pending: Pending,
 }
 
@@ -138,7 +143,10 @@ impl OpenFile {
         let path = s.paths.table(self.pending.number, s.path_id);
         let order = self.writer.order().clone();
         let done = self.writer.finish().and_then(|(table, mut file)| {
+            let began = s.stats.begin();
             file.sync(s.use_fsync)?;
+            let kind = if s.is_flush { HistogramKind::TableSyncMicros } else { HistogramKind::CompactionOutfileSyncMicros };
+            s.stats.end(began, kind);
             file.close()?;
             Ok(table)
         });
@@ -184,13 +192,32 @@ impl OpenFile {
             data_size: p.data_size,
             newest_key_time: (p.newest_key_time != 0).then_some(p.newest_key_time),
         });
-        Ok(OutputFile { meta: Arc::new(meta), properties: Arc::new(table.properties), pending: self.pending })
+        count_blocks(&s.stats, &table.properties, table.pre_compression_size, table.file_size);
+        Ok(OutputFile {
+            meta: Arc::new(meta),
+            pre_compression_size: table.pre_compression_size,
+            properties: Arc::new(table.properties),
+            pending: self.pending,
+        })
     }
 
     pub fn abandon(self, s: &OutputSettings) {
         drop(self.writer.abandon());
         // Incomplete and unknown to all.
         let _ = s.env.fs.unlink(&s.paths.table(self.pending.number, s.path_id));
+    }
+}
+
+/// What became of the table's data blocks, from its properties.
+fn count_blocks(stats: &Stats, p: &Properties, bytes_before: u64, bytes: u64) {
+    let Some(statistics) = stats.statistics() else { return };
+    let raw = p.num_data_blocks_compression_rejected + p.num_data_blocks_compression_bypassed;
+    statistics.add(Ticker::NumberBlockCompressed, p.num_data_blocks.saturating_sub(raw));
+    statistics.add(Ticker::NumberBlockCompressionRejected, p.num_data_blocks_compression_rejected);
+    statistics.add(Ticker::NumberBlockCompressionBypassed, p.num_data_blocks_compression_bypassed);
+    if p.num_data_blocks > raw {
+        statistics.add(Ticker::BytesCompressedFrom, bytes_before);
+        statistics.add(Ticker::BytesCompressedTo, bytes);
     }
 }
 

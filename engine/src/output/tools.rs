@@ -12,6 +12,7 @@ use crate::family::{Family, Parts};
 use crate::files::{Numbers, Paths};
 use crate::options::{self, DbOptions};
 use crate::sequence::{LastSequence, Snapshots};
+use crate::stats::Stats;
 use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Ordering};
 
 /// The common tools of flush, compaction and recovery.
@@ -29,6 +30,7 @@ pub struct JobTools {
     /// Raised when the database closes: jobs end early.
     pub shutting_down: Arc<AtomicBool>,
     pub next_job: AtomicU64,
+    pub stats: Arc<Stats>,
 }
 
 impl JobTools {
@@ -78,6 +80,7 @@ impl JobTools {
             direct: db.use_direct_io_for_flush_and_compaction,
             preallocate: db.allow_fallocate && !is_flush,
             file_checksum: db.file_checksum_gen_factory.is_some(),
+            stats: self.stats.clone(),
         })
     }
 }

@@ -33,6 +33,12 @@ impl<'a> Answer<'a> {
         Answer { operator: None, covering: 0, operands: Vec::new(), outcome: None, raw_operands: true, base: None }
     }
 
+    /// Operands met so far.
+    #[inline]
+    pub fn operands(&self) -> usize {
+        self.operands.len()
+    }
+
     #[inline]
     pub fn settled(&self) -> bool {
         self.outcome.is_some()

@@ -1,14 +1,16 @@
 //! One key.
 
 use base::key::{SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack};
+use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics, Ticker, perf_add, perf_counting};
 use base::{Pinned, Result};
 
-use super::Reads;
 use super::answer::Answer;
+use super::{Place, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::source::resolve::Found;
 use crate::source::table_tombstones;
+use crate::stats::Began;
 
 impl Reads {
     /// The value of `key`, of an entity its default column; `None` if there is none.
@@ -29,12 +31,39 @@ impl Reads {
     /// # Errors
     /// As there.
     pub fn find(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Found>> {
+        let began = self.stats.begin();
         let super_version = family.pin();
         let mut answer = Answer::new(super_version.parts.merge_operator.as_ref());
         let mut buffer = Vec::new();
         let full = self.full_key(family, key, options, &mut buffer)?;
-        self.walk(&super_version, full, key, options, &mut answer)?;
-        answer.finish(key)
+        let place = self.walk(&super_version, full, key, options, &mut answer)?;
+        let operands = answer.operands();
+        let found = answer.finish(key);
+        if let Some(statistics) = self.stats.statistics() {
+            self.count_get(statistics, place, operands, &found, began);
+        }
+        if perf_counting() {
+            let bytes = found.as_ref().map_or(0, |found| found.as_ref().map_or(0, Found::len));
+            perf_add(PerfCounter::GetReadBytes, bytes as u64);
+            perf_add(PerfCounter::InternalMergePointLookupCount, operands as u64);
+        }
+        found
+    }
+
+    #[inline(never)]
+    fn count_get(&self, statistics: &Statistics, place: Place, operands: usize, found: &Result<Option<Found>>, began: Began) {
+        statistics.tick(Ticker::NumberKeysRead);
+        let found = found.as_ref().ok().and_then(Option::as_ref);
+        place.count(statistics, found.is_some());
+        let bytes = found.map_or(0, Found::len) as u64;
+        if found.is_some() {
+            statistics.add(Ticker::BytesRead, bytes);
+            statistics.measure(HistogramKind::BytesPerRead, bytes);
+            if operands > 0 {
+                statistics.measure(HistogramKind::ReadNumMergeOperands, operands as u64);
+            }
+        }
+        self.stats.end(began, HistogramKind::DbGet);
     }
 
     /// The merge operands of `key`, oldest first; a plain value counts as the first.
@@ -69,7 +98,8 @@ impl Reads {
         }
     }
 
-    /// Feeds `answer` the versions of the key, newest first. `full` is the key with its timestamp.
+    /// Feeds `answer` the versions of the key, newest first; where it was settled. `full` is the key with
+    /// its timestamp.
     fn walk(
         &self,
         super_version: &SuperVersion,
@@ -77,25 +107,29 @@ impl Reads {
         key: &[u8],
         options: &ReadOptions,
         answer: &mut Answer<'_>,
-    ) -> Result<()> {
+    ) -> Result<Place> {
         let seq = self.read_sequence(options);
         if self.reads_memtables(options) {
+            let _time = PerfTimer::start(PerfCounter::GetFromMemtableTime);
             for mem in std::iter::once(&super_version.mem).chain(super_version.imm.iter()) {
                 if !options.ignore_range_deletions {
                     answer.cover(mem.max_covering_tombstone(key, seq));
                 }
                 if mem.definitely_misses(key) {
+                    perf_add(PerfCounter::BloomMemtableMissCount, 1);
                     continue;
                 }
+                perf_add(PerfCounter::GetFromMemtableCount, 1);
                 mem.get(full, seq, |v| answer.version(key, v.seq, v.kind as u8, || v.pin(mem)))?;
                 if answer.settled() {
-                    return Ok(());
+                    return Ok(Place::Memtable);
                 }
             }
         }
         if options.read_tier == ReadTier::Memtable || super_version.version.num_files() == 0 {
-            return Ok(());
+            return Ok(Place::Nowhere);
         }
+        let _time = PerfTimer::start(PerfCounter::GetFromOutputFilesTime);
         self.walk_tables(super_version, full, key, seq, options, answer)
     }
 
@@ -107,7 +141,7 @@ impl Reads {
         seq: SequenceNumber,
         options: &ReadOptions,
         answer: &mut Answer<'_>,
-    ) -> Result<()> {
+    ) -> Result<Place> {
         let tombstones =
             if options.ignore_range_deletions { &[][..] } else { table_tombstones(super_version, &self.tables) };
         let ctx = Reads::ctx(options);
@@ -128,9 +162,9 @@ impl Reads {
                 answer.version(key, entry.sequence(), entry.kind(), || entry.value.pin())
             })?;
             if answer.settled() {
-                return Ok(());
+                return Ok(Place::Level(level));
             }
         }
-        Ok(())
+        Ok(Place::Nowhere)
     }
 }

@@ -9,6 +9,7 @@ mod estimate;
 mod get;
 mod multi_get;
 
+use base::stats::{Statistics, Ticker};
 use base::{Error, Result};
 use table::sst::ReadCtx;
 
@@ -16,7 +17,30 @@ use crate::family::Family;
 use crate::options::{ReadOptions, ReadTier};
 use crate::sequence::LastSequence;
 use crate::source::TableCache;
+use crate::stats::Stats;
 use crate::sync::{Arc, AtomicBool, Ordering};
+
+/// Where a look-up was settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Memtable,
+    Level(usize),
+    Nowhere,
+}
+
+impl Place {
+    /// Counts a look-up that ended here; `found` if there is a value.
+    fn count(self, statistics: &Statistics, found: bool) {
+        let memtable = self == Place::Memtable;
+        statistics.tick(if memtable { Ticker::MemtableHit } else { Ticker::MemtableMiss });
+        match self {
+            Place::Level(0) if found => statistics.tick(Ticker::GetHitL0),
+            Place::Level(1) if found => statistics.tick(Ticker::GetHitL1),
+            Place::Level(_) if found => statistics.tick(Ticker::GetHitL2AndUp),
+            _ => {}
+        }
+    }
+}
 
 /// What reads need of the database.
 #[derive(Clone)]
@@ -26,6 +50,7 @@ pub struct Reads {
     pub clock: Arc<dyn env::Clock>,
     /// Set once a write went around the log: the persisted tier then skips memtables.
     pub unlogged: Arc<AtomicBool>,
+    pub stats: Arc<Stats>,
 }
 
 impl Reads {

@@ -1,12 +1,13 @@
 //! Many keys at once: sorted, looked up place by place, each place asked for all that are still open.
 
 use base::key::{SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack, trailer, user_key};
+use base::stats::{HistogramKind, PerfCounter, Ticker, perf_add};
 use base::{Error, Pinned, Result};
 use lsm::file_meta::FileMetaData;
 use table::sst::ReadCtx;
 
-use super::Reads;
 use super::answer::Answer;
+use super::{Place, Reads};
 use crate::family::{Family, SuperVersion, TableTombstones};
 use crate::options::{ReadOptions, ReadTier};
 use crate::source::table_tombstones;
@@ -20,6 +21,7 @@ struct Slot<'a> {
     /// Its internal key to seek lies here in the shared buffer; the user part carries the timestamp.
     seek_key: std::ops::Range<usize>,
     answer: Answer<'a>,
+    place: Place,
 }
 
 /// The keys on their way, sorted, and the bytes of their seek keys.
@@ -50,6 +52,7 @@ impl Reads {
     /// Each result as for [`Reads::get`]; once more than `value_size_soft_limit` bytes are found, the keys
     /// after are `Aborted`.
     pub fn multi_get(&self, family: &Family, keys: &[&[u8]], options: &ReadOptions) -> Vec<Result<Option<Pinned>>> {
+        let began = self.stats.begin();
         let super_version = family.pin();
         let seq = self.read_sequence(options);
         let mut results: Vec<Result<Option<Pinned>>> = keys.iter().map(|_| Ok(None)).collect();
@@ -62,7 +65,7 @@ impl Reads {
                     append_with_trailer(&mut slots.bytes, full, pack(seq, TYPE_FOR_SEEK));
                     let seek_key = start..slots.bytes.len();
                     let answer = Answer::new(super_version.parts.merge_operator.as_ref());
-                    slots.list.push(Slot { index, key, seek_key, answer });
+                    slots.list.push(Slot { index, key, seek_key, answer, place: Place::Nowhere });
                 }
                 Err(error) => results[index] = Err(error),
             }
@@ -75,7 +78,8 @@ impl Reads {
         if options.read_tier != ReadTier::Memtable && super_version.version.num_files() > 0 {
             self.from_tables(family, &super_version, &mut slots, seq, options);
         }
-        let mut found_bytes = 0u64;
+        let (mut found_bytes, mut found_keys) = (0u64, 0u64);
+        let statistics = self.stats.statistics();
         for slot in slots.list {
             let result = if found_bytes > options.value_size_soft_limit {
                 Err(Error::aborted("the values before this one exceed value_size_soft_limit"))
@@ -85,8 +89,21 @@ impl Reads {
             };
             if let Ok(Some(value)) = &result {
                 found_bytes += value.len() as u64;
+                found_keys += 1;
+            }
+            if let Some(statistics) = statistics {
+                slot.place.count(statistics, matches!(result, Ok(Some(_))));
             }
             results[slot.index] = result;
+        }
+        perf_add(PerfCounter::MultigetReadBytes, found_bytes);
+        if let Some(statistics) = statistics {
+            statistics.tick(Ticker::NumberMultigetCalls);
+            statistics.add(Ticker::NumberMultigetKeysRead, keys.len() as u64);
+            statistics.add(Ticker::NumberMultigetKeysFound, found_keys);
+            statistics.add(Ticker::NumberMultigetBytesRead, found_bytes);
+            statistics.measure(HistogramKind::BytesPerMultiget, found_bytes);
+            self.stats.end(began, HistogramKind::DbMultiget);
         }
         results
     }
@@ -104,7 +121,7 @@ impl Reads {
         let tombstones =
             if options.ignore_range_deletions { &[][..] } else { table_tombstones(super_version, &self.tables) };
         let ctx = Reads::ctx(options);
-        let place = Place { reads: self, super_version, tombstones, ctx: &ctx, seq };
+        let place = Table { reads: self, super_version, tombstones, ctx: &ctx, seq };
         let mut open: Vec<usize> = (0..slots.list.len()).filter(|&i| slots.open(i)).collect();
         for file in version.level(0).iter() {
             let within: Vec<usize> = open
@@ -176,6 +193,7 @@ fn from_memtables(super_version: &SuperVersion, slots: &mut Slots<'_>, seq: Sequ
         let fulls: Vec<&[u8]> = asked.iter().map(|&i| user_key(&bytes[list[i].seek_key.clone()])).collect();
         let done = mem.multi_get(&fulls, seq, |i, v| {
             let slot = &mut list[asked[i]];
+            slot.place = Place::Memtable;
             slot.answer.version(slot.key, v.seq, v.kind as u8, || v.pin(mem))
         });
         if let Err(error) = done {
@@ -190,7 +208,7 @@ fn from_memtables(super_version: &SuperVersion, slots: &mut Slots<'_>, seq: Sequ
 }
 
 /// What asking one table needs.
-struct Place<'a> {
+struct Table<'a> {
     reads: &'a Reads,
     super_version: &'a SuperVersion,
     tombstones: &'a [TableTombstones],
@@ -198,7 +216,7 @@ struct Place<'a> {
     seq: SequenceNumber,
 }
 
-impl Place<'_> {
+impl Table<'_> {
     /// Asks one table for the slots `within` its range.
     fn ask(&self, level: usize, file: &Arc<FileMetaData>, within: &[usize], slots: &mut Slots<'_>) {
         if within.is_empty() {
@@ -227,6 +245,7 @@ impl Place<'_> {
         let keys: Vec<&[u8]> = asked.iter().map(|&i| &bytes[list[i].seek_key.clone()]).collect();
         let failed = reader.multi_get(&keys, self.ctx, |i, entry| {
             let slot = &mut list[asked[i]];
+            slot.place = Place::Level(level);
             slot.answer.version(slot.key, entry.sequence(), entry.kind(), || entry.value.pin())
         });
         for (i, error) in failed {

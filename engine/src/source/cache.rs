@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
+use base::stats::{HistogramKind, PerfCounter, PerfTimer, Ticker};
 use base::{Error, Level, Result};
 use env::fs::{RandomRead, ReadHints};
 use env::Env;
@@ -17,6 +18,7 @@ use table::sst::{OpenOptions, Reader};
 
 use crate::family::Parts;
 use crate::files::Paths;
+use crate::stats::Stats;
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Ordering, RwLock};
 
 const SHARDS: usize = 64;
@@ -31,6 +33,7 @@ pub struct TableCacheSettings {
     pub advise_random: bool,
     pub verify_unique_id: bool,
     pub db_session_id: Arc<str>,
+    pub stats: Arc<Stats>,
 }
 
 struct Slot {
@@ -98,6 +101,9 @@ impl TableCache {
     pub fn open_uncached(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<Reader> {
         let path = self.settings.paths.table(file.number, file.path_id);
         self.opens.fetch_add(1, Ordering::Relaxed);
+        let stats = &self.settings.stats;
+        let began = stats.begin();
+        let _time = PerfTimer::start(PerfCounter::FindTableNanos);
         let opened = self.open_file(file).and_then(|handle| {
             let size = handle.size()?;
             if size != file.size {
@@ -121,11 +127,13 @@ impl TableCache {
                 db_session_id: self.settings.db_session_id.clone(),
                 max_flushed_file_size: parts.pick.write_buffer_size.saturating_mul(3) / 2,
                 skip_filters: parts.optimize_filters_for_hits && level + 1 == parts.pick.num_levels,
-                statistics: None,
+                statistics: self.settings.stats.statistics().cloned(),
             };
             Reader::open(handle, size, &options)
         });
+        stats.add(if opened.is_ok() { Ticker::NoFileOpens } else { Ticker::NoFileErrors }, 1);
         let reader = opened.map_err(|e| e.doing("opening a table").file(&path))?;
+        stats.end(began, HistogramKind::TableOpenIoMicros);
         if file.stats().is_none() {
             file.set_stats(stats_of(&reader));
         }

@@ -1,6 +1,7 @@
 //! From what was found of a key to its value: plain values, entities, merges.
 
 use base::key::ValueType;
+use base::stats::{PerfCounter, PerfTimer, perf_add};
 use base::{Error, Kind, Pinned, Result};
 use lsm::merge::{Existing, FullMerge, MergeOperator, Merged, full_merge};
 
@@ -24,6 +25,17 @@ pub enum Found {
 }
 
 impl Found {
+    /// Bytes of what is stored.
+    #[inline]
+    pub fn len(&self) -> usize {
+        let (Found::Value(bytes) | Found::Entity(bytes)) = self;
+        bytes.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The value a plain read gives: for an entity its default column, empty if there is none.
     ///
     /// # Errors
@@ -108,6 +120,8 @@ pub fn merge(
             Existing::Columns(&columns)
         }
     };
+    let _time = PerfTimer::start(PerfCounter::MergeOperatorTimeNanos);
+    perf_add(PerfCounter::InternalMergeCount, operands.len() as u64);
     let mut out = Vec::new();
     let merge = FullMerge { key: user_key, existing, operands: &slices };
     match full_merge(&**operator, &merge, &mut out)? {

@@ -20,6 +20,7 @@ pub use room::{FlushBell, wal_bytes_max};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use base::stats::{HistogramKind, PerfCounter, PerfLevel, PerfTimer, Ticker};
 use base::{Error, Result, SequenceNumber};
 use env::Env;
 use format::batch as encoding;
@@ -33,6 +34,7 @@ use crate::family::{Family, FamilySet};
 use crate::files::{Numbers, Recycle};
 use crate::options::WriteOptions;
 use crate::sequence::LastSequence;
+use crate::stats::{DatabaseCounter, Stats};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering};
 use crate::wal::LiveLogs;
 use group::{Baton, Entry, Flags, Group, Queue, Role};
@@ -76,6 +78,7 @@ pub struct WriterParts {
     pub wal_bytes_max: u64,
     /// Raised once something goes around the log.
     pub unlogged: Arc<AtomicBool>,
+    pub stats: Arc<Stats>,
 }
 
 /// The write path of one database.
@@ -102,6 +105,7 @@ pub struct Writer {
     closing: AtomicBool,
     /// Whether something is in memory that is not in the log.
     unlogged: Arc<AtomicBool>,
+    stats: Arc<Stats>,
 }
 
 impl Writer {
@@ -127,6 +131,7 @@ impl Writer {
             relieved_log: AtomicU64::new(0),
             closing: AtomicBool::new(false),
             unlogged: parts.unlogged,
+            stats: parts.stats,
         }
     }
 
@@ -157,7 +162,11 @@ impl Writer {
             alone: hook.is_some() || missing == Missing::Skip,
             concurrent: !batch.contents().merges,
         };
-        match self.queue.join(entry) {
+        let began = self.stats.begin();
+        let wait = PerfTimer::start_at(PerfCounter::WriteThreadWaitNanos, PerfLevel::EnableWait);
+        let role = self.queue.join(entry);
+        wait.stop();
+        let outcome = match role {
             Role::Lead(group, baton) => self.lead(group, baton, batch, missing, hook),
             Role::Insert(order) => {
                 batch.set_sequence(order.seq);
@@ -165,7 +174,9 @@ impl Writer {
                 order.finish(done.map(|_| ()))
             }
             Role::Done(outcome) => outcome,
-        }
+        };
+        self.stats.end(began, HistogramKind::DbWrite);
+        outcome
     }
 
     /// What can be known to be wrong before the queue is entered.
@@ -243,6 +254,7 @@ impl Writer {
         hook: Option<&dyn WriteHook>,
     ) -> Result<SequenceNumber> {
         let bytes = batch.data_size() + group.records.len();
+        let writers = group.writers() as u64;
         self.ensure_room(baton, bytes as u64, group.flags)?;
         if let Some(hook) = hook {
             let checked = catch_unwind(AssertUnwindSafe(|| hook.check(baton.last_seq)));
@@ -262,8 +274,11 @@ impl Writer {
             self.unlogged.store(true, Ordering::Relaxed);
         } else {
             let record = if merged { &baton.scratch[..] } else { batch.bytes() };
+            let time = PerfTimer::start(PerfCounter::WriteWalTime);
             let logged = self.logs.append(&[record], first, &self.families.timestamped());
-            let logged = logged.and_then(|_| if group.flags.sync { self.logs.sync() } else { Ok(()) });
+            let logged = logged.and_then(|_| if group.flags.sync { self.sync_log() } else { Ok(()) });
+            time.stop();
+            self.count_logged(record.len() as u64, writers);
             if let Err(error) = logged {
                 self.faults.wal_failed(&error);
                 return Err(error);
@@ -271,7 +286,50 @@ impl Writer {
         }
         baton.last_seq += count;
         baton.ticket += 1;
+        self.count_group(bytes as u64, count, writers);
         Ok(first)
+    }
+
+    fn sync_log(&self) -> Result<()> {
+        let began = self.stats.begin();
+        self.logs.sync()?;
+        self.stats.end(began, HistogramKind::WalFileSyncMicros);
+        self.stats.add(Ticker::WalFileSynced, 1);
+        self.stats.database.add(DatabaseCounter::WalSyncs, 1);
+        Ok(())
+    }
+
+    /// Only the leader gets here, so the counts need no locked instruction.
+    #[inline]
+    fn count_logged(&self, bytes: u64, writers: u64) {
+        let database = &self.stats.database;
+        database.add_alone(DatabaseCounter::WalBytes, bytes);
+        database.add_alone(DatabaseCounter::WritesWithWal, writers);
+        if let Some(statistics) = self.stats.statistics() {
+            statistics.add(Ticker::WalFileBytes, bytes);
+            statistics.add(Ticker::WriteWithWal, writers);
+        }
+    }
+
+    /// As [`Writer::count_logged`], for every group.
+    #[inline]
+    fn count_group(&self, bytes: u64, keys: u64, writers: u64) {
+        let database = &self.stats.database;
+        database.add_alone(DatabaseCounter::UserBytes, bytes);
+        database.add_alone(DatabaseCounter::UserKeys, keys);
+        database.add_alone(DatabaseCounter::WritesBySelf, 1);
+        if writers > 1 {
+            database.add_alone(DatabaseCounter::WritesByOther, writers - 1);
+        }
+        if let Some(statistics) = self.stats.statistics() {
+            statistics.add(Ticker::NumberKeysWritten, keys);
+            statistics.add(Ticker::BytesWritten, bytes);
+            statistics.measure(HistogramKind::BytesPerWrite, bytes);
+            statistics.add(Ticker::WriteDoneBySelf, 1);
+            if writers > 1 {
+                statistics.add(Ticker::WriteDoneByOther, writers - 1);
+            }
+        }
     }
 
     /// The group's batches into memtables, by the leader or by each writer its own.
@@ -304,6 +362,7 @@ impl Writer {
     }
 
     fn insert(&self, bytes: &[u8], seq: SequenceNumber, missing: Missing) -> Result<Applied> {
+        let _time = PerfTimer::start(PerfCounter::WriteMemtableTime);
         let done = apply::batch(bytes, seq, &self.families, Source { missing, log: None, buffers: Some(&self.buffers) })?;
         if done.memtable_full {
             self.memtable_full.store(true, Ordering::Relaxed);

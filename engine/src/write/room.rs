@@ -4,11 +4,13 @@
 //! family, and whole on one side of a log's end. What is sealed is told to the background by a bell.
 
 use base::Result;
+use base::stats::{HistogramKind, PerfCounter, Ticker, perf_add};
 
 use super::Writer;
 use super::group::{Baton, Flags};
 use crate::event::{Event, FlushReason, Named};
 use crate::family::Family;
+use crate::stats::DatabaseCounter;
 use crate::sync::{Arc, Ordering};
 
 /// Rung by the write path; the background listens.
@@ -36,11 +38,22 @@ impl Writer {
             self.relieve_buffers(baton)?;
         }
         let give_up = || self.errors.is_stopped();
-        self.controller.admit(&self.env, &self.queue, bytes, flags.no_slowdown, &give_up)?;
+        let held_us = self.controller.admit(&self.env, &self.queue, bytes, flags.no_slowdown, &give_up)?;
+        if held_us > 0 {
+            self.count_stall(held_us);
+        }
         if self.buffers.should_stall() {
             self.wait_for_buffers(flags)?;
         }
         self.errors.check()
+    }
+
+    #[cold]
+    fn count_stall(&self, micros: u64) {
+        perf_add(PerfCounter::WriteDelayTime, micros * 1000);
+        self.stats.database.add_alone(DatabaseCounter::StallMicros, micros);
+        self.stats.add(Ticker::StallMicros, micros);
+        self.stats.measure(HistogramKind::WriteStall, micros);
     }
 
     #[cold]
@@ -95,6 +108,7 @@ impl Writer {
         if flags.no_slowdown {
             return Err(super::group::would_stall());
         }
+        self.stats.database.add(DatabaseCounter::BufferManagerStops, 1);
         self.queue.hold_back_begin();
         let closing = || self.errors.is_stopped() || self.closing.load(Ordering::Acquire);
         self.buffers.wait_while_stalled(&closing, &|| self.env.executor.help());

@@ -12,7 +12,7 @@ use env::Env;
 use lsm::pressure::{Decision, Stall};
 
 use super::group::{Queue, would_stall};
-use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Condvar, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicU8, Condvar, Mutex, Ordering};
 
 const GO: u8 = 0;
 const SLOW: u8 = 1;
@@ -30,8 +30,6 @@ pub struct Controller {
     inner: Mutex<Inner>,
     changed: Condvar,
     closing: AtomicBool,
-    /// Microseconds writers were held back, for the properties.
-    stalled_us: AtomicU64,
 }
 
 #[derive(Default)]
@@ -87,10 +85,6 @@ impl Controller {
         if self.state.load(Ordering::Acquire) == SLOW { self.inner.lock().rate } else { 0 }
     }
 
-    pub fn stalled_micros(&self) -> u64 {
-        self.stalled_us.load(Ordering::Relaxed)
-    }
-
     /// Wakes all and lets them through: the database closes, or an error will tell them.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Release);
@@ -104,20 +98,21 @@ impl Controller {
         self.changed.notify_all();
     }
 
-    /// Lets a group of `bytes` through, now or later. `give_up` ends a wait (an error was noted).
+    /// Lets a group of `bytes` through, now or later; the microseconds it was held back. `give_up` ends a
+    /// wait (an error was noted).
     ///
     /// # Errors
     /// Incomplete instead of any wait if the group would not wait.
     #[inline]
-    pub fn admit(&self, env: &Env, queue: &Queue, bytes: u64, no_slowdown: bool, give_up: &dyn Fn() -> bool) -> Result<()> {
+    pub fn admit(&self, env: &Env, queue: &Queue, bytes: u64, no_slowdown: bool, give_up: &dyn Fn() -> bool) -> Result<u64> {
         if self.state.load(Ordering::Acquire) == GO {
-            return Ok(());
+            return Ok(0);
         }
         self.hold_back(env, queue, bytes, no_slowdown, give_up)
     }
 
     #[cold]
-    fn hold_back(&self, env: &Env, queue: &Queue, bytes: u64, no_slowdown: bool, give_up: &dyn Fn() -> bool) -> Result<()> {
+    fn hold_back(&self, env: &Env, queue: &Queue, bytes: u64, no_slowdown: bool, give_up: &dyn Fn() -> bool) -> Result<u64> {
         let delay_us = self.delay_of(env, bytes);
         if no_slowdown && (delay_us > 0 || self.is_stopped()) {
             return Err(would_stall());
@@ -135,8 +130,7 @@ impl Controller {
             }
         }
         queue.hold_back_end();
-        self.stalled_us.fetch_add((env.clock.now_nanos() - start) / 1000, Ordering::Relaxed);
-        Ok(())
+        Ok(env.clock.now_nanos().saturating_sub(start) / 1000)
     }
 
     /// In steps, while the delay is in force; with an inline executor jobs run meanwhile.

@@ -4,3 +4,4 @@ mod basic;
 mod golden;
 mod model;
 mod options;
+mod stats;

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use base::stats::{HistogramKind, LevelCounter, PerfCounter, Statistics, Ticker, perf_add, perf_add_at_level};
+use base::Result;
 
 use super::fetch::BlockKind;
 
@@ -97,6 +98,34 @@ impl Counts {
         self.add(Ticker::NumberBlockDecompressed, 1);
         self.add(Ticker::BytesDecompressedFrom, from as u64);
         self.add(Ticker::BytesDecompressedTo, to as u64);
+    }
+
+    /// Whether times of reads are wanted.
+    #[inline]
+    pub(super) fn times_reads(&self) -> bool {
+        self.statistics.as_ref().is_some_and(|s| s.timers_on())
+    }
+
+    /// A block was had from the file, or from what was read ahead of it.
+    pub(super) fn read_took(&self, micros: u64, for_compaction: bool) {
+        let Some(statistics) = &self.statistics else { return };
+        let (block, file) = match for_compaction {
+            true => (HistogramKind::ReadBlockCompactionMicros, HistogramKind::FileReadCompactionMicros),
+            false => (HistogramKind::ReadBlockGetMicros, HistogramKind::FileReadGetMicros),
+        };
+        statistics.measure_time(HistogramKind::SstReadMicros, micros);
+        statistics.measure_time(block, micros);
+        statistics.measure_time(file, micros);
+    }
+
+    /// A block's checksum was computed and compared.
+    #[inline]
+    pub(super) fn verified<T>(&self, outcome: Result<T>) -> Result<T> {
+        self.add(Ticker::BlockChecksumComputeCount, 1);
+        if outcome.is_err() {
+            self.add(Ticker::BlockChecksumMismatchCount, 1);
+        }
+        outcome
     }
 
     /// Whether times of decompression are wanted.

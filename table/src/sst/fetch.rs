@@ -175,10 +175,14 @@ impl Source {
         if ctx.cache_only {
             return Err(Error::incomplete(format!("a {} block is not in memory and no I/O is allowed", kind.name())));
         }
+        let start = self.counts.times_reads().then(Instant::now);
         let raw = {
             let _time = PerfTimer::start(PerfCounter::BlockReadTime);
             self.raw(handle, window).map_err(|e| self.blame(e, handle, kind))?
         };
+        if let Some(start) = start {
+            self.counts.read_took(start.elapsed().as_micros() as u64, ctx.for_compaction);
+        }
         self.counts.read(kind, 1, raw.len());
         let block =
             self.decode(raw, handle, kind, ctx).map_err(|e| self.blame(e, handle, kind))?;
@@ -286,7 +290,7 @@ impl Source {
     ) -> Result<Cow<'a, [u8]>> {
         let compression = if verify {
             let _time = PerfTimer::start(PerfCounter::BlockChecksumTime);
-            trailer::verify(self.checksum, self.base_context, handle.offset, &raw)?
+            self.counts.verified(trailer::verify(self.checksum, self.base_context, handle.offset, &raw))?
         } else {
             trailer::compression_type(&raw)?
         };

@@ -251,6 +251,11 @@ impl House {
     /// # Errors
     /// Those of closing.
     pub fn finish(mut self) -> Result<()> {
+        if self.flags.bool("statistics")
+            && let Some(statistics) = &self.options.db.statistics
+        {
+            println!("STATISTICS:\n{statistics}");
+        }
         self.close()?;
         drop(self.cache);
         Ok(())

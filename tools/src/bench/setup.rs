@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use base::stats::{Statistics, StatsLevel};
 use base::{Error, Result};
 use compress::{Compression, CompressionOptions, Compressor};
 use ironstone::{BlockCache, Options};
@@ -78,6 +79,7 @@ pub fn options(flags: &Flags, cache: Option<Arc<BlockCache>>) -> Result<Options>
     if let Some(table) = options.family.table_factory.block_based_mut() {
         table.no_block_cache = flags.int("cache_size") == 0;
     }
+    options.db.statistics = statistics(flags, &options.db)?;
     let rate = flags.int("rate_limiter_bytes_per_sec");
     if rate > 0 {
         options.db.rate_limiter = Some(super::open::rate_limiter(flags, rate, options.db.env.clock.clone())?);
@@ -237,6 +239,27 @@ fn table(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
         table.set("filter_policy", &format!("{kind}:{bits}:{rest}"))?;
     }
     Ok(())
+}
+
+/// What `--statistics`, or `--statistics_string`, counts with, from `--stats_level` on.
+fn statistics(flags: &Flags, db: &ironstone::DbOptions) -> Result<Option<Arc<Statistics>>> {
+    let text = flags.text("statistics_string");
+    let statistics = match (flags.bool("statistics"), text.is_empty()) {
+        (true, false) => {
+            return Err(Error::invalid_argument("Cannot provide both --statistics and --statistics_string."));
+        }
+        (true, true) => Some(Arc::new(Statistics::new())),
+        (false, true) => None,
+        (false, false) => {
+            let mut db = db.clone();
+            db.set("statistics", text)?;
+            db.statistics
+        }
+    };
+    if let Some(statistics) = &statistics {
+        statistics.set_level(StatsLevel::from_number(flags.count("stats_level").min(5) as u8));
+    }
+    Ok(statistics)
 }
 
 /// The name at the place that a numeric flag gives.

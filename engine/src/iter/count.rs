@@ -1,0 +1,110 @@
+//! What an iterator counts: gathered here, handed to the statistics when it is sought anew or dropped.
+//!
+//! Off, it costs a move two predictable branches.
+
+use base::iter::InternalIterator;
+use base::stats::{HistogramKind, PerfCounter, Ticker, perf_add, perf_counting};
+
+use super::walk::Walk;
+use crate::stats::{Began, Stats};
+use crate::sync::Arc;
+
+/// A move.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    Next,
+    Prev,
+}
+
+/// Of one iterator, since it last handed over.
+pub struct Counts {
+    stats: Arc<Stats>,
+    statistics: bool,
+    next: u64,
+    next_found: u64,
+    prev: u64,
+    prev_found: u64,
+    bytes: u64,
+    skipped: u64,
+}
+
+impl Counts {
+    pub fn new(stats: Arc<Stats>) -> Self {
+        stats.add(Ticker::NoIteratorCreated, 1);
+        let statistics = stats.statistics().is_some();
+        Counts { stats, statistics, next: 0, next_found: 0, prev: 0, prev_found: 0, bytes: 0, skipped: 0 }
+    }
+
+    /// Whether anybody wants to know.
+    #[inline]
+    pub fn wanted(&self) -> bool {
+        self.statistics || perf_counting()
+    }
+
+    /// The iterator was positioned.
+    #[inline(never)]
+    pub fn sought<I: InternalIterator>(&mut self, walk: &mut Walk<I>, began: Began) {
+        perf_add(PerfCounter::IterSeekCount, 1);
+        let bytes = shown_bytes(walk);
+        perf_add(PerfCounter::IterReadBytes, bytes);
+        self.skipped += walk.take_skips();
+        self.hand_over();
+        self.stats.add(Ticker::NumberDbSeek, 1);
+        if walk.valid() {
+            self.stats.add(Ticker::NumberDbSeekFound, 1);
+            self.stats.add(Ticker::IterBytesRead, bytes);
+        }
+        let reseeks = walk.take_reseeks();
+        if reseeks > 0 {
+            self.stats.add(Ticker::NumberOfReseeksInIteration, reseeks);
+        }
+        self.stats.end(began, HistogramKind::DbSeek);
+    }
+
+    /// The iterator was moved.
+    #[inline(never)]
+    pub fn moved<I: InternalIterator>(&mut self, walk: &mut Walk<I>, step: Step) {
+        let found = u64::from(walk.valid());
+        let bytes = shown_bytes(walk);
+        self.bytes += bytes;
+        let (counter, moves, hits) = match step {
+            Step::Next => (PerfCounter::IterNextCount, &mut self.next, &mut self.next_found),
+            Step::Prev => (PerfCounter::IterPrevCount, &mut self.prev, &mut self.prev_found),
+        };
+        *moves += 1;
+        *hits += found;
+        self.skipped += walk.take_skips();
+        let reseeks = walk.take_reseeks();
+        if reseeks > 0 {
+            self.stats.add(Ticker::NumberOfReseeksInIteration, reseeks);
+        }
+        perf_add(counter, 1);
+        perf_add(PerfCounter::IterReadBytes, bytes);
+    }
+
+    fn hand_over(&mut self) {
+        let Some(statistics) = self.stats.statistics() else { return };
+        let give = |ticker, count: &mut u64| {
+            if *count > 0 {
+                statistics.add(ticker, std::mem::take(count));
+            }
+        };
+        give(Ticker::NumberDbNext, &mut self.next);
+        give(Ticker::NumberDbNextFound, &mut self.next_found);
+        give(Ticker::NumberDbPrev, &mut self.prev);
+        give(Ticker::NumberDbPrevFound, &mut self.prev_found);
+        give(Ticker::IterBytesRead, &mut self.bytes);
+        give(Ticker::NumberIterSkip, &mut self.skipped);
+    }
+}
+
+impl Drop for Counts {
+    fn drop(&mut self) {
+        self.hand_over();
+        self.stats.add(Ticker::NoIteratorDeleted, 1);
+    }
+}
+
+fn shown_bytes<I: InternalIterator>(walk: &Walk<I>) -> u64 {
+    if walk.valid() { (walk.key().len() + walk.value().len()) as u64 } else { 0 }
+}

@@ -1,0 +1,105 @@
+//! Numbers of the whole database, always kept: RocksDB's `InternalDBStatsType`.
+
+use crate::sync::{AtomicU64, Mutex, Ordering};
+
+/// What is counted. The names are those of the map property `rocksdb.dbstats`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum DatabaseCounter {
+    WalBytes,
+    WalSyncs,
+    UserBytes,
+    UserKeys,
+    WritesByOther,
+    WritesBySelf,
+    WritesWithWal,
+    StallMicros,
+    BufferManagerStops,
+}
+
+impl DatabaseCounter {
+    pub const ALL: [DatabaseCounter; 9] = [
+        DatabaseCounter::WalBytes,
+        DatabaseCounter::WalSyncs,
+        DatabaseCounter::UserBytes,
+        DatabaseCounter::UserKeys,
+        DatabaseCounter::WritesByOther,
+        DatabaseCounter::WritesBySelf,
+        DatabaseCounter::WritesWithWal,
+        DatabaseCounter::StallMicros,
+        DatabaseCounter::BufferManagerStops,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            DatabaseCounter::WalBytes => "db.wal_bytes_written",
+            DatabaseCounter::WalSyncs => "db.wal_syncs",
+            DatabaseCounter::UserBytes => "db.user_bytes_written",
+            DatabaseCounter::UserKeys => "db.user_keys_written",
+            DatabaseCounter::WritesByOther => "db.user_writes_by_other",
+            DatabaseCounter::WritesBySelf => "db.user_writes_by_self",
+            DatabaseCounter::WritesWithWal => "db.user_writes_with_wal",
+            DatabaseCounter::StallMicros => "db.user_write_stall_micros",
+            DatabaseCounter::BufferManagerStops => "write-buffer-manager-limit-stops",
+        }
+    }
+}
+
+/// The counts at one moment, in the order of [`DatabaseCounter`].
+pub type DatabaseNumbers = [u64; DatabaseCounter::ALL.len()];
+
+/// See the module.
+pub struct DatabaseCounts {
+    cells: [AtomicU64; DatabaseCounter::ALL.len()],
+    inner: Mutex<Marks>,
+}
+
+struct Marks {
+    opened_us: u64,
+    /// Uptime and counts at the last dump: where the interval began.
+    last_dump: (f64, DatabaseNumbers),
+}
+
+impl DatabaseCounts {
+    pub(super) fn new(opened_us: u64) -> Self {
+        let marks = Marks { opened_us, last_dump: (0.0, [0; DatabaseCounter::ALL.len()]) };
+        DatabaseCounts { cells: Default::default(), inner: Mutex::new(marks) }
+    }
+
+    /// Adds; any thread.
+    #[inline]
+    pub fn add(&self, counter: DatabaseCounter, count: u64) {
+        self.cells[counter as usize].fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Adds where only one thread can be adding to this counter: the leader of the writers.
+    #[inline]
+    pub fn add_alone(&self, counter: DatabaseCounter, count: u64) {
+        let cell = &self.cells[counter as usize];
+        cell.store(cell.load(Ordering::Relaxed).wrapping_add(count), Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn get(&self, counter: DatabaseCounter) -> u64 {
+        self.cells[counter as usize].load(Ordering::Relaxed)
+    }
+
+    pub fn all(&self) -> DatabaseNumbers {
+        DatabaseCounter::ALL.map(|counter| self.get(counter))
+    }
+
+    pub fn opened_us(&self) -> u64 {
+        self.inner.lock().opened_us
+    }
+
+    /// Uptime and counts at the last dump; those given are the last from now on.
+    pub fn begin_interval(&self, uptime_s: f64, now: DatabaseNumbers) -> (f64, DatabaseNumbers) {
+        std::mem::replace(&mut self.inner.lock().last_dump, (uptime_s, now))
+    }
+
+    /// Starts all over.
+    pub fn reset(&self, now_us: u64) {
+        self.cells.iter().for_each(|cell| cell.store(0, Ordering::Relaxed));
+        *self.inner.lock() = Marks { opened_us: now_us, last_dump: (0.0, [0; DatabaseCounter::ALL.len()]) };
+    }
+}

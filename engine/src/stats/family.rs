@@ -1,0 +1,132 @@
+//! Numbers of one family: what flushes and compactions did to each level, and why writers were held back.
+//! RocksDB's `InternalStats::CompactionStats` and its stall counters.
+
+use crate::sync::{Mutex, MutexGuard};
+
+/// What jobs whose output went to one level (or that ran in one pool) came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LevelNumbers {
+    pub micros: u64,
+    pub cpu_micros: u64,
+    pub bytes_read_non_output_levels: u64,
+    pub bytes_read_output_level: u64,
+    pub bytes_written: u64,
+    pub bytes_written_pre_compression: u64,
+    pub bytes_moved: u64,
+    pub num_input_records: u64,
+    pub num_dropped_records: u64,
+    pub num_output_records: u64,
+    /// Jobs.
+    pub count: u64,
+}
+
+macro_rules! each_field {
+    ($a:ident, $b:ident, $op:ident) => {
+        LevelNumbers {
+            micros: $a.micros.$op($b.micros),
+            cpu_micros: $a.cpu_micros.$op($b.cpu_micros),
+            bytes_read_non_output_levels: $a.bytes_read_non_output_levels.$op($b.bytes_read_non_output_levels),
+            bytes_read_output_level: $a.bytes_read_output_level.$op($b.bytes_read_output_level),
+            bytes_written: $a.bytes_written.$op($b.bytes_written),
+            bytes_written_pre_compression: $a.bytes_written_pre_compression.$op($b.bytes_written_pre_compression),
+            bytes_moved: $a.bytes_moved.$op($b.bytes_moved),
+            num_input_records: $a.num_input_records.$op($b.num_input_records),
+            num_dropped_records: $a.num_dropped_records.$op($b.num_dropped_records),
+            num_output_records: $a.num_output_records.$op($b.num_output_records),
+            count: $a.count.$op($b.count),
+        }
+    };
+}
+
+impl LevelNumbers {
+    pub fn plus(&self, other: &LevelNumbers) -> LevelNumbers {
+        each_field!(self, other, wrapping_add)
+    }
+
+    /// What came since `before`.
+    pub fn since(&self, before: &LevelNumbers) -> LevelNumbers {
+        each_field!(self, before, saturating_sub)
+    }
+}
+
+/// Why writers of a family are held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StallCause {
+    MemtableLimit,
+    L0FileCountLimit,
+    PendingCompactionBytes,
+}
+
+/// How often writers were held back, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StallCounts {
+    /// By [`StallCause`]: delays, stops.
+    pub causes: [(u64, u64); 3],
+    pub l0_delays_while_compacting: u64,
+    pub l0_stops_while_compacting: u64,
+}
+
+impl StallCounts {
+    pub fn delays(&self) -> u64 {
+        self.causes.iter().map(|(delays, _)| delays).sum()
+    }
+
+    pub fn stops(&self) -> u64 {
+        self.causes.iter().map(|(_, stops)| stops).sum()
+    }
+
+    /// Writers began to be held back.
+    pub fn count(&mut self, cause: StallCause, stop: bool, l0_compacting: bool) {
+        let (delays, stops) = &mut self.causes[cause as usize];
+        *(if stop { stops } else { delays }) += 1;
+        if cause == StallCause::L0FileCountLimit && l0_compacting {
+            *(if stop { &mut self.l0_stops_while_compacting } else { &mut self.l0_delays_while_compacting }) += 1;
+        }
+    }
+}
+
+/// Everything counted of a family.
+#[derive(Clone, Debug, Default)]
+pub struct FamilyNumbers {
+    /// By output level; as long as the deepest level that anything went to.
+    pub levels: Vec<LevelNumbers>,
+    /// By pool: bottom, low, high, user.
+    pub by_pool: [LevelNumbers; 4],
+    pub bytes_flushed: u64,
+    pub stalls: StallCounts,
+    /// At the last periodic dump: uptime, bytes flushed, the sum of the levels, stalls.
+    pub last_dump: (f64, u64, LevelNumbers, u64),
+}
+
+impl FamilyNumbers {
+    /// The numbers of a level; nothing where nothing went.
+    pub fn level(&self, level: usize) -> LevelNumbers {
+        self.levels.get(level).copied().unwrap_or_default()
+    }
+
+    /// A job of pool number `pool` put its output on `level`.
+    pub fn add(&mut self, level: usize, pool: usize, numbers: &LevelNumbers) {
+        if self.levels.len() <= level {
+            self.levels.resize(level + 1, LevelNumbers::default());
+        }
+        self.levels[level] = self.levels[level].plus(numbers);
+        if let Some(of_pool) = self.by_pool.get_mut(pool) {
+            *of_pool = of_pool.plus(numbers);
+        }
+    }
+}
+
+/// See the module. Written once a job, read by properties.
+#[derive(Default)]
+pub struct FamilyStats(Mutex<FamilyNumbers>);
+
+impl FamilyStats {
+    pub fn lock(&self) -> MutexGuard<'_, FamilyNumbers> {
+        self.0.lock()
+    }
+
+    /// Starts all over.
+    pub fn reset(&self) {
+        *self.0.lock() = FamilyNumbers::default();
+    }
+}

@@ -1,0 +1,88 @@
+//! What a database counts about itself: RocksDB's tickers and histograms for who asked for them, and the
+//! few numbers that properties and the LOG's dumps are made of, which are always kept.
+//!
+//! ```text
+//!  Stats ─┬─ statistics   the user's, shared between databases; None costs one branch
+//!         └─ database     always: writes, WAL, stalls      (family: flushes and compactions, by level)
+//! ```
+//! Whoever counts in a loop gathers first and adds once.
+
+mod database;
+mod family;
+
+pub use database::{DatabaseCounter, DatabaseCounts};
+pub use family::{FamilyNumbers, FamilyStats, LevelNumbers, StallCause, StallCounts};
+
+use base::stats::{HistogramKind, Statistics, Ticker};
+use env::Clock;
+
+use crate::sync::Arc;
+
+/// Where one open database counts.
+pub struct Stats {
+    statistics: Option<Arc<Statistics>>,
+    clock: Arc<dyn Clock>,
+    pub database: DatabaseCounts,
+}
+
+impl Stats {
+    pub fn new(statistics: Option<Arc<Statistics>>, clock: Arc<dyn Clock>) -> Arc<Stats> {
+        let database = DatabaseCounts::new(clock.now_micros());
+        Arc::new(Stats { statistics, clock, database })
+    }
+
+    /// The user's statistics, if there are any.
+    #[inline]
+    pub fn statistics(&self) -> Option<&Arc<Statistics>> {
+        self.statistics.as_ref()
+    }
+
+    #[inline]
+    pub fn add(&self, ticker: Ticker, count: u64) {
+        if let Some(statistics) = &self.statistics {
+            statistics.add(ticker, count);
+        }
+    }
+
+    #[inline]
+    pub fn measure(&self, kind: HistogramKind, value: u64) {
+        if let Some(statistics) = &self.statistics {
+            statistics.measure(kind, value);
+        }
+    }
+
+    /// When something begins that a histogram takes the time of; `None` if nobody wants to know.
+    #[inline]
+    pub fn begin(&self) -> Began {
+        Began(match &self.statistics {
+            Some(statistics) if statistics.timers_on() => Some(self.clock.now_nanos()),
+            _ => None,
+        })
+    }
+
+    /// What began has ended: its microseconds go to `kind`.
+    #[inline]
+    pub fn end(&self, began: Began, kind: HistogramKind) {
+        if let (Some(start), Some(statistics)) = (began.0, &self.statistics) {
+            statistics.measure_time(kind, self.clock.now_nanos().saturating_sub(start) / 1000);
+        }
+    }
+
+    /// Microseconds since the epoch.
+    pub fn now_micros(&self) -> u64 {
+        self.clock.now_micros()
+    }
+
+    /// Seconds since the database was opened.
+    pub fn uptime_s(&self) -> f64 {
+        self.clock.now_micros().saturating_sub(self.database.opened_us()) as f64 / 1e6
+    }
+}
+
+/// See [`Stats::begin`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "the time is taken by Stats::end"]
+pub struct Began(Option<u64>);
+
+#[cfg(test)]
+mod tests;

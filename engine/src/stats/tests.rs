@@ -1,0 +1,48 @@
+//! Counting, taken apart.
+
+use base::stats::{HistogramKind, Statistics, StatsLevel, Ticker};
+
+use super::{DatabaseCounter, FamilyStats, LevelNumbers, StallCause, Stats};
+use crate::sync::Arc;
+
+#[test]
+fn without_statistics_nothing_is_timed() {
+    let env = env::Env::memory(1);
+    let stats = Stats::new(None, env.clock.clone());
+    stats.add(Ticker::BytesRead, 1);
+    assert!(stats.begin().0.is_none());
+    let statistics = Arc::new(Statistics::new());
+    let stats = Stats::new(Some(statistics.clone()), env.clock.clone());
+    let began = stats.begin();
+    assert!(began.0.is_some());
+    stats.end(began, HistogramKind::DbGet);
+    assert_eq!(statistics.histogram_data(HistogramKind::DbGet).count, 1);
+    statistics.set_level(StatsLevel::ExceptTimers);
+    assert!(stats.begin().0.is_none());
+}
+
+#[test]
+fn an_interval_begins_where_the_last_one_ended() {
+    let env = env::Env::memory(1);
+    let stats = Stats::new(None, env.clock.clone());
+    stats.database.add(DatabaseCounter::UserKeys, 5);
+    assert_eq!(stats.database.begin_interval(1.0, stats.database.all()), (0.0, [0; 9]));
+    let (uptime, before) = stats.database.begin_interval(3.0, stats.database.all());
+    assert_eq!((uptime, before[DatabaseCounter::UserKeys as usize]), (1.0, 5));
+    stats.database.reset(0);
+    assert_eq!(stats.database.get(DatabaseCounter::UserKeys), 0);
+}
+
+#[test]
+fn jobs_add_up_by_level_and_pool() {
+    let stats = FamilyStats::default();
+    let one = LevelNumbers { micros: 10, count: 1, bytes_written: 7, ..LevelNumbers::default() };
+    stats.lock().add(2, 1, &one);
+    stats.lock().add(2, 1, &one);
+    stats.lock().stalls.count(StallCause::L0FileCountLimit, true, true);
+    let numbers = stats.lock().clone();
+    assert_eq!((numbers.level(2).micros, numbers.level(1).micros, numbers.level(9).count), (20, 0, 0));
+    assert_eq!(numbers.by_pool[1].bytes_written, 14);
+    assert_eq!(numbers.level(2).since(&one), one);
+    assert_eq!((numbers.stalls.stops(), numbers.stalls.delays(), numbers.stalls.l0_stops_while_compacting), (1, 0, 1));
+}

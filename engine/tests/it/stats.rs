@@ -1,0 +1,133 @@
+//! What is counted: tickers, histograms, the thread's perf context.
+
+use std::sync::Arc;
+
+use base::stats::{
+    HistogramKind, PerfCounter, PerfLevel, Statistics, Ticker, perf_context_reset, perf_counter, set_perf_level,
+};
+use env::Env;
+use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
+
+use crate::basic::{get, put, scan};
+
+fn open(env: &Env, family: FamilyOptions) -> (Db, Arc<Statistics>) {
+    let statistics = Arc::new(Statistics::new());
+    let options = DbOptions {
+        create_if_missing: true,
+        env: env.clone(),
+        statistics: Some(statistics.clone()),
+        ..DbOptions::default()
+    };
+    (Db::open(OpenRequest::new("/db", options, family)).unwrap(), statistics)
+}
+
+fn flush(db: &Db) {
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+}
+
+#[test]
+fn writes_are_counted_by_group_key_and_byte() {
+    let env = Env::memory(1);
+    let (db, s) = open(&env, FamilyOptions::default());
+    let family = db.default_family().unwrap();
+    put(&db, "a", "1");
+    put(&db, "b", "22");
+    let synced = WriteOptions { sync: true, ..WriteOptions::default() };
+    db.put(&family, b"c", b"3", &synced).unwrap();
+    let unlogged = WriteOptions { disableWAL: true, ..WriteOptions::default() };
+    db.put(&family, b"d", b"4", &unlogged).unwrap();
+    assert_eq!(s.ticker(Ticker::NumberKeysWritten), 4);
+    assert_eq!(s.ticker(Ticker::WriteDoneBySelf), 4);
+    assert_eq!(s.ticker(Ticker::WriteWithWal), 3);
+    assert_eq!(s.ticker(Ticker::WalFileSynced), 1);
+    // A header of 12 bytes, a tag, two lengths, key and value.
+    assert_eq!(s.ticker(Ticker::BytesWritten), 4 * (12 + 3 + 2) + 1);
+    assert_eq!(s.ticker(Ticker::WalFileBytes), 3 * (12 + 3 + 2) + 1);
+    for kind in [HistogramKind::DbWrite, HistogramKind::BytesPerWrite] {
+        assert_eq!(s.histogram_data(kind).count, 4, "{kind:?}");
+    }
+}
+
+#[test]
+fn reads_are_counted_by_where_they_end() {
+    let env = Env::memory(2);
+    let (db, s) = open(&env, FamilyOptions::default());
+    put(&db, "a", "1");
+    flush(&db);
+    put(&db, "b", "2");
+    assert_eq!(get(&db, "a").as_deref(), Some("1"));
+    assert_eq!(get(&db, "b").as_deref(), Some("2"));
+    assert_eq!(get(&db, "zz"), None);
+    let tickers = |list: &[Ticker]| list.iter().map(|t| s.ticker(*t)).collect::<Vec<_>>();
+    assert_eq!(tickers(&[Ticker::NumberKeysRead, Ticker::MemtableHit, Ticker::MemtableMiss, Ticker::BytesRead]), [3, 1, 2, 2]);
+    assert_eq!(tickers(&[Ticker::GetHitL0, Ticker::GetHitL1, Ticker::GetHitL2AndUp]), [1, 0, 0]);
+    assert_eq!(s.histogram_data(HistogramKind::DbGet).count, 3);
+    let family = db.default_family().unwrap();
+    let answers = db.multi_get(&family, &[b"a", b"b", b"c"], &ReadOptions::default());
+    assert!(answers.iter().all(Result::is_ok));
+    assert_eq!(
+        tickers(&[Ticker::NumberMultigetCalls, Ticker::NumberMultigetKeysRead, Ticker::NumberMultigetKeysFound]),
+        [1, 3, 2]
+    );
+    assert_eq!(tickers(&[Ticker::NumberMultigetBytesRead, Ticker::MemtableHit, Ticker::GetHitL0]), [2, 2, 2]);
+    assert!(s.ticker(Ticker::BlockCacheDataAdd) >= 1 && s.ticker(Ticker::BlockCacheDataHit) >= 1);
+    assert!(s.ticker(Ticker::NoFileOpens) >= 1 && s.ticker(Ticker::BlockChecksumComputeCount) >= 1);
+    assert!(s.histogram_data(HistogramKind::SstReadMicros).count >= 1);
+}
+
+#[test]
+fn moves_of_an_iterator_are_handed_over_when_it_goes() {
+    let env = Env::memory(3);
+    let (db, s) = open(&env, FamilyOptions::default());
+    for key in ["a", "b", "c"] {
+        put(&db, key, "1");
+    }
+    assert_eq!(scan(&db).len(), 3);
+    let tickers = |list: &[Ticker]| list.iter().map(|t| s.ticker(*t)).collect::<Vec<_>>();
+    assert_eq!(tickers(&[Ticker::NumberDbSeek, Ticker::NumberDbSeekFound]), [1, 1]);
+    assert_eq!(tickers(&[Ticker::NumberDbNext, Ticker::NumberDbNextFound, Ticker::IterBytesRead]), [3, 2, 6]);
+    assert_eq!(tickers(&[Ticker::NoIteratorCreated, Ticker::NoIteratorDeleted]), [1, 1]);
+}
+
+#[test]
+fn flushes_and_compactions_are_counted() {
+    let env = Env::memory(4);
+    let (db, s) = open(&env, FamilyOptions::default());
+    for round in 0..2 {
+        for i in 0..100 {
+            put(&db, &format!("key{i:03}"), &format!("value{round}"));
+        }
+        flush(&db);
+    }
+    let family = db.default_family().unwrap();
+    db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    assert!(s.ticker(Ticker::FlushWriteBytes) > 0);
+    assert_eq!(s.histogram_data(HistogramKind::FlushTime).count, 2);
+    assert_eq!(s.histogram_data(HistogramKind::CompactionTime).count, 1);
+    assert!(s.ticker(Ticker::CompactReadBytes) > 0 && s.ticker(Ticker::CompactWriteBytes) > 0);
+    assert_eq!(s.ticker(Ticker::CompactionKeyDropNewerEntry), 100);
+    assert_eq!(s.histogram_data(HistogramKind::NumFilesInSingleCompaction).max, 2.0);
+}
+
+#[test]
+fn the_perf_context_counts_only_when_asked() {
+    let env = Env::memory(5);
+    let db = crate::basic::open(&env, FamilyOptions::default());
+    put(&db, "a", "12");
+    perf_context_reset();
+    set_perf_level(PerfLevel::Disable);
+    get(&db, "a");
+    assert_eq!(perf_counter(PerfCounter::GetFromMemtableCount), 0);
+    set_perf_level(PerfLevel::EnableTime);
+    get(&db, "a");
+    scan(&db);
+    put(&db, "b", "1");
+    assert_eq!(perf_counter(PerfCounter::GetFromMemtableCount), 1);
+    assert_eq!(perf_counter(PerfCounter::GetReadBytes), 2);
+    assert_eq!(perf_counter(PerfCounter::IterNextCount), 1);
+    assert_eq!(perf_counter(PerfCounter::IterReadBytes), 3);
+    for counter in [PerfCounter::GetFromMemtableTime, PerfCounter::WriteMemtableTime, PerfCounter::WriteWalTime] {
+        assert!(perf_counter(counter) > 0, "{counter:?}");
+    }
+}
