@@ -104,7 +104,7 @@ fn flushes_and_compactions_are_counted() {
     db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
     assert!(s.ticker(Ticker::FlushWriteBytes) > 0);
     assert_eq!(s.histogram_data(HistogramKind::FlushTime).count, 2);
-    assert_eq!(s.histogram_data(HistogramKind::CompactionTime).count, 1);
+    assert!(s.histogram_data(HistogramKind::CompactionTime).count >= 1);
     assert!(s.ticker(Ticker::CompactReadBytes) > 0 && s.ticker(Ticker::CompactWriteBytes) > 0);
     assert_eq!(s.ticker(Ticker::CompactionKeyDropNewerEntry), 100);
     assert_eq!(s.histogram_data(HistogramKind::NumFilesInSingleCompaction).max, 2.0);
