@@ -13,6 +13,7 @@ pub struct Compressor {
     encoder: Encoder,
 }
 
+#[allow(clippy::large_enum_variant)] // One a writer; a box would cost a hop a block.
 enum Encoder {
     None,
     #[cfg(feature = "snappy")]

@@ -66,14 +66,14 @@ impl Reader {
     pub fn prefetch(&self, payload: &[u8], hash: u64) {
         let start = self.line_start(hash);
         prefetch_line(payload, start);
-        if payload.as_ptr() as usize % LINE != 0 {
+        if !(payload.as_ptr() as usize).is_multiple_of(LINE) {
             prefetch_line(payload, start + LINE - 1);
         }
     }
 
     #[inline(always)]
     fn line_start(&self, hash: u64) -> usize {
-        (u64::from(hash as u32) * u64::from(self.lines) >> 32) as usize * LINE
+        ((u64::from(hash as u32) * u64::from(self.lines)) >> 32) as usize * LINE
     }
 
     #[inline(always)]

@@ -312,19 +312,33 @@ fn fused512(state: u32, chunk: &[u8], turns: usize, blocks: usize) -> u32 {
 
 /// Each path by name, those this CPU can run, for the tests that hold them to the scalar one.
 #[cfg(test)]
-pub(super) fn paths() -> Vec<(&'static str, fn(u32, &[u8]) -> u32)> {
-    let mut paths: Vec<(&'static str, fn(u32, &[u8]) -> u32)> = Vec::new();
+type Update = fn(u32, &[u8]) -> u32;
+
+#[cfg(test)]
+pub(super) fn paths() -> Vec<(&'static str, Update)> {
+    let mut paths: Vec<(&'static str, Update)> = Vec::new();
     let best = choice();
-    // SAFETY (all three): pushed only when the chooser saw the features (each choice includes the weaker).
     if best >= SSE42 {
-        paths.push(("serial", |state, data| unsafe { serial(state, data) }));
-        paths.push(("three_way", |state, data| unsafe { three_way(state, data) }));
+        paths.push(("serial", |state, data| {
+            // SAFETY: listed only where the CPU has what the callee enables.
+            unsafe { serial(state, data) }
+        }));
+        paths.push(("three_way", |state, data| {
+            // SAFETY: listed only where the CPU has what the callee enables.
+            unsafe { three_way(state, data) }
+        }));
     }
     if best >= FUSED {
-        paths.push(("fused", |state, data| unsafe { update_fused(state, data) }));
+        paths.push(("fused", |state, data| {
+            // SAFETY: listed only where the CPU has what the callee enables.
+            unsafe { update_fused(state, data) }
+        }));
     }
     if best >= FUSED512 {
-        paths.push(("fused512", |state, data| unsafe { update_fused512(state, data) }));
+        paths.push(("fused512", |state, data| {
+            // SAFETY: listed only where the CPU has what the callee enables.
+            unsafe { update_fused512(state, data) }
+        }));
     }
     paths
 }

@@ -23,9 +23,10 @@ impl Reader {
         }
         match cpu::vectors() {
             Vectors::None => self.probe(payload, hash),
-            // SAFETY (both): the chooser saw what the callee enables; the payload has all the bits.
+            // SAFETY: the chooser saw what the callee enables.
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Vectors::Avx2 => unsafe { x86_64::probe_avx2(self, payload, hash) },
+            // SAFETY: the chooser saw what the callee enables.
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             _ => unsafe { x86_64::probe_avx512(self, payload, hash) },
         }
@@ -44,9 +45,10 @@ impl Reader {
                         *answer = self.probe(payload, hash);
                     }
                 }
-                // SAFETY (both): as above.
+                // SAFETY: the chooser saw what the callee enables.
                 #[cfg(all(target_arch = "x86_64", not(miri)))]
                 Vectors::Avx2 => unsafe { x86_64::probe_batch_avx2(self, payload, hashes, answers) },
+                // SAFETY: the chooser saw what the callee enables.
                 #[cfg(all(target_arch = "x86_64", not(miri)))]
                 _ => unsafe { x86_64::probe_batch_avx512(self, payload, hashes, answers) },
             }
@@ -255,13 +257,17 @@ type Probe = fn(&Reader, &[u8], u64) -> bool;
 #[cfg(all(test, target_arch = "x86_64", not(miri)))]
 pub(super) fn vector_paths() -> Vec<(&'static str, Probe)> {
     let mut paths: Vec<(&'static str, Probe)> = Vec::new();
-    // SAFETY (both): pushed only when the chooser saw the features; a payload that is short reads as a match.
     if cpu::vectors() >= Vectors::Avx2 {
-        paths.push(("avx2", |reader, payload, hash| unsafe { x86_64::probe_avx2(reader, payload, hash) }));
+        paths.push(("avx2", |reader, payload, hash| {
+            // SAFETY: listed only where the CPU has what the callee enables.
+            unsafe { x86_64::probe_avx2(reader, payload, hash) }
+        }));
     }
     if cpu::vectors() >= Vectors::Avx512 {
-        paths
-            .push(("avx512", |reader, payload, hash| unsafe { x86_64::probe_avx512(reader, payload, hash) }));
+        paths.push(("avx512", |reader, payload, hash| {
+            // SAFETY: listed only where the CPU has what the callee enables.
+            unsafe { x86_64::probe_avx512(reader, payload, hash) }
+        }));
     }
     paths
 }

@@ -12,7 +12,8 @@ const FIT: [f64; 10] =
 const FIRST_FIT: u32 = 8;
 const KNOWN: u32 = FIRST_FIT + FIT.len() as u32;
 const GROWTH: f64 = 0.0038;
-/// As RocksDB rounds it: 1 / ln 2.
+/// 1 / ln 2 as RocksDB rounds it: more digits could move a size.
+#[allow(clippy::approx_constant)]
 const LOG2_E: f64 = 1.442_695_040_9;
 
 fn fit(log2_slots: u32) -> f64 {
@@ -81,7 +82,7 @@ fn one_in(bits: BitsPerKey) -> f64 {
 /// Bytes of solution for `slots` at one false positive in `one_in`. The mix of columns is rounded at random,
 /// the dice being `rounding`.
 fn solution_len(slots: u32, one_in: f64, rounding: u32) -> usize {
-    if !(one_in > 1.0) {
+    if one_in.is_nan() || one_in <= 1.0 {
         return SEGMENT;
     }
     if one_in > f64::from(u32::MAX) {
@@ -122,7 +123,7 @@ pub fn payload_len(entries: usize, bits: BitsPerKey, rounding: u32) -> usize {
 /// How many entries a payload of so many bytes is meant for.
 pub fn approximate_num_entries(payload_len: usize, bits: BitsPerKey) -> usize {
     let one_in = one_in(bits);
-    if !(one_in > 1.0) {
+    if one_in.is_nan() || one_in <= 1.0 {
         return MAX_ENTRIES;
     }
     let usable = payload_len.saturating_sub(METADATA_LEN) / SEGMENT * SEGMENT;
@@ -134,7 +135,7 @@ pub fn approximate_num_entries(payload_len: usize, bits: BitsPerKey) -> usize {
         f64::from(upper_columns) - (1.0 / one_in - upper_rate) / upper_rate
     };
     let most = usable as f64 * 8.0 / bits_per_slot;
-    if !(most < f64::from(num_slots(MAX_ENTRIES as u32))) {
+    if most.is_nan() || most >= f64::from(num_slots(MAX_ENTRIES as u32)) {
         return MAX_ENTRIES;
     }
     let mut slots = (most as u32).next_multiple_of(BLOCK_SLOTS);

@@ -22,11 +22,12 @@ pub(super) fn back_substitute(banding: &Banding, layout: Layout, solution: &mut 
     for first_column in (0..layout.upper_columns as usize).step_by(LANES) {
         match cpu::vectors() {
             Vectors::None => pass(banding, layout, solution, first_column, block_plain),
-            // SAFETY (all arms): the chooser saw the features that the callee enables.
+            // SAFETY: the chooser saw the features that the callee enables.
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Vectors::Avx512Popcnt => unsafe {
                 x86_64::pass_avx512(banding, layout, solution, first_column);
             },
+            // SAFETY: the chooser saw the features that the callee enables.
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Vectors::Avx2 | Vectors::Avx512 => unsafe {
                 x86_64::pass_avx2(banding, layout, solution, first_column);
@@ -96,7 +97,7 @@ mod x86_64 {
                 let wanted = _mm512_maskz_set1_epi64((fingerprint >> first_column) as u8, 1);
                 high = _mm512_shldi_epi64::<1>(high, low);
                 low = _mm512_slli_epi64::<1>(low);
-                // 0x6a: a ^ (b & c) with the arguments in this order.
+                // 0x78: a ^ (b & c).
                 let sum =
                     _mm512_ternarylogic_epi64::<0x78>(_mm512_and_si512(high, coeff_high), low, coeff_low);
                 // 0x28: (a ^ b) & c.
@@ -174,12 +175,17 @@ type Pass = fn(&Banding, Layout, &mut [u8], usize);
 #[cfg(all(test, target_arch = "x86_64", not(miri)))]
 pub(super) fn vector_paths() -> Vec<Pass> {
     let mut paths: Vec<Pass> = Vec::new();
-    // SAFETY (both): pushed only when the chooser saw the features.
     if cpu::vectors() >= Vectors::Avx2 {
-        paths.push(|b, l, s, c| unsafe { x86_64::pass_avx2(b, l, s, c) });
+        paths.push(|b, l, s, c| {
+            // SAFETY: listed only where the CPU has what the callee enables.
+            unsafe { x86_64::pass_avx2(b, l, s, c) }
+        });
     }
     if cpu::vectors() >= Vectors::Avx512Popcnt {
-        paths.push(|b, l, s, c| unsafe { x86_64::pass_avx512(b, l, s, c) });
+        paths.push(|b, l, s, c| {
+            // SAFETY: listed only where the CPU has what the callee enables.
+            unsafe { x86_64::pass_avx512(b, l, s, c) }
+        });
     }
     paths
 }
