@@ -46,7 +46,7 @@ impl Db {
             return Err(Error::invalid_argument(format!("Column family already exists: {}", descriptor.name)));
         }
         let db = inner.tools.options.load_full();
-        let request = request_of(descriptor, &db, &inner.block_cache, &inner.tools.events)?;
+        let request = request_of(descriptor, &db, &inner.block_cache, &inner.tools.events, false)?;
         let id = FamilyId(inner.families.max_id() + 1);
         let log = inner.logs.active_number().0;
         let edit = of_new_family(id, &descriptor.name, request.parts.order.name(), log);

@@ -23,7 +23,7 @@ use crate::event::{Event, Events};
 use crate::family::{Family, FamilySet, FlushPick, Parts, Sealed};
 use crate::files::{DbLock, Live, Numbers, Obsolete, Paths, Recycle, sweep};
 use crate::manifest::{Manifest, ManifestSettings, Recovered, read_current, recover, write_identity};
-use crate::options::{DbOptions, FamilyOptions, TableFactory, file, refuse};
+use crate::options::{DbOptions, FamilyOptions, MemtableFactory, TableFactory, file, refuse};
 use crate::output::{JobTools, OutputFile};
 use crate::read::Reads;
 use crate::recovery::{
@@ -97,10 +97,14 @@ impl Opening {
             return Err(Error::invalid_argument("Default column family not specified"));
         }
         options.validate()?;
-        refuse(&options.unsupported())?;
-        for family in &families {
+        refuse(&if read_only { options.unsupported_for_reading() } else { options.unsupported() })?;
+        for family in &mut families {
+            if read_only && matches!(family.options.memtable_factory, MemtableFactory::Other { .. }) {
+                // Logs are replayed into whatever there is.
+                family.options.memtable_factory = MemtableFactory::default();
+            }
             family.options.validate(&family.name, &options)?;
-            refuse(&family.options.unsupported(&family.name))?;
+            refuse(&family_gaps(&family.name, &family.options, read_only))?;
         }
         let mut mended = Vec::new();
         options.sanitize(&path, &mut mended);
@@ -155,7 +159,7 @@ impl Opening {
         let requested = self
             .descriptors
             .iter()
-            .map(|d| request_of(d, &self.options, &block_cache, &self.events))
+            .map(|d| request_of(d, &self.options, &block_cache, &self.events, self.read_only))
             .collect::<Result<Vec<_>>>()?;
         let bell = Arc::new(Bell::default());
         let (families, missing) = build_families(&recovered, &requested, &bell, !self.read_only, &self.options)?;
@@ -169,9 +173,7 @@ impl Opening {
         let replayed = self.replay(&recovered, &shared, &logs, job)?;
         let last_seq = recovered.last_sequence.max(replayed.last_seq).max(largest_seq(&shared.families));
         shared.tools.sequence.publish(last_seq);
-        if !self.read_only {
-            self.load_tables(&shared)?;
-        }
+        self.load_tables(&shared)?;
         let db = if self.read_only {
             self.assemble(shared, None, block_cache)
         } else {
@@ -624,17 +626,23 @@ fn block_cache(components: &Components, families: &[FamilyDescriptor]) -> Result
     Cache::new(CacheOptions::hyper_clock(usize::try_from(bytes).unwrap_or(usize::MAX)))
 }
 
+/// What a family's options ask for and is not built.
+fn family_gaps(name: &str, options: &FamilyOptions, read_only: bool) -> Vec<String> {
+    if read_only { options.unsupported_for_reading(name) } else { options.unsupported(name) }
+}
+
 /// A family's options checked, mended, told to the LOG and turned into parts.
 pub(super) fn request_of(
     d: &FamilyDescriptor,
     db: &DbOptions,
     cache: &Arc<BlockCache>,
     events: &Events,
+    read_only: bool,
 ) -> Result<RequestedFamily> {
     let cache = d.block_cache.clone().unwrap_or_else(|| cache.clone());
     let mut options = d.options.clone();
     options.validate(&d.name, db)?;
-    refuse(&options.unsupported(&d.name))?;
+    refuse(&family_gaps(&d.name, &options, read_only))?;
     let mut mended = Vec::new();
     options.sanitize(db, false, &mut mended);
     mended.iter().for_each(|line| events.warn(format_args!("{line}")));

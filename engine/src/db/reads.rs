@@ -1,10 +1,11 @@
 //! Reading calls, each to its room.
 
 use base::{Pinned, Result};
+use lsm::file_meta::FileMetaData;
 
 use super::{Db, DbIterator};
 use crate::family::Family;
-use crate::iter::{Ground, Iter};
+use crate::iter::{Ground, Iter, Versions};
 use crate::options::ReadOptions;
 use crate::read::Reads;
 use crate::sync::Arc;
@@ -31,13 +32,32 @@ impl Db {
     /// # Errors
     /// InvalidArgument for options that do not fit the family.
     pub fn iter(&self, family: &Arc<Family>, options: ReadOptions) -> Result<DbIterator> {
-        let ground = Ground {
+        Ok(DbIterator::new(Iter::new(self.ground(family), options)?, self.clone()))
+    }
+
+    /// Every version in the family's memtables and tables, for tools that look inside.
+    ///
+    /// # Errors
+    /// Those of opening tables.
+    pub fn versions(&self, family: &Arc<Family>) -> Result<Versions> {
+        Versions::new(&self.ground(family))
+    }
+
+    fn ground(&self, family: &Arc<Family>) -> Ground {
+        Ground {
             family: family.clone(),
             tables: self.inner.tables.clone(),
             sequence: self.inner.tools.sequence.clone(),
             stats: self.inner.tools.stats.clone(),
-        };
-        Ok(DbIterator::new(Iter::new(ground, options)?, self.clone()))
+        }
+    }
+
+    /// The open table of `file`, which lies on `level` of the family.
+    ///
+    /// # Errors
+    /// Those of opening it.
+    pub fn table(&self, family: &Family, level: usize, file: &FileMetaData) -> Result<Arc<table::sst::Reader>> {
+        self.inner.tables.get(&family.parts(), level, file)
     }
 
     /// The room of point reads, for layers above that read without this handle's conveniences.

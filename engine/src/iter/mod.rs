@@ -9,7 +9,10 @@
 mod count;
 mod tombstones;
 mod value;
+mod versions;
 mod walk;
+
+pub use versions::Versions;
 
 use base::iter::InternalIterator;
 use base::key::MAX_SEQUENCE;
@@ -267,15 +270,38 @@ fn check(family: &Family, options: &ReadOptions) -> Result<()> {
 }
 
 fn build(ground: &Ground, options: &ReadOptions, super_version: &Arc<SuperVersion>) -> Result<Walk<Tree>> {
-    let order = ground.family.order();
-    let parts = &super_version.parts;
     let seq = match &options.snapshot {
         Some(snapshot) => snapshot.sequence(),
         None if options.tailing => MAX_SEQUENCE,
         // After the pin: see `Family::pin`.
         None => ground.sequence.visible(),
     };
+    let (tree, tombstones) = gather(ground, options, super_version)?;
+    let order = ground.family.order();
+    let parts = &super_version.parts;
     let extractor = parts.prefix_extractor.clone();
+    let view = View {
+        order: order.user.clone(),
+        seq,
+        timestamp: options.timestamp.clone().unwrap_or_default(),
+        merge_operator: parts.merge_operator.clone(),
+        lower: options.iterate_lower_bound.clone(),
+        upper: options.iterate_upper_bound.clone(),
+        prefix: if options.prefix_same_as_start && !options.total_order_seek { extractor } else { None },
+        max_sequential_skip: ground.family.options().max_sequential_skip_in_iterations,
+        max_skippable: options.max_skippable_internal_keys,
+    };
+    Ok(Walk::new(tree, view, tombstones))
+}
+
+/// All sources of a moment merged, and the range tombstones among them.
+fn gather(
+    ground: &Ground,
+    options: &ReadOptions,
+    super_version: &Arc<SuperVersion>,
+) -> Result<(Tree, Option<Tombstones>)> {
+    let order = ground.family.order();
+    let parts = &super_version.parts;
     let ctx = Arc::new(ReadCtx {
         verify_checksums: options.verify_checksums,
         fill_cache: options.fill_cache,
@@ -347,18 +373,7 @@ fn build(ground: &Ground, options: &ReadOptions, super_version: &Arc<SuperVersio
             Tree::Many(Merging::new(order.clone(), sources))
         }
     };
-    let view = View {
-        order: order.user.clone(),
-        seq,
-        timestamp: options.timestamp.clone().unwrap_or_default(),
-        merge_operator: parts.merge_operator.clone(),
-        lower: options.iterate_lower_bound.clone(),
-        upper: options.iterate_upper_bound.clone(),
-        prefix: if options.prefix_same_as_start && !options.total_order_seek { extractor } else { None },
-        max_sequential_skip: ground.family.options().max_sequential_skip_in_iterations,
-        max_skippable: options.max_skippable_internal_keys,
-    };
-    Ok(Walk::new(tree, view, tombstones))
+    Ok((tree, tombstones))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ mod current;
 mod recover;
 
 pub use current::{read_current, write_current, write_identity};
-pub use recover::{FamilyRecord, FileSource, Recovered, recover};
+pub use recover::{FamilyRecord, FileSource, Recovered, recover, recover_file};
 
 use std::path::PathBuf;
 

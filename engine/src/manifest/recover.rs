@@ -60,10 +60,17 @@ pub struct Recovered {
 /// # Errors
 /// Corruption with file and offset; those of the file system.
 pub fn recover(env: &Env, dir: &Path, number: FileNumber) -> Result<Recovered> {
-    let path = dir.join(names::manifest(number));
-    let file = env.fs.open_random(&path, &ReadHints::default()).map_err(|e| {
+    recover_file(env, &dir.join(names::manifest(number)), number)
+}
+
+/// The same of a MANIFEST at any path; `number` is for the record only.
+///
+/// # Errors
+/// As [`recover`].
+pub fn recover_file(env: &Env, path: &Path, number: FileNumber) -> Result<Recovered> {
+    let file = env.fs.open_random(path, &ReadHints::default()).map_err(|e| {
         if e.is_not_found() {
-            Error::corruption("CURRENT points to a MANIFEST that does not exist").file(&path)
+            Error::corruption("CURRENT points to a MANIFEST that does not exist").file(path)
         } else {
             e
         }
@@ -71,7 +78,7 @@ pub fn recover(env: &Env, dir: &Path, number: FileNumber) -> Result<Recovered> {
     let mut reader = Reader::new(FileSource(file), ReaderOptions::default());
     let mut state = Builder::new(number);
     let read = read_all(&mut reader, &mut state);
-    read.and_then(|()| state.finish()).map_err(|e| e.doing("reading the MANIFEST").file(&path))
+    read.and_then(|()| state.finish()).map_err(|e| e.doing("reading the MANIFEST").file(path))
 }
 
 /// A log's bytes from a file.

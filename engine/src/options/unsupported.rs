@@ -138,7 +138,22 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "verify_output_flags" "checks of compaction outputs" |o| o.verify_output_flags != VerifyOutputFlags::NONE;
 };
 
+/// What a reader needs too. All else here only changes what is written from now on, so that a database opened
+/// for reading may have it: what is already in its files speaks for itself.
+const READING: &[&str] = &[
+    "best_efforts_recovery",
+    "prefix_seek_opt_in_only",
+    "cf_paths",
+    "persist_user_defined_timestamps=false",
+    "table_factory",
+];
+
 impl DbOptions {
+    /// Of [`DbOptions::unsupported`] what stands in the way of reading as well.
+    pub fn unsupported_for_reading(&self) -> Vec<String> {
+        asked(DB, self).filter(|gap| READING.contains(&gap.option)).map(|gap| sentence(gap.option, gap.feature, None)).collect()
+    }
+
     /// What the options ask for and is not built, each as a sentence naming option and feature.
     pub fn unsupported(&self) -> Vec<String> {
         asked(DB, self).map(|gap| sentence(gap.option, gap.feature, None)).collect()
@@ -146,6 +161,14 @@ impl DbOptions {
 }
 
 impl FamilyOptions {
+    /// Of [`FamilyOptions::unsupported`] what stands in the way of reading as well.
+    pub fn unsupported_for_reading(&self, family: &str) -> Vec<String> {
+        asked(FAMILY, self)
+            .filter(|gap| READING.contains(&gap.option))
+            .map(|gap| sentence(gap.option, gap.feature, Some(family)))
+            .collect()
+    }
+
     /// What the options ask for and is not built, each as a sentence naming option, family and feature.
     pub fn unsupported(&self, family: &str) -> Vec<String> {
         asked(FAMILY, self).map(|gap| sentence(gap.option, gap.feature, Some(family))).collect()
