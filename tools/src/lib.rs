@@ -3,5 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod filter_bench;
+pub mod ldb;
+pub mod sst;
 
 pub mod bench;

@@ -1,0 +1,5 @@
+//! `ldb`: see [`ironstone_tools::ldb`].
+
+fn main() {
+    std::process::exit(ironstone_tools::ldb::main());
+}

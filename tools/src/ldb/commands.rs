@@ -1,0 +1,243 @@
+//! The table of commands, what each takes, and the help text, which comes from the table.
+
+use super::args::Args;
+use super::session::Session;
+use super::{Failure, Io, Outcome};
+use super::{admin, data, files, idump, load, manifest, query, scan, wal};
+
+/// One command.
+pub(crate) struct Command {
+    pub name: &'static str,
+    /// What follows the name in the help text.
+    usage: &'static str,
+    section: Section,
+    /// Opens the database for writing.
+    pub writes: bool,
+    /// Does without `--db`.
+    db_optional: bool,
+    /// Options and flags beside the common ones.
+    takes: &'static [&'static str],
+    pub run: fn(&mut Session, &mut Io<'_>) -> Outcome,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Data,
+    Admin,
+}
+
+/// What every command takes.
+const COMMON: &[&str] = &[
+    "db",
+    "column_family",
+    "try_load_options",
+    "ignore_unknown_options",
+    "disable_consistency_checks",
+    "bloom_bits",
+    "block_size",
+    "uniform_cv_threshold",
+    "auto_compaction",
+    "compression_type",
+    "compression_max_dict_bytes",
+    "db_write_buffer_size",
+    "write_buffer_size",
+    "file_size",
+    "fix_prefix_len",
+    "enable_blob_files",
+    "min_blob_size",
+    "blob_file_size",
+    "blob_compression_type",
+    "enable_blob_garbage_collection",
+    "blob_garbage_collection_age_cutoff",
+    "blob_garbage_collection_force_threshold",
+    "blob_compaction_readahead_size",
+    "blob_file_starting_level",
+    "prepopulate_blob_cache",
+];
+
+/// What RocksDB's tool takes and this release refuses: option and feature.
+const REFUSED_OPTIONS: &[(&str, &str)] = &[
+    ("env_uri", "environments by URI"),
+    ("fs_uri", "file systems by URI"),
+    ("secondary_path", "secondary instances"),
+    ("leader_path", "follower instances"),
+    ("ttl", "databases with a time to live"),
+    ("start_time", "databases with a time to live"),
+    ("end_time", "databases with a time to live"),
+    ("bucket", "databases with a time to live"),
+    ("use_txn", "transactions"),
+    ("txn_write_policy", "transactions"),
+    ("get_write_unix_time", "write times of entries"),
+];
+
+/// Commands of RocksDB's tool that this release refuses: name and feature.
+const REFUSED: &[(&str, &str)] = &[
+    ("reduce_levels", "a smaller number of levels"),
+    ("change_compaction_style", "changing the compaction style"),
+    ("compaction_progress_dump", "progress files of remote compactions"),
+    ("update_manifest", "rewriting the MANIFEST"),
+    ("repair", "repair"),
+    ("backup", "backups"),
+    ("restore", "backups"),
+    ("checkpoint", "checkpoints"),
+    ("write_extern_sst", "tables made outside of a database"),
+    ("ingest_extern_sst", "ingestion of tables"),
+    ("unsafe_remove_sst_file", "removing tables from the MANIFEST"),
+    ("remote_compaction_primary", "remote compaction"),
+    ("remote_compaction_worker", "remote compaction"),
+];
+
+const HEX: &[&str] = &["hex", "key_hex", "value_hex"];
+
+macro_rules! commands {
+    ($($section:ident $access:ident $name:literal $usage:literal [$($takes:literal)*] $run:path;)*) => {
+        &[$(Command {
+            name: $name,
+            usage: $usage,
+            section: Section::$section,
+            writes: commands!(@writes $access),
+            db_optional: commands!(@optional $access),
+            takes: &[$($takes),*],
+            run: $run,
+        }),*]
+    };
+    (@writes write) => { true };
+    (@writes $other:ident) => { false };
+    (@optional file) => { true };
+    (@optional $other:ident) => { false };
+}
+
+const COMMANDS: &[Command] = commands! {
+    Data write "put" " <key> <value> [--create_if_missing]" ["create_if_missing"] data::put;
+    Data write "put_entity" " <key> <column1_name>:<column1_value> <column2_name>:<column2_value> <...> [--create_if_missing]"
+        ["create_if_missing"] data::put_entity;
+    Data read "get" " <key> [--read_timestamp=<uint64_ts>] [--json]" ["read_timestamp" "json"] data::get;
+    Data read "get_entity" " <key> [--read_timestamp=<uint64_ts>] [--json]" ["read_timestamp" "json"] data::get_entity;
+    Data read "multi_get" " <key_1> <key_2> <key_3> ... [--read_timestamp=<uint64_ts>] [--json]"
+        ["read_timestamp" "json"] data::multi_get;
+    Data write "batchput" " <key> <value> [<key> <value>] [..] [--create_if_missing]" ["create_if_missing"] data::batch_put;
+    Data read "scan" " [--from] [--to]  [--timestamp] [--max_keys=<N>]  [--no_value] [--read_timestamp=<uint64_ts>]  [--json]"
+        ["from" "to" "timestamp" "max_keys" "no_value" "read_timestamp" "json"] scan::scan;
+    Data write "delete" " <key>" [] data::delete;
+    Data write "singledelete" " <key>" [] data::single_delete;
+    Data write "deleterange" " <begin key> <end key>" [] data::delete_range;
+    Data write "query" "\n    Starts a REPL shell.  Type help for list of available commands." [] query::query;
+    Data read "approxsize" " [--from] [--to]  [--json]" ["from" "to" "json"] admin::approx_size;
+    Data read "checkconsistency" "" [] admin::check_consistency;
+    Data read "list_file_range_deletes" " [--max_keys=<N>] : print tombstones in SST files." ["max_keys"] files::range_deletes;
+    Admin file "dump_wal" " --walfile=<write_ahead_log_file_path_or_directory> [--db=<db_path>] [--header]  [--print_value]  [--only_print_seqno_gaps] (only correct if not using pessimistic transactions) [--write_committed=true|false]"
+        ["walfile" "header" "print_value" "only_print_seqno_gaps" "write_committed"] wal::command;
+    Admin write "compact" " [--from] [--to]" ["from" "to"] admin::compact;
+    Admin file "dump" " [--from] [--to]  [--max_keys=<N>] [--timestamp] [--count_only] [--count_delim=<char>] [--stats] [--path=<path_to_a_file>] [--decode_blob_index] [--dump_uncompressed_blobs] [--json]"
+        ["from" "to" "max_keys" "timestamp" "count_only" "count_delim" "stats" "path" "decode_blob_index" "dump_uncompressed_blobs" "json"]
+        scan::dump;
+    Admin write "load" " [--create_if_missing] [--disable_wal] [--bulk_load] [--compact]"
+        ["from" "to" "create_if_missing" "disable_wal" "bulk_load" "compact"] load::load;
+    Admin file "manifest_dump" " [--verbose] [--json] [--path=<path_to_manifest_file>]" ["verbose" "json" "path"] manifest::command;
+    Admin read "file_checksum_dump" "" [] manifest::checksums;
+    Admin read "get_property" " <property_name>" [] admin::get_property;
+    Admin read "list_column_families" " [--json]" ["json"] manifest::list_families;
+    Admin write "create_column_family" " --db=<db_path> <new_column_family_name>" [] admin::create_family;
+    Admin write "drop_column_family" " --db=<db_path> <column_family_name_to_drop>" [] admin::drop_family;
+    Admin read "dump_live_files" " [--decode_blob_index] [--dump_uncompressed_blobs]"
+        ["decode_blob_index" "dump_uncompressed_blobs"] files::dump_live;
+    Admin file "file_dump" " <file> [--annotate] [--decode_blob_index] [--dump_uncompressed_blobs] : any one file of a database; without one as dump_live_files."
+        ["annotate" "decode_blob_index" "dump_uncompressed_blobs"] files::dump_file;
+    Admin read "idump" " [--from] [--to]  [--input_key_hex] [--max_keys=<N>] [--count_only] [--count_delim=<char>] [--stats] [--decode_blob_index]"
+        ["from" "to" "input_key_hex" "max_keys" "count_only" "count_delim" "stats" "decode_blob_index"] idump::idump;
+    Admin read "list_live_files_metadata" " [--sort_by_filename] [--json]" ["sort_by_filename" "json"] files::list_live;
+};
+
+/// The command of that name; one of RocksDB's that is not built refuses when it is run.
+pub(crate) fn find(name: &str) -> Option<&'static Command> {
+    COMMANDS.iter().find(|c| c.name == name)
+}
+
+impl Command {
+    /// Whether the options given are this command's.
+    ///
+    /// # Errors
+    /// An option or flag that the command does not take, with those it takes; one that is not built, by
+    /// name; no database.
+    pub fn check(&self, args: &Args) -> Outcome {
+        let known = |name: &str| {
+            COMMON.contains(&name) || HEX.contains(&name) || self.takes.contains(&name)
+        };
+        let names = args.options.keys().map(|n| ("option", n)).chain(args.flags.iter().map(|n| ("flag", n)));
+        for (what, name) in names {
+            if let Some((_, feature)) = REFUSED_OPTIONS.iter().find(|(refused, _)| refused == name) {
+                return Err(not_built(&format!("--{name}"), feature));
+            }
+            if !known(name) {
+                let all = self.takes.iter().chain(HEX).chain(COMMON).map(|n| format!(" --{n}")).collect::<String>();
+                return Err(Failure::new(format!(
+                    "Invalid command-line {what} {name}\n{} takes:{all}",
+                    self.name
+                )));
+            }
+        }
+        if !self.db_optional && !args.options.contains_key("db") {
+            return Err(Failure::new("Either db or path must be specified."));
+        }
+        Ok(())
+    }
+}
+
+/// The refusal of a command that RocksDB's tool has.
+pub(crate) fn refusal(name: &str) -> Option<Failure> {
+    let (name, feature) = REFUSED.iter().find(|(refused, _)| *refused == name)?;
+    Some(not_built(&format!("command {name}"), feature))
+}
+
+fn not_built(what: &str, feature: &str) -> Failure {
+    Failure::new(format!("Failed: Not implemented: {what}: {feature} is not built in this release"))
+}
+
+/// What `ldb --help` prints.
+pub(crate) fn help() -> String {
+    let mut text = String::from(HEAD);
+    for (title, section) in [("Data Access Commands:", Section::Data), ("Admin Commands:", Section::Admin)] {
+        text.push_str(&format!("\n\n{title}\n"));
+        for command in COMMANDS.iter().filter(|c| c.section == section) {
+            text.push_str(&format!("  {}{}\n", command.name, command.usage));
+        }
+    }
+    let refused: Vec<_> = REFUSED.iter().map(|(name, _)| *name).collect();
+    text.push_str(&format!("\n\nNot in this release: {}\n", refused.join(", ")));
+    text
+}
+
+const HEAD: &str = "ldb - Ironstone Tool
+
+commands MUST specify --db=<full_path_to_db_directory> when necessary
+
+The following optional parameters control if keys/values are input/output as hex or as plain strings:
+  --key_hex : Keys are input/output as hex
+  --value_hex : Values are input/output as hex
+  --hex : Both keys and values are input/output as hex
+
+The following optional parameters control the database internals:
+  --column_family=<string> : name of the column family to operate on. default: default column family
+  --try_load_options : Try to load option file from DB. Default to true if db is specified and not creating a new DB. Can be set to false explicitly.
+  --disable_consistency_checks : Set options.force_consistency_checks = false.
+  --ignore_unknown_options : Ignore unknown options when loading option file.
+  --bloom_bits=<int,e.g.:14>
+  --fix_prefix_len=<int,e.g.:14>
+  --compression_type=<no|snappy|zlib|bzip2|lz4|lz4hc|xpress|zstd>
+  --compression_max_dict_bytes=<int,e.g.:16384>
+  --block_size=<block_size_in_bytes>
+  --uniform_cv_threshold=<double,e.g.:0.2>
+  --auto_compaction=<true|false>
+  --db_write_buffer_size=<int,e.g.:16777216>
+  --write_buffer_size=<int,e.g.:4194304>
+  --file_size=<int,e.g.:2097152>
+  --enable_blob_files : Enable key-value separation using BlobDB
+  --min_blob_size=<int,e.g.:2097152>
+  --blob_file_size=<int,e.g.:2097152>
+  --blob_compression_type=<no|snappy|zlib|bzip2|lz4|lz4hc|xpress|zstd>
+  --enable_blob_garbage_collection : Enable blob garbage collection
+  --blob_garbage_collection_age_cutoff=<double,e.g.:0.25>
+  --blob_garbage_collection_force_threshold=<double,e.g.:0.25>
+  --blob_compaction_readahead_size=<int,e.g.:2097152>
+  --read_timestamp=<uint64_ts, e.g.:323> : read timestamp, required if column family enables timestamp, otherwise invalid if provided.
+  --json : one JSON object a line, for scripts; bytes that are no text stand in hex under a name that ends in _hex.";

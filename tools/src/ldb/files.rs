@@ -1,0 +1,206 @@
+//! Files: which are live, what their range tombstones are, and any one of them as text.
+
+use std::path::{Path, PathBuf};
+
+use engine::db::Db;
+use engine::options::DbPath;
+use format::annotate;
+use format::names::{self, FileName};
+use lsm::file_meta::FileMetaData;
+use table::dump::hex;
+use mem::range_del::{FragmentedTombstones, Tombstone};
+
+use super::json::Object;
+use super::session::{Session, normal};
+use super::{Failure, Io, Outcome, blob, manifest, wal};
+use crate::sst;
+
+/// The largest file that is annotated.
+const ANNOTATED_BYTES_MAX: u64 = 256 << 20;
+
+/// Where a table of an open database lies.
+pub(crate) fn table_path(db: &Db, paths: &[DbPath], file: &FileMetaData) -> PathBuf {
+    let dir = paths.get(file.path_id as usize).or(paths.last()).map_or(db.path(), |p| p.path.as_path());
+    dir.join(names::table(file.number))
+}
+
+pub(crate) fn list_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    let settings = s.settings(io)?;
+    let paths = settings.db.db_paths.clone();
+    let db = s.open_with(settings)?;
+    let mut all = Vec::new();
+    for family in db.families() {
+        let version = family.pin_owned().version.clone();
+        for (level, file) in version.files() {
+            all.push((normal(&table_path(&db, &paths, file)), level, family.name().to_string(), file.clone()));
+        }
+    }
+    let sorted = s.args.flag("sort_by_filename")?;
+    if sorted {
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+    }
+    if s.json {
+        for (path, level, family, file) in &all {
+            let mut row = Object::default();
+            row.text("file", path).raw("level", level).text("column_family", family).raw("bytes", file.size);
+            row.bytes("smallest", file.smallest_user_key(), true).bytes("largest", file.largest_user_key(), true);
+            row.raw("smallest_seqno", file.smallest_seq).raw("largest_seqno", file.largest_seq);
+            writeln!(io.out, "{}", row.finish())?;
+        }
+        return Ok(());
+    }
+    if sorted {
+        writeln!(io.out, "Live SST and Blob Files:")?;
+        for (path, level, family, _) in &all {
+            writeln!(io.out, "{path} : level {level}, column family '{family}'")?;
+        }
+    } else {
+        for family in db.families() {
+            writeln!(io.out, "===== Column Family: {} =====\nLive SST Files:", family.name())?;
+            let version = family.pin_owned().version.clone();
+            for level in 0..version.num_levels() {
+                writeln!(io.out, "---------- level {level} ----------")?;
+                for file in version.level(level) {
+                    writeln!(io.out, "{}", normal(&table_path(&db, &paths, file)))?;
+                }
+            }
+            writeln!(io.out, "Live Blob Files:")?;
+        }
+    }
+    Ok(writeln!(io.out, "------------------------------")?)
+}
+
+/// Range tombstones told unless `--max_keys` says otherwise.
+const TOMBSTONES_MAX: u64 = 1000;
+
+pub(crate) fn range_deletes(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    let max = s.args.number::<i32>("max_keys")?.map_or(TOMBSTONES_MAX, |n| u64::try_from(n).unwrap_or(0));
+    let settings = s.settings(io)?;
+    let paths = settings.db.db_paths.clone();
+    let db = s.open_with(settings)?;
+    let family = s.family_of(&db)?;
+    let version = family.pin_owned().version.clone();
+    let mut left = max;
+    for (level, file) in version.files() {
+        if left == 0 {
+            break;
+        }
+        writeln!(io.out, "=== file : {} ===", normal(&table_path(&db, &paths, file)))?;
+        let reader = db.table(&family, level, file)?;
+        let size = family.order().user.timestamp_size();
+        let tombstones = reader.range_tombstones().iter().map(|(key, end)| Tombstone::decode(key, end, size));
+        let fragments = FragmentedTombstones::new(tombstones.collect::<Result<_, _>>()?, family.order().clone());
+        for fragment in fragments.iter() {
+            for seq in fragment.seqs {
+                if left == 0 {
+                    break;
+                }
+                left -= 1;
+                writeln!(io.out, "start: {} end: {} seq: {seq}", hex(fragment.start), hex(fragment.end))?;
+            }
+        }
+    }
+    if left == 0 && max > 0 {
+        writeln!(io.out, "(results may not be complete)")?;
+    }
+    Ok(writeln!(io.out)?)
+}
+
+/// The MANIFEST, every live table, every log.
+pub(crate) fn dump_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    const RULE: &str = "==============================";
+    let settings = s.settings(io)?;
+    let paths = settings.db.db_paths.clone();
+    let wal_dir = settings.db.wal_dir.clone();
+    let families = settings.families.clone();
+    let db = s.open_with(settings)?;
+    let number = engine::manifest::read_current(&s.env, db.path())?;
+    let path = db.path().join(names::manifest(number));
+    writeln!(io.out, "Manifest File\n{RULE}\n{}", normal(&path))?;
+    manifest::dump(&s.env, &path, &families, manifest::How::default(), io)??;
+    writeln!(io.out)?;
+    for family in db.families() {
+        writeln!(io.out, "Column family name: {}\n{RULE}\n\nSST Files\n{RULE}", family.name())?;
+        let version = family.pin_owned().version.clone();
+        for (level, file) in version.files() {
+            let path = table_path(&db, &paths, file);
+            writeln!(io.out, "{} level:{level}\n------------------------------", normal(&path))?;
+            sst::dump_file(&s.env, &path, table_how(s, false), io)?;
+            writeln!(io.out)?;
+        }
+        writeln!(io.out, "Blob Files\n{RULE}")?;
+    }
+    writeln!(io.out, "\nWrite Ahead Log Files\n{RULE}")?;
+    let dir = if wal_dir.is_empty() { db.path().to_path_buf() } else { PathBuf::from(wal_dir) };
+    let mut logs: Vec<_> = s.env.fs.list(&dir)?.into_iter().filter(|n| matches!(FileName::parse(n), Some(FileName::Wal(_)))).collect();
+    logs.sort();
+    let how = wal::How { header: true, values: true, gaps_only: false };
+    let orders = wal::orders(&db);
+    for log in logs {
+        let path = dir.join(&log);
+        writeln!(io.out, "{}", normal(&path))?;
+        wal::dump(s, &path, how, &orders, io)?;
+    }
+    Ok(())
+}
+
+/// `--decode_blob_index`, and keys and values in hexadecimal.
+fn table_how(s: &Session, as_hex: bool) -> sst::FileDump {
+    sst::FileDump { hex: as_hex, decode_blobs: s.args.has_flag("decode_blob_index"), from: None, to: None }
+}
+
+/// One file, by what its name says it is: `dump --path`.
+pub(crate) fn dump_by_name(s: &Session, io: &mut Io<'_>, path: &Path) -> Outcome {
+    let shown = path.display();
+    let Some(kind) = path.file_name().and_then(|n| n.to_str()).and_then(FileName::parse) else {
+        return Err(Failure::new(format!("Can't parse file type: {shown}")));
+    };
+    match kind {
+        FileName::Wal(_) | FileName::ArchivedWal(_) => {
+            let how = wal::How { header: true, values: true, gaps_only: false };
+            wal::dump(s, path, how, &Default::default(), io)
+        }
+        FileName::Table(_) | FileName::LegacyTable(_) => {
+            let how = sst::FileDump { from: s.bound("from")?, to: s.bound("to")?, ..table_how(s, s.key_hex) };
+            sst::dump_file(&s.env, path, how, io)
+        }
+        FileName::Manifest(_) => {
+            let how = manifest::How { hex: s.key_hex, ..Default::default() };
+            Ok(manifest::dump(&s.env, path, &[], how, io)??)
+        }
+        FileName::Blob(_) => {
+            let uncompressed = s.args.has_flag("dump_uncompressed_blobs");
+            let how = blob::How { key_hex: s.key_hex, value_hex: s.value_hex, uncompressed };
+            blob::dump(&s.env, path, how, io)
+        }
+        _ => Err(Failure::new(format!("File type not supported: {shown}"))),
+    }
+}
+
+/// `file_dump FILE`; without a file the whole database.
+pub(crate) fn dump_file(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    use std::os::unix::ffi::OsStrExt;
+    let Some(param) = s.args.params.first() else { return dump_live(s, io) };
+    let path = PathBuf::from(std::ffi::OsStr::from_bytes(param));
+    let kind = path.file_name().and_then(|n| n.to_str()).and_then(FileName::parse);
+    let annotated = s.args.flag("annotate")?;
+    match kind {
+        Some(FileName::Current | FileName::Identity | FileName::Options(_) | FileName::InfoLog | FileName::OldInfoLog(_)) => {
+            Ok(io.out.write_all(&s.env.fs.read_all(&path, ANNOTATED_BYTES_MAX)?)?)
+        }
+        Some(FileName::Wal(_) | FileName::Manifest(_)) if annotated => {
+            let bytes = s.env.fs.read_all(&path, ANNOTATED_BYTES_MAX)?;
+            let content = match kind {
+                Some(FileName::Manifest(_)) => annotate::Content::Edits,
+                _ => annotate::Content::Batches,
+            };
+            Ok(write!(io.out, "{}", annotate::wal(&bytes, content))?)
+        }
+        Some(FileName::Table(_) | FileName::LegacyTable(_)) if annotated => sst::raw_to(&s.env, &path, io),
+        _ if annotated => Err(Failure::new(format!(
+            "Not implemented: --annotate of {}: logs, MANIFESTs and tables can be annotated",
+            path.display()
+        ))),
+        _ => dump_by_name(s, io, &path),
+    }
+}

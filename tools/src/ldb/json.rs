@@ -1,0 +1,63 @@
+//! JSON for scripts, one object a line.
+//!
+//! Bytes that are text stand under their name; under `name_hex`, as capital digits, if they are not text or
+//! hexadecimal was asked for.
+
+use table::dump::hex;
+
+/// An object being written: `{"a": 1, "b": "x"}`, spaced as RocksDB's.
+#[derive(Default)]
+pub(crate) struct Object(String);
+
+impl Object {
+    pub fn raw(&mut self, name: &str, value: impl std::fmt::Display) -> &mut Self {
+        let comma = if self.0.is_empty() { "" } else { ", " };
+        self.0.push_str(&format!("{comma}{}: {value}", quoted(name)));
+        self
+    }
+
+    pub fn text(&mut self, name: &str, value: &str) -> &mut Self {
+        self.raw(name, quoted(value))
+    }
+
+    /// A number or nothing.
+    pub fn maybe(&mut self, name: &str, value: Option<impl std::fmt::Display>) -> &mut Self {
+        if let Some(value) = value {
+            self.raw(name, value);
+        }
+        self
+    }
+
+    pub fn bytes(&mut self, name: &str, value: &[u8], as_hex: bool) -> &mut Self {
+        match std::str::from_utf8(value) {
+            Ok(text) if !as_hex => self.text(name, text),
+            _ => self.text(&format!("{name}_hex"), &hex(value)),
+        }
+    }
+
+    pub fn list(&mut self, name: &str, items: impl IntoIterator<Item = Object>) -> &mut Self {
+        let items: Vec<_> = items.into_iter().map(|item| item.finish()).collect();
+        self.raw(name, format_args!("[{}]", items.join(", ")))
+    }
+
+    pub fn finish(&self) -> String {
+        format!("{{{}}}", self.0)
+    }
+}
+
+/// A JSON string.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,279 @@
+//! What a MANIFEST says: `manifest_dump`, `list_column_families`, `file_checksum_dump`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use base::{FileNumber, FamilyId, Order};
+use engine::manifest::{FileSource, Recovered, read_current, recover, recover_file};
+use engine::options::FamilyOptions;
+use env::{Env, ReadHints};
+use format::edit::VersionEdit;
+use format::names::FileName;
+use format::wal::{Item, Reader, ReaderOptions};
+
+use super::json::Object;
+use super::session::{Session, normal};
+use super::tree::{self, Blobs};
+use super::{Failure, Io, Outcome, show};
+
+/// Levels shown of a family whose options are not known.
+const LEVELS_UNKNOWN: usize = 64;
+
+pub(crate) fn command(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    let path = match s.args.path("path") {
+        Some(path) if path.as_os_str().is_empty() => return Err(Failure::new("--path: missing pathname")),
+        Some(path) => path,
+        None => only_manifest(&s.env, &s.dir()?)?,
+    };
+    let families = match s.args.path("db") {
+        Some(_) => s.settings(io)?.families,
+        None => Vec::new(),
+    };
+    let verbose = s.args.flag("verbose")?;
+    let shown = normal(&path);
+    if verbose {
+        writeln!(io.out, "Processing Manifest file {shown}")?;
+    }
+    let how = How { verbose, hex: s.key_hex, json: s.json };
+    let dumped = dump(&s.env, &path, &families, how, io)?;
+    if verbose {
+        writeln!(io.out, "Processing Manifest file {shown} done")?;
+    }
+    dumped.map_err(|error| Failure::new(format!("Error in processing file {shown} {error}")))
+}
+
+/// The directory's MANIFEST.
+fn only_manifest(env: &Env, dir: &Path) -> Result<PathBuf, Failure> {
+    let names = env.fs.list(dir).map_err(|e| Failure::new(format!("{e}: Failed to list the content of {}", dir.display())))?;
+    let mut found = names.iter().filter(|name| matches!(FileName::parse(name), Some(FileName::Manifest(_))));
+    match (found.next(), found.next()) {
+        (Some(name), None) => Ok(dir.join(name)),
+        (None, _) => Err(Failure::new(format!("No MANIFEST found in {}", dir.display()))),
+        _ => Err(Failure::new("Multiple MANIFEST files found; use --path to select one")),
+    }
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct How {
+    pub verbose: bool,
+    pub hex: bool,
+    pub json: bool,
+}
+
+/// Prints the edits, if asked for, then every family's tree, then the counters. The inner error is the
+/// file's: it is told after what could be read.
+pub(crate) fn dump(
+    env: &Env,
+    path: &Path,
+    families: &[(String, FamilyOptions)],
+    how: How,
+    io: &mut Io<'_>,
+) -> Result<base::Result<()>, Failure> {
+    let mut blobs: BTreeMap<FamilyId, Blobs> = BTreeMap::new();
+    if let Err(error) = edits(env, path, how, &mut blobs, io)? {
+        return Ok(Err(error));
+    }
+    let number = path.file_name().and_then(|n| n.to_str()).and_then(FileName::parse).and_then(|n| n.number());
+    let recovered = match recover_file(env, path, number.unwrap_or(FileNumber(0))) {
+        Ok(recovered) => recovered,
+        Err(error) => return Ok(Err(error)),
+    };
+    for (index, record) in recovered.families.values().enumerate() {
+        let version = recovered.families.len() + index;
+        let options = families.iter().find(|(name, _)| *name == record.name).map(|(_, o)| o);
+        writeln!(io.out, "--------------- Column family \"{}\"  (ID {}) --------------", record.name, record.id)?;
+        writeln!(io.out, "log number: {}", record.log_number)?;
+        let name = record.comparator.as_deref().unwrap_or("leveldb.BytewiseComparator");
+        let order = match Order::by_name(name) {
+            Some(order) => {
+                writeln!(io.out, "comparator: {name}")?;
+                order
+            }
+            None => {
+                writeln!(io.out, "comparator: <{name}>, but the comparator object is not available.")?;
+                Order::Bytewise
+            }
+        };
+        let num_levels = options.map_or(LEVELS_UNKNOWN, |o| usize::try_from(o.num_levels).unwrap_or(1));
+        match tree::levels(record, &order, num_levels, version, how.hex) {
+            Ok(text) => io.out.write_all(&text)?,
+            Err(Failure(text)) => return Ok(Err(base::Error::corruption(text))),
+        }
+        if let Some(blobs) = blobs.get(&record.id) {
+            io.out.write_all(blobs.lines(record, version).as_bytes())?;
+        }
+        writeln!(
+            io.out,
+            "By default, manifest file dump prints LSM trees as if {num_levels} levels were configured, which is \
+             not necessarily true for the column family (CF) this manifest is associated with. Please consult \
+             other DB files, such as the OPTIONS file, to confirm."
+        )?;
+    }
+    let r = &recovered;
+    writeln!(
+        io.out,
+        "next_file_number {} last_sequence {}  prev_log_number {} max_column_family {} min_log_number_to_keep {}",
+        r.next_file_number + 1,
+        r.last_sequence,
+        r.prev_log_number,
+        r.max_family,
+        r.min_log_number_to_keep
+    )?;
+    Ok(Ok(()))
+}
+
+/// Walks the records. The inner error is the file's.
+fn edits(
+    env: &Env,
+    path: &Path,
+    how: How,
+    blobs: &mut BTreeMap<FamilyId, Blobs>,
+    io: &mut Io<'_>,
+) -> Result<base::Result<()>, Failure> {
+    let file = match env.fs.open_random(path, &ReadHints::default()) {
+        Ok(file) => file,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut reader = Reader::new(FileSource(file), ReaderOptions::default());
+    let mut count = 0;
+    loop {
+        let edit = match reader.next() {
+            Ok(Item::Record { bytes, offset, .. }) => {
+                VersionEdit::decode(bytes).map_err(|e| e.shifted(offset).file(path))
+            }
+            // What is wrong here is told by the recovery that follows.
+            Ok(_) => return Ok(Ok(())),
+            Err(error) => Err(error),
+        };
+        let edit = match edit {
+            Ok(edit) => edit,
+            Err(error) => return Ok(Err(error)),
+        };
+        blobs.entry(edit.column_family).or_default().take(&edit);
+        if how.json {
+            writeln!(io.out, "{}", json(&edit, count, how.hex))?;
+        } else if how.verbose {
+            io.out.write_all(edit.describe(how.hex).as_bytes())?;
+        }
+        count += 1;
+    }
+}
+
+/// One edit as an object, with RocksDB's names.
+fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
+    let key = |bytes: &[u8]| String::from_utf8_lossy(&tree::internal_key(bytes, hex)).into_owned();
+    let mut out = Object::default();
+    out.raw("EditNumber", count);
+    if let Some(id) = &e.db_id {
+        out.text("DB ID", id);
+    }
+    if let Some(name) = &e.comparator {
+        out.text("Comparator", name);
+    }
+    out.maybe("LogNumber", e.log_number)
+        .maybe("PrevLogNumber", e.prev_log_number)
+        .maybe("NextFileNumber", e.next_file_number)
+        .maybe("MaxColumnFamily", e.max_column_family)
+        .maybe("MinLogNumberToKeep", e.min_log_number_to_keep)
+        .maybe("LastSeq", e.last_sequence);
+    if !e.deleted_files.is_empty() {
+        out.list("DeletedFiles", e.deleted_files.iter().map(|(level, number)| numbers(&[("Level", u64::from(*level)), ("FileNumber", *number)])));
+    }
+    if !e.new_files.is_empty() {
+        out.list("AddedFiles", e.new_files.iter().map(|f| {
+            let mut file = numbers(&[("Level", u64::from(f.level)), ("FileNumber", f.number), ("FileSize", f.file_size)]);
+            file.text("SmallestIKey", &key(&f.smallest)).text("LargestIKey", &key(&f.largest));
+            file.raw("OldestAncesterTime", f.oldest_ancester_time).raw("FileCreationTime", f.file_creation_time);
+            file.raw("EpochNumber", f.epoch_number).text("FileChecksum", &table::dump::hex(&f.file_checksum));
+            file.text("FileChecksumFuncName", &f.file_checksum_func_name);
+            if f.temperature != 0 {
+                file.text("temperature", &f.temperature.to_string());
+            }
+            file.maybe("OldestBlobFile", Some(f.oldest_blob_file_number).filter(|&n| n != 0));
+            file.maybe("Temperature", Some(f.temperature).filter(|&t| t != 0));
+            file.raw("TailSize", f.tail_size);
+            file.raw("UserDefinedTimestampsPersisted", u8::from(f.user_defined_timestamps_persisted));
+            file.maybe("FileOpenMetadataSize", Some(f.file_open_metadata.len()).filter(|&n| n != 0));
+            file
+        }));
+    }
+    if !e.blob_file_additions.is_empty() {
+        out.list("BlobFileAdditions", e.blob_file_additions.iter().map(|b| {
+            let mut file = numbers(&[
+                ("BlobFileNumber", b.blob_file_number),
+                ("TotalBlobCount", b.total_blob_count),
+                ("TotalBlobBytes", b.total_blob_bytes),
+            ]);
+            file.text("ChecksumMethod", &String::from_utf8_lossy(&b.checksum_method));
+            file.text("ChecksumValue", &table::dump::hex(&b.checksum_value));
+            file
+        }));
+    }
+    if !e.blob_file_garbages.is_empty() {
+        out.list("BlobFileGarbages", e.blob_file_garbages.iter().map(|g| {
+            numbers(&[
+                ("BlobFileNumber", g.blob_file_number),
+                ("GarbageBlobCount", g.garbage_blob_count),
+                ("GarbageBlobBytes", g.garbage_blob_bytes),
+            ])
+        }));
+    }
+    if !e.wal_additions.is_empty() {
+        out.list("WalAdditions", e.wal_additions.iter().map(|w| {
+            numbers(&[("LogNumber", w.number), ("SyncedSizeInBytes", w.synced_size_bytes.unwrap_or(u64::MAX))])
+        }));
+    }
+    if let Some(number) = e.wal_deletion {
+        out.raw("WalDeletion", numbers(&[("LogNumber", number)]).finish());
+    }
+    out.raw("ColumnFamily", e.column_family);
+    if let Some(name) = &e.column_family_add {
+        out.text("ColumnFamilyAdd", name);
+    }
+    if e.column_family_drop {
+        out.text("ColumnFamilyDrop", "");
+    }
+    out.maybe("AtomicGroup", e.remaining_entries);
+    if let Some(low) = &e.full_history_ts_low {
+        out.bytes("FullHistoryTsLow", low, false);
+    }
+    out.maybe("LastCompactedManifestFileSize", e.last_compacted_manifest_file_size);
+    out.finish()
+}
+
+fn numbers(fields: &[(&str, u64)]) -> Object {
+    let mut object = Object::default();
+    for (name, number) in fields {
+        object.raw(name, number);
+    }
+    object
+}
+
+fn current(env: &Env, dir: &Path) -> base::Result<Recovered> {
+    recover(env, dir, read_current(env, dir)?)
+}
+
+pub(crate) fn list_families(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    let dir = s.dir()?;
+    let recovered = current(&s.env, &dir)
+        .map_err(|e| Failure::new(format!("Error in processing db {} {e}", dir.display())))?;
+    let names: Vec<_> = recovered.families.values().map(|f| f.name.as_str()).collect();
+    if s.json {
+        let names: Vec<_> = names.into_iter().map(super::json::quoted).collect();
+        return Ok(writeln!(io.out, "{{\"column_families\": [{}]}}", names.join(", "))?);
+    }
+    Ok(writeln!(io.out, "Column families in {}: \n{{{}}}", dir.display(), names.join(", "))?)
+}
+
+pub(crate) fn checksums(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    let recovered = current(&s.env, &s.dir()?)?;
+    let mut files: Vec<_> = recovered.families.values().flat_map(|f| f.files.values()).collect();
+    files.sort_by_key(|f| f.number);
+    for file in files {
+        write!(io.out, "{}, {}, ", file.number, file.file_checksum_func_name)?;
+        io.out.write_all(&show::bytes(&file.file_checksum, s.key_hex))?;
+        io.out.write_all(b"\n")?;
+    }
+    Ok(io.out.write_all(b"Print SST file checksum information finished \n")?)
+}

@@ -1,0 +1,131 @@
+//! `ldb`: looks into a database and changes it from the shell. RocksDB's program of that name: its commands,
+//! its flags, its lines.
+//!
+//! ```text
+//! args      the command line          commands  the table of commands and the help text
+//! settings  options: OPTIONS file, flags         session   the open database and what was asked
+//! data scan idump query    keys        load      lines in      admin     families, compaction, sizes
+//! manifest wal files blob  files       show      how bytes are printed        json   the same for scripts
+//! ```
+//! Commands that only read open the database for reading: no lock, nothing on disk changes. Where RocksDB's
+//! tool guesses, this one does not: a family without a merge operator is read without one (theirs takes
+//! `stringappend` with `:`), and keys and values are printed whole where theirs end at a zero byte.
+
+mod admin;
+mod args;
+mod blob;
+mod commands;
+mod data;
+mod files;
+mod idump;
+mod json;
+mod load;
+mod manifest;
+mod query;
+mod scan;
+mod session;
+mod settings;
+pub(crate) mod show;
+mod tree;
+mod wal;
+
+use std::io::{self, BufRead, Write};
+use std::os::unix::ffi::OsStringExt;
+
+use args::Args;
+use session::Session;
+
+/// Where a command reads from and prints to.
+pub struct Io<'a> {
+    pub input: &'a mut dyn BufRead,
+    pub out: &'a mut dyn Write,
+    pub err: &'a mut dyn Write,
+}
+
+/// A command that failed: what to say. Printed as `Failed: ...`.
+#[derive(Debug)]
+pub(crate) struct Failure(String);
+
+impl Failure {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Failure(text.into())
+    }
+
+    /// What was being done in front of an error.
+    pub(crate) fn of(what: &str, error: impl std::fmt::Display) -> Self {
+        Failure(format!("{what}: {error}"))
+    }
+}
+
+impl Failure {
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<base::Error> for Failure {
+    fn from(error: base::Error) -> Self {
+        Failure(error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure(format!("IO error: while writing what was asked for: {error}"))
+    }
+}
+
+pub(crate) type Outcome = Result<(), Failure>;
+
+/// The program, on the process's own streams; the result is its exit status.
+pub fn main() -> i32 {
+    let args: Vec<_> = std::env::args_os().skip(1).map(OsStringExt::into_vec).collect();
+    let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr().lock());
+    let mut input = io::BufReader::new(io::stdin());
+    run(&args, &mut Io { input: &mut input, out: &mut out, err: &mut err })
+}
+
+/// Runs one command line (without the program's name); the result is the exit status: 0, or 1 with a reason
+/// on `err`.
+pub fn run(args: &[Vec<u8>], io: &mut Io<'_>) -> i32 {
+    let outcome = match args {
+        [] => return help(io, true),
+        [only] if only == b"--help" => return help(io, false),
+        [only] if only == b"--version" => {
+            writeln!(io.out, "ldb from Ironstone {}, compatible with RocksDB 11.8.1", env!("CARGO_PKG_VERSION"))
+                .map_err(Failure::from)
+        }
+        _ => command(args, io),
+    };
+    let flushed = io.out.flush().map_err(Failure::from);
+    match outcome.and(flushed) {
+        Ok(()) => 0,
+        Err(Failure(text)) => {
+            // Nobody is left to tell if this fails.
+            let _ = if text.is_empty() { Ok(()) } else { writeln!(io.err, "{text}") };
+            1
+        }
+    }
+}
+
+fn help(io: &mut Io<'_>, as_error: bool) -> i32 {
+    let text = commands::help();
+    let told = if as_error { io.err.write_all(text.as_bytes()) } else { io.out.write_all(text.as_bytes()) };
+    let flushed = io.out.flush();
+    i32::from(as_error || told.is_err() || flushed.is_err())
+}
+
+fn command(args: &[Vec<u8>], io: &mut Io<'_>) -> Outcome {
+    let args = Args::parse(args)?;
+    let Some(command) = commands::find(&args.command) else {
+        return Err(commands::refusal(&args.command)
+            .unwrap_or_else(|| Failure::new(format!("Unknown command {}\n\n{}", args.command, commands::help()))));
+    };
+    command.check(&args)?;
+    let failed = |Failure(text)| Failure(format!("Failed: {text}"));
+    let mut session = Session::new(args, command.writes).map_err(failed)?;
+    let outcome = (command.run)(&mut session, io);
+    // Closing can fail too: a flush of the log, say.
+    let closed = session.close().map_err(Failure::from);
+    outcome.and(closed).map_err(failed)
+}

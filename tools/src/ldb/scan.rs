@@ -1,0 +1,193 @@
+//! Live keys in order: `scan` and `dump`.
+
+use std::cmp::Ordering;
+
+use base::stats::Histogram;
+use engine::db::DbIterator;
+use engine::options::ReadOptions;
+
+use super::json::Object;
+use super::session::Session;
+use super::show::{self, Row};
+use super::{Failure, Io, Outcome, files};
+
+pub(crate) fn scan(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    let (from, to, max) = (s.bound("from")?, s.bound("to")?, s.max_keys()?);
+    let no_value = s.args.has_flag("no_value");
+    let (db, family) = s.open_family(io)?;
+    let options = s.read_options(&family).map_err(|e| Failure::of("Scan failed", e.0))?;
+    let mut iter = db.iter(&family, options)?;
+    start(&mut iter, from.as_deref());
+    let order = &family.order().user;
+    let mut count = 0;
+    while iter.valid() && !past(order, iter.key(), to.as_deref()) {
+        if s.json {
+            let columns = iter.columns();
+            let mut row = row_of(&iter, columns.as_deref());
+            if no_value {
+                (row.value, row.columns) = (b"", None);
+            }
+            writeln!(io.out, "{}", json_row(&row, (s.key_hex, s.value_hex)))?;
+        } else if no_value {
+            io.out.write_all(&show::bytes(iter.key(), s.key_hex))?;
+            io.out.write_all(b"\n")?;
+        } else {
+            print(s, io, &iter)?;
+        }
+        count += 1;
+        // As theirs: at least one, whatever the limit.
+        if max.is_some_and(|max| count >= max) {
+            break;
+        }
+        iter.next();
+    }
+    Ok(iter.status()?)
+}
+
+fn start(iter: &mut DbIterator, from: Option<&[u8]>) {
+    match from {
+        Some(from) => iter.seek(from),
+        None => iter.seek_to_first(),
+    }
+}
+
+fn past(order: &base::Order, key: &[u8], to: Option<&[u8]>) -> bool {
+    to.is_some_and(|to| order.compare_bare(key, to) != Ordering::Less)
+}
+
+fn row_of<'a>(iter: &'a DbIterator, columns: Option<&'a [(Vec<u8>, Vec<u8>)]>) -> Row<'a> {
+    Row { key: iter.key(), timestamp: iter.timestamp(), value: iter.value(), columns }
+}
+
+fn print(s: &Session, io: &mut Io<'_>, iter: &DbIterator) -> Outcome {
+    let columns = iter.columns();
+    io.out.write_all(&row_of(iter, columns.as_deref()).line(s.key_hex, s.value_hex))?;
+    Ok(io.out.write_all(b"\n")?)
+}
+
+/// A row as an object, with `(key_hex, value_hex)`.
+pub(crate) fn json_row(row: &Row<'_>, (key_hex, value_hex): (bool, bool)) -> String {
+    let mut object = Object::default();
+    object.bytes("key", row.key, key_hex);
+    if !row.timestamp.is_empty() {
+        match row.timestamp.try_into() {
+            Ok(eight) => object.raw("timestamp", u64::from_le_bytes(eight)),
+            Err(_) => object.bytes("timestamp", row.timestamp, true),
+        };
+    }
+    match row.columns {
+        None => object.bytes("value", row.value, value_hex),
+        Some(columns) => object.list(
+            "columns",
+            columns.iter().map(|(name, value)| {
+                let mut column = Object::default();
+                column.bytes("name", name, value_hex).bytes("value", value, value_hex);
+                column
+            }),
+        ),
+    };
+    object.finish()
+}
+
+/// A database, or with `--path` alone one file.
+pub(crate) fn dump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    if let Some(path) = s.args.path("path") {
+        if s.args.path("db").is_none() {
+            return files::dump_by_name(s, io, &path);
+        }
+        return Err(Failure::new("--path and --db exclude each other"));
+    }
+    let (from, to, max) = (s.bound("from")?, s.bound("to")?, s.max_keys()?);
+    let count_only = s.args.has_flag("count_only");
+    let mut groups = Groups::asked(s);
+    let (db, family) = s.open_family(io)?;
+    if s.args.has_flag("stats") {
+        print_stats(&db, &family, io)?;
+    }
+    let size = family.order().user.timestamp_size();
+    // The newest moment there is.
+    let timestamp = (size > 0).then(|| vec![0xff; size]);
+    let mut iter = db.iter(&family, ReadOptions { timestamp, total_order_seek: true, ..ReadOptions::default() })?;
+    start(&mut iter, from.as_deref());
+    let order = &family.order().user;
+    let (mut count, mut sizes) = (0u64, Histogram::new());
+    while iter.valid() && !past(order, iter.key(), to.as_deref()) && max.is_none_or(|max| count < max) {
+        count += 1;
+        let len = (iter.key().len() + iter.value().len()) as u64;
+        if let Some(groups) = &mut groups {
+            groups.add(iter.key(), len, io)?;
+        } else if count_only {
+            sizes.add(iter.value().len() as u64);
+        } else if s.json {
+            let columns = iter.columns();
+            writeln!(io.out, "{}", json_row(&row_of(&iter, columns.as_deref()), (s.key_hex, s.value_hex)))?;
+        } else {
+            print(s, io, &iter)?;
+        }
+        iter.next();
+    }
+    match groups {
+        Some(groups) => groups.finish(io)?,
+        None if s.json && !count_only => {}
+        None => writeln!(io.out, "Keys in range: {count}")?,
+    }
+    if count_only {
+        writeln!(io.out, "Value size distribution: \n{}", sizes)?;
+    }
+    iter.status().map_err(|e| Failure::of("Iterator error", e))
+}
+
+/// `--stats`.
+pub(crate) fn print_stats(db: &engine::db::Db, family: &std::sync::Arc<engine::family::Family>, io: &mut Io<'_>) -> Outcome {
+    if let Some(stats) = db.property(family, "rocksdb.stats") {
+        writeln!(io.out, "{stats}")?;
+    }
+    Ok(())
+}
+
+/// Keys counted by what stands before a delimiter: `--count_delim`.
+pub(crate) struct Groups {
+    delimiter: u8,
+    group: Option<Vec<u8>>,
+    count: u64,
+    bytes: u64,
+}
+
+impl Groups {
+    /// If the command line asks for it; the delimiter is a dot by default.
+    pub fn asked(s: &Session) -> Option<Groups> {
+        let delimiter = match s.args.option("count_delim") {
+            Some(given) => given.first().copied().unwrap_or(0),
+            None if s.args.has_flag("count_delim") => b'.',
+            None => return None,
+        };
+        Some(Groups { delimiter, group: None, count: 0, bytes: 0 })
+    }
+
+    pub fn add(&mut self, key: &[u8], bytes: u64, io: &mut Io<'_>) -> Outcome {
+        let end = key.iter().position(|&b| b == self.delimiter).unwrap_or(key.len());
+        let group = &key[..end];
+        match &self.group {
+            Some(current) if current == group => {
+                self.count += 1;
+                self.bytes += bytes;
+            }
+            current => {
+                if current.is_some() {
+                    self.line(io)?;
+                }
+                (self.group, self.count, self.bytes) = (Some(group.to_vec()), 1, bytes);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn finish(self, io: &mut Io<'_>) -> Outcome {
+        self.line(io)
+    }
+
+    fn line(&self, io: &mut Io<'_>) -> Outcome {
+        io.out.write_all(self.group.as_deref().unwrap_or_default())?;
+        Ok(writeln!(io.out, " => count:{}\tsize:{}", self.count, self.bytes)?)
+    }
+}

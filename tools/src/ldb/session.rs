@@ -1,0 +1,192 @@
+//! One command at work: what was asked, and the database it was asked about.
+
+use std::path::{Path, PathBuf};
+
+use base::Result;
+use engine::components::FamilyDescriptor;
+use engine::db::{Db, OpenRequest};
+use engine::family::Family;
+use engine::options::ReadOptions;
+use env::Env;
+
+use super::args::Args;
+use super::settings::Settings;
+use super::{Failure, Io, show};
+use std::sync::Arc;
+
+pub(crate) struct Session {
+    pub args: Args,
+    pub env: Env,
+    pub key_hex: bool,
+    pub value_hex: bool,
+    pub json: bool,
+    family: String,
+    writes: bool,
+    db: Option<Db>,
+}
+
+impl Session {
+    /// # Errors
+    /// A flag whose value is neither true nor false.
+    pub fn new(args: Args, writes: bool) -> std::result::Result<Session, Failure> {
+        let hex = args.flag("hex")?;
+        Ok(Session {
+            key_hex: hex || args.flag("key_hex")?,
+            value_hex: hex || args.flag("value_hex")?,
+            json: args.flag("json")?,
+            family: args.text("column_family").unwrap_or_else(|| "default".to_string()),
+            env: Env::posix(),
+            args,
+            writes,
+            db: None,
+        })
+    }
+
+    /// The directory given as `--db`.
+    ///
+    /// # Errors
+    /// None was given.
+    pub fn dir(&self) -> std::result::Result<PathBuf, Failure> {
+        let dir = self.args.path("db").filter(|dir| !dir.as_os_str().is_empty());
+        dir.ok_or_else(|| Failure::new("Either db or path must be specified."))
+    }
+
+    /// The name given as `--column_family`.
+    pub fn family_name(&self) -> &str {
+        &self.family
+    }
+
+    /// What the database is, or would be, opened with.
+    ///
+    /// # Errors
+    /// As [`Settings::find`].
+    pub fn settings(&self, io: &mut Io<'_>) -> std::result::Result<Settings, Failure> {
+        let dir = self.args.path("db");
+        let settings = Settings::find(&self.args, &self.env, dir.as_deref(), &self.family)?;
+        for note in &settings.notes {
+            writeln!(io.err, "{note}")?;
+        }
+        Ok(settings)
+    }
+
+    /// Opens the database: for reading only, unless the command writes.
+    ///
+    /// # Errors
+    /// As [`Session::settings`]; those of opening.
+    pub fn open(&mut self, io: &mut Io<'_>) -> std::result::Result<Db, Failure> {
+        let settings = self.settings(io)?;
+        self.open_with(settings)
+    }
+
+    /// The same with settings that were looked at, or changed, before.
+    pub fn open_with(&mut self, settings: Settings) -> std::result::Result<Db, Failure> {
+        let mut families: Vec<_> =
+            settings.families.into_iter().map(|(name, options)| FamilyDescriptor::new(name, options)).collect();
+        if !families.iter().any(|f| f.name == "default") {
+            families.insert(0, FamilyDescriptor::new("default", settings.family));
+        }
+        let request =
+            OpenRequest { path: self.dir()?, options: settings.db, components: Default::default(), families };
+        let opened = if self.writes { Db::open(request) } else { Db::open_read_only(request) };
+        let db = opened.map_err(|error| {
+            let objects = settings.missing.iter().map(|m| {
+                let of = m.family.as_deref().map_or(String::new(), |f| format!(" of column family {f}"));
+                format!("\nThe OPTIONS file names {} {:?}{of}, which does not exist here.", m.option, m.object)
+            });
+            Failure::new(format!("{error}{}", objects.collect::<String>()))
+        })?;
+        self.db = Some(db.clone());
+        Ok(db)
+    }
+
+    /// The database opened, and the family that the command line names.
+    ///
+    /// # Errors
+    /// As [`Session::open`]; there is no such family.
+    pub fn open_family(&mut self, io: &mut Io<'_>) -> std::result::Result<(Db, Arc<Family>), Failure> {
+        let db = self.open(io)?;
+        let family = self.family_of(&db)?;
+        Ok((db, family))
+    }
+
+    /// # Errors
+    /// There is no family of the name that the command line gives.
+    pub fn family_of(&self, db: &Db) -> std::result::Result<Arc<Family>, Failure> {
+        db.family(&self.family).ok_or_else(|| Failure::new(format!("Non-existing column family {}", self.family)))
+    }
+
+    /// Closes the database, if one is open.
+    ///
+    /// # Errors
+    /// The first thing that went wrong while closing.
+    pub fn close(&mut self) -> Result<()> {
+        self.db.take().map_or(Ok(()), |db| db.close())
+    }
+
+    /// The `n`th parameter as a key.
+    ///
+    /// # Errors
+    /// Hexadecimal was announced and is not there.
+    pub fn key(&self, n: usize) -> std::result::Result<Vec<u8>, Failure> {
+        show::parse(self.args.params.get(n).map_or(&[][..], Vec::as_slice), self.key_hex)
+    }
+
+    /// The `n`th parameter as a value.
+    ///
+    /// # Errors
+    /// As [`Session::key`].
+    pub fn value(&self, n: usize) -> std::result::Result<Vec<u8>, Failure> {
+        show::parse(self.args.params.get(n).map_or(&[][..], Vec::as_slice), self.value_hex)
+    }
+
+    /// `--from` or `--to` as a key, if given.
+    ///
+    /// # Errors
+    /// As [`Session::key`].
+    pub fn bound(&self, name: &str) -> std::result::Result<Option<Vec<u8>>, Failure> {
+        self.args.option(name).map(|key| show::parse(key, self.key_hex)).transpose()
+    }
+
+    /// How many keys `--max_keys` allows, if it is given and not negative.
+    ///
+    /// # Errors
+    /// No number.
+    pub fn max_keys(&self) -> std::result::Result<Option<u64>, Failure> {
+        Ok(self.args.number::<i32>("max_keys")?.and_then(|n| u64::try_from(n).ok()))
+    }
+
+    /// Read options with `--read_timestamp`, which families with timestamps need and others refuse.
+    ///
+    /// # Errors
+    /// It is missing, given where it is not needed, or no number.
+    pub fn read_options(&self, family: &Family) -> std::result::Result<ReadOptions, Failure> {
+        let size = family.order().user.timestamp_size();
+        let given = self.args.text("read_timestamp");
+        let refuse = |text: &str| Err(Failure::new(format!("Invalid argument: {text}")));
+        let timestamp = match given.as_deref() {
+            None if size == 0 => None,
+            None => return refuse("column family enables user-defined timestamp while --read_timestamp is not provided."),
+            Some("") if size == 0 => None,
+            Some("") => return refuse("column family enables user-defined timestamp while --read_timestamp is empty."),
+            Some(_) if size == 0 => {
+                return refuse("column family does not enable user-defined timestamps while --read_timestamp is provided.");
+            }
+            Some(text) => match text.trim().parse::<u64>() {
+                Ok(number) => Some(number.to_le_bytes().to_vec()),
+                Err(_) => return refuse("user provided timestamp is not a valid uint64 value."),
+            },
+        };
+        Ok(ReadOptions { timestamp, total_order_seek: true, ..ReadOptions::default() })
+    }
+}
+
+/// A path as people read it, with one slash where it has several.
+pub(crate) fn normal(path: &Path) -> String {
+    let mut out = String::new();
+    for c in path.display().to_string().chars() {
+        if c != '/' || !out.ends_with('/') {
+            out.push(c);
+        }
+    }
+    out
+}

@@ -1,0 +1,126 @@
+//! A tree as a MANIFEST dump shows it: levels, files, blob files.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use base::Order;
+use base::key::{InternalOrder, parse};
+use engine::manifest::FamilyRecord;
+use lsm::file_meta::FileMetaData;
+use lsm::version::{Edit, Version};
+use table::dump;
+
+use super::Failure;
+
+/// The levels of a family's tree, and its files in RocksDB's order. `number` is what RocksDB's dump numbers
+/// the version with.
+///
+/// # Errors
+/// Corruption of a tree that cannot be.
+pub(crate) fn levels(
+    record: &FamilyRecord,
+    order: &Order,
+    num_levels: usize,
+    number: usize,
+    hex: bool,
+) -> Result<Vec<u8>, Failure> {
+    let deepest = record.files.values().map(|f| f.level as usize + 1).max().unwrap_or(0);
+    let mut files: Vec<_> = record.files.values().collect();
+    files.sort_by_key(|f| f.number);
+    let size = order.timestamp_size();
+    let added =
+        files.iter().map(|f| (f.level as usize, Arc::new(FileMetaData::from_record(f, size)))).collect();
+    let empty = Version::empty(InternalOrder::new(order.clone()), num_levels.max(deepest));
+    let version = empty.apply(&[Edit { added, ..Edit::default() }])?;
+    let version = version.infer_epochs(1).unwrap_or(version);
+    let mut out = Vec::new();
+    for level in 0..num_levels.max(deepest) {
+        let cursor = record.cursors.get(&(level as u32)).map(|key| internal_key(key, hex));
+        let cursor = cursor.map_or(Vec::new(), |key| [b" --- compact_cursor: ", &key[..]].concat());
+        out.extend(format!("--- level {level} --- version# {number}").into_bytes());
+        out.extend(cursor);
+        out.extend_from_slice(b" ---\n");
+        for file in version.level(level) {
+            let (number, size, from, to) = (file.number.0, file.size, file.smallest_seq, file.largest_seq);
+            out.extend(format!(" {number}:{size}[{from} .. {to}][").into_bytes());
+            out.extend(internal_key(&file.smallest, hex));
+            out.extend_from_slice(b" .. ");
+            out.extend(internal_key(&file.largest, hex));
+            out.push(b']');
+            if let Some(blob) = file.oldest_blob_file {
+                out.extend(format!(" blob_file:{}", blob.0).into_bytes());
+            }
+            out.push(b'\n');
+        }
+    }
+    Ok(out)
+}
+
+/// A family's blob files: what the MANIFEST added and called garbage since.
+#[derive(Default)]
+pub(crate) struct Blobs(std::collections::BTreeMap<u64, Blob>);
+
+struct Blob {
+    added: format::edit::BlobFileAddition,
+    garbage_count: u64,
+    garbage_bytes: u64,
+}
+
+impl Blobs {
+    pub fn take(&mut self, edit: &format::edit::VersionEdit) {
+        for added in &edit.blob_file_additions {
+            let blob = Blob { added: added.clone(), garbage_count: 0, garbage_bytes: 0 };
+            self.0.insert(added.blob_file_number, blob);
+        }
+        for garbage in &edit.blob_file_garbages {
+            if let Some(blob) = self.0.get_mut(&garbage.blob_file_number) {
+                blob.garbage_count = blob.garbage_count.saturating_add(garbage.garbage_blob_count);
+                blob.garbage_bytes = blob.garbage_bytes.saturating_add(garbage.garbage_blob_bytes);
+            }
+        }
+    }
+
+    /// The lines of those that are still needed; nothing if there are none.
+    pub fn lines(&self, record: &FamilyRecord, number: usize) -> String {
+        let oldest = record.files.values().map(|f| f.oldest_blob_file_number).filter(|&n| n != 0).min();
+        let linked = |n: u64| {
+            let mut tables: Vec<_> =
+                record.files.values().filter(|f| f.oldest_blob_file_number == n).map(|f| f.number).collect();
+            tables.sort_unstable();
+            tables
+        };
+        let mut out = String::new();
+        for (&file, blob) in &self.0 {
+            let tables = linked(file);
+            let dead = tables.is_empty() && blob.garbage_count >= blob.added.total_blob_count;
+            if oldest.is_none_or(|oldest| file < oldest) || dead {
+                continue;
+            }
+            if out.is_empty() {
+                let _ = writeln!(out, "--- blob files --- version# {number} ---");
+            }
+            let tables: String = tables.iter().map(|n| format!("{n} ")).collect();
+            let added = &blob.added;
+            let _ = writeln!(
+                out,
+                "blob_file_number: {file} total_blob_count: {} total_blob_bytes: {} checksum_method: {} \
+                 checksum_value: {} linked_ssts: {{ {tables}}} garbage_blob_count: {} garbage_blob_bytes: {}",
+                added.total_blob_count,
+                added.total_blob_bytes,
+                String::from_utf8_lossy(&added.checksum_method),
+                dump::hex(&added.checksum_value),
+                blob.garbage_count,
+                blob.garbage_bytes
+            );
+        }
+        out
+    }
+}
+
+/// `'6b' seq:3, type:1`; what is no internal key says so.
+pub(crate) fn internal_key(bytes: &[u8], hex: bool) -> Vec<u8> {
+    match parse(bytes) {
+        Ok(key) => dump::internal_key_text(&key, &Order::Bytewise, hex),
+        Err(_) => format!("(bad){}", bytes.escape_ascii()).into_bytes(),
+    }
+}

@@ -1,0 +1,250 @@
+//! Logs, batch by batch: `dump_wal`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+use base::{FamilyId, FileNumber, Order};
+use engine::manifest::FileSource;
+use env::ReadHints;
+use format::batch::{Batch, HEADER_LEN, Marker, Record};
+use format::names::FileName;
+use format::wal::{Item, Reader, ReaderOptions};
+use table::dump::hex;
+
+use super::session::{Session, normal};
+use super::show::{self, wal_key};
+use super::{Failure, Io, Outcome};
+
+/// What is printed.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct How {
+    pub header: bool,
+    pub values: bool,
+    pub gaps_only: bool,
+}
+
+pub(crate) fn command(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    let Some(path) = s.args.path("walfile").filter(|path| !path.as_os_str().is_empty()) else {
+        return Err(Failure::new("Argument walfile must be specified."));
+    };
+    if s.args.boolean("write_committed")? == Some(false) {
+        return Err(Failure::new("Not implemented: --write_committed=false: transactions written before they commit"));
+    }
+    let how = How {
+        header: s.args.has_flag("header"),
+        values: s.args.has_flag("print_value"),
+        gaps_only: s.args.has_flag("only_print_seqno_gaps"),
+    };
+    let orders = match s.args.path("db") {
+        Some(_) => orders(&s.open(io)?),
+        None => BTreeMap::new(),
+    };
+    dump(s, &path, how, &orders, io)
+}
+
+/// The order of each family of an open database.
+pub(crate) fn orders(db: &engine::db::Db) -> BTreeMap<FamilyId, Order> {
+    db.families().iter().map(|f| (f.id(), f.order().user.clone())).collect()
+}
+
+/// One log, or all of a directory by number.
+pub(crate) fn dump(
+    s: &Session,
+    path: &Path,
+    how: How,
+    orders: &BTreeMap<FamilyId, Order>,
+    io: &mut Io<'_>,
+) -> Outcome {
+    let shown = path.display();
+    let mut walk = Walk { session: s, how, orders, previous: None };
+    if !s.env.fs.exists(path)? {
+        return Err(Failure::new(format!("{shown}: No such file or directory")));
+    }
+    if !s.env.fs.is_dir(path)? {
+        if path.extension().is_none_or(|e| e != "log") {
+            return Err(Failure::new(format!("{shown}: Invalid log file name")));
+        }
+        return walk.file(path, io);
+    }
+    let mut logs: Vec<(u64, PathBuf)> = s
+        .env
+        .fs
+        .list(path)?
+        .iter()
+        .filter_map(|name| match FileName::parse(name) {
+            Some(FileName::Wal(number)) => Some((number.0, path.join(name))),
+            _ => None,
+        })
+        .collect();
+    logs.sort();
+    if logs.is_empty() {
+        return Err(Failure::new(format!("{shown}: No valid wal logs found")));
+    }
+    for (_, log) in logs {
+        writeln!(io.out, "Checking wal file: {}", normal(&log))?;
+        walk.file(&log, io)?;
+    }
+    Ok(())
+}
+
+struct Walk<'a> {
+    session: &'a Session,
+    how: How,
+    orders: &'a BTreeMap<FamilyId, Order>,
+    /// Sequence number and count of the batch before.
+    previous: Option<(u64, u32)>,
+}
+
+impl Walk<'_> {
+    fn file(&mut self, path: &Path, io: &mut Io<'_>) -> Outcome {
+        let file = self
+            .session
+            .env
+            .fs
+            .open_random(path, &ReadHints::default())
+            .map_err(|e| Failure::new(format!("Failed to open WAL file {e}")))?;
+        let name = path.file_name().and_then(|n| n.to_str()).and_then(FileName::parse);
+        let options = ReaderOptions {
+            log_number: name.and_then(|n| n.number()).unwrap_or(FileNumber(0)).0,
+            decompressor: Some(Box::new(engine::wal::decompressor)),
+            ..ReaderOptions::default()
+        };
+        if self.how.header {
+            let values = if self.how.values { " : value " } else { "" };
+            writeln!(io.out, "Sequence,Count,ByteSize,Physical Offset,Key(s){values}")?;
+        }
+        let mut reader = Reader::new(FileSource(file), options);
+        let mut sizes: BTreeMap<FamilyId, u16> = BTreeMap::new();
+        // Families as they turn up, the latest first: the order RocksDB names them in.
+        let mut met: VecDeque<FamilyId> = VecDeque::new();
+        loop {
+            match reader.next().map_err(|e| e.file(path))? {
+                Item::Record { bytes, offset, .. } => {
+                    if bytes.len() < HEADER_LEN {
+                        writeln!(io.err, "Corruption detected in log file Corruption: log record too small")?;
+                        continue;
+                    }
+                    self.check_sizes(&sizes)?;
+                    self.batch(bytes, offset, &mut met, io)?;
+                }
+                Item::TimestampSizes { sizes: told, .. } => sizes.extend(told),
+                Item::Corruption(damage) => writeln!(
+                    io.err,
+                    "Corruption detected in log file Corruption: {} at offset {}; {} bytes dropped",
+                    damage.reason, damage.offset, damage.dropped
+                )?,
+                Item::TornTail { .. } | Item::Predecessor { .. } => {}
+                Item::OldRecord { .. } | Item::EndOfLog => break,
+            }
+        }
+        let unknown: Vec<_> = met.iter().filter(|id| !self.orders.contains_key(id)).map(ToString::to_string).collect();
+        if !unknown.is_empty() {
+            writeln!(
+                io.out,
+                "(Column family id: [{}] contained in WAL are not opened in DB. Applied default hex formatting for \
+                 user key. Specify --db=<db_path> to open DB for better user key formatting if it contains timestamp.)",
+                unknown.join(",")
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Timestamps in the log are those that the families' comparators expect.
+    fn check_sizes(&self, sizes: &BTreeMap<FamilyId, u16>) -> Outcome {
+        let differs = |(id, order): (&FamilyId, &Order)| {
+            let recorded = sizes.get(id).copied().unwrap_or(0);
+            (usize::from(recorded) != order.timestamp_size()).then(|| {
+                format!("(cf_id: {id}, [recorded: {recorded}, comparator: {}])", order.timestamp_size())
+            })
+        };
+        let wrong: Vec<_> = self.orders.iter().filter_map(differs).collect();
+        if wrong.is_empty() || sizes.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::new(format!(
+            "Format for user keys in WAL file is inconsistent with the comparator used to open the DB. Timestamp size \
+             recorded in WAL vs specified by comparator: {{{}}}",
+            wrong.join(", ")
+        )))
+    }
+
+    fn batch(&mut self, bytes: &[u8], offset: u64, met: &mut VecDeque<FamilyId>, io: &mut Io<'_>) -> Outcome {
+        let failed = |e: base::Error| Failure::new(format!("Parsing write batch failed: {e}"));
+        let batch = Batch::new(bytes).map_err(failed)?;
+        let (sequence, count) = (batch.sequence(), batch.count());
+        let mut row = String::new();
+        let previous = self.previous.replace((sequence, count));
+        if self.how.gaps_only {
+            match previous {
+                Some((before, n)) if before.wrapping_add(u64::from(n)) != sequence => {
+                    row = format!("Prev batch sequence number: {before}, prev batch count: {n}, ");
+                }
+                _ => return Ok(()),
+            }
+        }
+        row.push_str(&format!("{sequence},{count},{},{offset},", bytes.len()));
+        let mut here: VecDeque<FamilyId> = VecDeque::new();
+        for record in batch.records() {
+            let record = record.map_err(|e| Failure::new(format!("Print write batch error: {e}")))?;
+            if let Some(id) = record.family()
+                && !here.contains(&id)
+            {
+                here.push_front(id);
+            }
+            row.push_str(&self.record(&record));
+        }
+        for id in here {
+            if !met.contains(&id) {
+                met.push_front(id);
+            }
+        }
+        batch.verify().map_err(|e| Failure::new(format!("Print write batch error: {e}")))?;
+        Ok(writeln!(io.out, "{row}")?)
+    }
+
+    fn record(&self, record: &Record<'_>) -> String {
+        let key = |id: FamilyId, key: &[u8]| wal_key(key, self.orders.get(&id));
+        let pair = |word: &str, id: FamilyId, k: &[u8], value: &[u8]| {
+            let value = if self.how.values { format!(" : 0x{}", hex(value)) } else { String::new() };
+            format!("{word}({id}) : {}{value} ", key(id, k))
+        };
+        match *record {
+            Record::Put { family, key, value } => pair("PUT", family, key, value),
+            Record::Merge { family, key, operand } => pair("MERGE", family, key, operand),
+            Record::Delete { family, key: k } => format!("DELETE({family}) : {} ", key(family, k)),
+            Record::SingleDelete { family, key: k } => format!("SINGLE_DELETE({family}) : {} ", key(family, k)),
+            Record::DeleteRange { family, begin, end } => {
+                format!("DELETE_RANGE({family}) : {} {} ", key(family, begin), key(family, end))
+            }
+            Record::PutBlobIndex { family, key, index } => pair("PUT_BLOB_INDEX", family, key, index),
+            Record::TimedPut { family, key, stored } => match Record::split_timed(stored) {
+                Some((value, time)) => format!("{}write_unix_time: {time} ", pair("TIMED_PUT", family, key, value)),
+                None => pair("TIMED_PUT", family, key, stored),
+            },
+            Record::PutEntity { family, key: k, entity } => {
+                let mut text = format!("PUT_ENTITY({family}) : {}", key(family, k));
+                if self.how.values {
+                    let columns = match format::wide::decode(entity) {
+                        Ok(columns) => show::columns(columns.iter().map(|c| (c.name, c.value)), true),
+                        Err(error) => format!("({error})").into_bytes(),
+                    };
+                    text.push_str(&format!(" : {}", String::from_utf8_lossy(&columns)));
+                }
+                text.push(' ');
+                text
+            }
+            Record::LogData(_) => String::new(),
+            Record::Marker(marker) => match marker {
+                Marker::Noop => "NOOP ".to_string(),
+                Marker::BeginPrepare | Marker::BeginPersistedPrepare => "BEGIN_PREPARE(false) ".to_string(),
+                Marker::BeginUnprepare => "BEGIN_PREPARE(true) ".to_string(),
+                Marker::EndPrepare(xid) => format!("END_PREPARE(0x{}) ", hex(xid)),
+                Marker::Rollback(xid) => format!("ROLLBACK(0x{}) ", hex(xid)),
+                Marker::Commit(xid) => format!("COMMIT(0x{}) ", hex(xid)),
+                Marker::CommitWithTimestamp { timestamp, xid } => {
+                    format!("COMMIT_WITH_TIMESTAMP(0x{}, 0x{}) ", hex(xid), hex(timestamp))
+                }
+            },
+        }
+    }
+}

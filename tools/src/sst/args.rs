@@ -1,0 +1,218 @@
+//! The command line of `sst_dump`.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use crate::ldb::Failure;
+use crate::ldb::show;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    Check,
+    Scan,
+    Raw,
+    Verify,
+    Identify,
+    /// Properties only.
+    None,
+    Help,
+    Version,
+}
+
+/// A command line taken apart.
+#[derive(Clone, Debug)]
+pub(super) struct Args {
+    pub command: Command,
+    pub paths: Vec<PathBuf>,
+    pub hex: bool,
+    pub decode_blobs: bool,
+    pub show_sequence: bool,
+    pub verify_checksum: bool,
+    pub show_properties: bool,
+    pub show_summary: bool,
+    pub list_meta_blocks: bool,
+    pub from: Option<Vec<u8>>,
+    pub to: Option<Vec<u8>>,
+    /// `from` is a prefix that all keys share.
+    pub prefix: bool,
+    /// `None`: all.
+    pub read_num: Option<u64>,
+    pub readahead: usize,
+    pub parse_internal_key: Option<Vec<u8>>,
+}
+
+/// What RocksDB's tool takes and this release refuses: start of the option, and the feature.
+const REFUSED: &[(&str, &str)] = &[
+    ("--env_uri=", "environments by URI"),
+    ("--fs_uri=", "file systems by URI"),
+    ("--compression_", "recompression"),
+    ("--block_size=", "recompression"),
+    ("--set_block_size=", "recompression"),
+    ("--enable_index_compression=", "recompression"),
+    ("--verify_compression=", "recompression"),
+    ("--require_property_regex=", "choosing files by property"),
+    ("--exclude_property_regex=", "choosing files by property"),
+];
+
+impl Args {
+    /// # Errors
+    /// What is not known, with all that is; what is not built, by name; values that are wrong.
+    pub fn parse(args: &[Vec<u8>]) -> Result<Args, Failure> {
+        let mut out = Args {
+            command: Command::Check,
+            paths: Vec::new(),
+            hex: false,
+            decode_blobs: false,
+            show_sequence: false,
+            verify_checksum: false,
+            show_properties: false,
+            show_summary: false,
+            list_meta_blocks: false,
+            from: None,
+            to: None,
+            prefix: false,
+            read_num: None,
+            readahead: 2 << 20,
+            parse_internal_key: None,
+        };
+        let (mut from, mut prefix, mut input_hex, mut rest) = (None, None, false, false);
+        for arg in args {
+            let shown = String::from_utf8_lossy(arg).into_owned();
+            let (name, value) = match arg.iter().position(|&b| b == b'=') {
+                Some(at) => (&shown[..shown.find('=').map_or(0, |at| at + 1)], &arg[at + 1..]),
+                None => (&shown[..], &[][..]),
+            };
+            match name {
+                _ if rest || !arg.starts_with(b"-") => out.paths.push(PathBuf::from(OsStr::from_bytes(arg))),
+                "--" => rest = true,
+                "--file=" => out.paths.push(PathBuf::from(OsStr::from_bytes(value))),
+                "--command=" => out.command = command(value)?,
+                "--output_hex" => out.hex = true,
+                "--decode_blob_index" => out.decode_blobs = true,
+                "--show_sequence_number_type" => out.show_sequence = true,
+                "--input_key_hex" => input_hex = true,
+                "--verify_checksum" => out.verify_checksum = true,
+                "--show_properties" => out.show_properties = true,
+                "--show_summary" => out.show_summary = true,
+                "--list_meta_blocks" => out.list_meta_blocks = true,
+                "--from=" => from = Some(value.to_vec()),
+                "--to=" => out.to = Some(value.to_vec()),
+                "--prefix=" => prefix = Some(value.to_vec()),
+                "--read_num=" => out.read_num = Some(number(name, value)?),
+                "--readahead_size=" => out.readahead = number(name, value)? as usize,
+                "--parse_internal_key=" => out.parse_internal_key = Some(show::parse(value, true)?),
+                "--help" => out.command = Command::Help,
+                "--version" => out.command = Command::Version,
+                _ => return Err(unknown(&shown)),
+            }
+        }
+        if from.is_some() && prefix.is_some() {
+            return Err(Failure::new("Cannot specify --prefix and --from\n"));
+        }
+        out.prefix = prefix.is_some();
+        let key = |text: Option<Vec<u8>>| text.map(|text| show::parse(&text, input_hex)).transpose();
+        out.from = key(from.or(prefix))?;
+        out.to = key(out.to)?;
+        let alone = matches!(out.command, Command::Help | Command::Version) || out.parse_internal_key.is_some();
+        if out.paths.is_empty() && !alone {
+            return Err(Failure::new(format!("file or directory must be specified.\n\n{HELP}")));
+        }
+        Ok(out)
+    }
+}
+
+fn command(value: &[u8]) -> Result<Command, Failure> {
+    Ok(match value {
+        b"" | b"check" => Command::Check,
+        b"scan" => Command::Scan,
+        b"raw" => Command::Raw,
+        b"verify" => Command::Verify,
+        b"identify" => Command::Identify,
+        b"none" => Command::None,
+        b"recompress" => {
+            return Err(Failure::new("Not implemented: --command=recompress is not built in this release"));
+        }
+        other => {
+            return Err(Failure::new(format!(
+                "Unrecognized command '{}'; there are check, scan, raw, verify, identify, none",
+                String::from_utf8_lossy(other)
+            )));
+        }
+    })
+}
+
+fn number(name: &str, value: &[u8]) -> Result<u64, Failure> {
+    let text = String::from_utf8_lossy(value);
+    text.parse().map_err(|_| Failure::new(format!("{}{text}: a number is needed", name)))
+}
+
+fn unknown(arg: &str) -> Failure {
+    match REFUSED.iter().find(|(start, _)| arg.starts_with(start)) {
+        Some((_, feature)) => {
+            Failure::new(format!("Not implemented: {arg}: {feature} is not built in this release"))
+        }
+        None => Failure::new(format!("Unrecognized argument '{arg}'\n\n{HELP}")),
+    }
+}
+
+pub(super) const HELP: &str = "sst_dump <db_dirs_OR_sst_files...> [--command=check|scan|raw|verify|identify]
+    --file=<db_dir_OR_sst_file>
+      Path to SST file or directory containing SST files (old option syntax)
+
+    --command=check|scan|raw|verify|identify
+        check: Iterate over entries in files but don't print anything except if an error is encountered (default command)
+               When read_num, from and to are not set, it compares the number of keys read with num_entries in table
+               property and will report corruption if there is a mismatch.
+        scan: Iterate over entries in files and print them to screen
+        raw: Dump all the table contents to <file_name>_dump.txt
+        verify: Iterate all the blocks in files verifying checksum to detect possible corruption but don't print anything except if a corruption is encountered
+        identify: Reports a file is a valid SST file or lists all valid SST files under a directory
+
+    --output_hex
+      Can be combined with scan command to print the keys and values in Hex
+
+    --decode_blob_index
+      Decode blob indexes and print them in a human-readable format during scans.
+
+    --show_sequence_number_type
+      Show sequence number and value type when executing raw command
+
+    --from=<user_key>
+      Key to start reading from when executing check|scan
+
+    --to=<user_key>
+      Key to stop reading at when executing check|scan
+
+    --prefix=<user_key>
+      Returns all keys with this prefix when executing check|scan
+      Cannot be used in conjunction with --from
+
+    --read_num=<num>
+      Maximum number of entries to read when executing check|scan
+
+    --verify_checksum
+      Verify file checksum when executing check|scan
+
+    --input_key_hex
+      Can be combined with --from and --to to indicate that these values are encoded in Hex
+
+    --show_properties
+      Print table properties after iterating over the file when executing
+      check|scan|raw|identify
+
+    --show_summary
+      Print sums over all files at the end
+
+    --readahead_size=<bytes>
+      Bytes read ahead
+
+    --parse_internal_key=<0xKEY>
+      Convenience option to parse an internal key on the command line. Dumps the
+      internal key in hex format {'key' @ SN: type}
+
+    --list_meta_blocks
+      Print the list of all meta blocks in the file
+
+Not in this release: --command=recompress and its options, --env_uri, --fs_uri
+";

@@ -1,0 +1,41 @@
+//! A table file opened on its own.
+//!
+//! Its properties name the comparator, and it is opened with a comparator of that name: opened first with
+//! the usual one, which is enough to read properties, and again if the table wants another.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use base::{Error, Order, Result};
+use base::order::BuiltinPrefix;
+use env::{Env, ReadHints};
+use table::sst::{OpenOptions, Reader};
+
+/// An open table and the order of its user keys.
+pub(super) struct Table {
+    pub reader: Arc<Reader>,
+    pub order: Order,
+}
+
+/// # Errors
+/// Aborted for an empty file; Corruption for what is no whole table; NotSupported, naming it, for another
+/// kind of table or a comparator that does not exist here.
+pub(super) fn open(env: &Env, path: &Path) -> Result<Table> {
+    let file = env.fs.open_random(path, &ReadHints::default())?;
+    let size = file.size()?;
+    if size == 0 {
+        return Err(Error::aborted("Empty file").file(path));
+    }
+    let mut options = OpenOptions {
+        prefix_extractor: Some(Arc::new(BuiltinPrefix::Noop)),
+        ..OpenOptions::default()
+    };
+    let reader = Reader::open(file.clone(), size, &options)?;
+    let name = String::from_utf8_lossy(&reader.properties().comparator_name).into_owned();
+    if name.is_empty() || name == Order::Bytewise.name() {
+        return Ok(Table { reader: Arc::new(reader), order: Order::Bytewise });
+    }
+    let order = Order::by_name(&name).ok_or_else(|| Error::not_supported(format!("comparator {name}")).file(path))?;
+    options.order = order.clone();
+    Ok(Table { reader: Arc::new(Reader::open(file, size, &options)?), order })
+}
