@@ -1,5 +1,6 @@
 //! The database: opening, the verbs on its default family, families, snapshots.
 
+use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 use std::path::Path;
 use std::sync::Arc;
@@ -397,7 +398,17 @@ impl Db {
 
     /// A numeric property, as [`Db::property`].
     pub fn int_property(&self, name: &str) -> Option<u64> {
-        self.property(name)?.parse().ok()
+        self.inner.int_property(&self.default, name)
+    }
+
+    /// A numeric property summed over all families; what is the database's counts once.
+    pub fn aggregated_int_property(&self, name: &str) -> Option<u64> {
+        self.inner.aggregated_int_property(name)
+    }
+
+    /// A property that is a map (`rocksdb.cfstats`, `rocksdb.dbstats` ..), as [`Db::property`].
+    pub fn property_map(&self, name: &str) -> Option<BTreeMap<String, String>> {
+        self.inner.property_map(&self.default, name)
     }
 
     /// Sets the statistics behind `rocksdb.stats` back to nothing.

@@ -1,5 +1,6 @@
 //! A column family: the same verbs as on the database.
 
+use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
@@ -207,6 +208,21 @@ impl Family {
     /// InvalidArgument for an option that does not exist or cannot change, or a bad value; nothing is changed.
     pub fn set_options(&self, changes: &[(&str, &str)]) -> Result<()> {
         self.db.set_options(&self.inner, changes)
+    }
+
+    /// A property of this family by RocksDB's name; `None` if there is none of that name.
+    pub fn property(&self, name: &str) -> Option<String> {
+        self.db.property(&self.inner, name)
+    }
+
+    /// A numeric property, as [`Family::property`].
+    pub fn int_property(&self, name: &str) -> Option<u64> {
+        self.db.int_property(&self.inner, name)
+    }
+
+    /// A property that is a map, as [`Family::property`].
+    pub fn property_map(&self, name: &str) -> Option<BTreeMap<String, String>> {
+        self.db.property_map(&self.inner, name)
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod compact;
 mod flush;
+mod dump;
 mod manual;
 mod purge;
 mod resume;
@@ -33,6 +34,7 @@ use crate::event::{ErrorReason, Event, FlushReason, StallCondition};
 use crate::family::{Family, FamilySet};
 use crate::files::{Obsolete, Recycle};
 use crate::output::{JobTools, named};
+use crate::properties::{self, Activity, Ground};
 use crate::source::TableCache;
 use crate::stats::StallCause;
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, OnceLock, Weak};
@@ -79,6 +81,7 @@ pub struct Background {
     /// Not under the lock: the last reader of a moment may let go anywhere.
     purge_scheduled: AtomicBool,
     purges_running: AtomicUsize,
+    dump_planned: AtomicBool,
 }
 
 /// A request for a flush.
@@ -131,6 +134,7 @@ impl Background {
             bytes_compacted: AtomicU64::new(0),
             purge_scheduled: AtomicBool::new(false),
             purges_running: AtomicUsize::new(0),
+            dump_planned: AtomicBool::new(false),
         })
     }
 
@@ -147,6 +151,7 @@ impl Background {
         for family in self.families.all() {
             self.reconsider(&family);
         }
+        self.plan_dump();
     }
 
     /// After a change of a family's tree, memtables or options: the stall decision, and what is due.
@@ -269,16 +274,42 @@ impl Background {
         self.bytes_compacted.load(Ordering::Relaxed)
     }
 
-    /// Flushes and compactions that run, for the properties.
-    pub fn running(&self) -> (usize, usize) {
+    /// What goes on, for the properties.
+    pub fn activity(&self) -> Activity {
         let state = self.state.lock();
-        (state.flushes_running, state.compactions_running + state.manuals_running)
+        Activity {
+            running_flushes: state.flushes_running,
+            running_compactions: state.compactions_running + state.manuals_running,
+            delayed_write_rate: self.controller.delayed_rate(),
+            is_write_stopped: self.controller.is_stopped(),
+        }
     }
 
-    /// Whether a flush waits; whether a compaction does.
-    pub fn pending(&self) -> (bool, bool) {
-        let state = self.state.lock();
-        (!state.flushes.is_empty(), !state.compactions.is_empty())
+    /// Writes the statistics into the LOG, as RocksDB's `DumpStats`.
+    pub(super) fn dump_stats(&self) {
+        if self.tools.shutting_down.load(Ordering::Acquire) {
+            return;
+        }
+        let ground = Ground {
+            tables: &self.tables,
+            obsolete: &self.obsolete,
+            numbers: &self.tools.numbers,
+            stats: &self.tools.stats,
+            sequence: self.tools.sequence.visible(),
+            snapshots: self.tools.snapshots.count(),
+            oldest_snapshot: self.tools.snapshots.oldest(),
+            background_errors: self.errors.count(),
+            min_log_to_keep: self.committer.min_log_to_keep(),
+            activity: self.activity(),
+            now_seconds: self.tools.env.clock.now_seconds(),
+        };
+        let events = &self.tools.events;
+        let text = properties::dump(&ground, &self.families.all());
+        events.info(format_args!("------- DUMPING STATS -------"));
+        events.info(format_args!("{text}"));
+        if let Some(statistics) = self.tools.stats.statistics() {
+            events.info(format_args!("STATISTICS:\n {statistics}"));
+        }
     }
 }
 

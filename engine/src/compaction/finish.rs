@@ -92,8 +92,7 @@ fn count(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], (micros, cpu_
         num_output_records: out.num_output_records,
         count: 1,
     };
-    let pool = if task.manual { Pool::User } else { Pool::Low };
-    job.family.stats.lock().add(task.output_level, pool as usize, &numbers);
+    job.family.stats.lock().add(task.output_level, Pool::Low as usize, &numbers);
     let Some(statistics) = t.tools.stats.statistics() else { return };
     statistics.measure_time(HistogramKind::CompactionTime, micros);
     statistics.measure_time(HistogramKind::CompactionCpuTime, cpu_micros);

@@ -45,6 +45,7 @@ impl Db {
         writing.writer.set_wal_bytes_max(wal_bytes_max(options.max_total_wal_size, &inner.families.all()));
         inner.tools.options.store(Arc::new(options));
         writing.background.size_pools();
+        writing.background.plan_dump();
         for family in inner.families.all() {
             writing.background.reconsider(&family);
         }

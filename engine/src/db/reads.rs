@@ -1,12 +1,15 @@
 //! Reading calls, each to its room.
 
+use std::collections::BTreeMap;
+
 use base::{Pinned, Result};
 use lsm::file_meta::FileMetaData;
 
-use super::{Db, DbIterator};
+use super::{Db, DbIterator, Inner};
 use crate::family::Family;
 use crate::iter::{Ground, Iter, Versions};
 use crate::options::ReadOptions;
+use crate::properties;
 use crate::read::Reads;
 use crate::sync::Arc;
 
@@ -80,21 +83,50 @@ impl Db {
         Ok(())
     }
 
-    /// A property by RocksDB's name; `None` if there is none of that name.
+    /// A property by RocksDB's name, as text; `None` if there is none of that name.
     pub fn property(&self, family: &Arc<Family>, name: &str) -> Option<String> {
-        crate::properties::property(&self.property_ground(), family, name)
+        properties::property(&self.inner.property_ground(), family, name)
     }
 
-    fn property_ground(&self) -> crate::properties::Ground<'_> {
-        crate::properties::Ground {
-            tables: &self.inner.tables,
-            block_cache: &self.inner.block_cache,
-            sequence: self.inner.tools.sequence.visible(),
-            snapshots: self.inner.tools.snapshots.count(),
-            oldest_snapshot: self.inner.tools.snapshots.oldest(),
+    /// A numeric property; `None` if there is none of that name or it is no number.
+    pub fn int_property(&self, family: &Arc<Family>, name: &str) -> Option<u64> {
+        properties::int_property(&self.inner.property_ground(), family, name)
+    }
+
+    /// A numeric property summed over all families; what is the database's, or a cache that families
+    /// share, counts once.
+    pub fn aggregated_int_property(&self, name: &str) -> Option<u64> {
+        properties::aggregated_int_property(&self.inner.property_ground(), &self.families(), name)
+    }
+
+    /// A property that is a map; `None` if there is none of that name or it is no map.
+    pub fn property_map(&self, family: &Arc<Family>, name: &str) -> Option<BTreeMap<String, String>> {
+        properties::map_property(&self.inner.property_ground(), family, name)
+    }
+
+    /// Sets the numbers behind `rocksdb.stats` back to nothing; the user's statistics stay.
+    pub fn reset_stats(&self) {
+        let stats = &self.inner.tools.stats;
+        stats.database.reset(stats.now_micros());
+        self.families().iter().for_each(|family| family.stats.reset());
+    }
+}
+
+impl Inner {
+    fn property_ground(&self) -> properties::Ground<'_> {
+        let activity = self.writing.as_ref().map(|w| w.background.activity()).unwrap_or_default();
+        properties::Ground {
+            tables: &self.tables,
+            obsolete: &self.obsolete,
+            numbers: &self.tools.numbers,
+            stats: &self.tools.stats,
+            sequence: self.tools.sequence.visible(),
+            snapshots: self.tools.snapshots.count(),
+            oldest_snapshot: self.tools.snapshots.oldest(),
+            background_errors: self.errors.count(),
+            min_log_to_keep: self.committer.min_log_to_keep(),
+            activity,
+            now_seconds: self.tools.env.clock.now_seconds(),
         }
     }
-
-    /// Sets the statistics behind `rocksdb.stats` back to nothing.
-    pub fn reset_stats(&self) {}
 }

@@ -153,6 +153,11 @@ impl Family {
         }
     }
 
+    /// The versions that somebody still reads, the newest last.
+    pub fn live_versions(&self) -> Vec<Arc<Version>> {
+        self.state().versions.iter().filter_map(crate::sync::Weak::upgrade).collect()
+    }
+
     /// Locks what jobs change. Held for moments, never over I/O.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock()
@@ -163,6 +168,12 @@ impl Family {
     #[must_use]
     pub(crate) fn install(&self, state: &mut State) -> Arc<SuperVersion> {
         state.super_version_number += 1;
+        let known = state.versions.last().is_some_and(|v| std::ptr::eq(v.as_ptr(), Arc::as_ptr(&state.version)));
+        if !known {
+            state.versions.retain(|v| v.strong_count() > 0);
+            let newest = Arc::downgrade(&state.version);
+            state.versions.push(newest);
+        }
         let next = SuperVersion::new(
             state.super_version_number,
             state.mem.clone(),

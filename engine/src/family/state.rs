@@ -3,7 +3,7 @@
 use lsm::version::Version;
 use mem::memtable::MemTable;
 
-use crate::sync::Arc;
+use crate::sync::{Arc, Weak};
 
 /// A memtable that takes no more writes and waits to become a file.
 #[derive(Clone)]
@@ -45,6 +45,8 @@ pub struct State {
     /// Oldest first.
     pub sealed: Vec<Sealed>,
     pub version: Arc<Version>,
+    /// Versions that were installed and may still be read.
+    pub(super) versions: Vec<Weak<Version>>,
     pub super_version_number: u64,
     /// Logs below this number hold nothing of this family that is needed.
     pub log_number: u64,
@@ -64,6 +66,7 @@ impl State {
             mem,
             mem_id: 1,
             sealed: Vec::new(),
+            versions: vec![Arc::downgrade(&version)],
             version,
             super_version_number: 1,
             log_number,

@@ -91,6 +91,7 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
             cpu_micros: clock.cpu_nanos().saturating_sub(start.1) / 1000,
             bytes_written: part.files.iter().map(|f| f.meta.size).sum(),
             bytes_written_pre_compression: part.files.iter().map(|f| f.pre_compression_size).sum(),
+            num_input_records: part.pick.memtables.iter().map(|m| m.mem.counts().entries).sum(),
             num_output_records: outputs.num_records,
             count: 1,
             ..LevelNumbers::default()

@@ -45,7 +45,6 @@ pub const HINTS: &[&str] = &[
     "read_io_executor_threads",
     "report_bg_io_stats",
     "skip_stats_update_on_db_open",
-    "stats_dump_period_sec",
     "stats_history_buffer_size",
     "stats_persist_period_sec",
     "strict_max_successive_merges",

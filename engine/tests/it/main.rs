@@ -4,4 +4,5 @@ mod basic;
 mod golden;
 mod model;
 mod options;
+mod properties;
 mod stats;

@@ -1,0 +1,259 @@
+//! `cfstats`: what flushes and compactions did to each level of a family, and how its writers were held back.
+
+use std::collections::BTreeMap;
+
+use lsm::version::Version;
+
+use super::human::{bytes, gb, mb, number};
+use super::{Ground, cache, scores};
+use crate::family::Family;
+use crate::stats::{FamilyNumbers, LevelNumbers, StallCounts};
+
+/// A line of the table: the numbers of a level (or of all), with what the tree is like now.
+#[derive(Default)]
+struct Row {
+    files: usize,
+    compacting: usize,
+    size: u64,
+    score: f64,
+    write_amp: f64,
+    numbers: LevelNumbers,
+}
+
+const COLUMNS: &str = "Files   Size     Score Read(GB)  Rn(GB) Rnp1(GB) Write(GB) WPreComp(GB) Wnew(GB) Moved(GB) W-Amp \
+     Rd(MB/s) Wr(MB/s) Comp(sec) CompMergeCPU(sec) Comp(cnt) Avg(sec) KeyIn KeyDrop Rblob(GB) Wblob(GB)";
+
+/// The table and the sums below it; `periodic` begins a new interval.
+pub(super) fn text(ground: &Ground<'_>, family: &Family, periodic: bool) -> String {
+    let mut numbers = family.stats.lock().clone();
+    let (rows, sum) = rows(ground, family, &numbers);
+    let mut out = header(family.name(), "Level");
+    for (level, row) in &rows {
+        out += &line(&format!("L{level}"), row);
+    }
+    let total = sum.numbers;
+    out += &line("Sum", &sum);
+    let (last_uptime, last_flushed, last_total, last_stalls) = numbers.last_dump;
+    let flushed = numbers.bytes_flushed;
+    let recent = total.since(&last_total);
+    let recent_flushed = flushed.saturating_sub(last_flushed);
+    let write_amp = recent.bytes_written as f64 / (recent_flushed + 1) as f64;
+    out += &line("Int", &Row { write_amp, numbers: recent, ..Row::default() });
+    out += &header(family.name(), "Priority");
+    for (pool, of_pool) in ["Bottom", "Low", "High", "User"].iter().zip(&numbers.by_pool) {
+        if of_pool.micros > 0 {
+            out += &line(pool, &Row { numbers: *of_pool, ..Row::default() });
+        }
+    }
+    out += "\nBlob file count: 0, total size: 0.0 GB, garbage size: 0.0 GB, space amp: 0.0\n\n";
+    let uptime = ground.stats.uptime_s();
+    let interval = uptime - last_uptime;
+    out += &format!("Uptime(secs): {uptime:.1} total, {interval:.1} interval\n");
+    out += &format!("Flush(GB): cumulative {:.3}, interval {:.3}\n", gb(flushed), gb(recent_flushed));
+    out += "AddFile(GB): cumulative 0.000, interval 0.000\n";
+    out += "AddFile(Total Files): cumulative 0, interval 0\n";
+    out += "AddFile(L0 Files): cumulative 0, interval 0\n";
+    out += "AddFile(Keys): cumulative 0, interval 0\n";
+    out += &compaction_line("Cumulative", &total, uptime);
+    out += &compaction_line("Interval", &recent, interval);
+    let pending = scores(ground, &family.pin()).estimated_pending_bytes;
+    out += &format!("Estimated pending compaction bytes: {pending}\n");
+    out += &stall_line(&stall_map(&numbers.stalls));
+    let stalls = numbers.stalls.delays() + numbers.stalls.stops();
+    if stalls > 0 {
+        out += &format!("interval: {} total count\n", stalls.saturating_sub(last_stalls));
+    }
+    if periodic {
+        numbers.last_dump = (uptime, flushed, total, stalls);
+        family.stats.lock().last_dump = numbers.last_dump;
+    }
+    out + &cache::text(family).unwrap_or_default()
+}
+
+fn compaction_line(what: &str, n: &LevelNumbers, seconds: f64) -> String {
+    let read = n.bytes_read_output_level + n.bytes_read_non_output_levels;
+    let seconds = seconds.max(0.001);
+    format!(
+        "{what} compaction: {:.2} GB write, {:.2} MB/s write, {:.2} GB read, {:.2} MB/s read, {:.1} seconds\n",
+        gb(n.bytes_written),
+        mb(n.bytes_written) / seconds,
+        gb(read),
+        mb(read) / seconds,
+        n.micros as f64 / 1e6
+    )
+}
+
+/// The levels that have or had something, and all together.
+fn rows(ground: &Ground<'_>, family: &Family, numbers: &FamilyNumbers) -> (Vec<(usize, Row)>, Row) {
+    let pinned = family.pin();
+    let version = &pinned.version;
+    let scores = scores(ground, &pinned);
+    let mut rows = Vec::new();
+    let mut sum = Row::default();
+    for level in 0..version.num_levels() {
+        let files = version.level(level);
+        let compacting = files.iter().filter(|f| f.being_compacted()).count();
+        sum.files += files.len();
+        sum.compacting += compacting;
+        let own = numbers.level(level);
+        if own.micros == 0 && own.cpu_micros == 0 && files.is_empty() {
+            continue;
+        }
+        sum.numbers = sum.numbers.plus(&own);
+        sum.size += files.bytes();
+        let input = if level == 0 { numbers.bytes_flushed } else { own.bytes_read_non_output_levels };
+        let score = if level + 1 < version.num_levels() { scores.of(level) } else { 0.0 };
+        let row = Row {
+            files: files.len(),
+            compacting,
+            size: files.bytes(),
+            score,
+            write_amp: share(own.bytes_written, input),
+            numbers: own,
+        };
+        rows.push((level, row));
+    }
+    sum.write_amp = share(sum.numbers.bytes_written, numbers.bytes_flushed);
+    (rows, sum)
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn header(family: &str, group_by: &str) -> String {
+    let columns = format!("{group_by}    {COLUMNS}\n");
+    format!("\n** Compaction Stats [{family}] **\n{columns}{}\n", "-".repeat(columns.len()))
+}
+
+/// The row's figures under the names of the map property, in the table's order.
+fn figures(row: &Row) -> [(&'static str, f64); 22] {
+    let n = &row.numbers;
+    let read = n.bytes_read_non_output_levels + n.bytes_read_output_level;
+    let seconds = (n.micros + 1) as f64 / 1e6;
+    let gigabytes = |bytes: u64| bytes as f64 / 1_073_741_824.0;
+    let new = (n.bytes_written as f64 - n.bytes_read_output_level as f64) / 1_073_741_824.0;
+    [
+        ("NumFiles", row.files as f64),
+        ("CompactedFiles", row.compacting as f64),
+        ("SizeBytes", row.size as f64),
+        ("Score", row.score),
+        ("ReadGB", gigabytes(read)),
+        ("RnGB", gigabytes(n.bytes_read_non_output_levels)),
+        ("Rnp1GB", gigabytes(n.bytes_read_output_level)),
+        ("WriteGB", gigabytes(n.bytes_written)),
+        ("WPreCompGB", gigabytes(n.bytes_written_pre_compression)),
+        ("WnewGB", new),
+        ("MovedGB", gigabytes(n.bytes_moved)),
+        ("WriteAmp", row.write_amp),
+        ("ReadMBps", mb(read) / seconds),
+        ("WriteMBps", mb(n.bytes_written) / seconds),
+        ("CompSec", n.micros as f64 / 1e6),
+        ("CompMergeCPU", n.cpu_micros as f64 / 1e6),
+        ("CompCount", n.count as f64),
+        ("AvgSec", if n.count == 0 { 0.0 } else { n.micros as f64 / 1e6 / n.count as f64 }),
+        ("KeyIn", n.num_input_records as f64),
+        ("KeyDrop", n.num_dropped_records as f64),
+        ("RblobGB", 0.0),
+        ("WblobGB", 0.0),
+    ]
+}
+
+fn line(name: &str, row: &Row) -> String {
+    let f = figures(row).map(|(_, value)| value);
+    format!(
+        "{name:>4} {:6}/{:<3} {:>10} {:5.1} {:8.1} {:7.1} {:8.1} {:9.1} {:9.1} {:8.1} {:9.1} {:5.1} {:8.1} {:8.1} \
+         {:9.2} {:17.2} {:9} {:8.3} {:>7} {:>6} {:9.1} {:9.1}\n",
+        row.files,
+        row.compacting,
+        bytes(row.size),
+        f[3],
+        f[4],
+        f[5],
+        f[6],
+        f[7],
+        f[8],
+        f[9],
+        f[10],
+        f[11],
+        f[12],
+        f[13],
+        f[14],
+        f[15],
+        row.numbers.count,
+        f[17],
+        number(row.numbers.num_input_records),
+        number(row.numbers.num_dropped_records),
+        f[20],
+        f[21]
+    )
+}
+
+/// The map property: `compaction.L0.NumFiles` and so on, and the stall counts.
+pub(super) fn map(ground: &Ground<'_>, family: &Family) -> BTreeMap<String, String> {
+    let numbers = family.stats.lock().clone();
+    let (rows, sum) = rows(ground, family, &numbers);
+    let mut map = stall_map(&numbers.stalls);
+    let named = rows.into_iter().map(|(level, row)| (format!("L{level}"), row)).chain([("Sum".to_string(), sum)]);
+    for (level, row) in named {
+        for (name, value) in figures(&row) {
+            map.insert(format!("compaction.{level}.{name}"), format!("{value:.6}"));
+        }
+    }
+    map
+}
+
+pub(super) fn stall_map(stalls: &StallCounts) -> BTreeMap<String, String> {
+    let mut map = BTreeMap::new();
+    let causes = ["memtable-limit", "l0-file-count-limit", "pending-compaction-bytes"];
+    for (cause, (delays, stops)) in causes.iter().zip(stalls.causes) {
+        map.insert(format!("{cause}-delays"), delays.to_string());
+        map.insert(format!("{cause}-stops"), stops.to_string());
+    }
+    for (name, count) in [
+        ("cf-l0-file-count-limit-delays-with-ongoing-compaction", stalls.l0_delays_while_compacting),
+        ("cf-l0-file-count-limit-stops-with-ongoing-compaction", stalls.l0_stops_while_compacting),
+        ("total-delays", stalls.delays()),
+        ("total-stops", stalls.stops()),
+    ] {
+        map.insert(name.to_string(), count.to_string());
+    }
+    map
+}
+
+pub(super) fn stall_text(family: &Family) -> String {
+    stall_line(&stall_map(&family.stats.lock().stalls))
+}
+
+pub(super) fn stall_line(counts: &BTreeMap<String, String>) -> String {
+    let list: Vec<String> = counts.iter().map(|(name, count)| format!("{name}: {count}")).collect();
+    format!("Write Stall (count): {}\n", list.join(", "))
+}
+
+/// Times of reads by level are not taken; the head stands alone, as in a RocksDB that has read nothing.
+pub(super) fn histogram(family: &Family) -> String {
+    format!("\n** File Read Latency Histogram By Level [{}] **\n", family.name())
+}
+
+pub(super) fn files_and_sizes(family: &Family) -> String {
+    let mut out = String::from("Level Files Size(MB)\n--------------------\n");
+    let version = &family.pin().version;
+    for level in 0..version.num_levels() {
+        let files = version.level(level);
+        out += &format!("{level:3} {:8} {:8.0}\n", files.len(), mb(files.bytes()));
+    }
+    out
+}
+
+/// Bytes of keys and values by bytes of files; -1 where nothing is known.
+pub(super) fn compression_ratio(version: &Version, level: usize) -> f64 {
+    let (mut raw, mut stored) = (0u64, 0u64);
+    for file in version.level(level).iter() {
+        let size = file.stats().map_or(0, |s| s.raw_key_size + s.raw_value_size);
+        if size > 0 {
+            raw += size;
+            stored += file.size;
+        }
+    }
+    if stored == 0 { -1.0 } else { raw as f64 / stored as f64 }
+}

@@ -1,0 +1,155 @@
+//! Properties that are one number.
+
+use mem::memtable::MemTable;
+
+use super::{Ground, scores};
+use crate::family::{Family, SuperVersion};
+
+/// Whether a number is the whole database's, the same whichever family is asked.
+pub(super) fn is_of_database(short: &str) -> bool {
+    matches!(
+        short,
+        "num-running-flushes"
+            | "num-running-compactions"
+            | "background-errors"
+            | "num-snapshots"
+            | "oldest-snapshot-time"
+            | "oldest-snapshot-sequence"
+            | "is-file-deletions-enabled"
+            | "min-log-number-to-keep"
+            | "min-obsolete-sst-number-to-keep"
+            | "obsolete-sst-files-size"
+            | "actual-delayed-write-rate"
+            | "is-write-stopped"
+            | "compaction-abort-count"
+    )
+}
+
+pub(super) fn number(ground: &Ground<'_>, family: &Family, short: &str) -> Option<u64> {
+    of_database(ground, short).or_else(|| of_memtables(family, short)).or_else(|| of_tree(ground, family, short))
+}
+
+fn of_database(ground: &Ground<'_>, short: &str) -> Option<u64> {
+    Some(match short {
+        "num-running-flushes" => ground.activity.running_flushes as u64,
+        "num-running-compactions" => ground.activity.running_compactions as u64,
+        "actual-delayed-write-rate" => ground.activity.delayed_write_rate,
+        "is-write-stopped" => u64::from(ground.activity.is_write_stopped),
+        "background-errors" => ground.background_errors,
+        "num-snapshots" => ground.snapshots,
+        "oldest-snapshot-sequence" => ground.oldest_snapshot.map_or(0, |(seq, _)| seq),
+        "oldest-snapshot-time" => ground.oldest_snapshot.map_or(0, |(_, time)| time),
+        "is-file-deletions-enabled" => u64::from(ground.obsolete.disabled_count()),
+        "min-log-number-to-keep" => ground.min_log_to_keep,
+        "min-obsolete-sst-number-to-keep" => ground.numbers.smallest_pending().unwrap_or(u64::MAX),
+        "obsolete-sst-files-size" => ground.obsolete.waiting_bytes(),
+        // Nothing aborts all compactions of a database.
+        "compaction-abort-count" => 0,
+        _ => return None,
+    })
+}
+
+fn of_memtables(family: &Family, short: &str) -> Option<u64> {
+    let pinned = family.pin();
+    let sealed = |f: &dyn Fn(&MemTable) -> u64| pinned.imm.iter().map(|m| f(m)).sum::<u64>();
+    let used = |m: &MemTable| m.memory_used() as u64;
+    Some(match short {
+        "num-immutable-mem-table" => pinned.imm.len() as u64,
+        // None stays once it is a table.
+        "num-immutable-mem-table-flushed" => 0,
+        "mem-table-flush-pending" => {
+            let min = pinned.parts.pick.min_write_buffer_number_to_merge;
+            u64::from(family.state().flush_due(min))
+        }
+        "cur-size-active-mem-table" => used(&pinned.mem),
+        "cur-size-all-mem-tables" | "size-all-mem-tables" => used(&pinned.mem) + sealed(&used),
+        "num-entries-active-mem-table" => pinned.mem.counts().entries,
+        "num-entries-imm-mem-tables" => sealed(&|m| m.counts().entries),
+        "num-deletes-active-mem-table" => pinned.mem.counts().deletes,
+        "num-deletes-imm-mem-tables" => sealed(&|m| m.counts().deletes),
+        _ => return None,
+    })
+}
+
+fn of_tree(ground: &Ground<'_>, family: &Family, short: &str) -> Option<u64> {
+    let pinned = family.pin();
+    let version = &pinned.version;
+    let cache = || pinned.parts.block_cache.as_ref();
+    Some(match short {
+        "compaction-pending" => {
+            let view = lsm::pick::View {
+                version,
+                running: &[],
+                oldest_snapshot: ground.oldest_snapshot.map_or(ground.sequence, |(seq, _)| seq),
+                full_history_ts_low: None,
+            };
+            u64::from(lsm::pick::needs_compaction(&view, &pinned.parts.pick, ground.now_seconds))
+        }
+        "num-running-compaction-sorted-runs" => {
+            let running = |level: usize| version.level(level).iter().filter(|f| f.being_compacted()).count();
+            let deeper = (1..version.num_levels()).filter(|level| running(*level) > 0).count();
+            (running(0) + deeper) as u64
+        }
+        "estimate-num-keys" => estimate_num_keys(&pinned),
+        "estimate-table-readers-mem" => ground.tables.memory_bytes() as u64,
+        "num-live-versions" => family.live_versions().len() as u64,
+        "current-super-version-number" => pinned.number,
+        "estimate-live-data-size" => live_data_size(&pinned),
+        "total-sst-files-size" => total_size(family),
+        "live-sst-files-size" => version.total_bytes(),
+        "base-level" => scores(ground, &pinned).base_level as u64,
+        "estimate-pending-compaction-bytes" => scores(ground, &pinned).estimated_pending_bytes,
+        "block-cache-capacity" => cache()?.capacity() as u64,
+        "block-cache-usage" => cache()?.usage() as u64,
+        "block-cache-pinned-usage" => cache()?.pinned_usage() as u64,
+        // No blob file can be in a tree of this release.
+        "num-blob-files" | "total-blob-file-size" | "live-blob-file-size" | "live-blob-file-garbage-size" => 0,
+        _ => return None,
+    })
+}
+
+/// Entries less twice the deletions, as RocksDB estimates it.
+fn estimate_num_keys(pinned: &SuperVersion) -> u64 {
+    let (mut entries, mut deletes) = (0u64, 0u64);
+    for mem in std::iter::once(&pinned.mem).chain(pinned.imm.iter()) {
+        let counts = mem.counts();
+        entries += counts.entries;
+        deletes += counts.deletes;
+    }
+    for (_, file) in pinned.version.files() {
+        if let Some(stats) = file.stats() {
+            entries += stats.num_entries;
+            deletes += stats.num_deletions;
+        }
+    }
+    entries.saturating_sub(deletes.saturating_mul(2))
+}
+
+/// Files of every version that somebody still reads, each once.
+fn total_size(family: &Family) -> u64 {
+    let mut seen = std::collections::HashSet::new();
+    let mut sum = 0;
+    for version in family.live_versions() {
+        sum += version.files().filter(|(_, f)| seen.insert(f.number)).map(|(_, f)| f.size).sum::<u64>();
+    }
+    sum
+}
+
+/// The size of a largest set of files without overlap, found from the bottom up: RocksDB's estimate.
+fn live_data_size(pinned: &SuperVersion) -> u64 {
+    let version = &pinned.version;
+    let order = version.order();
+    // Taken files, by largest key; none overlaps another.
+    let mut taken: Vec<&lsm::file_meta::FileMetaData> = Vec::new();
+    let mut size = 0;
+    for level in (0..version.num_levels()).rev() {
+        for file in version.level(level).iter() {
+            let at = taken.partition_point(|t| order.compare(&t.largest, &file.smallest).is_lt());
+            if taken.get(at).is_none_or(|next| order.compare(&file.largest, &next.smallest).is_lt()) {
+                taken.insert(at, file);
+                size += file.size;
+            }
+        }
+    }
+    size
+}

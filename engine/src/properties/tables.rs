@@ -1,0 +1,97 @@
+//! Properties of tables added up, and lists of files.
+
+use std::collections::BTreeMap;
+
+use format::properties::Properties;
+use table::dump::properties_text;
+
+use super::Ground;
+use crate::family::Family;
+
+/// The sum over all tables, or those of one level; `None` if a table cannot be opened.
+pub(super) fn sum(ground: &Ground<'_>, family: &Family, level: Option<usize>) -> Option<Properties> {
+    let pinned = family.pin_owned();
+    if level.is_some_and(|level| level >= pinned.version.num_levels()) {
+        return None;
+    }
+    let mut sum = Properties::default();
+    for (at, file) in pinned.version.files().filter(|(at, _)| level.is_none_or(|level| level == *at)) {
+        let table = ground.tables.get(&pinned.parts, at, file).ok()?;
+        let p = table.properties();
+        for (of_sum, of_table) in [
+            (&mut sum.data_size, p.data_size),
+            (&mut sum.index_size, p.index_size),
+            (&mut sum.index_partitions, p.index_partitions),
+            (&mut sum.top_level_index_size, p.top_level_index_size),
+            (&mut sum.index_key_is_user_key, p.index_key_is_user_key),
+            (&mut sum.index_value_is_delta_encoded, p.index_value_is_delta_encoded),
+            (&mut sum.filter_size, p.filter_size),
+            (&mut sum.raw_key_size, p.raw_key_size),
+            (&mut sum.raw_value_size, p.raw_value_size),
+            (&mut sum.num_data_blocks, p.num_data_blocks),
+            (&mut sum.num_data_blocks_compression_rejected, p.num_data_blocks_compression_rejected),
+            (&mut sum.num_data_blocks_compression_bypassed, p.num_data_blocks_compression_bypassed),
+            (&mut sum.num_uniform_blocks, p.num_uniform_blocks),
+            (&mut sum.num_entries, p.num_entries),
+            (&mut sum.num_filter_entries, p.num_filter_entries),
+            (&mut sum.num_deletions, p.num_deletions),
+            (&mut sum.num_merge_operands, p.num_merge_operands),
+            (&mut sum.num_range_deletions, p.num_range_deletions),
+            (&mut sum.slow_compression_estimated_data_size, p.slow_compression_estimated_data_size),
+            (&mut sum.fast_compression_estimated_data_size, p.fast_compression_estimated_data_size),
+        ] {
+            *of_sum = of_sum.saturating_add(of_table);
+        }
+    }
+    Some(sum)
+}
+
+pub(super) fn text(sum: &Properties) -> String {
+    properties_text(sum, "; ", "=")
+}
+
+pub(super) fn map(p: &Properties) -> BTreeMap<String, String> {
+    let figures = [
+        ("data_size", p.data_size),
+        // Known to the writer alone; no table carries it.
+        ("uncompressed_data_size", 0),
+        ("index_size", p.index_size),
+        ("index_partitions", p.index_partitions),
+        ("top_level_index_size", p.top_level_index_size),
+        ("filter_size", p.filter_size),
+        ("raw_key_size", p.raw_key_size),
+        ("raw_value_size", p.raw_value_size),
+        ("num_data_blocks", p.num_data_blocks),
+        ("num_data_blocks_compression_rejected", p.num_data_blocks_compression_rejected),
+        ("num_data_blocks_compression_bypassed", p.num_data_blocks_compression_bypassed),
+        ("num_uniform_blocks", p.num_uniform_blocks),
+        ("num_entries", p.num_entries),
+        ("num_filter_entries", p.num_filter_entries),
+        ("num_deletions", p.num_deletions),
+        ("num_merge_operands", p.num_merge_operands),
+        ("num_range_deletions", p.num_range_deletions),
+        ("slow_compression_estimated_data_size", p.slow_compression_estimated_data_size),
+        ("fast_compression_estimated_data_size", p.fast_compression_estimated_data_size),
+    ];
+    figures.into_iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+}
+
+/// The files of each level.
+pub(super) fn list(family: &Family) -> String {
+    let mut out = String::new();
+    let version = &family.pin().version;
+    for level in 0..version.num_levels() {
+        out += &format!("--- level {level} --- version# {} ---\n", family.super_version_number());
+        for file in version.level(level).iter() {
+            out += &format!(" {}:{}{file}\n", file.number, file.size);
+        }
+    }
+    out
+}
+
+/// No blob file can be in a tree of this release.
+pub(super) fn blob_text() -> String {
+    "Number of blob files: 0\nTotal size of blob files: 0\nTotal size of garbage in blob files: 0\n\
+     Blob file space amplification: 0\n"
+        .to_string()
+}

@@ -1,0 +1,140 @@
+//! Properties under RocksDB's names, and the LOG's periodic dump of them.
+
+use env::Env;
+use env::logger::MemoryLogger;
+use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions};
+
+use crate::basic::{open, put};
+
+fn filled(env: &Env) -> Db {
+    let db = open(env, FamilyOptions::default());
+    let family = db.default_family().unwrap();
+    for round in 0..2 {
+        for i in 0..100 {
+            put(&db, &format!("key{i:03}"), &format!("value{round}"));
+        }
+        db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    }
+    db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    db.wait_for_compact().unwrap();
+    put(&db, "more", "1");
+    db
+}
+
+#[test]
+fn numbers_follow_what_is_there() {
+    let db = filled(&Env::memory(1));
+    let family = db.default_family().unwrap();
+    let number = |name: &str| db.int_property(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"));
+    for (name, expected) in [
+        ("num-immutable-mem-table", 0),
+        ("mem-table-flush-pending", 0),
+        ("compaction-pending", 0),
+        ("num-running-flushes", 0),
+        ("num-running-compactions", 0),
+        ("num-running-compaction-sorted-runs", 0),
+        ("background-errors", 0),
+        ("num-entries-active-mem-table", 1),
+        ("num-deletes-active-mem-table", 0),
+        ("estimate-num-keys", 101),
+        ("is-file-deletions-enabled", 0),
+        ("num-snapshots", 0),
+        ("num-live-versions", 1),
+        ("estimate-pending-compaction-bytes", 0),
+        ("actual-delayed-write-rate", 0),
+        ("is-write-stopped", 0),
+        ("min-obsolete-sst-number-to-keep", u64::MAX),
+        ("obsolete-sst-files-size", 0),
+        ("num-blob-files", 0),
+    ] {
+        assert_eq!(number(name), expected, "{name}");
+    }
+    assert_eq!(number("total-sst-files-size"), number("live-sst-files-size"));
+    assert_eq!(number("estimate-live-data-size"), number("live-sst-files-size"));
+    assert!(number("base-level") > 0 && number("min-log-number-to-keep") > 0);
+    assert!(number("block-cache-capacity") > 0);
+    assert_eq!(db.int_property(&family, "rocksdb.cfstats"), None);
+    assert_eq!(db.property(&family, "num-snapshots"), None);
+    db.disable_file_deletions();
+    assert_eq!(number("is-file-deletions-enabled"), 1);
+    assert_eq!(db.aggregated_int_property("rocksdb.estimate-num-keys"), Some(101));
+    assert_eq!(db.aggregated_int_property("rocksdb.is-file-deletions-enabled"), Some(1));
+}
+
+#[test]
+fn a_version_that_is_read_counts_as_live() {
+    let db = filled(&Env::memory(2));
+    let family = db.default_family().unwrap();
+    let mut iter = db.iter(&family, Default::default()).unwrap();
+    iter.seek_to_first();
+    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    assert_eq!(db.int_property(&family, "rocksdb.num-live-versions"), Some(2));
+    drop(iter);
+    assert_eq!(db.int_property(&family, "rocksdb.num-live-versions"), Some(1));
+}
+
+#[test]
+fn texts_have_rocksdbs_form() {
+    let db = filled(&Env::memory(3));
+    let family = db.default_family().unwrap();
+    let text = |name: &str| db.property(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"));
+    let stats = text("stats");
+    for line in [
+        "\n** Compaction Stats [default] **\nLevel    Files   Size     Score Read(GB)  Rn(GB)",
+        "\n Sum      1/0  ",
+        "\n** DB Stats **\nUptime(secs): ",
+        "\nCumulative writes: 201 writes, 201 keys, 201 commit groups, 1.0 writes per commit group, ingest: 0.00 GB",
+        "\nFlush(GB): cumulative 0.000, interval 0.000\n",
+        "\nWrite Stall (count): write-buffer-manager-limit-stops: 0\n",
+        "\n** File Read Latency Histogram By Level [default] **\n",
+    ] {
+        assert!(stats.contains(line), "{line}\n{stats}");
+    }
+    assert!(text("cfstats").contains("Block cache entry stats(count,size,portion):"));
+    assert!(text("levelstats").starts_with("Level Files Size(MB)\n--------------------\n  0        0        0\n"));
+    assert_eq!(text("num-files-at-level6"), "1");
+    assert_eq!(text("compression-ratio-at-level0"), "-1.000000");
+    assert!(text("aggregated-table-properties").contains("# entries=100; # deletions=0; "));
+    assert!(text("aggregated-table-properties-at-level0").contains("# entries=0; "));
+    assert_eq!(db.property(&family, "rocksdb.num-files-at-level7"), None);
+    assert_eq!(db.property(&family, "rocksdb.options-statistics"), None);
+    let map = |name: &str| db.property_map(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"));
+    assert_eq!(map("cfstats")["compaction.L6.NumFiles"], "1.000000");
+    assert_eq!(map("cfstats")["total-stops"], "0");
+    assert_eq!(map("dbstats")["db.user_keys_written"], "201");
+    assert_eq!(map("aggregated-table-properties")["num_entries"], "100");
+    assert!(map("block-cache-entry-stats").contains_key("bytes.data-block"));
+    db.reset_stats();
+    assert_eq!(map("dbstats")["db.user_keys_written"], "0");
+}
+
+#[test]
+fn the_log_gets_a_dump_every_so_often() {
+    let env = Env::memory(4);
+    let logger = MemoryLogger::new();
+    let options = DbOptions {
+        create_if_missing: true,
+        env: env.clone(),
+        info_log: Some(logger.clone()),
+        stats_dump_period_sec: 60,
+        ..DbOptions::default()
+    };
+    let db = Db::open(OpenRequest::new("/db", options, FamilyOptions::default())).unwrap();
+    let dumps = || logger.lines().iter().filter(|l| l.contains("------- DUMPING STATS -------")).count();
+    let pass = |seconds: u64| {
+        env.clock.sleep_micros(seconds * 1_000_000);
+        while env.executor.help() {}
+    };
+    put(&db, "a", "1");
+    pass(59);
+    assert_eq!(dumps(), 0);
+    pass(2);
+    assert_eq!(dumps(), 1);
+    assert!(logger.lines().iter().any(|l| l.contains("** Compaction Stats [default] **")));
+    db.set_db_options(&[("stats_dump_period_sec", "10")]).unwrap();
+    pass(60);
+    assert_eq!(dumps(), 2);
+    pass(10);
+    assert_eq!(dumps(), 3);
+}
