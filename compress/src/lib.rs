@@ -25,6 +25,7 @@ mod lz4;
 mod options;
 #[cfg(feature = "snappy")]
 mod snappy;
+mod stream;
 #[cfg(feature = "zlib")]
 mod zlib;
 #[cfg(feature = "zstd")]
@@ -38,6 +39,7 @@ pub use decompress::{decompress, decompress_into, uncompressed_len};
 pub use dict::{Dictionary, dict_sample_bytes_max, make_dict};
 pub use kind::{Compression, supported};
 pub use options::CompressionOptions;
+pub use stream::{FrameDecoder, FrameEncoder, frames_supported};
 
 #[cfg(test)]
 mod tests;

@@ -157,7 +157,7 @@ fn run_of_family<'a>(
     if let Some(buffers) = buffers {
         family.buffer_grown(buffers);
     }
-    done.memtable_full |= mem.memory_used() >= pin.parts.memtable.write_buffer_size;
+    done.memtable_full |= pin.parts.is_full(mem).is_some();
     Ok(rest)
 }
 

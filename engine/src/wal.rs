@@ -16,7 +16,7 @@ use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::fs::Syncer;
 use env::{Append, AppendHints, Env};
 use format::names;
-use format::wal::{Framing, Predecessor, StreamCompressor, Writer};
+use format::wal::{COMPRESSION_ZSTD, Framing, Predecessor, StreamCompressor, StreamDecompressor, Writer};
 
 use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering};
 
@@ -389,10 +389,38 @@ fn closed() -> Error {
     Error::shutdown_in_progress("the WAL is closed")
 }
 
+struct Frames(compress::FrameEncoder);
+
+impl StreamCompressor for Frames {
+    fn compress(&mut self, record: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        self.0.encode(record, out)
+    }
+}
+
+struct Pieces(compress::FrameDecoder);
+
+impl StreamDecompressor for Pieces {
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+
+    fn decompress(&mut self, fragment: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        self.0.decode(fragment, out)
+    }
+}
+
+/// Makes the compressors of new logs.
+pub fn compressor() -> MakeCompressor {
+    Arc::new(|| Ok(Box::new(Frames(compress::FrameEncoder::new()?))))
+}
+
 /// Makes the decompressor of a log that announces compression `kind` (RocksDB's number).
 ///
 /// # Errors
-/// NotSupported: this release reads no compressed logs.
-pub fn decompressor(kind: u32) -> Result<Box<dyn format::wal::StreamDecompressor>> {
-    Err(Error::not_supported(format!("wal_compression (a WAL compressed with type {kind})")))
+/// NotSupported in a build without the C library of ZSTD.
+pub fn decompressor(kind: u32) -> Result<Box<dyn StreamDecompressor>> {
+    if kind != COMPRESSION_ZSTD {
+        return Err(Error::not_supported(format!("wal_compression (a WAL compressed with type {kind})")));
+    }
+    Ok(Box::new(Pieces(compress::FrameDecoder::new()?)))
 }

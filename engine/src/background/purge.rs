@@ -3,7 +3,7 @@
 use base::FileNumber;
 use base::ids::JobId;
 use env::executor::Pool;
-use format::names;
+use format::names::{self, FileName};
 
 use super::Background;
 use crate::event::Event;
@@ -57,7 +57,9 @@ impl Background {
         let fs = &self.tools.env.fs;
         let outcome = if options.WAL_ttl_seconds > 0 || options.WAL_size_limit_MB > 0 {
             let archive = self.tools.paths.wal.join(names::ARCHIVE_DIR);
-            fs.create_dir_all(&archive).and_then(|()| fs.rename(&path, &archive.join(names::wal(number))))
+            let moved = fs.create_dir_all(&archive).and_then(|()| fs.rename(&path, &archive.join(names::wal(number))));
+            self.purge_archive();
+            moved
         } else {
             fs.unlink(&path)
         };
@@ -65,6 +67,44 @@ impl Background {
             && !error.is_not_found()
         {
             self.tools.events.warn(format_args!("{error}"));
+        }
+    }
+
+    /// Deletes archived logs that are too old, then the oldest while all are too big: what `WAL_ttl_seconds`
+    /// and `WAL_size_limit_MB` leave. With only one of them set, only that one counts.
+    pub(super) fn purge_archive(&self) {
+        let options = self.tools.options.load();
+        let fs = &self.tools.env.fs;
+        let dir = self.tools.paths.wal.join(names::ARCHIVE_DIR);
+        let Ok(found) = fs.list(&dir) else { return };
+        let mut logs: Vec<_> = found
+            .iter()
+            .filter_map(|name| match FileName::parse(name) {
+                Some(FileName::Wal(number)) => Some((number, dir.join(name))),
+                _ => None,
+            })
+            .collect();
+        logs.sort();
+        let now = self.tools.env.clock.now_seconds();
+        if options.WAL_ttl_seconds > 0 {
+            logs.retain(|(_, path)| match fs.modified(path) {
+                Ok(at) if now.saturating_sub(at) > options.WAL_ttl_seconds => fs.unlink(path).is_err(),
+                _ => true,
+            });
+        }
+        let limit = options.WAL_size_limit_MB.saturating_mul(1 << 20);
+        if limit > 0 {
+            let sizes: Vec<u64> = logs.iter().map(|(_, path)| fs.file_size(path).unwrap_or(0)).collect();
+            let mut total: u64 = sizes.iter().sum();
+            for ((_, path), size) in logs.iter().zip(sizes) {
+                if total <= limit {
+                    break;
+                }
+                // One that cannot be removed now is tried again with the next log.
+                if fs.unlink(path).is_ok() {
+                    total -= size;
+                }
+            }
         }
     }
 

@@ -23,7 +23,7 @@ use crate::event::{Event, Events};
 use crate::family::{Family, FamilySet, FlushPick, Parts, Sealed};
 use crate::files::{DbLock, Live, Numbers, Obsolete, Paths, Recycle, sweep};
 use crate::manifest::{Manifest, ManifestSettings, Recovered, read_current, recover, write_identity};
-use crate::options::{DbOptions, FamilyOptions, MemtableFactory, TableFactory, file, refuse};
+use crate::options::{CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory, file, refuse};
 use crate::output::{JobTools, OutputFile};
 use crate::read::Reads;
 use crate::recovery::{
@@ -680,6 +680,7 @@ fn wal_settings(o: &DbOptions, paths: &Paths) -> Result<WalSettings> {
         use_fsync: o.use_fsync,
         bytes_per_sync: o.wal_bytes_per_sync,
         note_predecessor: o.track_and_verify_wals,
+        compressor: (o.wal_compression == CompressionType::ZSTD).then(crate::wal::compressor),
         ..WalSettings::plain(paths.wal.clone())
     })
 }

@@ -25,6 +25,7 @@ pub enum FlushReason {
     ErrorRecoveryRetryFlush,
     WalFull,
     CatchUpAfterErrorRecovery,
+    MemtableMaxRangeDeletions,
 }
 
 impl FlushReason {
@@ -44,6 +45,7 @@ impl FlushReason {
             FlushReason::ErrorRecoveryRetryFlush => "Error Recovery Retry Flush",
             FlushReason::WalFull => "WAL Full",
             FlushReason::CatchUpAfterErrorRecovery => "Catch Up After Error Recovery",
+            FlushReason::MemtableMaxRangeDeletions => "Memtable Max Range Deletions",
         }
     }
 }

@@ -5,10 +5,11 @@ use base::key::InternalOrder;
 use base::order::PrefixExtractor;
 use lsm::filter::{CompactionFilter, CompactionFilterFactory};
 use lsm::merge::MergeOperator;
-use mem::memtable::MemTableOptions;
+use mem::memtable::{MemTable, MemTableOptions};
 use table::options::BlockBasedTableOptions;
 use table::sst::BlockCache;
 
+use crate::event::FlushReason;
 use crate::sync::Arc;
 
 /// The components and derived settings of a family. Replaced as a whole by `set_options`.
@@ -27,9 +28,25 @@ pub struct Parts {
     /// How its memtables are made.
     pub memtable: MemTableOptions,
     pub optimize_filters_for_hits: bool,
+    /// Iterators use prefixes only where a read asks for it.
+    pub prefix_seek_opt_in_only: bool,
+    /// A memtable with so many range deletions is full; `u64::MAX` for no bound.
+    pub range_deletions_max: u64,
+    /// New tables are read through and compared with what was written.
+    pub paranoid_file_checks: bool,
 }
 
 impl Parts {
+    /// Why a memtable of this family is to be flushed, if it is.
+    #[inline]
+    pub fn is_full(&self, mem: &MemTable) -> Option<FlushReason> {
+        if mem.memory_used() >= self.memtable.write_buffer_size {
+            return Some(FlushReason::WriteBufferFull);
+        }
+        let many = self.range_deletions_max < u64::MAX && mem.counts().range_deletes >= self.range_deletions_max;
+        many.then_some(FlushReason::MemtableMaxRangeDeletions)
+    }
+
     pub fn internal_order(&self) -> InternalOrder {
         InternalOrder::new(self.order.clone())
     }

@@ -49,6 +49,12 @@ impl Parts {
             pick: pick_options(options, db),
             memtable,
             optimize_filters_for_hits: options.optimize_filters_for_hits,
+            prefix_seek_opt_in_only: db.prefix_seek_opt_in_only,
+            range_deletions_max: match u64::from(options.memtable_max_range_deletions) {
+                0 => u64::MAX,
+                most => most,
+            },
+            paranoid_file_checks: options.paranoid_file_checks,
         })
     }
 }

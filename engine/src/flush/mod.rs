@@ -156,6 +156,7 @@ fn count_start(tools: &JobTools, event: &FlushStarted) {
             statistics.tick(Ticker::FlushReasonWriteBufferManager);
             statistics.measure(HistogramKind::FlushWriteBufferManagerMemtableMemoryBytes, event.memory_usage);
         }
+        FlushReason::MemtableMaxRangeDeletions => statistics.tick(Ticker::FlushReasonMemtableMaxRangeDeletions),
         _ => {}
     }
 }

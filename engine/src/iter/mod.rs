@@ -306,7 +306,8 @@ fn gather(
         verify_checksums: options.verify_checksums,
         fill_cache: options.fill_cache,
         cache_only: options.read_tier == ReadTier::BlockCache,
-        total_order_seek: options.total_order_seek,
+        total_order_seek: options.total_order_seek
+            || (parts.prefix_seek_opt_in_only && !options.prefix_same_as_start && !options.auto_prefix_mode),
         prefix_same_as_start: options.prefix_same_as_start,
         auto_prefix_mode: options.auto_prefix_mode,
         readahead_size: options.readahead_size,

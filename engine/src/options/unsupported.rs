@@ -98,13 +98,14 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
     "open_files_async" "tables opened after the database" |o| o.open_files_async;
     "daily_offpeak_time_utc" "compactions at quiet hours" |o| !o.daily_offpeak_time_utc.is_empty();
     "persist_stats_to_disk" "statistics in a hidden column family" |o| o.persist_stats_to_disk;
-    "prefix_seek_opt_in_only" "prefix seek only where a read asks" |o| o.prefix_seek_opt_in_only;
     "reuse_manifest_on_open" "going on with the old MANIFEST" |o| o.reuse_manifest_on_open;
     "two_write_queues" "a second write queue" |o| o.two_write_queues;
     "unordered_write" "unordered writes" |o| o.unordered_write;
     "use_direct_io_for_compaction_reads" "direct I/O for compaction reads alone" |o| o.use_direct_io_for_compaction_reads;
     "verify_manifest_content_on_close" "the MANIFEST read again at close" |o| o.verify_manifest_content_on_close;
-    "wal_compression" "compressed WALs" |o| o.wal_compression != CompressionType::NONE;
+    "wal_compression" "WALs compressed with that, or without the C library of ZSTD,"
+        |o| o.wal_compression != CompressionType::NONE
+            && (o.wal_compression != CompressionType::ZSTD || compress::frames_supported().is_err());
 };
 
 const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
@@ -121,13 +122,11 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "max_successive_merges" "merging at write" |o| o.max_successive_merges > 0;
     "max_write_buffer_size_to_maintain" "history of flushed memtables" |o| o.max_write_buffer_size_to_maintain > 0;
     "memtable_factory" "a memtable other than skip list and vector" |o| matches!(o.memtable_factory, MemtableFactory::Other { .. });
-    "memtable_max_range_deletions" "flushes by count of range deletions" |o| o.memtable_max_range_deletions > 0;
     "memtable_op_scan_flush_trigger" "flushes that reads ask for" |o| o.memtable_op_scan_flush_trigger > 0;
     "memtable_avg_op_scan_flush_trigger" "flushes that iterators ask for" |o| o.memtable_avg_op_scan_flush_trigger > 0;
     "memtable_verify_per_key_checksum_on_seek" "checks at each step of a memtable seek"
         |o| o.memtable_verify_per_key_checksum_on_seek;
     "min_tombstones_for_range_conversion" "range tombstones made by reads" |o| o.min_tombstones_for_range_conversion > 0;
-    "paranoid_file_checks" "each new table read through" |o| o.paranoid_file_checks;
     "paranoid_memory_checks" "checks of the memtable's structure" |o| o.paranoid_memory_checks;
     "persist_user_defined_timestamps=false" "timestamps in memtables only" |o| !o.persist_user_defined_timestamps;
     "preclude_last_level_data_seconds" "tiering by age" |o| o.preclude_last_level_data_seconds > 0;

@@ -1,15 +1,21 @@
 //! One output file: written, finished, and what the tree learns about it.
 
+use std::path::Path;
+
 use base::stats::{HistogramKind, Ticker};
-use base::{FamilyId, Level, Result};
+use base::iter::InternalIterator;
+use base::{FamilyId, FileNumber, Level, Result};
 use compress::{Compression, CompressionOptions};
 use env::rate::{IoPriority, RateLimiter};
 use env::writer::{FileWriter, WriterOptions as FileOptions};
+use env::fs::ReadHints;
 use env::{AppendHints, Env};
 use format::properties::Properties;
 use lsm::file_meta::{FileMetaData, FileStats};
 use lsm::range_del::OutputTombstones;
 use table::options::FilterLevel;
+use kernel::checksum::xxh3::hash64_with_seed;
+use table::sst::{OpenOptions, ReadCtx, Reader};
 use table::sst::writer::{Writer, WriterOptions};
 
 use crate::family::Parts;
@@ -73,6 +79,8 @@ pub(super) struct OpenFile {
     largest: Vec<u8>,
     /// Bounds that tombstones stretch to.
     ranges: Option<(Vec<u8>, Vec<u8>)>,
+    /// Of all rows, to be compared with what the table reads as.
+    check: Option<RowHash>,
 }
 
 impl OpenFile {
@@ -93,7 +101,7 @@ impl OpenFile {
         let created_s = s.env.clock.now_seconds();
         let writer = Writer::new(FileWriter::new(file, options), writer_options(s, pending.number.0, created_s))
             .map_err(|e| e.doing("beginning a table").file(&path))?;
-        Ok(OpenFile { writer, pending, created_s, smallest: Vec::new(), largest: Vec::new(), ranges: None })
+        Ok(OpenFile { writer, pending, created_s, smallest: Vec::new(), largest: Vec::new(), ranges: None, check: s.parts.paranoid_file_checks.then(RowHash::default) })
     }
 
     #[inline]
@@ -103,6 +111,9 @@ impl OpenFile {
         }
         self.largest.clear();
         self.largest.extend_from_slice(key);
+        if let Some(check) = &mut self.check {
+            check.add(key, value);
+        }
         self.writer.add(key, value)
     }
 
@@ -158,6 +169,13 @@ impl OpenFile {
                 return Err(error.doing("writing a table").file(&path));
             }
         };
+        if let Some(written) = self.check
+            && let Err(error) = read_through(s, &path, table.file_size, self.pending.number, written)
+        {
+            // Not to be trusted, and known to nobody.
+            let _ = s.env.fs.unlink(&path);
+            return Err(error.doing("reading a new table through").file(&path));
+        }
         let (mut smallest, mut largest) = (self.smallest, self.largest);
         if let Some((start, end)) = self.ranges {
             if smallest.is_empty() || order.compare(&start, &smallest).is_lt() {
@@ -206,6 +224,53 @@ impl OpenFile {
         // Incomplete and unknown to all.
         let _ = s.env.fs.unlink(&s.paths.table(self.pending.number, s.path_id));
     }
+}
+
+/// A running hash of rows in their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct RowHash {
+    hash: u64,
+    rows: u64,
+}
+
+impl RowHash {
+    fn add(&mut self, key: &[u8], value: &[u8]) {
+        self.hash = hash64_with_seed(value, hash64_with_seed(key, self.hash));
+        self.rows += 1;
+    }
+}
+
+/// Reads a new table from end to end (`paranoid_file_checks`).
+///
+/// # Errors
+/// Those of reading; Corruption if the rows are not those that were written.
+fn read_through(s: &OutputSettings, path: &Path, size: u64, number: FileNumber, written: RowHash) -> Result<()> {
+    let file = s.env.fs.open_random(path, &ReadHints::default())?;
+    let options = OpenOptions {
+        order: s.parts.order.clone(),
+        prefix_extractor: s.parts.prefix_extractor.clone(),
+        table: s.parts.table.clone(),
+        file_number: number,
+        db_session_id: Arc::from(s.db_session_id.as_str()),
+        ..OpenOptions::default()
+    };
+    let reader = Arc::new(Reader::open(file, size, &options)?);
+    let ctx = ReadCtx { fill_cache: false, for_compaction: true, ..ReadCtx::default() };
+    let mut rows = reader.iter(&Arc::new(ctx));
+    let mut read = RowHash::default();
+    rows.seek_to_first();
+    while rows.valid() {
+        read.add(rows.key(), rows.value());
+        rows.next();
+    }
+    rows.status()?;
+    if read == written {
+        return Ok(());
+    }
+    Err(base::Error::corruption(format!(
+        "Paranoid checksums do not match: {} rows were written, {} read",
+        written.rows, read.rows
+    )))
 }
 
 /// What became of the table's data blocks, from its properties.

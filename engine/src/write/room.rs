@@ -59,20 +59,21 @@ impl Writer {
     #[cold]
     fn seal_full(&self, baton: &mut Baton) -> Result<()> {
         self.memtable_full.store(false, Ordering::Relaxed);
+        let mut reason = None;
         let full: Vec<_> = self
             .families
             .all()
             .into_iter()
             .filter(|f| {
                 let pin = f.pin();
-                pin.mem.memory_used() >= pin.parts.memtable.write_buffer_size
+                let why = pin.parts.is_full(&pin.mem);
+                reason = reason.or(why);
+                why.is_some()
             })
             .collect();
-        if full.is_empty() {
-            return Ok(());
-        }
+        let Some(reason) = reason else { return Ok(()) };
         let victims = if self.settings.atomic_flush { self.with_data() } else { full };
-        self.seal(baton, &victims, FlushReason::WriteBufferFull)
+        self.seal(baton, &victims, reason)
     }
 
     /// Too many bytes in logs: flush the families that keep the oldest one alive.

@@ -1,0 +1,140 @@
+//! Options that switch a feature on, each seen to act.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use env::Env;
+use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::event::{Event, FlushReason, Listener};
+use ironstone_engine::options::{CompressionType, DbOptions, FamilyOptions, FlushOptions, WriteOptions};
+use parking_lot::Mutex;
+
+use crate::basic::{get, options, put, scan};
+
+/// Keeps every event.
+#[derive(Default)]
+pub struct Ear(Mutex<Vec<Event>>);
+
+impl Listener for Ear {
+    fn on_event(&self, event: &Event) {
+        self.0.lock().push(event.clone());
+    }
+}
+
+impl Ear {
+    pub fn heard(&self, name: &str) -> usize {
+        self.0.lock().iter().filter(|event| event.name() == name).count()
+    }
+
+    pub fn events(&self) -> Vec<Event> {
+        self.0.lock().clone()
+    }
+}
+
+fn open(options: DbOptions, family: FamilyOptions) -> (Db, Arc<Ear>) {
+    let ear = Arc::new(Ear::default());
+    let mut request = OpenRequest::new("/db", options, family);
+    request.components.listeners.push(ear.clone());
+    (Db::open(request).unwrap(), ear)
+}
+
+fn flush(db: &Db) {
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+}
+
+#[cfg(feature = "zstd")]
+#[test]
+fn a_compressed_log_is_smaller_and_replayed() {
+    let bytes_of_log = |kind: CompressionType| {
+        let env = Env::memory(1);
+        let db = DbOptions { wal_compression: kind, ..options(&env) };
+        let (db, _) = open(db, FamilyOptions::default());
+        for i in 0..100 {
+            put(&db, &format!("key{i:03}"), &"value".repeat(20));
+        }
+        put(&db, "long", &"long value".repeat(20_000));
+        let size = env.fs.list(Path::new("/db")).unwrap().iter().filter(|n| n.ends_with(".log")).map(|n| {
+            env.fs.file_size(&Path::new("/db").join(n)).unwrap()
+        });
+        let size: u64 = size.sum();
+        drop(db);
+        let db = crate::basic::open(&env, FamilyOptions::default());
+        assert_eq!(scan(&db).len(), 101);
+        assert_eq!(get(&db, "long").unwrap().len(), 200_000);
+        size
+    };
+    assert!(bytes_of_log(CompressionType::ZSTD) * 4 < bytes_of_log(CompressionType::NONE));
+}
+
+#[test]
+fn range_deletions_fill_a_memtable() {
+    let env = Env::memory(2);
+    let family = FamilyOptions { memtable_max_range_deletions: 3, ..FamilyOptions::default() };
+    let (db, ear) = open(options(&env), family);
+    let default = db.default_family().unwrap();
+    for i in 0..3 {
+        db.delete_range(&default, format!("a{i}").as_bytes(), format!("b{i}").as_bytes(), &WriteOptions::default()).unwrap();
+    }
+    put(&db, "c", "1");
+    db.wait_for_compact().unwrap();
+    let reasons: Vec<_> = ear
+        .events()
+        .into_iter()
+        .filter_map(|event| if let Event::FlushFinished(e) = event { Some(e.reason) } else { None })
+        .collect();
+    assert_eq!(reasons, [FlushReason::MemtableMaxRangeDeletions]);
+}
+
+#[test]
+fn paranoid_tables_are_read_through() {
+    let env = Env::memory(3);
+    let family = FamilyOptions { paranoid_file_checks: true, ..FamilyOptions::default() };
+    let (db, _) = open(options(&env), family);
+    for i in 0..1000 {
+        put(&db, &format!("key{i:04}"), "value");
+    }
+    flush(&db);
+    let default = db.default_family().unwrap();
+    db.compact_range(&default, None, None, &Default::default()).unwrap();
+    assert_eq!(scan(&db).len(), 1000);
+}
+
+#[test]
+fn the_archive_keeps_logs_as_long_as_it_should() {
+    let env = Env::memory(4);
+    let (db, _) = open(DbOptions { WAL_ttl_seconds: 100, ..options(&env) }, FamilyOptions::default());
+    let archived = || env.fs.list(Path::new("/db/archive")).map_or(0, |names| names.len());
+    for i in 0..3 {
+        put(&db, "key", &i.to_string());
+        flush(&db);
+    }
+    assert_eq!(archived(), 3);
+    env.clock.sleep_micros(101_000_000);
+    put(&db, "key", "4");
+    flush(&db);
+    assert_eq!(archived(), 1);
+    drop(db);
+    let size = DbOptions { WAL_size_limit_MB: 1, ..options(&env) };
+    let (db, _) = open(size, FamilyOptions::default());
+    for _ in 0..3 {
+        put(&db, "key", &"x".repeat(700 << 10));
+        flush(&db);
+    }
+    assert_eq!(archived(), 1, "two of 700 KiB are more than a mebibyte");
+}
+
+#[test]
+fn prefix_seek_only_where_it_is_asked_for() {
+    let env = Env::memory(5);
+    let mut family = FamilyOptions::default();
+    family.set("prefix_extractor", "fixed:1").unwrap();
+    family.set("table_factory", "{filter_policy=bloomfilter:10;whole_key_filtering=false}").unwrap();
+    let (db, _) = open(DbOptions { prefix_seek_opt_in_only: true, ..options(&env) }, family);
+    put(&db, "a1", "1");
+    put(&db, "c1", "1");
+    flush(&db);
+    let default = db.default_family().unwrap();
+    let mut iter = db.iter(&default, Default::default()).unwrap();
+    iter.seek(b"b");
+    assert_eq!(iter.key(), b"c1", "no filter hides the next prefix");
+}
