@@ -18,7 +18,7 @@ use env::{Append, AppendHints, Env};
 use format::names;
 use format::wal::{COMPRESSION_ZSTD, Framing, Predecessor, StreamCompressor, StreamDecompressor, Writer};
 
-use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering};
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
 
 /// How logs are written.
 #[derive(Clone)]
@@ -87,6 +87,9 @@ pub struct LiveLogs {
     /// Bytes of all live logs.
     total_bytes: AtomicU64,
     active_number: AtomicU64,
+    /// `WalSettings::buffer_bytes_max` and `bytes_per_sync`, which may change.
+    buffer_bytes_max: AtomicUsize,
+    bytes_per_sync: AtomicU64,
     failed: Mutex<Option<Error>>,
     has_failed: AtomicBool,
 }
@@ -102,6 +105,8 @@ impl LiveLogs {
     pub fn new(env: Env, settings: WalSettings) -> Self {
         LiveLogs {
             env,
+            buffer_bytes_max: AtomicUsize::new(settings.buffer_bytes_max),
+            bytes_per_sync: AtomicU64::new(settings.bytes_per_sync),
             settings,
             active: Mutex::new(None),
             closed: Mutex::new(VecDeque::new()),
@@ -111,6 +116,12 @@ impl LiveLogs {
             failed: Mutex::new(None),
             has_failed: AtomicBool::new(false),
         }
+    }
+
+    /// Changes how much is gathered with `manual_wal_flush`, and how often write-back is started.
+    pub fn set_limits(&self, buffer_bytes_max: usize, bytes_per_sync: u64) {
+        self.buffer_bytes_max.store(buffer_bytes_max, Ordering::Relaxed);
+        self.bytes_per_sync.store(bytes_per_sync, Ordering::Relaxed);
     }
 
     pub fn path(&self, number: FileNumber) -> PathBuf {
@@ -170,8 +181,8 @@ impl LiveLogs {
         let framed = active.writer.append_parts(&mut active.pending, parts);
         let written = framed.and_then(|()| {
             active.last_seq_recorded = first_seq;
-            if !self.settings.manual_flush || active.pending.len() >= self.settings.buffer_bytes_max {
-                active.hand_over(self.settings.bytes_per_sync)?;
+            if !self.settings.manual_flush || active.pending.len() >= self.buffer_bytes_max.load(Ordering::Relaxed) {
+                active.hand_over(self.bytes_per_sync.load(Ordering::Relaxed))?;
             }
             Ok(active.writer.offset() - before)
         });
@@ -189,7 +200,7 @@ impl LiveLogs {
         self.check()?;
         let mut slot = self.active.lock();
         let Some(active) = &mut *slot else { return Ok(()) };
-        active.hand_over(self.settings.bytes_per_sync).map_err(|e| self.poison(e.doing("flushing the WAL")))
+        active.hand_over(self.bytes_per_sync.load(Ordering::Relaxed)).map_err(|e| self.poison(e.doing("flushing the WAL")))
     }
 
     /// Makes every record appended so far durable, in all live logs and under their names. Appends to

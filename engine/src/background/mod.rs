@@ -274,6 +274,13 @@ impl Background {
         self.bytes_compacted.load(Ordering::Relaxed)
     }
 
+    /// Changes the rate that writes are slowed to first.
+    pub fn set_delayed_write_rate(&self, rate: u64) {
+        for (pressure, _) in self.state.lock().pressures.values_mut() {
+            pressure.set_max_rate(rate);
+        }
+    }
+
     /// What goes on, for the properties.
     pub fn activity(&self) -> Activity {
         let state = self.state.lock();

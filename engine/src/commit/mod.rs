@@ -22,7 +22,7 @@ use lsm::version::{Edit, Version};
 
 use crate::family::{Family, FamilySet, FlushPick};
 use crate::files::{Numbers, Obsolete};
-use crate::manifest::{Manifest, Record};
+use crate::manifest::{Manifest, ManifestSettings, Record};
 use crate::sequence::LastSequence;
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
 
@@ -91,6 +91,11 @@ impl Committer {
 
     pub fn manifest_number(&self) -> FileNumber {
         self.manifest.lock().number()
+    }
+
+    /// Changes how the MANIFEST is written, from the next record on.
+    pub fn set_manifest_settings(&self, settings: ManifestSettings) {
+        self.manifest.lock().set_settings(settings);
     }
 
     pub fn manifest_size(&self) -> u64 {

@@ -3,6 +3,7 @@
 use base::Result;
 
 use super::Db;
+use super::open::manifest_settings;
 use crate::family::{Family, Parts};
 use crate::options::refuse;
 use crate::sync::Arc;
@@ -24,6 +25,9 @@ impl Db {
         let cache = family.parts().block_cache.clone();
         let parts = Parts::resolve(&options, &self.inner.tools.options.load(), cache)?;
         family.set_options(Arc::new(options), Arc::new(parts));
+        // Its default goes by how much all memtables may hold.
+        let wal_max = self.inner.tools.options.load().max_total_wal_size;
+        writing.writer.set_wal_bytes_max(wal_bytes_max(wal_max, &self.inner.families.all()));
         writing.background.reconsider(family);
         drop(guard);
         self.options_changed()
@@ -43,6 +47,11 @@ impl Db {
         refuse(&options.unsupported())?;
         inner.tables.set_tables_max(super::open::tables_max(options.max_open_files));
         writing.writer.set_wal_bytes_max(wal_bytes_max(options.max_total_wal_size, &inner.families.all()));
+        inner.committer.set_manifest_settings(manifest_settings(&options, &inner.tools.paths));
+        inner.logs.set_limits(options.writable_file_max_buffer_size, options.wal_bytes_per_sync);
+        if options.delayed_write_rate != inner.tools.options.load().delayed_write_rate {
+            writing.background.set_delayed_write_rate(options.delayed_write_rate);
+        }
         inner.tools.options.store(Arc::new(options));
         writing.background.size_pools();
         writing.background.plan_dump();

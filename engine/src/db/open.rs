@@ -662,7 +662,7 @@ pub(super) fn tables_max(max_open_files: i32) -> Option<usize> {
     usize::try_from(max_open_files).ok().map(|n| n.saturating_sub(10).max(1))
 }
 
-fn manifest_settings(o: &DbOptions, paths: &Paths) -> ManifestSettings {
+pub(super) fn manifest_settings(o: &DbOptions, paths: &Paths) -> ManifestSettings {
     ManifestSettings {
         dir: paths.db.clone(),
         preallocate_bytes: if o.allow_fallocate { o.manifest_preallocation_size as u64 } else { 0 },

@@ -63,6 +63,11 @@ impl Manifest {
         Ok(Manifest { env, settings, number: current, file: Some((file, writer)), compacted_size: size, buffer: Vec::new() })
     }
 
+    /// Changes how large it may get, and what is allocated ahead for the next file.
+    pub fn set_settings(&mut self, settings: ManifestSettings) {
+        self.settings = settings;
+    }
+
     /// The number of the file that CURRENT names.
     pub fn number(&self) -> FileNumber {
         self.number

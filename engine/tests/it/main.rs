@@ -4,6 +4,7 @@ mod basic;
 mod features;
 mod golden;
 mod model;
+mod live;
 mod options;
 mod properties;
 mod stats;
