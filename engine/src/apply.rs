@@ -87,6 +87,9 @@ fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
         Record::DeleteRange { .. } if order.compare_without_timestamp(key, value).is_gt() => {
             Err(Error::invalid_argument("end key comes before start key"))
         }
+        Record::PutEntity { .. } if !family.pin().parts.entities => {
+            Err(Error::invalid_argument("wide-column entities are read from release 7.9 on, but compat is older"))
+        }
         Record::PutBlobIndex { .. } => Err(Error::not_supported("blob indexes in write batches")),
         _ => Ok(()),
     }

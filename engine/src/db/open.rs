@@ -645,6 +645,7 @@ pub(super) fn request_of(
     refuse(&family_gaps(&d.name, &options, read_only))?;
     let mut mended = Vec::new();
     options.sanitize(db, false, &mut mended);
+    db.compat.cap(&mut options)?;
     mended.iter().for_each(|line| events.warn(format_args!("{line}")));
     events.header(format_args!("--------------- Options for column family [{}]:", d.name));
     options.log_lines(Some(&cache)).iter().for_each(|line| events.header(format_args!("{line}")));

@@ -34,6 +34,8 @@ pub struct Parts {
     pub range_deletions_max: u64,
     /// New tables are read through and compared with what was written.
     pub paranoid_file_checks: bool,
+    /// Wide-column entities may be written: the release that `compat` names reads them.
+    pub entities: bool,
 }
 
 impl Parts {

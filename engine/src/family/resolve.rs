@@ -23,6 +23,10 @@ impl Parts {
     /// NotSupported naming the option that asks for a missing feature; InvalidArgument for values out of
     /// range.
     pub fn resolve(options: &FamilyOptions, db: &DbOptions, cache: Option<Arc<BlockCache>>) -> Result<Parts> {
+        db.compat.check(db, options)?;
+        let mut options = options.clone();
+        db.compat.cap(&mut options)?;
+        let options = &options;
         let TableFactory::BlockBased(table) = &options.table_factory else {
             return Err(Error::not_supported(format!("table factory {}", options.table_factory.name())));
         };
@@ -55,6 +59,7 @@ impl Parts {
                 most => most,
             },
             paranoid_file_checks: options.paranoid_file_checks,
+            entities: db.compat.reads((7, 9)),
         })
     }
 }

@@ -9,6 +9,7 @@ use env::logger::{LogLevel, Logger};
 use env::rate::RateLimiter;
 use mem::write_buffer::WriteBufferManager;
 
+use super::compat::Compat;
 use super::component::{FileChecksumGen, Unavailable};
 use super::compression::CompressionType;
 use super::enums::{CacheTier, Temperature, WalRecoveryMode};
@@ -226,6 +227,8 @@ options! {
     mutable fast_sst_open: bool = false;
     /// Where events are counted. Default: nowhere.
     unwritten statistics: Option<Arc<Statistics>> = None;
+    /// The release of RocksDB, as 9.4, that must be able to read what is written; empty: 11.8. Ours alone.
+    unwritten compat: Compat = Compat(None);
     components
     /// Files, clock, chance and threads. Default: the machine's.
     env: Env = Env::posix();

@@ -10,6 +10,7 @@
 //!
 //! Not here: what any option does.
 
+mod compat;
 mod component;
 mod compression;
 mod db;
@@ -29,6 +30,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
+pub use compat::Compat;
 pub use component::{FileChecksumGen, Unavailable};
 pub use compression::{CompressionOptions, CompressionType};
 pub use db::{DbOptions, DbPath};

@@ -140,7 +140,6 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
 /// for reading may have it: what is already in its files speaks for itself.
 const READING: &[&str] = &[
     "best_efforts_recovery",
-    "prefix_seek_opt_in_only",
     "cf_paths",
     "persist_user_defined_timestamps=false",
     "table_factory",

@@ -138,3 +138,36 @@ fn prefix_seek_only_where_it_is_asked_for() {
     iter.seek(b"b");
     assert_eq!(iter.key(), b"c1", "no filter hides the next prefix");
 }
+
+#[test]
+fn an_older_release_reads_what_compat_writes() {
+    let env = Env::memory(6);
+    let mut db = options(&env);
+    db.set("compat", "8.6").unwrap();
+    let mut family = FamilyOptions::default();
+    family.set("table_factory", "{format_version=7;separate_key_value_in_data_block=true}").unwrap();
+    let (handle, _) = open(db.clone(), family.clone());
+    put(&handle, "key", "value");
+    flush(&handle);
+    let default = handle.default_family().unwrap();
+    let table = default.options().table_factory.block_based().unwrap().clone();
+    assert_eq!((table.format_version, table.separate_key_value_in_data_block), (6, false));
+    handle.set_options(&default, &[("table_factory", "{format_version=7}")]).unwrap();
+    assert_eq!(default.parts().table.format_version, 6);
+    drop(handle);
+    for (option, value, compat, words) in [
+        ("track_and_verify_wals", "true", "9.10", "9.11"),
+        ("compat", "", "6.29", "releases before 7.0"),
+        ("compat", "", "new", "not a release"),
+    ] {
+        let mut db = options(&Env::memory(7));
+        if !value.is_empty() {
+            db.set(option, value).unwrap();
+        }
+        let refused = db.set("compat", compat).and_then(|()| {
+            Db::open(OpenRequest::new("/db", db, FamilyOptions::default())).map(|_| ())
+        });
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}

@@ -1,0 +1,79 @@
+//! The release of RocksDB that must still be able to read what is written.
+//!
+//! ```text
+//!  tables      format version and features   lowered          (`table::options`)
+//!  MANIFEST    newer tags are such that older releases pass over them
+//!  WAL         predecessors, since 9.11; timestamp sizes, since 8.4; compression, since 7.4    refused
+//!  batches     entities, since 7.9           refused
+//! ```
+//! It speaks of what is written from now on; files that are there stay as they are.
+
+use base::{Error, Result};
+
+use super::value::Value;
+use super::{CompressionType, DbOptions, FamilyOptions};
+
+/// A release as `X.Y`; empty, the default, for 11.8.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compat(pub Option<(u32, u32)>);
+
+/// The oldest release that can be asked for.
+const OLDEST: (u32, u32) = (7, 0);
+
+impl Compat {
+    /// Whether the release reads what came with release `since`.
+    pub fn reads(self, since: (u32, u32)) -> bool {
+        self.0.is_none_or(|release| release >= since)
+    }
+
+    /// What options ask for that the release could not read.
+    ///
+    /// # Errors
+    /// NotSupported for a release before 7.0; InvalidArgument naming the option and the release it came with.
+    pub fn check(self, db: &DbOptions, family: &FamilyOptions) -> Result<()> {
+        let Some((major, minor)) = self.0 else { return Ok(()) };
+        if !self.reads(OLDEST) {
+            return Err(Error::not_supported(format!("option compat: releases before {}.{}", OLDEST.0, OLDEST.1)));
+        }
+        for (asked, what, since) in [
+            (db.track_and_verify_wals, "track_and_verify_wals", (9, 11)),
+            (family.comparator.timestamp_size() > 0, "a comparator with timestamps", (8, 4)),
+            (db.wal_compression != CompressionType::NONE, "wal_compression", (7, 4)),
+        ] {
+            if asked && !self.reads(since) {
+                return Err(Error::invalid_argument(format!(
+                    "{what} is read from release {}.{} on, but compat is {major}.{minor}",
+                    since.0, since.1
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lowers a family's table options to what the release reads.
+    ///
+    /// # Errors
+    /// NotSupported for a release that no tables are written for.
+    pub fn cap(self, family: &mut FamilyOptions) -> Result<()> {
+        match (self.0, family.table_factory.block_based_mut()) {
+            (Some(release), Some(table)) => table.cap_to_release(release),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Value for Compat {
+    fn parse(text: &str) -> Result<Self> {
+        if text.is_empty() {
+            return Ok(Compat(None));
+        }
+        let wrong = || Error::invalid_argument(format!("not a release, as 9.4: {text:?}"));
+        let mut parts = text.split('.').map(|part| part.parse::<u32>().map_err(|_| wrong()));
+        let (major, minor) = (parts.next().ok_or_else(wrong)??, parts.next().ok_or_else(wrong)??);
+        Ok(Compat(Some((major, minor))))
+    }
+
+    fn print(&self) -> String {
+        self.0.map_or_else(String::new, |(major, minor)| format!("{major}.{minor}"))
+    }
+}
