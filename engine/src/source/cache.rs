@@ -132,7 +132,18 @@ impl TableCache {
             Reader::open(handle, size, &options)
         });
         stats.add(if opened.is_ok() { Ticker::NoFileOpens } else { Ticker::NoFileErrors }, 1);
-        let reader = opened.map_err(|e| e.doing("opening a table").file(&path))?;
+        let reader = opened.map_err(|e| {
+            let paths = self.settings.paths.tables.len();
+            if e.is_not_found() && file.path_id as usize >= paths {
+                // An OPTIONS file does not keep them; whoever opens has to name them again.
+                return Error::invalid_argument(format!(
+                    "the table lies in path {} of its family, while db_paths names {paths}",
+                    file.path_id
+                ))
+                .file(&path);
+            }
+            e.doing("opening a table").file(&path)
+        })?;
         stats.end(began, HistogramKind::TableOpenIoMicros);
         if file.stats().is_none() {
             file.set_stats(stats_of(&reader));
