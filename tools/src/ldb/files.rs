@@ -138,6 +138,9 @@ pub(crate) fn dump_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let orders = wal::orders(&db);
     for log in logs {
         let path = dir.join(&log);
+        if s.env.fs.file_size(&path)? == 0 {
+            continue;
+        }
         writeln!(io.out, "{}", normal(&path))?;
         wal::dump(s, &path, how, &orders, io)?;
     }

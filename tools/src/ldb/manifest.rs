@@ -236,7 +236,8 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
     }
     out.maybe("AtomicGroup", e.remaining_entries);
     if let Some(low) = &e.full_history_ts_low {
-        out.bytes("FullHistoryTsLow", low, false);
+        let low = if hex { table::dump::hex(low) } else { String::from_utf8_lossy(low).into_owned() };
+        out.text("FullHistoryTsLow", &low);
     }
     out.maybe("LastCompactedManifestFileSize", e.last_compacted_manifest_file_size);
     out.finish()

@@ -79,7 +79,11 @@ impl Session {
     }
 
     /// The same with settings that were looked at, or changed, before.
-    pub fn open_with(&mut self, settings: Settings) -> std::result::Result<Db, Failure> {
+    pub fn open_with(&mut self, mut settings: Settings) -> std::result::Result<Db, Failure> {
+        if !self.writes {
+            // Every iterator here asks for total order.
+            settings.db.prefix_seek_opt_in_only = false;
+        }
         let mut families: Vec<_> =
             settings.families.into_iter().map(|(name, options)| FamilyDescriptor::new(name, options)).collect();
         if !families.iter().any(|f| f.name == "default") {

@@ -95,6 +95,9 @@ struct Walk<'a> {
     previous: Option<(u64, u32)>,
 }
 
+/// A block's rest that is shorter than this may be filler.
+const HEADER_LEN_MAX: u64 = format::wal::RECYCLABLE_HEADER_LEN as u64;
+
 impl Walk<'_> {
     fn file(&mut self, path: &Path, io: &mut Io<'_>) -> Outcome {
         let file = self
@@ -117,9 +120,14 @@ impl Walk<'_> {
         let mut sizes: BTreeMap<FamilyId, u16> = BTreeMap::new();
         // Families as they turn up, the latest first: the order RocksDB names them in.
         let mut met: VecDeque<FamilyId> = VecDeque::new();
+        let mut before = 0;
         loop {
             match reader.next().map_err(|e| e.file(path))? {
-                Item::Record { bytes, offset, .. } => {
+                Item::Record { bytes, offset, end } => {
+                    // RocksDB's offset is where the search for the record began: before a block's filler.
+                    let filler = offset.saturating_sub(before) < HEADER_LEN_MAX;
+                    let offset = if filler { before } else { offset };
+                    before = end;
                     if bytes.len() < HEADER_LEN {
                         writeln!(io.err, "Corruption detected in log file Corruption: log record too small")?;
                         continue;
