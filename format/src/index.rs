@@ -121,10 +121,14 @@ impl Index {
         self.trailers.get(i).copied()
     }
 
-    /// Whether every key of block `i` is before user key `bound`.
+    /// Whether every key of block `i` is before user key `bound`, which carries no timestamp.
     pub fn is_below(&self, i: usize, order: &Order, bound: &[u8]) -> bool {
         let Some(rest) = self.rest(i) else { return false };
-        self.compare_user(order, rest, bound).is_lt()
+        if self.heads.is_some() {
+            return self.compare_user(order, rest, bound).is_lt();
+        }
+        let bare = &rest[..rest.len().saturating_sub(order.timestamp_size())];
+        order.compare_bare(bare, bound).is_lt()
     }
 
     /// Whether versions of `user` that block `i` may hold can go on in block `i + 1`.

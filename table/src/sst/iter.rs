@@ -169,7 +169,8 @@ impl TableIter {
     }
 
     fn try_seek_for_prev(&mut self, target: &[u8]) -> Result<()> {
-        if self.ruled_out(target)? {
+        // The upper bound says nothing of the keys before the target.
+        if !self.ctx.auto_prefix_mode && self.ruled_out(target)? {
             self.leave_block();
             return Ok(());
         }

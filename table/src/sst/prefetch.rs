@@ -110,8 +110,10 @@ impl Window for ReadAhead {
                 let total = (stop - offset) as usize;
                 self.start = offset;
                 self.bytes.resize(total, 0);
-                let got = source.file.read_at(offset, &mut self.bytes)?;
-                self.bytes.truncate(got);
+                let read = source.file.read_at(offset, &mut self.bytes);
+                // After a failed read the window holds nothing: what is in the buffer is not the file's.
+                self.bytes.truncate(read.as_ref().map_or(0, |got| *got));
+                let got = read?;
                 if got < len {
                     return Ok(None);
                 }

@@ -4,6 +4,7 @@ mod dump_oracle;
 mod external_oracle;
 mod reader_damage;
 mod reader_golden;
+mod reader_roads;
 mod reader_support;
 mod reader_vectors;
 mod support;

@@ -1,0 +1,142 @@
+//! Roads of a table iterator that ordinary scans do not take.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use base::ValueType;
+use base::iter::InternalIterator;
+use base::key::{InternalOrder, append_internal, seek_key, user_key};
+use base::order::{BuiltinPrefix, Order};
+use base::{Error, Result};
+use env::fs::RandomRead;
+use ironstone_table::options::{BlockBasedTableOptions, FilterPolicy};
+use ironstone_table::sst::{OpenOptions, ReadCtx, Reader, WriterOptions};
+
+use crate::reader_support::{open, options};
+use crate::support::write;
+
+fn key(user: &[u8]) -> Vec<u8> {
+    let mut key = Vec::new();
+    append_internal(&mut key, user, 5, ValueType::Value);
+    key
+}
+
+/// A table of many small blocks.
+fn table(order: Order, prefix: Option<BuiltinPrefix>, users: &[Vec<u8>]) -> (Vec<u8>, OpenOptions) {
+    let table = BlockBasedTableOptions {
+        block_size: 100,
+        filter_policy: Some(FilterPolicy::bloom(20.0)),
+        ..BlockBasedTableOptions::default()
+    };
+    let mut read = options(order.clone());
+    let mut written = WriterOptions {
+        order: InternalOrder::new(order),
+        table: Arc::new(table),
+        ..WriterOptions::default()
+    };
+    if let Some(prefix) = prefix {
+        read.prefix_extractor = Some(Arc::new(prefix));
+        written.prefix_extractor = Some(Arc::new(prefix));
+    }
+    let (bytes, _) = write(written, |writer| {
+        for user in users {
+            writer.add(&key(user), &[7; 40]).unwrap();
+        }
+    });
+    (bytes, read)
+}
+
+#[test]
+fn an_upper_bound_without_a_timestamp_ends_no_scan_of_timestamped_keys_early() {
+    let order = Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap();
+    let users: Vec<Vec<u8>> =
+        (0..100).map(|i| [format!("a longish key {i:03}").as_bytes(), &9u64.to_le_bytes()].concat()).collect();
+    let (bytes, read) = table(order, None, &users);
+    let reader = open("/t.sst", bytes, &read).unwrap();
+    for (bound, expected) in [("b", 100), ("a longish key 050", 50), ("a longish key 999", 100)] {
+        let ctx = ReadCtx { upper_bound: Some(bound.into()), ..ReadCtx::default() };
+        let mut iter = reader.iter(&ctx);
+        iter.seek_to_first();
+        let mut count = 0;
+        while iter.valid() {
+            count += usize::from(user_key(iter.key())[..bound.len().min(17)] < *bound.as_bytes());
+            iter.next();
+        }
+        iter.status().unwrap();
+        assert_eq!(count, expected, "{bound}");
+    }
+}
+
+#[test]
+fn auto_prefix_mode_hides_nothing_from_a_backward_seek() {
+    let users: Vec<Vec<u8>> = ["aa1", "aa2", "cc1"].map(|k| k.as_bytes().to_vec()).to_vec();
+    let (bytes, read) = table(Order::Bytewise, Some(BuiltinPrefix::Fixed(2)), &users);
+    let reader = open("/t.sst", bytes, &read).unwrap();
+    let ctx = ReadCtx { auto_prefix_mode: true, upper_bound: Some(b"bb9".to_vec()), ..ReadCtx::default() };
+    let mut iter = reader.iter(&ctx);
+    iter.seek(&seek_key(b"bb1", 9));
+    assert!(!iter.valid() && iter.status().is_ok(), "the filter knows of no bb");
+    iter.seek_for_prev(&seek_key(b"bb1", 9));
+    assert!(iter.valid());
+    assert_eq!(user_key(iter.key()), b"aa2");
+}
+
+/// A file of which one read fails.
+#[derive(Debug)]
+struct Flaky {
+    bytes: Vec<u8>,
+    path: PathBuf,
+    until_failure: AtomicI64,
+}
+
+impl RandomRead for Flaky {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        if self.until_failure.fetch_sub(1, Ordering::Relaxed) == 0 {
+            return Err(Error::io("reading", &self.path, std::io::Error::other("the cable is loose")));
+        }
+        let rest = self.bytes.get(offset as usize..).unwrap_or_default();
+        let n = rest.len().min(buffer.len());
+        buffer[..n].copy_from_slice(&rest[..n]);
+        Ok(n)
+    }
+    fn size(&self) -> Result<u64> {
+        Ok(self.bytes.len() as u64)
+    }
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[test]
+fn after_a_failed_read_a_scan_ends_with_the_error_and_a_new_one_shows_every_row() {
+    let users: Vec<Vec<u8>> = (0..400).map(|i| format!("key{i:04}").into_bytes()).collect();
+    let (bytes, read) = table(Order::Bytewise, None, &users);
+    let size = bytes.len() as u64;
+    let file = Arc::new(Flaky { bytes, path: "/t.sst".into(), until_failure: AtomicI64::new(i64::MAX) });
+    let reader = Arc::new(Reader::open(file.clone(), size, &read).unwrap());
+    let mut failures = 0;
+    for failing in 0..8 {
+        // Without checksums, so that nobody else notices a block that was never read.
+        let ctx = ReadCtx { verify_checksums: false, ..ReadCtx::default() };
+        let mut iter = reader.iter(&ctx);
+        file.until_failure.store(failing, Ordering::Relaxed);
+        let mut seen = Vec::new();
+        iter.seek_to_first();
+        loop {
+            while iter.valid() {
+                seen.push(user_key(iter.key()).to_vec());
+                iter.next();
+            }
+            if iter.status().is_ok() {
+                break;
+            }
+            failures += 1;
+            let mut next = seen.last().cloned().unwrap_or_default();
+            next.push(0);
+            iter.seek(&seek_key(&next, 9));
+        }
+        assert!(seen == users, "read {failing} failed: {} rows of {}", seen.len(), users.len());
+    }
+    assert!(failures > 3, "{failures} reads failed");
+}
