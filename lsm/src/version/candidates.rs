@@ -75,7 +75,7 @@ impl<'a> Iterator for Candidates<'a> {
             match files.get(self.next) {
                 Some(file) if !files.is_before(order, self.next, self.head, self.user_key) => {
                     // Older versions can go on in the next file only if this one ends with the key.
-                    if order.user.compare(self.user_key, file.largest_user_key()).is_lt() {
+                    if order.user.compare_without_timestamp(self.user_key, file.largest_user_key()).is_lt() {
                         self.next_level();
                     } else {
                         self.next += 1;

@@ -297,6 +297,33 @@ fn manual() {
     run("manual");
 }
 
+#[test]
+fn versions_of_a_timestamped_key_are_looked_for_behind_the_file_that_it_ends() {
+    let order = InternalOrder::new(Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap());
+    let internal = |user: &str, timestamp: u64| {
+        let stamped = [user.as_bytes(), &timestamp.to_le_bytes()].concat();
+        base::key::seek_key(&stamped, 1)
+    };
+    let mut edit = Edit::default();
+    for (number, from, to) in [(1, ("a", 9), ("k", 5)), (2, ("k", 4), ("z", 1))] {
+        let file = ironstone_lsm::file_meta::FileMetaData::new(
+            FileNumber(number),
+            1,
+            &internal(from.0, from.1),
+            &internal(to.0, to.1),
+        );
+        edit.added.push((1, Arc::new(file)));
+    }
+    let version = Version::empty(order, 3).apply(&[edit]).unwrap();
+    let files = |user: &str, timestamp: u64| -> Vec<u64> {
+        let stamped = [user.as_bytes(), &timestamp.to_le_bytes()].concat();
+        version.candidates(&stamped, 9).map(|(_, f)| f.number.0).collect()
+    };
+    assert_eq!(files("k", 7), [1, 2]);
+    assert_eq!(files("k", 4), [2]);
+    assert_eq!(files("b", 7), [1]);
+}
+
 mod candidates_by_search {
     use base::key;
     use ironstone_lsm::file_meta::FileMetaData;
