@@ -29,8 +29,8 @@ pub struct SuperVersion {
 pub struct TableTombstones {
     pub level: usize,
     pub file: Arc<FileMetaData>,
-    /// An error where the table could not be opened: reads inside its bounds cannot be answered.
-    pub fragments: base::Result<Arc<FragmentedTombstones>>,
+    /// An error where the table could not be opened; see [`TableTombstones::fragments`].
+    pub(crate) fragments: base::Result<Arc<FragmentedTombstones>>,
 }
 
 impl SuperVersion {

@@ -104,6 +104,8 @@ pub struct Iter {
     ground: Ground,
     options: ReadOptions,
     super_version: Arc<SuperVersion>,
+    /// Range tombstones that the memtable had when the walk was built.
+    range_deletes: u64,
     counts: Counts,
 }
 
@@ -116,9 +118,10 @@ impl Iter {
     pub fn new(ground: Ground, options: ReadOptions) -> Result<Self> {
         check(&ground.family, &options)?;
         let super_version = ground.family.pin_owned();
+        let range_deletes = super_version.mem.counts().range_deletes;
         let walk = build(&ground, &options, &super_version)?;
         let counts = Counts::new(ground.stats.clone());
-        Ok(Iter { walk, ground, options, super_version, counts })
+        Ok(Iter { walk, ground, options, super_version, range_deletes, counts })
     }
 
     /// Whether the iterator stands on an entry.
@@ -184,7 +187,11 @@ impl Iter {
 
     #[inline]
     fn positioned(&mut self, seek: impl FnOnce(&mut Walk<Tree>)) {
-        self.renew_if_tailing();
+        if self.options.tailing
+            && let Err(error) = self.renew()
+        {
+            return self.walk.fail(error);
+        }
         let began = self.ground.stats.begin();
         seek(&mut self.walk);
         if self.counts.wanted() {
@@ -215,8 +222,10 @@ impl Iter {
     /// # Errors
     /// As for a new iterator.
     pub fn refresh(&mut self) -> Result<()> {
-        self.super_version = self.ground.family.pin_owned();
-        self.walk = build(&self.ground, &self.options, &self.super_version)?;
+        let newest = self.ground.family.pin_owned();
+        let range_deletes = newest.mem.counts().range_deletes;
+        self.walk = build(&self.ground, &self.options, &newest)?;
+        (self.super_version, self.range_deletes) = (newest, range_deletes);
         Ok(())
     }
 
@@ -225,14 +234,15 @@ impl Iter {
         self.super_version.number
     }
 
-    fn renew_if_tailing(&mut self) {
-        if self.options.tailing && self.super_version.number != self.ground.family.super_version_number() {
-            let newest = self.ground.family.pin_owned();
-            if let Ok(walk) = build(&self.ground, &self.options, &newest) {
-                self.walk = walk;
-                self.super_version = newest;
-            }
+    /// Of a tailing iterator: to the newest moment, if that is another one or has other range tombstones.
+    #[cold]
+    fn renew(&mut self) -> Result<()> {
+        if self.super_version.number != self.ground.family.super_version_number()
+            || self.range_deletes != self.super_version.mem.counts().range_deletes
+        {
+            self.refresh()?;
         }
+        Ok(())
     }
 }
 
@@ -316,7 +326,7 @@ fn gather(
         upper_bound: options.iterate_upper_bound.clone(),
     });
     let mut sources = Vec::with_capacity(4);
-    let mut tombstones = Tombstones::new(order.clone());
+    let mut tombstones = Tombstones::new(order.clone(), options.timestamp.clone());
     for mem in std::iter::once(&super_version.mem).chain(super_version.imm.iter()) {
         let counts = mem.counts();
         // What joins an empty memtable later is newer than this iterator sees.
@@ -358,12 +368,8 @@ fn gather(
     }
     if !options.ignore_range_deletions {
         for table in table_tombstones(super_version, &ground.tables) {
-            match &table.fragments {
-                Ok(fragments) => {
-                    tombstones.add(fragments.clone(), Some((&table.file.smallest, &table.file.largest)));
-                }
-                Err(error) => return Err(error.clone()),
-            }
+            let fragments = table.fragments(super_version, &ground.tables)?;
+            tombstones.add(fragments, Some((&table.file.smallest, &table.file.largest)));
         }
     }
     let tombstones = if options.ignore_range_deletions { None } else { tombstones.if_any() };

@@ -73,16 +73,6 @@ fn model(versions: &Versions, seq: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 fn walk(versions: &Versions, seq: u64, skip: u64, bounds: (Option<u8>, Option<u8>)) -> Walk<VecIterator> {
-    let order = InternalOrder::new(Order::Bytewise);
-    let mut entries: Vec<(Vec<u8>, Vec<u8>)> = versions
-        .iter()
-        .map(|(key, seq, kind, value)| {
-            let mut internal = Vec::new();
-            append_internal(&mut internal, &[*key], *seq, *kind);
-            (internal, value.clone())
-        })
-        .collect();
-    entries.sort_by(|a, b| order.compare(&a.0, &b.0));
     let view = View {
         order: Order::Bytewise,
         seq,
@@ -94,6 +84,16 @@ fn walk(versions: &Versions, seq: u64, skip: u64, bounds: (Option<u8>, Option<u8
         max_sequential_skip: skip,
         max_skippable: 0,
     };
+    let order = InternalOrder::new(Order::Bytewise);
+    let mut entries: Vec<(Vec<u8>, Vec<u8>)> = versions
+        .iter()
+        .map(|(key, seq, kind, value)| {
+            let mut internal = Vec::new();
+            append_internal(&mut internal, &[*key], *seq, *kind);
+            (internal, value.clone())
+        })
+        .collect();
+    entries.sort_by(|a, b| order.compare(&a.0, &b.0));
     Walk::new(VecIterator::new(entries, order), view, None)
 }
 
@@ -163,5 +163,90 @@ fn seeks_and_turns_land_where_the_model_says() {
             let got = walk.valid().then(|| (walk.key().to_vec(), walk.value().to_vec()));
             assert_eq!(got, at.map(|i| expected[i].clone()), "round {round}, step {step}");
         }
+    }
+}
+
+fn entry(user: &[u8], seq: u64, kind: ValueType) -> (Vec<u8>, Vec<u8>) {
+    let mut internal = Vec::new();
+    append_internal(&mut internal, user, seq, kind);
+    (internal, format!("v{seq}").into_bytes())
+}
+
+fn view(order: Order, seq: u64) -> View {
+    View {
+        order,
+        seq,
+        timestamp: Vec::new(),
+        merge_operator: None,
+        lower: None,
+        upper: None,
+        prefix: None,
+        max_sequential_skip: 0,
+        max_skippable: 0,
+    }
+}
+
+#[test]
+fn an_entry_of_unknown_kind_is_an_error_and_not_a_deletion() {
+    let order = InternalOrder::new(Order::Bytewise);
+    let entries = vec![entry(b"a", 1, ValueType::Value), entry(b"b", 2, ValueType::Noop), entry(b"c", 3, ValueType::Value)];
+    let mut walk = Walk::new(VecIterator::new(entries, order), view(Order::Bytewise, 9), None);
+    walk.seek_to_first();
+    assert_eq!(walk.key(), b"a");
+    walk.next();
+    assert!(!walk.valid() && walk.status().unwrap_err().is_corruption());
+    walk.seek_to_last();
+    assert_eq!(walk.key(), b"c");
+    walk.prev();
+    assert!(!walk.valid() && walk.status().unwrap_err().is_corruption());
+}
+
+#[test]
+fn with_prefix_same_as_start_the_first_key_shown_sets_the_prefix_of_a_scan_from_an_end() {
+    let order = InternalOrder::new(Order::Bytewise);
+    let entries: Vec<_> = [b"a1", b"a2", b"b1", b"c1", b"c2"].map(|k| entry(k, 1, ValueType::Value)).to_vec();
+    let prefix: Option<Arc<dyn base::order::PrefixExtractor>> = Some(Arc::new(base::order::BuiltinPrefix::Fixed(1)));
+    let mut walk =
+        Walk::new(VecIterator::new(entries, order), View { prefix, ..view(Order::Bytewise, 9) }, None);
+    walk.seek_to_first();
+    walk.next();
+    assert_eq!(walk.key(), b"a2");
+    walk.next();
+    assert!(!walk.valid() && walk.status().is_ok());
+    walk.seek_to_last();
+    walk.prev();
+    assert_eq!(walk.key(), b"c1");
+    walk.prev();
+    assert!(!walk.valid() && walk.status().is_ok());
+}
+
+#[test]
+fn a_snapshot_of_timestamped_keys_sees_no_later_write_of_an_older_timestamp() {
+    let user = |timestamp: u64| [&b"k"[..], &timestamp.to_le_bytes()].concat();
+    let order = Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap();
+    let entries = vec![entry(&user(5), 20, ValueType::Value), entry(&user(3), 10, ValueType::Value)];
+    let view = View { timestamp: 9u64.to_le_bytes().to_vec(), ..view(order.clone(), 15) };
+    let mut walk = Walk::new(VecIterator::new(entries, InternalOrder::new(order)), view, None);
+    walk.seek_to_last();
+    assert_eq!((walk.key(), walk.value()), (&b"k"[..], &b"v10"[..]));
+    walk.seek_to_first();
+    assert_eq!((walk.key(), walk.value()), (&b"k"[..], &b"v10"[..]));
+}
+
+#[test]
+fn a_tombstone_after_the_readers_timestamp_hides_nothing() {
+    let order = InternalOrder::new(Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap());
+    let tombstone = mem::range_del::Tombstone {
+        start: b"a".to_vec(),
+        end: b"z".to_vec(),
+        seq: 20,
+        timestamp: 7u64.to_le_bytes().to_vec(),
+    };
+    let fragments = Arc::new(mem::range_del::FragmentedTombstones::new(vec![tombstone], order.clone()));
+    let (key, _) = entry(&[&b"k"[..], &3u64.to_le_bytes()].concat(), 10, ValueType::Value);
+    for (at, hidden) in [(6u64, false), (7, true)] {
+        let mut tombstones = super::Tombstones::new(order.clone(), Some(at.to_le_bytes().to_vec()));
+        tombstones.add(fragments.clone(), None);
+        assert_eq!(tombstones.covers(&key, 99).unwrap(), hidden, "at {at}");
     }
 }

@@ -21,12 +21,15 @@ struct Source {
 /// See the module.
 pub struct Tombstones {
     order: InternalOrder,
+    /// With timestamps: tombstones after it are not seen.
+    timestamp: Option<Vec<u8>>,
     sources: Vec<Source>,
 }
 
 impl Tombstones {
-    pub fn new(order: InternalOrder) -> Self {
-        Tombstones { order, sources: Vec::new() }
+    /// None yet, for a reader at `timestamp` where there are any.
+    pub fn new(order: InternalOrder, timestamp: Option<Vec<u8>>) -> Self {
+        Tombstones { order, timestamp, sources: Vec::new() }
     }
 
     /// Adds a source; one without tombstones is left out.
@@ -60,7 +63,7 @@ impl Tombstones {
             {
                 continue;
             }
-            if source.newest_over(&self.order, bare, snapshot).is_some_and(|newest| newest > seq) {
+            if source.newest_over(&self.order, bare, snapshot, self.timestamp.as_deref()).is_some_and(|newest| newest > seq) {
                 return Ok(true);
             }
         }
@@ -69,7 +72,13 @@ impl Tombstones {
 }
 
 impl Source {
-    fn newest_over(&mut self, order: &InternalOrder, bare: &[u8], snapshot: SequenceNumber) -> Option<SequenceNumber> {
+    fn newest_over(
+        &mut self,
+        order: &InternalOrder,
+        bare: &[u8],
+        snapshot: SequenceNumber,
+        timestamp: Option<&[u8]>,
+    ) -> Option<SequenceNumber> {
         let len = self.fragments.len();
         let mut at = self.at;
         let near = at < len && {
@@ -89,6 +98,11 @@ impl Source {
             return None;
         }
         let from = fragment.seqs.partition_point(|&seq| seq > snapshot);
-        fragment.seqs.get(from).copied()
+        match timestamp {
+            None => fragment.seqs.get(from).copied(),
+            Some(timestamp) => (from..fragment.seqs.len())
+                .find(|&i| order.user.compare_timestamp(fragment.timestamp(i), timestamp).is_le())
+                .map(|i| fragment.seqs[i]),
+        }
     }
 }

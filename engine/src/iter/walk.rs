@@ -206,31 +206,37 @@ impl<I: InternalIterator> Walk<I> {
                 self.prefix = None;
                 self.source.seek_to_first();
                 self.forward(false);
+                self.prefix = self.valid.then(|| prefix_of(&self.view, self.key())).flatten();
             }
         }
     }
 
     pub fn seek_to_last(&mut self) {
         self.start(Direction::Reverse);
-        self.prefix = None;
         match &self.view.upper {
             Some(upper) => {
                 seek_key(&mut self.seek_key, upper, self.timestamp_size, u64::MAX, MAX_TS);
+                self.prefix = prefix_of(&self.view, upper);
                 self.source.seek_for_prev(&self.seek_key);
+                self.backward();
             }
-            None => self.source.seek_to_last(),
+            None => {
+                self.prefix = None;
+                self.source.seek_to_last();
+                self.backward();
+                self.prefix = self.valid.then(|| prefix_of(&self.view, self.key())).flatten();
+            }
         }
-        self.backward();
     }
 
     /// To the first key at or after `target` (without timestamp).
     pub fn seek(&mut self, target: &[u8]) {
         self.start(Direction::Forward);
+        self.prefix = prefix_of(&self.view, target);
         let target = match &self.view.lower {
             Some(lower) if self.view.order.compare_bare(target, lower).is_lt() => lower,
             _ => target,
         };
-        self.prefix = prefix_of(&self.view, target);
         seek_key(
             &mut self.seek_key,
             target,
@@ -345,8 +351,9 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
+    /// Ends the iteration with an error.
     #[cold]
-    fn fail(&mut self, error: Error) {
+    pub fn fail(&mut self, error: Error) {
         self.valid = false;
         self.error = Some(error);
     }
@@ -421,6 +428,7 @@ impl<I: InternalIterator> Walk<I> {
                 ENTITY if !hidden => return self.show_entity(),
                 MERGE if !hidden => return self.merge_forward(),
                 BLOB if !hidden => return self.fail(resolve::unsupported_blob()),
+                _ if !hidden && !is_deletion(kind) => return self.fail(resolve::unknown_kind(kind)),
                 _ => {
                     // Deleted, one way or another: nothing older of this key is seen.
                     if seq == 0 && self.timestamp_size == 0 {
@@ -552,6 +560,7 @@ impl<I: InternalIterator> Walk<I> {
                     break;
                 }
                 Some(ValueType::BlobIndex) => return self.fail(resolve::unsupported_blob()),
+                _ if !is_deletion(kind) => return self.fail(resolve::unknown_kind(kind)),
                 _ => break,
             }
             self.source.next();
@@ -681,6 +690,7 @@ impl<I: InternalIterator> Walk<I> {
                     }
                     operands.push(self.source.pin_value());
                 }
+                other if !is_deletion(other as u8) => return Err(resolve::unknown_kind(other as u8)),
                 _ => {
                     operands.clear();
                     last = Last::Nothing;
@@ -731,6 +741,13 @@ impl<I: InternalIterator> Walk<I> {
             &self.view.timestamp,
         );
         self.source.seek(&self.seek_key);
+        // Of older timestamps there can be versions newer than the snapshot.
+        while self.source.valid()
+            && key::sequence(self.source.key()) > self.view.seq
+            && self.same_key(key::user_key(self.source.key()), &saved)
+        {
+            self.source.next();
+        }
         let mut found = false;
         if self.source.valid() && self.same_key(key::user_key(self.source.key()), &saved) {
             let kind = key::trailer(self.source.key()) as u8;
@@ -760,6 +777,7 @@ impl<I: InternalIterator> Walk<I> {
                     found = self.valid;
                     self.valid = false;
                 }
+                other if !is_deletion(other as u8) => return Err(resolve::unknown_kind(other as u8)),
                 _ => {}
             }
         } else if !self.source.valid() {
@@ -790,6 +808,15 @@ fn seek_key(out: &mut Vec<u8>, bare: &[u8], timestamp_size: usize, trailer: u64,
         }
     }
     out.extend_from_slice(&trailer.to_le_bytes());
+}
+
+/// Whether an entry of this kind deletes its key.
+#[inline]
+fn is_deletion(kind: u8) -> bool {
+    const DELETION: u8 = ValueType::Deletion as u8;
+    const SINGLE: u8 = ValueType::SingleDeletion as u8;
+    const TIMED: u8 = ValueType::DeletionWithTimestamp as u8;
+    matches!(kind, DELETION | SINGLE | TIMED)
 }
 
 #[inline]

@@ -1,5 +1,7 @@
 //! One key.
 
+use std::ops::ControlFlow;
+
 use base::key::{SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack};
 use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics, Ticker, perf_add, perf_counting};
 use base::{Pinned, Result};
@@ -9,7 +11,7 @@ use super::{Place, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::source::resolve::Found;
-use crate::source::table_tombstones;
+use crate::source::{covering, covering_in_memory, table_tombstones};
 use crate::stats::Began;
 
 impl Reads {
@@ -109,11 +111,12 @@ impl Reads {
         answer: &mut Answer<'_>,
     ) -> Result<Place> {
         let seq = self.read_sequence(options);
+        let timestamp = options.timestamp.as_deref();
         if self.reads_memtables(options) {
             let _time = PerfTimer::start(PerfCounter::GetFromMemtableTime);
             for mem in std::iter::once(&super_version.mem).chain(super_version.imm.iter()) {
                 if !options.ignore_range_deletions {
-                    answer.cover(mem.max_covering_tombstone(key, seq));
+                    answer.cover(covering_in_memory(mem, key, seq, timestamp));
                 }
                 if mem.definitely_misses(key) {
                     perf_add(PerfCounter::BloomMemtableMissCount, 1);
@@ -152,13 +155,15 @@ impl Reads {
             if !tombstones.is_empty()
                 && let Ok(at) = tombstones.binary_search_by_key(&file.number, |t| t.file.number)
             {
-                match &tombstones[at].fragments {
-                    Ok(fragments) => answer.cover(fragments.max_covering(key, seq)),
-                    Err(error) => return Err(error.clone()),
-                }
+                let fragments = tombstones[at].fragments(super_version, &self.tables)?;
+                answer.cover(covering(&fragments, key, seq, options.timestamp.as_deref()));
             }
             let reader = self.tables.get(&super_version.parts, level, file)?;
             reader.get(&seek_key, &ctx, |entry| {
+                // Of older timestamps there can be versions newer than the snapshot.
+                if entry.sequence() > seq {
+                    return ControlFlow::Continue(());
+                }
                 answer.version(key, entry.sequence(), entry.kind(), || entry.value.pin())
             })?;
             if answer.settled() {

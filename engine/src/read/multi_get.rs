@@ -1,5 +1,7 @@
 //! Many keys at once: sorted, looked up place by place, each place asked for all that are still open.
 
+use std::ops::ControlFlow;
+
 use base::key::{SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack, trailer, user_key};
 use base::stats::{HistogramKind, PerfCounter, Ticker, perf_add};
 use base::{Error, Pinned, Result};
@@ -10,7 +12,7 @@ use super::answer::Answer;
 use super::{Place, Reads};
 use crate::family::{Family, SuperVersion, TableTombstones};
 use crate::options::{ReadOptions, ReadTier};
-use crate::source::table_tombstones;
+use crate::source::{covering, covering_in_memory, table_tombstones};
 use crate::sync::Arc;
 
 /// One key on its way.
@@ -121,7 +123,7 @@ impl Reads {
         let tombstones =
             if options.ignore_range_deletions { &[][..] } else { table_tombstones(super_version, &self.tables) };
         let ctx = Reads::ctx(options);
-        let place = Table { reads: self, super_version, tombstones, ctx: &ctx, seq };
+        let place = Table { reads: self, super_version, tombstones, ctx: &ctx, seq, options };
         let mut open: Vec<usize> = (0..slots.list.len()).filter(|&i| slots.open(i)).collect();
         for file in version.level(0).iter() {
             let within: Vec<usize> = open
@@ -183,7 +185,8 @@ fn from_memtables(super_version: &SuperVersion, slots: &mut Slots<'_>, seq: Sequ
         for &i in &open {
             let slot = &mut slots.list[i];
             if !options.ignore_range_deletions {
-                slot.answer.cover(mem.max_covering_tombstone(slot.key, seq));
+                let timestamp = options.timestamp.as_deref();
+                slot.answer.cover(covering_in_memory(mem, slot.key, seq, timestamp));
             }
             if !mem.definitely_misses(slot.key) {
                 asked.push(i);
@@ -214,6 +217,7 @@ struct Table<'a> {
     tombstones: &'a [TableTombstones],
     ctx: &'a ReadCtx,
     seq: SequenceNumber,
+    options: &'a ReadOptions,
 }
 
 impl Table<'_> {
@@ -222,28 +226,37 @@ impl Table<'_> {
         if within.is_empty() {
             return;
         }
+        let fail = |slots: &mut Slots<'_>, error: Error| {
+            within.iter().for_each(|&i| slots.list[i].answer.fail(error.clone()));
+        };
+        if let Err(error) = self.reads.check_deadline(self.options) {
+            return fail(slots, error);
+        }
         if !self.tombstones.is_empty()
             && let Ok(at) = self.tombstones.binary_search_by_key(&file.number, |t| t.file.number)
         {
+            let fragments = match self.tombstones[at].fragments(self.super_version, &self.reads.tables) {
+                Ok(fragments) => fragments,
+                Err(error) => return fail(slots, error),
+            };
+            let timestamp = self.options.timestamp.as_deref();
             for &i in within {
                 let slot = &mut slots.list[i];
-                match &self.tombstones[at].fragments {
-                    Ok(fragments) => slot.answer.cover(fragments.max_covering(slot.key, self.seq)),
-                    Err(error) => slot.answer.fail(error.clone()),
-                }
+                slot.answer.cover(covering(&fragments, slot.key, self.seq, timestamp));
             }
         }
         let reader = match self.reads.tables.get(&self.super_version.parts, level, file) {
             Ok(reader) => reader,
-            Err(error) => {
-                within.iter().for_each(|&i| slots.list[i].answer.fail(error.clone()));
-                return;
-            }
+            Err(error) => return fail(slots, error),
         };
         let asked: Vec<usize> = within.iter().copied().filter(|&i| slots.open(i)).collect();
         let Slots { bytes, list } = slots;
         let keys: Vec<&[u8]> = asked.iter().map(|&i| &bytes[list[i].seek_key.clone()]).collect();
         let failed = reader.multi_get(&keys, self.ctx, |i, entry| {
+            // Of older timestamps there can be versions newer than the snapshot.
+            if entry.sequence() > self.seq {
+                return ControlFlow::Continue(());
+            }
             let slot = &mut list[asked[i]];
             slot.place = Place::Level(level);
             slot.answer.version(slot.key, entry.sequence(), entry.kind(), || entry.value.pin())
