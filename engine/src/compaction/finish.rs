@@ -63,9 +63,7 @@ pub(super) fn finished(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done],
         stats,
         bytes_read: job.task.input_bytes(),
         bytes_written: event.total_output_size,
-        num_output_files: event.outputs.len(),
         num_output_records: records,
-        micros: micros.0,
     };
     count(t, job, done, micros, &out);
     t.tools.events.emit(&Event::CompactionFinished(event));

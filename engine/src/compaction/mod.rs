@@ -54,9 +54,7 @@ pub struct Compacted {
     pub stats: CollapseStats,
     pub bytes_read: u64,
     pub bytes_written: u64,
-    pub num_output_files: usize,
     pub num_output_records: u64,
-    pub micros: u64,
 }
 
 /// Runs a job to its commit. The inputs stay reserved; the caller releases them.

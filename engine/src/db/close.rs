@@ -1,9 +1,11 @@
 //! Closing: waiting writers let go, memtables flushed where the log does not have them, jobs ended.
 
-use base::Result;
+use base::stats::Ticker;
+use base::{Error, Result};
 
 use super::{Db, Inner};
 use crate::event::FlushReason;
+use crate::manifest::recover;
 use crate::sync::Ordering;
 
 impl Db {
@@ -31,7 +33,7 @@ impl Inner {
             writing.writer.close();
             writing.background.close();
             writing.background.purge();
-            outcome = outcome.and(self.logs.close()).and(self.committer.close());
+            outcome = outcome.and(self.verify_manifest()).and(self.logs.close()).and(self.committer.close());
         }
         self.tables.clear();
         let events = &self.tools.events;
@@ -42,6 +44,25 @@ impl Inner {
         events.logger().close();
         *self.lock.lock() = None;
         outcome
+    }
+}
+
+impl Inner {
+    /// `verify_manifest_content_on_close`: reads the MANIFEST; one that does not read is written anew.
+    fn verify_manifest(&self) -> Result<()> {
+        let wanted = self.tools.options.load().verify_manifest_content_on_close && self.errors.get().is_none();
+        if !wanted {
+            return Ok(());
+        }
+        let read = recover(&self.tools.env, &self.tools.paths.db, self.committer.manifest_number());
+        let error = match read {
+            Ok(found) if !found.end_in_doubt => return Ok(()),
+            Ok(_) => Error::corruption("it ends in the middle of a record"),
+            Err(error) => error,
+        };
+        self.tools.stats.add(Ticker::ManifestValidationFailureCount, 1);
+        self.tools.events.error(format_args!("The MANIFEST does not read back and is written anew: {error}"));
+        self.committer.roll(Vec::new()).map(|_| ())
     }
 }
 

@@ -59,6 +59,7 @@ impl Parts {
                 most => most,
             },
             paranoid_file_checks: options.paranoid_file_checks,
+            successive_merges_max: options.max_successive_merges as u64,
             entities: db.compat.reads((7, 9)),
         })
     }

@@ -40,8 +40,6 @@ struct Part {
 /// What a flush came to.
 pub struct Flushed {
     pub committed: Option<Committed>,
-    /// Files written, by family; none where everything was hidden.
-    pub files: usize,
 }
 
 /// Flushes what waits in these families, together if `atomic`.
@@ -58,7 +56,7 @@ pub fn run(t: &FlushTools<'_>, job: JobId, families: &[Arc<Family>], reason: Flu
         parts.push(Part { family: family.clone(), pick, files: Vec::new(), numbers: LevelNumbers::default() });
     }
     if parts.is_empty() {
-        return Ok(Flushed { committed: None, files: 0 });
+        return Ok(Flushed { committed: None });
     }
     let done = write_and_commit(t, job, &mut parts, reason, atomic);
     match done {
@@ -114,12 +112,11 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
         .collect();
     // The files stay where they are if this fails: the record may have reached the disk.
     let committed = t.committer.commit(changes, atomic)?;
-    let files = parts.iter().map(|p| p.files.len()).sum();
     for part in parts.iter() {
         count(t.tools, part);
         finished(t.tools, job, part, reason);
     }
-    Ok(Flushed { committed: Some(committed), files })
+    Ok(Flushed { committed: Some(committed) })
 }
 
 fn remove(tools: &JobTools, parts: &mut [Part], error: Error) -> Error {

@@ -47,7 +47,6 @@ pub const HINTS: &[&str] = &[
     "skip_stats_update_on_db_open",
     "stats_history_buffer_size",
     "stats_persist_period_sec",
-    "strict_max_successive_merges",
     "table_cache_numshardbits",
     "uncache_aggressiveness",
     "use_adaptive_mutex",
@@ -102,7 +101,6 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
     "two_write_queues" "a second write queue" |o| o.two_write_queues;
     "unordered_write" "unordered writes" |o| o.unordered_write;
     "use_direct_io_for_compaction_reads" "direct I/O for compaction reads alone" |o| o.use_direct_io_for_compaction_reads;
-    "verify_manifest_content_on_close" "the MANIFEST read again at close" |o| o.verify_manifest_content_on_close;
     "wal_compression" "WALs compressed with that, or without the C library of ZSTD,"
         |o| o.wal_compression != CompressionType::NONE
             && (o.wal_compression != CompressionType::ZSTD || compress::frames_supported().is_err());
@@ -119,7 +117,8 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "experimental_mempurge_threshold" "memtables purged in memory" |o| o.experimental_mempurge_threshold > 0.0;
     "inplace_update_support" "updates in place" |o| o.inplace_update_support;
     "last_level_temperature" "a temperature of the last level" |o| o.last_level_temperature != Temperature::Unknown;
-    "max_successive_merges" "merging at write" |o| o.max_successive_merges > 0;
+    "strict_max_successive_merges" "reading files to merge at write"
+        |o| o.strict_max_successive_merges && o.max_successive_merges > 0;
     "max_write_buffer_size_to_maintain" "history of flushed memtables" |o| o.max_write_buffer_size_to_maintain > 0;
     "memtable_factory" "a memtable other than skip list and vector" |o| matches!(o.memtable_factory, MemtableFactory::Other { .. });
     "memtable_op_scan_flush_trigger" "flushes that reads ask for" |o| o.memtable_op_scan_flush_trigger > 0;

@@ -363,7 +363,9 @@ impl Writer {
 
     fn insert(&self, bytes: &[u8], seq: SequenceNumber, missing: Missing) -> Result<Applied> {
         let _time = PerfTimer::start(PerfCounter::WriteMemtableTime);
-        let done = apply::batch(bytes, seq, &self.families, Source { missing, log: None, buffers: Some(&self.buffers) })?;
+        // Pipelined groups insert at the same time.
+        let in_order = !(self.settings.pipelined && self.settings.concurrent_memtable);
+        let done = apply::batch(bytes, seq, &self.families, Source { missing, log: None, buffers: Some(&self.buffers), in_order })?;
         if done.memtable_full {
             self.memtable_full.store(true, Ordering::Relaxed);
         }

@@ -171,3 +171,65 @@ fn an_older_release_reads_what_compat_writes() {
         assert!(error.contains(words), "{error}");
     }
 }
+
+#[test]
+fn long_chains_of_operands_are_merged_at_write() {
+    for (pipelined, merged) in [(false, true), (true, false)] {
+        let env = Env::memory(8);
+        let db = DbOptions { enable_pipelined_write: pipelined, ..options(&env) };
+        let mut family = FamilyOptions { max_successive_merges: 3, ..FamilyOptions::default() };
+        family.set("merge_operator", "stringappend").unwrap();
+        let (db, _) = open(db, family);
+        let default = db.default_family().unwrap();
+        put(&db, "based", "0");
+        for i in 1..=10 {
+            for key in ["based", "bare"] {
+                db.merge(&default, key.as_bytes(), i.to_string().as_bytes(), &WriteOptions::default()).unwrap();
+            }
+        }
+        assert_eq!(get(&db, "based").as_deref(), Some("0,1,2,3,4,5,6,7,8,9,10"));
+        assert_eq!(get(&db, "bare").as_deref(), Some("1,2,3,4,5,6,7,8,9,10"), "its base may lie deeper");
+        let operands = db.reads().operands(&default, b"based", &Default::default()).unwrap();
+        assert_eq!(operands.len() <= 4, merged, "{} operands", operands.len());
+        db.delete_range(&default, b"a", b"c", &WriteOptions::default()).unwrap();
+        for i in 0..5 {
+            db.merge(&default, b"based", i.to_string().as_bytes(), &WriteOptions::default()).unwrap();
+        }
+        assert_eq!(get(&db, "based").as_deref(), Some("0,1,2,3,4"));
+        flush(&db);
+        assert_eq!(scan(&db), [("based".to_string(), "0,1,2,3,4".to_string())]);
+        drop(db);
+    }
+}
+
+#[test]
+fn a_manifest_that_does_not_read_back_is_written_anew() {
+    let env = Env::memory(9);
+    let statistics = Arc::new(base::stats::Statistics::new());
+    let db = DbOptions {
+        verify_manifest_content_on_close: true,
+        statistics: Some(statistics.clone()),
+        ..options(&env)
+    };
+    let failures = || statistics.ticker(base::stats::Ticker::ManifestValidationFailureCount);
+    let (handle, _) = open(db.clone(), FamilyOptions::default());
+    put(&handle, "key", "value");
+    flush(&handle);
+    handle.close().unwrap();
+    assert_eq!(failures(), 0);
+    drop(handle);
+    let (handle, _) = open(db, FamilyOptions::default());
+    let manifest = |env: &Env| {
+        let names = env.fs.list(Path::new("/db")).unwrap();
+        Path::new("/db").join(names.into_iter().find(|name| name.starts_with("MANIFEST")).unwrap())
+    };
+    let path = manifest(&env);
+    let mut bytes = env.fs.read_all(&path, 1 << 20).unwrap();
+    bytes[10] ^= 1;
+    env.fs.write_all(&path, &bytes, true).unwrap();
+    handle.close().unwrap();
+    assert_eq!(failures(), 1);
+    drop(handle);
+    let db = crate::basic::open(&env, FamilyOptions::default());
+    assert_eq!(get(&db, "key").as_deref(), Some("value"));
+}

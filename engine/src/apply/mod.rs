@@ -3,6 +3,8 @@
 //! Records of one family in a row share one look-up of its memtable and one writer into it. An empty
 //! range deletion is dropped and takes no sequence number, as RocksDB has it.
 
+mod merge;
+
 use base::{Error, FamilyId, Result, SequenceNumber, ValueType};
 use format::batch::{Batch, Marker, Record};
 use mem::write_buffer::WriteBufferManager;
@@ -26,6 +28,8 @@ pub struct Source<'a> {
     pub log: Option<u64>,
     /// Who is told how memtables grow.
     pub buffers: Option<&'a WriteBufferManager>,
+    /// All entries before the batch's are in: `max_successive_merges` may be heeded.
+    pub in_order: bool,
 }
 
 /// What an application did.
@@ -113,7 +117,7 @@ pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, source: So
             continue;
         };
         next = match families.get(id).filter(|f| source.log.is_none_or(|log| log >= f.state().log_number)) {
-            Some(family) => run_of_family(&family, id, record, &mut records, source.buffers, &mut done)?,
+            Some(family) => run_of_family(&family, id, record, &mut records, source, &mut done)?,
             None if source.missing == Missing::Refuse => return Err(no_family(id)),
             None => {
                 done.next_seq += 1;
@@ -130,12 +134,13 @@ fn run_of_family<'a>(
     id: FamilyId,
     first: Record<'a>,
     records: &mut format::batch::Records<'a>,
-    buffers: Option<&WriteBufferManager>,
+    source: Source<'_>,
     done: &mut Applied,
 ) -> Result<Option<Record<'a>>> {
     let pin = family.pin();
     let mem = &pin.mem;
     let timestamps = family.order().user.timestamp_size() > 0;
+    let merges = source.in_order && !timestamps && pin.parts.successive_merges_max > 0;
     let mut writer = mem.writer();
     let mut record = first;
     let rest = loop {
@@ -147,7 +152,14 @@ fn run_of_family<'a>(
                 }
             } else {
                 let kind = if timestamps && kind == ValueType::Deletion { ValueType::DeletionWithTimestamp } else { kind };
-                writer.add(done.next_seq, kind, key, value)?;
+                let merged = match kind {
+                    ValueType::Merge if merges => merge::at_write(&pin.parts, mem, done.next_seq, key, value),
+                    _ => None,
+                };
+                match &merged {
+                    Some(value) => writer.add(done.next_seq, ValueType::Value, key, value)?,
+                    None => writer.add(done.next_seq, kind, key, value)?,
+                };
                 done.next_seq += 1;
             }
         }
@@ -157,7 +169,7 @@ fn run_of_family<'a>(
         }
     };
     drop(writer);
-    if let Some(buffers) = buffers {
+    if let Some(buffers) = source.buffers {
         family.buffer_grown(buffers);
     }
     done.memtable_full |= pin.parts.is_full(mem).is_some();
