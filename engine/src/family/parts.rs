@@ -34,6 +34,8 @@ pub struct Parts {
     pub range_deletions_max: u64,
     /// New tables are read through and compared with what was written.
     pub paranoid_file_checks: bool,
+    /// How compaction outputs are verified (`verify_output_flags`): rows and blocks, file checksum.
+    pub verify_outputs: (bool, bool),
     /// An operand after so many others of its key is merged as it is written; 0: never.
     pub successive_merges_max: u64,
     /// Wide-column entities may be written: the release that `compat` names reads them.

@@ -12,7 +12,7 @@ use table::sst::BlockCache;
 use super::Parts;
 use crate::options::{
     AGE_AUTO, CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, DbOptions, FamilyOptions,
-    MemtableFactory, TableFactory,
+    MemtableFactory, TableFactory, VerifyOutputFlags,
 };
 use crate::sync::Arc;
 
@@ -59,10 +59,18 @@ impl Parts {
                 most => most,
             },
             paranoid_file_checks: options.paranoid_file_checks,
+            verify_outputs: verified_outputs(options.verify_output_flags),
             successive_merges_max: options.max_successive_merges as u64,
             entities: db.compat.reads((7, 9)),
         })
     }
+}
+
+/// Reading all rows checks all blocks as well, so either asks for it.
+fn verified_outputs(flags: VerifyOutputFlags) -> (bool, bool) {
+    let local = flags.contains(VerifyOutputFlags::ENABLE_FOR_LOCAL_COMPACTION);
+    let rows = flags.contains(VerifyOutputFlags::BLOCK_CHECKSUM) || flags.contains(VerifyOutputFlags::ITERATION);
+    (local && rows, local && flags.contains(VerifyOutputFlags::FILE_CHECKSUM))
 }
 
 fn rep_of(factory: &MemtableFactory) -> Result<RepKind> {

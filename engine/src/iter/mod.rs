@@ -7,6 +7,7 @@
 //! pins the newest at each positioning call. An error ends it and stays.
 
 mod count;
+mod keys;
 mod tombstones;
 mod value;
 mod versions;

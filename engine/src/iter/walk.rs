@@ -16,6 +16,7 @@ use base::stats::{PerfCounter, perf_add};
 use base::{Error, Order, Pinned, Result};
 use lsm::merge::MergeOperator;
 
+use super::keys::{MAX_TS, MIN_TS, bare, has_prefix, is_deletion, prefix_of, seek_key};
 use super::tombstones::Tombstones;
 use super::value::Held;
 use crate::source::resolve::{self, Base, Found};
@@ -787,51 +788,5 @@ impl<I: InternalIterator> Walk<I> {
         self.source.seek_for_prev(&self.seek_key);
         self.place = Place::Saved;
         Ok(found)
-    }
-}
-
-/// Stands for the newest possible timestamp, which sorts first.
-const MAX_TS: &[u8] = &[0xff];
-/// Stands for the oldest possible timestamp, which sorts last.
-const MIN_TS: &[u8] = &[0x00];
-
-/// Writes the internal key to seek: `bare` key, a timestamp, a trailer. A `timestamp` of one byte is repeated.
-fn seek_key(out: &mut Vec<u8>, bare: &[u8], timestamp_size: usize, trailer: u64, timestamp: &[u8]) {
-    out.clear();
-    out.extend_from_slice(bare);
-    if timestamp_size > 0 {
-        if timestamp.len() == timestamp_size {
-            out.extend_from_slice(timestamp);
-        } else {
-            let fill = timestamp.first().copied().unwrap_or(0xff);
-            out.extend(std::iter::repeat_n(fill, timestamp_size));
-        }
-    }
-    out.extend_from_slice(&trailer.to_le_bytes());
-}
-
-/// Whether an entry of this kind deletes its key.
-#[inline]
-fn is_deletion(kind: u8) -> bool {
-    const DELETION: u8 = ValueType::Deletion as u8;
-    const SINGLE: u8 = ValueType::SingleDeletion as u8;
-    const TIMED: u8 = ValueType::DeletionWithTimestamp as u8;
-    matches!(kind, DELETION | SINGLE | TIMED)
-}
-
-#[inline]
-fn bare(user_key: &[u8], timestamp_size: usize) -> &[u8] {
-    if timestamp_size == 0 { user_key } else { &user_key[..user_key.len().saturating_sub(timestamp_size)] }
-}
-
-fn prefix_of(view: &View, target: &[u8]) -> Option<Vec<u8>> {
-    view.prefix.as_ref()?.prefix(target).map(<[u8]>::to_vec)
-}
-
-#[inline]
-fn has_prefix(view: &View, bare_key: &[u8], prefix: &[u8]) -> bool {
-    match &view.prefix {
-        Some(extractor) => extractor.prefix(bare_key) == Some(prefix),
-        None => true,
     }
 }

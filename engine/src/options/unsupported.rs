@@ -8,7 +8,6 @@ use base::{Error, Result};
 
 use super::{
     CompactionStyle, CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory, Temperature,
-    VerifyOutputFlags,
 };
 
 /// Hints: options without effect here, because they change speed or housekeeping alone.
@@ -132,7 +131,6 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "preserve_internal_time_seconds" "write times kept for tiering" |o| o.preserve_internal_time_seconds > 0;
     "read_triggered_compaction_threshold" "compactions started by reads" |o| o.read_triggered_compaction_threshold > 0.0;
     "table_factory" "a table other than the block-based one" |o| matches!(o.table_factory, TableFactory::Other { .. });
-    "verify_output_flags" "checks of compaction outputs" |o| o.verify_output_flags != VerifyOutputFlags::NONE;
 };
 
 /// What a reader needs too. All else here only changes what is written from now on, so that a database opened

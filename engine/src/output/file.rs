@@ -14,6 +14,7 @@ use format::properties::Properties;
 use lsm::file_meta::{FileMetaData, FileStats};
 use lsm::range_del::OutputTombstones;
 use table::options::FilterLevel;
+use kernel::checksum::crc32c;
 use kernel::checksum::xxh3::hash64_with_seed;
 use table::sst::{OpenOptions, ReadCtx, Reader};
 use table::sst::writer::{Writer, WriterOptions};
@@ -62,6 +63,12 @@ pub struct OutputSettings {
     pub stats: Arc<Stats>,
 }
 
+impl OutputSettings {
+    fn checks_rows(&self) -> bool {
+        self.parts.paranoid_file_checks || (!self.is_flush && self.parts.verify_outputs.0)
+    }
+}
+
 /// A finished file. It is not in any version yet; its number is held so that no sweep takes it.
 pub struct OutputFile {
     pub meta: Arc<FileMetaData>,
@@ -101,7 +108,7 @@ impl OpenFile {
         let created_s = s.env.clock.now_seconds();
         let writer = Writer::new(FileWriter::new(file, options), writer_options(s, pending.number.0, created_s))
             .map_err(|e| e.doing("beginning a table").file(&path))?;
-        Ok(OpenFile { writer, pending, created_s, smallest: Vec::new(), largest: Vec::new(), ranges: None, check: s.parts.paranoid_file_checks.then(RowHash::default) })
+        Ok(OpenFile { writer, pending, created_s, smallest: Vec::new(), largest: Vec::new(), ranges: None, check: s.checks_rows().then(RowHash::default) })
     }
 
     #[inline]
@@ -175,6 +182,15 @@ impl OpenFile {
             // Not to be trusted, and known to nobody.
             let _ = s.env.fs.unlink(&path);
             return Err(error.doing("reading a new table through").file(&path));
+        }
+        if !s.is_flush
+            && s.parts.verify_outputs.1
+            && let Some(crc) = table.file_checksum
+            && let Err(error) = verify_file(s, &path, table.file_size, crc)
+        {
+            // As above.
+            let _ = s.env.fs.unlink(&path);
+            return Err(error.doing("verifying a new table's checksum").file(&path));
         }
         let (mut smallest, mut largest) = (self.smallest, self.largest);
         if let Some((start, end)) = self.ranges {
@@ -271,6 +287,25 @@ fn read_through(s: &OutputSettings, path: &Path, size: u64, number: FileNumber, 
         "Paranoid checksums do not match: {} rows were written, {} read",
         written.rows, read.rows
     )))
+}
+
+/// Compares the file's bytes with the checksum taken as they were written.
+fn verify_file(s: &OutputSettings, path: &Path, size: u64, expected: u32) -> Result<()> {
+    let file = s.env.fs.open_random(path, &ReadHints::default())?;
+    let mut buffer = vec![0; 256 << 10];
+    let (mut at, mut crc) = (0, 0);
+    while at < size {
+        let got = file.read_at(at, &mut buffer)?;
+        if got == 0 {
+            return Err(base::Error::corruption(format!("the file ends after {at} bytes of {size}")));
+        }
+        crc = crc32c::extend(crc, &buffer[..got]);
+        at += got as u64;
+    }
+    if crc == expected {
+        return Ok(());
+    }
+    Err(base::Error::corruption(format!("the file's checksum is {crc:08x}, {expected:08x} was written")))
 }
 
 /// What became of the table's data blocks, from its properties.

@@ -88,8 +88,12 @@ fn range_deletions_fill_a_memtable() {
 #[test]
 fn paranoid_tables_are_read_through() {
     let env = Env::memory(3);
-    let family = FamilyOptions { paranoid_file_checks: true, ..FamilyOptions::default() };
-    let (db, _) = open(options(&env), family);
+    let mut family = FamilyOptions { paranoid_file_checks: true, ..FamilyOptions::default() };
+    // Blocks, rows and file checksum, of local compactions.
+    family.set("verify_output_flags", "1031").unwrap();
+    let mut db = options(&env);
+    db.set("file_checksum_gen_factory", "FileChecksumGenCrc32cFactory").unwrap();
+    let (db, _) = open(db, family);
     for i in 0..1000 {
         put(&db, &format!("key{i:04}"), "value");
     }

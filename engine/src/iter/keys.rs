@@ -1,0 +1,51 @@
+//! Keys to seek: internal keys with timestamps at either end; prefixes; kinds that hide.
+
+use base::key::ValueType;
+
+use super::walk::View;
+
+/// Stands for the newest possible timestamp, which sorts first.
+pub(super) const MAX_TS: &[u8] = &[0xff];
+/// Stands for the oldest possible timestamp, which sorts last.
+pub(super) const MIN_TS: &[u8] = &[0x00];
+
+/// Writes the internal key to seek: `bare` key, a timestamp, a trailer. A `timestamp` of one byte is repeated.
+pub(super) fn seek_key(out: &mut Vec<u8>, bare: &[u8], timestamp_size: usize, trailer: u64, timestamp: &[u8]) {
+    out.clear();
+    out.extend_from_slice(bare);
+    if timestamp_size > 0 {
+        if timestamp.len() == timestamp_size {
+            out.extend_from_slice(timestamp);
+        } else {
+            let fill = timestamp.first().copied().unwrap_or(0xff);
+            out.extend(std::iter::repeat_n(fill, timestamp_size));
+        }
+    }
+    out.extend_from_slice(&trailer.to_le_bytes());
+}
+
+/// Whether an entry of this kind deletes its key.
+#[inline]
+pub(super) fn is_deletion(kind: u8) -> bool {
+    const DELETION: u8 = ValueType::Deletion as u8;
+    const SINGLE: u8 = ValueType::SingleDeletion as u8;
+    const TIMED: u8 = ValueType::DeletionWithTimestamp as u8;
+    matches!(kind, DELETION | SINGLE | TIMED)
+}
+
+#[inline]
+pub(super) fn bare(user_key: &[u8], timestamp_size: usize) -> &[u8] {
+    if timestamp_size == 0 { user_key } else { &user_key[..user_key.len().saturating_sub(timestamp_size)] }
+}
+
+pub(super) fn prefix_of(view: &View, target: &[u8]) -> Option<Vec<u8>> {
+    view.prefix.as_ref()?.prefix(target).map(<[u8]>::to_vec)
+}
+
+#[inline]
+pub(super) fn has_prefix(view: &View, bare_key: &[u8], prefix: &[u8]) -> bool {
+    match &view.prefix {
+        Some(extractor) => extractor.prefix(bare_key) == Some(prefix),
+        None => true,
+    }
+}
