@@ -317,12 +317,13 @@ fn gather(
         verify_checksums: options.verify_checksums,
         fill_cache: options.fill_cache,
         cache_only: options.read_tier == ReadTier::BlockCache,
+        // Tables opened earlier may still know an extractor that was taken away.
         total_order_seek: options.total_order_seek
+            || parts.prefix_extractor.is_none()
             || (parts.prefix_seek_opt_in_only && !options.prefix_same_as_start && !options.auto_prefix_mode),
-        prefix_same_as_start: options.prefix_same_as_start,
+        prefix_extractor: parts.prefix_extractor.clone(),
         auto_prefix_mode: options.auto_prefix_mode,
         readahead_size: options.readahead_size,
-        adaptive_readahead: options.adaptive_readahead,
         for_compaction: false,
         upper_bound: options.iterate_upper_bound.clone(),
     });

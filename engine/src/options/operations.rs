@@ -72,7 +72,7 @@ pub struct ReadOptions {
     pub prefix_same_as_start: bool,
     /// Keys stay readable while the iterator lives. Default false.
     pub pin_data: bool,
-    /// Default false.
+    /// A hint, not followed: each table starts its own reading ahead. Default false.
     pub adaptive_readahead: bool,
     /// Files freed by an iterator's end are deleted by a background job. Default false.
     pub background_purge_on_iterator_cleanup: bool,

@@ -42,9 +42,14 @@ impl FilterReader {
         matches!(self.place, Place::None)
     }
 
-    /// Whether seeks can ask about prefixes.
-    pub(super) fn has_prefixes(&self) -> bool {
-        !self.is_none() && self.prefixes.is_some()
+    /// Whether seeks can ask about prefixes as `current` cuts them (`None`: as the table's own does). The
+    /// extractor may have been changed since the table was opened.
+    pub(super) fn has_prefixes(&self, current: Option<&Arc<dyn PrefixExtractor>>) -> bool {
+        let same = |own: &Arc<dyn PrefixExtractor>, current: &Arc<dyn PrefixExtractor>| {
+            std::ptr::addr_eq(Arc::as_ptr(own), Arc::as_ptr(current)) || own.name() == current.name()
+        };
+        !self.is_none()
+            && self.prefixes.as_ref().is_some_and(|own| current.is_none_or(|current| same(own, current)))
     }
 
     /// What a point look-up asks about: the key without timestamp, or its prefix.

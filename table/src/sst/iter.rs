@@ -43,7 +43,9 @@ impl TableIter {
             near_bound: false,
             cursor: IndexCursor::default(),
             ahead: ReadAhead::new(&reader.table_options, ctx.readahead_size, reader.data_end),
-            check_prefix: !ctx.total_order_seek && !ctx.for_compaction && reader.filter.has_prefixes(),
+            check_prefix: !ctx.total_order_seek
+                && !ctx.for_compaction
+                && reader.filter.has_prefixes(ctx.prefix_extractor.as_ref()),
             reader,
             ctx,
             error: None,

@@ -1,12 +1,14 @@
 //! What a read may do, and what it hands out.
 
 use std::ops::{Deref, Range};
+use std::sync::Arc;
 
 use base::Pinned;
+use base::order::PrefixExtractor;
 use format::block::Block;
 
 /// The part of the read options that concerns tables. RocksDB's names and defaults.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct ReadCtx {
     /// Check the checksums of blocks read from the file. Default true.
     pub verify_checksums: bool,
@@ -16,14 +18,13 @@ pub struct ReadCtx {
     pub cache_only: bool,
     /// Iterators ignore prefix filters. Default false.
     pub total_order_seek: bool,
-    /// Iterators may end where the prefix of the seek key ends. Default false.
-    pub prefix_same_as_start: bool,
+    /// What iterators take for a prefix. Tables whose filter has other prefixes do not ask it. Default
+    /// `None`: what the table was opened with.
+    pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
     /// Prefix filters are used where the upper bound shows that they cannot hide a key. Default false.
     pub auto_prefix_mode: bool,
     /// Bytes that iterators read ahead; 0, the default, for automatic.
     pub readahead_size: usize,
-    /// Automatic reading ahead carries over from table to table. Default false.
-    pub adaptive_readahead: bool,
     /// The read is a compaction's or a flush's: it uses no filter.
     pub for_compaction: bool,
     /// Iterators read no block whose keys are all at or past this user key.
@@ -37,10 +38,9 @@ impl Default for ReadCtx {
             fill_cache: true,
             cache_only: false,
             total_order_seek: false,
-            prefix_same_as_start: false,
+            prefix_extractor: None,
             auto_prefix_mode: false,
             readahead_size: 0,
-            adaptive_readahead: false,
             for_compaction: false,
             upper_bound: None,
         }

@@ -82,6 +82,21 @@ fn auto_prefix_mode_hides_nothing_from_a_backward_seek() {
     assert_eq!(user_key(iter.key()), b"aa2");
 }
 
+#[test]
+fn a_filter_of_other_prefixes_than_todays_hides_nothing() {
+    let users: Vec<Vec<u8>> = ["aa1", "bc1"].map(|k| k.as_bytes().to_vec()).to_vec();
+    let (bytes, read) = table(Order::Bytewise, Some(BuiltinPrefix::Fixed(2)), &users);
+    let reader = open("/t.sst", bytes, &read).unwrap();
+    let found = |today: usize| {
+        let ctx = ReadCtx { prefix_extractor: Some(Arc::new(BuiltinPrefix::Fixed(today))), ..ReadCtx::default() };
+        let mut iter = reader.iter(&ctx);
+        iter.seek(&seek_key(b"bb1", 9));
+        iter.valid()
+    };
+    assert!(found(1), "bc1 has the prefix b");
+    assert!(!found(2), "nothing has the prefix bb");
+}
+
 /// A file of which one read fails.
 #[derive(Debug)]
 struct Flaky {
