@@ -82,8 +82,9 @@ pub struct LiveLogs {
     settings: WalSettings,
     active: Mutex<Option<Active>>,
     closed: Mutex<VecDeque<Closed>>,
-    /// The directory has names that are not synced.
-    dir_dirty: AtomicBool,
+    /// Changes of names in the directory, and how many of them a sync has seen.
+    names_made: AtomicU64,
+    names_synced: AtomicU64,
     /// Bytes of all live logs.
     total_bytes: AtomicU64,
     active_number: AtomicU64,
@@ -110,7 +111,8 @@ impl LiveLogs {
             settings,
             active: Mutex::new(None),
             closed: Mutex::new(VecDeque::new()),
-            dir_dirty: AtomicBool::new(true),
+            names_made: AtomicU64::new(1),
+            names_synced: AtomicU64::new(0),
             total_bytes: AtomicU64::new(0),
             active_number: AtomicU64::new(0),
             failed: Mutex::new(None),
@@ -206,14 +208,18 @@ impl LiveLogs {
     /// Makes every record appended so far durable, in all live logs and under their names. Appends to
     /// the active log may go on meanwhile.
     pub fn sync(&self) -> Result<()> {
-        self.sync_closed()?;
-        let (syncer, upto, number): (Arc<dyn Syncer>, u64, FileNumber) = {
-            let mut slot = self.active.lock();
-            let Some(active) = &mut *slot else { return Ok(()) };
-            let flushed = active.hand_over(0).and_then(|()| active.file.flush());
-            flushed.map_err(|e| self.poison(e.doing("flushing the WAL")))?;
-            (active.file.syncer(), active.writer.offset(), active.number)
+        self.check()?;
+        // The active log is looked up first: if it is closed meanwhile, it is among the closed ones.
+        let active: Option<(Arc<dyn Syncer>, u64, FileNumber)> = match &mut *self.active.lock() {
+            None => None,
+            Some(active) => {
+                let flushed = active.hand_over(0).and_then(|()| active.file.flush());
+                flushed.map_err(|e| self.poison(e.doing("flushing the WAL")))?;
+                Some((active.file.syncer(), active.writer.offset(), active.number))
+            }
         };
+        self.sync_closed()?;
+        let Some((syncer, upto, number)) = active else { return Ok(()) };
         syncer.sync().map_err(|e| self.poison(e.doing("syncing the WAL")))?;
         if let Some(active) = &mut *self.active.lock()
             && active.number == number
@@ -244,10 +250,13 @@ impl LiveLogs {
         Ok(synced)
     }
 
+    /// Returns when all names made so far are durable, whoever makes them so.
     fn sync_dir(&self) -> Result<()> {
-        if self.dir_dirty.swap(false, Ordering::AcqRel) {
+        let made = self.names_made.load(Ordering::Acquire);
+        if self.names_synced.load(Ordering::Acquire) < made {
             let synced = self.env.fs.open_dir(&self.settings.dir).and_then(|dir| dir.sync());
             synced.map_err(|e| self.poison(e.doing("syncing the directory of WALs")))?;
+            self.names_synced.fetch_max(made, Ordering::AcqRel);
         }
         Ok(())
     }
@@ -264,7 +273,7 @@ impl LiveLogs {
             Some(old) => self.env.fs.reuse(&self.path(old), &path, &hints)?,
             None => self.env.fs.create(&path, &hints)?,
         };
-        self.dir_dirty.store(true, Ordering::Release);
+        self.names_made.fetch_add(1, Ordering::AcqRel);
         let framing =
             if self.settings.recyclable { Framing::Recyclable { log_number: number.0 } } else { Framing::Classic };
         let mut active = Active {
