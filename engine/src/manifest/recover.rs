@@ -215,6 +215,9 @@ impl Builder {
         }
         for file in edit.new_files {
             let number = file.number;
+            if file.largest_seqno > base::key::MAX_SEQUENCE {
+                return Err(Error::corruption(format!("file {number:06} has a sequence number that is too large")));
+            }
             if family.files.insert(number, file).is_some() {
                 return Err(Error::corruption(format!("file {number:06} is added twice")));
             }
@@ -255,6 +258,9 @@ impl Builder {
             (self.next_file, "meta-nextfile"),
             (self.last_sequence, "last-sequence-number"),
         ];
+        if self.out.last_sequence > base::key::MAX_SEQUENCE {
+            return Err(Error::corruption(format!("the last sequence number {} is too large", self.out.last_sequence)));
+        }
         if let Some((_, what)) = missing.iter().find(|(found, _)| !found) {
             return Err(Error::corruption(format!("no {what} entry in the MANIFEST")));
         }

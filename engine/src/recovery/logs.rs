@@ -157,7 +157,7 @@ impl<'a> Replay<'a> {
             return Err(Fault::Report(Error::corruption("log record too small")));
         }
         let seq = batch::sequence(bytes);
-        if seq > key::MAX_SEQUENCE {
+        if seq.saturating_add(u64::from(batch::count(bytes))) > key::MAX_SEQUENCE {
             return Err(Fault::Report(Error::corruption(format!("sequence {seq} is too large"))));
         }
         if self.dropping && self.next_seq == Some(seq) {
@@ -314,8 +314,8 @@ pub fn flush_family(tools: &JobTools, job: base::ids::JobId, family: &Arc<Family
     }
     let fresh = family.parts().new_memtable(state.mem_id + 1, state.mem.largest_seq());
     state.mem.seal();
-    state.seal(fresh, 0);
-    let pick = state.pick_flush(u64::MAX);
+    state.seal(fresh, 0, None, None);
+    let pick = state.pick_flush(None);
     let old = family.install(&mut state);
     drop(state);
     drop(old);

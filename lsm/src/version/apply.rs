@@ -309,7 +309,7 @@ fn overlap(order: &InternalOrder, a: &FileMetaData, b: &FileMetaData) -> bool {
 impl Version {
     /// The epoch number for the next file: one past the largest in use.
     pub fn next_epoch(&self) -> u64 {
-        self.files().map(|(_, f)| f.epoch_number).max().unwrap_or(0) + 1
+        self.files().map(|(_, f)| f.epoch_number).max().unwrap_or(0).saturating_add(1)
     }
 
     /// Gives every file an epoch number if any lacks one: one number for each non-empty level from the
