@@ -27,7 +27,7 @@ pub struct Source<'a> {
     /// On recovery: the log's number. Families whose data in that log is in tables are passed over.
     pub log: Option<u64>,
     /// Who is told how memtables grow.
-    pub buffers: Option<&'a WriteBufferManager>,
+    pub buffers: Option<&'a Arc<WriteBufferManager>>,
     /// All entries before the batch's are in: `max_successive_merges` may be heeded.
     pub in_order: bool,
 }

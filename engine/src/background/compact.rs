@@ -38,6 +38,7 @@ impl Background {
         if let Some(job) = &picked {
             self.release(job);
         }
+        let failed = outcome.is_err();
         if let Err(error) = outcome {
             self.compaction_failed(error);
         }
@@ -51,7 +52,11 @@ impl Background {
         if let Some(job) = picked {
             let family = job.family.clone();
             drop(job);
-            self.reconsider(&family);
+            if failed {
+                self.reconsider_later(vec![family]);
+            } else {
+                self.reconsider(&family);
+            }
             // The job held its inputs until now.
             self.schedule_purge();
         }

@@ -7,6 +7,7 @@ use base::{Error, Kind};
 use super::{Background, FlushRequest};
 use crate::event::{ErrorReason, FlushReason};
 use crate::flush::{self, FlushTools};
+use crate::sync::Ordering;
 
 impl Background {
     /// One slot: takes the oldest request and carries it out.
@@ -38,10 +39,10 @@ impl Background {
             self.schedule(&mut state);
             self.changed.notify_all();
         }
-        for family in families {
-            if !failed {
-                self.reconsider(&family);
-            }
+        if failed {
+            self.reconsider_later(families);
+        } else {
+            families.iter().for_each(|family| self.reconsider(family));
         }
         self.changed.notify_all();
     }
@@ -93,6 +94,9 @@ impl Background {
         self.wait_until(|| {
             if let Some(error) = self.errors.get().filter(|e| e.severity() >= base::Severity::Hard) {
                 return Some(Err(error));
+            }
+            if self.tools.shutting_down.load(Ordering::Acquire) {
+                return Some(Err(Error::shutdown_in_progress("the database is closing")));
             }
             let done = targets
                 .iter()

@@ -108,6 +108,7 @@ struct State {
     /// `pause_background_work` calls outstanding.
     paused: usize,
     resume_scheduled: bool,
+    resumes_running: usize,
     resume_tries: i64,
     closing: bool,
 }
@@ -159,14 +160,16 @@ impl Background {
         if !self.open.load(Ordering::Acquire) {
             return;
         }
-        let (pin, unflushed, full, ts_low) = {
-            let state = family.state();
-            let due = state.flush_due(family.parts().pick.min_write_buffer_number_to_merge);
-            (family.pin_owned(), state.sealed.len(), due, state.full_history_ts_low.clone())
-        };
-        let options = &pin.parts.pick;
         let now = self.tools.env.clock.now_seconds();
         let mut state = self.state.lock();
+        // Looked at under the lock: of two that reconsider, the later must not decide by what was before.
+        // A stop that is decided by memtables long flushed would never be taken back.
+        let (pin, unflushed, full, ts_low) = {
+            let own = family.state();
+            let due = own.flush_due(family.parts().pick.min_write_buffer_number_to_merge);
+            (family.pin_owned(), own.sealed.len(), due, own.full_history_ts_low.clone())
+        };
+        let options = &pin.parts.pick;
         if family.is_dropped() {
             self.controller.forget(family.id());
             return;

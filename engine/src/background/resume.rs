@@ -13,6 +13,24 @@ impl Background {
     /// # Errors
     /// Busy if that is under way already; the error that remains.
     pub fn resume(&self) -> Result<()> {
+        {
+            let mut state = self.state.lock();
+            if state.closing {
+                return Err(Error::shutdown_in_progress("the database is closing"));
+            }
+            state.resumes_running += 1;
+        }
+        let outcome = self.resume_counted();
+        let mut state = self.state.lock();
+        state.resumes_running -= 1;
+        self.schedule(&mut state);
+        drop(state);
+        self.changed.notify_all();
+        outcome
+    }
+
+    /// As [`Background::resume`], while closing waits.
+    fn resume_counted(&self) -> Result<()> {
         let Some(old) = self.errors.recovery_begin()? else { return Ok(()) };
         let outcome = self.recover(&old);
         let outcome = self.errors.recovery_end(outcome);
@@ -21,9 +39,6 @@ impl Background {
         for family in self.families.all() {
             self.reconsider(&family);
         }
-        let mut state = self.state.lock();
-        self.schedule(&mut state);
-        self.changed.notify_all();
         outcome
     }
 
@@ -35,9 +50,6 @@ impl Background {
         let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
-        // A new MANIFEST, whatever became of the record that failed.
-        let committed = self.committer.roll(Vec::new())?;
-        self.committed(&committed);
         // Everything in memory becomes tables: the logs' unsynced ends are not needed then.
         writer.seal_all_for_recovery()?;
         let job = self.tools.take_job_id();
@@ -48,12 +60,26 @@ impl Background {
             committer: &self.committer,
         };
         let families = self.families.all();
-        for family in &families {
-            let done = crate::flush::run(&tools, job, std::slice::from_ref(family), FlushReason::ErrorRecovery, false)?;
-            if let Some(committed) = &done.committed {
+        // What a job has already taken comes first; if that fails, so does this.
+        self.wait_until(|| (!families.iter().any(|family| family.state().is_flushing())).then_some(()));
+        let run = |some: &[_], atomic| crate::flush::run(&tools, job, some, FlushReason::ErrorRecovery, atomic);
+        if self.atomic_flush {
+            if let Some(committed) = &run(&families, true)?.committed {
                 self.committed(committed);
             }
+        } else {
+            for family in &families {
+                if let Some(committed) = &run(std::slice::from_ref(family), false)?.committed {
+                    self.committed(committed);
+                }
+            }
         }
+        // A new MANIFEST, whatever became of the record that failed. It says that no log before the new
+        // one is needed: the failed one may hold a record that was never acknowledged, and its sequence
+        // numbers are given out again.
+        writer.pass_old_logs()?;
+        let committed = self.committer.roll(Vec::new())?;
+        self.committed(&committed);
         Ok(())
     }
 

@@ -40,10 +40,12 @@ impl Background {
         self.tools.env.executor.grow_threads(Pool::Low, all.compactions);
     }
 
-    /// Asks for a flush of these families: together if `atomic`, else each by itself, once.
+    /// Asks for a flush of these families: of all together if `atomic`, else each by itself, once.
     pub(super) fn enqueue_flush(&self, state: &mut State, families: Vec<Arc<Family>>, reason: FlushReason, atomic: bool) {
         if atomic {
-            state.flushes.push_back(FlushRequest { families, reason, atomic });
+            if !state.flushes.iter().any(|request| request.atomic) {
+                state.flushes.push_back(FlushRequest { families: self.families.all(), reason, atomic });
+            }
             return;
         }
         for family in families {
@@ -74,6 +76,22 @@ impl Background {
             state.compactions_scheduled += 1;
             self.spawn(Pool::Low, |me| me.compaction_job());
         }
+    }
+
+    /// What a failed job leaves due is looked at again after a while, as in RocksDB: what made it fail may
+    /// take time to pass, and trying at once and forever would only wear the disk.
+    pub(super) fn reconsider_later(&self, families: Vec<Arc<Family>>) {
+        const RETRY_US: u64 = 1_000_000;
+        if self.tools.shutting_down.load(Ordering::Acquire) {
+            return;
+        }
+        let me = self.me.clone();
+        let job = move || {
+            if let Some(me) = me.upgrade() {
+                families.iter().for_each(|family| me.reconsider(family));
+            }
+        };
+        self.tools.env.executor.spawn_after(RETRY_US, Pool::High, self.tag, Box::new(job));
     }
 
     /// Puts a job into a pool. It holds the background by a weak pointer: a database that is gone has no

@@ -50,7 +50,8 @@ impl Background {
         self.state.lock().paused += 1;
         self.wait_until(|| {
             let state = self.state.lock();
-            (state.flushes_running + state.compactions_running == 0).then_some(())
+            // Those that have a slot but no thread yet would start after all.
+            (state.flushes_scheduled + state.compactions_scheduled == 0).then_some(())
         });
     }
 
@@ -58,6 +59,13 @@ impl Background {
     pub fn unpause(&self) {
         let mut state = self.state.lock();
         state.paused = state.paused.saturating_sub(1);
+        self.schedule(&mut state);
+    }
+
+    /// Undoes all: the database closes, and its last flush must not wait for whoever has paused it.
+    pub fn unpause_all(&self) {
+        let mut state = self.state.lock();
+        state.paused = 0;
         self.schedule(&mut state);
     }
 
@@ -77,7 +85,8 @@ impl Background {
         self.wait_until(|| {
             let state = self.state.lock();
             let purges = self.purges_running.load(crate::sync::Ordering::Acquire);
-            let running = state.flushes_running + state.compactions_running + state.manuals_running + purges;
+            let jobs = state.flushes_running + state.compactions_running;
+            let running = jobs + state.manuals_running + state.resumes_running + purges;
             (running == 0).then_some(())
         });
     }

@@ -164,9 +164,12 @@ impl Committer {
         self.commit_records(vec![VersionEdit { wal_additions, ..VersionEdit::default() }], || {}).map(|_| ())
     }
 
-    /// Begins a new MANIFEST with a snapshot of everything, whatever the old one's size.
+    /// Begins a new MANIFEST with a snapshot of everything, whatever the old one's size. It also says which
+    /// logs are needed by what families know now.
     pub fn roll(&self, edits: Vec<VersionEdit>) -> Result<Committed> {
         let mut manifest = self.manifest.lock();
+        let needed = self.families.all().into_iter().map(|family| family.state().log_number).min();
+        self.min_log_to_keep.fetch_max(needed.unwrap_or(0), Ordering::AcqRel);
         let records: Vec<Record> = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
         let old = self.roll_locked(&mut manifest, records)?;
         Ok(Committed { min_log_to_keep: self.min_log_to_keep(), old_manifest: Some(old) })

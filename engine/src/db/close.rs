@@ -26,6 +26,8 @@ impl Inner {
         }
         let mut outcome = Ok(());
         if let Some(writing) = &self.writing {
+            writing.writer.end_stalls();
+            writing.background.unpause_all();
             let avoid = self.tools.options.load().avoid_flush_during_shutdown;
             if !avoid && writing.writer.has_unlogged() && self.errors.get().is_none() {
                 outcome = writing.background.flush_and_wait(&self.families.all(), FlushReason::ShutDown, true);

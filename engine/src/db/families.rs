@@ -47,7 +47,8 @@ impl Db {
         }
         let db = inner.tools.options.load_full();
         let request = request_of(descriptor, &db, &inner.block_cache, &inner.tools.events, false)?;
-        let id = FamilyId(inner.families.max_id() + 1);
+        let id = inner.families.max_id().checked_add(1).map(FamilyId);
+        let id = id.ok_or_else(|| Error::not_supported("more column families: all their numbers are used up"))?;
         let log = inner.logs.active_number().0;
         let edit = of_new_family(id, &descriptor.name, request.parts.order.name(), log);
         let writing = self.writing()?;

@@ -36,7 +36,7 @@ use crate::read::Reads;
 use crate::sequence::Snapshot;
 use crate::source::TableCache;
 use crate::stats::DatabaseCounter;
-use crate::sync::{Arc, AtomicBool, Mutex};
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
 use crate::wal::LiveLogs;
 use crate::write::{WriteHook, Writer};
 use table::sst::BlockCache;
@@ -104,6 +104,10 @@ impl Db {
 
     fn writing(&self) -> Result<&Writing> {
         match &self.inner.writing {
+            // The LOCK is given back: what this handle knows of the files may be out of date.
+            Some(_) if self.inner.closed.load(Ordering::Acquire) => {
+                Err(Error::shutdown_in_progress("the database is closed"))
+            }
             Some(writing) => Ok(writing),
             None => Err(Error::not_supported("Not supported operation in read only mode.")),
         }

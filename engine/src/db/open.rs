@@ -212,7 +212,8 @@ impl Opening {
 
     fn shared(&self, recovered: &Recovered, families: Vec<Arc<Family>>, db_id: String, bell: Arc<Bell>) -> Result<Shared> {
         let found = sweep(&*self.env.fs, &self.paths, None)?;
-        let next = (recovered.next_file_number + 1).max(found.largest_number + 1).max(recovered.number.0 + 1);
+        let known = [recovered.next_file_number, found.largest_number, recovered.number.0];
+        let next = known.into_iter().fold(0, u64::max).saturating_add(1);
         let session: Arc<str> = Arc::from(new_session_id(&self.env));
         let stats = Stats::new(self.options.statistics.clone(), self.env.clock.clone());
         let tools = Arc::new(JobTools {
@@ -245,8 +246,7 @@ impl Opening {
 
     /// Logs that may hold data not in tables, ascending.
     fn logs_to_replay(&self, recovered: &Recovered, shared: &Shared) -> Result<Vec<FileNumber>> {
-        let by_families = shared.families.all().iter().map(|f| f.state().log_number).min().unwrap_or(0);
-        let min = recovered.min_log_number_to_keep.max(by_families);
+        let min = min_log(recovered, shared);
         let mut logs: Vec<_> = self
             .env
             .fs
@@ -289,7 +289,7 @@ impl Opening {
             paranoid_checks: self.options.paranoid_checks,
             verify_predecessors: self.options.track_and_verify_wals,
             may_flush: !self.read_only,
-            min_log: recovered.min_log_number_to_keep,
+            min_log: min_log(recovered, shared),
         };
         let replayed = Replay::new(&shared.tools, &shared.families, settings, job).run(logs);
         self.events.emit(&Event::RecoveryFinished { job, error: replayed.as_ref().err().cloned() });
@@ -441,7 +441,7 @@ impl Opening {
         max_log: u64,
         job: JobId,
     ) -> Result<Vec<Change>> {
-        let next_log = max_log + 1;
+        let next_log = max_log.saturating_add(1);
         let mut changes = Vec::new();
         let mut by_family: Vec<(FamilyId, Vec<OutputFile>)> = Vec::new();
         for (id, file) in files {
@@ -471,7 +471,7 @@ impl Opening {
                 id: 0,
                 next_log,
                 flushing: true,
-                charged: 0,
+                charge: None,
                 atomic_group: None,
             };
             let flushed = Some(FlushPick { memtables: vec![sealed] });
@@ -661,6 +661,12 @@ pub(super) fn request_of(
 /// What `max_open_files` leaves for tables; RocksDB takes ten for other files.
 pub(super) fn tables_max(max_open_files: i32) -> Option<usize> {
     usize::try_from(max_open_files).ok().map(|n| n.saturating_sub(10).max(1))
+}
+
+/// Logs below it are not needed and may be missing.
+fn min_log(recovered: &Recovered, shared: &Shared) -> u64 {
+    let by_families = shared.families.all().iter().map(|f| f.state().log_number).min().unwrap_or(0);
+    recovered.min_log_number_to_keep.max(by_families)
 }
 
 pub(super) fn manifest_settings(o: &DbOptions, paths: &Paths) -> ManifestSettings {

@@ -13,10 +13,12 @@ mod resolve;
 mod set;
 mod state;
 mod super_version;
+#[cfg(test)]
+mod tests;
 
 pub use parts::Parts;
 pub use set::FamilySet;
-pub use state::{FlushPick, Sealed, State};
+pub use state::{Charge, FlushPick, Sealed, State};
 pub use super_version::{SuperVersion, TableTombstones};
 
 use base::FamilyId;
@@ -28,7 +30,7 @@ use mem::write_buffer::WriteBufferManager;
 use crate::bell::Bell;
 use crate::options::FamilyOptions;
 use crate::stats::FamilyStats;
-use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
+use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicUsize, Mutex, MutexGuard, OnceLock, Ordering};
 
 /// One column family of an open database. Shared by handles, jobs and readers; lives until the last lets
 /// go, dropped from the database or not.
@@ -43,6 +45,8 @@ pub struct Family {
     dropped: AtomicBool,
     /// Bytes of the active memtable that the write-buffer manager knows of.
     charged: AtomicUsize,
+    /// The manager that `charged` was told to, once there is something.
+    buffers: OnceLock<Arc<WriteBufferManager>>,
     bell: Arc<Bell>,
     /// What its jobs came to.
     pub stats: FamilyStats,
@@ -61,7 +65,7 @@ impl Family {
         bell: Arc<Bell>,
     ) -> Arc<Self> {
         let order = version.order().clone();
-        let next_epoch = version.files().map(|(_, f)| f.epoch_number).max().unwrap_or(0) + 1;
+        let next_epoch = version.files().map(|(_, f)| f.epoch_number).max().unwrap_or(0).saturating_add(1);
         let first = SuperVersion::new(1, mem.clone(), Arc::from([]), version.clone(), parts.clone(), bell.clone());
         Arc::new(Family {
             id,
@@ -73,6 +77,7 @@ impl Family {
             state: Mutex::new(State::new(mem, version, log_number, next_epoch)),
             dropped: AtomicBool::new(false),
             charged: AtomicUsize::new(0),
+            buffers: OnceLock::new(),
             bell,
             stats: FamilyStats::default(),
         })
@@ -134,23 +139,25 @@ impl Family {
 
     /// Tells the manager how far the active memtable has grown. Costs nothing without a budget.
     #[inline]
-    pub(crate) fn buffer_grown(&self, buffers: &WriteBufferManager) {
+    pub(crate) fn buffer_grown(&self, buffers: &Arc<WriteBufferManager>) {
         if buffers.enabled() || buffers.charges_cache() {
             let used = self.current.load().mem.memory_used();
             let before = self.charged.fetch_max(used, Ordering::Relaxed);
             if used > before {
+                self.buffers.get_or_init(|| buffers.clone());
                 buffers.reserve(used - before);
             }
         }
     }
 
-    /// The active memtable was sealed; what it is charged goes with it.
-    pub(crate) fn buffer_sealed(&self, buffers: &WriteBufferManager) {
-        let charged = self.charged.swap(0, Ordering::Relaxed);
-        buffers.schedule_free(charged);
-        if let Some(sealed) = self.state().sealed.last_mut() {
-            sealed.charged = charged;
+    /// The active memtable is being sealed; what it is charged goes with it.
+    pub(crate) fn buffer_sealed(&self, buffers: &Arc<WriteBufferManager>) -> Option<Arc<Charge>> {
+        let bytes = self.charged.swap(0, Ordering::Relaxed);
+        if bytes == 0 {
+            return None;
         }
+        buffers.schedule_free(bytes);
+        Some(Arc::new(Charge { bytes, buffers: buffers.clone() }))
     }
 
     /// The versions that somebody still reads, the newest last.
@@ -193,6 +200,17 @@ impl Family {
         let old = self.install(&mut state);
         drop(state);
         drop(old);
+    }
+}
+
+/// The active memtable goes with its family; other databases may share the manager.
+impl Drop for Family {
+    fn drop(&mut self) {
+        if let Some(buffers) = self.buffers.get() {
+            let bytes = self.charged.swap(0, Ordering::Relaxed);
+            buffers.schedule_free(bytes);
+            buffers.free(bytes);
+        }
     }
 }
 

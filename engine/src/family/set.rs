@@ -3,7 +3,7 @@
 use base::FamilyId;
 
 use super::Family;
-use crate::sync::{Arc, ArcSwap, AtomicBool, Mutex, Ordering};
+use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
 
 /// All live families. Readers see one consistent list; changes replace it.
 pub struct FamilySet {
@@ -12,6 +12,10 @@ pub struct FamilySet {
     any_timestamps: AtomicBool,
     /// Serialises changes; holds the largest number ever given.
     changes: Mutex<u32>,
+    /// See [`FamilySet::last_group`].
+    last_group: AtomicU64,
+    /// Held while a flush takes the memtables of an atomic group from several families.
+    picking: Mutex<()>,
 }
 
 struct List {
@@ -27,7 +31,24 @@ impl FamilySet {
             list: ArcSwap::from_pointee(List { by_id: families }),
             any_timestamps,
             changes: Mutex::new(max_id),
+            last_group: AtomicU64::new(0),
+            picking: Mutex::default(),
         }
+    }
+
+    /// With `atomic_flush`: the last group whose memtables are all sealed. The leader gives the next one
+    /// while it seals, and calls [`FamilySet::group_sealed`] when it is through.
+    pub fn last_group(&self) -> u64 {
+        self.last_group.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn group_sealed(&self, group: u64) {
+        self.last_group.store(group, Ordering::Release);
+    }
+
+    /// One flush at a time takes memtables from several families.
+    pub(crate) fn picking(&self) -> MutexGuard<'_, ()> {
+        self.picking.lock()
     }
 
     /// Families with timestamps and their sizes, for the log. Allocates nothing when there are none.

@@ -2,6 +2,7 @@
 
 use lsm::version::Version;
 use mem::memtable::MemTable;
+use mem::write_buffer::WriteBufferManager;
 
 use crate::sync::{Arc, Weak};
 
@@ -16,10 +17,23 @@ pub struct Sealed {
     pub next_log: u64,
     /// A flush job has taken it.
     pub flushing: bool,
-    /// Bytes the write-buffer manager was told of.
-    pub charged: usize,
-    /// Must be in one atomic group with the memtables of other families that carry the same number.
+    /// What the write-buffer manager was told of; freed with the last owner.
+    pub charge: Option<Arc<Charge>>,
+    /// With `atomic_flush`: must become a file in one commit with the memtables of other families that
+    /// carry the same number. See [`super::FamilySet::last_group`].
     pub atomic_group: Option<u64>,
+}
+
+/// Bytes of a sealed memtable in the write-buffer manager's books.
+pub struct Charge {
+    pub bytes: usize,
+    pub buffers: Arc<WriteBufferManager>,
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.buffers.free(self.bytes);
+    }
 }
 
 /// The memtables a flush job takes, oldest first.
@@ -79,27 +93,37 @@ impl State {
     }
 
     /// Puts the active memtable behind the sealed ones and `fresh` in its place.
-    pub fn seal(&mut self, fresh: Arc<MemTable>, next_log: u64) {
+    pub fn seal(&mut self, fresh: Arc<MemTable>, next_log: u64, charge: Option<Arc<Charge>>, atomic_group: Option<u64>) {
         let mem = std::mem::replace(&mut self.mem, fresh);
-        self.sealed.push(Sealed { mem, id: self.mem_id, next_log, flushing: false, charged: 0, atomic_group: None });
+        self.sealed.push(Sealed { mem, id: self.mem_id, next_log, flushing: false, charge, atomic_group });
         self.mem_id += 1;
     }
 
     /// Whether enough memtables wait, or one was asked for, and no job has taken them.
     pub fn flush_due(&self, min_to_merge: usize) -> bool {
-        let waiting = self.sealed.iter().filter(|m| !m.flushing).count();
-        waiting > 0 && (self.flush_requested || waiting >= min_to_merge.max(1))
+        let waiting = self.sealed.len();
+        !self.is_flushing() && waiting > 0 && (self.flush_requested || waiting >= min_to_merge.max(1))
     }
 
-    /// Takes all memtables that no job has, up to `up_to_id`. Flushes of one family finish in order, so
-    /// the pick starts at the oldest that is free; one that a job has is never behind a free one.
-    pub fn pick_flush(&mut self, up_to_id: u64) -> FlushPick {
+    /// Whether a job has some of the sealed memtables.
+    pub fn is_flushing(&self) -> bool {
+        self.sealed.iter().any(|m| m.flushing)
+    }
+
+    /// Takes all sealed memtables, with `up_to_group` only those of atomic groups up to that one. Nothing
+    /// while a job has some: a newer memtable must never become a file before an older one. Its log
+    /// number would let go of the older one's log, and readers look into sealed memtables before files.
+    pub fn pick_flush(&mut self, up_to_group: Option<u64>) -> FlushPick {
         let mut memtables = Vec::new();
+        if self.is_flushing() {
+            return FlushPick { memtables };
+        }
         for sealed in &mut self.sealed {
-            if !sealed.flushing && sealed.id <= up_to_id {
-                sealed.flushing = true;
-                memtables.push(sealed.clone());
+            if up_to_group.is_some_and(|last| sealed.atomic_group.is_some_and(|group| group > last)) {
+                break;
             }
+            sealed.flushing = true;
+            memtables.push(sealed.clone());
         }
         self.flush_requested = false;
         FlushPick { memtables }
@@ -127,7 +151,7 @@ impl State {
 
     pub fn take_epoch(&mut self) -> u64 {
         let epoch = self.next_epoch;
-        self.next_epoch += 1;
+        self.next_epoch = self.next_epoch.saturating_add(1);
         epoch
     }
 }

@@ -42,19 +42,13 @@ pub struct Flushed {
     pub committed: Option<Committed>,
 }
 
-/// Flushes what waits in these families, together if `atomic`.
+/// Flushes what waits in these families; if `atomic`, what waits in all families, in one commit. A family
+/// that another job flushes is passed over; its memtables become due again when that job ends.
 ///
 /// # Errors
 /// The first; all memtables are given back then and the files removed.
 pub fn run(t: &FlushTools<'_>, job: JobId, families: &[Arc<Family>], reason: FlushReason, atomic: bool) -> Result<Flushed> {
-    let mut parts: Vec<Part> = Vec::new();
-    for family in families {
-        let pick = family.state().pick_flush(u64::MAX);
-        if family.is_dropped() || pick.memtables.is_empty() {
-            continue;
-        }
-        parts.push(Part { family: family.clone(), pick, files: Vec::new(), numbers: LevelNumbers::default() });
-    }
+    let mut parts = if atomic { pick_together(t) } else { pick_each(families) };
     if parts.is_empty() {
         return Ok(Flushed { committed: None });
     }
@@ -71,6 +65,38 @@ pub fn run(t: &FlushTools<'_>, job: JobId, families: &[Arc<Family>], reason: Flu
     }
 }
 
+fn pick_each(families: &[Arc<Family>]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for family in families {
+        let pick = family.state().pick_flush(None);
+        if family.is_dropped() || pick.memtables.is_empty() {
+            continue;
+        }
+        parts.push(Part::new(family, pick));
+    }
+    parts
+}
+
+/// Whole groups of memtables that were sealed together, whichever family was asked for; nothing while
+/// another flush has any.
+fn pick_together(t: &FlushTools<'_>) -> Vec<Part> {
+    let _picking = t.families.picking();
+    let families = t.families.all();
+    if families.iter().any(|family| family.state().is_flushing()) {
+        return Vec::new();
+    }
+    let last_group = Some(t.families.last_group());
+    let picked = families.iter().filter(|family| !family.is_dropped());
+    let picked = picked.map(|family| Part::new(family, family.state().pick_flush(last_group)));
+    picked.filter(|part| !part.pick.memtables.is_empty()).collect()
+}
+
+impl Part {
+    fn new(family: &Arc<Family>, pick: FlushPick) -> Self {
+        Part { family: family.clone(), pick, files: Vec::new(), numbers: LevelNumbers::default() }
+    }
+}
+
 fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: FlushReason, atomic: bool) -> Result<Flushed> {
     if t.families.len() > 1 {
         let synced = t.logs.sync_closed()?;
@@ -78,11 +104,15 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
             t.committer.track_wals(&synced)?;
         }
     }
-    for part in parts.iter_mut() {
+    for at in 0..parts.len() {
+        let part = &mut parts[at];
         started(t, job, part, reason);
         let clock = &t.tools.env.clock;
         let start = (clock.now_nanos(), clock.cpu_nanos());
-        let outputs = write_memtables(t.tools, &part.family, &part.pick)?;
+        let outputs = match write_memtables(t.tools, &part.family, &part.pick) {
+            Ok(outputs) => outputs,
+            Err(error) => return Err(remove(t.tools, parts, error)),
+        };
         part.files = outputs.files;
         part.numbers = LevelNumbers {
             micros: clock.now_nanos().saturating_sub(start.0) / 1000,
@@ -119,7 +149,7 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
     Ok(Flushed { committed: Some(committed) })
 }
 
-fn remove(tools: &JobTools, parts: &mut [Part], error: Error) -> Error {
+fn remove(tools: &JobTools, parts: &[Part], error: Error) -> Error {
     for file in parts.iter().flat_map(|p| &p.files) {
         // Known to nobody; a sweep gets what cannot be removed now.
         let _ = tools.env.fs.unlink(&tools.paths.table(file.meta.number, file.meta.path_id));

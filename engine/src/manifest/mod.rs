@@ -47,12 +47,14 @@ pub struct Manifest {
     file: Option<(Box<dyn Append>, Writer)>,
     compacted_size: u64,
     buffer: Vec<u8>,
+    /// CURRENT may be another's by now: nothing is written any more.
+    closed: bool,
 }
 
 impl Manifest {
     /// Nothing is written until the first append, which begins a new file.
     pub fn new(env: Env, settings: ManifestSettings, current: FileNumber) -> Self {
-        Manifest { env, settings, number: current, file: None, compacted_size: 0, buffer: Vec::new() }
+        Manifest { env, settings, number: current, file: None, compacted_size: 0, buffer: Vec::new(), closed: false }
     }
 
     /// Goes on at the end of the current file (`reuse_manifest_on_open`), `size` bytes long.
@@ -60,7 +62,7 @@ impl Manifest {
         let path = settings.dir.join(names::manifest(current));
         let file = env.fs.reopen(&path, &AppendHints::default())?;
         let writer = Writer::resume(Framing::Classic, size);
-        Ok(Manifest { env, settings, number: current, file: Some((file, writer)), compacted_size: size, buffer: Vec::new() })
+        Ok(Manifest { env, settings, number: current, file: Some((file, writer)), compacted_size: size, buffer: Vec::new(), closed: false })
     }
 
     /// Changes how large it may get, and what is allocated ahead for the next file.
@@ -113,6 +115,9 @@ impl Manifest {
     /// # Errors
     /// Of the file system; CURRENT still names the old file then, and the next append must roll.
     pub fn roll(&mut self, number: FileNumber, snapshot: &[Record], records: &[Record]) -> Result<()> {
+        if self.closed {
+            return Err(base::Error::shutdown_in_progress("the MANIFEST is closed"));
+        }
         self.file = None;
         let path = self.settings.dir.join(names::manifest(number));
         let hints = AppendHints { preallocate_bytes: self.settings.preallocate_bytes, ..AppendHints::default() };
@@ -150,8 +155,9 @@ impl Manifest {
         if self.settings.use_fsync { file.fsync() } else { file.sync() }
     }
 
-    /// Gives back preallocated space and closes; nothing is synced.
+    /// Gives back preallocated space and closes; nothing is synced, and nothing written afterwards.
     pub fn close(&mut self) -> Result<()> {
+        self.closed = true;
         match self.file.take() {
             Some((mut file, _)) => file.close(),
             None => Ok(()),

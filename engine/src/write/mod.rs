@@ -167,10 +167,10 @@ impl Writer {
         let role = self.queue.join(entry);
         wait.stop();
         let outcome = match role {
-            Role::Lead(group, baton) => self.lead(group, baton, batch, missing, hook),
+            Role::Lead(group, baton) => self.lead(group, baton, batch, hook),
             Role::Insert(order) => {
                 batch.set_sequence(order.seq);
-                let done = self.insert(batch.bytes(), order.seq, missing);
+                let done = self.insert(batch.bytes(), order.seq);
                 order.finish(done.map(|_| ()))
             }
             Role::Done(outcome) => outcome,
@@ -208,7 +208,6 @@ impl Writer {
         group: Group,
         mut baton: Box<Baton>,
         batch: &mut WriteBatch,
-        missing: Missing,
         hook: Option<&dyn WriteHook>,
     ) -> Result<()> {
         let logged = self.log(&group, &mut baton, batch, hook);
@@ -224,13 +223,13 @@ impl Writer {
                 if !self.settings.concurrent_memtable {
                     self.publisher.wait_for(ticket - 1);
                 }
-                let applied = self.memtables(&group, first, batch, &merged, missing, hook);
+                let applied = self.memtables(&group, first, batch, &merged, hook);
                 self.publisher.publish(ticket, if applied.is_ok() { last } else { 0 }, &self.sequence);
                 applied
             }
             Ok(first) => {
                 let merged = std::mem::take(&mut baton.scratch);
-                let applied = self.memtables(&group, first, batch, &merged, missing, hook);
+                let applied = self.memtables(&group, first, batch, &merged, hook);
                 if applied.is_ok() {
                     self.publisher.publish_next(baton.ticket, baton.last_seq, &self.sequence);
                 } else {
@@ -253,6 +252,7 @@ impl Writer {
         batch: &mut WriteBatch,
         hook: Option<&dyn WriteHook>,
     ) -> Result<SequenceNumber> {
+        self.check_open()?;
         let bytes = batch.data_size() + group.records.len();
         let writers = group.writers() as u64;
         self.ensure_room(baton, bytes as u64, group.flags)?;
@@ -339,16 +339,15 @@ impl Writer {
         first: SequenceNumber,
         batch: &WriteBatch,
         merged: &[u8],
-        missing: Missing,
         hook: Option<&dyn WriteHook>,
     ) -> Result<()> {
         let applied = if group.concurrent() && self.settings.concurrent_memtable {
             let crew = self.queue.insert_together(group, first + u64::from(batch.count()));
-            let own = self.insert(batch.bytes(), first, missing);
+            let own = self.insert(batch.bytes(), first);
             crew.join().and(own.map(|_| ()))
         } else {
             let bytes = if group.records.is_empty() { batch.bytes() } else { merged };
-            self.insert(bytes, first, missing).map(|_| ())
+            self.insert(bytes, first).map(|_| ())
         };
         if let Err(error) = &applied {
             self.faults.memtable_failed(error);
@@ -361,11 +360,14 @@ impl Writer {
         }
     }
 
-    fn insert(&self, bytes: &[u8], seq: SequenceNumber, missing: Missing) -> Result<Applied> {
+    /// A family that is not there was dropped since the batch was checked: its records are as good as
+    /// written, and an error here, behind the log, would stop the database.
+    fn insert(&self, bytes: &[u8], seq: SequenceNumber) -> Result<Applied> {
         let _time = PerfTimer::start(PerfCounter::WriteMemtableTime);
         // Pipelined groups insert at the same time.
         let in_order = !(self.settings.pipelined && self.settings.concurrent_memtable);
-        let done = apply::batch(bytes, seq, &self.families, Source { missing, log: None, buffers: Some(&self.buffers), in_order })?;
+        let source = Source { missing: Missing::Skip, log: None, buffers: Some(&self.buffers), in_order };
+        let done = apply::batch(bytes, seq, &self.families, source)?;
         if done.memtable_full {
             self.memtable_full.store(true, Ordering::Relaxed);
         }
@@ -390,10 +392,10 @@ impl Writer {
         match self.queue.join(entry) {
             Role::Lead(group, mut baton) => {
                 self.publisher.wait_for(baton.ticket);
-                let out = catch_unwind(AssertUnwindSafe(|| f(&mut baton)));
+                let out = self.check_open().map(|()| catch_unwind(AssertUnwindSafe(|| f(&mut baton))));
                 self.queue.hand_over(baton);
                 self.queue.finish(group, &Ok(()));
-                out.map_err(|_| Error::aborted("the engine panicked while it led the writers"))
+                out?.map_err(|_| Error::aborted("the engine panicked while it led the writers"))
             }
             Role::Done(outcome) => Err(outcome.err().unwrap_or_else(|| Error::aborted("not led"))),
             Role::Insert(order) => {
@@ -427,6 +429,12 @@ impl Writer {
         })?
     }
 
+    /// Nothing in memory needs a log before the active one: what families know of that, once everything is
+    /// flushed.
+    pub fn pass_old_logs(&self) -> Result<()> {
+        self.alone(|_| self.pass_empty_families(self.logs.active_number().0, &[]))
+    }
+
     /// Begins a new log although the active one is not full: after an error, once all is flushed.
     pub fn new_log(&self) -> Result<()> {
         self.alone(|_| self.roll_log())?
@@ -450,10 +458,26 @@ impl Writer {
         &self.controller
     }
 
-    /// Lets waiting writers go: the database closes.
-    pub fn close(&self) {
-        self.closing.store(true, Ordering::Release);
+    /// Nobody leads any more once the writers are closed: the logs are somebody else's then.
+    #[inline]
+    fn check_open(&self) -> Result<()> {
+        if self.closing.load(Ordering::Acquire) {
+            return Err(Error::shutdown_in_progress("the database is closed"));
+        }
+        Ok(())
+    }
+
+    /// Lets stalled writers go: the database closes, and its last flush must not wait behind them.
+    pub fn end_stalls(&self) {
         self.controller.close();
         self.buffers.wake_all();
+    }
+
+    /// Ends writing: returns when the writer that leads now is through; later ones are refused.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Release);
+        self.end_stalls();
+        // Refused itself, but not before it has led.
+        let _ = self.alone(|_| ());
     }
 }

@@ -111,7 +111,7 @@ impl Writer {
         }
         self.stats.database.add(DatabaseCounter::BufferManagerStops, 1);
         self.queue.hold_back_begin();
-        let closing = || self.errors.is_stopped() || self.closing.load(Ordering::Acquire);
+        let closing = || self.errors.is_stopped() || self.controller.is_closing();
         self.buffers.wait_while_stalled(&closing, &|| self.env.executor.help());
         self.queue.hold_back_end();
         Ok(())
@@ -137,36 +137,40 @@ impl Writer {
             self.roll_log()?;
         }
         let log = self.logs.active_number().0;
-        self.pass_empty_families(log, victims);
-        for family in victims {
-            self.seal_one(baton, family, log);
-        }
+        self.seal_behind(baton, victims, log);
         self.bell.flush_due(victims, reason);
         Ok(())
     }
 
     /// Seals behind the log that is active now, without ringing.
     pub(super) fn seal_quietly(&self, baton: &Baton, victims: &[Arc<Family>]) {
-        let log = self.logs.active_number().0;
+        self.seal_behind(baton, victims, self.logs.active_number().0);
+    }
+
+    fn seal_behind(&self, baton: &Baton, victims: &[Arc<Family>], log: u64) {
         self.pass_empty_families(log, victims);
+        let group = self.settings.atomic_flush.then(|| self.families.last_group() + 1);
         for family in victims {
-            self.seal_one(baton, family, log);
+            self.seal_one(baton, family, log, group);
+        }
+        if let Some(group) = group {
+            self.families.group_sealed(group);
         }
     }
 
-    fn seal_one(&self, baton: &Baton, family: &Arc<Family>, log: u64) {
+    fn seal_one(&self, baton: &Baton, family: &Arc<Family>, log: u64, group: Option<u64>) {
         let mut state = family.state();
         if state.mem.is_empty() {
             return;
         }
         let old = state.mem.clone();
         let fresh = family.parts().new_memtable(state.mem_id + 1, baton.last_seq);
-        state.seal(fresh, log);
+        let charge = family.buffer_sealed(&self.buffers);
+        state.seal(fresh, log, charge, group);
         let old_super_version = family.install(&mut state);
         drop(state);
         drop(old_super_version);
         old.seal();
-        family.buffer_sealed(&self.buffers);
         if self.events.has_listeners() {
             let counts = old.counts();
             self.events.emit(&Event::MemtableSealed {
@@ -179,7 +183,7 @@ impl Writer {
     }
 
     /// A family without data in memory needs no log before the new one.
-    fn pass_empty_families(&self, log: u64, victims: &[Arc<Family>]) {
+    pub(super) fn pass_empty_families(&self, log: u64, victims: &[Arc<Family>]) {
         for family in self.families.all() {
             if victims.iter().any(|v| v.id() == family.id()) {
                 continue;

@@ -92,6 +92,10 @@ impl Controller {
         self.changed.notify_all();
     }
 
+    pub fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
     /// Wakes waiters to look at their own reasons again.
     pub fn wake(&self) {
         drop(self.inner.lock());
@@ -119,7 +123,7 @@ impl Controller {
         }
         let start = env.clock.now_nanos();
         queue.hold_back_begin();
-        self.sleep(env, delay_us);
+        self.sleep(env, delay_us, give_up);
         while self.is_stopped() && !give_up() && !self.closing.load(Ordering::Acquire) {
             if env.executor.help() {
                 continue;
@@ -134,10 +138,11 @@ impl Controller {
     }
 
     /// In steps, while the delay is in force; with an inline executor jobs run meanwhile.
-    fn sleep(&self, env: &Env, delay_us: u64) {
+    fn sleep(&self, env: &Env, delay_us: u64, give_up: &dyn Fn() -> bool) {
         const STEP_US: u64 = 1001;
         let mut left = delay_us;
-        while left > 0 && self.state.load(Ordering::Acquire) == SLOW && !self.closing.load(Ordering::Acquire) {
+        let slow = || self.state.load(Ordering::Acquire) == SLOW && !self.is_closing() && !give_up();
+        while left > 0 && slow() {
             if !env.executor.help() {
                 let step = left.min(STEP_US);
                 env.clock.sleep_micros(step);

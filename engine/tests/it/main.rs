@@ -1,6 +1,7 @@
 //! The engine from outside: one binary, one module a subject.
 
 mod basic;
+mod close;
 mod features;
 mod golden;
 mod model;

@@ -1,0 +1,48 @@
+use super::{Parts, State};
+use crate::options::{DbOptions, FamilyOptions};
+use crate::sync::Arc;
+use lsm::version::Version;
+
+fn state() -> (Parts, State) {
+    let parts = Parts::resolve(&FamilyOptions::default(), &DbOptions::default(), None).unwrap();
+    let version = Arc::new(Version::empty(parts.internal_order(), 7));
+    let state = State::new(parts.new_memtable(1, 0), version, 3, 1);
+    (parts, state)
+}
+
+#[test]
+fn a_newer_memtable_is_not_flushed_while_an_older_one_is() {
+    let (parts, mut state) = state();
+    state.seal(parts.new_memtable(2, 0), 5, None, None);
+    let older = state.pick_flush(None);
+    assert_eq!(older.memtables.len(), 1);
+    state.seal(parts.new_memtable(3, 0), 8, None, None);
+    state.flush_requested = true;
+    assert!(state.pick_flush(None).memtables.is_empty());
+    assert!(state.flush_requested && !state.flush_due(1), "asked for, but not while the older one is under way");
+    state.remove_flushed(&older);
+    assert_eq!(state.log_number, 5, "the log of the newer memtable is still needed");
+    assert!(state.flush_due(1));
+    assert_eq!(state.pick_flush(None).next_log(), 8);
+}
+
+#[test]
+fn a_memtable_given_back_is_picked_with_the_newer_ones() {
+    let (parts, mut state) = state();
+    state.seal(parts.new_memtable(2, 0), 5, None, None);
+    let older = state.pick_flush(None);
+    state.seal(parts.new_memtable(3, 0), 8, None, None);
+    state.unpick_flush(&older);
+    assert_eq!(state.pick_flush(None).memtables.len(), 2);
+}
+
+#[test]
+fn a_group_that_is_not_wholly_sealed_waits() {
+    let (parts, mut state) = state();
+    state.seal(parts.new_memtable(2, 0), 5, None, Some(1));
+    state.seal(parts.new_memtable(3, 0), 5, None, Some(2));
+    let pick = state.pick_flush(Some(1));
+    assert_eq!(pick.memtables.iter().map(|m| m.atomic_group).collect::<Vec<_>>(), [Some(1)]);
+    state.remove_flushed(&pick);
+    assert_eq!(state.pick_flush(Some(2)).memtables.len(), 1);
+}
