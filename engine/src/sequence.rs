@@ -37,17 +37,19 @@ impl LastSequence {
 pub struct Snapshots {
     /// Sequence → how many snapshots hold it, and the time of the first, in seconds.
     live: Mutex<BTreeMap<SequenceNumber, (u32, u64)>>,
+    /// See [`Snapshots::released_below`].
+    released_below: AtomicU64,
 }
 
 impl Snapshots {
     /// A snapshot of what is visible now. `now_s` is for the properties.
-    pub fn take(self: &Arc<Self>, sequence: &LastSequence, now_s: u64) -> Arc<Snapshot> {
+    pub fn take(self: &Arc<Self>, sequence: &Arc<LastSequence>, now_s: u64) -> Arc<Snapshot> {
         // Loaded under the lock: a job that lists the snapshots after this sees it.
         let mut live = self.live.lock();
         let seq = sequence.visible();
         live.entry(seq).or_insert((0, now_s)).0 += 1;
         drop(live);
-        Arc::new(Snapshot { seq, time_s: now_s, owner: self.clone() })
+        Arc::new(Snapshot { seq, time_s: now_s, owner: self.clone(), sequence: sequence.clone() })
     }
 
     /// All of them, for flush and compaction.
@@ -60,6 +62,13 @@ impl Snapshots {
         self.live.lock().iter().next().map(|(seq, (_, time))| (*seq, *time))
     }
 
+    /// Below this, what was kept for a snapshot is no longer needed: the oldest live one when one was last
+    /// released, or what was visible then. 0 until one was: nothing was kept for any, and a bottommost
+    /// table is not worth rewriting.
+    pub fn released_below(&self) -> SequenceNumber {
+        self.released_below.load(Ordering::Acquire)
+    }
+
     pub fn count(&self) -> u64 {
         self.live.lock().values().map(|(n, _)| u64::from(*n)).sum()
     }
@@ -70,6 +79,7 @@ pub struct Snapshot {
     seq: SequenceNumber,
     time_s: u64,
     owner: Arc<Snapshots>,
+    sequence: Arc<LastSequence>,
 }
 
 impl Snapshot {
@@ -98,6 +108,8 @@ impl Drop for Snapshot {
             if *n == 0 {
                 live.remove(&self.seq);
             }
+            let oldest = live.keys().next().copied().unwrap_or_else(|| self.sequence.visible());
+            self.owner.released_below.fetch_max(oldest, Ordering::AcqRel);
         }
     }
 }

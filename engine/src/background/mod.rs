@@ -234,7 +234,7 @@ impl Background {
     }
 
     fn oldest_snapshot(&self) -> base::SequenceNumber {
-        self.tools.snapshots.oldest().map_or_else(|| self.tools.sequence.visible(), |(seq, _)| seq)
+        self.tools.snapshots.released_below()
     }
 
     /// What must follow every commit: logs and the old MANIFEST released, readers' garbage looked at.
@@ -305,7 +305,7 @@ impl Background {
             obsolete: &self.obsolete,
             numbers: &self.tools.numbers,
             stats: &self.tools.stats,
-            sequence: self.tools.sequence.visible(),
+            released_below: self.tools.snapshots.released_below(),
             snapshots: self.tools.snapshots.count(),
             oldest_snapshot: self.tools.snapshots.oldest(),
             background_errors: self.errors.count(),

@@ -120,7 +120,7 @@ impl Inner {
             obsolete: &self.obsolete,
             numbers: &self.tools.numbers,
             stats: &self.tools.stats,
-            sequence: self.tools.sequence.visible(),
+            released_below: self.tools.snapshots.released_below(),
             snapshots: self.tools.snapshots.count(),
             oldest_snapshot: self.tools.snapshots.oldest(),
             background_errors: self.errors.count(),

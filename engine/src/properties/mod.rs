@@ -34,7 +34,8 @@ pub struct Ground<'a> {
     pub obsolete: &'a Obsolete,
     pub numbers: &'a Numbers,
     pub stats: &'a Stats,
-    pub sequence: SequenceNumber,
+    /// See `Snapshots::released_below`.
+    pub released_below: SequenceNumber,
     pub snapshots: u64,
     /// Sequence and time of the oldest snapshot.
     pub oldest_snapshot: Option<(SequenceNumber, u64)>,
@@ -166,7 +167,7 @@ fn scores(ground: &Ground<'_>, pinned: &SuperVersion) -> Scores {
     let view = View {
         version: &pinned.version,
         running: &[],
-        oldest_snapshot: ground.oldest_snapshot.map_or(ground.sequence, |(seq, _)| seq),
+        oldest_snapshot: ground.released_below,
         full_history_ts_low: None,
     };
     Scores::compute(&view, &pinned.parts.pick, ground.now_seconds)

@@ -80,7 +80,7 @@ fn of_tree(ground: &Ground<'_>, family: &Family, short: &str) -> Option<u64> {
             let view = lsm::pick::View {
                 version,
                 running: &[],
-                oldest_snapshot: ground.oldest_snapshot.map_or(ground.sequence, |(seq, _)| seq),
+                oldest_snapshot: ground.released_below,
                 full_history_ts_low: None,
             };
             u64::from(lsm::pick::needs_compaction(&view, &pinned.parts.pick, ground.now_seconds))

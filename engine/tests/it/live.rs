@@ -197,3 +197,24 @@ fn a_full_disk_is_got_over_without_opening_again() {
     let db = open(&env, FamilyOptions::default());
     assert_eq!(scan(&db).len(), written + 1);
 }
+
+#[test]
+fn bottommost_tables_are_rewritten_only_for_a_released_snapshot() {
+    let (db, ear) = listened(&Env::memory(8), FamilyOptions::default());
+    let family = db.default_family().unwrap();
+    fill(&db, 0, 10);
+    flush(&db);
+    db.wait_for_compact().unwrap();
+    assert_eq!(ear.heard("compaction_started"), 0, "nothing was kept for anybody");
+    let snapshot = db.snapshot();
+    fill(&db, 0, 10);
+    flush(&db);
+    db.compact_range(&family, None, None, &Default::default()).unwrap();
+    db.wait_for_compact().unwrap();
+    let before = ear.heard("compaction_started");
+    put(&db, "later", "1");
+    drop(snapshot);
+    db.set_options(&family, &[]).unwrap();
+    db.wait_for_compact().unwrap();
+    assert_eq!(ear.heard("compaction_started"), before + 1, "what the snapshot kept goes");
+}
