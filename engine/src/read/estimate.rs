@@ -12,6 +12,7 @@ impl Reads {
     /// memtable. An inverted range holds nothing.
     pub fn memtable_stats(&self, family: &Family, begin: &[u8], end: &[u8]) -> (u64, u64) {
         let super_version = family.pin();
+        let (begin, end) = (&stamped(family, begin)[..], &stamped(family, end)[..]);
         let mems = std::iter::once(&super_version.mem).chain(super_version.imm.iter());
         mems.map(|mem| mem.approximate_stats(begin, end)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
     }
@@ -32,7 +33,7 @@ impl Reads {
             return Err(base::Error::invalid_argument("neither files nor memtables are to be counted"));
         }
         let order = family.order();
-        if order.user.compare(begin, end).is_ge() {
+        if order.user.compare_bare(begin, end).is_ge() {
             return Ok(0);
         }
         let mut total = 0;
@@ -43,7 +44,8 @@ impl Reads {
             return Ok(total);
         }
         let super_version = family.pin();
-        let (from, to) = (seek_key(begin, MAX_SEQUENCE), seek_key(end, MAX_SEQUENCE));
+        let from = seek_key(&stamped(family, begin), MAX_SEQUENCE);
+        let to = seek_key(&stamped(family, end), MAX_SEQUENCE);
         let ctx = table::sst::ReadCtx::default();
         for (level, file) in super_version.version.files() {
             let after_begin = order.compare(&file.smallest, &from).is_ge();
@@ -60,4 +62,11 @@ impl Reads {
         }
         Ok(total)
     }
+}
+
+/// A key without timestamp as the one that stands before all its versions.
+fn stamped(family: &Family, key: &[u8]) -> Vec<u8> {
+    let mut stamped = key.to_vec();
+    stamped.resize(key.len() + family.order().user.timestamp_size(), 0xff);
+    stamped
 }
