@@ -51,7 +51,7 @@ impl Background {
         self.wait_until(|| {
             let state = self.state.lock();
             // Those that have a slot but no thread yet would start after all.
-            (state.flushes_scheduled + state.compactions_scheduled == 0).then_some(())
+            (state.closing || state.flushes_scheduled + state.compactions_scheduled == 0).then_some(())
         });
     }
 

@@ -64,6 +64,9 @@ impl Db {
 
     /// Families or options changed: the OPTIONS file is written anew.
     pub(super) fn options_changed(&self) -> Result<()> {
+        let options = self.inner.tools.options.load();
+        let logs_max = wal_bytes_max(options.max_total_wal_size, &self.inner.families.all());
+        self.writing()?.writer.set_wal_bytes_max(logs_max);
         super::open::write_options_file(&self.inner.tools, &self.inner.families)
     }
 }

@@ -22,7 +22,8 @@ pub struct SuperVersion {
     pub parts: Arc<Parts>,
     /// The tables with range tombstones, found when first asked for.
     pub(crate) tombstones: OnceLock<Box<[TableTombstones]>>,
-    bell: Arc<Bell>,
+    /// Last, so that it rings when the version is let go of.
+    _ring: Ring,
 }
 
 /// The range tombstones of one table.
@@ -42,13 +43,15 @@ impl SuperVersion {
         parts: Arc<Parts>,
         bell: Arc<Bell>,
     ) -> Self {
-        SuperVersion { number, mem, imm, version, parts, tombstones: OnceLock::new(), bell }
+        SuperVersion { number, mem, imm, version, parts, tombstones: OnceLock::new(), _ring: Ring(bell) }
     }
 }
 
 /// The last reader of a moment lets go: files that only it needed may now be deleted.
-impl Drop for SuperVersion {
+struct Ring(Arc<Bell>);
+
+impl Drop for Ring {
     fn drop(&mut self) {
-        self.bell.ring();
+        self.0.ring();
     }
 }

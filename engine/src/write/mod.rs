@@ -367,7 +367,9 @@ impl Writer {
         // Pipelined groups insert at the same time.
         let in_order = !(self.settings.pipelined && self.settings.concurrent_memtable);
         let source = Source { missing: Missing::Skip, log: None, buffers: Some(&self.buffers), in_order };
-        let done = apply::batch(bytes, seq, &self.families, source)?;
+        // A comparator is the user's code. Without this the group of one that panics would wait for ever.
+        let applied = catch_unwind(AssertUnwindSafe(|| apply::batch(bytes, seq, &self.families, source)));
+        let done = applied.unwrap_or_else(|_| Err(Error::aborted("inserting into a memtable panicked")))?;
         if done.memtable_full {
             self.memtable_full.store(true, Ordering::Relaxed);
         }

@@ -88,7 +88,11 @@ impl Writer {
         } else {
             self.with_data().into_iter().filter(|f| f.state().log_number <= oldest.0).collect()
         };
-        self.seal(baton, &victims, FlushReason::WalFull)
+        let sealed = self.seal(baton, &victims, FlushReason::WalFull);
+        if sealed.is_err() {
+            self.relieved_log.store(0, Ordering::Relaxed);
+        }
+        sealed
     }
 
     /// Too many bytes in memtables of all databases: flush the family that has waited longest.
