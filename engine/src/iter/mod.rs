@@ -188,8 +188,8 @@ impl Iter {
 
     #[inline]
     fn positioned(&mut self, seek: impl FnOnce(&mut Walk<Tree>)) {
-        if self.options.tailing
-            && let Err(error) = self.renew()
+        if (self.options.tailing || !self.options.deadline.is_zero())
+            && let Err(error) = self.prepare()
         {
             return self.walk.fail(error);
         }
@@ -235,9 +235,17 @@ impl Iter {
         self.super_version.number
     }
 
-    /// Of a tailing iterator: to the newest moment, if that is another one or has other range tombstones.
+    /// Before it is positioned: is there time left? A tailing iterator goes to the newest moment, if that is
+    /// another one or has other range tombstones.
     #[cold]
-    fn renew(&mut self) -> Result<()> {
+    fn prepare(&mut self) -> Result<()> {
+        let deadline = self.options.deadline;
+        if !deadline.is_zero() && u128::from(self.ground.stats.now_micros()) > deadline.as_micros() {
+            return Err(Error::timed_out("the read's deadline has passed"));
+        }
+        if !self.options.tailing {
+            return Ok(());
+        }
         if self.super_version.number != self.ground.family.super_version_number()
             || self.range_deletes != self.super_version.mem.counts().range_deletes
         {

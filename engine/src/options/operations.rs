@@ -33,7 +33,8 @@ pub struct ReadOptions {
     pub timestamp: Option<Vec<u8>>,
     /// With `timestamp`: iterate over all versions from this timestamp on.
     pub iter_start_ts: Option<Vec<u8>>,
-    /// Time of day, since 1970, at which the call gives up. Zero, the default: never.
+    /// Time of day, since 1970, at which the call gives up: looked at before each table of a look-up and each
+    /// positioning of an iterator. Zero, the default: never.
     pub deadline: Duration,
     /// The longest that one file access may take. Zero, the default: no limit.
     pub io_timeout: Duration,

@@ -8,4 +8,5 @@ mod model;
 mod live;
 mod options;
 mod properties;
+mod reads;
 mod stats;

@@ -1,0 +1,62 @@
+//! Reads with options that ordinary reads leave alone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::order::BuiltinPrefix;
+use ironstone_engine::options::{FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
+
+use crate::basic::{open, put};
+
+#[test]
+fn past_its_deadline_no_read_looks_at_a_table() {
+    let env = env::Env::memory(31);
+    let db = open(&env, FamilyOptions::default());
+    put(&db, "a", "1");
+    let family = db.default_family().unwrap();
+    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    let late = ReadOptions { deadline: Duration::from_micros(1), ..ReadOptions::default() };
+    let timed_out = |error: base::Error| error.kind() == base::Kind::TimedOut;
+    assert!(timed_out(db.get(&family, b"a", &late).unwrap_err()));
+    assert!(db.multi_get(&family, &[b"a"], &late).into_iter().all(|r| r.is_err_and(timed_out)));
+    let mut iter = db.iter(&family, late).unwrap();
+    iter.seek_to_first();
+    assert!(!iter.valid() && timed_out(iter.status().unwrap_err()));
+}
+
+#[test]
+fn a_tailing_iterator_sees_range_deletions_that_come_later() {
+    let env = env::Env::memory(32);
+    let db = open(&env, FamilyOptions::default());
+    put(&db, "a", "1");
+    put(&db, "b", "2");
+    let family = db.default_family().unwrap();
+    let mut iter = db.iter(&family, ReadOptions { tailing: true, ..ReadOptions::default() }).unwrap();
+    iter.seek_to_first();
+    assert_eq!(iter.key(), b"a");
+    db.delete_range(&family, b"a", b"b", &WriteOptions::default()).unwrap();
+    iter.seek_to_first();
+    assert_eq!(iter.key(), b"b");
+}
+
+#[test]
+fn a_prefix_extractor_taken_away_leaves_no_filter_behind() {
+    let env = env::Env::memory(33);
+    let mut family =
+        FamilyOptions { prefix_extractor: Some(Arc::new(BuiltinPrefix::Fixed(2))), ..FamilyOptions::default() };
+    family.set("table_factory", "{filter_policy=bloomfilter:20}").unwrap();
+    let db = open(&env, family);
+    put(&db, "aa1", "1");
+    put(&db, "bc1", "2");
+    let family = db.default_family().unwrap();
+    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    assert_eq!(db.get(&family, b"aa1", &ReadOptions::default()).unwrap().as_deref(), Some(&b"1"[..]));
+    let found = || {
+        let mut iter = db.iter(&family, ReadOptions::default()).unwrap();
+        iter.seek(b"bb1");
+        iter.valid()
+    };
+    assert!(!found(), "the filter is asked");
+    db.set_options(&family, &[("prefix_extractor", "nullptr")]).unwrap();
+    assert!(found());
+}
