@@ -2,6 +2,7 @@
 
 use base::FileNumber;
 use base::ids::JobId;
+use base::stats::Ticker;
 use env::executor::Pool;
 use format::names::{self, FileName};
 
@@ -44,6 +45,7 @@ impl Background {
         if outcome.as_ref().is_err_and(base::Error::is_not_found) {
             outcome = self.tools.env.fs.unlink(&path.with_file_name(names::legacy_table(number)));
         }
+        self.tools.stats.add(Ticker::FilesDeletedImmediately, u64::from(outcome.is_ok()));
         self.tools.events.emit(&Event::FileDeleted { job, number, path: path.to_path_buf(), error: outcome.err() });
     }
 
@@ -63,6 +65,7 @@ impl Background {
         } else {
             fs.unlink(&path)
         };
+        self.tools.stats.add(Ticker::FilesDeletedImmediately, u64::from(outcome.is_ok()));
         if let Err(error) = outcome.map_err(|e| e.doing("removing an obsolete WAL"))
             && !error.is_not_found()
         {

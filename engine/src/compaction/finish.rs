@@ -95,7 +95,9 @@ fn count(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], (micros, cpu_
     statistics.measure_time(HistogramKind::CompactionTime, micros);
     statistics.measure_time(HistogramKind::CompactionCpuTime, cpu_micros);
     statistics.measure(HistogramKind::NumFilesInSingleCompaction, task.files_of(task.start_level()).len() as u64);
-    statistics.measure(HistogramKind::NumSubcompactionsScheduled, done.len() as u64);
+    if done.len() > 1 {
+        statistics.measure(HistogramKind::NumSubcompactionsScheduled, done.len() as u64);
+    }
     let (read, written) = match task.reason {
         Reason::FilesMarkedForCompaction => (Ticker::CompactReadBytesMarked, Ticker::CompactWriteBytesMarked),
         Reason::PeriodicCompaction => (Ticker::CompactReadBytesPeriodic, Ticker::CompactWriteBytesPeriodic),

@@ -327,7 +327,8 @@ impl Opening {
         let Shared { tools, families, tables, bell } = &shared;
         let o = &self.options;
         let obsolete = Arc::new(Obsolete::new(bell.clone()));
-        let manifest = Manifest::new(self.env.clone(), manifest_settings(o, &self.paths), recovered.number);
+        let manifest = Manifest::new(self.env.clone(), manifest_settings(o, &self.paths), recovered.number)
+            .with_stats(tools.stats.clone());
         let db_id = o.write_dbid_to_manifest.then(|| tools.db_id.clone());
         let min_log = recovered.min_log_number_to_keep;
         let committer = Arc::new(Committer::new(

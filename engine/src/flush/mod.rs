@@ -114,6 +114,10 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
             Err(error) => return Err(remove(t.tools, parts, error)),
         };
         part.files = outputs.files;
+        let raw = |f: &OutputFile| f.properties.raw_key_size + f.properties.raw_value_size;
+        let kept: u64 = part.files.iter().map(raw).sum();
+        t.tools.stats.add(Ticker::MemtablePayloadBytesAtFlush, outputs.input_bytes);
+        t.tools.stats.add(Ticker::MemtableGarbageBytesAtFlush, outputs.input_bytes.saturating_sub(kept));
         part.numbers = LevelNumbers {
             micros: clock.now_nanos().saturating_sub(start.0) / 1000,
             cpu_micros: clock.cpu_nanos().saturating_sub(start.1) / 1000,

@@ -17,11 +17,15 @@ pub use recover::{FamilyRecord, FileSource, Recovered, recover, recover_file};
 
 use std::path::PathBuf;
 
+use base::stats::HistogramKind;
 use base::{FileNumber, Result};
 use env::{Append, AppendHints, Env};
 use format::edit::VersionEdit;
 use format::names;
 use format::wal::{Framing, Writer};
+
+use crate::stats::Stats;
+use crate::sync::Arc;
 
 /// How the MANIFEST is written.
 #[derive(Clone, Debug)]
@@ -49,12 +53,13 @@ pub struct Manifest {
     buffer: Vec<u8>,
     /// CURRENT may be another's by now: nothing is written any more.
     closed: bool,
+    stats: Option<Arc<Stats>>,
 }
 
 impl Manifest {
     /// Nothing is written until the first append, which begins a new file.
     pub fn new(env: Env, settings: ManifestSettings, current: FileNumber) -> Self {
-        Manifest { env, settings, number: current, file: None, compacted_size: 0, buffer: Vec::new(), closed: false }
+        Manifest { env, settings, number: current, file: None, compacted_size: 0, buffer: Vec::new(), closed: false, stats: None }
     }
 
     /// Goes on at the end of the current file (`reuse_manifest_on_open`), `size` bytes long.
@@ -62,7 +67,13 @@ impl Manifest {
         let path = settings.dir.join(names::manifest(current));
         let file = env.fs.reopen(&path, &AppendHints::default())?;
         let writer = Writer::resume(Framing::Classic, size);
-        Ok(Manifest { env, settings, number: current, file: Some((file, writer)), compacted_size: size, buffer: Vec::new(), closed: false })
+        Ok(Manifest { env, settings, number: current, file: Some((file, writer)), compacted_size: size, buffer: Vec::new(), closed: false, stats: None })
+    }
+
+    /// Counts there from now on.
+    pub fn with_stats(mut self, stats: Arc<Stats>) -> Self {
+        self.stats = Some(stats);
+        self
     }
 
     /// Changes how large it may get, and what is allocated ahead for the next file.
@@ -100,10 +111,10 @@ impl Manifest {
             return Err(base::Error::io_error("the MANIFEST has failed before").file(path));
         };
         self.buffer.clear();
-        let use_fsync = self.settings.use_fsync;
+        let (use_fsync, stats) = (self.settings.use_fsync, &self.stats);
         frame(&mut writer, records, &mut self.buffer)
             .and_then(|()| file.append(&self.buffer))
-            .and_then(|()| if use_fsync { file.fsync() } else { file.sync() })
+            .and_then(|()| sync(&mut *file, use_fsync, stats.as_deref()))
             .map_err(|e| e.doing("appending to the MANIFEST").file(&path))?;
         self.file = Some((file, writer));
         Ok(())
@@ -152,7 +163,7 @@ impl Manifest {
         frame(writer, &[(size, 0)], &mut self.buffer)?;
         frame(writer, records, &mut self.buffer)?;
         file.append(&self.buffer)?;
-        if self.settings.use_fsync { file.fsync() } else { file.sync() }
+        sync(file, self.settings.use_fsync, self.stats.as_deref())
     }
 
     /// Gives back preallocated space and closes; nothing is synced, and nothing written afterwards.
@@ -163,6 +174,15 @@ impl Manifest {
             None => Ok(()),
         }
     }
+}
+
+fn sync(file: &mut dyn Append, use_fsync: bool, stats: Option<&Stats>) -> Result<()> {
+    let began = stats.map(Stats::begin);
+    if use_fsync { file.fsync() } else { file.sync() }?;
+    if let (Some(stats), Some(began)) = (stats, began) {
+        stats.end(began, HistogramKind::ManifestFileSyncMicros);
+    }
+    Ok(())
 }
 
 fn frame(writer: &mut Writer, records: &[Record], out: &mut Vec<u8>) -> Result<()> {

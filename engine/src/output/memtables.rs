@@ -64,7 +64,8 @@ fn collapse_into<I: base::iter::InternalIterator>(
     settings: &OutputSettings,
     expected: Option<u64>,
 ) -> Result<Outputs> {
-    let out = super::write_all(&mut rows, settings, None, &Stretch::default(), &mut |_, _| false)?;
+    let mut out = super::write_all(&mut rows, settings, None, &Stretch::default(), &mut |_, _| false)?;
+    out.input_bytes = rows.stats.total_input_raw_key_bytes + rows.stats.total_input_raw_value_bytes;
     if let Some(expected) = expected
         && rows.stats.num_itered != expected
     {

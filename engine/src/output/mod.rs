@@ -39,6 +39,8 @@ pub struct Outputs {
     pub files: Vec<OutputFile>,
     pub num_records: u64,
     pub dropped_obsolete_ranges: u64,
+    /// Bytes of keys and values that were read, those that were dropped included.
+    pub input_bytes: u64,
 }
 
 /// Writes all rows of `collapse` that lie in `stretch`. `drop_obsolete` says of a range of user keys that

@@ -13,6 +13,7 @@ use super::fetch::BlockKind;
 pub(super) struct Counts {
     pub statistics: Option<Arc<Statistics>>,
     pub level: u32,
+    pub last_level: bool,
 }
 
 impl Counts {
@@ -85,6 +86,12 @@ impl Counts {
     pub(super) fn read(&self, kind: BlockKind, blocks: u64, bytes: usize) {
         perf_add(PerfCounter::BlockReadCount, blocks);
         perf_add(PerfCounter::BlockReadByte, bytes as u64);
+        let (read, count) = match self.last_level {
+            true => (Ticker::LastLevelReadBytes, Ticker::LastLevelReadCount),
+            false => (Ticker::NonLastLevelReadBytes, Ticker::NonLastLevelReadCount),
+        };
+        self.add(read, bytes as u64);
+        self.add(count, blocks);
         match kind {
             BlockKind::Index => perf_add(PerfCounter::IndexBlockReadCount, blocks),
             BlockKind::Filter | BlockKind::FilterIndex => perf_add(PerfCounter::FilterBlockReadCount, blocks),

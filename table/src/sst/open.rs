@@ -55,7 +55,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         rewrite: KeyRewrite::default(),
         index_layout: IndexLayout::default(),
         dict: None,
-        counts: Counts { statistics: options.statistics.clone(), level: u32::from(options.level.0) },
+        counts: Counts { statistics: options.statistics.clone(), level: u32::from(options.level.0), last_level: options.last_level },
     };
     let metaindex = Metaindex::decode(&plain(&source, footer.metaindex, &tail)?)
         .map_err(|e| e.shifted(footer.metaindex.offset))?;

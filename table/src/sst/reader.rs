@@ -37,6 +37,8 @@ pub struct OpenOptions {
     pub cache: Option<Arc<BlockCache>>,
     pub file_number: FileNumber,
     pub level: Level,
+    /// Reads count as those of the last level. Default false.
+    pub last_level: bool,
     /// The file's largest sequence number by the MANIFEST; external files take theirs from it.
     pub largest_seqno: Option<SequenceNumber>,
     /// Bytes from the end that hold everything but data, by the MANIFEST; 0 if unknown.
@@ -61,6 +63,7 @@ impl Default for OpenOptions {
             cache: None,
             file_number: FileNumber(0),
             level: Level::ZERO,
+            last_level: false,
             largest_seqno: None,
             tail_size: 0,
             unique_id: None,
