@@ -1,11 +1,13 @@
-//! What a closed database refuses, and what it gives back.
+//! What a closed database refuses, what it gives back, and what a failed one forgets.
 
 use std::sync::Arc;
 
 use base::Kind;
+use env::fault::FaultFs;
+use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
-use ironstone_engine::options::{CompactRangeOptions, FamilyOptions, FlushOptions, WriteOptions};
+use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
 use mem::write_buffer::WriteBufferManager;
 
 use crate::basic::{get, open, options, put};
@@ -78,4 +80,67 @@ fn a_write_that_meets_a_dropped_family_does_not_stop_the_database() {
     assert!(db.put(&family, b"a", b"2", &WriteOptions::default()).is_err());
     put(&db, "b", "2");
     assert!(db.background_error().is_none());
+}
+
+#[test]
+fn after_a_failed_sync_and_a_resume_the_failed_write_is_not_replayed() {
+    let mut env = env::Env::memory(5);
+    let disk = FaultFs::wrap(env.fs.clone());
+    env.fs = disk.clone();
+    let db = open(&env, FamilyOptions::default());
+    disk.hook().set_plan("sync *.log #1 ENOSPC").unwrap();
+    let synced = WriteOptions { sync: true, ..WriteOptions::default() };
+    let mut batch = WriteBatch::default();
+    batch.put(b"a", b"lost").put(b"b", b"lost").put(b"c", b"lost");
+    assert_eq!(db.write(&mut batch, &synced).unwrap_err().kind(), Kind::IoError);
+    db.resume().unwrap();
+    put(&db, "a", "1");
+    drop(db);
+    let db = open(&env, FamilyOptions::default());
+    assert_eq!((get(&db, "a").as_deref(), get(&db, "b")), (Some("1"), None));
+}
+
+#[test]
+fn an_atomic_flush_of_one_family_takes_what_was_written_with_it() {
+    let env = env::Env::memory(6);
+    let options = DbOptions { atomic_flush: true, avoid_flush_during_shutdown: true, ..options(&env) };
+    let request = |names: &[&str]| {
+        let mut request = OpenRequest::new("/db", options.clone(), FamilyOptions::default());
+        request.families.extend(names.iter().map(|name| FamilyDescriptor::new(*name, FamilyOptions::default())));
+        request
+    };
+    let db = Db::open(request(&[])).unwrap();
+    let other = db.create_family(FamilyDescriptor::new("x", FamilyOptions::default())).unwrap();
+    let unlogged = WriteOptions { disableWAL: true, ..WriteOptions::default() };
+    for round in 0..5 {
+        let mut batch = WriteBatch::default();
+        batch.put(b"a", &[round]).put_in(other.id(), b"a", &[round]);
+        db.write(&mut batch, &unlogged).unwrap();
+        let asked = if round % 2 == 0 { db.default_family().unwrap() } else { other.clone() };
+        db.flush(&[asked], &FlushOptions::default()).unwrap();
+    }
+    drop((db, other));
+    let db = Db::open(request(&["x"])).unwrap();
+    for family in db.families() {
+        assert_eq!(db.get(&family, b"a", &ReadOptions::default()).unwrap().as_deref(), Some(&[4][..]), "{family:?}");
+    }
+}
+
+#[test]
+fn with_many_flush_slots_the_newest_value_is_read_and_survives() {
+    let env = env::Env::memory(7);
+    let options = DbOptions { max_background_jobs: 16, ..options(&env) };
+    let family = FamilyOptions { write_buffer_size: 64 << 10, max_write_buffer_number: 8, ..FamilyOptions::default() };
+    let db = Db::open(OpenRequest::new("/db", options, family)).unwrap();
+    let filler = "f".repeat(1000);
+    for i in 0..3000 {
+        let key = format!("k{}", i % 40);
+        put(&db, &key, &format!("{i}{filler}"));
+        assert_eq!(get(&db, &key), Some(format!("{i}{filler}")), "{key}");
+    }
+    drop(db);
+    let db = open(&env, FamilyOptions::default());
+    for i in 2960..3000 {
+        assert_eq!(get(&db, &format!("k{}", i % 40)), Some(format!("{i}{filler}")));
+    }
 }
