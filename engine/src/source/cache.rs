@@ -219,7 +219,8 @@ fn stats_of(reader: &Reader) -> FileStats {
     FileStats {
         num_entries: p.num_entries,
         num_deletions: p.num_deletions,
-        num_range_deletions: p.num_range_deletions,
+        // Releases of old wrote range tombstones without counting them.
+        num_range_deletions: p.num_range_deletions.max(reader.range_tombstones().len() as u64),
         raw_key_size: p.raw_key_size,
         raw_value_size: p.raw_value_size,
         data_size: p.data_size,
