@@ -90,14 +90,18 @@ fn record(
     io: &mut Io<'_>,
 ) -> std::result::Result<Result<u64>, Failure> {
     writeln!(io.out, "Read record with offset 0x{at:x} ({at}):")?;
-    let header = match read(file, at, RECORD_HEADER_LEN as u64).and_then(|bytes| RecordHeader::decode(&bytes)) {
+    let header = match read(file, at, RECORD_HEADER_LEN as u64).and_then(|bytes| RecordHeader::decode(&bytes))
+    {
         Ok(header) => header,
         Err(error) => return Ok(Err(error.shifted(at))),
     };
     writeln!(io.out, "  key size   : {}\n  value size : {}", header.key_len, header.value_len)?;
     writeln!(io.out, "  expiration : {}", header.expiration)?;
     let body = at + RECORD_HEADER_LEN as u64;
-    let len = header.key_len.checked_add(header.value_len).filter(|&len| len <= end.saturating_sub(body) && len <= RECORD_BYTES_MAX);
+    let len = header
+        .key_len
+        .checked_add(header.value_len)
+        .filter(|&len| len <= end.saturating_sub(body) && len <= RECORD_BYTES_MAX);
     let Some(len) = len else {
         return Ok(Err(Error::corruption("Reach the end of the file unexpectedly.").at(at)));
     };
@@ -116,7 +120,11 @@ fn record(
     };
     let mut line = |name: &str, bytes: &[u8], as_hex: bool| -> Outcome {
         io.out.write_all(name.as_bytes())?;
-        if as_hex { io.out.write_all(hex(bytes).as_bytes())? } else { io.out.write_all(bytes)? }
+        if as_hex {
+            io.out.write_all(hex(bytes).as_bytes())?
+        } else {
+            io.out.write_all(bytes)?
+        }
         Ok(io.out.write_all(b"\n")?)
     };
     line("  key        : ", key, how.key_hex)?;

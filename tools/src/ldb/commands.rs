@@ -160,16 +160,15 @@ impl Command {
     /// An option or flag that the command does not take, with those it takes; one that is not built, by
     /// name; no database.
     pub fn check(&self, args: &Args) -> Outcome {
-        let known = |name: &str| {
-            COMMON.contains(&name) || HEX.contains(&name) || self.takes.contains(&name)
-        };
+        let known = |name: &str| COMMON.contains(&name) || HEX.contains(&name) || self.takes.contains(&name);
         let names = args.options.keys().map(|n| ("option", n)).chain(args.flags.iter().map(|n| ("flag", n)));
         for (what, name) in names {
             if let Some((_, feature)) = REFUSED_OPTIONS.iter().find(|(refused, _)| refused == name) {
                 return Err(not_built(&format!("--{name}"), feature));
             }
             if !known(name) {
-                let all = self.takes.iter().chain(HEX).chain(COMMON).map(|n| format!(" --{n}")).collect::<String>();
+                let all =
+                    self.takes.iter().chain(HEX).chain(COMMON).map(|n| format!(" --{n}")).collect::<String>();
                 return Err(Failure::new(format!(
                     "Invalid command-line {what} {name}\n{} takes:{all}",
                     self.name

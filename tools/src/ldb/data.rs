@@ -47,7 +47,8 @@ pub(crate) fn put(s: &mut Session, io: &mut Io<'_>) -> Outcome {
 }
 
 pub(crate) fn put_entity(s: &mut Session, io: &mut Io<'_>) -> Outcome {
-    const WORDS: &str = "wide column format needs to be <column_name>:<column_value> (did you mean put <key> <value>?)";
+    const WORDS: &str =
+        "wide column format needs to be <column_name>:<column_value> (did you mean put <key> <value>?)";
     params(
         s,
         |n| n >= 2,
@@ -60,11 +61,13 @@ pub(crate) fn put_entity(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         let (Some(name), Some(value), None) = (parts.next(), parts.next(), parts.next()) else {
             return Err(Failure::new(WORDS));
         };
-        let part = |bytes: &[u8]| if bytes.is_empty() { Ok(Vec::new()) } else { show::parse(bytes, s.value_hex) };
+        let part =
+            |bytes: &[u8]| if bytes.is_empty() { Ok(Vec::new()) } else { show::parse(bytes, s.value_hex) };
         columns.push((part(name)?, part(value)?));
     }
     columns.sort();
-    let inline: Vec<_> = columns.iter().map(|(name, value)| format::wide::Column::inline(name, value)).collect();
+    let inline: Vec<_> =
+        columns.iter().map(|(name, value)| format::wide::Column::inline(name, value)).collect();
     let mut entity = Vec::new();
     format::wide::encode(&inline, &mut entity)?;
     write(s, io, |_, family, batch| {

@@ -7,8 +7,8 @@ use engine::options::DbPath;
 use format::annotate;
 use format::names::{self, FileName};
 use lsm::file_meta::FileMetaData;
-use table::dump::hex;
 use mem::range_del::{FragmentedTombstones, Tombstone};
+use table::dump::hex;
 
 use super::json::Object;
 use super::session::{Session, normal};
@@ -32,7 +32,12 @@ pub(crate) fn list_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     for family in db.families() {
         let version = family.pin_owned().version.clone();
         for (level, file) in version.files() {
-            all.push((normal(&table_path(&db, &paths, file)), level, family.name().to_string(), file.clone()));
+            all.push((
+                normal(&table_path(&db, &paths, file)),
+                level,
+                family.name().to_string(),
+                file.clone(),
+            ));
         }
     }
     let sorted = s.args.flag("sort_by_filename")?;
@@ -43,7 +48,11 @@ pub(crate) fn list_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         for (path, level, family, file) in &all {
             let mut row = Object::default();
             row.text("file", path).raw("level", level).text("column_family", family).raw("bytes", file.size);
-            row.bytes("smallest", file.smallest_user_key(), true).bytes("largest", file.largest_user_key(), true);
+            row.bytes("smallest", file.smallest_user_key(), true).bytes(
+                "largest",
+                file.largest_user_key(),
+                true,
+            );
             row.raw("smallest_seqno", file.smallest_seq).raw("largest_seqno", file.largest_seq);
             writeln!(io.out, "{}", row.finish())?;
         }
@@ -89,7 +98,8 @@ pub(crate) fn range_deletes(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         let reader = db.table(&family, level, file)?;
         let size = family.order().user.timestamp_size();
         let tombstones = reader.range_tombstones().iter().map(|(key, end)| Tombstone::decode(key, end, size));
-        let fragments = FragmentedTombstones::new(tombstones.collect::<Result<_, _>>()?, family.order().clone());
+        let fragments =
+            FragmentedTombstones::new(tombstones.collect::<Result<_, _>>()?, family.order().clone());
         for fragment in fragments.iter() {
             for seq in fragment.seqs {
                 if left == 0 {
@@ -132,7 +142,13 @@ pub(crate) fn dump_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     }
     writeln!(io.out, "\nWrite Ahead Log Files\n{RULE}")?;
     let dir = if wal_dir.is_empty() { db.path().to_path_buf() } else { PathBuf::from(wal_dir) };
-    let mut logs: Vec<_> = s.env.fs.list(&dir)?.into_iter().filter(|n| matches!(FileName::parse(n), Some(FileName::Wal(_)))).collect();
+    let mut logs: Vec<_> = s
+        .env
+        .fs
+        .list(&dir)?
+        .into_iter()
+        .filter(|n| matches!(FileName::parse(n), Some(FileName::Wal(_))))
+        .collect();
     logs.sort();
     let how = wal::How { header: true, values: true, gaps_only: false };
     let orders = wal::orders(&db);
@@ -188,9 +204,13 @@ pub(crate) fn dump_file(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let kind = path.file_name().and_then(|n| n.to_str()).and_then(FileName::parse);
     let annotated = s.args.flag("annotate")?;
     match kind {
-        Some(FileName::Current | FileName::Identity | FileName::Options(_) | FileName::InfoLog | FileName::OldInfoLog(_)) => {
-            Ok(io.out.write_all(&s.env.fs.read_all(&path, ANNOTATED_BYTES_MAX)?)?)
-        }
+        Some(
+            FileName::Current
+            | FileName::Identity
+            | FileName::Options(_)
+            | FileName::InfoLog
+            | FileName::OldInfoLog(_),
+        ) => Ok(io.out.write_all(&s.env.fs.read_all(&path, ANNOTATED_BYTES_MAX)?)?),
         Some(FileName::Wal(_) | FileName::Manifest(_)) if annotated => {
             let bytes = s.env.fs.read_all(&path, ANNOTATED_BYTES_MAX)?;
             let content = match kind {

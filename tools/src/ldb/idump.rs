@@ -1,7 +1,7 @@
 //! `idump`: every version of every key.
 
-use base::key::{parse, seek_key, MAX_SEQUENCE};
 use base::ValueType;
+use base::key::{MAX_SEQUENCE, parse, seek_key};
 use format::blob::BlobIndex;
 use table::dump;
 
@@ -75,7 +75,8 @@ fn value(
         }
         ValueType::BlobIndex if decode_blobs => {
             BlobIndex::decode(value).map_err(|_| "decoding blob index =>")?;
-            let line = dump::entry_line(key, value, order, as_hex, true).map_err(|_| "decoding blob index =>")?;
+            let line =
+                dump::entry_line(key, value, order, as_hex, true).map_err(|_| "decoding blob index =>")?;
             let at = line.windows(4).position(|w| w == b" => ").map_or(0, |at| at + 4);
             Ok(line[at..].to_vec())
         }

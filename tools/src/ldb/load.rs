@@ -17,7 +17,12 @@ pub(crate) fn load(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let mut batch = WriteBatch::new();
     loop {
         line.clear();
-        if io.input.read_until(b'\n', &mut line).map_err(|e| Failure::of("Load failed: reading the input", e))? == 0 {
+        if io
+            .input
+            .read_until(b'\n', &mut line)
+            .map_err(|e| Failure::of("Load failed: reading the input", e))?
+            == 0
+        {
             break;
         }
         number += 1;
@@ -38,7 +43,8 @@ pub(crate) fn load(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     }
     if options.disableWAL {
         // Nothing else keeps what was loaded.
-        db.flush(&[family.clone()], &Default::default()).map_err(|e| Failure::of("Load failed", e))?;
+        db.flush(std::slice::from_ref(&family), &Default::default())
+            .map_err(|e| Failure::of("Load failed", e))?;
     }
     if s.args.has_flag("compact") {
         db.compact_range(&family, None, None, &CompactRangeOptions::default())

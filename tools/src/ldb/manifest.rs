@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use base::{FileNumber, FamilyId, Order};
+use base::{FamilyId, FileNumber, Order};
 use engine::manifest::{FileSource, Recovered, read_current, recover, recover_file};
 use engine::options::FamilyOptions;
 use env::{Env, ReadHints};
@@ -44,7 +44,10 @@ pub(crate) fn command(s: &mut Session, io: &mut Io<'_>) -> Outcome {
 
 /// The directory's MANIFEST.
 fn only_manifest(env: &Env, dir: &Path) -> Result<PathBuf, Failure> {
-    let names = env.fs.list(dir).map_err(|e| Failure::new(format!("{e}: Failed to list the content of {}", dir.display())))?;
+    let names = env
+        .fs
+        .list(dir)
+        .map_err(|e| Failure::new(format!("{e}: Failed to list the content of {}", dir.display())))?;
     let mut found = names.iter().filter(|name| matches!(FileName::parse(name), Some(FileName::Manifest(_))));
     match (found.next(), found.next()) {
         (Some(name), None) => Ok(dir.join(name)),
@@ -82,7 +85,11 @@ pub(crate) fn dump(
     for (index, record) in recovered.families.values().enumerate() {
         let version = recovered.families.len() + index;
         let options = families.iter().find(|(name, _)| *name == record.name).map(|(_, o)| o);
-        writeln!(io.out, "--------------- Column family \"{}\"  (ID {}) --------------", record.name, record.id)?;
+        writeln!(
+            io.out,
+            "--------------- Column family \"{}\"  (ID {}) --------------",
+            record.name, record.id
+        )?;
         writeln!(io.out, "log number: {}", record.log_number)?;
         let name = record.comparator.as_deref().unwrap_or("leveldb.BytewiseComparator");
         let order = match Order::by_name(name) {
@@ -178,51 +185,77 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
         .maybe("MinLogNumberToKeep", e.min_log_number_to_keep)
         .maybe("LastSeq", e.last_sequence);
     if !e.deleted_files.is_empty() {
-        out.list("DeletedFiles", e.deleted_files.iter().map(|(level, number)| numbers(&[("Level", u64::from(*level)), ("FileNumber", *number)])));
+        out.list(
+            "DeletedFiles",
+            e.deleted_files
+                .iter()
+                .map(|(level, number)| numbers(&[("Level", u64::from(*level)), ("FileNumber", *number)])),
+        );
     }
     if !e.new_files.is_empty() {
-        out.list("AddedFiles", e.new_files.iter().map(|f| {
-            let mut file = numbers(&[("Level", u64::from(f.level)), ("FileNumber", f.number), ("FileSize", f.file_size)]);
-            file.text("SmallestIKey", &key(&f.smallest)).text("LargestIKey", &key(&f.largest));
-            file.raw("OldestAncesterTime", f.oldest_ancester_time).raw("FileCreationTime", f.file_creation_time);
-            file.raw("EpochNumber", f.epoch_number).text("FileChecksum", &table::dump::hex(&f.file_checksum));
-            file.text("FileChecksumFuncName", &f.file_checksum_func_name);
-            if f.temperature != 0 {
-                file.text("temperature", &f.temperature.to_string());
-            }
-            file.maybe("OldestBlobFile", Some(f.oldest_blob_file_number).filter(|&n| n != 0));
-            file.maybe("Temperature", Some(f.temperature).filter(|&t| t != 0));
-            file.raw("TailSize", f.tail_size);
-            file.raw("UserDefinedTimestampsPersisted", u8::from(f.user_defined_timestamps_persisted));
-            file.maybe("FileOpenMetadataSize", Some(f.file_open_metadata.len()).filter(|&n| n != 0));
-            file
-        }));
+        out.list(
+            "AddedFiles",
+            e.new_files.iter().map(|f| {
+                let mut file = numbers(&[
+                    ("Level", u64::from(f.level)),
+                    ("FileNumber", f.number),
+                    ("FileSize", f.file_size),
+                ]);
+                file.text("SmallestIKey", &key(&f.smallest)).text("LargestIKey", &key(&f.largest));
+                file.raw("OldestAncesterTime", f.oldest_ancester_time)
+                    .raw("FileCreationTime", f.file_creation_time);
+                file.raw("EpochNumber", f.epoch_number)
+                    .text("FileChecksum", &table::dump::hex(&f.file_checksum));
+                file.text("FileChecksumFuncName", &f.file_checksum_func_name);
+                if f.temperature != 0 {
+                    file.text("temperature", &f.temperature.to_string());
+                }
+                file.maybe("OldestBlobFile", Some(f.oldest_blob_file_number).filter(|&n| n != 0));
+                file.maybe("Temperature", Some(f.temperature).filter(|&t| t != 0));
+                file.raw("TailSize", f.tail_size);
+                file.raw("UserDefinedTimestampsPersisted", u8::from(f.user_defined_timestamps_persisted));
+                file.maybe("FileOpenMetadataSize", Some(f.file_open_metadata.len()).filter(|&n| n != 0));
+                file
+            }),
+        );
     }
     if !e.blob_file_additions.is_empty() {
-        out.list("BlobFileAdditions", e.blob_file_additions.iter().map(|b| {
-            let mut file = numbers(&[
-                ("BlobFileNumber", b.blob_file_number),
-                ("TotalBlobCount", b.total_blob_count),
-                ("TotalBlobBytes", b.total_blob_bytes),
-            ]);
-            file.text("ChecksumMethod", &String::from_utf8_lossy(&b.checksum_method));
-            file.text("ChecksumValue", &table::dump::hex(&b.checksum_value));
-            file
-        }));
+        out.list(
+            "BlobFileAdditions",
+            e.blob_file_additions.iter().map(|b| {
+                let mut file = numbers(&[
+                    ("BlobFileNumber", b.blob_file_number),
+                    ("TotalBlobCount", b.total_blob_count),
+                    ("TotalBlobBytes", b.total_blob_bytes),
+                ]);
+                file.text("ChecksumMethod", &String::from_utf8_lossy(&b.checksum_method));
+                file.text("ChecksumValue", &table::dump::hex(&b.checksum_value));
+                file
+            }),
+        );
     }
     if !e.blob_file_garbages.is_empty() {
-        out.list("BlobFileGarbages", e.blob_file_garbages.iter().map(|g| {
-            numbers(&[
-                ("BlobFileNumber", g.blob_file_number),
-                ("GarbageBlobCount", g.garbage_blob_count),
-                ("GarbageBlobBytes", g.garbage_blob_bytes),
-            ])
-        }));
+        out.list(
+            "BlobFileGarbages",
+            e.blob_file_garbages.iter().map(|g| {
+                numbers(&[
+                    ("BlobFileNumber", g.blob_file_number),
+                    ("GarbageBlobCount", g.garbage_blob_count),
+                    ("GarbageBlobBytes", g.garbage_blob_bytes),
+                ])
+            }),
+        );
     }
     if !e.wal_additions.is_empty() {
-        out.list("WalAdditions", e.wal_additions.iter().map(|w| {
-            numbers(&[("LogNumber", w.number), ("SyncedSizeInBytes", w.synced_size_bytes.unwrap_or(u64::MAX))])
-        }));
+        out.list(
+            "WalAdditions",
+            e.wal_additions.iter().map(|w| {
+                numbers(&[
+                    ("LogNumber", w.number),
+                    ("SyncedSizeInBytes", w.synced_size_bytes.unwrap_or(u64::MAX)),
+                ])
+            }),
+        );
     }
     if let Some(number) = e.wal_deletion {
         out.raw("WalDeletion", numbers(&[("LogNumber", number)]).finish());

@@ -91,10 +91,12 @@ pub fn run(args: &[Vec<u8>], io: &mut Io<'_>) -> i32 {
     let outcome = match args {
         [] => return help(io, true),
         [only] if only == b"--help" => return help(io, false),
-        [only] if only == b"--version" => {
-            writeln!(io.out, "ldb from Ironstone {}, compatible with RocksDB 11.8.1", env!("CARGO_PKG_VERSION"))
-                .map_err(Failure::from)
-        }
+        [only] if only == b"--version" => writeln!(
+            io.out,
+            "ldb from Ironstone {}, compatible with RocksDB 11.8.1",
+            env!("CARGO_PKG_VERSION")
+        )
+        .map_err(Failure::from),
         _ => command(args, io),
     };
     let flushed = io.out.flush().map_err(Failure::from);
@@ -118,8 +120,9 @@ fn help(io: &mut Io<'_>, as_error: bool) -> i32 {
 fn command(args: &[Vec<u8>], io: &mut Io<'_>) -> Outcome {
     let args = Args::parse(args)?;
     let Some(command) = commands::find(&args.command) else {
-        return Err(commands::refusal(&args.command)
-            .unwrap_or_else(|| Failure::new(format!("Unknown command {}\n\n{}", args.command, commands::help()))));
+        return Err(commands::refusal(&args.command).unwrap_or_else(|| {
+            Failure::new(format!("Unknown command {}\n\n{}", args.command, commands::help()))
+        }));
     };
     command.check(&args)?;
     let failed = |Failure(text)| Failure(format!("Failed: {text}"));

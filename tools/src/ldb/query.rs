@@ -66,10 +66,11 @@ impl Shell<'_> {
     }
 
     fn put(&self, args: &Args) -> Result<Vec<u8>, Failure> {
-        let (key, value) = match (self.key(&args.params[0]), args.params.last().map(|v| show::parse(v, self.value_hex))) {
-            (Ok(key), Some(Ok(value))) => (key, value),
-            _ => return Ok(b"put gets invalid arguments".to_vec()),
-        };
+        let (key, value) =
+            match (self.key(&args.params[0]), args.params.last().map(|v| show::parse(v, self.value_hex))) {
+                (Ok(key), Some(Ok(value))) => (key, value),
+                _ => return Ok(b"put gets invalid arguments".to_vec()),
+            };
         let stamp = match self.stamp(args.params.get(1).filter(|_| args.params.len() == 3)) {
             Ok(stamp) => stamp,
             Err(Failure(text)) => return Ok(format!("put gets invalid argument: {text}").into_bytes()),

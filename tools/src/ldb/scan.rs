@@ -107,7 +107,8 @@ pub(crate) fn dump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let size = family.order().user.timestamp_size();
     // The newest moment there is.
     let timestamp = (size > 0).then(|| vec![0xff; size]);
-    let mut iter = db.iter(&family, ReadOptions { timestamp, total_order_seek: true, ..ReadOptions::default() })?;
+    let mut iter =
+        db.iter(&family, ReadOptions { timestamp, total_order_seek: true, ..ReadOptions::default() })?;
     start(&mut iter, from.as_deref());
     let order = &family.order().user;
     let (mut count, mut sizes) = (0u64, Histogram::new());
@@ -138,7 +139,11 @@ pub(crate) fn dump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
 }
 
 /// `--stats`.
-pub(crate) fn print_stats(db: &engine::db::Db, family: &std::sync::Arc<engine::family::Family>, io: &mut Io<'_>) -> Outcome {
+pub(crate) fn print_stats(
+    db: &engine::db::Db,
+    family: &std::sync::Arc<engine::family::Family>,
+    io: &mut Io<'_>,
+) -> Outcome {
     if let Some(stats) = db.property(family, "rocksdb.stats") {
         writeln!(io.out, "{stats}")?;
     }

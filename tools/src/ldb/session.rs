@@ -51,11 +51,6 @@ impl Session {
         dir.ok_or_else(|| Failure::new("Either db or path must be specified."))
     }
 
-    /// The name given as `--column_family`.
-    pub fn family_name(&self) -> &str {
-        &self.family
-    }
-
     /// What the database is, or would be, opened with.
     ///
     /// # Errors
@@ -84,8 +79,11 @@ impl Session {
             // Every iterator here asks for total order.
             settings.db.prefix_seek_opt_in_only = false;
         }
-        let mut families: Vec<_> =
-            settings.families.into_iter().map(|(name, options)| FamilyDescriptor::new(name, options)).collect();
+        let mut families: Vec<_> = settings
+            .families
+            .into_iter()
+            .map(|(name, options)| FamilyDescriptor::new(name, options))
+            .collect();
         if !families.iter().any(|f| f.name == "default") {
             families.insert(0, FamilyDescriptor::new("default", settings.family));
         }
@@ -95,7 +93,10 @@ impl Session {
         let db = opened.map_err(|error| {
             let objects = settings.missing.iter().map(|m| {
                 let of = m.family.as_deref().map_or(String::new(), |f| format!(" of column family {f}"));
-                format!("\nThe OPTIONS file names {} {:?}{of}, which does not exist here.", m.option, m.object)
+                format!(
+                    "\nThe OPTIONS file names {} {:?}{of}, which does not exist here.",
+                    m.option, m.object
+                )
             });
             Failure::new(format!("{error}{}", objects.collect::<String>()))
         })?;
@@ -116,7 +117,8 @@ impl Session {
     /// # Errors
     /// There is no family of the name that the command line gives.
     pub fn family_of(&self, db: &Db) -> std::result::Result<Arc<Family>, Failure> {
-        db.family(&self.family).ok_or_else(|| Failure::new(format!("Non-existing column family {}", self.family)))
+        db.family(&self.family)
+            .ok_or_else(|| Failure::new(format!("Non-existing column family {}", self.family)))
     }
 
     /// Closes the database, if one is open.
@@ -169,11 +171,21 @@ impl Session {
         let refuse = |text: &str| Err(Failure::new(format!("Invalid argument: {text}")));
         let timestamp = match given.as_deref() {
             None if size == 0 => None,
-            None => return refuse("column family enables user-defined timestamp while --read_timestamp is not provided."),
+            None => {
+                return refuse(
+                    "column family enables user-defined timestamp while --read_timestamp is not provided.",
+                );
+            }
             Some("") if size == 0 => None,
-            Some("") => return refuse("column family enables user-defined timestamp while --read_timestamp is empty."),
+            Some("") => {
+                return refuse(
+                    "column family enables user-defined timestamp while --read_timestamp is empty.",
+                );
+            }
             Some(_) if size == 0 => {
-                return refuse("column family does not enable user-defined timestamps while --read_timestamp is provided.");
+                return refuse(
+                    "column family does not enable user-defined timestamps while --read_timestamp is provided.",
+                );
             }
             Some(text) => match text.trim().parse::<u64>() {
                 Ok(number) => Some(number.to_le_bytes().to_vec()),

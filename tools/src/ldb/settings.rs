@@ -88,9 +88,13 @@ impl Settings {
     /// The command line's own options; those of families go to the one it names.
     fn apply(&mut self, args: &Args, name: &str, creates: bool) -> Outcome {
         self.db.create_if_missing = creates;
-        number::<i32>(args, "db_write_buffer_size", |n| n >= 0, "must be >= 0.", |n| {
-            self.db.set("db_write_buffer_size", &n.to_string())
-        })?;
+        number::<i32>(
+            args,
+            "db_write_buffer_size",
+            |n| n >= 0,
+            "must be >= 0.",
+            |n| self.db.set("db_write_buffer_size", &n.to_string()),
+        )?;
         let bulk = args.flag("bulk_load")?;
         if bulk {
             let mut both = Options { db: self.db.clone(), family: self.family.clone() };
@@ -132,34 +136,70 @@ fn apply_to_family(args: &Args, o: &mut FamilyOptions) -> Outcome {
     for &(name, least, words) in NUMBERS {
         number::<i32>(args, name, |n| n >= least, words, |n| o.set(name, &n.to_string()))?;
     }
-    number::<i32>(args, "file_size", |n| n > 0, "must be > 0.", |n| {
-        o.set("target_file_size_base", &n.to_string())
-    })?;
-    number::<i32>(args, "fix_prefix_len", |n| n > 0, "must be > 0.", |n| {
-        o.set("prefix_extractor", &format!("rocksdb.FixedPrefix.{n}"))
-    })?;
-    number::<i32>(args, "bloom_bits", |n| n > 0, "must be > 0.", |n| {
-        o.table_factory.set("filter_policy", &format!("bloomfilter:{n}:false"))
-    })?;
-    number::<i32>(args, "block_size", |n| n > 0, "must be > 0.", |n| {
-        o.table_factory.set("block_size", &n.to_string())
-    })?;
-    number::<f64>(args, "uniform_cv_threshold", |_| true, "", |n| {
-        o.table_factory.set("uniform_cv_threshold", &n.to_string())
-    })?;
+    number::<i32>(
+        args,
+        "file_size",
+        |n| n > 0,
+        "must be > 0.",
+        |n| o.set("target_file_size_base", &n.to_string()),
+    )?;
+    number::<i32>(
+        args,
+        "fix_prefix_len",
+        |n| n > 0,
+        "must be > 0.",
+        |n| o.set("prefix_extractor", &format!("rocksdb.FixedPrefix.{n}")),
+    )?;
+    number::<i32>(
+        args,
+        "bloom_bits",
+        |n| n > 0,
+        "must be > 0.",
+        |n| o.table_factory.set("filter_policy", &format!("bloomfilter:{n}:false")),
+    )?;
+    number::<i32>(
+        args,
+        "block_size",
+        |n| n > 0,
+        "must be > 0.",
+        |n| o.table_factory.set("block_size", &n.to_string()),
+    )?;
+    number::<f64>(
+        args,
+        "uniform_cv_threshold",
+        |_| true,
+        "",
+        |n| o.table_factory.set("uniform_cv_threshold", &n.to_string()),
+    )?;
     for name in ["blob_garbage_collection_age_cutoff", "blob_garbage_collection_force_threshold"] {
-        number::<f64>(args, name, |n| (0.0..=1.0).contains(&n), "must be >= 0 and <= 1.", |n| {
-            o.set(name, &n.to_string())
-        })?;
+        number::<f64>(
+            args,
+            name,
+            |n| (0.0..=1.0).contains(&n),
+            "must be >= 0 and <= 1.",
+            |n| o.set(name, &n.to_string()),
+        )?;
     }
-    number::<i32>(args, "prepopulate_blob_cache", |n| (0..=1).contains(&n), "must be 0 (disable) or 1 (flush only).", |n| {
-        o.set("prepopulate_blob_cache", if n == 0 { "kDisable" } else { "kFlushOnly" })
-    })?;
-    number::<u32>(args, "compression_max_dict_bytes", |_| true, "", |n| {
-        o.compression_opts.max_dict_bytes = n;
-        Ok(())
-    })?;
-    for (flag, option) in [("compression_type", "compression"), ("blob_compression_type", "blob_compression_type")] {
+    number::<i32>(
+        args,
+        "prepopulate_blob_cache",
+        |n| (0..=1).contains(&n),
+        "must be 0 (disable) or 1 (flush only).",
+        |n| o.set("prepopulate_blob_cache", if n == 0 { "kDisable" } else { "kFlushOnly" }),
+    )?;
+    number::<u32>(
+        args,
+        "compression_max_dict_bytes",
+        |_| true,
+        "",
+        |n| {
+            o.compression_opts.max_dict_bytes = n;
+            Ok(())
+        },
+    )?;
+    for (flag, option) in
+        [("compression_type", "compression"), ("blob_compression_type", "blob_compression_type")]
+    {
         if let Some(kind) = compression(args, flag)? {
             o.set(option, kind.option_name())?;
         }

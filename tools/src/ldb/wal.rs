@@ -28,7 +28,9 @@ pub(crate) fn command(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         return Err(Failure::new("Argument walfile must be specified."));
     };
     if s.args.boolean("write_committed")? == Some(false) {
-        return Err(Failure::new("Not implemented: --write_committed=false: transactions written before they commit"));
+        return Err(Failure::new(
+            "Not implemented: --write_committed=false: transactions written before they commit",
+        ));
     }
     let how = How {
         header: s.args.has_flag("header"),
@@ -145,7 +147,8 @@ impl Walk<'_> {
                 Item::OldRecord { .. } | Item::EndOfLog => break,
             }
         }
-        let unknown: Vec<_> = met.iter().filter(|id| !self.orders.contains_key(id)).map(ToString::to_string).collect();
+        let unknown: Vec<_> =
+            met.iter().filter(|id| !self.orders.contains_key(id)).map(ToString::to_string).collect();
         if !unknown.is_empty() {
             writeln!(
                 io.out,
@@ -220,13 +223,17 @@ impl Walk<'_> {
             Record::Put { family, key, value } => pair("PUT", family, key, value),
             Record::Merge { family, key, operand } => pair("MERGE", family, key, operand),
             Record::Delete { family, key: k } => format!("DELETE({family}) : {} ", key(family, k)),
-            Record::SingleDelete { family, key: k } => format!("SINGLE_DELETE({family}) : {} ", key(family, k)),
+            Record::SingleDelete { family, key: k } => {
+                format!("SINGLE_DELETE({family}) : {} ", key(family, k))
+            }
             Record::DeleteRange { family, begin, end } => {
                 format!("DELETE_RANGE({family}) : {} {} ", key(family, begin), key(family, end))
             }
             Record::PutBlobIndex { family, key, index } => pair("PUT_BLOB_INDEX", family, key, index),
             Record::TimedPut { family, key, stored } => match Record::split_timed(stored) {
-                Some((value, time)) => format!("{}write_unix_time: {time} ", pair("TIMED_PUT", family, key, value)),
+                Some((value, time)) => {
+                    format!("{}write_unix_time: {time} ", pair("TIMED_PUT", family, key, value))
+                }
                 None => pair("TIMED_PUT", family, key, stored),
             },
             Record::PutEntity { family, key: k, entity } => {

@@ -114,7 +114,8 @@ impl Args {
         let key = |text: Option<Vec<u8>>| text.map(|text| show::parse(&text, input_hex)).transpose();
         out.from = key(from.or(prefix))?;
         out.to = key(out.to)?;
-        let alone = matches!(out.command, Command::Help | Command::Version) || out.parse_internal_key.is_some();
+        let alone =
+            matches!(out.command, Command::Help | Command::Version) || out.parse_internal_key.is_some();
         if out.paths.is_empty() && !alone {
             return Err(Failure::new(format!("file or directory must be specified.\n\n{HELP}")));
         }

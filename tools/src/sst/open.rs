@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use base::{Error, Order, Result};
 use base::order::BuiltinPrefix;
+use base::{Error, Order, Result};
 use env::{Env, ReadHints};
 use table::sst::{OpenOptions, Reader};
 
@@ -26,16 +26,15 @@ pub(super) fn open(env: &Env, path: &Path) -> Result<Table> {
     if size == 0 {
         return Err(Error::aborted("Empty file").file(path));
     }
-    let mut options = OpenOptions {
-        prefix_extractor: Some(Arc::new(BuiltinPrefix::Noop)),
-        ..OpenOptions::default()
-    };
+    let mut options =
+        OpenOptions { prefix_extractor: Some(Arc::new(BuiltinPrefix::Noop)), ..OpenOptions::default() };
     let reader = Reader::open(file.clone(), size, &options)?;
     let name = String::from_utf8_lossy(&reader.properties().comparator_name).into_owned();
     if name.is_empty() || name == Order::Bytewise.name() {
         return Ok(Table { reader: Arc::new(reader), order: Order::Bytewise });
     }
-    let order = Order::by_name(&name).ok_or_else(|| Error::not_supported(format!("comparator {name}")).file(path))?;
+    let order =
+        Order::by_name(&name).ok_or_else(|| Error::not_supported(format!("comparator {name}")).file(path))?;
     options.order = order.clone();
     Ok(Table { reader: Arc::new(Reader::open(file, size, &options)?), order })
 }

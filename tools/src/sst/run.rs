@@ -29,7 +29,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<i32, Failure> {
             return Ok(0);
         }
         Command::Version => {
-            writeln!(io.out, "sst_dump from Ironstone {}, compatible with RocksDB 11.8.1", env!("CARGO_PKG_VERSION"))?;
+            writeln!(
+                io.out,
+                "sst_dump from Ironstone {}, compatible with RocksDB 11.8.1",
+                env!("CARGO_PKG_VERSION")
+            )?;
             return Ok(0);
         }
         _ => {}
@@ -194,7 +198,11 @@ impl Run<'_> {
         let args = self.args;
         if args.show_summary {
             let s = &self.sums;
-            writeln!(io.out, "total number of files: {}\ntotal number of data blocks: {}", s.files, s.blocks)?;
+            writeln!(
+                io.out,
+                "total number of files: {}\ntotal number of data blocks: {}",
+                s.files, s.blocks
+            )?;
             writeln!(io.out, "total data block size: {}\ntotal index block size: {}", s.data, s.index)?;
             writeln!(io.out, "total filter block size: {}", s.filter)?;
         }
@@ -214,7 +222,11 @@ impl Run<'_> {
             match &args.paths[..] {
                 [only] if !any_dir => writeln!(io.out, "{} is a valid SST file", only.display())?,
                 paths => {
-                    let of = if let [only] = paths { format!(" found in {}", only.display()) } else { String::new() };
+                    let of = if let [only] = paths {
+                        format!(" found in {}", only.display())
+                    } else {
+                        String::new()
+                    };
                     writeln!(io.out, "{RULE}\nList of valid SST files{of}:")?;
                     for file in &self.valid {
                         writeln!(io.out, "{}", file.display())?;
@@ -309,7 +321,8 @@ fn raw_file(path: &Path, table: &Table, show_sequence: bool) -> Result<PathBuf, 
     let out = path.with_file_name(name);
     let failed = |e: std::io::Error| Failure::new(format!("{}: {e}", out.display()));
     let mut file = std::io::BufWriter::new(std::fs::File::create(&out).map_err(failed)?);
-    dump::raw(&table.reader, &mut file, show_sequence).map_err(|e| Failure::of(&path.display().to_string(), e))?;
+    dump::raw(&table.reader, &mut file, show_sequence)
+        .map_err(|e| Failure::of(&path.display().to_string(), e))?;
     file.flush().map_err(failed)?;
     Ok(out)
 }

@@ -35,7 +35,10 @@ fn a_command_line_that_is_wrong_says_what_there_is() {
         (&[&db, "scan", "--max_keys=99999999999"], "max_keys has a value out-of-range"),
         (&[&db, "scan", "--hex=perhaps"], "hex has an invalid value"),
         (&[&db, "put", "--create_if_missing", "--bloom_bits=0", "k", "v"], "bloom_bits must be > 0."),
-        (&[&db, "put", "--create_if_missing", "--compression_type=brotli", "k", "v"], "Unknown compression algorithm: brotli"),
+        (
+            &[&db, "put", "--create_if_missing", "--compression_type=brotli", "k", "v"],
+            "Unknown compression algorithm: brotli",
+        ),
         (&[&db, "scan", "--ttl"], "Not implemented: --ttl: databases with a time to live"),
         (&[&db, "scan", "--secondary_path=/x"], "Not implemented: --secondary_path: secondary instances"),
         (&[&db, "repair"], "Not implemented: command repair: repair is not built in this release"),
@@ -64,11 +67,22 @@ fn a_command_line_that_is_wrong_says_what_there_is() {
 fn a_place_without_a_database_is_left_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let missing = dir.path().join("nothing");
-    for command in [&["scan"][..], &["get", "k"], &["put", "k", "v"], &["idump"], &["list_column_families"], &["checkconsistency"]] {
+    for command in [
+        &["scan"][..],
+        &["get", "k"],
+        &["put", "k", "v"],
+        &["idump"],
+        &["list_column_families"],
+        &["checkconsistency"],
+    ] {
         for place in [missing.as_path(), dir.path()] {
             let ran = ldb_on(place, command);
             assert_eq!(ran.status, 1, "{command:?}");
-            assert!(ran.err.contains(&place.join("CURRENT").display().to_string()), "{command:?}: {}", ran.err);
+            assert!(
+                ran.err.contains(&place.join("CURRENT").display().to_string()),
+                "{command:?}: {}",
+                ran.err
+            );
         }
         assert!(!missing.exists() && files(dir.path()).is_empty(), "{command:?} left something behind");
     }
@@ -85,19 +99,30 @@ fn a_database_that_is_not_as_asked_is_refused_and_left_as_it_is() {
         ("cfs", &["scan", "--column_family=nobody"], "Non-existing column family nobody"),
         ("cfs", &["drop_column_family", "nobody"], "Column family: nobody doesn't exist in db."),
         // Its OPTIONS file has the right ones.
-        ("cfs", &["scan", "--try_load_options=false"], "does not match existing comparator rocksdb.ReverseBytewiseComparator"),
+        (
+            "cfs",
+            &["scan", "--try_load_options=false"],
+            "does not match existing comparator rocksdb.ReverseBytewiseComparator",
+        ),
         ("ts-u64", &["scan"], "--read_timestamp is not provided"),
         ("ts-u64", &["scan", "--read_timestamp=soon"], "user provided timestamp is not a valid uint64 value"),
         ("defaults", &["scan", "--read_timestamp=1"], "does not enable user-defined timestamps"),
-        ("manifest-rolled", &["manifest_dump", "--path=/nowhere/MANIFEST-000001"], "/nowhere/MANIFEST-000001"),
+        (
+            "manifest-rolled",
+            &["manifest_dump", "--path=/nowhere/MANIFEST-000001"],
+            "/nowhere/MANIFEST-000001",
+        ),
     ];
     for (name, args, words) in cases {
         let (scratch, dir) = copy_of(name);
         let before = files(scratch.path());
         let ran = ldb_on(&dir, args);
         assert!(ran.status == 1 && ran.err.contains(words), "{name} {args:?}: {} {}", ran.status, ran.err);
-        assert!(before.iter().all(|(path, bytes)| std::fs::read(path).is_ok_and(|now| now == *bytes)) || args[0] == "drop_column_family",
-            "{name} {args:?} changed something");
+        assert!(
+            before.iter().all(|(path, bytes)| std::fs::read(path).is_ok_and(|now| now == *bytes))
+                || args[0] == "drop_column_family",
+            "{name} {args:?} changed something"
+        );
     }
 }
 
@@ -122,10 +147,16 @@ fn options_of_a_later_release_are_refused_until_told_to_pass_over_them() {
     let (_scratch, dir) = copy_of("defaults-flushed");
     let newest = files(&dir).into_keys().rfind(|p| p.to_string_lossy().contains("OPTIONS-")).unwrap();
     let text = std::fs::read_to_string(&newest).unwrap();
-    let text = text.replace("rocksdb_version=11.8.1", "rocksdb_version=12.0.0").replace("[DBOptions]\n", "[DBOptions]\n  antigravity=true\n");
+    let text = text
+        .replace("rocksdb_version=11.8.1", "rocksdb_version=12.0.0")
+        .replace("[DBOptions]\n", "[DBOptions]\n  antigravity=true\n");
     std::fs::write(&newest, text).unwrap();
     let ran = ldb_on(&dir, &["scan"]);
-    assert!(ran.status == 1 && ran.err.contains("antigravity") && ran.err.contains("--ignore_unknown_options"), "{}", ran.err);
+    assert!(
+        ran.status == 1 && ran.err.contains("antigravity") && ran.err.contains("--ignore_unknown_options"),
+        "{}",
+        ran.err
+    );
     assert!(ran.err.contains(&newest.display().to_string()), "{}", ran.err);
     assert!(ldb_on(&dir, &["scan", "--ignore_unknown_options"]).good().lines().count() > 10);
 }
@@ -141,32 +172,53 @@ fn damage_gives_rocksdbs_rows_or_an_error_and_changes_nothing() {
     assert!(names.len() > 30);
     let mut wrong = Vec::new();
     for name in &names {
-        let text = std::fs::read_to_string(golden::root().join(format!("corrupt/{name}.expect.jsonl"))).unwrap();
+        let text =
+            std::fs::read_to_string(golden::root().join(format!("corrupt/{name}.expect.jsonl"))).unwrap();
         let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
         let probe = lines[0]["probes"].as_array().unwrap().iter().find(|p| p["probe"] == "read-only");
         let rows = |set: &serde_json::Value| -> String {
-            let of = |l: &&serde_json::Value| l["set"] == *set && l.get("v").is_some() && l["cf"] == "default";
+            let of =
+                |l: &&serde_json::Value| l["set"] == *set && l.get("v").is_some() && l["cf"] == "default";
             let shown = |l: &serde_json::Value, f: &str| l[f].as_str().unwrap_or_default().to_uppercase();
-            lines[1..].iter().filter(of).map(|l| format!("0x{} ==> 0x{}\n", shown(l, "k"), shown(l, "v"))).collect()
+            lines[1..]
+                .iter()
+                .filter(of)
+                .map(|l| format!("0x{} ==> 0x{}\n", shown(l, "k"), shown(l, "v")))
+                .collect()
         };
-        let theirs = probe.filter(|p| p["open"]["code"] == "OK" && p["scan"]["code"] == "OK").map(|p| rows(&p["rows"]));
+        let theirs = probe
+            .filter(|p| p["open"]["code"] == "OK" && p["scan"]["code"] == "OK")
+            .map(|p| rows(&p["rows"]));
         let (scratch, dir) = copy_of(&format!("corrupt/{name}"));
         let before = files(scratch.path());
-        for command in [&["scan", "--hex"][..], &["idump"], &["manifest_dump"], &["checkconsistency"], &["list_live_files_metadata"]] {
+        for command in [
+            &["scan", "--hex"][..],
+            &["idump"],
+            &["manifest_dump"],
+            &["checkconsistency"],
+            &["list_live_files_metadata"],
+        ] {
             let (dir, what) = (dir.clone(), format!("{name}: {command:?}"));
             let args: Vec<_> = command.to_vec();
             let ran = ends(&what, move || ldb_on(&dir, &args));
             if ran.status == 1 && !ran.err.starts_with("Failed: ") {
                 wrong.push(format!("{what}: {}", ran.err));
             }
-            if command[0] == "scan" && ran.status == 0 && theirs.as_ref() != Some(&ran.text()) && ran.text() != rows(&"whole".into()) {
+            if command[0] == "scan"
+                && ran.status == 0
+                && theirs.as_ref() != Some(&ran.text())
+                && ran.text() != rows(&"whole".into())
+            {
                 wrong.push(format!("{what}: rows that RocksDB does not give"));
             }
             if command[0] == "scan" && ran.status == 1 {
                 if theirs.is_some() {
                     println!("{name}: stricter than RocksDB: {}", ran.err.trim_end());
                 }
-                if !ran.err.contains(&scratch.path().display().to_string()) && !ran.err.contains("Not implemented") && !ran.err.contains("comparator") {
+                if !ran.err.contains(&scratch.path().display().to_string())
+                    && !ran.err.contains("Not implemented")
+                    && !ran.err.contains("comparator")
+                {
                     wrong.push(format!("{what}: names no file: {}", ran.err));
                 }
             }
@@ -188,7 +240,9 @@ fn dump_every_file(name: &str, dir: &Path) {
             move || ldb(&["file_dump", &file], b"")
         });
         if !file.ends_with(".sst") {
-            ends(&format!("{name}: file_dump --annotate {file}"), move || ldb(&["file_dump", "--annotate", &file], b""));
+            ends(&format!("{name}: file_dump --annotate {file}"), move || {
+                ldb(&["file_dump", "--annotate", &file], b"")
+            });
             continue;
         }
         for command in ["check", "scan", "verify", "identify"] {

@@ -74,7 +74,9 @@ fn every_golden_database_scans_to_its_rows_or_is_refused_by_name() {
             let ran = ldb_on(&dir, &args.iter().map(String::as_str).collect::<Vec<_>>());
             let expected: String = golden.rows_of(&family.name).into_iter().map(line).collect();
             let right = match refusal {
-                Some(words) => ran.status == 1 && expected.starts_with(&ran.text()) && ran.err.contains(*words),
+                Some(words) => {
+                    ran.status == 1 && expected.starts_with(&ran.text()) && ran.err.contains(*words)
+                }
                 None => ran.status == 0 && ran.err.is_empty() && ran.text() == expected,
             };
             if !right {
@@ -133,7 +135,10 @@ fn a_key_put_into_a_golden_database_is_there_for_rocksdb_too() {
                 args.insert(0, format!("--db={}", dir.display()));
                 let read = theirs(ldb, &args);
                 if read.out != ours.out {
-                    wrong.push(format!("{} {}: RocksDB reads other rows: {}", golden.name, family.name, read.err));
+                    wrong.push(format!(
+                        "{} {}: RocksDB reads other rows: {}",
+                        golden.name, family.name, read.err
+                    ));
                 }
             }
         }

@@ -59,7 +59,13 @@ fn rocksdb_reads(dir: &Path, rows: &[Row]) {
 #[test]
 fn records_loaded_are_read_back_by_key_and_by_range() {
     let rows = records();
-    for more in [&[][..], &["--compact"], &["--disable_wal"], &["--bulk_load", "--compact"], &["--write_buffer_size=65536", "--compression_type=zstd", "--bloom_bits=10", "--block_size=1024"]] {
+    for more in [
+        &[][..],
+        &["--compact"],
+        &["--disable_wal"],
+        &["--bulk_load", "--compact"],
+        &["--write_buffer_size=65536", "--compression_type=zstd", "--bloom_bits=10", "--block_size=1024"],
+    ] {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(load(dir.path(), &rows, more), "");
         read_back(dir.path(), &rows);
@@ -85,7 +91,9 @@ fn records_survive_a_kill_in_the_middle_of_loading() {
     // It waits for more now. A reader beside it sees when all has arrived.
     let last = format!("0x{}", hex(&rows[rows.len() - 1].key));
     let started = Instant::now();
-    while ldb_on(dir.path(), &["get", "--hex", &last]).text() != format!("0x{}\n", hex(&rows[rows.len() - 1].value)) {
+    while ldb_on(dir.path(), &["get", "--hex", &last]).text()
+        != format!("0x{}\n", hex(&rows[rows.len() - 1].value))
+    {
         assert!(loading.try_wait().unwrap().is_none(), "the loader ended");
         assert!(started.elapsed() < Duration::from_secs(60), "the records do not arrive");
         std::thread::yield_now();
@@ -103,7 +111,10 @@ fn records_survive_a_kill_in_the_middle_of_loading() {
 fn what_was_scanned_can_be_loaded_and_changed() {
     let dir = tempfile::tempdir().unwrap();
     let db = format!("--db={}", dir.path().display());
-    let loaded = ldb(&[&db, "load", "--create_if_missing"], b"a ==> 1\nb ==> 2\nno row\nc ==> 3 ==> 4\nKeys in range: 3\n");
+    let loaded = ldb(
+        &[&db, "load", "--create_if_missing"],
+        b"a ==> 1\nb ==> 2\nno row\nc ==> 3 ==> 4\nKeys in range: 3\n",
+    );
     assert_eq!(loaded.good(), "Warning: 1 bad lines ignored.\n");
     let on = |args: &[&str]| ldb_on(dir.path(), args).good();
     assert_eq!(on(&["scan"]), "a ==> 1\nb ==> 2\nc ==> 3 ==> 4\n");
@@ -115,7 +126,10 @@ fn what_was_scanned_can_be_loaded_and_changed() {
     assert_eq!(on(&["put_entity", "w", "b:2", ":x", "a:1"]), "OK\n");
     assert_eq!(on(&["get_entity", "w"]), ":x a:1 b:2\n");
     assert_eq!(on(&["get", "w"]), "x\n");
-    assert_eq!(on(&["scan", "--json"]), "{\"key\": \"a\", \"value\": \"1\"}\n{\"key\": \"e\", \"value\": \"5\"}\n{\"key\": \"w\", \"columns\": [{\"name\": \"\", \"value\": \"x\"}, {\"name\": \"a\", \"value\": \"1\"}, {\"name\": \"b\", \"value\": \"2\"}]}\n");
+    assert_eq!(
+        on(&["scan", "--json"]),
+        "{\"key\": \"a\", \"value\": \"1\"}\n{\"key\": \"e\", \"value\": \"5\"}\n{\"key\": \"w\", \"columns\": [{\"name\": \"\", \"value\": \"x\"}, {\"name\": \"a\", \"value\": \"1\"}, {\"name\": \"b\", \"value\": \"2\"}]}\n"
+    );
     assert_eq!(on(&["create_column_family", "côté"]), "OK\n");
     assert_eq!(on(&["--column_family=côté", "put", "k", "v"]), "OK\n");
     assert_eq!(on(&["list_column_families", "--json"]), "{\"column_families\": [\"default\", \"côté\"]}\n");
@@ -126,5 +140,8 @@ fn what_was_scanned_can_be_loaded_and_changed() {
         "a ==> 1\nput a => 7 succeeded\na ==> 7\ndelete a succeeded\nget a status: NotFound: \n2\n1\nUnknown command hop\n"
     );
     assert_eq!(on(&["drop_column_family", "côté"]), "OK\n");
-    assert_eq!(on(&["list_column_families"]), format!("Column families in {}: \n{{default}}\n", dir.path().display()));
+    assert_eq!(
+        on(&["list_column_families"]),
+        format!("Column families in {}: \n{{default}}\n", dir.path().display())
+    );
 }
