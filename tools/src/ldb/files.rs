@@ -142,25 +142,33 @@ pub(crate) fn dump_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     }
     writeln!(io.out, "\nWrite Ahead Log Files\n{RULE}")?;
     let dir = if wal_dir.is_empty() { db.path().to_path_buf() } else { PathBuf::from(wal_dir) };
-    let mut logs: Vec<_> = s
-        .env
-        .fs
-        .list(&dir)?
-        .into_iter()
-        .filter(|n| matches!(FileName::parse(n), Some(FileName::Wal(_))))
-        .collect();
-    logs.sort();
     let how = wal::How { header: true, values: true, gaps_only: false };
     let orders = wal::orders(&db);
-    for log in logs {
-        let path = dir.join(&log);
-        if s.env.fs.file_size(&path)? == 0 {
-            continue;
+    // What was put aside is older.
+    for dir in [dir.join(names::ARCHIVE_DIR), dir] {
+        for path in logs_in(s, &dir)? {
+            writeln!(io.out, "{}", normal(&path))?;
+            wal::dump(s, &path, how, &orders, io)?;
         }
-        writeln!(io.out, "{}", normal(&path))?;
-        wal::dump(s, &path, how, &orders, io)?;
     }
     Ok(())
+}
+
+/// A directory's logs with anything in them, by number; none if there is no such directory.
+fn logs_in(s: &Session, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !s.env.fs.exists(dir)? {
+        return Ok(Vec::new());
+    }
+    let mut logs = Vec::new();
+    for name in s.env.fs.list(dir)? {
+        if let Some(FileName::Wal(number)) = FileName::parse(&name)
+            && s.env.fs.file_size(&dir.join(&name))? > 0
+        {
+            logs.push((number.0, dir.join(name)));
+        }
+    }
+    logs.sort();
+    Ok(logs.into_iter().map(|(_, path)| path).collect())
 }
 
 /// `--decode_blob_index`, and keys and values in hexadecimal.
