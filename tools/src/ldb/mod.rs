@@ -71,6 +71,10 @@ impl From<base::Error> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            // Whoever reads has seen enough.
+            return Failure(String::new());
+        }
         Failure(format!("IO error: while writing what was asked for: {error}"))
     }
 }
@@ -125,7 +129,10 @@ fn command(args: &[Vec<u8>], io: &mut Io<'_>) -> Outcome {
         }));
     };
     command.check(&args)?;
-    let failed = |Failure(text)| Failure(format!("Failed: {text}"));
+    let failed = |Failure(text)| match text.as_str() {
+        "" => Failure(text),
+        _ => Failure(format!("Failed: {text}")),
+    };
     let mut session = Session::new(args, command.writes).map_err(failed)?;
     let outcome = (command.run)(&mut session, io);
     // Closing can fail too: a flush of the log, say.

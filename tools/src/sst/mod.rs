@@ -34,7 +34,7 @@ pub fn run(args: &[Vec<u8>], io: &mut Io<'_>) -> i32 {
         Ok(_) => 1,
         Err(failure) => {
             // Nobody is left to tell if this fails.
-            let _ = writeln!(io.err, "{}", failure.text());
+            let _ = if failure.text().is_empty() { Ok(()) } else { writeln!(io.err, "{}", failure.text()) };
             1
         }
     }
