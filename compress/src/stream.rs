@@ -54,7 +54,8 @@ mod built {
         /// # Errors
         /// Aborted without memory; NotSupported in a build without the feature `zstd`.
         pub fn new() -> Result<FrameDecoder> {
-            let context = DCtx::try_create().ok_or_else(|| Error::aborted("ZSTD: no memory for a context"))?;
+            let context =
+                DCtx::try_create().ok_or_else(|| Error::aborted("ZSTD: no memory for a context"))?;
             Ok(FrameDecoder { context, ended: false })
         }
 
@@ -76,7 +77,11 @@ mod built {
             loop {
                 if self.ended {
                     let whole = input.pos() == piece.len();
-                    return if whole { Ok(()) } else { Err(damaged(Compression::Zstd, "bytes behind the frame")) };
+                    return if whole {
+                        Ok(())
+                    } else {
+                        Err(damaged(Compression::Zstd, "bytes behind the frame"))
+                    };
                 }
                 let start = out.len();
                 out.resize(start + STEP, 0);

@@ -24,6 +24,11 @@ impl Background {
                 me.plan_dump();
             }
         };
-        self.tools.env.executor.spawn_after(seconds.saturating_mul(1_000_000), Pool::Low, self.tag, Box::new(job));
+        self.tools.env.executor.spawn_after(
+            seconds.saturating_mul(1_000_000),
+            Pool::Low,
+            self.tag,
+            Box::new(job),
+        );
     }
 }

@@ -10,7 +10,13 @@ pub(super) const MAX_TS: &[u8] = &[0xff];
 pub(super) const MIN_TS: &[u8] = &[0x00];
 
 /// Writes the internal key to seek: `bare` key, a timestamp, a trailer. A `timestamp` of one byte is repeated.
-pub(super) fn seek_key(out: &mut Vec<u8>, bare: &[u8], timestamp_size: usize, trailer: u64, timestamp: &[u8]) {
+pub(super) fn seek_key(
+    out: &mut Vec<u8>,
+    bare: &[u8],
+    timestamp_size: usize,
+    trailer: u64,
+    timestamp: &[u8],
+) {
     out.clear();
     out.extend_from_slice(bare);
     if timestamp_size > 0 {

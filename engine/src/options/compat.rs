@@ -33,7 +33,10 @@ impl Compat {
     pub fn check(self, db: &DbOptions, family: &FamilyOptions) -> Result<()> {
         let Some((major, minor)) = self.0 else { return Ok(()) };
         if !self.reads(OLDEST) {
-            return Err(Error::not_supported(format!("option compat: releases before {}.{}", OLDEST.0, OLDEST.1)));
+            return Err(Error::not_supported(format!(
+                "option compat: releases before {}.{}",
+                OLDEST.0, OLDEST.1
+            )));
         }
         for (asked, what, since) in [
             (db.track_and_verify_wals, "track_and_verify_wals", (9, 11)),

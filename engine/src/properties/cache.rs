@@ -45,7 +45,10 @@ pub(super) fn map(family: &Family) -> Option<BTreeMap<String, String>> {
         let of_role = usage[role as usize];
         map.insert(format!("count.{}", role.name()), of_role.count.to_string());
         map.insert(format!("bytes.{}", role.name()), of_role.bytes.to_string());
-        map.insert(format!("percent.{}", role.name()), format!("{:.6}", percent(of_role.bytes, cache.capacity())));
+        map.insert(
+            format!("percent.{}", role.name()),
+            format!("{:.6}", percent(of_role.bytes, cache.capacity())),
+        );
     }
     Some(map)
 }

@@ -25,7 +25,12 @@ pub fn number(n: u64) -> String {
 /// `00:01:2.500 H:M:S`.
 pub fn micros(micros: u64) -> String {
     let seconds = micros / 1_000_000;
-    format!("{:02}:{:02}:{:05.3} H:M:S", seconds / 3600, seconds / 60 % 60, (micros % 60_000_000) as f64 / 1e6)
+    format!(
+        "{:02}:{:02}:{:05.3} H:M:S",
+        seconds / 3600,
+        seconds / 60 % 60,
+        (micros % 60_000_000) as f64 / 1e6
+    )
 }
 
 /// Gibibytes.

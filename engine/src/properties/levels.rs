@@ -194,7 +194,8 @@ pub(super) fn map(ground: &Ground<'_>, family: &Family) -> BTreeMap<String, Stri
     let numbers = family.stats.lock().clone();
     let (rows, sum) = rows(ground, family, &numbers);
     let mut map = stall_map(&numbers.stalls);
-    let named = rows.into_iter().map(|(level, row)| (format!("L{level}"), row)).chain([("Sum".to_string(), sum)]);
+    let named =
+        rows.into_iter().map(|(level, row)| (format!("L{level}"), row)).chain([("Sum".to_string(), sum)]);
     for (level, row) in named {
         for (name, value) in figures(&row) {
             map.insert(format!("compaction.{level}.{name}"), format!("{value:.6}"));

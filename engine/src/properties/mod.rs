@@ -63,7 +63,9 @@ pub fn property(ground: &Ground<'_>, family: &Family, name: &str) -> Option<Stri
         return at_level(ground, family, short, level);
     }
     match short {
-        "stats" => Some(levels::text(ground, family, false) + &levels::histogram(family) + &database::text(ground)),
+        "stats" => {
+            Some(levels::text(ground, family, false) + &levels::histogram(family) + &database::text(ground))
+        }
         "cfstats" => Some(levels::text(ground, family, false) + &levels::histogram(family)),
         "cfstats-no-file-histogram" => Some(levels::text(ground, family, false)),
         "cf-file-histogram" => Some(levels::histogram(family)),
@@ -92,7 +94,9 @@ fn at_level(ground: &Ground<'_>, family: &Family, short: &str, level: usize) -> 
     match short {
         "num-files-at-level" => Some(version.level(level).len().to_string()),
         "compression-ratio-at-level" => Some(format!("{:.6}", levels::compression_ratio(version, level))),
-        "aggregated-table-properties-at-level" => Some(tables::text(&tables::sum(ground, family, Some(level))?)),
+        "aggregated-table-properties-at-level" => {
+            Some(tables::text(&tables::sum(ground, family, Some(level))?))
+        }
         _ => None,
     }
 }

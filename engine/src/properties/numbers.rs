@@ -26,7 +26,9 @@ pub(super) fn is_of_database(short: &str) -> bool {
 }
 
 pub(super) fn number(ground: &Ground<'_>, family: &Family, short: &str) -> Option<u64> {
-    of_database(ground, short).or_else(|| of_memtables(family, short)).or_else(|| of_tree(ground, family, short))
+    of_database(ground, short)
+        .or_else(|| of_memtables(family, short))
+        .or_else(|| of_tree(ground, family, short))
 }
 
 fn of_database(ground: &Ground<'_>, short: &str) -> Option<u64> {
@@ -103,7 +105,9 @@ fn of_tree(ground: &Ground<'_>, family: &Family, short: &str) -> Option<u64> {
         "block-cache-usage" => cache()?.usage() as u64,
         "block-cache-pinned-usage" => cache()?.pinned_usage() as u64,
         // No blob file can be in a tree of this release.
-        "num-blob-files" | "total-blob-file-size" | "live-blob-file-size" | "live-blob-file-garbage-size" => 0,
+        "num-blob-files" | "total-blob-file-size" | "live-blob-file-size" | "live-blob-file-garbage-size" => {
+            0
+        }
         _ => return None,
     })
 }

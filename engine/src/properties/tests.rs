@@ -14,6 +14,9 @@ fn a_number_at_the_end_is_the_argument() {
 fn sizes_counts_and_times_read_as_rocksdbs() {
     assert_eq!(human::bytes(0), "0.00 KB");
     assert_eq!(human::bytes(3 << 19), "1.50 MB");
-    assert_eq!((human::number(9999), human::number(10_000), human::number(12_345_678)), ("9999".into(), "10K".into(), "12M".into()));
+    assert_eq!(
+        (human::number(9999), human::number(10_000), human::number(12_345_678)),
+        ("9999".into(), "10K".into(), "12M".into())
+    );
     assert_eq!(human::micros(62_500_000), "00:01:2.500 H:M:S");
 }

@@ -25,10 +25,14 @@ macro_rules! each_field {
         LevelNumbers {
             micros: $a.micros.$op($b.micros),
             cpu_micros: $a.cpu_micros.$op($b.cpu_micros),
-            bytes_read_non_output_levels: $a.bytes_read_non_output_levels.$op($b.bytes_read_non_output_levels),
+            bytes_read_non_output_levels: $a
+                .bytes_read_non_output_levels
+                .$op($b.bytes_read_non_output_levels),
             bytes_read_output_level: $a.bytes_read_output_level.$op($b.bytes_read_output_level),
             bytes_written: $a.bytes_written.$op($b.bytes_written),
-            bytes_written_pre_compression: $a.bytes_written_pre_compression.$op($b.bytes_written_pre_compression),
+            bytes_written_pre_compression: $a
+                .bytes_written_pre_compression
+                .$op($b.bytes_written_pre_compression),
             bytes_moved: $a.bytes_moved.$op($b.bytes_moved),
             num_input_records: $a.num_input_records.$op($b.num_input_records),
             num_dropped_records: $a.num_dropped_records.$op($b.num_dropped_records),
@@ -80,7 +84,11 @@ impl StallCounts {
         let (delays, stops) = &mut self.causes[cause as usize];
         *(if stop { stops } else { delays }) += 1;
         if cause == StallCause::L0FileCountLimit && l0_compacting {
-            *(if stop { &mut self.l0_stops_while_compacting } else { &mut self.l0_delays_while_compacting }) += 1;
+            *(if stop {
+                &mut self.l0_stops_while_compacting
+            } else {
+                &mut self.l0_delays_while_compacting
+            }) += 1;
         }
     }
 }

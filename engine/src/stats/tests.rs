@@ -44,5 +44,8 @@ fn jobs_add_up_by_level_and_pool() {
     assert_eq!((numbers.level(2).micros, numbers.level(1).micros, numbers.level(9).count), (20, 0, 0));
     assert_eq!(numbers.by_pool[1].bytes_written, 14);
     assert_eq!(numbers.level(2).since(&one), one);
-    assert_eq!((numbers.stalls.stops(), numbers.stalls.delays(), numbers.stalls.l0_stops_while_compacting), (1, 0, 1));
+    assert_eq!(
+        (numbers.stalls.stops(), numbers.stalls.delays(), numbers.stalls.l0_stops_while_compacting),
+        (1, 0, 1)
+    );
 }

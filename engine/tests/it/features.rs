@@ -53,9 +53,13 @@ fn a_compressed_log_is_smaller_and_replayed() {
             put(&db, &format!("key{i:03}"), &"value".repeat(20));
         }
         put(&db, "long", &"long value".repeat(20_000));
-        let size = env.fs.list(Path::new("/db")).unwrap().iter().filter(|n| n.ends_with(".log")).map(|n| {
-            env.fs.file_size(&Path::new("/db").join(n)).unwrap()
-        });
+        let size = env
+            .fs
+            .list(Path::new("/db"))
+            .unwrap()
+            .iter()
+            .filter(|n| n.ends_with(".log"))
+            .map(|n| env.fs.file_size(&Path::new("/db").join(n)).unwrap());
         let size: u64 = size.sum();
         drop(db);
         let db = crate::basic::open(&env, FamilyOptions::default());
@@ -73,7 +77,13 @@ fn range_deletions_fill_a_memtable() {
     let (db, ear) = open(options(&env), family);
     let default = db.default_family().unwrap();
     for i in 0..3 {
-        db.delete_range(&default, format!("a{i}").as_bytes(), format!("b{i}").as_bytes(), &WriteOptions::default()).unwrap();
+        db.delete_range(
+            &default,
+            format!("a{i}").as_bytes(),
+            format!("b{i}").as_bytes(),
+            &WriteOptions::default(),
+        )
+        .unwrap();
     }
     put(&db, "c", "1");
     db.wait_for_compact().unwrap();
@@ -168,9 +178,9 @@ fn an_older_release_reads_what_compat_writes() {
         if !value.is_empty() {
             db.set(option, value).unwrap();
         }
-        let refused = db.set("compat", compat).and_then(|()| {
-            Db::open(OpenRequest::new("/db", db, FamilyOptions::default())).map(|_| ())
-        });
+        let refused = db
+            .set("compat", compat)
+            .and_then(|()| Db::open(OpenRequest::new("/db", db, FamilyOptions::default())).map(|_| ()));
         let error = refused.unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
@@ -188,7 +198,8 @@ fn long_chains_of_operands_are_merged_at_write() {
         put(&db, "based", "0");
         for i in 1..=10 {
             for key in ["based", "bare"] {
-                db.merge(&default, key.as_bytes(), i.to_string().as_bytes(), &WriteOptions::default()).unwrap();
+                db.merge(&default, key.as_bytes(), i.to_string().as_bytes(), &WriteOptions::default())
+                    .unwrap();
             }
         }
         assert_eq!(get(&db, "based").as_deref(), Some("0,1,2,3,4,5,6,7,8,9,10"));

@@ -129,7 +129,10 @@ fn listeners_hear_of_jobs_and_files() {
     let family = db.default_family().unwrap();
     db.compact_range(&family, None, None, &Default::default()).unwrap();
     db.wait_for_compact().unwrap();
-    assert_eq!((ear.heard("flush_started"), ear.heard("flush_finished"), ear.heard("memtable_sealed")), (2, 2, 2));
+    assert_eq!(
+        (ear.heard("flush_started"), ear.heard("flush_finished"), ear.heard("memtable_sealed")),
+        (2, 2, 2)
+    );
     assert!(ear.heard("compaction_started") >= 1);
     assert_eq!(ear.heard("compaction_started"), ear.heard("compaction_finished"));
     assert!(ear.heard("table_file_creation") >= 3);
@@ -141,9 +144,21 @@ fn listeners_hear_of_stalls() {
     let family = FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() };
     let (db, ear) = listened(&Env::memory(6), family);
     let default = db.default_family().unwrap();
-    db.set_options(&default, &[("level0_slowdown_writes_trigger", "2"), ("level0_file_num_compaction_trigger", "2")]).unwrap();
+    db.set_options(
+        &default,
+        &[("level0_slowdown_writes_trigger", "2"), ("level0_file_num_compaction_trigger", "2")],
+    )
+    .unwrap();
     assert_eq!(ear.heard("stall_conditions_changed"), 0);
-    db.set_options(&default, &[("disable_auto_compactions", "false"), ("level0_slowdown_writes_trigger", "1"), ("level0_file_num_compaction_trigger", "1")]).unwrap();
+    db.set_options(
+        &default,
+        &[
+            ("disable_auto_compactions", "false"),
+            ("level0_slowdown_writes_trigger", "1"),
+            ("level0_file_num_compaction_trigger", "1"),
+        ],
+    )
+    .unwrap();
     db.pause_background_work().unwrap();
     db.continue_background_work().unwrap();
     for _ in 0..4 {

@@ -26,7 +26,8 @@ fn filled(env: &Env) -> Db {
 fn numbers_follow_what_is_there() {
     let db = filled(&Env::memory(1));
     let family = db.default_family().unwrap();
-    let number = |name: &str| db.int_property(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"));
+    let number =
+        |name: &str| db.int_property(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"));
     for (name, expected) in [
         ("num-immutable-mem-table", 0),
         ("mem-table-flush-pending", 0),
@@ -78,7 +79,8 @@ fn a_version_that_is_read_counts_as_live() {
 fn texts_have_rocksdbs_form() {
     let db = filled(&Env::memory(3));
     let family = db.default_family().unwrap();
-    let text = |name: &str| db.property(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"));
+    let text =
+        |name: &str| db.property(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"));
     let stats = text("stats");
     for line in [
         "\n** Compaction Stats [default] **\nLevel    Files   Size     Score Read(GB)  Rn(GB)",
@@ -92,14 +94,17 @@ fn texts_have_rocksdbs_form() {
         assert!(stats.contains(line), "{line}\n{stats}");
     }
     assert!(text("cfstats").contains("Block cache entry stats(count,size,portion):"));
-    assert!(text("levelstats").starts_with("Level Files Size(MB)\n--------------------\n  0        0        0\n"));
+    assert!(
+        text("levelstats").starts_with("Level Files Size(MB)\n--------------------\n  0        0        0\n")
+    );
     assert_eq!(text("num-files-at-level6"), "1");
     assert_eq!(text("compression-ratio-at-level0"), "-1.000000");
     assert!(text("aggregated-table-properties").contains("# entries=100; # deletions=0; "));
     assert!(text("aggregated-table-properties-at-level0").contains("# entries=0; "));
     assert_eq!(db.property(&family, "rocksdb.num-files-at-level7"), None);
     assert_eq!(db.property(&family, "rocksdb.options-statistics"), None);
-    let map = |name: &str| db.property_map(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"));
+    let map =
+        |name: &str| db.property_map(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"));
     assert_eq!(map("cfstats")["compaction.L6.NumFiles"], "1.000000");
     assert_eq!(map("cfstats")["total-stops"], "0");
     assert_eq!(map("dbstats")["db.user_keys_written"], "201");

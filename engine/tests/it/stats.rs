@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use base::stats::{
-    HistogramKind, PerfCounter, PerfLevel, Statistics, Ticker, perf_context_reset, perf_counter, set_perf_level,
+    HistogramKind, PerfCounter, PerfLevel, Statistics, Ticker, perf_context_reset, perf_counter,
+    set_perf_level,
 };
 use env::Env;
 use ironstone_engine::db::{Db, OpenRequest};
-use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
+use ironstone_engine::options::{
+    CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+};
 
 use crate::basic::{get, put, scan};
 
@@ -60,14 +63,21 @@ fn reads_are_counted_by_where_they_end() {
     assert_eq!(get(&db, "b").as_deref(), Some("2"));
     assert_eq!(get(&db, "zz"), None);
     let tickers = |list: &[Ticker]| list.iter().map(|t| s.ticker(*t)).collect::<Vec<_>>();
-    assert_eq!(tickers(&[Ticker::NumberKeysRead, Ticker::MemtableHit, Ticker::MemtableMiss, Ticker::BytesRead]), [3, 1, 2, 2]);
+    assert_eq!(
+        tickers(&[Ticker::NumberKeysRead, Ticker::MemtableHit, Ticker::MemtableMiss, Ticker::BytesRead]),
+        [3, 1, 2, 2]
+    );
     assert_eq!(tickers(&[Ticker::GetHitL0, Ticker::GetHitL1, Ticker::GetHitL2AndUp]), [1, 0, 0]);
     assert_eq!(s.histogram_data(HistogramKind::DbGet).count, 3);
     let family = db.default_family().unwrap();
     let answers = db.multi_get(&family, &[b"a", b"b", b"c"], &ReadOptions::default());
     assert!(answers.iter().all(Result::is_ok));
     assert_eq!(
-        tickers(&[Ticker::NumberMultigetCalls, Ticker::NumberMultigetKeysRead, Ticker::NumberMultigetKeysFound]),
+        tickers(&[
+            Ticker::NumberMultigetCalls,
+            Ticker::NumberMultigetKeysRead,
+            Ticker::NumberMultigetKeysFound
+        ]),
         [1, 3, 2]
     );
     assert_eq!(tickers(&[Ticker::NumberMultigetBytesRead, Ticker::MemtableHit, Ticker::GetHitL0]), [2, 2, 2]);
@@ -127,7 +137,9 @@ fn the_perf_context_counts_only_when_asked() {
     assert_eq!(perf_counter(PerfCounter::GetReadBytes), 2);
     assert_eq!(perf_counter(PerfCounter::IterNextCount), 1);
     assert_eq!(perf_counter(PerfCounter::IterReadBytes), 3);
-    for counter in [PerfCounter::GetFromMemtableTime, PerfCounter::WriteMemtableTime, PerfCounter::WriteWalTime] {
+    for counter in
+        [PerfCounter::GetFromMemtableTime, PerfCounter::WriteMemtableTime, PerfCounter::WriteWalTime]
+    {
         assert!(perf_counter(counter) > 0, "{counter:?}");
     }
 }

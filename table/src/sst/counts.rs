@@ -4,8 +4,10 @@
 
 use std::sync::Arc;
 
-use base::stats::{HistogramKind, LevelCounter, PerfCounter, Statistics, Ticker, perf_add, perf_add_at_level};
 use base::Result;
+use base::stats::{
+    HistogramKind, LevelCounter, PerfCounter, Statistics, Ticker, perf_add, perf_add_at_level,
+};
 
 use super::fetch::BlockKind;
 
@@ -65,7 +67,9 @@ impl Counts {
     /// A block was put into the cache.
     pub(super) fn cache_add(&self, kind: BlockKind, bytes: usize) {
         let (added, inserted) = match kind {
-            BlockKind::Data | BlockKind::Blob => (Ticker::BlockCacheDataAdd, Ticker::BlockCacheDataBytesInsert),
+            BlockKind::Data | BlockKind::Blob => {
+                (Ticker::BlockCacheDataAdd, Ticker::BlockCacheDataBytesInsert)
+            }
             BlockKind::Index => (Ticker::BlockCacheIndexAdd, Ticker::BlockCacheIndexBytesInsert),
             BlockKind::Filter | BlockKind::FilterIndex => {
                 (Ticker::BlockCacheFilterAdd, Ticker::BlockCacheFilterBytesInsert)
