@@ -39,13 +39,19 @@ impl Background {
             self.release(job);
         }
         let failed = outcome.is_err();
-        if let Err(error) = outcome {
-            self.compaction_failed(error);
+        if let Err(error) = &outcome {
+            self.compaction_failed(error.clone());
         }
         {
             let mut state = self.state.lock();
             state.compactions_running -= 1;
             state.compactions_scheduled -= 1;
+            if let (Some(job), Err(error)) = (&picked, outcome) {
+                // It was put back beside this job; what failed is not tried again at once.
+                state.compactions.retain(|f| f.id() != job.family.id());
+                state.compaction_failures += 1;
+                state.compaction_failure = Some(error);
+            }
             self.schedule(&mut state);
             self.changed.notify_all();
         }

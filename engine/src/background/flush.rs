@@ -6,8 +6,9 @@ use base::{Error, Kind};
 
 use super::{Background, FlushRequest};
 use crate::event::{ErrorReason, FlushReason};
+use crate::family::Family;
 use crate::flush::{self, FlushTools};
-use crate::sync::Ordering;
+use crate::sync::{Arc, Ordering};
 
 impl Background {
     /// One slot: takes the oldest request and carries it out.
@@ -29,11 +30,18 @@ impl Background {
             None => Ok(()),
         };
         let failed = outcome.is_err();
-        if let Err(error) = outcome {
-            self.flush_failed(error);
+        if let Err(error) = &outcome {
+            self.flush_failed(error.clone());
         }
         {
             let mut state = self.state.lock();
+            if let Err(error) = outcome {
+                for family in &families {
+                    let (count, last) = state.flush_failures.entry(family.id()).or_insert((0, error.clone()));
+                    *count += 1;
+                    *last = error.clone();
+                }
+            }
             state.flushes_running -= 1;
             state.flushes_scheduled -= 1;
             self.schedule(&mut state);
@@ -77,15 +85,25 @@ impl Background {
         self.failed(error, ErrorReason::Flush);
     }
 
+    /// How often flushes of a family have failed, and the last reason.
+    fn failures(&self, family: &Family) -> (u64, Option<Error>) {
+        match self.state.lock().flush_failures.get(&family.id()) {
+            Some((count, error)) => (*count, Some(error.clone())),
+            None => (0, None),
+        }
+    }
+
     /// Flushes these families and waits, if asked, until what they held is in tables.
     ///
     /// # Errors
-    /// The background error if one prevents it.
-    pub fn flush_and_wait(&self, families: &[crate::sync::Arc<crate::family::Family>], reason: FlushReason, wait: bool) -> base::Result<()> {
+    /// The background error if one prevents it; why a flush of theirs failed meanwhile, even if it is tried
+    /// again.
+    pub fn flush_and_wait(&self, families: &[Arc<Family>], reason: FlushReason, wait: bool) -> base::Result<()> {
         self.errors.check()?;
         let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
+        let failures: Vec<u64> = families.iter().map(|f| self.failures(f).0).collect();
         writer.seal_for_flush(families, reason)?;
         if !wait {
             return Ok(());
@@ -101,7 +119,11 @@ impl Background {
             let done = targets
                 .iter()
                 .all(|(f, id)| f.is_dropped() || f.state().sealed.first().is_none_or(|oldest| oldest.id > *id));
-            done.then_some(Ok(()))
+            if done {
+                return Some(Ok(()));
+            }
+            let failed = families.iter().zip(&failures).map(|(f, before)| (self.failures(f), *before));
+            failed.into_iter().find(|(now, before)| now.0 > *before).and_then(|(now, _)| now.1.map(Err))
         })
     }
 }

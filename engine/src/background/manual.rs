@@ -65,10 +65,12 @@ impl Background {
         let first = (0..version.num_levels()).find(|l| version.overlaps(*l, begin, end));
         let Some(first) = first else { return Ok(done) };
         let deepest = (0..version.num_levels()).rev().find(|l| version.overlaps(*l, begin, end)).unwrap_or(first);
-        let filter = {
+        let (filter, universal) = {
             let parts = family.parts();
-            parts.compaction_filter.is_some() || parts.compaction_filter_factory.is_some()
+            let filter = parts.compaction_filter.is_some() || parts.compaction_filter_factory.is_some();
+            (filter, parts.pick.style == lsm::pick::Style::Universal)
         };
+        let num_levels = version.num_levels();
         drop(version);
         let base = |level: usize| Request {
             begin: begin.map(<[u8]>::to_vec),
@@ -78,6 +80,12 @@ impl Background {
             max_subcompactions: options.max_subcompactions,
             ..Request::default()
         };
+        if universal && num_levels > 1 {
+            // All files together, to the last level.
+            let request = Request { all_levels: true, output_level: Some(num_levels - 1), ..base(first) };
+            self.one_level(family, request, options, &mut done)?;
+            return Ok(done);
+        }
         let made_from = self.tools.numbers.peek();
         let mut level = first;
         loop {

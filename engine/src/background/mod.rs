@@ -96,9 +96,14 @@ struct State {
     flushes: VecDeque<FlushRequest>,
     flushes_scheduled: usize,
     flushes_running: usize,
+    /// How often flushes of each family have failed, and why the last one did.
+    flush_failures: HashMap<FamilyId, (u64, Error)>,
     compactions: VecDeque<Arc<Family>>,
     compactions_scheduled: usize,
     compactions_running: usize,
+    /// How many automatic compactions have failed, and why the last one did.
+    compaction_failures: u64,
+    compaction_failure: Option<Error>,
     /// Compactions of each family that run, by job.
     running: HashMap<FamilyId, Vec<(u64, Running)>>,
     pressures: HashMap<FamilyId, (Pressure, StallCondition)>,

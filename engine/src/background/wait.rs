@@ -28,8 +28,10 @@ impl Background {
     /// Waits until no flush or compaction runs or is due.
     ///
     /// # Errors
-    /// The background error, when one stops them.
+    /// The background error, when one stops them; why a compaction failed meanwhile, even if it is tried
+    /// again.
     pub fn wait_for_idle(&self) -> Result<()> {
+        let failures = self.state.lock().compaction_failures;
         self.wait_until(|| {
             if let Some(error) = self.errors.get().filter(|e| e.severity() >= Severity::Hard) {
                 return Some(Err(error));
@@ -37,6 +39,11 @@ impl Background {
             let state = self.state.lock();
             if state.closing {
                 return Some(Err(Error::shutdown_in_progress("the database is closing")));
+            }
+            if state.compaction_failures > failures
+                && let Some(error) = &state.compaction_failure
+            {
+                return Some(Err(error.clone()));
             }
             let busy = state.flushes_scheduled + state.compactions_scheduled + state.manuals_running > 0
                 || !state.flushes.is_empty()

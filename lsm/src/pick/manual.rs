@@ -89,7 +89,8 @@ impl Picker<'_> {
         }
         let base = self.scores.base_level;
         let output_level = request.output_level.unwrap_or(if level == 0 { base } else { level + 1 });
-        let mut whole = level == 0 || !self.shorten(level, output_level, &mut files);
+        // The universal style takes a level as a whole: there is no rest to begin with.
+        let mut whole = level == 0 || universal || !self.shorten(level, output_level, &mut files);
         if let Some(limit) = request.max_file_number.filter(|_| level == output_level) {
             whole &= self.leave_newer(&mut files, limit);
             if files.is_empty() {
@@ -99,7 +100,7 @@ impl Picker<'_> {
         if !self.clean_cut(level, &mut files) {
             return Step::Conflict;
         }
-        let rest = if whole { None } else { self.behind(level, &files) };
+        let rest = if whole || universal { None } else { self.behind(level, &files) };
         let Some(below) = self.output_inputs(level, &mut files, output_level, false) else {
             return Step::Conflict;
         };
