@@ -289,6 +289,7 @@ impl Opening {
             paranoid_checks: self.options.paranoid_checks,
             verify_predecessors: self.options.track_and_verify_wals,
             may_flush: !self.read_only,
+            last_seq: recovered.last_sequence,
             min_log: min_log(recovered, shared),
         };
         let replayed = Replay::new(&shared.tools, &shared.families, settings, job).run(logs);
@@ -341,7 +342,7 @@ impl Opening {
             min_log,
         ));
         let live_logs = Arc::new(LiveLogs::new(self.env.clone(), wal_settings(o, &self.paths)?));
-        let keep_logs = o.avoid_flush_during_recovery && replayed.files.is_empty() && replayed.stopped_at.is_none();
+        let keep_logs = o.avoid_flush_during_recovery && replayed.files.is_empty() && !replayed.damaged;
         self.trim_last_log(logs)?;
         let changes = self.recovery_changes(&shared, replayed.files, keep_logs, replayed.max_log, job)?;
         if keep_logs {

@@ -35,6 +35,8 @@ pub struct ReplaySettings {
     pub verify_predecessors: bool,
     /// Whether full memtables are written to tables meanwhile: not when only reading.
     pub may_flush: bool,
+    /// The newest sequence number of the tables: where the logs go on if nothing of them can be read.
+    pub last_seq: SequenceNumber,
     /// Logs below this number are not needed and may be missing.
     pub min_log: u64,
 }
@@ -49,6 +51,9 @@ pub struct Replayed {
     pub max_log: u64,
     /// Data was dropped at this log: the next log must begin with exactly the next number.
     pub stopped_at: Option<u64>,
+    /// Something was passed over, wherever it stood: these logs must not be replayed by another mode's rules
+    /// once later ones exist.
+    pub damaged: bool,
     pub records: u64,
 }
 
@@ -128,6 +133,7 @@ impl<'a> Replay<'a> {
                 Item::Corruption(damage) => {
                     let stale = damage.recycled && self.settings.mode == WalRecoveryMode::TolerateCorruptedTailRecords;
                     if stale {
+                        self.done.damaged = true;
                         Verdict::EndOfThisLog
                     } else {
                         self.report(log, Error::corruption(damage.reason).at(damage.offset))?
@@ -160,7 +166,7 @@ impl<'a> Replay<'a> {
         if seq.saturating_add(u64::from(batch::count(bytes))) > key::MAX_SEQUENCE {
             return Err(Fault::Report(Error::corruption(format!("sequence {seq} is too large"))));
         }
-        if self.dropping && self.next_seq == Some(seq) {
+        if self.dropping && self.next_seq.unwrap_or(self.settings.last_seq + 1) == seq {
             self.dropping = false;
         }
         if self.dropping {
@@ -195,6 +201,7 @@ impl<'a> Replay<'a> {
         let error = error.file(&path);
         let ignored = !self.settings.paranoid_checks || self.settings.mode == WalRecoveryMode::SkipAnyCorruptedRecords;
         self.tools.events.warn(format_args!("{}{error}", if ignored { "(ignoring error) " } else { "" }));
+        self.done.damaged = true;
         if ignored {
             return Ok(Verdict::GoOn);
         }
@@ -209,6 +216,7 @@ impl<'a> Replay<'a> {
 
     fn torn(&mut self, log: FileNumber, offset: u64, dropped: u64) -> Result<Verdict> {
         self.tools.events.info(format_args!("WAL {:06} ends in the middle of a record at {offset}: {dropped} bytes dropped", log.0));
+        self.done.damaged = true;
         match self.settings.mode {
             WalRecoveryMode::AbsoluteConsistency => {
                 Err(Error::corruption(format!("the WAL ends in the middle of a record; {dropped} bytes are lost")).at(offset))
@@ -223,6 +231,7 @@ impl<'a> Replay<'a> {
 
     /// A record of the log that this file was before.
     fn old_record(&mut self, log: FileNumber) -> Verdict {
+        self.done.damaged = true;
         match self.settings.mode {
             WalRecoveryMode::SkipAnyCorruptedRecords => Verdict::GoOn,
             WalRecoveryMode::PointInTimeRecovery => {
@@ -235,6 +244,7 @@ impl<'a> Replay<'a> {
 
     fn stop(&mut self, log: FileNumber) {
         self.dropping = true;
+        self.done.damaged = true;
         self.done.stopped_at = Some(log.0);
     }
 
