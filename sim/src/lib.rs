@@ -1,0 +1,20 @@
+//! The rig that looks for what is wrong: one seed, one run.
+//!
+//! ```text
+//!  sample   options drawn from all that must not change an answer
+//!  script   operations drawn from a seed, as plain data that can be cut down
+//!  state    what must be read: the reference model of every family
+//!  look     everything a reader can do, compared with a state
+//!  random   script on a database that nobody harms: every answer equals the model's
+//!  crash    script on a disk that crashes or fails: one prefix state, between durable and attempted
+//! ```
+//! A run is a function of its seed. A failing one is told as a seed and the command that replays it.
+
+#![forbid(unsafe_code)]
+
+pub mod crash;
+pub mod look;
+pub mod random;
+pub mod sample;
+pub mod script;
+pub mod state;

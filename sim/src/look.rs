@@ -1,0 +1,304 @@
+//! Everything a reader can do, compared with what it must see.
+
+use ironstone::{Db, Family, Iter, ReadOptions};
+use testkit::chance::Chance;
+
+use crate::sample::Sample;
+use crate::script;
+use crate::state::State;
+
+type Row = (Vec<u8>, Vec<u8>);
+
+/// A disagreement, in words.
+pub type Checked = Result<(), String>;
+
+fn show(bytes: &[u8]) -> String {
+    let text = bytes[..bytes.len().min(40)].escape_ascii().to_string();
+    if bytes.len() > 40 { format!("{text}..({})", bytes.len()) } else { text }
+}
+
+/// A few reads of each kind.
+pub fn some(
+    db: &Db,
+    state: &State,
+    sample: &Sample,
+    snapshot: Option<&ironstone::Snapshot>,
+    seed: u64,
+    keys: u64,
+) -> Checked {
+    let chance = &mut Chance::new(seed);
+    for family in db.families() {
+        let rows = state.rows(family.name(), sample.reverse);
+        let told = |e: String| format!("family {} of {} rows: {e}", family.name(), rows.len());
+        let mut options = draw(chance, snapshot);
+        match chance.below(6) {
+            0 => scan(&family, &rows, options, chance.percent(50)).map_err(told)?,
+            1 => gets(&family, &rows, &options, chance, keys).map_err(told)?,
+            2 => multi_get(&family, &rows, &options, chance, keys).map_err(told)?,
+            3 if sample.prefix.is_some() => {
+                options.total_order_seek = false;
+                prefixed(&family, &rows, options, sample, chance, keys).map_err(told)?;
+            }
+            _ => walk(&family, &rows, options, sample, chance, keys).map_err(told)?,
+        }
+    }
+    Ok(())
+}
+
+/// Every row of every family, forward and back and by key.
+pub fn all(db: &Db, state: &State, reverse: bool, snapshot: Option<&ironstone::Snapshot>) -> Checked {
+    for family in db.families() {
+        let rows = state.rows(family.name(), reverse);
+        let options = ReadOptions {
+            total_order_seek: true,
+            snapshot: snapshot.map(ironstone::Snapshot::held),
+            ..ReadOptions::default()
+        };
+        let told = |e: String| format!("family {} of {} rows: {e}", family.name(), rows.len());
+        scan(&family, &rows, options.clone(), false).map_err(told)?;
+        scan(&family, &rows, options.clone(), true).map_err(told)?;
+        for (key, value) in &rows {
+            get(&family, key, Some(value), &options).map_err(told)?;
+        }
+    }
+    Ok(())
+}
+
+fn draw(chance: &mut Chance, snapshot: Option<&ironstone::Snapshot>) -> ReadOptions {
+    ReadOptions {
+        snapshot: snapshot.map(ironstone::Snapshot::held),
+        fill_cache: chance.percent(70),
+        verify_checksums: chance.percent(80),
+        readahead_size: *chance.pick(&[0, 0, 500, 100_000]),
+        adaptive_readahead: chance.percent(30),
+        auto_readahead_size: chance.percent(70),
+        async_io: chance.percent(20),
+        pin_data: chance.percent(20),
+        total_order_seek: true,
+        optimize_multiget_for_io: chance.percent(50),
+        background_purge_on_iterator_cleanup: chance.percent(20),
+        ..ReadOptions::default()
+    }
+}
+
+fn get(family: &Family, key: &[u8], expected: Option<&[u8]>, options: &ReadOptions) -> Checked {
+    let got = family.get_with(key, options).map_err(|e| format!("get {}: {e}", show(key)))?;
+    if got.as_deref() != expected {
+        let (got, expected) = (got.as_deref().map(show), expected.map(show));
+        return Err(format!("get {}: {got:?}, expected {expected:?}", show(key)));
+    }
+    Ok(())
+}
+
+fn find<'a>(rows: &'a [Row], key: &[u8]) -> Option<&'a [u8]> {
+    rows.iter().find(|r| r.0 == key).map(|r| r.1.as_slice())
+}
+
+fn any_key(rows: &[Row], chance: &mut Chance, keys: u64) -> Vec<u8> {
+    match chance.below(10) {
+        0..5 if !rows.is_empty() => chance.pick(rows).0.clone(),
+        5 => vec![script::TOGGLES, chance.below(14) as u8],
+        6 => vec![0xff; 1 + chance.below(3) as usize],
+        _ => script::key(chance, keys),
+    }
+}
+
+fn gets(family: &Family, rows: &[Row], options: &ReadOptions, chance: &mut Chance, keys: u64) -> Checked {
+    for _ in 0..10 {
+        let key = any_key(rows, chance, keys);
+        get(family, &key, find(rows, &key), options)?;
+        if options.snapshot.is_none() && chance.percent(30) {
+            let (may, value) = family.key_may_exist(&key);
+            let expected = find(rows, &key);
+            if (!may && expected.is_some()) || value.as_deref().is_some_and(|v| Some(v) != expected) {
+                return Err(format!("key_may_exist {}: {may}", show(&key)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn multi_get(family: &Family, rows: &[Row], options: &ReadOptions, chance: &mut Chance, keys: u64) -> Checked {
+    let wanted: Vec<Vec<u8>> = (0..chance.below(50)).map(|_| any_key(rows, chance, keys)).collect();
+    let slices: Vec<&[u8]> = wanted.iter().map(Vec::as_slice).collect();
+    let answers = family.multi_get_with(&slices, options);
+    if answers.len() != wanted.len() {
+        return Err(format!("{} answers for {} keys", answers.len(), wanted.len()));
+    }
+    for (key, answer) in wanted.iter().zip(answers) {
+        let got = answer.map_err(|e| format!("multi_get {}: {e}", show(key)))?;
+        if got.as_deref() != find(rows, key) {
+            let (got, expected) = (got.as_deref().map(show), find(rows, key).map(show));
+            return Err(format!("multi_get {}: {got:?}, expected {expected:?}", show(key)));
+        }
+    }
+    Ok(())
+}
+
+fn stands(iter: &Iter, rows: &[Row], at: Option<usize>, after: &str) -> Checked {
+    let expected = at.and_then(|i| rows.get(i));
+    if !iter.valid() {
+        iter.status().map_err(|e| format!("{after}: {e}"))?;
+        return match expected {
+            None => Ok(()),
+            Some(row) => Err(format!("{after}: at the end, expected {}", show(&row.0))),
+        };
+    }
+    match expected {
+        None => Err(format!("{after}: at {}, expected the end", show(iter.key()))),
+        Some(row) if row.0 != iter.key() => {
+            Err(format!("{after}: at {}, expected {}", show(iter.key()), show(&row.0)))
+        }
+        Some(row) if row.1 != iter.value() => Err(format!(
+            "{after}: {} = {}, expected {}",
+            show(&row.0),
+            show(iter.value()),
+            show(&row.1)
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+fn scan(family: &Family, rows: &[Row], options: ReadOptions, backward: bool) -> Checked {
+    let mut iter = family.iter_with(options).map_err(|e| format!("making an iterator: {e}"))?;
+    if backward {
+        iter.seek_to_last();
+        for i in (0..rows.len()).rev() {
+            stands(&iter, rows, Some(i), "scan back")?;
+            iter.prev();
+        }
+    } else {
+        iter.seek_to_first();
+        for i in 0..rows.len() {
+            stands(&iter, rows, Some(i), "scan")?;
+            iter.next();
+        }
+    }
+    stands(&iter, rows, None, "scanned to the end")
+}
+
+/// Steps in both directions from drawn places, within drawn bounds.
+fn walk(
+    family: &Family,
+    rows: &[Row],
+    mut options: ReadOptions,
+    sample: &Sample,
+    chance: &mut Chance,
+    keys: u64,
+) -> Checked {
+    let less = |a: &[u8], b: &[u8]| if sample.reverse { a > b } else { a < b };
+    if chance.percent(40) {
+        options.iterate_lower_bound = Some(any_key(rows, chance, keys));
+    }
+    if chance.percent(40) {
+        options.iterate_upper_bound = Some(any_key(rows, chance, keys));
+    }
+    if let (Some(lower), Some(upper)) = (&options.iterate_lower_bound, &options.iterate_upper_bound)
+        && less(upper, lower)
+    {
+        std::mem::swap(&mut options.iterate_lower_bound, &mut options.iterate_upper_bound);
+    }
+    if chance.percent(20) && options.snapshot.is_none() {
+        options.tailing = true;
+    }
+    if chance.percent(20) {
+        options.total_order_seek = false;
+        options.auto_prefix_mode = true;
+    }
+    let lower = options.iterate_lower_bound.clone();
+    let upper = options.iterate_upper_bound.clone();
+    let tailing = options.tailing;
+    let inside: Vec<Row> = rows
+        .iter()
+        .filter(|r| lower.as_ref().is_none_or(|l| !less(&r.0, l)) && upper.as_ref().is_none_or(|u| less(&r.0, u)))
+        .cloned()
+        .collect();
+    let rows = &inside[..];
+    let mut iter = family.iter_with(options.clone()).map_err(|e| format!("making an iterator: {e}"))?;
+    let mut at: Option<usize> = None;
+    let mut story = format!("iterator tailing={tailing} auto={} from {:?} to {:?}", options.auto_prefix_mode, lower.as_deref().map(show), upper.as_deref().map(show));
+    for _ in 0..25 {
+        match chance.below(12) {
+            0 => {
+                iter.seek_to_first();
+                at = (!rows.is_empty()).then_some(0);
+                story.push_str(" first");
+            }
+            1 => {
+                iter.seek_to_last();
+                at = rows.len().checked_sub(1);
+                story.push_str(" last");
+            }
+            2 | 3 => {
+                let key = any_key(rows, chance, keys);
+                iter.seek(&key);
+                at = Some(rows.partition_point(|r| less(&r.0, &key)));
+                story.push_str(&format!(" seek({})", show(&key)));
+            }
+            4 if !options.auto_prefix_mode => {
+                let key = any_key(rows, chance, keys);
+                iter.seek_for_prev(&key);
+                at = rows.partition_point(|r| !less(&key, &r.0)).checked_sub(1);
+                story.push_str(&format!(" seek_for_prev({})", show(&key)));
+            }
+            5..8 if !options.auto_prefix_mode => {
+                if !iter.valid() {
+                    continue;
+                }
+                iter.prev();
+                at = at.and_then(|i| i.checked_sub(1));
+                story.push_str(" prev");
+            }
+            _ => {
+                if !iter.valid() {
+                    continue;
+                }
+                iter.next();
+                at = at.map(|i| i + 1);
+                story.push_str(" next");
+            }
+        }
+        stands(&iter, rows, at, &story)?;
+    }
+    if chance.percent(20) {
+        iter.refresh().map_err(|e| e.to_string())?;
+        iter.seek_to_first();
+        stands(&iter, rows, Some(0), "refresh, first")?;
+    }
+    Ok(())
+}
+
+/// Within one prefix, where the answer is promised.
+fn prefixed(
+    family: &Family,
+    rows: &[Row],
+    mut options: ReadOptions,
+    sample: &Sample,
+    chance: &mut Chance,
+    keys: u64,
+) -> Checked {
+    let length = sample.prefix.unwrap_or(0);
+    options.prefix_same_as_start = chance.percent(50);
+    let same = options.prefix_same_as_start;
+    let mut iter = family.iter_with(options).map_err(|e| format!("making an iterator: {e}"))?;
+    for _ in 0..5 {
+        let key = any_key(rows, chance, keys);
+        if key.len() < length {
+            continue;
+        }
+        let prefix = &key[..length];
+        iter.seek(&key);
+        let less = |a: &[u8], b: &[u8]| if sample.reverse { a > b } else { a < b };
+        let wanted: Vec<&Row> =
+            rows.iter().filter(|r| r.0.starts_with(prefix) && !less(&r.0, &key)).collect();
+        for row in wanted {
+            let story = format!("prefix seek({}) same={same}", show(&key));
+            stands(&iter, std::slice::from_ref(row), Some(0), &story)?;
+            iter.next();
+        }
+        if same && iter.valid() {
+            return Err(format!("prefix seek({}): went on to {}", show(&key), show(iter.key())));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,297 @@
+//! A script on a database that nobody harms: every answer equals the model's, whatever the options.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use env::Env;
+use ironstone::{BottommostLevelCompaction, CompactRangeOptions, Db, Family, FamilyDescriptor, Snapshot, WriteBatch, WriteOptions};
+use testkit::chance::Chance;
+
+use crate::look;
+use crate::sample::{self, Fixed, Sample};
+use crate::script::{self, Op, Weights};
+use crate::state::State;
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ran {
+    pub operations: u64,
+    pub looks: u64,
+    pub reopens: u64,
+    /// Of the newest visible sequence number and every look's seed: equal for equal runs.
+    pub hash: u64,
+}
+
+/// Where a run's database lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// On a disk in memory, jobs in a drawn order on one thread.
+    Memory,
+    /// In a directory, with threads.
+    Disk,
+}
+
+/// A failed run.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub words: String,
+    pub options: String,
+    pub at: usize,
+}
+
+/// The script of a seed.
+pub fn script(seed: u64, len: usize) -> Vec<Op> {
+    let chance = &mut Chance::new(seed);
+    let weights = Weights {
+        keys: *chance.pick(&[30, 125, 1000]),
+        large_values: *chance.pick(&[0, 3, 15]),
+        no_wal: false,
+        looks: 150,
+        reopens: 10,
+    };
+    script::draw(chance, len, &weights)
+}
+
+/// Runs a script with the options that the seed draws.
+///
+/// # Errors
+/// The first answer that is not the model's, or error that is not expected.
+pub fn run(seed: u64, place: Place, ops: &[Op]) -> Result<Ran, Failure> {
+    let scratch = (place == Place::Disk).then(|| tempfile::tempdir().expect("a scratch directory"));
+    let path = scratch.as_ref().map_or_else(|| PathBuf::from("/db"), |s| s.path().join("db"));
+    let env = if place == Place::Disk { Env::posix() } else { Env::memory(seed) };
+    let chance = &mut Chance::new(seed ^ 0x6f70_7469);
+    let fixed = Fixed::draw(chance);
+    let mut run = Run {
+        env,
+        path,
+        fixed,
+        sample: Sample { text: String::new(), reverse: fixed.reverse, prefix: None },
+        db: None,
+        state: State::new(),
+        snapshots: VecDeque::new(),
+        ran: Ran::default(),
+        made: 0,
+    };
+    let mut at = 0;
+    let done = run.open(chance.next()).and_then(|()| {
+        for op in ops {
+            at += 1;
+            run.op(op)?;
+        }
+        run.end()
+    });
+    match done {
+        Ok(()) => Ok(run.ran),
+        Err(words) => Err(Failure { words, options: run.sample.text, at }),
+    }
+}
+
+struct Run {
+    env: Env,
+    path: PathBuf,
+    fixed: Fixed,
+    sample: Sample,
+    db: Option<Db>,
+    state: State,
+    snapshots: VecDeque<(Snapshot, State)>,
+    ran: Ran,
+    made: u64,
+}
+
+fn told(what: &str) -> impl Fn(ironstone::Error) -> String + '_ {
+    move |e| format!("{what}: {e}")
+}
+
+impl Run {
+    fn open(&mut self, seed: u64) -> Result<(), String> {
+        let (sample, mut options) = sample::options(&mut Chance::new(seed), self.fixed);
+        self.sample = sample;
+        options.db.env = self.env.clone();
+        self.db = Some(Db::open(&self.path, options).map_err(told("open"))?);
+        Ok(())
+    }
+
+    fn families(&self) -> Vec<Family> {
+        self.db().families()
+    }
+
+    fn db(&self) -> &Db {
+        self.db.as_ref().expect("open between operations")
+    }
+
+    fn family(&self, n: u64) -> Family {
+        let all = self.families();
+        all[(n % all.len() as u64) as usize].clone()
+    }
+
+    fn op(&mut self, op: &Op) -> Result<(), String> {
+        self.ran.operations += 1;
+        match op {
+            Op::Write { changes, undone, sync, no_wal } => {
+                let families = self.families();
+                let mut batch = WriteBatch::new();
+                let mut before = None;
+                for (i, change) in changes.iter().enumerate() {
+                    if *undone == Some(i) {
+                        batch.set_save_point();
+                        before = Some(self.state.clone());
+                    }
+                    self.state.change(change, &families, self.fixed.reverse, &mut batch);
+                }
+                if let Some(before) = before {
+                    batch.rollback_to_save_point().map_err(told("rollback"))?;
+                    self.state = before;
+                }
+                let options = WriteOptions { sync: *sync, disableWAL: *no_wal, ..WriteOptions::default() };
+                self.db().write(batch, &options).map_err(told("write"))?;
+            }
+            Op::Flush(n) => self.family(*n).flush().map_err(told("flush"))?,
+            Op::Compact(n, range, bottom) => {
+                let options = CompactRangeOptions {
+                    bottommost_level_compaction: if *bottom {
+                        BottommostLevelCompaction::Force
+                    } else {
+                        BottommostLevelCompaction::IfHaveCompactionFilter
+                    },
+                    ..CompactRangeOptions::default()
+                };
+                let less = |a: &Vec<u8>, b: &Vec<u8>| if self.fixed.reverse { a >= b } else { a <= b };
+                let (a, b) = match range {
+                    Some((a, b)) if less(a, b) => (Some(&a[..]), Some(&b[..])),
+                    Some((a, b)) => (Some(&b[..]), Some(&a[..])),
+                    None => (None, None),
+                };
+                self.family(*n).compact_range(a, b, &options).map_err(told("compact"))?;
+            }
+            Op::Snapshot => {
+                if self.snapshots.len() == 6 {
+                    self.snapshots.pop_front();
+                }
+                self.snapshots.push_back((self.db().snapshot(), self.state.clone()));
+            }
+            Op::Release(n) => {
+                if !self.snapshots.is_empty() {
+                    self.snapshots.remove((*n % self.snapshots.len() as u64) as usize);
+                }
+            }
+            Op::Look(seed) => {
+                self.ran.looks += 1;
+                self.ran.hash = (self.ran.hash ^ seed ^ self.db().latest_sequence()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                look::some(self.db(), &self.state, &self.sample, None, *seed, 200)?;
+                if let Some((snapshot, state)) = self.snapshots.get(*seed as usize % 6) {
+                    look::some(self.db(), state, &self.sample, Some(snapshot), seed.rotate_left(7), 200)
+                        .map_err(|e| format!("snapshot {}: {e}", snapshot.sequence()))?;
+                }
+            }
+            Op::Reopen(seed) => {
+                self.ran.reopens += 1;
+                self.close(*seed)?;
+                self.open(*seed)?;
+                look::all(self.db(), &self.state, self.fixed.reverse, None).map_err(|e| format!("reopened: {e}"))?;
+            }
+            Op::CreateFamily => {
+                if self.families().len() < 4 {
+                    self.made += 1;
+                    let name = format!("family{}", self.made);
+                    let mut options = ironstone::Options::default();
+                    options.update(&self.sample.text).map_err(told("options"))?;
+                    self.db()
+                        .create_family(FamilyDescriptor::new(&name, options.family))
+                        .map_err(told("create_family"))?;
+                    self.state.families.insert(name, Default::default());
+                }
+            }
+            Op::DropFamily(n) => {
+                let family = self.family(*n);
+                if family.name() != "default" {
+                    self.db().drop_family(&family).map_err(told("drop_family"))?;
+                    self.state.families.remove(family.name());
+                    let rows = family.iter().and_then(|mut i| {
+                        i.seek_to_first();
+                        i.status()
+                    });
+                    rows.map_err(told("reading a dropped family"))?;
+                }
+            }
+            Op::FlushWal { sync } => self.db().flush_wal(*sync).map_err(told("flush_wal"))?,
+            Op::Help(n) => {
+                for _ in 0..*n {
+                    self.env.executor.help();
+                }
+            }
+            Op::Settle => self.db().wait_for_compact().map_err(told("wait_for_compact"))?,
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, seed: u64) -> Result<(), String> {
+        self.snapshots.clear();
+        if let Some(db) = self.db.take() {
+            // Half of the time the last handle closes.
+            if seed % 2 == 0 {
+                db.close().map_err(told("close"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        for (snapshot, state) in &self.snapshots {
+            look::all(self.db(), state, self.fixed.reverse, Some(snapshot))
+                .map_err(|e| format!("at the end, snapshot {}: {e}", snapshot.sequence()))?;
+        }
+        look::all(self.db(), &self.state, self.fixed.reverse, None).map_err(|e| format!("at the end: {e}"))?;
+        self.db().verify_checksum().map_err(told("verify_checksum"))?;
+        if let Some(error) = self.db().engine().background_error() {
+            return Err(format!("background error: {error}"));
+        }
+        let panics = self.env.executor.panics();
+        if panics.0 > 0 {
+            return Err(format!("{} jobs panicked: {:?}", panics.0, panics.1));
+        }
+        self.close(0)
+    }
+}
+
+/// Runs a seed, and on failure cuts its script down and tells how to run it again.
+///
+/// # Panics
+/// Never itself; what the engine panics with is a failure like any other.
+pub fn seed(seed: u64, len: usize) -> Result<Ran, String> {
+    let place = if seed % 4 == 3 { Place::Disk } else { Place::Memory };
+    let ops = script(seed, len);
+    let outcome = caught(seed, place, &ops);
+    let Err(failure) = outcome else {
+        let ran = outcome.map_err(|_| String::new())?;
+        if seed % 100 == 0 && place == Place::Memory {
+            let again = run(seed, place, &ops).map_err(|f| format!("seed {seed}: only the second time: {}", f.words))?;
+            if again.hash != ran.hash {
+                return Err(format!("seed {seed}: two runs differ: {:x} and {:x}", ran.hash, again.hash));
+            }
+        }
+        return Ok(ran);
+    };
+    let mut words = format!("seed {seed} ({place:?}), operation {}: {}\noptions: {}", failure.at, failure.words, failure.options);
+    if std::env::var_os("IRONSTONE_REDUCE").is_some() {
+        let shorter = script::reduce(ops, |ops| caught(seed, place, ops).is_err());
+        let last = caught(seed, place, &shorter).err();
+        words.push_str(&format!("\nreduced to {} operations: {:?}\n", shorter.len(), last.map(|f| (f.words, f.options))));
+        for op in &shorter {
+            words.push_str(&format!("  {op:?}\n"));
+        }
+    }
+    Err(words)
+}
+
+fn caught(seed: u64, place: Place, ops: &[Op]) -> Result<Ran, Failure> {
+    let run = std::panic::AssertUnwindSafe(|| run(seed, place, ops));
+    std::panic::catch_unwind(run).unwrap_or_else(|payload| {
+        let words = payload
+            .downcast_ref::<&str>()
+            .map(|s| (*s).to_string())
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_default();
+        Err(Failure { words: format!("panic: {words}"), options: String::new(), at: 0 })
+    })
+}

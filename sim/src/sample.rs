@@ -1,0 +1,175 @@
+//! Options that must not change an answer, drawn by chance, in RocksDB's string form.
+
+use testkit::chance::Chance;
+
+/// One drawing.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// For `Options::update`; a comparator, merge operator and prefix extractor are in it.
+    pub text: String,
+    pub reverse: bool,
+    /// Length of the fixed prefix that is the prefix extractor.
+    pub prefix: Option<usize>,
+}
+
+/// What stays the same for the life of a database.
+#[derive(Clone, Copy, Debug)]
+pub struct Fixed {
+    pub reverse: bool,
+    pub levels: u64,
+}
+
+impl Fixed {
+    pub fn draw(chance: &mut Chance) -> Fixed {
+        Fixed { reverse: chance.percent(20), levels: *chance.pick(&[2, 4, 7]) }
+    }
+}
+
+/// A row: name, and values of which one is drawn; an empty value leaves the default.
+type Row = (&'static str, &'static [&'static str]);
+
+const DB: &[Row] = &[
+    ("max_open_files", &["", "10", "-1"]),
+    ("max_total_wal_size", &["", "", "30000"]),
+    ("max_background_jobs", &["", "4"]),
+    ("max_subcompactions", &["1", "1", "4"]),
+    ("recycle_log_file_num", &["0", "0", "3"]),
+    ("manual_wal_flush", &["false", "false", "true"]),
+    ("max_manifest_file_size", &["", "200"]),
+    ("writable_file_max_buffer_size", &["", "4096"]),
+    ("bytes_per_sync", &["", "1000"]),
+    ("wal_bytes_per_sync", &["", "1000"]),
+    ("strict_bytes_per_sync", &["", "true"]),
+    ("avoid_flush_during_recovery", &["", "true"]),
+    ("avoid_flush_during_shutdown", &["", "true"]),
+    ("db_write_buffer_size", &["", "", "100000"]),
+    ("compaction_readahead_size", &["", "0", "3000"]),
+    ("max_write_batch_group_size_bytes", &["", "100"]),
+    ("track_and_verify_wals_in_manifest", &["", "true"]),
+    ("use_fsync", &["", "true"]),
+    ("paranoid_checks", &["", "", "false"]),
+    ("track_and_verify_wals", &["", "", "true"]),
+    ("WAL_ttl_seconds", &["", "", "1000"]),
+    ("file_checksum_gen_factory", &["", "FileChecksumGenCrc32cFactory"]),
+    ("keep_log_file_num", &["", "3"]),
+    ("max_log_file_size", &["", "100000"]),
+];
+
+const FAMILY: &[Row] = &[
+    ("write_buffer_size", &["65536", "65536", ""]),
+    ("max_write_buffer_number", &["2", "2", "5"]),
+    ("min_write_buffer_number_to_merge", &["1", "1", "3"]),
+    ("level0_file_num_compaction_trigger", &["2", "2", "4"]),
+    ("level0_slowdown_writes_trigger", &["", "4"]),
+    ("max_bytes_for_level_base", &["8192", "30000"]),
+    ("max_bytes_for_level_multiplier", &["2", "4"]),
+    ("target_file_size_base", &["4096", "1000", "20000"]),
+    ("target_file_size_multiplier", &["1", "2"]),
+    ("level_compaction_dynamic_level_bytes", &["true", "false"]),
+    ("max_compaction_bytes", &["", "20000"]),
+    ("compaction_style", &["kCompactionStyleLevel", "kCompactionStyleLevel", "kCompactionStyleUniversal"]),
+    (
+        "compaction_pri",
+        &["kByCompensatedSize", "kOldestLargestSeqFirst", "kOldestSmallestSeqFirst", "kMinOverlappingRatio", "kRoundRobin"],
+    ),
+    (
+        "compression",
+        &["kNoCompression", "kSnappyCompression", "kZlibCompression", "kLZ4Compression", "kLZ4HCCompression", "kZSTD", "kBZip2Compression"],
+    ),
+    ("bottommost_compression", &["", "kZSTD", "kNoCompression"]),
+    ("compression_opts", &["", "", "{max_dict_bytes=1000;zstd_max_train_bytes=0}", "{max_dict_bytes=1000;zstd_max_train_bytes=5000}", "{parallel_threads=3}"]),
+    ("memtable_prefix_bloom_size_ratio", &["0", "0.1"]),
+    ("memtable_whole_key_filtering", &["false", "true"]),
+    ("optimize_filters_for_hits", &["false", "false", "true"]),
+    ("max_sequential_skip_in_iterations", &["", "0", "2"]),
+    ("force_consistency_checks", &["true"]),
+    ("disable_auto_compactions", &["", "", "", "", "true"]),
+    ("ttl", &["", "0", "1000"]),
+    ("bloom_locality", &["", "1"]),
+    ("compaction_options_universal", &["", "{size_ratio=10;min_merge_width=2;max_size_amplification_percent=50}", "{allow_trivial_move=true}", "{stop_style=kCompactionStopStyleSimilarSize}"]),
+    ("memtable_protection_bytes_per_key", &["", "", "8"]),
+];
+
+const TABLE: &[Row] = &[
+    ("block_size", &["256", "256", "1000", ""]),
+    ("block_restart_interval", &["16", "1", "3"]),
+    ("index_block_restart_interval", &["1", "3"]),
+    ("format_version", &["2", "3", "4", "5", "6", "7"]),
+    ("checksum", &["kNoChecksum", "kCRC32c", "kxxHash", "kxxHash64", "kXXH3"]),
+    ("filter_policy", &["nullptr", "bloomfilter:10:false", "ribbonfilter:10", "bloomfilter:3:false"]),
+    ("whole_key_filtering", &["true", "true", "false"]),
+    ("data_block_index_type", &["kDataBlockBinarySearch", "kDataBlockBinaryAndHash"]),
+    ("data_block_hash_table_util_ratio", &["0.75", "0.2"]),
+    ("index_shortening", &["kNoShortening", "kShortenSeparators", "kShortenSeparatorsAndSuccessor"]),
+    ("metadata_block_size", &["300", ""]),
+    ("optimize_filters_for_memory", &["true", "false"]),
+    ("enable_index_compression", &["true", "false"]),
+    ("use_delta_encoding", &["true", "false"]),
+    ("verify_compression", &["", "true"]),
+    ("prepopulate_block_cache", &["", "kFlushOnly"]),
+    ("max_auto_readahead_size", &["", "0"]),
+    ("separate_key_value_in_data_block", &["", "", "true"]),
+];
+
+fn rows(out: &mut String, rows: &[Row], chance: &mut Chance) {
+    for (name, values) in rows {
+        let value = chance.pick(values);
+        if !value.is_empty() {
+            out.push_str(&format!("{name}={value};"));
+        }
+    }
+}
+
+/// Draws options for the next opening of a database.
+pub fn draw(chance: &mut Chance, fixed: Fixed) -> Sample {
+    let mut text = String::new();
+    rows(&mut text, DB, chance);
+    rows(&mut text, FAMILY, chance);
+    match chance.below(4) {
+        0 => text.push_str("enable_pipelined_write=true;"),
+        1 => text.push_str("atomic_flush=true;"),
+        _ => {}
+    }
+    if chance.percent(15) {
+        text.push_str("memtable_factory=vector;allow_concurrent_memtable_write=false;");
+    } else if chance.percent(30) {
+        text.push_str("allow_concurrent_memtable_write=false;");
+    }
+    let prefix = chance.percent(40).then_some(2);
+    if let Some(length) = prefix {
+        text.push_str(&format!("prefix_extractor=fixed:{length};"));
+    }
+    let mut table = String::new();
+    rows(&mut table, TABLE, chance);
+    let indexes = ["kBinarySearch", "kBinarySearchWithFirstKey", "kTwoLevelIndexSearch", "kHashSearch"];
+    let index = indexes[chance.below(if prefix.is_some() { 4 } else { 3 }) as usize];
+    table.push_str(&format!("index_type={index};"));
+    if index == "kTwoLevelIndexSearch" && chance.percent(60) {
+        table.push_str("partition_filters=true;");
+    }
+    match chance.below(5) {
+        0 => table.push_str("no_block_cache=true;"),
+        1 => table.push_str(
+            "cache_index_and_filter_blocks=true;pin_l0_filter_and_index_blocks_in_cache=true;block_cache=20k;",
+        ),
+        2 => table.push_str("cache_index_and_filter_blocks=true;pin_top_level_index_and_filter=false;block_cache=8k;"),
+        3 => table.push_str("block_cache=30k;metadata_cache_options={unpartitioned_pinning=kAll;partition_pinning=kFlushedAndSimilar};"),
+        _ => {}
+    }
+    text.push_str(&format!("block_based_table_factory={{{table}}};"));
+    text.push_str(&format!("num_levels={};merge_operator=stringappend;", fixed.levels));
+    let comparator = if fixed.reverse { "rocksdb.ReverseBytewiseComparator" } else { "leveldb.BytewiseComparator" };
+    text.push_str(&format!("comparator={comparator};"));
+    Sample { text, reverse: fixed.reverse, prefix }
+}
+
+/// Draws until the options are ones that this release takes.
+pub fn options(chance: &mut Chance, fixed: Fixed) -> (Sample, ironstone::Options) {
+    loop {
+        let sample = draw(chance, fixed);
+        let mut options = ironstone::Options::default();
+        options.update(&sample.text).unwrap_or_else(|e| panic!("{}: {e}", sample.text));
+        options.db.create_if_missing = true;
+        return (sample, options);
+    }
+}

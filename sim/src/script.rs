@@ -1,0 +1,162 @@
+//! Operations drawn from a seed: plain data, so that a failing script can be cut down and shown.
+
+use testkit::chance::Chance;
+
+/// One change of a batch, in the family with that number (modulo those there are).
+#[derive(Clone, Debug)]
+pub enum Change {
+    Put(u64, Vec<u8>, Vec<u8>),
+    Delete(u64, Vec<u8>),
+    Merge(u64, Vec<u8>, Vec<u8>),
+    DeleteRange(u64, Vec<u8>, Vec<u8>),
+    /// A put of a key that is absent, a single deletion of one that is there: the only legal use.
+    Toggle(u64, Vec<u8>, Vec<u8>),
+}
+
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// A batch; with `undone`, the changes from there on are rolled back to a save point.
+    Write { changes: Vec<Change>, undone: Option<usize>, sync: bool, no_wal: bool },
+    Flush(u64),
+    Compact(u64, Option<(Vec<u8>, Vec<u8>)>, bool),
+    Snapshot,
+    Release(u64),
+    /// Reads of all kinds, drawn from this seed.
+    Look(u64),
+    /// Closes and opens again, with options drawn from this seed.
+    Reopen(u64),
+    CreateFamily,
+    DropFamily(u64),
+    FlushWal { sync: bool },
+    /// Runs this many queued jobs.
+    Help(u64),
+    Settle,
+}
+
+/// How a script is weighted.
+#[derive(Clone, Copy, Debug)]
+pub struct Weights {
+    pub keys: u64,
+    pub large_values: u64,
+    pub no_wal: bool,
+    pub looks: u64,
+    pub reopens: u64,
+}
+
+/// Keys that single deletions may touch, above all others.
+pub const TOGGLES: u8 = b'~';
+
+pub fn key(chance: &mut Chance, keys: u64) -> Vec<u8> {
+    match chance.below(60) {
+        0 => Vec::new(),
+        1 => vec![chance.next() as u8 & 0x7d],
+        2 => vec![0; chance.below(4) as usize],
+        _ => {
+            let n = chance.below(keys);
+            let mut out = format!("{}{:02}", (b'a' + (n % 5) as u8) as char, n / 25).into_bytes();
+            out.push((n % 25) as u8 * 10);
+            if n % 7 == 0 {
+                out.extend_from_slice(b"longer-than-the-others");
+            }
+            out
+        }
+    }
+}
+
+fn value(chance: &mut Chance, serial: u64, large: u64) -> Vec<u8> {
+    let mut out = format!("v{serial}.").into_bytes();
+    match chance.below(20) {
+        0 => out.clear(),
+        1..=3 => {
+            let n = chance.below(300) as usize;
+            out.extend(chance.bytes(n));
+        }
+        4 => out.extend(std::iter::repeat_n(b'r', chance.below(1000) as usize)),
+        _ => {}
+    }
+    if chance.percent(large) {
+        let n = 1000 + chance.below(6000) as usize;
+        let block = chance.bytes(n / 3 + 1);
+        out.extend(block.iter().cycle().take(n));
+    }
+    out
+}
+
+fn change(chance: &mut Chance, serial: u64, w: &Weights) -> Change {
+    let family = chance.below(4);
+    match chance.below(100) {
+        0..50 => Change::Put(family, key(chance, w.keys), value(chance, serial, w.large_values)),
+        50..65 => Change::Delete(family, key(chance, w.keys)),
+        65..80 => Change::Merge(family, key(chance, w.keys), format!("m{serial}").into_bytes()),
+        80..88 => {
+            let (a, b) = (key(chance, w.keys), key(chance, w.keys));
+            Change::DeleteRange(family, a.clone().min(b.clone()), a.max(b))
+        }
+        _ => Change::Toggle(family, vec![TOGGLES, chance.below(12) as u8], value(chance, serial, 0)),
+    }
+}
+
+/// A script of `len` operations.
+pub fn draw(chance: &mut Chance, len: usize, w: &Weights) -> Vec<Op> {
+    let mut serial = 0;
+    (0..len).map(|_| op(chance, &mut serial, w)).collect()
+}
+
+fn op(chance: &mut Chance, serial: &mut u64, w: &Weights) -> Op {
+    let draw = chance.below(1000);
+    if draw < w.looks {
+        return Op::Look(chance.next());
+    }
+    if draw < w.looks + w.reopens {
+        return Op::Reopen(chance.next());
+    }
+    match chance.below(100) {
+        0..3 => Op::Flush(chance.below(5)),
+        3..5 => {
+            let (a, b) = (key(chance, w.keys), key(chance, w.keys));
+            Op::Compact(chance.below(4), chance.percent(50).then_some((a, b)), chance.percent(30))
+        }
+        5..8 => Op::Snapshot,
+        8..10 => Op::Release(chance.next()),
+        10 => Op::CreateFamily,
+        11 => {
+            if chance.percent(50) {
+                Op::DropFamily(chance.next())
+            } else {
+                Op::Settle
+            }
+        }
+        12..14 => Op::FlushWal { sync: chance.percent(50) },
+        14..17 => Op::Help(chance.below(6)),
+        _ => {
+            let len = if chance.percent(70) { 1 } else { 1 + chance.below(8) };
+            let changes: Vec<Change> = (0..len)
+                .map(|_| {
+                    *serial += 1;
+                    change(chance, *serial, w)
+                })
+                .collect();
+            let undone = chance.percent(5).then(|| chance.below(len) as usize);
+            Op::Write { changes, undone, sync: chance.percent(10), no_wal: w.no_wal && chance.percent(5) }
+        }
+    }
+}
+
+/// Cuts a failing script down: leaves out pieces, ever smaller, while it still fails.
+pub fn reduce(mut ops: Vec<Op>, mut fails: impl FnMut(&[Op]) -> bool) -> Vec<Op> {
+    let mut size = ops.len() / 2;
+    while size > 0 {
+        let mut at = 0;
+        while at < ops.len() {
+            let mut shorter = ops.clone();
+            shorter.drain(at..(at + size).min(ops.len()));
+            if fails(&shorter) {
+                ops = shorter;
+            } else {
+                at += size;
+            }
+        }
+        size /= 2;
+    }
+    ops
+}

@@ -1,0 +1,81 @@
+//! What must be read: a model for each family, by name.
+
+use std::collections::BTreeMap;
+
+use ironstone::{Family, WriteBatch};
+use testkit::model::Model;
+
+use crate::script::Change;
+
+/// All families at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    pub families: BTreeMap<String, Model>,
+}
+
+impl State {
+    pub fn new() -> State {
+        let mut state = State::default();
+        state.families.insert("default".to_string(), Model::default());
+        state
+    }
+
+    /// A family's rows at this moment; none before it was made.
+    pub fn rows(&self, family: &str, reverse: bool) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut rows = self.families.get(family).map(Model::rows).unwrap_or_default();
+        if reverse {
+            rows.reverse();
+        }
+        rows
+    }
+
+    /// Makes the change here and in the batch.
+    pub fn change(&mut self, change: &Change, families: &[Family], reverse: bool, batch: &mut WriteBatch) {
+        let pick = |n: &u64| &families[(*n % families.len() as u64) as usize];
+        match change {
+            Change::Put(f, key, value) => {
+                batch.put_in(pick(f).id(), key, value);
+                self.of(pick(f)).put(key, value);
+            }
+            Change::Delete(f, key) => {
+                batch.delete_in(pick(f).id(), key);
+                self.of(pick(f)).delete(key);
+            }
+            Change::Merge(f, key, operand) => {
+                batch.merge_in(pick(f).id(), key, operand);
+                self.of(pick(f)).append(key, operand);
+            }
+            Change::DeleteRange(f, a, b) if !reverse => {
+                batch.delete_range_in(pick(f).id(), a, b);
+                self.of(pick(f)).delete_range(a, b);
+            }
+            // In the other order the range is (b, a] of bytes: b is its first key, a the first beyond.
+            Change::DeleteRange(f, a, b) => {
+                batch.delete_range_in(pick(f).id(), b, a);
+                let model = self.of(pick(f));
+                let keep = model.get(a).map(<[u8]>::to_vec);
+                let last = model.get(b).is_some() && a < b;
+                model.delete_range(a, b);
+                if last {
+                    model.delete(b);
+                }
+                if let Some(keep) = keep {
+                    model.put(a, &keep);
+                }
+            }
+            Change::Toggle(f, key, value) => {
+                if self.of(pick(f)).get(key).is_some() {
+                    batch.single_delete_in(pick(f).id(), key);
+                    self.of(pick(f)).delete(key);
+                } else {
+                    batch.put_in(pick(f).id(), key, value);
+                    self.of(pick(f)).put(key, value);
+                }
+            }
+        }
+    }
+
+    fn of(&mut self, family: &Family) -> &mut Model {
+        self.families.entry(family.name().to_string()).or_default()
+    }
+}
