@@ -1,0 +1,192 @@
+//! Handles in any order and from any thread; readers, writers, flushes and compactions at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use ironstone::{CompactRangeOptions, Db, FamilyDescriptor, Options, ReadOptions, WriteBatch};
+
+fn small() -> Options {
+    let mut options = Options::default();
+    options
+        .update(
+            "create_if_missing=true;write_buffer_size=65536;level0_file_num_compaction_trigger=2;\
+             target_file_size_base=20000;max_bytes_for_level_base=40000;max_subcompactions=2;max_background_jobs=4;\
+             block_based_table_factory={block_size=500;block_cache=20000;filter_policy=bloomfilter:10:false}",
+        )
+        .unwrap();
+    options
+}
+
+fn filled(path: &std::path::Path) -> Db {
+    let db = Db::open(path, small()).unwrap();
+    for i in 0..500u32 {
+        db.put(format!("key{i:05}").as_bytes(), &[i as u8; 100]).unwrap();
+    }
+    db.flush().unwrap();
+    db
+}
+
+#[test]
+fn iterators_snapshots_families_and_values_outlive_the_database_handle() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = filled(scratch.path());
+    let family = db.create_family(FamilyDescriptor::new("other", small().family)).unwrap();
+    family.put(b"a", b"1").unwrap();
+    let snapshot = db.snapshot();
+    let mut iter = db.iter().unwrap();
+    let value = db.get(b"key00007").unwrap().unwrap();
+    let range = db.range(&b"key00010"[..]..&b"key00020"[..]);
+    drop(db);
+    iter.seek_to_first();
+    assert_eq!(iter.key(), b"key00000");
+    assert_eq!(snapshot.get(b"key00001").unwrap().as_deref(), Some(&[1; 100][..]));
+    family.put(b"b", b"2").unwrap();
+    assert_eq!(family.get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
+    drop(family);
+    drop(snapshot);
+    assert_eq!(range.count(), 10);
+    drop(iter);
+    assert_eq!(&value[..], &[7; 100][..]);
+    // All gone but a value: the directory can be opened again.
+    let db = Db::open(scratch.path(), small()).unwrap();
+    assert_eq!(db.family("other").unwrap().get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
+    drop(value);
+}
+
+#[test]
+fn handles_may_be_dropped_by_other_threads() {
+    let scratch = tempfile::tempdir().unwrap();
+    for _ in 0..5 {
+        let db = filled(scratch.path());
+        let (snapshot, mut iter, family) = (db.snapshot(), db.iter().unwrap(), db.default_family());
+        let value = db.get(b"key00007").unwrap().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                iter.seek_to_last();
+                assert!(iter.valid());
+                drop(iter);
+            });
+            scope.spawn(move || drop(snapshot));
+            scope.spawn(move || assert_eq!(value.len(), 100));
+            scope.spawn(move || drop(family));
+            drop(db);
+        });
+    }
+}
+
+#[test]
+fn a_closed_database_answers_with_an_error() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = filled(scratch.path());
+    let (mut iter, snapshot) = (db.iter().unwrap(), db.snapshot());
+    db.close().unwrap();
+    assert!(db.put(b"a", b"b").is_err());
+    assert!(db.flush().is_err());
+    let _ = db.get(b"key00001");
+    iter.seek_to_first();
+    let _ = (iter.valid(), iter.status());
+    let _ = snapshot.get(b"key00001");
+    db.close().unwrap();
+    drop((iter, snapshot, db));
+    Db::open(scratch.path(), small()).unwrap();
+}
+
+/// Each batch writes one number under all keys of a group; whoever reads a group at one moment sees one number,
+/// and numbers never go back.
+#[test]
+fn readers_see_whole_batches_while_all_else_goes_on() {
+    const GROUPS: u64 = 4;
+    const KEYS: u64 = 8;
+    for text in [
+        "enable_pipelined_write=false",
+        "enable_pipelined_write=true",
+        "allow_concurrent_memtable_write=false",
+    ] {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut options = small();
+        options.update(text).unwrap();
+        let db = Db::open(scratch.path(), options).unwrap();
+        let key = |group: u64, i: u64| format!("g{group}k{i}").into_bytes();
+        let write = |db: &Db, group: u64, n: u64| {
+            let mut batch = WriteBatch::new();
+            let mut value = n.to_be_bytes().to_vec();
+            value.resize(400, n as u8);
+            (0..KEYS).for_each(|i| {
+                batch.put(&key(group, i), &value);
+            });
+            db.write(batch, &Default::default()).unwrap();
+        };
+        (0..GROUPS).for_each(|g| write(&db, g, 0));
+        let stop = Arc::new(AtomicBool::new(false));
+        let written: Vec<AtomicU64> = (0..GROUPS).map(|_| AtomicU64::new(0)).collect();
+        let number = |value: &[u8]| u64::from_be_bytes(value[..8].try_into().unwrap());
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..GROUPS)
+                .map(|g| {
+                    let (db, written) = (db.clone(), &written);
+                    scope.spawn(move || {
+                        for n in 1..250 {
+                            write(&db, g, n);
+                            written[g as usize].store(n, Ordering::Release);
+                        }
+                    })
+                })
+                .collect();
+            for reader in 0..3u64 {
+                let (db, stop, written) = (db.clone(), stop.clone(), &written);
+                scope.spawn(move || {
+                    let mut last = [0; GROUPS as usize];
+                    while !stop.load(Ordering::Relaxed) {
+                        for g in 0..GROUPS {
+                            let least = written[g as usize].load(Ordering::Acquire).max(last[g as usize]);
+                            let snapshot = db.snapshot();
+                            let keys: Vec<Vec<u8>> = (0..KEYS).map(|i| key(g, i)).collect();
+                            let seen: Vec<u64> = match reader {
+                                0 => {
+                                    keys.iter().map(|k| number(&snapshot.get(k).unwrap().unwrap())).collect()
+                                }
+                                1 => {
+                                    let slices: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+                                    let answers = db.multi_get_with(&slices, &snapshot.options());
+                                    answers.into_iter().map(|v| number(&v.unwrap().unwrap())).collect()
+                                }
+                                _ => {
+                                    let options = ReadOptions {
+                                        iterate_lower_bound: Some(key(g, 0)),
+                                        iterate_upper_bound: Some(key(g + 1, 0)),
+                                        ..ReadOptions::default()
+                                    };
+                                    let mut iter = db.iter_with(options).unwrap();
+                                    let mut seen = Vec::new();
+                                    iter.seek_to_last();
+                                    while iter.valid() {
+                                        seen.push(number(iter.value()));
+                                        iter.prev();
+                                    }
+                                    iter.status().unwrap();
+                                    seen
+                                }
+                            };
+                            assert_eq!(seen.len(), KEYS as usize);
+                            assert!(seen.iter().all(|n| *n == seen[0]), "{text}: torn: {seen:?}");
+                            assert!(seen[0] >= least, "{text}: {} after {least}", seen[0]);
+                            last[g as usize] = seen[0];
+                        }
+                    }
+                });
+            }
+            let (busy, stopped) = (db.clone(), stop.clone());
+            scope.spawn(move || {
+                while !stopped.load(Ordering::Relaxed) {
+                    busy.flush().unwrap();
+                    busy.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+                }
+            });
+            writers.into_iter().for_each(|w| w.join().unwrap());
+            stop.store(true, Ordering::Relaxed);
+        });
+        db.wait_for_compact().unwrap();
+        assert_eq!(db.engine().background_error().map(|e| e.to_string()), None);
+        db.verify_checksum().unwrap();
+    }
+}
