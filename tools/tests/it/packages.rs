@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use testkit::golden::{self, Row, hex};
 
-use crate::support::{ldb, ldb_on, oracle, theirs};
+use crate::support::{ldb, ldb_on, oracle, sst_dump, theirs};
 
 fn records() -> Vec<Row> {
     golden::load("levels-dynamic").rows
@@ -144,4 +144,33 @@ fn what_was_scanned_can_be_loaded_and_changed() {
         on(&["list_column_families"]),
         format!("Column families in {}: \n{{default}}\n", dir.path().display())
     );
+}
+
+#[test]
+fn flags_reach_the_tables() {
+    let dir = tempfile::tempdir().unwrap();
+    let flags =
+        ["--compact", "--compression_type=zlib", "--bloom_bits=12", "--block_size=512", "--fix_prefix_len=3"];
+    load(dir.path(), &records(), &flags);
+    let shown =
+        sst_dump(&[&format!("--file={}", dir.path().display()), "--command=none", "--show_properties"])
+            .good();
+    for line in [
+        // Since format version 7: the built-in scheme, and the types in use.
+        "  SST file compression algo: BuiltinV2;02;",
+        "  filter policy name: bloomfilter",
+        "  prefix extractor name: rocksdb.FixedPrefix.3",
+    ] {
+        assert!(shown.lines().any(|l| l == line), "no {line:?} in\n{shown}");
+    }
+    let blocks =
+        shown.lines().find_map(|l| l.trim().strip_prefix("# data blocks: ")?.parse::<u64>().ok()).unwrap();
+    assert!(blocks > 300, "{blocks} blocks of 512 bytes");
+    // They are in the OPTIONS file now.
+    assert_eq!(ldb_on(dir.path(), &["put", "k", "v"]).good(), "OK\n");
+    let options =
+        std::fs::read_dir(dir.path()).unwrap().filter_map(|e| e.ok()?.file_name().into_string().ok());
+    let newest = options.filter(|n| n.starts_with("OPTIONS-")).max().unwrap();
+    let text = std::fs::read_to_string(dir.path().join(newest)).unwrap();
+    assert!(text.contains("filter_policy=bloomfilter:12") && text.contains("block_size=512"), "{text}");
 }
