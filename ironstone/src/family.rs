@@ -179,11 +179,16 @@ impl Family {
     /// A loop over a range of keys.
     ///
     /// An error of making the iterator comes as the first item.
-    pub fn range<K: AsRef<[u8]> + ?Sized, R: RangeBounds<K>>(&self, range: R) -> Range {
+    pub fn range<'k, K: AsRef<[u8]> + ?Sized + 'k, R: RangeBounds<&'k K>>(&self, range: R) -> Range {
         let (lower, upper, after) = bounds(range.start_bound(), range.end_bound());
         let options =
             ReadOptions { iterate_lower_bound: lower, iterate_upper_bound: upper, ..ReadOptions::default() };
         Range::new(self.iter_with(options), after)
+    }
+
+    /// A loop over all keys.
+    pub fn rows(&self) -> Range {
+        Range::new(self.iter(), None)
     }
 
     /// Writes the memtable to a table and waits for it.

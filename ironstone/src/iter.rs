@@ -53,8 +53,8 @@ impl Iterator for Range {
 
 /// The bounds of a range as an iterator takes them: first key shown, first key not shown, key left out.
 pub(crate) fn bounds<K: AsRef<[u8]> + ?Sized>(
-    start: Bound<&K>,
-    end: Bound<&K>,
+    start: Bound<&&K>,
+    end: Bound<&&K>,
 ) -> (Option<Vec<u8>>, Option<Vec<u8>>, Option<Vec<u8>>) {
     let (lower, after) = match start {
         Bound::Included(key) => (Some(key.as_ref().to_vec()), None),
