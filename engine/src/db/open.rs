@@ -651,12 +651,11 @@ pub(super) fn request_of(
     mended.iter().for_each(|line| events.warn(format_args!("{line}")));
     events.header(format_args!("--------------- Options for column family [{}]:", d.name));
     options.log_lines(Some(&cache)).iter().for_each(|line| events.header(format_args!("{line}")));
-    let parts = Parts::resolve(&options, db, Some(cache.clone()))?;
+    let parts = Parts::resolve(&options, db, Some(cache))?;
     Ok(RequestedFamily {
         name: d.name.clone(),
         options: Arc::new(options),
         parts: Arc::new(parts),
-        block_cache: Some(cache),
     })
 }
 

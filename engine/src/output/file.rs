@@ -75,7 +75,7 @@ pub struct OutputFile {
     pub properties: Arc<Properties>,
     /// Bytes its blocks had before they were compressed.
     pub pre_compression_size: u64,
-    pub pending: Pending,
+    _pending: Pending,
 }
 
 pub(super) struct OpenFile {
@@ -231,7 +231,7 @@ impl OpenFile {
             meta: Arc::new(meta),
             pre_compression_size: table.pre_compression_size,
             properties: Arc::new(table.properties),
-            pending: self.pending,
+            _pending: self.pending,
         })
     }
 

@@ -3,7 +3,6 @@
 use base::{Error, FamilyId, Result};
 use lsm::file_meta::FileMetaData;
 use lsm::version::{Edit, Version};
-use table::sst::BlockCache;
 
 use crate::bell::Bell;
 use crate::family::{Family, Parts};
@@ -16,7 +15,6 @@ pub struct RequestedFamily {
     pub name: String,
     pub options: Arc<FamilyOptions>,
     pub parts: Arc<Parts>,
-    pub block_cache: Option<Arc<BlockCache>>,
 }
 
 /// Every family of the MANIFEST that was asked for, with its tree and an empty memtable, and the indexes
