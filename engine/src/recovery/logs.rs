@@ -8,6 +8,8 @@
 //!                                                        sequence number, then replay goes on
 //!  skip any             end of log      passed over      goes on
 //! ```
+//! In the point-in-time mode a record that one bit, or its length, keeps from being whole is damage and not a
+//! crash's doing: the open fails, as with damage in the first two modes; `paranoid_checks = false` waives it.
 //! In every mode a batch that is no batch, and a sequence number that goes back, fail the open: they are
 //! not what a crash leaves. What is dropped is told in the LOG with file, offset and bytes.
 //! Facts: RocksDB `db/db_impl/db_impl_open.cc`.
@@ -17,7 +19,7 @@ use std::path::Path;
 use base::{Error, FamilyId, FileNumber, Kind, Result, SequenceNumber, key};
 use env::ReadHints;
 use format::batch::{self, Batch};
-use format::wal::{Item, Predecessor, Reader, ReaderOptions};
+use format::wal::{Diagnosis, Item, Predecessor, Reader, ReaderOptions, diagnose};
 
 use crate::apply::{self, Missing, Source};
 use crate::family::{Family, FamilySet};
@@ -65,6 +67,8 @@ pub struct Replay<'a> {
     job: base::ids::JobId,
     next_seq: Option<SequenceNumber>,
     dropping: bool,
+    /// The log that was cut off, while what follows it has not been shown to go on from there.
+    cut_off: Option<u64>,
     previous: Option<Predecessor>,
     done: Replayed,
 }
@@ -84,6 +88,7 @@ impl<'a> Replay<'a> {
             job,
             next_seq: None,
             dropping: false,
+            cut_off: None,
             previous: None,
             done: Replayed::default(),
         }
@@ -129,14 +134,23 @@ impl<'a> Replay<'a> {
                     Err(Fault::Report(error)) => self.report(log, error.at(offset))?,
                     Err(Fault::Fatal(error)) => return Err(error.at(offset)),
                 },
-                Item::TornTail { offset, dropped, .. } => self.torn(log, offset, dropped)?,
+                Item::TornTail { offset, dropped, .. } => match self.damaged_not_torn(reader.damaged()) {
+                    Some(what) => return Err(Error::corruption(what).at(offset)),
+                    None if self.remains(reader.is_recycled()) => self.old_record(log),
+                    None => self.torn(log, offset, dropped)?,
+                },
                 Item::Corruption(damage) => {
                     let stale = damage.recycled && self.settings.mode == WalRecoveryMode::TolerateCorruptedTailRecords;
                     if stale {
                         self.done.damaged = true;
                         Verdict::EndOfThisLog
                     } else {
-                        self.report(log, Error::corruption(damage.reason).at(damage.offset))?
+                        let (reason, offset) = (damage.reason, damage.offset);
+                        match self.damaged_not_torn(reader.damaged()) {
+                            Some(what) => return Err(Error::corruption(format!("{reason}: {what}")).at(offset)),
+                            None if self.remains(damage.recycled) => self.old_record(log),
+                            None => self.report(log, Error::corruption(reason).at(offset))?,
+                        }
                     }
                 }
                 Item::OldRecord { .. } => self.old_record(log),
@@ -168,6 +182,7 @@ impl<'a> Replay<'a> {
         }
         if self.dropping && self.next_seq.unwrap_or(self.settings.last_seq + 1) == seq {
             self.dropping = false;
+            self.cut_off = None;
         }
         if self.dropping {
             return Ok(Verdict::EndOfThisLog);
@@ -214,6 +229,24 @@ impl<'a> Replay<'a> {
         }
     }
 
+    /// Whether the record at fault would be whole but for one bit or its length: no crash leaves that, so in
+    /// the mode that takes damage for the end of what was written it must not be taken for that.
+    fn damaged_not_torn(&self, bytes: &[u8]) -> Option<String> {
+        if self.settings.mode != WalRecoveryMode::PointInTimeRecovery || !self.settings.paranoid_checks {
+            return None;
+        }
+        let what = match diagnose(bytes)? {
+            Diagnosis::Bit { byte, bit } => format!("bit {bit} of the record's byte {byte} is wrong"),
+            Diagnosis::Length(length) => format!("the record's length should be {length}"),
+        };
+        Some(format!("{what}; it is damaged, not torn. kSkipAnyCorruptedRecords opens without it"))
+    }
+
+    /// Whether what cannot be read is taken for remains of the log that a recycled file was before.
+    fn remains(&self, recycled: bool) -> bool {
+        recycled && self.settings.mode == WalRecoveryMode::PointInTimeRecovery
+    }
+
     fn torn(&mut self, log: FileNumber, offset: u64, dropped: u64) -> Result<Verdict> {
         self.tools.events.info(format_args!("WAL {:06} ends in the middle of a record at {offset}: {dropped} bytes dropped", log.0));
         self.done.damaged = true;
@@ -234,8 +267,11 @@ impl<'a> Replay<'a> {
         self.done.damaged = true;
         match self.settings.mode {
             WalRecoveryMode::SkipAnyCorruptedRecords => Verdict::GoOn,
+            // As a rule the log just ends here; what follows must go on with exactly the next number.
             WalRecoveryMode::PointInTimeRecovery => {
+                let cut_off = self.cut_off;
                 self.stop(log);
+                self.cut_off = cut_off;
                 Verdict::EndOfThisLog
             }
             _ => Verdict::EndOfThisLog,
@@ -246,11 +282,12 @@ impl<'a> Replay<'a> {
         self.dropping = true;
         self.done.damaged = true;
         self.done.stopped_at = Some(log.0);
+        self.cut_off = Some(log.0);
     }
 
     /// A family must not keep what is newer than where the others were cut off.
     fn check_consistency(&self) -> Result<()> {
-        let Some(stopped) = self.done.stopped_at else { return Ok(()) };
+        let Some(stopped) = self.cut_off else { return Ok(()) };
         let ahead = self.families.all().into_iter().find(|f| {
             let state = f.state();
             state.log_number > stopped && state.version.num_files() > 0
