@@ -165,11 +165,9 @@ pub fn draw(chance: &mut Chance, fixed: Fixed) -> Sample {
 
 /// Draws until the options are ones that this release takes.
 pub fn options(chance: &mut Chance, fixed: Fixed) -> (Sample, ironstone::Options) {
-    loop {
-        let sample = draw(chance, fixed);
-        let mut options = ironstone::Options::default();
-        options.update(&sample.text).unwrap_or_else(|e| panic!("{}: {e}", sample.text));
-        options.db.create_if_missing = true;
-        return (sample, options);
-    }
+    let sample = draw(chance, fixed);
+    let mut options = ironstone::Options::default();
+    options.update(&sample.text).unwrap_or_else(|e| panic!("{}: {e}", sample.text));
+    options.db.create_if_missing = true;
+    (sample, options)
 }

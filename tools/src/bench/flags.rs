@@ -20,7 +20,6 @@ pub enum Value {
 #[derive(Clone, Debug)]
 pub struct Flags {
     values: HashMap<&'static str, Value>,
-    given: Vec<&'static str>,
 }
 
 impl Flags {
@@ -67,7 +66,6 @@ impl Flags {
                 ));
             }
             flags.values.insert(row.name, value);
-            flags.given.push(row.name);
         }
         Ok(flags)
     }
@@ -77,12 +75,7 @@ impl Flags {
         for row in FLAGS {
             values.insert(row.name, read(row, row.default)?);
         }
-        Ok(Flags { values, given: Vec::new() })
-    }
-
-    /// Whether the flag stood on the command line.
-    pub fn is_given(&self, name: &str) -> bool {
-        self.given.contains(&name)
+        Ok(Flags { values })
     }
 
     /// The value of an integer flag; 0 for a name that is no integer flag.
