@@ -256,6 +256,7 @@ impl Iter {
 }
 
 fn check(family: &Family, options: &ReadOptions) -> Result<()> {
+    options.check()?;
     let size = family.order().user.timestamp_size();
     match &options.timestamp {
         None if size > 0 => {

@@ -120,6 +120,36 @@ impl Default for ReadOptions {
     }
 }
 
+impl ReadOptions {
+    /// Refuses what a caller would rely on and no read heeds. The others that nothing heeds yet (`async_io`,
+    /// `pin_data`, `allow_unprepared_value` and their kind) ask for speed alone and change no answer.
+    ///
+    /// # Errors
+    /// NotSupported naming the option.
+    #[inline]
+    pub fn check(&self) -> base::Result<()> {
+        let heeded = self.io_timeout.is_zero()
+            && self.merge_operand_count_threshold.is_none()
+            && !self.auto_refresh_iterator_with_snapshot
+            && self.rate_limiter_priority.is_none();
+        if heeded { Ok(()) } else { Err(self.refusal()) }
+    }
+
+    #[cold]
+    fn refusal(&self) -> base::Error {
+        let what = if !self.io_timeout.is_zero() {
+            "io_timeout"
+        } else if self.merge_operand_count_threshold.is_some() {
+            "merge_operand_count_threshold"
+        } else if self.auto_refresh_iterator_with_snapshot {
+            "auto_refresh_iterator_with_snapshot"
+        } else {
+            "rate_limiter_priority"
+        };
+        base::Error::not_supported(format!("ReadOptions::{what}"))
+    }
+}
+
 /// Options of writes. All default to off.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(non_snake_case)]

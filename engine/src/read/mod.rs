@@ -73,6 +73,7 @@ impl Reads {
         options: &ReadOptions,
         buffer: &'a mut Vec<u8>,
     ) -> Result<&'a [u8]> {
+        options.check()?;
         let size = family.order().user.timestamp_size();
         match &options.timestamp {
             None if size == 0 => Ok(key),

@@ -191,6 +191,9 @@ impl Writer {
                 "WriteOptions::disableWAL option is not supported if DBOptions::recycle_log_file_num > 0",
             ));
         }
+        if options.rate_limiter_priority.is_some() {
+            return Err(Error::not_supported("WriteOptions::rate_limiter_priority"));
+        }
         if options.protection_bytes_per_key != 0 {
             return Err(Error::not_supported("WriteOptions::protection_bytes_per_key"));
         }

@@ -1,4 +1,4 @@
-//! Scripts for the deciders: commands, input, expected text. `REWRITE=1` writes the answers down.
+//! Scripts for the deciders: commands, input, expected text. `IRONSTONE_REWRITE=1` writes the answers down.
 
 mod collapse;
 mod merging;

@@ -34,11 +34,11 @@ impl<'a> Command<'a> {
     }
 }
 
-/// Checks every block of `testdata/<name>`; with `REWRITE` set, writes the answers into it.
+/// Checks every block of `testdata/<name>`; with `IRONSTONE_REWRITE` set, writes the answers into it.
 pub fn run(name: &str, mut answer: impl FnMut(&Command<'_>) -> String) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/testdata").join(name);
     let text = std::fs::read_to_string(&path).unwrap();
-    let rewrite = std::env::var_os("REWRITE").is_some();
+    let rewrite = std::env::var_os("IRONSTONE_REWRITE").is_some();
     let mut out = String::new();
     let mut failures = String::new();
     let mut lines = text.lines().enumerate().peekable();
