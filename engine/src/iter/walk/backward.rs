@@ -1,0 +1,212 @@
+//! Towards smaller keys: versions come oldest first, so that all of a key are read before it is shown.
+
+use base::iter::InternalIterator;
+use base::key::{self, ValueType, pack};
+use base::stats::PerfCounter;
+use base::{Pinned, Result};
+
+use super::super::keys::{MAX_TS, bare, has_prefix, is_deletion, seek_key};
+use super::{Place, Walk};
+use crate::source::resolve::{self, Base};
+
+impl<I: InternalIterator> Walk<I> {
+    /// From the source's position on backward, finds the previous key to show. Leaves the source before it.
+    pub(super) fn backward(&mut self) {
+        self.place = Place::Saved;
+        self.valid = false;
+        self.entity = false;
+        loop {
+            if !self.source.valid() {
+                return self.end();
+            }
+            self.saved_key.clear();
+            self.saved_key.extend_from_slice(key::user_key(self.source.key()));
+            let bare_key = bare(&self.saved_key, self.timestamp_size);
+            if let Some(lower) = &self.view.lower
+                && self.view.order.compare_bare(bare_key, lower).is_lt()
+            {
+                return self.end();
+            }
+            if let Some(prefix) = &self.prefix
+                && !has_prefix(&self.view, bare_key, prefix)
+            {
+                return self.end();
+            }
+            match self.newest_seen_backward() {
+                Ok(true) => {
+                    self.valid = true;
+                    self.skipped = 0;
+                    return;
+                }
+                Ok(false) => {
+                    if self.gave_up(PerfCounter::InternalDeleteSkippedCount) {
+                        return;
+                    }
+                }
+                Err(error) => return self.fail(error),
+            }
+        }
+    }
+
+    /// Reads the versions of `saved_key` from the oldest on, leaving the source before the key; the newest
+    /// one seen decides. True if there is a value to show.
+    fn newest_seen_backward(&mut self) -> Result<bool> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Last {
+            Nothing,
+            Value,
+            Entity,
+            Blob,
+        }
+        let mut last = Last::Nothing;
+        let mut operands: Vec<Pinned> = Vec::new();
+        let mut base = Base::None;
+        let mut shown_timestamp: Option<Vec<u8>> = None;
+        let mut run = 0u64;
+        while self.source.valid() {
+            let (user_key, seq, kind) = key::split(self.source.key());
+            if !self.same_key(user_key, &self.saved_key) {
+                break;
+            }
+            run += 1;
+            if run > self.view.max_sequential_skip {
+                return self.newest_seen_by_seek();
+            }
+            let seen = seq <= self.view.seq && (self.timestamp_size == 0 || self.is_in_time(user_key));
+            if !seen {
+                self.source.prev();
+                continue;
+            }
+            if self.timestamp_size > 0 {
+                shown_timestamp = Some(user_key[user_key.len().saturating_sub(self.timestamp_size)..].to_vec());
+            }
+            let hidden = match &mut self.tombstones {
+                Some(tombstones) => tombstones.covers(self.source.key(), self.view.seq)?,
+                None => false,
+            };
+            let kind = if hidden { ValueType::Deletion } else { ValueType::from_u8(kind).ok_or_else(|| resolve::unknown_kind(kind))? };
+            match kind {
+                ValueType::Value | ValueType::ValuePreferredSeqno => {
+                    operands.clear();
+                    self.held.take(&self.source, resolve::value_suffix(kind));
+                    last = Last::Value;
+                }
+                ValueType::WideColumnEntity => {
+                    operands.clear();
+                    self.held.take(&self.source, 0);
+                    last = Last::Entity;
+                }
+                ValueType::BlobIndex => {
+                    operands.clear();
+                    last = Last::Blob;
+                }
+                ValueType::Merge => {
+                    if operands.is_empty() {
+                        base = match last {
+                            Last::Nothing => Base::None,
+                            Last::Value => Base::Value(self.held.pinned()),
+                            Last::Entity => Base::Entity(self.held.pinned()),
+                            Last::Blob => return Err(resolve::unsupported_blob()),
+                        };
+                    }
+                    operands.push(self.source.pin_value());
+                }
+                other if !is_deletion(other as u8) => return Err(resolve::unknown_kind(other as u8)),
+                _ => {
+                    operands.clear();
+                    last = Last::Nothing;
+                }
+            }
+            self.source.prev();
+        }
+        if !self.source.valid() {
+            self.source.status()?;
+        }
+        if let Some(timestamp) = shown_timestamp {
+            let at = self.saved_key.len().saturating_sub(self.timestamp_size);
+            self.saved_key.truncate(at);
+            self.saved_key.extend_from_slice(&timestamp);
+        }
+        if !operands.is_empty() {
+            self.show_merged(&base, &operands);
+            return match self.error.take() {
+                Some(error) => Err(error),
+                None => Ok(true),
+            };
+        }
+        match last {
+            Last::Nothing => Ok(false),
+            Last::Value => Ok(true),
+            Last::Entity => {
+                if format::wide::default_column(self.held.bytes())?.is_blob {
+                    return Err(resolve::unsupported_blob());
+                }
+                self.entity = true;
+                Ok(true)
+            }
+            Last::Blob => Err(resolve::unsupported_blob()),
+        }
+    }
+
+    /// As `newest_seen_backward`, for a key with many versions: seeks the newest seen one, reads it
+    /// forward, and goes back before the key.
+    #[cold]
+    fn newest_seen_by_seek(&mut self) -> Result<bool> {
+        let saved = self.saved_key.clone();
+        let bare_len = saved.len().saturating_sub(self.timestamp_size);
+        seek_key(
+            &mut self.seek_key,
+            &saved[..bare_len],
+            self.timestamp_size,
+            pack(self.view.seq, key::TYPE_FOR_SEEK),
+            &self.view.timestamp,
+        );
+        self.source.seek(&self.seek_key);
+        // Of older timestamps there can be versions newer than the snapshot.
+        while self.source.valid()
+            && key::sequence(self.source.key()) > self.view.seq
+            && self.same_key(key::user_key(self.source.key()), &saved)
+        {
+            self.source.next();
+        }
+        let mut found = false;
+        if self.source.valid() && self.same_key(key::user_key(self.source.key()), &saved) {
+            let kind = key::trailer(self.source.key()) as u8;
+            let hidden = match &mut self.tombstones {
+                Some(tombstones) => tombstones.covers(self.source.key(), self.view.seq)?,
+                None => false,
+            };
+            self.saved_key.clear();
+            self.saved_key.extend_from_slice(key::user_key(self.source.key()));
+            match ValueType::from_u8(kind).ok_or_else(|| resolve::unknown_kind(kind))? {
+                _ if hidden => {}
+                kind @ (ValueType::Value | ValueType::ValuePreferredSeqno) => {
+                    self.held.take(&self.source, resolve::value_suffix(kind));
+                    found = true;
+                }
+                ValueType::WideColumnEntity => {
+                    self.held.take(&self.source, 0);
+                    self.entity = true;
+                    found = true;
+                }
+                ValueType::BlobIndex => return Err(resolve::unsupported_blob()),
+                ValueType::Merge => {
+                    self.merge_forward();
+                    if let Some(error) = self.error.take() {
+                        return Err(error);
+                    }
+                    found = self.valid;
+                    self.valid = false;
+                }
+                other if !is_deletion(other as u8) => return Err(resolve::unknown_kind(other as u8)),
+                _ => {}
+            }
+        } else if !self.source.valid() {
+            self.source.status()?;
+        }
+        seek_key(&mut self.seek_key, &saved[..bare_len], self.timestamp_size, u64::MAX, MAX_TS);
+        self.source.seek_for_prev(&self.seek_key);
+        self.place = Place::Saved;
+        Ok(found)
+    }
+}

@@ -1,0 +1,244 @@
+//! Towards larger keys: of the versions that come newest first, the one that is shown.
+
+use base::Error;
+use base::Pinned;
+use base::iter::InternalIterator;
+use base::key::{self, ValueType, pack};
+use base::stats::{PerfCounter, perf_add};
+
+use super::super::keys::{MIN_TS, bare, has_prefix, is_deletion, seek_key};
+use super::{Place, Walk};
+use crate::source::resolve::{self, Base, Found};
+
+impl<I: InternalIterator> Walk<I> {
+    /// From the source's position on, finds the next entry to show. With `skip_saved`, versions of
+    /// `saved_key` are stepped over.
+    pub(super) fn forward(&mut self, mut skip_saved: bool) {
+        self.place = Place::Source;
+        self.entity = false;
+        let mut run = 0u64;
+        loop {
+            if !self.source.valid() {
+                return self.end();
+            }
+            let (user_key, seq, kind) = key::split(self.source.key());
+            if let Some(upper) = &self.view.upper
+                && self.view.order.compare_bare(bare(user_key, self.timestamp_size), upper).is_ge()
+            {
+                return self.end();
+            }
+            if let Some(prefix) = &self.prefix
+                && !has_prefix(&self.view, bare(user_key, self.timestamp_size), prefix)
+            {
+                return self.end();
+            }
+            let seen = seq <= self.view.seq
+                && (self.timestamp_size == 0 || self.is_in_time(user_key));
+            if skip_saved && self.same_key(user_key, &self.saved_key) {
+                run += 1;
+                if run > self.view.max_sequential_skip {
+                    run = 0;
+                    self.seek_past_saved();
+                } else {
+                    self.source.next();
+                }
+                if self.gave_up(PerfCounter::InternalKeySkippedCount) {
+                    return;
+                }
+                continue;
+            }
+            if !seen {
+                run += 1;
+                if run > self.view.max_sequential_skip {
+                    run = 0;
+                    self.seek_seen_of_current();
+                } else {
+                    self.source.next();
+                }
+                if self.gave_up(PerfCounter::InternalRecentSkippedCount) {
+                    return;
+                }
+                continue;
+            }
+            let hidden = match &mut self.tombstones {
+                Some(tombstones) => match tombstones.covers(self.source.key(), self.view.seq) {
+                    Ok(covered) => covered,
+                    Err(error) => return self.fail(error),
+                },
+                None => false,
+            };
+            const VALUE: u8 = ValueType::Value as u8;
+            const TIMED: u8 = ValueType::ValuePreferredSeqno as u8;
+            const MERGE: u8 = ValueType::Merge as u8;
+            const ENTITY: u8 = ValueType::WideColumnEntity as u8;
+            const BLOB: u8 = ValueType::BlobIndex as u8;
+            match kind {
+                VALUE | TIMED if !hidden => {
+                    self.valid = true;
+                    self.skipped = 0;
+                    return;
+                }
+                ENTITY if !hidden => return self.show_entity(),
+                MERGE if !hidden => return self.merge_forward(),
+                BLOB if !hidden => return self.fail(resolve::unsupported_blob()),
+                _ if !hidden && !is_deletion(kind) => return self.fail(resolve::unknown_kind(kind)),
+                _ => {
+                    // Deleted, one way or another: nothing older of this key is seen.
+                    if seq == 0 && self.timestamp_size == 0 {
+                        skip_saved = false;
+                    } else {
+                        self.saved_key.clear();
+                        self.saved_key.extend_from_slice(key::user_key(self.source.key()));
+                        skip_saved = true;
+                        run = 0;
+                    }
+                    self.source.next();
+                    if self.gave_up(PerfCounter::InternalDeleteSkippedCount) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn same_key(&self, a: &[u8], b: &[u8]) -> bool {
+        if self.timestamp_size == 0 {
+            self.view.order.equal(a, b)
+        } else {
+            self.view.order.compare_without_timestamp(a, b).is_eq()
+        }
+    }
+
+    pub(super) fn is_in_time(&self, user_key: &[u8]) -> bool {
+        let at = user_key.len().saturating_sub(self.timestamp_size);
+        self.view.order.compare_timestamp(&user_key[at..], &self.view.timestamp).is_le()
+    }
+
+    /// Counts a hidden entry; true when there were too many.
+    #[inline]
+    pub(super) fn gave_up(&mut self, why: PerfCounter) -> bool {
+        self.skipped += 1;
+        self.skips += 1;
+        perf_add(why, 1);
+        if self.view.max_skippable > 0 && self.skipped > self.view.max_skippable {
+            self.fail(Error::incomplete("Too many internal keys skipped."));
+            return true;
+        }
+        false
+    }
+
+    /// Seeks past every version of `saved_key`.
+    #[cold]
+    fn seek_past_saved(&mut self) {
+        self.reseeks += 1;
+        let bare = self.saved_key.len().saturating_sub(self.timestamp_size);
+        seek_key(&mut self.seek_key, &self.saved_key[..bare], self.timestamp_size, 0, MIN_TS);
+        self.source.seek(&self.seek_key);
+        // The very oldest possible entry of the key has this position itself.
+        while self.source.valid() && self.same_key(key::user_key(self.source.key()), &self.saved_key) {
+            self.source.next();
+        }
+    }
+
+    /// The source stands on a version that is too new: seeks the newest one of that key that is seen.
+    #[cold]
+    fn seek_seen_of_current(&mut self) {
+        let user_key = key::user_key(self.source.key());
+        let end = user_key.len().saturating_sub(self.timestamp_size);
+        let target = user_key[..end].to_vec();
+        seek_key(
+            &mut self.seek_key,
+            &target,
+            self.timestamp_size,
+            pack(self.view.seq, key::TYPE_FOR_SEEK),
+            &self.view.timestamp,
+        );
+        let here = base::key::InternalOrder::new(self.view.order.clone());
+        if here.compare(&self.seek_key, self.source.key()).is_gt() {
+            self.reseeks += 1;
+            self.source.seek(&self.seek_key);
+        } else {
+            self.source.next();
+        }
+    }
+
+    fn show_entity(&mut self) {
+        match format::wide::default_column(self.source.value()) {
+            Ok(column) if column.is_blob => self.fail(resolve::unsupported_blob()),
+            Ok(_) => {
+                self.valid = true;
+                self.entity = true;
+                self.skipped = 0;
+            }
+            // An entity without a default column reads as an empty value; a broken one is an error.
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// The source stands on the newest operand that is seen: reads on to the base and merges.
+    pub(super) fn merge_forward(&mut self) {
+        self.saved_key.clear();
+        self.saved_key.extend_from_slice(key::user_key(self.source.key()));
+        let mut operands = vec![self.source.pin_value()];
+        self.source.next();
+        let mut base = Base::None;
+        while self.source.valid() {
+            let (user_key, _seq, kind) = key::split(self.source.key());
+            if !self.same_key(user_key, &self.saved_key) {
+                break;
+            }
+            if let Some(tombstones) = &mut self.tombstones {
+                match tombstones.covers(self.source.key(), self.view.seq) {
+                    Ok(true) => break,
+                    Ok(false) => {}
+                    Err(error) => return self.fail(error),
+                }
+            }
+            match ValueType::from_u8(kind) {
+                Some(ValueType::Merge) => operands.push(self.source.pin_value()),
+                Some(ValueType::Value) => {
+                    base = Base::Value(self.source.pin_value());
+                    break;
+                }
+                Some(ValueType::ValuePreferredSeqno) => {
+                    match resolve::without_preferred_seq(self.source.pin_value()) {
+                        Ok(value) => base = Base::Value(value),
+                        Err(error) => return self.fail(error),
+                    }
+                    break;
+                }
+                Some(ValueType::WideColumnEntity) => {
+                    base = Base::Entity(self.source.pin_value());
+                    break;
+                }
+                Some(ValueType::BlobIndex) => return self.fail(resolve::unsupported_blob()),
+                _ if !is_deletion(kind) => return self.fail(resolve::unknown_kind(kind)),
+                _ => break,
+            }
+            self.source.next();
+        }
+        if !self.source.valid()
+            && let Err(error) = self.source.status()
+        {
+            return self.fail(error);
+        }
+        operands.reverse();
+        self.show_merged(&base, &operands);
+    }
+
+    pub(super) fn show_merged(&mut self, base: &Base, operands: &[Pinned]) {
+        let bare = bare(&self.saved_key, self.timestamp_size);
+        match resolve::merge(self.view.merge_operator.as_ref(), bare, base, operands) {
+            Ok(found) => {
+                self.entity = matches!(found, Found::Entity(_));
+                let (Found::Value(value) | Found::Entity(value)) = found;
+                self.held.set(value);
+                self.place = Place::Saved;
+                self.valid = true;
+                self.skipped = 0;
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+}
