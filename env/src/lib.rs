@@ -21,6 +21,7 @@ pub mod posix;
 pub mod rate;
 pub mod rng;
 pub mod sst_files;
+pub mod sync;
 pub mod writer;
 
 pub use clock::Clock;

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use base::{Error, Result};
-use parking_lot::{Condvar, Mutex};
 
 use crate::clock::Clock;
 use crate::rng::{Rng, SeededRng};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 
 #[cfg(test)]
 mod tests;
@@ -253,7 +253,7 @@ impl RateLimiter {
             s.drains += 1;
             granted.drains += 1;
             s.sleeper = true;
-            parking_lot::MutexGuard::unlocked(&mut s, || {
+            MutexGuard::unlocked(&mut s, || {
                 self.clock.sleep_micros(until_refill as u64);
             });
             s.sleeper = false;

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use base::{Error, Result};
-use parking_lot::{Condvar, Mutex};
 
 use crate::executor::{Pool, Tag};
+use crate::sync::{Condvar, Mutex};
 use crate::{Env, FileSystem};
 
 #[cfg(test)]

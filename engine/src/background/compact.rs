@@ -10,7 +10,7 @@ use super::flush::panicked;
 use crate::compaction::{self, Compacted, CompactionTools, Job};
 use crate::event::ErrorReason;
 use crate::family::Family;
-use crate::sync::{Arc, AtomicBool, Ordering};
+use crate::sync::{Arc, Flag, Ordering};
 
 impl Background {
     /// One slot: picks for the family that waited longest, and carries it out.
@@ -53,7 +53,7 @@ impl Background {
                 state.compaction_failure = Some(error);
             }
             self.schedule(&mut state);
-            self.changed.notify_all();
+            self.changed.tell();
         }
         if let Some(job) = picked {
             let family = job.family.clone();
@@ -66,7 +66,7 @@ impl Background {
             // The job held its inputs until now.
             self.schedule_purge();
         }
-        self.changed.notify_all();
+        self.changed.tell();
     }
 
     /// While a job is being started its slot counts as running; others may be started beside it.
@@ -97,7 +97,7 @@ impl Background {
         state: &mut super::State,
         family: &Arc<Family>,
         task: Task,
-        canceled: Option<Arc<AtomicBool>>,
+        canceled: Option<Arc<Flag>>,
     ) -> Job {
         let pin = family.pin_owned();
         task.reserve();

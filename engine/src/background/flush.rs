@@ -45,14 +45,14 @@ impl Background {
             state.flushes_running -= 1;
             state.flushes_scheduled -= 1;
             self.schedule(&mut state);
-            self.changed.notify_all();
+            self.changed.tell();
         }
         if failed {
             self.reconsider_later(families);
         } else {
             families.iter().for_each(|family| self.reconsider(family));
         }
-        self.changed.notify_all();
+        self.changed.tell();
     }
 
     fn flush(&self, request: FlushRequest) -> base::Result<()> {

@@ -49,7 +49,7 @@ impl Background {
             self.schedule(&mut state);
         }
         self.reconsider(family);
-        self.changed.notify_all();
+        self.changed.tell();
         outcome
     }
 
@@ -150,7 +150,7 @@ impl Background {
             self.release(&job);
             drop(job);
             self.schedule_purge();
-            self.changed.notify_all();
+            self.changed.tell();
             let compacted = match compacted {
                 Ok(compacted) => compacted,
                 Err(error) => {

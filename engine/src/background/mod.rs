@@ -15,6 +15,7 @@ mod manual;
 mod purge;
 mod resume;
 mod schedule;
+mod turn;
 mod wait;
 
 pub use manual::ManualResult;
@@ -28,6 +29,7 @@ use lsm::pick::{Running, View};
 use lsm::pick::score::Scores;
 use lsm::pressure::{Cause, Load, Pressure};
 
+use self::turn::Turn;
 use crate::commit::{Committed, Committer};
 use crate::errors::{ErrorState, Remedy};
 use crate::event::{ErrorReason, Event, FlushReason, StallCondition};
@@ -37,7 +39,7 @@ use crate::output::{JobTools, named};
 use crate::properties::{self, Activity, Ground};
 use crate::source::TableCache;
 use crate::stats::StallCause;
-use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, OnceLock, Weak};
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, OnceLock, Weak};
 use crate::wal::LiveLogs;
 use crate::write::stall::Controller;
 use crate::write::{FaultBell, FlushBell, Writer};
@@ -74,7 +76,7 @@ pub struct Background {
     tag: Tag,
     state: Mutex<State>,
     /// Something changed: a job ended, an error came or went.
-    changed: Condvar,
+    changed: Turn,
     /// Nothing is scheduled before opening is done.
     open: AtomicBool,
     bytes_compacted: AtomicU64,
@@ -135,7 +137,7 @@ impl Background {
             atomic_flush: parts.atomic_flush,
             tag: Tag::fresh(),
             state: Mutex::default(),
-            changed: Condvar::new(),
+            changed: Turn::default(),
             open: AtomicBool::new(false),
             bytes_compacted: AtomicU64::new(0),
             purge_scheduled: AtomicBool::new(false),
@@ -267,7 +269,7 @@ impl Background {
         self.tools.events.error(format_args!("Background error, reason {}: {error}", reason as u8));
         self.tools.events.emit(&Event::BackgroundError { reason, error });
         self.controller.wake();
-        self.changed.notify_all();
+        self.changed.tell();
         if remedy == Remedy::Resume {
             self.schedule_resume();
         }

@@ -23,7 +23,7 @@ impl Background {
             me.purge_scheduled.store(false, Ordering::Release);
             me.purge();
             me.purges_running.fetch_sub(1, Ordering::AcqRel);
-            me.changed.notify_all();
+            me.changed.tell();
         });
     }
 

@@ -25,7 +25,7 @@ impl Background {
         state.resumes_running -= 1;
         self.schedule(&mut state);
         drop(state);
-        self.changed.notify_all();
+        self.changed.tell();
         outcome
     }
 

@@ -10,18 +10,13 @@ impl Background {
     /// inline one the job waited for runs right here.
     pub(super) fn wait_until<T>(&self, mut ready: impl FnMut() -> Option<T>) -> T {
         loop {
+            let seen = self.changed.now();
             if let Some(out) = ready() {
                 return out;
             }
-            if self.tools.env.executor.help() {
-                continue;
+            if !self.tools.env.executor.help() {
+                self.changed.wait_past(seen);
             }
-            let mut state = self.state.lock();
-            // A job may have ended between the question and the lock; those that end later notify.
-            if let Some(out) = parking_lot::MutexGuard::unlocked(&mut state, &mut ready) {
-                return out;
-            }
-            self.changed.wait_for(&mut state, std::time::Duration::from_millis(10));
         }
     }
 

@@ -26,7 +26,7 @@ use crate::family::{Family, Parts};
 use crate::output::{JobTools, Outputs, Stretch, named};
 use crate::source::TableCache;
 use crate::stats::LevelNumbers;
-use crate::sync::{Arc, AtomicBool, Mutex};
+use crate::sync::{Arc, Flag, Mutex};
 
 /// What a compaction works with.
 pub struct CompactionTools<'a> {
@@ -44,7 +44,7 @@ pub struct Job {
     pub version: Arc<Version>,
     pub parts: Arc<Parts>,
     /// Raised by the caller of a manual compaction to give it up.
-    pub canceled: Option<Arc<AtomicBool>>,
+    pub canceled: Option<Arc<Flag>>,
 }
 
 /// What a compaction came to.

@@ -32,7 +32,7 @@ use crate::recovery::{
 use crate::sequence::{LastSequence, Snapshots};
 use crate::source::{TableCache, TableCacheSettings};
 use crate::stats::Stats;
-use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Mutex};
+use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Flag, Mutex};
 use crate::wal::{LiveLogs, WalSettings};
 use crate::write::stall::Controller;
 use crate::write::{WriteSettings, Writer, WriterParts, wal_bytes_max};
@@ -227,7 +227,7 @@ impl Opening {
             sequence: Arc::new(LastSequence::new(recovered.last_sequence)),
             snapshots: Arc::new(Snapshots::default()),
             events: self.events.clone(),
-            shutting_down: Arc::new(AtomicBool::new(false)),
+            shutting_down: Arc::new(Flag::new(false)),
             next_job: AtomicU64::new(1),
             stats: stats.clone(),
         });

@@ -113,7 +113,7 @@ impl Family {
     ///
     /// For short reads on this thread; who keeps it longer (an iterator) takes [`Family::pin_owned`].
     #[inline]
-    pub fn pin(&self) -> arc_swap::Guard<Arc<SuperVersion>> {
+    pub fn pin(&self) -> crate::sync::Guard<Arc<SuperVersion>> {
         self.current.load()
     }
 

@@ -13,7 +13,7 @@ use crate::files::{Numbers, Paths};
 use crate::options::{self, DbOptions};
 use crate::sequence::{LastSequence, Snapshots};
 use crate::stats::Stats;
-use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Arc, ArcSwap, AtomicU64, Flag, Ordering};
 
 /// The common tools of flush, compaction and recovery.
 pub struct JobTools {
@@ -28,7 +28,7 @@ pub struct JobTools {
     pub snapshots: Arc<Snapshots>,
     pub events: Arc<Events>,
     /// Raised when the database closes: jobs end early.
-    pub shutting_down: Arc<AtomicBool>,
+    pub shutting_down: Arc<Flag>,
     pub next_job: AtomicU64,
     pub stats: Arc<Stats>,
 }

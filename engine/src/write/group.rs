@@ -189,12 +189,12 @@ impl Waiter {
     }
 }
 
-thread_local! {
+crate::sync::thread_local! {
     static WAITER: RefCell<Option<Arc<Waiter>>> = const { RefCell::new(None) };
 }
 
 fn own_waiter() -> Arc<Waiter> {
-    WAITER.with_borrow_mut(|slot| slot.get_or_insert_with(Waiter::new).clone())
+    WAITER.with(|slot| slot.borrow_mut().get_or_insert_with(Waiter::new).clone())
 }
 
 /// The queue of writers of one database.

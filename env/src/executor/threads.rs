@@ -8,13 +8,11 @@
 //! Dropping the executor drops what is queued and waits for what runs.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
-
 use super::{Executor, Job, Panics, Pool, Tag};
+use crate::sync::thread::{self, JoinHandle};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 /// Threads named `rocksdb:low` and so on, as tools that look for RocksDB's expect.
 #[derive(Debug)]
@@ -133,7 +131,7 @@ impl Executor for Threads {
     fn run_all<'a>(&self, mut jobs: Vec<Box<dyn FnOnce() + Send + 'a>>) {
         let last = jobs.pop();
         // The scope joins every thread and panics if one of them did.
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             for job in jobs {
                 scope.spawn(job);
             }
@@ -204,7 +202,7 @@ impl Inner {
         while s.threads.len() < s.limit && !s.queue.is_empty() {
             let (inner, number) = (self.clone(), s.threads.len());
             let name = format!("rocksdb:{}", self.pool.name());
-            match std::thread::Builder::new().name(name).spawn(move || inner.run(number)) {
+            match thread::Builder::new().name(name).spawn(move || inner.run(number)) {
                 Ok(handle) => s.threads.push(handle),
                 // The system is out of threads: those we have will do the work. With none at all the
                 // job waits for the next try.
@@ -236,7 +234,7 @@ impl Inner {
                 continue;
             };
             s.busy += 1;
-            parking_lot::MutexGuard::unlocked(&mut s, || self.panics.catch(job));
+            MutexGuard::unlocked(&mut s, || self.panics.catch(job));
             s.busy -= 1;
             if s.busy == 0 && (s.queue.is_empty() || s.limit == 0) {
                 self.idle.notify_all();
@@ -256,7 +254,7 @@ impl Inner {
 impl Drop for Threads {
     fn drop(&mut self) {
         self.timer.stop();
-        let me = std::thread::current().id();
+        let me = thread::current().id();
         for pool in &self.pools {
             let (queue, threads) = pool.stop();
             drop(queue);
@@ -304,7 +302,7 @@ impl Timer {
         s.waiting.push(delayed);
         if !s.running {
             let timer = self.clone();
-            let spawned = std::thread::Builder::new().name("rocksdb:timer".into()).spawn(move || timer.run());
+            let spawned = thread::Builder::new().name("rocksdb:timer".into()).spawn(move || timer.run());
             s.running = spawned.is_ok();
         }
         self.changed.notify_one();

@@ -1,0 +1,192 @@
+//! What is run, and what must hold whatever the schedule.
+
+use base::Kind;
+use ironstone_engine::components::FamilyDescriptor;
+use ironstone_engine::options::{CompactRangeOptions, FamilyOptions, FlushOptions};
+use shuttle::thread;
+
+use super::*;
+
+#[test]
+fn writers_readers_and_flushes_agree() {
+    explore(|| {
+        let env = world();
+        let request = drawn(&env);
+        let db = open(request);
+        let family = db.default_family().unwrap();
+        let writers = ["a", "b"].map(|name| {
+            let (db, family) = (db.clone(), family.clone());
+            thread::spawn(move || {
+                for number in 1..=3 {
+                    put_pair(&db, &family, name, number).unwrap();
+                    assert_eq!(get(&db, &family, &format!("{name}-left")), Some(number), "a writer reads what it wrote");
+                }
+            })
+        });
+        let reader = {
+            let (db, family) = (db.clone(), family.clone());
+            thread::spawn(move || {
+                let mut before = [None; 2];
+                for _ in 0..3 {
+                    for (before, name) in before.iter_mut().zip(["a", "b"]) {
+                        let now = scan_pair(&db, &family, name);
+                        assert!(now >= *before, "{name} went back from {before:?} to {now:?}");
+                        *before = now;
+                    }
+                }
+            })
+        };
+        db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+        for thread in writers {
+            thread.join().unwrap();
+        }
+        reader.join().unwrap();
+        db.close().unwrap();
+        drop((db, family));
+        let db = open(drawn(&env));
+        let family = db.default_family().unwrap();
+        for name in ["a", "b"] {
+            assert_eq!(scan_pair(&db, &family, name), Some(3), "{name} after reopening");
+        }
+    });
+}
+
+#[test]
+fn a_compaction_takes_nothing_from_iterators_and_snapshots() {
+    explore(|| {
+        let env = world();
+        let db = open(drawn(&env));
+        let family = db.default_family().unwrap();
+        for number in 1..=2 {
+            put_pair(&db, &family, "a", number).unwrap();
+            db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+        }
+        let snapshot = db.snapshot();
+        let mut held = db.iter(&family, ReadOptions::default()).unwrap();
+        let compactor = {
+            let (db, family) = (db.clone(), family.clone());
+            thread::spawn(move || {
+                db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+            })
+        };
+        let writer = {
+            let (db, family) = (db.clone(), family.clone());
+            thread::spawn(move || {
+                put_pair(&db, &family, "a", 3).unwrap();
+                db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+            })
+        };
+        held.seek_to_first();
+        let mut rows = 0;
+        while held.valid() {
+            assert_eq!(held.value(), 2u64.to_be_bytes());
+            rows += 1;
+            held.next();
+        }
+        held.status().unwrap();
+        assert_eq!(rows, 2);
+        let old = ReadOptions { snapshot: Some(snapshot), ..ReadOptions::default() };
+        assert_eq!(db.get(&family, b"a-left", &old).unwrap().as_deref(), Some(&2u64.to_be_bytes()[..]));
+        compactor.join().unwrap();
+        writer.join().unwrap();
+        assert_eq!(scan_pair(&db, &family, "a"), Some(3));
+        assert_eq!(db.get(&family, b"a-right", &old).unwrap().as_deref(), Some(&2u64.to_be_bytes()[..]));
+        drop((held, old));
+        db.close().unwrap();
+    });
+}
+
+#[test]
+fn a_family_dropped_under_its_writers_leaves_the_others_whole() {
+    explore(|| {
+        let env = world();
+        let db = open(drawn(&env));
+        let stays = db.default_family().unwrap();
+        let goes = db.create_family(FamilyDescriptor::new("goes", FamilyOptions::default())).unwrap();
+        put_pair(&db, &goes, "a", 1).unwrap();
+        let held = db.iter(&goes, ReadOptions::default()).unwrap();
+        let writer = {
+            let (db, stays, goes) = (db.clone(), stays.clone(), goes.clone());
+            thread::spawn(move || {
+                for number in 1..=3 {
+                    put_pair(&db, &stays, "b", number).unwrap();
+                    // Refused once the family is gone, and then for good.
+                    let _ = put_pair(&db, &goes, "a", number);
+                }
+            })
+        };
+        let flusher = {
+            let (db, goes) = (db.clone(), goes.clone());
+            thread::spawn(move || drop(db.flush(&[goes], &FlushOptions::default())))
+        };
+        db.drop_family(&goes).unwrap();
+        writer.join().unwrap();
+        flusher.join().unwrap();
+        assert!(put_pair(&db, &goes, "a", 9).is_err());
+        drop((held, goes));
+        assert!(db.background_error().is_none());
+        assert_eq!(scan_pair(&db, &stays, "b"), Some(3));
+        db.close().unwrap();
+        drop((db, stays));
+        let db = open(drawn(&env));
+        assert!(db.family("goes").is_none());
+        assert_eq!(scan_pair(&db, &db.default_family().unwrap(), "b"), Some(3));
+    });
+}
+
+#[test]
+fn what_was_acknowledged_before_a_close_is_there_after_it() {
+    explore(|| {
+        let env = world();
+        let db = open(drawn(&env));
+        let family = db.default_family().unwrap();
+        let writers = ["a", "b"].map(|name| {
+            let (db, family) = (db.clone(), family.clone());
+            thread::spawn(move || {
+                let mut last = None;
+                for number in 1..=3 {
+                    match put_pair(&db, &family, name, number) {
+                        Ok(()) => last = Some(number),
+                        Err(error) => {
+                            assert_eq!(error.kind(), Kind::ShutdownInProgress, "{error}");
+                            break;
+                        }
+                    }
+                }
+                last
+            })
+        });
+        db.close().unwrap();
+        let acknowledged = writers.map(|thread| thread.join().unwrap());
+        drop((db, family));
+        let db = open(drawn(&env));
+        let family = db.default_family().unwrap();
+        for (name, number) in ["a", "b"].into_iter().zip(acknowledged) {
+            assert_eq!(scan_pair(&db, &family, name), number, "{name}");
+        }
+    });
+}
+
+#[test]
+fn background_work_goes_on_after_a_pause() {
+    explore(|| {
+        let env = world();
+        let db = open(drawn(&env));
+        let family = db.default_family().unwrap();
+        let pauser = {
+            let db = db.clone();
+            thread::spawn(move || {
+                db.pause_background_work().unwrap();
+                db.continue_background_work().unwrap();
+            })
+        };
+        for number in 1..=3 {
+            put_pair(&db, &family, "a", number).unwrap();
+            db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+        }
+        db.wait_for_compact().unwrap();
+        pauser.join().unwrap();
+        assert_eq!(scan_pair(&db, &family, "a"), Some(3));
+        db.close().unwrap();
+    });
+}

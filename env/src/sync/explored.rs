@@ -1,0 +1,219 @@
+//! The same names with Shuttle behind them, in the shapes of `parking_lot`: no poison, guards waited on in place.
+//!
+//! Time stands still under the explorer: a wait with a limit ends only when notified, so a program that lives from
+//! its time limits instead of its notifications is told as a deadlock.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, PoisonError};
+
+pub use shuttle::sync::atomic::{
+    AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
+pub use shuttle::{thread, thread_local};
+
+/// A lock that is not poisoned.
+#[derive(Default)]
+pub struct Mutex<T>(shuttle::sync::Mutex<T>);
+
+/// Holds the lock; `None` only while it waits.
+pub struct MutexGuard<'a, T> {
+    mutex: &'a Mutex<T>,
+    held: Option<shuttle::sync::MutexGuard<'a, T>>,
+}
+
+impl<T> Mutex<T> {
+    pub fn new(value: T) -> Self {
+        Mutex(shuttle::sync::Mutex::new(value))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        MutexGuard { mutex: self, held: Some(self.0.lock().unwrap_or_else(PoisonError::into_inner)) }
+    }
+
+    pub fn into_inner(self) -> T {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mutex")
+    }
+}
+
+impl<T> MutexGuard<'_, T> {
+    /// Gives the lock back while `f` runs.
+    pub fn unlocked<U>(guard: &mut Self, f: impl FnOnce() -> U) -> U {
+        guard.held = None;
+        let out = f();
+        guard.held = guard.mutex.lock().held;
+        out
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        self.held.as_ref().expect("held but while it waits")
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.held.as_mut().expect("held but while it waits")
+    }
+}
+
+/// As `parking_lot`'s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    pub fn timed_out(self) -> bool {
+        self.0
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Condvar(shuttle::sync::Condvar);
+
+impl Condvar {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
+        if let Some(held) = guard.held.take() {
+            guard.held = Some(self.0.wait(held).unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Ends when notified, whatever the limit.
+    pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _limit: std::time::Duration) -> WaitTimeoutResult {
+        self.wait(guard);
+        WaitTimeoutResult(false)
+    }
+
+    /// Ends when notified, whatever the limit.
+    pub fn wait_until<T>(&self, guard: &mut MutexGuard<'_, T>, _limit: std::time::Instant) -> WaitTimeoutResult {
+        self.wait(guard);
+        WaitTimeoutResult(false)
+    }
+
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
+
+pub use shuttle::sync::{RwLockReadGuard, RwLockWriteGuard};
+
+#[derive(Debug, Default)]
+pub struct RwLock<T>(shuttle::sync::RwLock<T>);
+
+impl<T> RwLock<T> {
+    pub fn new(value: T) -> Self {
+        RwLock(shuttle::sync::RwLock::new(value))
+    }
+
+    pub fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A cell set once; whoever comes while it is being filled waits under the explorer, not in the system.
+#[derive(Debug)]
+pub struct OnceLock<T> {
+    filling: Mutex<()>,
+    value: std::sync::OnceLock<T>,
+}
+
+impl<T> Default for OnceLock<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> OnceLock<T> {
+    pub fn new() -> Self {
+        OnceLock { filling: Mutex::new(()), value: std::sync::OnceLock::new() }
+    }
+
+    pub fn get(&self) -> Option<&T> {
+        self.value.get()
+    }
+
+    /// # Errors
+    /// The value given, when there is one already.
+    pub fn set(&self, value: T) -> Result<(), T> {
+        let _filling = self.filling.lock();
+        self.value.set(value)
+    }
+
+    pub fn get_or_init(&self, fill: impl FnOnce() -> T) -> &T {
+        let _filling = self.filling.lock();
+        if let Some(value) = self.value.get() {
+            return value;
+        }
+        let value = fill();
+        self.value.get_or_init(|| value)
+    }
+}
+
+/// What [`ArcSwap::load`] gives: a reference that keeps the value.
+#[derive(Debug)]
+pub struct Guard<T>(T);
+
+impl<T> Deref for Guard<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// A shared pointer that is read and replaced whole; each call is one step of the schedule.
+#[derive(Debug)]
+pub struct ArcSwap<T> {
+    step: AtomicBool,
+    value: std::sync::Mutex<Arc<T>>,
+}
+
+impl<T> ArcSwap<T> {
+    pub fn new(value: Arc<T>) -> Self {
+        ArcSwap { step: AtomicBool::new(false), value: std::sync::Mutex::new(value) }
+    }
+
+    pub fn from_pointee(value: T) -> Self {
+        Self::new(Arc::new(value))
+    }
+
+    pub fn load_full(&self) -> Arc<T> {
+        self.step.load(Ordering::SeqCst);
+        self.value.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn load(&self) -> Guard<Arc<T>> {
+        Guard(self.load_full())
+    }
+
+    pub fn swap(&self, value: Arc<T>) -> Arc<T> {
+        self.step.store(true, Ordering::SeqCst);
+        std::mem::replace(&mut *self.value.lock().unwrap_or_else(PoisonError::into_inner), value)
+    }
+
+    pub fn store(&self, value: Arc<T>) {
+        drop(self.swap(value));
+    }
+}
