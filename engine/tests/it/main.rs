@@ -2,6 +2,7 @@
 
 mod basic;
 mod close;
+mod covered;
 mod features;
 mod golden;
 mod model;
