@@ -5,7 +5,7 @@
 //! the caller's thread. Whoever waits for background work therefore writes
 //!
 //! ```text
-//! while !done() { if !executor.help() { wait on a condition variable } }
+//! while !done() { if !executor.help() && !executor.pass_time() { wait on a condition variable } }
 //! ```
 //!
 //! holding no lock while it helps. A job that panics is caught, counted and reported; its thread lives.
@@ -90,6 +90,13 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// Runs one queued job on the caller's thread. False when there is none, and always with
     /// [`Threads`], whose own threads do the work.
     fn help(&self) -> bool;
+
+    /// For who waits and could not help: lets time pass until the next delayed job is due. False when there
+    /// is none, when a job runs on another thread, and always with [`Threads`], whose clock goes by itself.
+    /// Without this a single thread would wait for ever for a job that is tried again a second later.
+    fn pass_time(&self) -> bool {
+        false
+    }
 
     /// Runs all of them, at once if there are threads for it, and returns when the last is done
     /// (subcompactions). The first may run on the caller's thread.

@@ -29,6 +29,8 @@ struct State {
     /// Due time in nanoseconds; first come, first served among equals.
     timers: Vec<(u64, Pool, Tag, Job)>,
     threads: [usize; 4],
+    /// Jobs that run now, on whatever thread.
+    busy: usize,
 }
 
 impl std::fmt::Debug for State {
@@ -72,7 +74,9 @@ impl Inline {
         let ready: Vec<usize> =
             ready.into_iter().filter(|&p| s.threads[p] > 0 && !s.queues[p].is_empty()).collect();
         let pick = *ready.get(self.rng.below(ready.len() as u64) as usize)?;
-        s.queues[pick].pop_front().map(|(_, job)| job)
+        let (_, job) = s.queues[pick].pop_front()?;
+        s.busy += 1;
+        Some(job)
     }
 }
 
@@ -127,10 +131,28 @@ impl Executor for Inline {
         match self.next() {
             Some(job) => {
                 self.panics.catch(job);
+                self.state.lock().busy -= 1;
                 true
             }
             None => false,
         }
+    }
+
+    fn pass_time(&self) -> bool {
+        let due = {
+            let s = self.state.lock();
+            if s.busy > 0 {
+                return false;
+            }
+            let timers = s.timers.iter().filter(|(_, pool, ..)| s.threads[*pool as usize] > 0);
+            timers.map(|(due, ..)| *due).min()
+        };
+        let Some(due) = due else { return false };
+        let ahead = due.saturating_sub(self.clock.now_nanos());
+        if ahead > 0 {
+            self.clock.sleep_micros(ahead.div_ceil(1000));
+        }
+        true
     }
 
     fn run_all<'a>(&self, mut jobs: Vec<Box<dyn FnOnce() + Send + 'a>>) {

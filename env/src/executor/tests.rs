@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::clock::ManualClock;
+use crate::clock::{Clock, ManualClock};
 
 fn both() -> [Arc<dyn Executor>; 2] {
     [Arc::new(Threads::new()), Arc::new(Inline::new(1, Arc::new(ManualClock::new(0))))]
@@ -140,6 +140,22 @@ fn a_delayed_job_waits_for_the_clock() {
     ex.abandon();
     assert!(!ex.help());
     assert_eq!(count.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn time_passes_to_the_next_delayed_job() {
+    let clock = Arc::new(ManualClock::new(0));
+    let ex = Arc::new(Inline::new(1, clock.clone()));
+    let count = Arc::new(AtomicUsize::new(0));
+    assert!(!ex.pass_time(), "nothing to wait for");
+    ex.spawn_after(300, Pool::Low, Tag(1), counting(&count));
+    ex.spawn_after(100, Pool::Low, Tag(1), counting(&count));
+    assert!(!ex.help() && ex.pass_time() && ex.help() && !ex.help());
+    assert_eq!((Clock::now_nanos(&*clock), count.load(Ordering::SeqCst)), (100_000, 1));
+    let inner = ex.clone();
+    ex.spawn(Pool::High, Tag(1), Box::new(move || assert!(!inner.pass_time(), "a job runs: it is what to wait for")));
+    assert!(ex.help());
+    assert_eq!(ex.panics().0, 0);
 }
 
 #[test]
