@@ -38,6 +38,8 @@ struct Inner {
     /// An error while resuming: tells that it failed.
     during_recovery: Option<Error>,
     recovering: bool,
+    /// Resuming in the background is under way or will be tried.
+    resume_planned: bool,
     /// With a soft error from a flush without log: no job but the resuming flush may run.
     no_jobs: bool,
     count: u64,
@@ -123,7 +125,20 @@ impl ErrorState {
         if !auto_resume {
             remedy = Remedy::None;
         }
+        inner.resume_planned |= remedy == Remedy::Resume;
         (error, remedy)
+    }
+
+    /// The error for which a stalled writer is not to wait any longer: nobody is getting over it, so what it
+    /// waits for may never happen. Any severity; RocksDB's `DelayWrite` has it so.
+    pub fn ends_stalls(&self) -> Option<Error> {
+        let inner = self.inner.lock();
+        if inner.recovering || inner.resume_planned { None } else { inner.error.clone() }
+    }
+
+    /// Nobody will try to resume in the background any more.
+    pub fn resume_given_up(&self) {
+        self.inner.lock().resume_planned = false;
     }
 
     /// Begins to resume; the error to get over, or `None` when there is none.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use base::SequenceNumber;
 use lsm::stripes::Stripes;
 
-use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
+use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
 
 /// The visible sequence.
 #[derive(Default)]
@@ -39,6 +39,9 @@ pub struct Snapshots {
     live: Mutex<BTreeMap<SequenceNumber, (u32, u64)>>,
     /// See [`Snapshots::released_below`].
     released_below: AtomicU64,
+    /// See [`Snapshots::tell_past`]; one more, so that 0 is "never".
+    tell_past: AtomicU64,
+    tell: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Snapshots {
@@ -67,6 +70,30 @@ impl Snapshots {
     /// table is not worth rewriting.
     pub fn released_below(&self) -> SequenceNumber {
         self.released_below.load(Ordering::Acquire)
+    }
+
+    /// What to call when a release frees something; on any thread, without locks held.
+    pub fn on_release(&self, tell: Box<dyn Fn() + Send + Sync>) {
+        let _ = self.tell.set(tell);
+    }
+
+    /// A release is told of once nothing at or below `seq` is held any more: then some table, its newest entry
+    /// at `seq`, is worth rewriting. `None`: no release is of interest. RocksDB's
+    /// `bottommost_files_mark_threshold_`.
+    pub fn tell_past(&self, seq: Option<SequenceNumber>) {
+        self.tell_past.store(seq.map_or(0, |seq| seq.saturating_add(1)), Ordering::SeqCst);
+        self.tell_if_past();
+    }
+
+    fn tell_if_past(&self) {
+        let past = self.tell_past.load(Ordering::SeqCst);
+        if past > 0
+            && self.released_below.load(Ordering::SeqCst) >= past
+            && self.tell_past.compare_exchange(past, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+            && let Some(tell) = self.tell.get()
+        {
+            tell();
+        }
     }
 
     pub fn count(&self) -> u64 {
@@ -109,8 +136,10 @@ impl Drop for Snapshot {
                 live.remove(&self.seq);
             }
             let oldest = live.keys().next().copied().unwrap_or_else(|| self.sequence.visible());
-            self.owner.released_below.fetch_max(oldest, Ordering::AcqRel);
+            self.owner.released_below.fetch_max(oldest, Ordering::SeqCst);
         }
+        drop(live);
+        self.owner.tell_if_past();
     }
 }
 

@@ -343,14 +343,6 @@ impl Db {
         self.inner.drop_family(family.inner())
     }
 
-    /// Waits until no flush or compaction runs or is due.
-    ///
-    /// # Errors
-    /// The background error, when one stops them.
-    pub fn wait_for_compact(&self) -> Result<()> {
-        self.inner.wait_for_compact()
-    }
-
     /// Makes every write so far durable.
     ///
     /// # Errors

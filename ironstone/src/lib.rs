@@ -47,14 +47,15 @@ mod family;
 mod iter;
 mod options;
 mod snapshot;
+mod tree;
 
 pub use base::order::{BuiltinPrefix, Comparator, PrefixExtractor};
 pub use base::stats;
-pub use base::{Error, Kind, Order, Pinned, Result, Severity, Subcode};
+pub use base::{Error, FileNumber, Kind, Order, Pinned, Result, Severity, Subcode};
 pub use engine::batch::WriteBatch;
 pub use engine::event;
 pub use engine::options::{
-    BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, TableFactory, Value,
+    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, DbOptions, FamilyOptions, FlushOptions, TableFactory, Value,
     WaitForCompactOptions, WriteOptions,
 };
 pub use lsm::filter::{CompactionFilter, CompactionFilterFactory, Decision, FilterInput};

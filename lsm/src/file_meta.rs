@@ -44,7 +44,7 @@ pub struct FileMetaData {
     pub largest: Box<[u8]>,
     pub smallest_seq: SequenceNumber,
     pub largest_seq: SequenceNumber,
-    /// The writer asked for this file to be compacted soon.
+    /// The writer asked for this file to be compacted soon. [`FileMetaData::is_marked`] knows of others who did.
     pub marked_for_compaction: bool,
     /// Oldest time of data in the file, carried through compactions; 0 when unknown.
     pub oldest_ancester_time: u64,
@@ -74,6 +74,7 @@ pub struct FileMetaData {
     /// Learned when the table is opened.
     stats: OnceLock<FileStats>,
     being_compacted: AtomicBool,
+    marked_since: AtomicBool,
     reads_sampled: AtomicU64,
 }
 
@@ -105,6 +106,7 @@ impl FileMetaData {
             open_metadata: Vec::new(),
             stats: OnceLock::new(),
             being_compacted: AtomicBool::new(false),
+            marked_since: AtomicBool::new(false),
             reads_sampled: AtomicU64::new(0),
         }
     }
@@ -168,7 +170,7 @@ impl FileMetaData {
             largest: strip(&self.largest),
             smallest_seqno: self.smallest_seq,
             largest_seqno: self.largest_seq,
-            marked_for_compaction: self.marked_for_compaction,
+            marked_for_compaction: self.is_marked(),
             oldest_blob_file_number: self.oldest_blob_file.map_or(0, |n| n.0),
             oldest_ancester_time: self.oldest_ancester_time,
             file_creation_time: self.file_creation_time,
@@ -225,6 +227,18 @@ impl FileMetaData {
         self.being_compacted.store(value, Ordering::Relaxed);
     }
 
+    /// Whether the file is to be compacted soon, whatever its level's size: its writer said so, or
+    /// [`FileMetaData::mark`].
+    #[inline]
+    pub fn is_marked(&self) -> bool {
+        self.marked_for_compaction || self.marked_since.load(Ordering::Relaxed)
+    }
+
+    /// Marks the file to be compacted soon. Forgotten when the database closes, unless the file is moved.
+    pub fn mark(&self) {
+        self.marked_since.store(true, Ordering::Relaxed);
+    }
+
     /// Reads counted by sampling.
     pub fn reads_sampled(&self) -> u64 {
         self.reads_sampled.load(Ordering::Relaxed)
@@ -270,6 +284,7 @@ impl Clone for FileMetaData {
             open_metadata: self.open_metadata.clone(),
             stats: self.stats.clone(),
             being_compacted: AtomicBool::new(false),
+            marked_since: AtomicBool::new(self.marked_since.load(Ordering::Relaxed)),
             reads_sampled: AtomicU64::new(self.reads_sampled()),
             ..*self
         }

@@ -1,14 +1,17 @@
 //! `compact_range`: the range flushed, then taken down level by level, on the caller's thread.
 
 use base::{Error, Result, Subcode};
-use lsm::pick::View;
 use lsm::pick::manual::{Request, Step, plan};
+use lsm::pick::score::Scores;
+use lsm::pick::{Style, View};
+use lsm::version::Edit;
 
 use super::Background;
+use crate::commit::Change;
 use crate::event::FlushReason;
 use crate::family::Family;
 use crate::options::{BottommostLevelCompaction, CompactRangeOptions};
-use crate::sync::{Arc, Ordering};
+use crate::sync::{Arc, Flag, Ordering};
 
 /// What a manual compaction came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,7 +24,9 @@ impl Background {
     /// Compacts the user keys in `[begin, end]`; `None` is unbounded.
     ///
     /// # Errors
-    /// NotSupported for options whose feature is missing; Incomplete when given up; those of the jobs.
+    /// InvalidArgument for a path the family does not have, for a low mark of timestamps that is not one or goes
+    /// back, or comes with a range; NotSupported for `change_level` where levels are in the way; Incomplete when
+    /// given up; those of the jobs.
     pub fn compact_range(
         &self,
         family: &Arc<Family>,
@@ -29,49 +34,138 @@ impl Background {
         end: Option<&[u8]>,
         options: &CompactRangeOptions,
     ) -> Result<ManualResult> {
-        if options.change_level {
-            return Err(Error::not_supported("CompactRangeOptions::change_level"));
+        let (paths, style) = {
+            let parts = family.parts();
+            (parts.pick.paths.len(), parts.pick.style)
+        };
+        if options.target_path_id as usize >= paths {
+            return Err(Error::invalid_argument("Invalid target path ID"));
         }
-        if options.full_history_ts_low.is_some() {
-            return Err(Error::not_supported("CompactRangeOptions::full_history_ts_low"));
+        if options.change_level && style == Style::Fifo {
+            return Err(Error::not_supported("FIFO compaction does not support change_level."));
+        }
+        if let Some(low) = options.full_history_ts_low.as_ref().filter(|low| !low.is_empty()) {
+            if begin.is_some() || end.is_some() {
+                return Err(Error::invalid_argument("Cannot specify compaction range with full_history_ts_low"));
+            }
+            self.raise_full_history_ts_low(family, low)?;
         }
         self.flush_and_wait(std::slice::from_ref(family), FlushReason::ManualCompaction, true)?;
-        {
-            let mut state = self.state.lock();
-            state.manuals_running += 1;
-            state.exclusive_manuals += usize::from(options.exclusive_manual_compaction);
-        }
-        let outcome = self.all_levels(family, begin, end, options);
-        {
-            let mut state = self.state.lock();
-            state.manuals_running -= 1;
-            state.exclusive_manuals -= usize::from(options.exclusive_manual_compaction);
-            self.schedule(&mut state);
-        }
+        let canceled = self.begin_manual(&options.canceled, options.exclusive_manual_compaction)?;
+        let options = CompactRangeOptions { canceled: Some(canceled.clone()), ..options.clone() };
+        let outcome = self.all_levels(family, begin, end, &options);
+        self.end_manual(&canceled, options.exclusive_manual_compaction);
         self.reconsider(family);
         self.changed.tell();
-        outcome
+        let (done, level) = outcome?;
+        if let Some(level) = level.filter(|_| options.change_level) {
+            // What runs could fill the level meanwhile, or take its files.
+            self.disable_manual();
+            self.pause();
+            let moved = self.refit_level(family, level, options.target_level);
+            self.unpause();
+            self.enable_manual();
+            moved?;
+        }
+        Ok(done)
     }
 
+    /// A manual compaction begins: the flag that ends it early, the caller's if there is one.
+    pub(super) fn begin_manual(&self, canceled: &Option<Arc<Flag>>, exclusive: bool) -> Result<Arc<Flag>> {
+        let canceled = canceled.clone().unwrap_or_default();
+        self.wait_until(|| {
+            let mut state = self.state.lock();
+            if state.closing {
+                return Some(Err(Error::shutdown_in_progress("the database is closing")));
+            }
+            if state.manuals_disabled > 0 || canceled.load(Ordering::Acquire) {
+                return Some(Err(given_up()));
+            }
+            if state.exclusive_manuals > 0 || (exclusive && state.manuals_running > 0) {
+                return None;
+            }
+            state.manuals_running += 1;
+            state.exclusive_manuals += usize::from(exclusive);
+            state.manual_flags.push(canceled.clone());
+            Some(Ok(()))
+        })?;
+        if exclusive {
+            // None starts from now on; those that have a slot end first.
+            self.wait_until(|| (self.state.lock().compactions_scheduled == 0).then_some(()));
+        }
+        Ok(canceled)
+    }
+
+    pub(super) fn end_manual(&self, canceled: &Arc<Flag>, exclusive: bool) {
+        let mut state = self.state.lock();
+        state.manuals_running -= 1;
+        state.exclusive_manuals -= usize::from(exclusive);
+        if let Some(at) = state.manual_flags.iter().position(|flag| Arc::ptr_eq(flag, canceled)) {
+            state.manual_flags.swap_remove(at);
+        }
+        self.schedule(&mut state);
+        drop(state);
+        self.changed.tell();
+    }
+
+    /// Gives up the manual compactions that run, raising the flags their callers gave too, and refuses new ones
+    /// until [`Background::enable_manual`] was called as often. Returns when none runs.
+    pub fn disable_manual(&self) {
+        {
+            let mut state = self.state.lock();
+            state.manuals_disabled += 1;
+            state.manual_flags.iter().for_each(|flag| flag.store(true, Ordering::Release));
+        }
+        self.changed.tell();
+        self.wait_until(|| (self.state.lock().manuals_running == 0).then_some(()));
+    }
+
+    /// Undoes one `disable_manual`.
+    pub fn enable_manual(&self) {
+        let mut state = self.state.lock();
+        state.manuals_disabled = state.manuals_disabled.saturating_sub(1);
+    }
+
+    /// Versions with timestamps below `low` may be collapsed from now on. Durable when this returns.
+    ///
+    /// # Errors
+    /// InvalidArgument if the family has no timestamps or others, or knows of a higher mark.
+    pub fn raise_full_history_ts_low(&self, family: &Arc<Family>, low: &[u8]) -> Result<()> {
+        let order = &family.order().user;
+        if order.timestamp_size() == 0 {
+            return Err(Error::invalid_argument("Timestamp is not enabled in this column family"));
+        }
+        if order.timestamp_size() != low.len() {
+            return Err(Error::invalid_argument("ts_low size mismatch"));
+        }
+        if let Some(now) = &family.state().full_history_ts_low
+            && order.compare_timestamp(low, now).is_lt()
+        {
+            return Err(Error::invalid_argument(format!(
+                "Current full_history_ts_low: {} is higher than provided ts: {}",
+                now.escape_ascii(),
+                low.escape_ascii()
+            )));
+        }
+        let change = Change { full_history_ts_low: Some(low.to_vec()), ..Change::new(family.clone(), Edit::default()) };
+        let committed = self.committer.commit(vec![change], false)?;
+        self.committed(&committed);
+        Ok(())
+    }
+
+    /// Takes the range down from the first level that has any of it: level 0 to the base level, then level by
+    /// level to the last one that is filled (with dynamic sizes: to the last). The level it ended on.
     fn all_levels(
         &self,
         family: &Arc<Family>,
         begin: Option<&[u8]>,
         end: Option<&[u8]>,
         options: &CompactRangeOptions,
-    ) -> Result<ManualResult> {
+    ) -> Result<(ManualResult, Option<usize>)> {
         let mut done = ManualResult::default();
+        let parts = family.parts();
         let version = family.pin().version.clone();
-        let first = (0..version.num_levels()).find(|l| version.overlaps(*l, begin, end));
-        let Some(first) = first else { return Ok(done) };
-        let deepest = (0..version.num_levels()).rev().find(|l| version.overlaps(*l, begin, end)).unwrap_or(first);
-        let (filter, universal) = {
-            let parts = family.parts();
-            let filter = parts.compaction_filter.is_some() || parts.compaction_filter_factory.is_some();
-            (filter, parts.pick.style == lsm::pick::Style::Universal)
-        };
         let num_levels = version.num_levels();
-        drop(version);
         let base = |level: usize| Request {
             begin: begin.map(<[u8]>::to_vec),
             end: end.map(<[u8]>::to_vec),
@@ -80,53 +174,60 @@ impl Background {
             max_subcompactions: options.max_subcompactions,
             ..Request::default()
         };
-        if universal && num_levels > 1 {
+        if parts.pick.style == Style::Fifo {
+            self.one_level(family, base(0), options, &mut done)?;
+            return Ok((done, Some(0)));
+        }
+        let Some(first) = (0..num_levels).find(|l| version.overlaps(*l, begin, end)) else { return Ok((done, None)) };
+        drop(version);
+        if num_levels == 1 {
+            self.one_level(family, base(0), options, &mut done)?;
+            return Ok((done, Some(0)));
+        }
+        if parts.pick.style == Style::Universal {
             // All files together, to the last level.
             let request = Request { all_levels: true, output_level: Some(num_levels - 1), ..base(first) };
             self.one_level(family, request, options, &mut done)?;
-            return Ok(done);
+            return Ok((done, Some(num_levels - 1)));
         }
         let made_from = self.tools.numbers.peek();
+        let dynamic = parts.pick.level_compaction_dynamic_level_bytes;
         let mut level = first;
         loop {
-            let bottom = level >= deepest;
-            if bottom && level > 0 {
+            let last = if dynamic { num_levels - 1 } else { family.pin().version.last_filled_level().unwrap_or(0) };
+            if level > 0 && level >= last {
                 break;
             }
             let output = self.one_level(family, base(level), options, &mut done)?;
-            if level == 0 {
-                // Level 0 went to the base level; what was between is empty.
-                let version = family.pin().version.clone();
-                let next = output.unwrap_or(1).max(1);
-                level = next;
-                if next >= deepest.max(1) || !(next..version.num_levels()).any(|l| version.overlaps(l, begin, end)) {
-                    if deepest == 0 {
-                        return Ok(done);
-                    }
-                    if next > deepest {
-                        break;
-                    }
-                }
-                continue;
-            }
-            level += 1;
+            level = match output {
+                Some(output) => output,
+                None if level == 0 => self.base_level(family),
+                None => level + 1,
+            };
         }
-        let rewrite = match options.bottommost_level_compaction {
-            BottommostLevelCompaction::Skip => false,
-            BottommostLevelCompaction::IfHaveCompactionFilter => filter,
-            BottommostLevelCompaction::Force | BottommostLevelCompaction::ForceOptimized => true,
+        let filter = parts.compaction_filter.is_some() || parts.compaction_filter_factory.is_some();
+        let (rewrite, made_now_too) = match options.bottommost_level_compaction {
+            BottommostLevelCompaction::Skip => (false, false),
+            BottommostLevelCompaction::IfHaveCompactionFilter => (filter, false),
+            BottommostLevelCompaction::Force => (true, true),
+            BottommostLevelCompaction::ForceOptimized => (true, false),
         };
-        if rewrite && deepest > 0 {
-            let mut request = base(deepest);
-            request.output_level = Some(deepest);
-            if options.bottommost_level_compaction == BottommostLevelCompaction::ForceOptimized
-                || options.bottommost_level_compaction == BottommostLevelCompaction::IfHaveCompactionFilter
-            {
-                request.max_file_number = Some(base::FileNumber(made_from));
-            }
+        if rewrite {
+            let request = Request {
+                output_level: Some(level),
+                max_file_number: (!made_now_too).then_some(base::FileNumber(made_from)),
+                ..base(level)
+            };
             self.one_level(family, request, options, &mut done)?;
         }
-        Ok(done)
+        Ok((done, Some(level)))
+    }
+
+    /// The level that level 0 is compacted into now.
+    fn base_level(&self, family: &Family) -> usize {
+        let pin = family.pin_owned();
+        let view = View { version: &pin.version, running: &[], oldest_snapshot: 0, full_history_ts_low: None };
+        Scores::compute(&view, &pin.parts.pick, self.tools.env.clock.now_seconds()).base_level.max(1)
     }
 
     /// Takes one level's part of the range down, step by step; the level it went to.
@@ -207,9 +308,13 @@ impl Background {
     fn check_canceled(&self, options: &CompactRangeOptions) -> Result<()> {
         match &options.canceled {
             Some(flag) if flag.load(Ordering::Acquire) => {
-                Err(Error::incomplete("the compaction was given up").with_subcode(Subcode::ManualCompactionPaused))
+                Err(given_up())
             }
             _ => Ok(()),
         }
     }
+}
+
+fn given_up() -> Error {
+    Error::incomplete("the compaction was given up").with_subcode(Subcode::ManualCompactionPaused)
 }

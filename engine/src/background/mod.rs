@@ -12,9 +12,11 @@ mod compact;
 mod flush;
 mod dump;
 mod manual;
+mod named;
 mod purge;
 mod resume;
 mod schedule;
+mod trigger;
 mod turn;
 mod wait;
 
@@ -39,7 +41,7 @@ use crate::output::{JobTools, named};
 use crate::properties::{self, Activity, Ground};
 use crate::source::TableCache;
 use crate::stats::StallCause;
-use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, OnceLock, Weak};
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, OnceLock, Weak, Flag};
 use crate::wal::LiveLogs;
 use crate::write::stall::Controller;
 use crate::write::{FaultBell, FlushBell, Writer};
@@ -84,6 +86,10 @@ pub struct Background {
     purge_scheduled: AtomicBool,
     purges_running: AtomicUsize,
     dump_planned: AtomicBool,
+    /// Counts plans to look for compactions that are due by time; only the newest is carried out.
+    trigger_plan: AtomicU64,
+    /// A release of snapshots is still to be looked at.
+    release_pending: AtomicBool,
 }
 
 /// A request for a flush.
@@ -109,9 +115,15 @@ struct State {
     /// Compactions of each family that run, by job.
     running: HashMap<FamilyId, Vec<(u64, Running)>>,
     pressures: HashMap<FamilyId, (Pressure, StallCondition)>,
+    /// By family: see `Scores::bottommost_next`.
+    bottommost_next: HashMap<FamilyId, u64>,
     /// Manual compactions that hold automatic ones back.
     exclusive_manuals: usize,
     manuals_running: usize,
+    /// Raised to give up each of them.
+    manual_flags: Vec<Arc<Flag>>,
+    /// `disable_manual_compaction` calls outstanding.
+    manuals_disabled: usize,
     /// `pause_background_work` calls outstanding.
     paused: usize,
     resume_scheduled: bool,
@@ -143,6 +155,8 @@ impl Background {
             purge_scheduled: AtomicBool::new(false),
             purges_running: AtomicUsize::new(0),
             dump_planned: AtomicBool::new(false),
+            trigger_plan: AtomicU64::new(0),
+            release_pending: AtomicBool::new(false),
         })
     }
 
@@ -156,10 +170,17 @@ impl Background {
                 me.schedule_purge();
             }
         }));
+        let me = self.me.clone();
+        self.tools.snapshots.on_release(Box::new(move || {
+            if let Some(me) = me.upgrade() {
+                me.schedule_released();
+            }
+        }));
         for family in self.families.all() {
             self.reconsider(&family);
         }
         self.plan_dump();
+        self.plan_trigger();
     }
 
     /// After a change of a family's tree, memtables or options: the stall decision, and what is due.
@@ -179,6 +200,7 @@ impl Background {
         let options = &pin.parts.pick;
         if family.is_dropped() {
             self.controller.forget(family.id());
+            state.bottommost_next.remove(&family.id());
             return;
         }
         let running = state.running_of(family.id());
@@ -217,6 +239,11 @@ impl Background {
         if !options.disable_auto_compactions && lsm::pick::needs_compaction(&view, options, now) {
             state.enqueue_compaction(family);
         }
+        match scores.bottommost_next {
+            Some(next) => state.bottommost_next.insert(family.id(), next),
+            None => state.bottommost_next.remove(&family.id()),
+        };
+        self.tools.snapshots.tell_past(state.bottommost_next.values().min().copied());
         self.schedule(&mut state);
         drop(state);
         if from != after {
@@ -268,10 +295,18 @@ impl Background {
         }
         self.tools.events.error(format_args!("Background error, reason {}: {error}", reason as u8));
         self.tools.events.emit(&Event::BackgroundError { reason, error });
-        self.controller.wake();
+        self.wake_stalled();
         self.changed.tell();
         if remedy == Remedy::Resume {
             self.schedule_resume();
+        }
+    }
+
+    /// Stalled writers look again: those that wait for the controller, and those that wait for memory.
+    pub(super) fn wake_stalled(&self) {
+        match self.writer.get().and_then(Weak::upgrade) {
+            Some(writer) => writer.wake_stalled(),
+            None => self.controller.wake(),
         }
     }
 

@@ -8,7 +8,7 @@ use format::names::{self, FileName};
 
 use super::Background;
 use crate::event::Event;
-use crate::files::Sweep;
+use crate::files::{Sweep, Waiting};
 use crate::sync::Ordering;
 
 impl Background {
@@ -34,9 +34,9 @@ impl Background {
             return;
         }
         let job = self.tools.take_job_id();
-        for file in free {
+        for Waiting { file, path } in free {
             self.tables.evict(file.number.0);
-            self.delete_table(job, file.number, &self.tools.paths.table(file.number, file.path_id));
+            self.delete_table(job, file.number, &path);
         }
     }
 

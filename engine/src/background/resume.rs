@@ -35,7 +35,7 @@ impl Background {
         let outcome = self.recover(&old);
         let outcome = self.errors.recovery_end(outcome);
         self.tools.events.emit(&Event::RecoveredFromError { old, new: outcome.as_ref().err().cloned() });
-        self.controller.wake();
+        self.wake_stalled();
         for family in self.families.all() {
             self.reconsider(&family);
         }
@@ -87,7 +87,11 @@ impl Background {
     pub(super) fn schedule_resume(&self) {
         let options = self.tools.options.load();
         let mut state = self.state.lock();
-        if state.closing || state.resume_scheduled {
+        if state.closing {
+            self.errors.resume_given_up();
+            return;
+        }
+        if state.resume_scheduled {
             return;
         }
         state.resume_scheduled = true;
@@ -110,12 +114,21 @@ impl Background {
                 stats.measure(HistogramKind::ErrorHandlerAutoresumeRetryCount, tries.unsigned_abs());
             }
             let options = me.tools.options.load();
-            match outcome {
-                Ok(()) => me.state.lock().resume_tries = 0,
-                Err(error) if error.severity() >= Severity::Fatal => {}
-                Err(_) if tries >= i64::from(options.max_bgerror_resume_count) => {}
-                Err(_) => me.schedule_resume(),
+            let again = match outcome {
+                Ok(()) => {
+                    me.state.lock().resume_tries = 0;
+                    false
+                }
+                Err(error) if error.severity() >= Severity::Fatal => false,
+                Err(_) => tries < i64::from(options.max_bgerror_resume_count),
+            };
+            if again {
+                return me.schedule_resume();
             }
+            me.state.lock().resume_tries = 0;
+            me.errors.resume_given_up();
+            me.wake_stalled();
+            me.changed.tell();
         };
         self.tools.env.executor.spawn_after(options.bgerror_resume_retry_interval, Pool::High, self.tag, Box::new(job));
     }

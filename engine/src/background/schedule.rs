@@ -70,7 +70,8 @@ impl Background {
         if state.exclusive_manuals > 0 {
             return;
         }
-        while state.compactions_scheduled < slots.compactions
+        // A manual compaction takes a slot, though it runs on its caller's thread.
+        while state.compactions_scheduled + state.manuals_running < slots.compactions
             && state.compactions.len() > state.compactions_scheduled - state.compactions_running
         {
             state.compactions_scheduled += 1;

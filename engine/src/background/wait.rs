@@ -1,9 +1,11 @@
 //! Waiting for jobs, and ending them.
 
-use base::{Error, Result, Severity};
+use base::{Error, Kind, Result, Severity};
 use env::executor::Pool;
 
 use super::Background;
+use crate::options::WaitForCompactOptions;
+use crate::sync::Ordering;
 
 impl Background {
     /// Waits until `ready` answers, asking again whenever a job has ended. Helps the executor: with an
@@ -14,7 +16,7 @@ impl Background {
             if let Some(out) = ready() {
                 return out;
             }
-            if !self.tools.env.executor.help() {
+            if !self.tools.env.executor.help() && !self.tools.env.executor.pass_time() {
                 self.changed.wait_past(seen);
             }
         }
@@ -24,9 +26,12 @@ impl Background {
     ///
     /// # Errors
     /// The background error, when one stops them; why a compaction failed meanwhile, even if it is tried
-    /// again.
-    pub fn wait_for_idle(&self) -> Result<()> {
+    /// again; Aborted if work is paused and that is to end the wait; TimedOut.
+    pub fn wait_for_idle(&self, options: &WaitForCompactOptions) -> Result<()> {
         let failures = self.state.lock().compaction_failures;
+        let clock = &self.tools.env.clock;
+        let timeout = u64::try_from(options.timeout.as_nanos()).unwrap_or(u64::MAX);
+        let deadline = (timeout > 0).then(|| clock.now_nanos().saturating_add(timeout));
         self.wait_until(|| {
             if let Some(error) = self.errors.get().filter(|e| e.severity() >= Severity::Hard) {
                 return Some(Err(error));
@@ -40,7 +45,17 @@ impl Background {
             {
                 return Some(Err(error.clone()));
             }
-            let busy = state.flushes_scheduled + state.compactions_scheduled + state.manuals_running > 0
+            if options.abort_on_pause && state.paused > 0 {
+                return Some(Err(Error::aborted("background work is paused")));
+            }
+            if deadline.is_some_and(|deadline| clock.now_nanos() >= deadline) {
+                return Some(Err(Error::new(Kind::TimedOut, "")));
+            }
+            let purging = options.wait_for_purge
+                && (self.purge_scheduled.load(Ordering::Acquire) || self.purges_running.load(Ordering::Acquire) > 0);
+            let busy = purging
+                || self.release_pending.load(Ordering::Acquire)
+                || state.flushes_scheduled + state.compactions_scheduled + state.manuals_running > 0
                 || !state.flushes.is_empty()
                 || (!state.compactions.is_empty() && state.paused == 0);
             (!busy).then_some(Ok(()))
@@ -57,11 +72,13 @@ impl Background {
         });
     }
 
-    /// Undoes one `pause`.
-    pub fn unpause(&self) {
+    /// Undoes one `pause`; false if there was none.
+    pub fn unpause(&self) -> bool {
         let mut state = self.state.lock();
+        let was_paused = state.paused > 0;
         state.paused = state.paused.saturating_sub(1);
         self.schedule(&mut state);
+        was_paused
     }
 
     /// Undoes all: the database closes, and its last flush must not wait for whoever has paused it.
@@ -80,13 +97,13 @@ impl Background {
             state.flushes.clear();
             state.compactions.clear();
         }
-        self.tools.shutting_down.store(true, crate::sync::Ordering::Release);
+        self.tools.shutting_down.store(true, Ordering::Release);
         for pool in Pool::ALL {
             self.tools.env.executor.unschedule(pool, self.tag);
         }
         self.wait_until(|| {
             let state = self.state.lock();
-            let purges = self.purges_running.load(crate::sync::Ordering::Acquire);
+            let purges = self.purges_running.load(Ordering::Acquire);
             let jobs = state.flushes_running + state.compactions_running;
             let running = jobs + state.manuals_running + state.resumes_running + purges;
             (running == 0).then_some(())

@@ -15,7 +15,7 @@ pub fn new_file(level: usize, file: &FileMetaData) -> NewFile {
         largest: file.largest.to_vec(),
         smallest_seqno: file.smallest_seq,
         largest_seqno: file.largest_seq,
-        marked_for_compaction: file.marked_for_compaction,
+        marked_for_compaction: file.is_marked(),
         oldest_blob_file_number: file.oldest_blob_file.map_or(0, |n| n.0),
         oldest_ancester_time: file.oldest_ancester_time,
         file_creation_time: file.file_creation_time,

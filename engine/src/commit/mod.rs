@@ -18,10 +18,11 @@ use std::collections::BTreeMap;
 
 use base::{FamilyId, FileNumber, Result, SequenceNumber};
 use format::edit::{VersionEdit, WalAddition};
+use lsm::file_meta::FileMetaData;
 use lsm::version::{Edit, Version};
 
 use crate::family::{Family, FamilySet, FlushPick};
-use crate::files::{Numbers, Obsolete};
+use crate::files::{Numbers, Obsolete, Waiting};
 use crate::manifest::{Manifest, ManifestSettings, Record};
 use crate::sequence::LastSequence;
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
@@ -129,6 +130,9 @@ impl Committer {
             state.version = part.next.clone();
             if let Some(pick) = &part.change.flushed {
                 state.remove_flushed(pick);
+            }
+            if let Some(low) = &part.change.full_history_ts_low {
+                state.full_history_ts_low = Some(low.clone());
             }
             old_super_versions.push(part.change.family.install(&mut state));
         }
@@ -272,7 +276,9 @@ impl Committer {
             .filter_map(|(level, number)| old.level(*level).iter().find(|f| f.number == *number).cloned())
             .collect();
         drop((old, next));
-        self.obsolete.retire(gone);
+        let parts = change.family.parts();
+        let waiting = |file: Arc<FileMetaData>| Waiting { path: parts.table_path(file.number, file.path_id), file };
+        self.obsolete.retire(gone.into_iter().map(waiting));
     }
 }
 

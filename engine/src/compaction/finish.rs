@@ -64,6 +64,7 @@ pub(super) fn finished(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done],
         bytes_read: job.task.input_bytes(),
         bytes_written: event.total_output_size,
         num_output_records: records,
+        outputs: outputs(done).map(|f| (f.meta.number, f.meta.path_id)).collect(),
     };
     count(t, job, done, micros, &out);
     t.tools.events.emit(&Event::CompactionFinished(event));

@@ -13,7 +13,7 @@ mod finish;
 mod piece;
 
 use base::ids::JobId;
-use base::{Error, Result};
+use base::{Error, FileNumber, Result};
 use env::executor::Pool;
 use lsm::collapse::CollapseStats;
 use lsm::cut;
@@ -55,6 +55,8 @@ pub struct Compacted {
     pub bytes_read: u64,
     pub bytes_written: u64,
     pub num_output_records: u64,
+    /// The tables made or moved, by number and path.
+    pub outputs: Vec<(FileNumber, u32)>,
 }
 
 /// Runs a job to its commit. The inputs stay reserved; the caller releases them.
@@ -67,9 +69,6 @@ pub fn run(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     }
     if job.task.trivial_move {
         return move_files(t, job);
-    }
-    if job.task.trivial_copy {
-        return Err(Error::not_supported("compactions that only change a file's temperature"));
     }
     merge(t, job)
 }
@@ -92,6 +91,7 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     }
     add_cursor(&mut edit, task);
     let files = edit.added.len();
+    let outputs = edit.added.iter().map(|(_, f)| (f.number, f.path_id)).collect();
     let bytes = edit.added.iter().map(|(_, f)| f.size).sum();
     let moved = LevelNumbers { bytes_moved: bytes, ..LevelNumbers::default() };
     job.family.stats.lock().add(task.output_level, Pool::Low as usize, &moved);
@@ -103,7 +103,7 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
         files,
         bytes,
     });
-    Ok(Compacted { committed: Some(committed), ..Compacted::default() })
+    Ok(Compacted { committed: Some(committed), outputs, ..Compacted::default() })
 }
 
 /// Files that are only dropped.
@@ -204,7 +204,7 @@ fn outputs(done: &[piece::Done]) -> impl Iterator<Item = &crate::output::OutputF
 fn remove(t: &CompactionTools<'_>, done: &[piece::Done]) {
     for file in outputs(done) {
         // Known to nobody; a sweep gets what cannot be removed now.
-        let _ = t.tools.env.fs.unlink(&t.tools.paths.table(file.meta.number, file.meta.path_id));
+        let _ = t.tools.env.fs.unlink(&file.path);
     }
 }
 

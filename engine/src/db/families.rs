@@ -5,14 +5,16 @@ use std::path::Path;
 use base::{Error, FamilyId, Result};
 use env::Env;
 use format::edit::VersionEdit;
+use lsm::file_meta::FileMetaData;
 
 use super::Db;
-use super::open::request_of;
+use super::open::{family_dirs, make_dir, request_of};
 use crate::commit::of_new_family;
 use crate::components::FamilyDescriptor;
 use crate::event::Event;
 use crate::family::Family;
 use crate::manifest::{read_current, recover};
+use crate::files::Waiting;
 use crate::output::named;
 use crate::recovery::new_family;
 use crate::sync::Arc;
@@ -46,7 +48,10 @@ impl Db {
             return Err(Error::invalid_argument(format!("Column family already exists: {}", descriptor.name)));
         }
         let db = inner.tools.options.load_full();
-        let request = request_of(descriptor, &db, &inner.block_cache, &inner.tools.events, false)?;
+        let request = request_of(descriptor, &db, &inner.tools.paths.db, &inner.block_cache, &inner.tools.events, false)?;
+        for dir in family_dirs(std::slice::from_ref(descriptor)) {
+            make_dir(&inner.tools.env, &dir)?;
+        }
         let id = inner.families.max_id().checked_add(1).map(FamilyId);
         let id = id.ok_or_else(|| Error::not_supported("more column families: all their numbers are used up"))?;
         let log = inner.logs.active_number().0;
@@ -58,6 +63,7 @@ impl Db {
             inner.committer.commit_records(vec![edit], || inner.families.add(family.clone())).map(|_| family)
         })??;
         writing.background.reconsider(&family);
+        writing.background.plan_trigger();
         Ok(family)
     }
 
@@ -88,7 +94,12 @@ impl Db {
         })??;
         drop(changes);
         let version = family.pin().version.clone();
-        inner.obsolete.retire(version.files().map(|(_, f)| f.clone()));
+        let parts = family.parts();
+        let waiting = |(_, file): (usize, &Arc<FileMetaData>)| Waiting {
+            path: parts.table_path(file.number, file.path_id),
+            file: file.clone(),
+        };
+        inner.obsolete.retire(version.files().map(waiting));
         writing.background.reconsider(family);
         inner.tools.events.emit(&Event::FamilyDropped(named(family)));
         inner.tools.events.info(format_args!("Dropped column family with id {}", family.id()));

@@ -23,12 +23,13 @@ impl Db {
         options.validate(family.name(), &self.inner.tools.options.load())?;
         refuse(&options.unsupported(family.name()))?;
         let cache = family.parts().block_cache.clone();
-        let parts = Parts::resolve(&options, &self.inner.tools.options.load(), cache)?;
+        let parts = Parts::resolve(&options, &self.inner.tools.options.load(), self.path(), cache)?;
         family.set_options(Arc::new(options), Arc::new(parts));
         // Its default goes by how much all memtables may hold.
         let wal_max = self.inner.tools.options.load().max_total_wal_size;
         writing.writer.set_wal_bytes_max(wal_bytes_max(wal_max, &self.inner.families.all()));
         writing.background.reconsider(family);
+        writing.background.plan_trigger();
         drop(guard);
         self.options_changed()
     }
@@ -55,6 +56,7 @@ impl Db {
         inner.tools.options.store(Arc::new(options));
         writing.background.size_pools();
         writing.background.plan_dump();
+        writing.background.plan_trigger();
         for family in inner.families.all() {
             writing.background.reconsider(&family);
         }

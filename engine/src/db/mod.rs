@@ -11,6 +11,7 @@ mod live;
 mod open;
 mod reads;
 mod session;
+mod tree;
 
 pub use destroy::destroy;
 pub use families::list_families;
@@ -30,7 +31,7 @@ use crate::errors::ErrorState;
 use crate::event::FlushReason;
 use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Obsolete};
-use crate::options::{CompactRangeOptions, FlushOptions, WriteOptions};
+use crate::options::{FlushOptions, WriteOptions};
 use crate::output::JobTools;
 use crate::read::Reads;
 use crate::sequence::Snapshot;
@@ -220,33 +221,6 @@ impl Db {
     /// Makes every write so far durable.
     pub fn sync_wal(&self) -> Result<()> {
         self.flush_wal(true)
-    }
-
-    /// Compacts the keys in `[begin, end]`; `None` is unbounded.
-    pub fn compact_range(
-        &self,
-        family: &Arc<Family>,
-        begin: Option<&[u8]>,
-        end: Option<&[u8]>,
-        options: &CompactRangeOptions,
-    ) -> Result<()> {
-        self.writing()?.background.compact_range(family, begin, end, options).map(|_| ())
-    }
-
-    /// Waits until no flush or compaction runs or is due.
-    pub fn wait_for_compact(&self) -> Result<()> {
-        self.writing()?.background.wait_for_idle()
-    }
-
-    /// No new background job starts; returns when none runs. Calls nest.
-    pub fn pause_background_work(&self) -> Result<()> {
-        self.writing()?.background.pause();
-        Ok(())
-    }
-
-    pub fn continue_background_work(&self) -> Result<()> {
-        self.writing()?.background.unpause();
-        Ok(())
     }
 
     /// Tries to get over the background error.

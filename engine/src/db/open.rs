@@ -122,7 +122,7 @@ impl Opening {
         }
         let mut lock = None;
         if !read_only {
-            for dir in paths.all() {
+            for dir in paths.all_with(&family_dirs(&families)) {
                 make_dir(&env, dir)?;
             }
             lock = Some(DbLock::take(&*env.fs, &paths.db)?);
@@ -159,7 +159,7 @@ impl Opening {
         let requested = self
             .descriptors
             .iter()
-            .map(|d| request_of(d, &self.options, &block_cache, &self.events, self.read_only))
+            .map(|d| request_of(d, &self.options, &self.paths.db, &block_cache, &self.events, self.read_only))
             .collect::<Result<Vec<_>>>()?;
         let bell = Arc::new(Bell::default());
         let (families, missing) = build_families(&recovered, &requested, &bell, !self.read_only, &self.options)?;
@@ -211,7 +211,7 @@ impl Opening {
     }
 
     fn shared(&self, recovered: &Recovered, families: Vec<Arc<Family>>, db_id: String, bell: Arc<Bell>) -> Result<Shared> {
-        let found = sweep(&*self.env.fs, &self.paths, None)?;
+        let found = sweep(&*self.env.fs, &self.paths, &family_dirs(&self.descriptors), None)?;
         let known = [recovered.next_file_number, found.largest_number, recovered.number.0];
         let next = known.into_iter().fold(0, u64::max).saturating_add(1);
         let session: Arc<str> = Arc::from(new_session_id(&self.env));
@@ -232,7 +232,6 @@ impl Opening {
             stats: stats.clone(),
         });
         let settings = TableCacheSettings {
-            paths: self.paths.clone(),
             tables_max: tables_max(self.options.max_open_files),
             direct_reads: self.options.use_direct_reads,
             advise_random: self.options.advise_random_on_open,
@@ -505,7 +504,7 @@ impl Opening {
             newer_from: shared.tools.numbers.peek(),
             keep_old_logs: self.options.keep_log_file_num,
         };
-        let found = sweep(&*self.env.fs, &self.paths, Some(&live))?;
+        let found = sweep(&*self.env.fs, &self.paths, &family_dirs(&self.descriptors), Some(&live))?;
         background.delete_swept(found);
         Ok(())
     }
@@ -580,8 +579,13 @@ struct WritingParts {
     unlogged: Arc<AtomicBool>,
 }
 
+/// The directories that families bring of their own (`cf_paths`).
+pub(super) fn family_dirs(families: &[FamilyDescriptor]) -> Vec<PathBuf> {
+    families.iter().flat_map(|f| f.options.cf_paths.iter().map(|p| p.path.clone())).collect()
+}
+
 /// Makes a directory whose name survives: a database that was synced must not vanish with it.
-fn make_dir(env: &Env, dir: &Path) -> Result<()> {
+pub(super) fn make_dir(env: &Env, dir: &Path) -> Result<()> {
     if env.fs.exists(dir)? {
         return Ok(());
     }
@@ -637,6 +641,7 @@ fn family_gaps(name: &str, options: &FamilyOptions, read_only: bool) -> Vec<Stri
 pub(super) fn request_of(
     d: &FamilyDescriptor,
     db: &DbOptions,
+    dir: &Path,
     cache: &Arc<BlockCache>,
     events: &Events,
     read_only: bool,
@@ -651,7 +656,7 @@ pub(super) fn request_of(
     mended.iter().for_each(|line| events.warn(format_args!("{line}")));
     events.header(format_args!("--------------- Options for column family [{}]:", d.name));
     options.log_lines(Some(&cache)).iter().for_each(|line| events.header(format_args!("{line}")));
-    let parts = Parts::resolve(&options, db, Some(cache))?;
+    let parts = Parts::resolve(&options, db, dir, Some(cache))?;
     Ok(RequestedFamily {
         name: d.name.clone(),
         options: Arc::new(options),

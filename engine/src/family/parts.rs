@@ -1,6 +1,8 @@
 //! A family's options turned into what the rooms use: checked once, never looked up by name again.
 
-use base::Order;
+use std::path::{Path, PathBuf};
+
+use base::{FileNumber, Order};
 use base::key::InternalOrder;
 use base::order::PrefixExtractor;
 use lsm::filter::{CompactionFilter, CompactionFilterFactory};
@@ -38,6 +40,8 @@ pub struct Parts {
     pub verify_outputs: (bool, bool),
     /// An operand after so many others of its key is merged as it is written; 0: never.
     pub successive_merges_max: u64,
+    /// Where its tables lie, by path id: `cf_paths`, or `db_paths`; never empty.
+    pub table_dirs: Arc<[PathBuf]>,
     /// Wide-column entities may be written: the release that `compat` names reads them.
     pub entities: bool,
 }
@@ -51,6 +55,16 @@ impl Parts {
         }
         let many = self.range_deletions_max < u64::MAX && mem.counts().range_deletes >= self.range_deletions_max;
         many.then_some(FlushReason::MemtableMaxRangeDeletions)
+    }
+
+    /// A table's path. An id past the last path means the last one, as RocksDB has it.
+    pub fn table_path(&self, number: FileNumber, path_id: u32) -> PathBuf {
+        self.table_dir(path_id).join(format::names::table(number))
+    }
+
+    /// The directory of a path id.
+    pub fn table_dir(&self, path_id: u32) -> &Path {
+        &self.table_dirs[(path_id as usize).min(self.table_dirs.len() - 1)]
     }
 
     pub fn internal_order(&self) -> InternalOrder {

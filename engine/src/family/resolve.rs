@@ -3,6 +3,8 @@
 //! What an option asks for and this release does not do is refused here by name; values that RocksDB
 //! bends into range silently are bent the same way.
 
+use std::path::Path;
+
 use base::key::InternalOrder;
 use base::{Error, Result};
 use lsm::pick;
@@ -11,7 +13,7 @@ use table::sst::BlockCache;
 
 use super::Parts;
 use crate::options::{
-    AGE_AUTO, CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, DbOptions, FamilyOptions,
+    AGE_AUTO, CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, DbOptions, DbPath, FamilyOptions,
     MemtableFactory, TableFactory, VerifyOutputFlags,
 };
 use crate::sync::Arc;
@@ -19,10 +21,12 @@ use crate::sync::Arc;
 const THIRTY_DAYS_S: u64 = 30 * 24 * 60 * 60;
 
 impl Parts {
+    /// `dir`: the database's directory, where tables lie unless paths are named.
+    ///
     /// # Errors
     /// NotSupported naming the option that asks for a missing feature; InvalidArgument for values out of
     /// range.
-    pub fn resolve(options: &FamilyOptions, db: &DbOptions, cache: Option<Arc<BlockCache>>) -> Result<Parts> {
+    pub fn resolve(options: &FamilyOptions, db: &DbOptions, dir: &Path, cache: Option<Arc<BlockCache>>) -> Result<Parts> {
         db.compat.check(db, options)?;
         let mut options = options.clone();
         db.compat.cap(&mut options)?;
@@ -61,6 +65,10 @@ impl Parts {
             paranoid_file_checks: options.paranoid_file_checks,
             verify_outputs: verified_outputs(options.verify_output_flags),
             successive_merges_max: options.max_successive_merges as u64,
+            table_dirs: match table_paths(options, db) {
+                [] => Arc::from([dir.to_path_buf()]),
+                paths => paths.iter().map(|p| p.path.clone()).collect(),
+            },
             entities: db.compat.reads((7, 9)),
         })
     }
@@ -90,10 +98,9 @@ fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
     };
     let num_levels = usize::try_from(o.num_levels).unwrap_or(1).clamp(1, lsm::version::MAX_LEVELS);
     let num_levels = if style == pick::Style::Level { num_levels.max(2) } else { num_levels };
-    let paths = if db.db_paths.is_empty() {
-        vec![pick::PathOptions { target_size: u64::MAX }]
-    } else {
-        db.db_paths.iter().map(|p| pick::PathOptions { target_size: p.target_size }).collect()
+    let paths = match table_paths(o, db) {
+        [] => vec![pick::PathOptions { target_size: u64::MAX }],
+        paths => paths.iter().map(|p| pick::PathOptions { target_size: p.target_size }).collect(),
     };
     let slowdown = o.level0_slowdown_writes_trigger.max(o.level0_file_num_compaction_trigger);
     pick::Options {
@@ -114,7 +121,7 @@ fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
         max_bytes_for_level_multiplier_additional: o.max_bytes_for_level_multiplier_additional.clone(),
         level_compaction_dynamic_level_bytes: o.level_compaction_dynamic_level_bytes
             && style == pick::Style::Level
-            && db.db_paths.len() <= 1,
+            && paths.len() <= 1,
         target_file_size_base: o.target_file_size_base,
         target_file_size_multiplier: u32::try_from(o.target_file_size_multiplier).unwrap_or(1).max(1),
         target_file_size_is_upper_bound: o.target_file_size_is_upper_bound,
@@ -152,6 +159,18 @@ fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
             max_read_amp: o.compaction_options_universal.max_read_amp,
             reduce_file_locking: o.compaction_options_universal.reduce_file_locking,
         },
+        fifo: pick::FifoOptions {
+            max_table_files_size: o.compaction_options_fifo.max_table_files_size,
+            max_data_files_size: o.compaction_options_fifo.max_data_files_size,
+            allow_compaction: o.compaction_options_fifo.allow_compaction,
+            file_temperature_age_thresholds: (o.compaction_options_fifo.file_temperature_age_thresholds.iter())
+                .map(|t| pick::FileTemperatureAge { temperature: t.temperature as u8, age: t.age })
+                .collect(),
+            allow_trivial_copy_when_change_temperature: o
+                .compaction_options_fifo
+                .allow_trivial_copy_when_change_temperature,
+            use_kv_ratio_compaction: o.compaction_options_fifo.use_kv_ratio_compaction,
+        },
         paths,
         allow_ingest_behind: db.allow_ingest_behind,
         last_level_temperature: o.last_level_temperature as u8,
@@ -159,6 +178,11 @@ fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
         max_subcompactions: db.max_subcompactions.max(1),
         ..pick::Options::default()
     }
+}
+
+/// Where tables of the family are to lie; empty: in the database's directory.
+fn table_paths<'a>(o: &'a FamilyOptions, db: &'a DbOptions) -> &'a [DbPath] {
+    if o.cf_paths.is_empty() { &db.db_paths } else { &o.cf_paths }
 }
 
 /// At most one less than there may be memtables, and one with atomic flush.

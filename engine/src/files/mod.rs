@@ -12,7 +12,7 @@ mod recycle;
 mod sweep;
 
 pub use lock::DbLock;
-pub use obsolete::Obsolete;
+pub use obsolete::{Obsolete, Waiting};
 pub use paths::Paths;
 pub use recycle::Recycle;
 pub use sweep::{Live, Sweep, sweep};

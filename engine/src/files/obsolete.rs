@@ -1,5 +1,7 @@
 //! Files that left the current version and wait for the last reader.
 
+use std::path::PathBuf;
+
 use lsm::file_meta::FileMetaData;
 
 use crate::bell::Bell;
@@ -7,10 +9,16 @@ use crate::sync::{Arc, Mutex};
 
 /// The waiting files of one database.
 pub struct Obsolete {
-    waiting: Mutex<Vec<Arc<FileMetaData>>>,
+    waiting: Mutex<Vec<Waiting>>,
     bell: Arc<Bell>,
     /// Above 0: deletions are disabled by the user (`disable_file_deletions`), that many times.
     disabled: Mutex<u32>,
+}
+
+/// A file and where it lies.
+pub struct Waiting {
+    pub file: Arc<FileMetaData>,
+    pub path: PathBuf,
 }
 
 impl Obsolete {
@@ -23,7 +31,7 @@ impl Obsolete {
     }
 
     /// These are in no current version any more.
-    pub fn retire(&self, files: impl IntoIterator<Item = Arc<FileMetaData>>) {
+    pub fn retire(&self, files: impl IntoIterator<Item = Waiting>) {
         let mut waiting = self.waiting.lock();
         waiting.extend(files);
         self.bell.set_waiting(waiting.len() as u64);
@@ -31,13 +39,13 @@ impl Obsolete {
 
     /// Takes out those that no version holds: theirs is the only pointer left, and none can be made from
     /// nothing. Empty while deletions are disabled.
-    pub fn take_free(&self) -> Vec<Arc<FileMetaData>> {
+    pub fn take_free(&self) -> Vec<Waiting> {
         if *self.disabled.lock() > 0 {
             return Vec::new();
         }
         let mut waiting = self.waiting.lock();
         self.bell.answered();
-        let (free, held) = std::mem::take(&mut *waiting).into_iter().partition(|f| Arc::strong_count(f) == 1);
+        let (free, held) = std::mem::take(&mut *waiting).into_iter().partition(|w: &Waiting| Arc::strong_count(&w.file) == 1);
         *waiting = held;
         self.bell.set_waiting(waiting.len() as u64);
         free
@@ -45,11 +53,11 @@ impl Obsolete {
 
     /// Bytes of waiting files (`rocksdb.obsolete-sst-files-size`).
     pub fn waiting_bytes(&self) -> u64 {
-        self.waiting.lock().iter().map(|f| f.size).sum()
+        self.waiting.lock().iter().map(|w| w.file.size).sum()
     }
 
     pub fn waiting_numbers(&self) -> Vec<u64> {
-        self.waiting.lock().iter().map(|f| f.number.0).collect()
+        self.waiting.lock().iter().map(|w| w.file.number.0).collect()
     }
 
     /// Nothing is deleted until [`Obsolete::enable`] was called as often.

@@ -31,15 +31,6 @@ impl Paths {
         }
     }
 
-    /// A table's path. An id past the last path means the last one, as RocksDB has it.
-    pub fn table(&self, number: FileNumber, path_id: u32) -> PathBuf {
-        self.table_dir(path_id).join(names::table(number))
-    }
-
-    pub fn table_dir(&self, path_id: u32) -> &Path {
-        self.tables.get(path_id as usize).or(self.tables.last()).unwrap_or(&self.db)
-    }
-
     pub fn wal(&self, number: FileNumber) -> PathBuf {
         self.wal.join(names::wal(number))
     }
@@ -50,6 +41,17 @@ impl Paths {
 
     pub fn current(&self) -> PathBuf {
         self.db.join(names::CURRENT)
+    }
+
+    /// As [`Paths::all`], with directories of families' own.
+    pub fn all_with<'a>(&'a self, families: &'a [PathBuf]) -> Vec<&'a Path> {
+        let mut dirs = self.all();
+        for dir in families {
+            if !dirs.contains(&dir.as_path()) {
+                dirs.push(dir);
+            }
+        }
+        dirs
     }
 
     /// Every directory, each once: the database's, tables', logs'.

@@ -29,12 +29,12 @@ pub struct Sweep {
     pub largest_number: u64,
 }
 
-/// Judges names; deletes nothing. Pass `None` for `live` only to learn the largest number.
-pub fn sweep(fs: &dyn FileSystem, paths: &Paths, live: Option<&Live>) -> Result<Sweep> {
+/// Judges names; deletes nothing. `families`: directories of families' own. Pass `None` for `live` only to learn the largest number.
+pub fn sweep(fs: &dyn FileSystem, paths: &Paths, families: &[PathBuf], live: Option<&Live>) -> Result<Sweep> {
     let mut out = Sweep::default();
     let mut options_files = Vec::new();
     let mut old_logs = Vec::new();
-    for dir in paths.all() {
+    for dir in paths.all_with(families) {
         for name in fs.list(dir)? {
             let Some(kind) = FileName::parse(&name) else { continue };
             let path = dir.join(&name);

@@ -156,7 +156,7 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
 fn remove(tools: &JobTools, parts: &[Part], error: Error) -> Error {
     for file in parts.iter().flat_map(|p| &p.files) {
         // Known to nobody; a sweep gets what cannot be removed now.
-        let _ = tools.env.fs.unlink(&tools.paths.table(file.meta.number, file.meta.path_id));
+        let _ = tools.env.fs.unlink(&file.path);
     }
     error
 }

@@ -7,7 +7,7 @@
 use base::{Error, Result};
 
 use super::{
-    CompactionStyle, CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory, Temperature,
+    CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory, Temperature,
 };
 
 /// Hints: options without effect here, because they change speed or housekeeping alone.
@@ -34,7 +34,6 @@ pub const HINTS: &[&str] = &[
     "is_fd_close_on_exec",
     "log_readahead_size",
     "lowest_used_cache_tier",
-    "max_compaction_trigger_wakeup_seconds",
     "max_file_opening_threads",
     "memtable_batch_lookup_optimization",
     "memtable_huge_page_size",
@@ -58,7 +57,6 @@ pub const HINTS: &[&str] = &[
 #[cfg(test)]
 pub(super) const DEPENDENT: &[&str] = &[
     "blob_",
-    "compaction_options_fifo",
     "compression_manager",
     "enable_blob_garbage_collection",
     "min_blob_size",
@@ -108,8 +106,6 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
 const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "block_protection_bytes_per_key" "checksums of entries in cached blocks" |o| o.block_protection_bytes_per_key > 0;
     "cf_allow_ingest_behind" "ingestion behind existing data" |o| o.cf_allow_ingest_behind;
-    "cf_paths" "directories of a family's own" |o| !o.cf_paths.is_empty();
-    "compaction_style=kCompactionStyleFIFO" "FIFO compaction" |o| o.compaction_style == CompactionStyle::Fifo;
     "disallow_memtable_writes" "families that are only ingested into" |o| o.disallow_memtable_writes;
     "enable_blob_direct_write" "blobs written before the WAL" |o| o.enable_blob_direct_write;
     "enable_blob_files" "blob files" |o| o.enable_blob_files;
@@ -137,7 +133,6 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
 /// for reading may have it: what is already in its files speaks for itself.
 const READING: &[&str] = &[
     "best_efforts_recovery",
-    "cf_paths",
     "persist_user_defined_timestamps=false",
     "table_factory",
 ];

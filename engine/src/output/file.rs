@@ -1,6 +1,6 @@
 //! One output file: written, finished, and what the tree learns about it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base::stats::{HistogramKind, Ticker};
 use base::iter::InternalIterator;
@@ -20,7 +20,7 @@ use table::sst::{OpenOptions, ReadCtx, Reader};
 use table::sst::writer::{Writer, WriterOptions};
 
 use crate::family::Parts;
-use crate::files::{Numbers, Paths, Pending};
+use crate::files::{Numbers, Pending};
 use crate::stats::Stats;
 use crate::sync::Arc;
 
@@ -28,7 +28,6 @@ use crate::sync::Arc;
 #[derive(Clone)]
 pub struct OutputSettings {
     pub env: Env,
-    pub paths: Arc<Paths>,
     pub numbers: Arc<Numbers>,
     pub parts: Arc<Parts>,
     pub family: FamilyId,
@@ -75,6 +74,8 @@ pub struct OutputFile {
     pub properties: Arc<Properties>,
     /// Bytes its blocks had before they were compressed.
     pub pre_compression_size: u64,
+    /// Where it lies.
+    pub path: PathBuf,
     _pending: Pending,
 }
 
@@ -93,7 +94,7 @@ pub(super) struct OpenFile {
 impl OpenFile {
     pub fn create(s: &OutputSettings) -> Result<Self> {
         let pending = s.numbers.take_pending();
-        let path = s.paths.table(pending.number, s.path_id);
+        let path = s.parts.table_path(pending.number, s.path_id);
         let preallocate_bytes = if s.preallocate { s.target_file_size.saturating_add(s.target_file_size / 10).min(1 << 30) } else { 0 };
         let hints = AppendHints { direct: s.direct, preallocate_bytes, ..AppendHints::default() };
         let file = s.env.fs.create(&path, &hints)?;
@@ -158,7 +159,7 @@ impl OpenFile {
     }
 
     pub fn finish(self, s: &OutputSettings) -> Result<OutputFile> {
-        let path = s.paths.table(self.pending.number, s.path_id);
+        let path = s.parts.table_path(self.pending.number, s.path_id);
         let order = self.writer.order().clone();
         let done = self.writer.finish().and_then(|(table, mut file)| {
             let began = s.stats.begin();
@@ -230,6 +231,7 @@ impl OpenFile {
         Ok(OutputFile {
             meta: Arc::new(meta),
             pre_compression_size: table.pre_compression_size,
+            path,
             properties: Arc::new(table.properties),
             _pending: self.pending,
         })
@@ -238,7 +240,7 @@ impl OpenFile {
     pub fn abandon(self, s: &OutputSettings) {
         drop(self.writer.abandon());
         // Incomplete and unknown to all.
-        let _ = s.env.fs.unlink(&s.paths.table(self.pending.number, s.path_id));
+        let _ = s.env.fs.unlink(&s.parts.table_path(self.pending.number, s.path_id));
     }
 }
 

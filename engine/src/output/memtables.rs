@@ -75,7 +75,7 @@ fn collapse_into<I: base::iter::InternalIterator>(
         ));
         for file in &out.files {
             // Not to be trusted, and known to nobody.
-            let _ = settings.env.fs.unlink(&settings.paths.table(file.meta.number, file.meta.path_id));
+            let _ = settings.env.fs.unlink(&file.path);
         }
         return Err(error);
     }

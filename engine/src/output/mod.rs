@@ -65,7 +65,7 @@ pub fn write_all<I: InternalIterator, B: Below>(
             }
             for file in &run.done.files {
                 // Nobody knows of them; a sweep gets what cannot be removed now.
-                let _ = settings.env.fs.unlink(&settings.paths.table(file.meta.number, file.meta.path_id));
+                let _ = settings.env.fs.unlink(&file.path);
             }
             Err(error)
         }
@@ -171,7 +171,7 @@ impl Run<'_> {
 
     fn sync_dirs(&self) -> Result<()> {
         let dirs: BTreeSet<_> =
-            self.done.files.iter().map(|f| self.settings.paths.table_dir(f.meta.path_id)).collect();
+            self.done.files.iter().map(|f| self.settings.parts.table_dir(f.meta.path_id)).collect();
         for dir in dirs {
             let synced = self.settings.env.fs.open_dir(dir).and_then(|d| d.sync());
             synced.map_err(|e: Error| e.doing("syncing the directory of tables"))?;

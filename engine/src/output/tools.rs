@@ -51,7 +51,6 @@ impl JobTools {
         }
         Ok(OutputSettings {
             env: self.env.clone(),
-            paths: self.paths.clone(),
             numbers: self.numbers.clone(),
             family: family.id(),
             family_name: family.name().to_string(),
@@ -113,7 +112,7 @@ pub fn created(tools: &JobTools, job: JobId, family: &Family, file: &OutputFile)
     tools.events.emit(&Event::TableCreated(TableCreated {
         job,
         family: named(family),
-        path: tools.paths.table(meta.number, meta.path_id),
+        path: file.path.clone(),
         number: meta.number,
         file_size: meta.size,
         file_checksum: meta.file_checksum.clone(),

@@ -14,10 +14,9 @@ use env::fs::{RandomRead, ReadHints};
 use env::Env;
 use format::names;
 use lsm::file_meta::{FileMetaData, FileStats};
-use table::sst::{OpenOptions, ReadCtx, Reader};
+use table::sst::{OpenOptions, Reader};
 
 use crate::family::Parts;
-use crate::files::Paths;
 use crate::stats::Stats;
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Ordering, RwLock};
 
@@ -26,7 +25,6 @@ const SHARDS: usize = 64;
 /// How tables are opened.
 #[derive(Clone)]
 pub struct TableCacheSettings {
-    pub paths: Arc<Paths>,
     /// `max_open_files` less what other files need; `None` for no limit.
     pub tables_max: Option<usize>,
     pub direct_reads: bool,
@@ -70,19 +68,6 @@ impl TableCache {
         }
     }
 
-    /// [`TableCache::get`] for a read: one that may do no I/O opens nothing.
-    ///
-    /// # Errors
-    /// Incomplete if the table is not open and `ctx` allows memory only; else as there.
-    #[inline]
-    pub fn get_for(&self, parts: &Parts, level: usize, file: &FileMetaData, ctx: &ReadCtx) -> Result<Arc<Reader>> {
-        match self.find(file) {
-            Some(reader) => Ok(reader),
-            None if ctx.cache_only => Err(Error::incomplete("Table not found in table_cache, no_io is set")),
-            None => self.open(parts, level, file),
-        }
-    }
-
     /// The table if it is open.
     #[inline]
     pub fn find(&self, file: &FileMetaData) -> Option<Arc<Reader>> {
@@ -112,12 +97,12 @@ impl TableCache {
 
     /// Opens a table for one use (a big compaction's input), leaving the cache as it is.
     pub fn open_uncached(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<Reader> {
-        let path = self.settings.paths.table(file.number, file.path_id);
+        let path = parts.table_path(file.number, file.path_id);
         self.opens.fetch_add(1, Ordering::Relaxed);
         let stats = &self.settings.stats;
         let began = stats.begin();
         let _time = PerfTimer::start(PerfCounter::FindTableNanos);
-        let opened = self.open_file(file).and_then(|handle| {
+        let opened = self.open_file(parts, file).and_then(|handle| {
             let size = handle.size()?;
             if size != file.size {
                 return Err(Error::corruption(format!(
@@ -147,11 +132,11 @@ impl TableCache {
         });
         stats.add(if opened.is_ok() { Ticker::NoFileOpens } else { Ticker::NoFileErrors }, 1);
         let reader = opened.map_err(|e| {
-            let paths = self.settings.paths.tables.len();
+            let paths = parts.table_dirs.len();
             if e.is_not_found() && file.path_id as usize >= paths {
                 // An OPTIONS file does not keep them; whoever opens has to name them again.
                 return Error::invalid_argument(format!(
-                    "the table lies in path {} of its family, while db_paths names {paths}",
+                    "the table lies in path {} of its family, while cf_paths or db_paths names {paths}",
                     file.path_id
                 ))
                 .file(&path);
@@ -165,9 +150,9 @@ impl TableCache {
         Ok(reader)
     }
 
-    fn open_file(&self, file: &FileMetaData) -> Result<Arc<dyn RandomRead>> {
+    fn open_file(&self, parts: &Parts, file: &FileMetaData) -> Result<Arc<dyn RandomRead>> {
         let hints = ReadHints { direct: self.settings.direct_reads, random: self.settings.advise_random };
-        let dir = self.settings.paths.table_dir(file.path_id);
+        let dir = parts.table_dir(file.path_id);
         match self.env.fs.open_random(&dir.join(names::table(file.number)), &hints) {
             Err(error) if error.is_not_found() => {
                 self.env.fs.open_random(&dir.join(names::legacy_table(file.number)), &hints).map_err(|_| error)

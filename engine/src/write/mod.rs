@@ -478,6 +478,12 @@ impl Writer {
         self.buffers.wake_all();
     }
 
+    /// Wakes stalled writers to look at their reasons again: an error was noted or is over.
+    pub fn wake_stalled(&self) {
+        self.controller.wake();
+        self.buffers.wake_all();
+    }
+
     /// Ends writing: returns when the writer that leads now is through; later ones are refused.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Release);

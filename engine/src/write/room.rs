@@ -3,7 +3,7 @@
 //! Sealing happens only here, by the leader, between groups: a batch lies whole in one memtable of each
 //! family, and whole on one side of a log's end. What is sealed is told to the background by a bell.
 
-use base::Result;
+use base::{Error, Result};
 use base::stats::{HistogramKind, PerfCounter, Ticker, perf_add};
 
 use super::Writer;
@@ -37,10 +37,11 @@ impl Writer {
         if self.buffers.should_flush() {
             self.relieve_buffers(baton)?;
         }
-        let give_up = || self.errors.is_stopped();
-        let held_us = self.controller.admit(&self.env, &self.queue, bytes, flags.no_slowdown, &give_up)?;
-        if held_us > 0 {
-            self.count_stall(held_us);
+        let give_up = || self.errors.ends_stalls();
+        match self.controller.admit(&self.env, &self.queue, bytes, flags.no_slowdown, &give_up) {
+            Ok(0) => {}
+            Ok(held_us) => self.count_stall(held_us),
+            Err(error) => return self.errors.check().and(Err(error)),
         }
         if self.buffers.should_stall() {
             self.wait_for_buffers(flags)?;
@@ -115,10 +116,13 @@ impl Writer {
         }
         self.stats.database.add(DatabaseCounter::BufferManagerStops, 1);
         self.queue.hold_back_begin();
-        let closing = || self.errors.is_stopped() || self.controller.is_closing();
-        self.buffers.wait_while_stalled(&closing, &|| self.env.executor.help());
+        let give_up = || self.controller.is_closing() || self.errors.ends_stalls().is_some();
+        self.buffers.wait_while_stalled(&give_up, &|| self.env.executor.help() || self.env.executor.pass_time());
         self.queue.hold_back_end();
-        Ok(())
+        match self.errors.ends_stalls() {
+            Some(error) if self.buffers.should_stall() => self.errors.check().and(Err(Error::incomplete(error.to_string()))),
+            _ => Ok(()),
+        }
     }
 
     /// Families that have something in memory.

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use base::{FamilyId, Result};
+use base::{Error, FamilyId, Result};
 use env::Env;
 use lsm::pressure::{Decision, Stall};
 
@@ -85,7 +85,7 @@ impl Controller {
         if self.state.load(Ordering::Acquire) == SLOW { self.inner.lock().rate } else { 0 }
     }
 
-    /// Wakes all and lets them through: the database closes, or an error will tell them.
+    /// Wakes all: the database closes. Who is delayed goes through, who is stopped is told.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Release);
         drop(self.inner.lock());
@@ -103,12 +103,20 @@ impl Controller {
     }
 
     /// Lets a group of `bytes` through, now or later; the microseconds it was held back. `give_up` ends a
-    /// wait (an error was noted).
+    /// wait: an error was noted and nobody gets over it.
     ///
     /// # Errors
-    /// Incomplete instead of any wait if the group would not wait.
+    /// Incomplete instead of any wait if the group would not wait. When a wait ended without room:
+    /// ShutdownInProgress if the database closes, else Incomplete with the words of the error.
     #[inline]
-    pub fn admit(&self, env: &Env, queue: &Queue, bytes: u64, no_slowdown: bool, give_up: &dyn Fn() -> bool) -> Result<u64> {
+    pub fn admit(
+        &self,
+        env: &Env,
+        queue: &Queue,
+        bytes: u64,
+        no_slowdown: bool,
+        give_up: &dyn Fn() -> Option<Error>,
+    ) -> Result<u64> {
         if self.state.load(Ordering::Acquire) == GO {
             return Ok(0);
         }
@@ -116,32 +124,48 @@ impl Controller {
     }
 
     #[cold]
-    fn hold_back(&self, env: &Env, queue: &Queue, bytes: u64, no_slowdown: bool, give_up: &dyn Fn() -> bool) -> Result<u64> {
+    fn hold_back(
+        &self,
+        env: &Env,
+        queue: &Queue,
+        bytes: u64,
+        no_slowdown: bool,
+        give_up: &dyn Fn() -> Option<Error>,
+    ) -> Result<u64> {
         let delay_us = self.delay_of(env, bytes);
         if no_slowdown && (delay_us > 0 || self.is_stopped()) {
             return Err(would_stall());
         }
         let start = env.clock.now_nanos();
+        let waits = || self.is_stopped() && !self.is_closing() && give_up().is_none();
         queue.hold_back_begin();
         self.sleep(env, delay_us, give_up);
-        while self.is_stopped() && !give_up() && !self.closing.load(Ordering::Acquire) {
-            if env.executor.help() {
+        while waits() {
+            if env.executor.help() || env.executor.pass_time() {
                 continue;
             }
             let mut inner = self.inner.lock();
-            if self.is_stopped() && !give_up() && !self.closing.load(Ordering::Acquire) {
+            if waits() {
                 self.changed.wait(&mut inner);
             }
         }
         queue.hold_back_end();
+        if self.is_stopped() {
+            if self.is_closing() {
+                return Err(Error::shutdown_in_progress("stalled writes"));
+            }
+            if let Some(error) = give_up() {
+                return Err(Error::incomplete(error.to_string()));
+            }
+        }
         Ok(env.clock.now_nanos().saturating_sub(start) / 1000)
     }
 
     /// In steps, while the delay is in force; with an inline executor jobs run meanwhile.
-    fn sleep(&self, env: &Env, delay_us: u64, give_up: &dyn Fn() -> bool) {
+    fn sleep(&self, env: &Env, delay_us: u64, give_up: &dyn Fn() -> Option<Error>) {
         const STEP_US: u64 = 1001;
         let mut left = delay_us;
-        let slow = || self.state.load(Ordering::Acquire) == SLOW && !self.is_closing() && !give_up();
+        let slow = || self.state.load(Ordering::Acquire) == SLOW && !self.is_closing() && give_up().is_none();
         while left > 0 && slow() {
             if !env.executor.help() {
                 let step = left.min(STEP_US);

@@ -2,7 +2,6 @@
 
 mod basic;
 mod close;
-mod covered;
 mod features;
 mod golden;
 mod model;
@@ -10,4 +9,6 @@ mod live;
 mod options;
 mod properties;
 mod reads;
+mod stalls;
 mod stats;
+mod styles;

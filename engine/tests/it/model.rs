@@ -13,8 +13,9 @@ use env::rng::SeededRng;
 use env::{Clock, Env, Rng};
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::family::Family;
 use ironstone_engine::options::{
-    CompactRangeOptions, CompressionType, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, CompactionStyle, CompressionType, DbOptions, DbPath, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
 };
 
 type State = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -23,6 +24,8 @@ struct World {
     fs: MemoryFs,
     env: Env,
     rng: SeededRng,
+    /// Tables lie in two directories, in every session: they are found by their place in the list.
+    far: bool,
 }
 
 impl World {
@@ -35,7 +38,7 @@ impl World {
             rng: Arc::new(SeededRng::new(seed ^ 1)),
             executor: Arc::new(Inline::new(seed, clock)),
         };
-        World { fs, env, rng: SeededRng::new(seed) }
+        World { fs, env, rng: SeededRng::new(seed), far: seed % 4 == 3 }
     }
 
     fn flip(&self) -> bool {
@@ -45,7 +48,7 @@ impl World {
     fn request(&self) -> OpenRequest {
         let r = &self.rng;
         let atomic_flush = r.below(4) == 0;
-        let options = DbOptions {
+        let mut options = DbOptions {
             create_if_missing: true,
             env: self.env.clone(),
             enable_pipelined_write: !atomic_flush && self.flip(),
@@ -60,7 +63,13 @@ impl World {
             max_open_files: if self.flip() { -1 } else { 20 },
             ..DbOptions::default()
         };
-        let family = FamilyOptions {
+        let mut family = FamilyOptions {
+            compaction_style: match r.below(8) {
+                0 if !self.far => CompactionStyle::Fifo,
+                1 if !self.far => CompactionStyle::None,
+                2 | 3 => CompactionStyle::Universal,
+                _ => CompactionStyle::Level,
+            },
             write_buffer_size: 64 << 10,
             level0_file_num_compaction_trigger: 2 + r.below(4) as i32,
             max_bytes_for_level_base: 64 << (10 + r.below(4)),
@@ -73,6 +82,20 @@ impl World {
             merge_operator: lsm::merge::by_name("stringappend"),
             ..FamilyOptions::default()
         };
+        family.compaction_options_fifo.max_table_files_size = 1 << 40;
+        family.compaction_options_fifo.allow_compaction = self.flip();
+        match family.compaction_style {
+            CompactionStyle::Fifo => options.max_open_files = -1,
+            CompactionStyle::None => {
+                family.level0_slowdown_writes_trigger = i32::MAX;
+                family.level0_stop_writes_trigger = i32::MAX;
+            }
+            _ => {}
+        }
+        if self.far {
+            let path = |path: &str, target_size| DbPath { path: path.into(), target_size };
+            family.cf_paths = vec![path("/db", 200_000), path("/far", 1 << 40)];
+        }
         OpenRequest::new("/db", options, family)
     }
 
@@ -155,6 +178,43 @@ fn write(world: &World, db: &Db, state: &mut State) -> bool {
     sync
 }
 
+/// The whole range, or a stretch of it, or some tables by name, to wherever.
+fn compact(world: &World, db: &Db, family: &Arc<Family>) {
+    let r = &world.rng;
+    let version = family.pin().version.clone();
+    match r.below(5) {
+        0 => {
+            let numbers: Vec<_> = version.files().filter(|_| r.below(3) == 0).map(|(_, f)| f.number).collect();
+            let to = r.below(7) as usize;
+            let path = r.below(if world.far { 2 } else { 1 }) as u32;
+            let options = CompactionOptions { allow_trivial_move: r.below(2) == 0, ..CompactionOptions::default() };
+            match db.compact_files(family, &numbers, to, Some(path), &options) {
+                Ok(_) => {}
+                Err(e) => assert!(matches!(e.kind(), base::Kind::InvalidArgument | base::Kind::Aborted), "{e}"),
+            }
+        }
+        1 => db.suggest_compact_range(family, Some(&world.key()), None).unwrap(),
+        2 => {
+            let to = r.below(8) as i32 - 1;
+            let options = CompactRangeOptions { change_level: true, target_level: to, ..CompactRangeOptions::default() };
+            match db.compact_range(family, None, None, &options) {
+                Ok(()) => {}
+                Err(e) => assert!(matches!(e.kind(), base::Kind::NotSupported | base::Kind::Aborted), "{e}"),
+            }
+        }
+        3 => {
+            let options = CompactRangeOptions {
+                exclusive_manual_compaction: r.below(2) == 0,
+                bottommost_level_compaction: BottommostLevelCompaction::Force,
+                target_path_id: r.below(if world.far { 2 } else { 1 }) as u32,
+                ..CompactRangeOptions::default()
+            };
+            db.compact_range(family, Some(&world.key()), Some(&world.key()), &options).unwrap();
+        }
+        _ => db.compact_range(family, None, None, &CompactRangeOptions::default()).unwrap(),
+    }
+}
+
 /// The state of the history that is least different, and how.
 fn nearest(history: &[State], now: &State) -> String {
     let differences = |state: &State| -> Vec<String> {
@@ -181,7 +241,7 @@ fn run(seed: u64) {
                 db.flush(&[family], &FlushOptions::default()).unwrap();
                 history.drain(..history.len() - 1);
             }
-            1 => db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap(),
+            1 => compact(&world, &db, &family),
             2 => {
                 drop(family);
                 drop(db);

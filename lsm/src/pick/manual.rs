@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use base::error::{Error, Result};
 use base::ids::FileNumber;
-use base::key::user_key;
+use base::key::{MAX_SEQUENCE, TRAILER_LEN, ValueType, append_internal, seek_key, user_key};
 
 use super::expand::{Files, Picker, any_taken};
 use super::{Inputs, Options, Reason, Style, Task, View};
@@ -47,6 +47,15 @@ pub enum Step {
 
 /// Plans the next step of a request on its input level.
 pub fn plan(view: &View<'_>, options: &Options, request: &Request, now: u64) -> Step {
+    match options.style {
+        // Neither looks at the range: FIFO drops or merges what its own rules name, now rather than later.
+        Style::Fifo => {
+            let task = super::fifo::pick(view, options, now);
+            return task.map_or(Step::Nothing, |task| Step::Do(Box::new(Task { manual: true, ..task }), None));
+        }
+        Style::None => return Step::Nothing,
+        Style::Level | Style::Universal => {}
+    }
     let picker = Picker::new(view, options, now);
     if request.all_levels {
         return picker.plan_all(request);
@@ -184,6 +193,7 @@ pub fn plan_files(
     options: &Options,
     numbers: &[FileNumber],
     output_level: usize,
+    allow_move: bool,
     now: u64,
 ) -> Result<Task> {
     let picker = Picker::new(view, options, now);
@@ -235,9 +245,53 @@ pub fn plan_files(
     }
     let mut task = picker.task(Reason::ManualCompaction, inputs, output_level);
     task.manual = true;
+    task.trivial_move = allow_move && picker.is_trivial_move(&task, false);
     task.grandparents.clear();
-    task.trivial_move = false;
     Ok(task)
+}
+
+/// Tables below level 0 that lie wholly inside one of the ranges of user keys and that no job has: what
+/// `DeleteFilesInRanges` drops. Ends are part of their ranges; without `include_end` a table whose last key is
+/// the end stays. Files that share a user key with a neighbour outside stay too.
+pub fn files_in_ranges(
+    view: &View<'_>,
+    options: &Options,
+    ranges: &[(Option<&[u8]>, Option<&[u8]>)],
+    include_end: bool,
+) -> Vec<(usize, Arc<FileMetaData>)> {
+    let picker = Picker::new(view, options, 0);
+    let order = &view.version.order().user;
+    let mut found: Vec<(usize, Arc<FileMetaData>)> = Vec::new();
+    for (begin, end) in ranges {
+        let smallest = begin.map(|user| seek_key(user, MAX_SEQUENCE));
+        let largest = end.map(|user| {
+            let mut key = Vec::with_capacity(user.len() + TRAILER_LEN);
+            append_internal(&mut key, user, 0, ValueType::Deletion);
+            key
+        });
+        for level in 1..view.version.num_levels() {
+            let extent = Extent { smallest: smallest.as_deref(), largest: largest.as_deref() };
+            for file in picker.within(level, extent) {
+                let ends_there = end.is_some_and(|end| {
+                    order.compare_without_timestamp(file.largest_user_key(), end).is_eq()
+                });
+                let known = found.iter().any(|(_, f)| f.number == file.number);
+                if !file.being_compacted() && !known && (include_end || !ends_there) {
+                    found.push((level, file));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The level that `change_level` moves a level's files to when none is named: the smallest that is empty, as
+/// are those between, and whose target size holds them. RocksDB `FindMinimumEmptyLevelFitting`.
+pub fn smallest_fitting_level(view: &View<'_>, options: &Options, level: usize) -> usize {
+    let picker = Picker::new(view, options, 0);
+    let bytes = view.version.level(level).bytes();
+    let fits = |l: &usize| view.version.level(*l).is_empty() && picker.scores.max_bytes[*l] >= bytes;
+    (1..level).rev().take_while(fits).last().unwrap_or(level)
 }
 
 impl Picker<'_> {

@@ -225,6 +225,13 @@ impl Options {
         })
     }
 
+    /// The shortest time after which a file comes due for no other reason than its age, seconds.
+    pub fn shortest_age(&self) -> Option<u64> {
+        let temperature = self.fifo.file_temperature_age_thresholds.first().map_or(0, |t| t.age);
+        let ages = [self.periodic_compaction_seconds, self.ttl, temperature, self.bottommost_file_compaction_delay];
+        ages.into_iter().filter(|&age| age > 0).min()
+    }
+
     /// `max_bytes_for_level_multiplier_additional` of a level; 1 where none is given.
     pub fn multiplier_additional(&self, level: usize) -> f64 {
         self.max_bytes_for_level_multiplier_additional.get(level).map_or(1.0, |&m| f64::from(m))

@@ -22,8 +22,8 @@ impl Picker<'_> {
                 let ratios = self.overlapping_ratios(level);
                 order.sort_by(|&a, &b| {
                     files[b]
-                        .marked_for_compaction
-                        .cmp(&files[a].marked_for_compaction)
+                        .is_marked()
+                        .cmp(&files[a].is_marked())
                         .then_with(|| ratios[a].cmp(&ratios[b]))
                         .then_with(|| self.version.order().compare(&files[a].smallest, &files[b].smallest))
                 });

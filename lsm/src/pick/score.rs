@@ -34,6 +34,9 @@ pub struct Scores {
     pub average_value_size: u64,
     pub marked: Vec<(usize, Arc<FileMetaData>)>,
     pub bottommost_marked: Vec<(usize, Arc<FileMetaData>)>,
+    /// The smallest newest sequence number of a bottommost file that a snapshot may still need: once the
+    /// oldest snapshot is above it there will be more marked. `None`: there is no such file.
+    pub bottommost_next: Option<u64>,
     pub ttl_expired: Vec<(usize, Arc<FileMetaData>)>,
     pub periodic: Vec<(usize, Arc<FileMetaData>)>,
 }
@@ -209,7 +212,7 @@ impl Scores {
             version.num_levels() - 1 - usize::from(options.allow_ingest_behind && version.num_levels() > 1);
         let last_qualified = (1..=last).rev().find(|&l| !version.level(l).is_empty()).map_or(0, |l| l - 1);
         for (level, file) in version.files().filter(|(_, f)| !f.being_compacted()) {
-            if file.marked_for_compaction && level <= last_qualified {
+            if file.is_marked() && level <= last_qualified {
                 self.marked.push((level, file.clone()));
             }
             let ttl_counts =
@@ -234,8 +237,11 @@ impl Scores {
         let order = &version.order().user;
         for level in 0..version.num_levels() {
             for (index, file) in version.level(level).iter().enumerate() {
-                if file.being_compacted() || file.largest_seq == 0 || file.largest_seq >= view.oldest_snapshot
-                {
+                if file.being_compacted() || file.largest_seq == 0 {
+                    continue;
+                }
+                let needed = file.largest_seq >= view.oldest_snapshot;
+                if needed && self.bottommost_next.is_some_and(|next| next <= file.largest_seq) {
                     continue;
                 }
                 let waits = options.bottommost_file_compaction_delay > 0
@@ -244,11 +250,16 @@ impl Scores {
                     && view
                         .full_history_ts_low
                         .is_none_or(|low| order.compare_timestamp(&file.max_timestamp, low).is_ge());
-                if waits || history {
+                if !needed && (waits || history) {
                     continue;
                 }
                 let (a, b) = (file.smallest_user_key(), file.largest_user_key());
-                if !version.range_may_exist_below(a, b, level, (level == 0).then_some(index)) {
+                if version.range_may_exist_below(a, b, level, (level == 0).then_some(index)) {
+                    continue;
+                }
+                if needed {
+                    self.bottommost_next = Some(file.largest_seq);
+                } else {
                     self.bottommost_marked.push((level, file.clone()));
                 }
             }

@@ -108,7 +108,7 @@ pub struct Task {
     pub deletion: bool,
     /// Files are moved to the output level as they are.
     pub trivial_move: bool,
-    /// A copy byte for byte, to change the temperature.
+    /// May be a copy byte for byte, to change the temperature. A permission: rewriting comes to the same.
     pub trivial_copy: bool,
     /// Level 0 to level 0.
     pub intra_l0: bool,

@@ -314,7 +314,7 @@ impl Picker<'_> {
         if self.version.num_levels() == 1 {
             let start = runs[..runs.len() - 1]
                 .iter()
-                .position(|r| !r.taken && r.file.as_ref().is_some_and(|f| f.marked_for_compaction))?;
+                .position(|r| !r.taken && r.file.as_ref().is_some_and(|f| f.is_marked()))?;
             let end = runs[start + 1..].iter().position(|r| r.taken).map_or(runs.len(), |i| start + 1 + i);
             if end - start < 2 {
                 return None;

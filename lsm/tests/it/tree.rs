@@ -109,7 +109,7 @@ impl World {
                 let numbers: Vec<FileNumber> =
                     command.words().iter().filter_map(|w| w.parse().ok()).map(FileNumber).collect();
                 let to = command.number("to", 1) as usize;
-                match plan_files(&self.view(), &self.options, &numbers, to, self.now) {
+                match plan_files(&self.view(), &self.options, &numbers, to, false, self.now) {
                     Ok(task) => show(&task),
                     Err(error) => error.to_string(),
                 }

@@ -61,7 +61,6 @@ fn what_is_not_built_is_refused_by_name() {
         ("two_write_queues=true", "", "two_write_queues"),
         ("best_efforts_recovery=true", "", "best_efforts_recovery"),
         ("", "enable_blob_files=true", "enable_blob_files of column family default"),
-        ("", "compaction_style=kCompactionStyleFIFO", "kCompactionStyleFIFO"),
         (
             "allow_concurrent_memtable_write=false",
             "memtable_factory=prefix_hash:9;prefix_extractor=fixed:1",

@@ -1,0 +1,274 @@
+//! Changes of the tree by files or levels that the caller names: `CompactFiles`, `DeleteFilesInRanges`,
+//! `SuggestCompactRange`, `PromoteL0`, and the move that `CompactRangeOptions::change_level` asks for.
+//!
+//! Follows RocksDB `db/db_impl/db_impl_compaction_flush.cc` (`CompactFilesImpl`, `ReFitLevel`),
+//! `db/db_impl/db_impl.cc` (`DeleteFilesInRanges`) and `db/db_impl/db_impl_experimental.cc`.
+
+use std::path::PathBuf;
+
+use base::{Error, FileNumber, Result};
+use lsm::file_meta::FileMetaData;
+use lsm::pick::View;
+use lsm::pick::manual::{files_in_ranges, plan_files, smallest_fitting_level};
+use lsm::version::Edit;
+
+use super::{Background, State};
+use crate::commit::Change;
+use crate::compaction::Job;
+use crate::family::{Family, SuperVersion};
+use crate::options::{CompactionOptions, CompressionType, Temperature};
+use crate::sync::Arc;
+
+impl Background {
+    /// Compacts these tables, and those that must go with them, to `output_level`. Runs on the caller's thread.
+    /// Returns the paths of the tables made. `output_path_id`: `None` for the only path of the family.
+    ///
+    /// # Errors
+    /// InvalidArgument for tables that are not in the tree or lie below the output level, a level or path that
+    /// does not exist; NotSupported for no path where there are several; Aborted while a table needed is
+    /// being compacted; Incomplete when given up; those of the job.
+    pub fn compact_files(
+        &self,
+        family: &Arc<Family>,
+        files: &[FileNumber],
+        output_level: usize,
+        output_path_id: Option<u32>,
+        options: &CompactionOptions,
+    ) -> Result<Vec<PathBuf>> {
+        self.errors.check()?;
+        let canceled = self.begin_manual(&options.canceled, false)?;
+        let planned = self.plan_files(family, files, output_level, output_path_id, options, canceled.clone());
+        let outcome = planned.and_then(|job| {
+            let outcome = self.compact(&job);
+            self.release(&job);
+            let dirs = job.parts.clone();
+            drop(job);
+            if let Err(error) = &outcome {
+                self.compaction_failed(error.clone());
+            }
+            let made = outcome?.outputs;
+            Ok(made.into_iter().map(|(number, path)| dirs.table_path(number, path)).collect())
+        });
+        self.end_manual(&canceled, false);
+        self.reconsider(family);
+        self.schedule_purge();
+        outcome
+    }
+
+    fn plan_files(
+        &self,
+        family: &Arc<Family>,
+        files: &[FileNumber],
+        output_level: usize,
+        output_path_id: Option<u32>,
+        options: &CompactionOptions,
+        canceled: Arc<crate::sync::Flag>,
+    ) -> Result<Job> {
+        let mut state = self.state.lock();
+        let pin = family.pin_owned();
+        let paths = pin.parts.pick.paths.len();
+        let path = match output_path_id {
+            None if paths > 1 => {
+                return Err(Error::not_supported(
+                    "Automatic output path selection is not yet supported in CompactFiles()",
+                ));
+            }
+            None => 0,
+            Some(path) if path as usize >= paths => return Err(Error::invalid_argument("Invalid output path ID")),
+            Some(path) => path,
+        };
+        let now = self.tools.env.clock.now_seconds();
+        let allow_move = options.allow_trivial_move;
+        let mut task = self.viewed(&state, family, &pin, |view| {
+            plan_files(view, &pin.parts.pick, files, output_level, allow_move, now)
+        })?;
+        task.output_path_id = path;
+        let all_there = task.files().all(|(_, f)| f.path_id == path);
+        task.trivial_move &= all_there;
+        task.max_output_file_size = options.output_file_size_limit;
+        task.target_output_file_size = options.output_file_size_limit;
+        task.max_subcompactions = options.max_subcompactions;
+        if options.compression != CompressionType::DISABLE {
+            task.compression = options.compression.0;
+        }
+        if options.output_temperature_override != Temperature::Unknown {
+            task.output_temperature = options.output_temperature_override as u8;
+        }
+        Ok(self.reserve(&mut state, family, task, Some(canceled)))
+    }
+
+    /// Drops the tables below level 0 that lie wholly in one of the ranges: their keys are gone, those of older
+    /// versions included, without anything being written. Tables that a job has stay. `include_end`: a table
+    /// whose last key is the end of a range goes too.
+    ///
+    /// # Errors
+    /// Those of the MANIFEST; nothing is dropped then.
+    pub fn delete_files_in_ranges(
+        &self,
+        family: &Arc<Family>,
+        ranges: &[(Option<&[u8]>, Option<&[u8]>)],
+        include_end: bool,
+    ) -> Result<()> {
+        self.errors.check()?;
+        let found = {
+            let state = self.state.lock();
+            let pin = family.pin_owned();
+            let found = self.viewed(&state, family, &pin, |view| {
+                files_in_ranges(view, &pin.parts.pick, ranges, include_end)
+            });
+            found.iter().for_each(|(_, file)| file.set_being_compacted(true));
+            found
+        };
+        if found.is_empty() {
+            return Ok(());
+        }
+        let deleted = found.iter().map(|(level, file)| (*level, file.number)).collect();
+        let edit = Edit { deleted, ..Edit::default() };
+        let outcome = self.change_tree(family, edit);
+        let _state = self.state.lock();
+        found.iter().for_each(|(_, file)| file.set_being_compacted(false));
+        drop(_state);
+        drop(found);
+        self.reconsider(family);
+        self.schedule_purge();
+        outcome
+    }
+
+    /// Marks the tables that meet the user keys in `[begin, end]` to be compacted soon by themselves, all but
+    /// those on the last level that is filled.
+    pub fn suggest_compact_range(&self, family: &Arc<Family>, begin: Option<&[u8]>, end: Option<&[u8]>) {
+        let version = family.pin().version.clone();
+        for level in 0..version.last_filled_level().unwrap_or(0) {
+            version.overlapping(level, begin, end).iter().for_each(|file| file.mark());
+        }
+        self.reconsider(family);
+    }
+
+    /// Moves all of level 0 to `target_level` as it is.
+    ///
+    /// # Errors
+    /// InvalidArgument for a level that does not exist, tables of level 0 that overlap or are being compacted,
+    /// or levels up to the target that are not empty; those of the MANIFEST.
+    pub fn promote_l0(&self, family: &Arc<Family>, target_level: usize) -> Result<()> {
+        self.errors.check()?;
+        let invalid = |words: &str| Err(Error::invalid_argument(words));
+        if target_level < 1 {
+            return invalid("Invalid target level");
+        }
+        let files = {
+            let state = self.state.lock();
+            let version = family.pin().version.clone();
+            if target_level >= version.num_levels() {
+                return invalid("Target level does not exist");
+            }
+            let mut files: Vec<_> = version.level(0).iter().cloned().collect();
+            let order = version.order();
+            files.sort_by(|a, b| order.compare(&a.largest, &b.largest));
+            if files.iter().any(|f| f.being_compacted()) {
+                return invalid("PromoteL0 called during L0 compaction");
+            }
+            let meet = |a: &FileMetaData, b: &FileMetaData| {
+                let ends = order.user.compare_without_timestamp(a.largest_user_key(), b.smallest_user_key());
+                ends.is_gt() || ends.is_eq() && !a.largest_is_exclusive()
+            };
+            if files.windows(2).any(|w| meet(&w[0], &w[1])) {
+                return invalid("L0 has overlapping files");
+            }
+            let written_to = |level| state.running_of(family.id()).iter().any(|r| r.output_level == level);
+            if (1..=target_level).any(|level| !version.level(level).is_empty() || written_to(level)) {
+                return invalid("All levels up to target_level must be empty");
+            }
+            files.iter().for_each(|f| f.set_being_compacted(true));
+            files
+        };
+        self.move_files(family, files, 0, target_level)
+    }
+
+    /// Moves all of `level` to `target_level`; negative: the smallest that is empty and large enough.
+    ///
+    /// # Errors
+    /// InvalidArgument for a level that does not exist; NotSupported out of level 0 and where levels between
+    /// hold or will hold something; Aborted for more than one table to level 0; those of the MANIFEST.
+    pub(super) fn refit_level(&self, family: &Arc<Family>, level: usize, target_level: i32) -> Result<()> {
+        let (files, to) = {
+            let state = self.state.lock();
+            let pin = family.pin_owned();
+            let version = &pin.version;
+            if usize::try_from(target_level).is_ok_and(|to| to >= version.num_levels()) {
+                return Err(Error::invalid_argument("Target level exceeds number of levels"));
+            }
+            let to = usize::try_from(target_level).unwrap_or_else(|_| {
+                self.viewed(&state, family, &pin, |view| smallest_fitting_level(view, &pin.parts.pick, level))
+            });
+            let files: Vec<_> = version.level(level).iter().cloned().collect();
+            if files.is_empty() || to == level {
+                return Ok(());
+            }
+            if level == 0 {
+                return Err(Error::not_supported("Cannot change from level 0 to other levels."));
+            }
+            if to == 0 && files.len() > 1 {
+                return Err(Error::aborted(
+                    "Moving more than 1 file from non-L0 to L0 is not allowed as it does not bring any benefit to \
+                     read nor write throughput.",
+                ));
+            }
+            let mut between = if to > level { level + 1..to + 1 } else { to..level };
+            if between.clone().any(|l| !version.level(l).is_empty()) {
+                return Err(Error::not_supported("Levels between source and target are not empty for a move."));
+            }
+            let running = state.running_of(family.id());
+            let busy = files.iter().any(|f| f.being_compacted());
+            if busy || between.any(|l| running.iter().any(|r| r.output_level == l)) {
+                return Err(Error::not_supported(
+                    "Levels between source and target will have some ongoing compaction's output.",
+                ));
+            }
+            files.iter().for_each(|f| f.set_being_compacted(true));
+            (files, to)
+        };
+        self.move_files(family, files, level, to)
+    }
+
+    /// Moves reserved files from one level to another, and gives them back.
+    fn move_files(&self, family: &Arc<Family>, files: Vec<Arc<FileMetaData>>, from: usize, to: usize) -> Result<()> {
+        let edit = Edit {
+            deleted: files.iter().map(|f| (from, f.number)).collect(),
+            added: files.iter().map(|f| (to, f.clone())).collect(),
+            ..Edit::default()
+        };
+        let outcome = if files.is_empty() { Ok(()) } else { self.change_tree(family, edit) };
+        {
+            let _state = self.state.lock();
+            files.iter().for_each(|f| f.set_being_compacted(false));
+        }
+        self.reconsider(family);
+        outcome
+    }
+
+    fn change_tree(&self, family: &Arc<Family>, edit: Edit) -> Result<()> {
+        let outcome = self.committer.commit(vec![Change::new(family.clone(), edit)], false);
+        match outcome {
+            Ok(committed) => {
+                self.committed(&committed);
+                Ok(())
+            }
+            Err(error) => {
+                self.failed(error.clone(), crate::event::ErrorReason::ManifestWrite);
+                Err(error)
+            }
+        }
+    }
+
+    /// What pickers look at, with the jobs that run now.
+    fn viewed<T>(&self, state: &State, family: &Family, pin: &SuperVersion, look: impl FnOnce(&View<'_>) -> T) -> T {
+        let running = state.running_of(family.id());
+        let ts_low = family.state().full_history_ts_low.clone();
+        look(&View {
+            version: &pin.version,
+            running: &running,
+            oldest_snapshot: self.oldest_snapshot(),
+            full_history_ts_low: ts_low.as_deref(),
+        })
+    }
+}

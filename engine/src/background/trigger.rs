@@ -1,0 +1,55 @@
+//! Compactions that nothing in the tree asks for: those that come due by time, and those that a snapshot's
+//! release makes worth while.
+//!
+//! Follows RocksDB `DBImpl::TriggerPeriodicCompaction`, `DBImpl::ComputeTriggerCompactionPeriod` and
+//! `DBImpl::ReleaseSnapshot`.
+
+use env::executor::Pool;
+
+use super::Background;
+use crate::sync::Ordering;
+
+/// The part of the shortest age by which a file may be compacted too late.
+const TARDINESS: u64 = 5;
+
+impl Background {
+    /// Plans the next look, in place of what was planned before: at open, and when options change.
+    pub fn plan_trigger(&self) {
+        let seconds = self.trigger_seconds();
+        let plan = self.trigger_plan.fetch_add(1, Ordering::AcqRel) + 1;
+        let me = self.me.clone();
+        let job = move || {
+            let Some(me) = me.upgrade() else { return };
+            if me.trigger_plan.load(Ordering::Acquire) != plan || me.tools.shutting_down.load(Ordering::Acquire) {
+                return;
+            }
+            for family in me.families.all() {
+                if family.parts().pick.shortest_age().is_some() {
+                    me.reconsider(&family);
+                }
+            }
+            me.plan_trigger();
+        };
+        self.tools.env.executor.spawn_after(seconds.saturating_mul(1_000_000), Pool::Low, self.tag, Box::new(job));
+    }
+
+    fn trigger_seconds(&self) -> u64 {
+        let o = self.tools.options.load();
+        let others = [u64::from(o.stats_dump_period_sec), u64::from(o.stats_persist_period_sec)];
+        let others = others.into_iter().filter(|&seconds| seconds > 0);
+        let ages = self.families.all().into_iter().filter_map(|f| f.parts().pick.shortest_age());
+        others.chain(ages.map(|age| age / TARDINESS)).fold(o.max_compaction_trigger_wakeup_seconds, u64::min).max(1)
+    }
+
+    /// Snapshots were released that held old versions in bottommost files.
+    pub(super) fn schedule_released(&self) {
+        if self.release_pending.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.spawn(Pool::Low, |me| {
+            me.release_pending.store(false, Ordering::Release);
+            me.families.all().iter().for_each(|family| me.reconsider(family));
+            me.changed.tell();
+        });
+    }
+}

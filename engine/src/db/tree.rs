@@ -1,0 +1,141 @@
+//! Calls that shape the tree: manual compactions, files named or dropped, waiting for the jobs.
+
+use std::path::PathBuf;
+
+use base::{Error, FileNumber, Result};
+
+use super::Db;
+use crate::event::FlushReason;
+use crate::family::Family;
+use crate::options::{CompactRangeOptions, CompactionOptions, WaitForCompactOptions};
+use crate::sync::Arc;
+
+impl Db {
+    /// Compacts the keys in `[begin, end]`; `None` is unbounded.
+    ///
+    /// # Errors
+    /// Those of the jobs; see [`crate::background::Background::compact_range`].
+    pub fn compact_range(
+        &self,
+        family: &Arc<Family>,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        options: &CompactRangeOptions,
+    ) -> Result<()> {
+        self.writing()?.background.compact_range(family, begin, end, options).map(|_| ())
+    }
+
+    /// Compacts the tables of these numbers to a level; see
+    /// [`crate::background::Background::compact_files`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn compact_files(
+        &self,
+        family: &Arc<Family>,
+        files: &[FileNumber],
+        output_level: usize,
+        output_path_id: Option<u32>,
+        options: &CompactionOptions,
+    ) -> Result<Vec<PathBuf>> {
+        self.writing()?.background.compact_files(family, files, output_level, output_path_id, options)
+    }
+
+    /// Drops tables that lie wholly in one of the ranges; see
+    /// [`crate::background::Background::delete_files_in_ranges`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn delete_files_in_ranges(
+        &self,
+        family: &Arc<Family>,
+        ranges: &[(Option<&[u8]>, Option<&[u8]>)],
+        include_end: bool,
+    ) -> Result<()> {
+        self.writing()?.background.delete_files_in_ranges(family, ranges, include_end)
+    }
+
+    /// Marks tables that meet `[begin, end]` to be compacted soon in the background.
+    ///
+    /// # Errors
+    /// NotSupported when opened for reading.
+    pub fn suggest_compact_range(&self, family: &Arc<Family>, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<()> {
+        self.writing()?.background.suggest_compact_range(family, begin, end);
+        Ok(())
+    }
+
+    /// Moves level 0 to `target_level` as it is; see [`crate::background::Background::promote_l0`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn promote_l0(&self, family: &Arc<Family>, target_level: usize) -> Result<()> {
+        self.writing()?.background.promote_l0(family, target_level)
+    }
+
+    /// Gives up manual compactions that run and refuses new ones; returns when none runs. Calls nest.
+    ///
+    /// # Errors
+    /// NotSupported when opened for reading.
+    pub fn disable_manual_compaction(&self) -> Result<()> {
+        self.writing()?.background.disable_manual();
+        Ok(())
+    }
+
+    /// Undoes one [`Db::disable_manual_compaction`].
+    ///
+    /// # Errors
+    /// NotSupported when opened for reading.
+    pub fn enable_manual_compaction(&self) -> Result<()> {
+        self.writing()?.background.enable_manual();
+        Ok(())
+    }
+
+    /// Raises the family's low mark of timestamps: versions below it may be collapsed.
+    ///
+    /// # Errors
+    /// InvalidArgument for a mark that is not one, or below the one there is.
+    pub fn increase_full_history_ts_low(&self, family: &Arc<Family>, low: &[u8]) -> Result<()> {
+        self.writing()?.background.raise_full_history_ts_low(family, low)
+    }
+
+    /// The family's low mark of timestamps; `None` until one is set.
+    pub fn full_history_ts_low(&self, family: &Arc<Family>) -> Option<Vec<u8>> {
+        family.state().full_history_ts_low.clone()
+    }
+
+    /// Waits until no flush or compaction runs or is due.
+    ///
+    /// # Errors
+    /// The background error; why a compaction failed meanwhile.
+    pub fn wait_for_compact(&self) -> Result<()> {
+        self.wait_for_compact_with(&WaitForCompactOptions::default())
+    }
+
+    /// As [`Db::wait_for_compact`], with options.
+    ///
+    /// # Errors
+    /// As there; Aborted if background work is paused and that is to end the wait; TimedOut.
+    pub fn wait_for_compact_with(&self, options: &WaitForCompactOptions) -> Result<()> {
+        let writing = self.writing()?;
+        if options.flush {
+            let families = self.inner.families.all();
+            writing.background.flush_and_wait(&families, FlushReason::ManualFlush, true)?;
+        }
+        writing.background.wait_for_idle(options)?;
+        if options.close_db { self.close() } else { Ok(()) }
+    }
+
+    /// No new background job starts; returns when none runs. Calls nest.
+    pub fn pause_background_work(&self) -> Result<()> {
+        self.writing()?.background.pause();
+        Ok(())
+    }
+
+    pub fn continue_background_work(&self) -> Result<()> {
+        if self.writing()?.background.unpause() {
+            Ok(())
+        } else {
+            Err(Error::invalid_argument("Background work already unpaused"))
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! Compaction styles beside leveled and universal, and calls that name files or levels.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use base::{FileNumber, Kind};
+use env::Env;
+use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::options::{
+    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, CompactionStyle, CompressionType, DbOptions,
+    DbPath, FamilyOptions, FileTemperatureAge, FlushOptions, Temperature, WaitForCompactOptions,
+};
+use lsm::file_meta::FileMetaData;
+
+use crate::basic::{get, open, options, put, scan};
+
+fn plain() -> FamilyOptions {
+    FamilyOptions { compression: CompressionType::NONE, ..FamilyOptions::default() }
+}
+
+fn fifo(bytes: u64) -> FamilyOptions {
+    let mut o = FamilyOptions { compaction_style: CompactionStyle::Fifo, num_levels: 1, ..plain() };
+    o.compaction_options_fifo.max_table_files_size = bytes;
+    o
+}
+
+fn flush(db: &Db) {
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+}
+
+/// One table of one row of about 10 kB.
+fn table(db: &Db, key: &str) {
+    put(db, key, &"v".repeat(10_000));
+    flush(db);
+}
+
+/// Keys as the tree has them: each level's tables by their smallest key, levels in order.
+fn tree(db: &Db) -> Vec<(usize, Vec<String>)> {
+    let version = db.default_family().unwrap().pin().version.clone();
+    let name = |f: &Arc<FileMetaData>| {
+        let (a, b) = (f.smallest_user_key(), f.largest_user_key());
+        if a == b { a.escape_ascii().to_string() } else { format!("{}-{}", a.escape_ascii(), b.escape_ascii()) }
+    };
+    let levels = (0..version.num_levels()).map(|l| (l, version.level(l).iter().map(name).collect::<Vec<_>>()));
+    levels.filter(|(_, files)| !files.is_empty()).collect()
+}
+
+fn level(number: usize, files: &[&str]) -> (usize, Vec<String>) {
+    (number, files.iter().map(|f| (*f).to_string()).collect())
+}
+
+fn numbers(db: &Db) -> Vec<FileNumber> {
+    let version = db.default_family().unwrap().pin().version.clone();
+    version.files().map(|(_, f)| f.number).collect()
+}
+
+fn compact(db: &Db, options: &CompactRangeOptions) -> base::Result<()> {
+    db.compact_range(&db.default_family().unwrap(), None, None, options)
+}
+
+#[test]
+fn fifo_forgets_the_oldest_tables() {
+    let env = Env::memory(1);
+    let db = open(&env, fifo(35_000));
+    for key in ["a", "b", "c", "d", "e"] {
+        table(&db, key);
+        db.wait_for_compact().unwrap();
+    }
+    assert_eq!(tree(&db), [level(0, &["e", "d", "c"])]);
+    assert_eq!((get(&db, "b"), get(&db, "c").map(|v| v.len())), (None, Some(10_000)));
+    drop(db);
+    let db = open(&env, fifo(35_000));
+    assert_eq!(scan(&db).len(), 3);
+}
+
+#[test]
+fn fifo_forgets_what_is_past_its_time() {
+    let env = Env::memory(2);
+    let db = open(&env, FamilyOptions { ttl: 100, ..fifo(1 << 30) });
+    table(&db, "a");
+    env.clock.sleep_micros(60_000_000);
+    table(&db, "b");
+    env.clock.sleep_micros(60_000_000);
+    // Nothing but time asks for it.
+    env.executor.wait_for_all();
+    assert_eq!(tree(&db), [level(0, &["b"])]);
+    env.clock.sleep_micros(60_000_000);
+    env.executor.wait_for_all();
+    assert_eq!(tree(&db), []);
+}
+
+#[test]
+fn fifo_merges_small_tables_if_it_may() {
+    let env = Env::memory(3);
+    let mut family = FamilyOptions { level0_file_num_compaction_trigger: 3, ..fifo(1 << 30) };
+    family.compaction_options_fifo.allow_compaction = true;
+    let db = open(&env, family);
+    for key in ["a", "b", "c", "d"] {
+        table(&db, key);
+        db.wait_for_compact().unwrap();
+    }
+    let files: usize = tree(&db).iter().map(|(_, files)| files.len()).sum();
+    assert!(files < 4, "{:?}", tree(&db));
+    assert_eq!(scan(&db).len(), 4);
+}
+
+#[test]
+fn fifo_gives_ageing_tables_their_temperature() {
+    for copy in [false, true] {
+        let env = Env::memory(4);
+        let mut family = FamilyOptions { ttl: 0, ..fifo(1 << 30) };
+        let warm = FileTemperatureAge { temperature: Temperature::Warm, age: 100 };
+        family.compaction_options_fifo.file_temperature_age_thresholds = vec![warm];
+        family.compaction_options_fifo.allow_trivial_copy_when_change_temperature = copy;
+        let db = open(&env, family);
+        table(&db, "a");
+        env.clock.sleep_micros(60_000_000);
+        table(&db, "b");
+        env.clock.sleep_micros(60_000_000);
+        env.executor.wait_for_all();
+        let version = db.default_family().unwrap().pin().version.clone();
+        let temperatures: Vec<u8> = version.files().map(|(_, f)| f.temperature).collect();
+        assert_eq!(temperatures, [0, Temperature::Warm as u8], "newest first");
+        assert_eq!(scan(&db).len(), 2);
+    }
+}
+
+#[test]
+fn a_style_may_change_between_opens() {
+    let env = Env::memory(5);
+    let db = open(&env, plain());
+    for key in ["a", "b", "c"] {
+        table(&db, key);
+    }
+    compact(&db, &CompactRangeOptions::default()).unwrap();
+    drop(db);
+    // Tables of deeper levels are the oldest there are.
+    let deep = FamilyOptions { num_levels: 7, ..fifo(25_000) };
+    let db = open(&env, deep);
+    table(&db, "d");
+    table(&db, "e");
+    db.wait_for_compact().unwrap();
+    assert_eq!(tree(&db), [level(0, &["e", "d"]), level(6, &["a", "b", "c"])], "level 0 alone is counted");
+    table(&db, "f");
+    db.wait_for_compact().unwrap();
+    assert_eq!(tree(&db), [level(0, &["f", "e"])]);
+    drop(db);
+    let db = open(&env, plain());
+    compact(&db, &CompactRangeOptions::default()).unwrap();
+    assert_eq!(tree(&db), [level(6, &["e", "f"])]);
+    drop(db);
+    let universal = FamilyOptions { compaction_style: CompactionStyle::Universal, ..plain() };
+    assert_eq!(scan(&open(&env, universal)).len(), 2);
+}
+
+#[test]
+fn a_manual_compaction_of_fifo_drops_what_is_due_at_once() {
+    let env = Env::memory(6);
+    let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..fifo(15_000) });
+    table(&db, "a");
+    table(&db, "b");
+    db.wait_for_compact().unwrap();
+    assert_eq!(tree(&db), [level(0, &["b", "a"])]);
+    compact(&db, &CompactRangeOptions::default()).unwrap();
+    assert_eq!(tree(&db), [level(0, &["b"])]);
+    let change_level = CompactRangeOptions { change_level: true, ..CompactRangeOptions::default() };
+    assert_eq!(compact(&db, &change_level).unwrap_err().kind(), Kind::NotSupported);
+}
+
+#[test]
+fn without_a_style_only_the_caller_compacts() {
+    let env = Env::memory(7);
+    let none = FamilyOptions { compaction_style: CompactionStyle::None, level0_stop_writes_trigger: 1 << 20, level0_slowdown_writes_trigger: 1 << 20, ..plain() };
+    let db = open(&env, none);
+    for i in 0..12 {
+        table(&db, &format!("{i:02}"));
+    }
+    db.wait_for_compact().unwrap();
+    compact(&db, &CompactRangeOptions::default()).unwrap();
+    assert_eq!(numbers(&db).len(), 12, "neither by itself nor by range");
+    let family = db.default_family().unwrap();
+    let made = db.compact_files(&family, &numbers(&db), 1, None, &CompactionOptions::default()).unwrap();
+    assert_eq!((made.len(), numbers(&db).len(), tree(&db)[0].0), (1, 1, 1));
+    assert!(env.fs.exists(&made[0]).unwrap());
+    assert_eq!(scan(&db).len(), 12);
+}
+
+#[test]
+fn named_files_are_compacted_where_the_caller_says() {
+    let env = Env::memory(8);
+    let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..plain() });
+    let family = db.default_family().unwrap();
+    for key in ["a", "b", "c"] {
+        table(&db, key);
+    }
+    let by = |o: CompactionOptions, files: &[FileNumber], to| db.compact_files(&family, files, to, None, &o);
+    let plain = CompactionOptions::default;
+    let newest = numbers(&db)[0];
+    let kinds = [
+        by(plain(), &[], 1).unwrap_err().kind(),
+        by(plain(), &[FileNumber(999)], 1).unwrap_err().kind(),
+        by(plain(), &[newest], 9).unwrap_err().kind(),
+        db.compact_files(&family, &[newest], 1, Some(3), &plain()).unwrap_err().kind(),
+    ];
+    assert_eq!(kinds, [Kind::InvalidArgument; 4]);
+    let cut = CompactionOptions { output_file_size_limit: 10_000, ..plain() };
+    assert_eq!(by(cut, &numbers(&db), 2).unwrap().len(), 3);
+    assert_eq!(tree(&db), [level(2, &["a", "b", "c"])]);
+    let before = numbers(&db);
+    let moved = CompactionOptions { allow_trivial_move: true, ..plain() };
+    by(moved, &before, 4).unwrap();
+    assert_eq!((tree(&db), numbers(&db)), (vec![level(4, &["a", "b", "c"])], before));
+    let given_up = CompactionOptions { canceled: Some(Arc::new(true.into())), ..plain() };
+    assert_eq!(by(given_up, &numbers(&db), 5).unwrap_err().kind(), Kind::Incomplete);
+    let compressed = CompactionOptions { compression: CompressionType::SNAPPY, ..plain() };
+    by(compressed, &numbers(&db), 5).unwrap();
+    let version = family.pin().version.clone();
+    assert!(version.files().all(|(_, f)| f.size < 5_000), "compressed");
+    assert_eq!(scan(&db).len(), 3);
+}
+
+/// Six tables of one key each on the last level.
+fn spread(env: &Env) -> Db {
+    let small = FamilyOptions { disable_auto_compactions: true, target_file_size_base: 10_000, ..plain() };
+    let db = open(env, small);
+    for key in ["a", "b", "c", "d", "e", "f"] {
+        put(&db, key, &"v".repeat(10_000));
+    }
+    compact(&db, &CompactRangeOptions::default()).unwrap();
+    compact(&db, &CompactRangeOptions { bottommost_level_compaction: BottommostLevelCompaction::Force, ..CompactRangeOptions::default() }).unwrap();
+    assert_eq!(tree(&db), [level(6, &["a", "b", "c", "d", "e", "f"])]);
+    db
+}
+
+#[test]
+fn tables_wholly_in_a_range_are_dropped() {
+    let env = Env::memory(9);
+    let db = spread(&env);
+    let family = db.default_family().unwrap();
+    put(&db, "b", "in memory");
+    let drop_in = |begin: Option<&str>, end: Option<&str>, include_end| {
+        let range = (begin.map(str::as_bytes), end.map(str::as_bytes));
+        db.delete_files_in_ranges(&family, &[range], include_end).unwrap();
+    };
+    drop_in(Some("b"), Some("c"), false);
+    assert_eq!(tree(&db), [level(6, &["a", "c", "d", "e", "f"])]);
+    assert_eq!(get(&db, "b").as_deref(), Some("in memory"));
+    drop_in(Some("b"), Some("c"), true);
+    drop_in(Some("e"), None, true);
+    drop_in(Some("x"), Some("y"), true);
+    drop_in(Some("z"), Some("a"), true);
+    assert_eq!(tree(&db), [level(6, &["a", "d"])]);
+    db.delete_files_in_ranges(&family, &[(None, None), (None, None)], true).unwrap();
+    assert_eq!(tree(&db), []);
+    drop((db, family));
+    let db = open(&env, plain());
+    assert_eq!(scan(&db).len(), 1);
+}
+
+#[test]
+fn level_0_is_promoted_if_nothing_is_in_the_way() {
+    let env = Env::memory(10);
+    let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..plain() });
+    let family = db.default_family().unwrap();
+    for key in ["b", "a", "c"] {
+        table(&db, key);
+    }
+    for (to, why) in [(0, "Invalid target level"), (7, "Target level does not exist")] {
+        assert_eq!(db.promote_l0(&family, to).unwrap_err().message(), why);
+    }
+    let before = numbers(&db).len();
+    db.promote_l0(&family, 2).unwrap();
+    assert_eq!((tree(&db), before), (vec![level(2, &["a", "b", "c"])], 3));
+    table(&db, "a");
+    assert_eq!(db.promote_l0(&family, 3).unwrap_err().message(), "All levels up to target_level must be empty");
+    table(&db, "a");
+    assert_eq!(db.promote_l0(&family, 1).unwrap_err().message(), "L0 has overlapping files");
+    drop((db, family));
+    let db = open(&env, plain());
+    assert_eq!(scan(&db).len(), 3);
+}
+
+#[test]
+fn a_compacted_range_ends_on_the_level_that_is_asked_for() {
+    let env = Env::memory(11);
+    let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..plain() });
+    for _ in 0..2 {
+        put(&db, "a", "1");
+        table(&db, "b");
+    }
+    let to = |target_level| CompactRangeOptions { change_level: true, target_level, ..CompactRangeOptions::default() };
+    compact(&db, &to(3)).unwrap();
+    assert_eq!(tree(&db), [level(3, &["a-b"])]);
+    assert_eq!(compact(&db, &to(7)).unwrap_err().kind(), Kind::InvalidArgument);
+    compact(&db, &to(-1)).unwrap();
+    assert_eq!(tree(&db), [level(1, &["a-b"])], "the smallest that holds it");
+    compact(&db, &to(0)).unwrap();
+    assert_eq!(tree(&db), [level(0, &["a-b"])]);
+    put(&db, "c", "1");
+    assert_eq!(scan(&db).len(), 3);
+}
+
+#[test]
+fn a_suggested_range_is_compacted_in_the_background() {
+    let env = Env::memory(12);
+    let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..plain() });
+    let family = db.default_family().unwrap();
+    table(&db, "a");
+    table(&db, "z");
+    db.compact_files(&family, &numbers(&db), 6, None, &CompactionOptions::default()).unwrap();
+    table(&db, "b");
+    table(&db, "y");
+    db.set_options(&family, &[("disable_auto_compactions", "false")]).unwrap();
+    db.wait_for_compact().unwrap();
+    assert_eq!(tree(&db), [level(0, &["y", "b"]), level(6, &["a-z"])]);
+    db.suggest_compact_range(&family, Some(b"a"), Some(b"c")).unwrap();
+    db.wait_for_compact().unwrap();
+    assert_eq!(tree(&db).iter().map(|(l, _)| *l).collect::<Vec<_>>(), [6]);
+    assert_eq!(scan(&db).len(), 4);
+}
+
+#[test]
+fn disabled_manual_compactions_are_given_up() {
+    let env = Env::memory(13);
+    let db = open(&env, plain());
+    table(&db, "a");
+    db.disable_manual_compaction().unwrap();
+    db.disable_manual_compaction().unwrap();
+    db.enable_manual_compaction().unwrap();
+    let error = compact(&db, &CompactRangeOptions::default()).unwrap_err();
+    assert_eq!((error.kind(), error.subcode()), (Kind::Incomplete, base::Subcode::ManualCompactionPaused));
+    db.enable_manual_compaction().unwrap();
+    compact(&db, &CompactRangeOptions { exclusive_manual_compaction: true, ..CompactRangeOptions::default() }).unwrap();
+    assert_eq!(tree(&db), [level(6, &["a"])]);
+}
+
+#[test]
+fn waiting_for_compactions_ends_as_asked() {
+    let env = Env::memory(14);
+    let db = open(&env, plain());
+    put(&db, "a", "1");
+    db.wait_for_compact_with(&WaitForCompactOptions { flush: true, wait_for_purge: true, ..Default::default() }).unwrap();
+    assert_eq!(numbers(&db).len(), 1);
+    db.pause_background_work().unwrap();
+    let aborted = db.wait_for_compact_with(&WaitForCompactOptions { abort_on_pause: true, ..Default::default() });
+    assert_eq!(aborted.unwrap_err().kind(), Kind::Aborted);
+    db.continue_background_work().unwrap();
+    assert_eq!(db.continue_background_work().unwrap_err().kind(), Kind::InvalidArgument);
+    db.wait_for_compact_with(&WaitForCompactOptions { close_db: true, ..Default::default() }).unwrap();
+    assert_eq!(db.wait_for_compact().unwrap_err().kind(), Kind::ShutdownInProgress);
+}
+
+#[test]
+fn a_released_snapshot_lets_bottommost_tables_be_compacted() {
+    let env = Env::memory(15);
+    let db = open(&env, plain());
+    put(&db, "a", "1");
+    let snapshot = db.snapshot();
+    put(&db, "a", "2");
+    compact(&db, &CompactRangeOptions::default()).unwrap();
+    let entries = |db: &Db| {
+        let version = db.default_family().unwrap().pin().version.clone();
+        version.files().map(|(_, f)| f.stats().unwrap().num_entries).sum::<u64>()
+    };
+    db.wait_for_compact().unwrap();
+    assert_eq!(entries(&db), 2, "the snapshot needs the older one");
+    put(&db, "b", "1");
+    drop(snapshot);
+    db.wait_for_compact().unwrap();
+    assert_eq!(entries(&db), 1);
+    assert_eq!(get(&db, "a").as_deref(), Some("2"));
+}
+
+#[test]
+fn tables_are_compacted_when_their_time_has_come() {
+    for (option, universal) in [("ttl", false), ("periodic_compaction_seconds", false), ("periodic_compaction_seconds", true)] {
+        let env = Env::memory(16);
+        let mut family = FamilyOptions { compaction_style: if universal { CompactionStyle::Universal } else { CompactionStyle::Level }, ..plain() };
+        family.set(option, "1000").unwrap();
+        let db = open(&env, family);
+        table(&db, "a");
+        compact(&db, &CompactRangeOptions::default()).unwrap();
+        table(&db, "b");
+        db.wait_for_compact().unwrap();
+        let before = numbers(&db);
+        // A fifth late at most.
+        env.clock.sleep_micros(1_201_000_000);
+        env.executor.wait_for_all();
+        assert_ne!(numbers(&db), before, "{option} {universal}");
+        assert!(tree(&db).iter().all(|(l, _)| *l == 6), "{option} {universal}: {:?}", tree(&db));
+        assert_eq!(scan(&db).len(), 2);
+    }
+}
+
+#[test]
+fn tables_lie_in_the_directories_of_their_family() {
+    let env = Env::memory(17);
+    let dirs = |env: &Env| {
+        let count = |dir: &str| env.fs.list(dir.as_ref()).unwrap_or_default().iter().filter(|n| n.ends_with(".sst")).count();
+        [count("/db"), count("/fast"), count("/slow"), count("/db-wide")]
+    };
+    let path = |path: &str, target_size| DbPath { path: PathBuf::from(path), target_size };
+    let small = FamilyOptions {
+        max_bytes_for_level_base: 20_000,
+        target_file_size_base: 10_000,
+        num_levels: 3,
+        level_compaction_dynamic_level_bytes: false,
+        disable_auto_compactions: true,
+        ..plain()
+    };
+    let request = || {
+        let db = DbOptions { db_paths: vec![path("/db-wide", 1 << 30)], ..options(&env) };
+        let own = FamilyOptions { cf_paths: vec![path("/fast", 50_000), path("/slow", 1 << 30)], ..small.clone() };
+        let mut request = OpenRequest::new("/db", db, small.clone());
+        request.families.push(ironstone_engine::components::FamilyDescriptor::new("own", own));
+        request.options.create_missing_column_families = true;
+        request
+    };
+    let db = Db::open(request()).unwrap();
+    let own = db.family("own").unwrap();
+    let write = |key: &str| db.put(&own, key.as_bytes(), &[b'v'; 10_000], &Default::default()).unwrap();
+    table(&db, "x");
+    (0..4).for_each(|i| write(&format!("k{i}")));
+    db.flush(&[own.clone()], &FlushOptions::default()).unwrap();
+    assert_eq!(dirs(&env), [0, 1, 0, 1], "new tables come to the first path");
+    db.compact_range(&own, None, None, &CompactRangeOptions { target_path_id: 1, ..CompactRangeOptions::default() }).unwrap();
+    db.wait_for_compact_with(&WaitForCompactOptions { wait_for_purge: true, ..Default::default() }).unwrap();
+    assert_eq!(dirs(&env)[1..], [0, 4, 1], "where the caller says");
+    let nowhere = CompactRangeOptions { target_path_id: 2, ..CompactRangeOptions::default() };
+    assert_eq!(db.compact_range(&own, None, None, &nowhere).unwrap_err().kind(), Kind::InvalidArgument);
+    db.set_options(&own, &[("disable_auto_compactions", "false"), ("level0_file_num_compaction_trigger", "1")]).unwrap();
+    (0..4).for_each(|i| write(&format!("k{i}")));
+    db.flush(&[own.clone()], &FlushOptions::default()).unwrap();
+    db.wait_for_compact_with(&WaitForCompactOptions { wait_for_purge: true, ..Default::default() }).unwrap();
+    let placed = |level: usize| own.pin().version.level(level).iter().map(|f| f.path_id).collect::<Vec<_>>();
+    assert!(!placed(1).is_empty() && placed(1).iter().all(|&p| p == 0), "level 1 fits the first path: {:?}", placed(1));
+    assert!(placed(2).iter().all(|&p| p == 1), "level 2 does not: {:?}", placed(2));
+    drop(own);
+    drop(db);
+    // What nobody needs goes from those directories too.
+    env.fs.create("/slow/999990.sst".as_ref(), &Default::default()).unwrap().close().unwrap();
+    let db = Db::open(request()).unwrap();
+    assert!(!env.fs.exists("/slow/999990.sst".as_ref()).unwrap());
+    let own = db.family("own").unwrap();
+    for i in 0..4 {
+        let got = db.get(&own, format!("k{i}").as_bytes(), &Default::default()).unwrap();
+        assert_eq!(got.map(|v| v.len()), Some(10_000));
+    }
+    db.drop_family(&own).unwrap();
+    drop(own);
+    db.wait_for_compact_with(&WaitForCompactOptions { wait_for_purge: true, ..Default::default() }).unwrap();
+    assert_eq!(dirs(&env), [0, 0, 0, 1]);
+}
