@@ -247,10 +247,12 @@ impl Tree {
             let head = entries.head(target.user_key, own.skip());
             right_node.lock().place(&own, position - keep, head, item);
         }
+        locked.cut(entries, snap, keep, right, low);
+        // Only now, when the way from here leads through the new node: whoever comes to it from the right
+        // goes on to this node, and from here looks for it along the way to the right.
         if snap.next != 0 {
             self.node(entries, snap.next).set_prev(right);
         }
-        locked.cut(entries, snap, keep, right, low);
 
         let lower = match node.low() {
             0 if keep == 0 => target.user_key,
