@@ -51,12 +51,11 @@ pub(super) struct Entry<V: Send + Sync + 'static> {
     priority: AtomicU8,
     /// Whether the shard is of the LRU kind.
     lru: AtomicBool,
-    /// Which LRU list it is in; see `lru`.
-    pub(super) list: AtomicU8,
     value: UnsafeCell<MaybeUninit<V>>,
-    pub(super) prev: AtomicU32,
-    pub(super) next: AtomicU32,
 }
+
+/// With a value of two words, an entry is one cache line: what a hit reads comes in one miss.
+const _: () = assert!(size_of::<Entry<[usize; 2]>>() == 64);
 
 // SAFETY: atomics and a null pointer are valid at zero, `MaybeUninit` at anything; what must be dropped,
 // the value, is taken out before the memory is freed (`Shard` does, see `close` and `reclaim`).

@@ -2,12 +2,19 @@
 //!
 //! A table of a gigabyte cache is some megabytes, touched at random: with 4 KiB pages each look-up misses
 //! the TLB as well as the caches. Arrays from 2 MiB on are aligned to a huge page and the system is asked
-//! to use them; it backs them with memory only as they are touched.
+//! to use them.
+//!
+//! Arrays from 64 KiB on are mapped, so that the system backs them with memory only as they are touched: a
+//! segment of entries costs what of it is in use. (The allocator would clear aligned memory itself, and so
+//! touch it all.)
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
-const HUGE_PAGE: usize = 2 << 20;
+use crate::arena::chunk::{self, HUGE_PAGE};
+
+/// Arrays of so many bytes are mapped.
+const MAPPED: usize = 64 << 10;
 
 /// A type for which all zero bits are a value.
 ///
@@ -32,14 +39,13 @@ impl<T: Zeroed> ZeroedArray<T> {
     pub(super) fn new(count: usize) -> Self {
         let layout = Self::layout(count);
         assert!(layout.size() > 0, "an array without bytes");
-        // SAFETY: the size is not zero.
-        let start = unsafe { alloc_zeroed(layout) };
-        let Some(start) = NonNull::new(start.cast::<T>()) else { handle_alloc_error(layout) };
-        #[cfg(all(target_os = "linux", not(miri)))]
-        if layout.align() >= HUGE_PAGE {
-            // SAFETY: the range is this allocation, page-aligned; the advice changes no contents.
-            unsafe { libc::madvise(start.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
-        }
+        let start = match layout.size() >= MAPPED {
+            true => chunk::map(layout),
+            // SAFETY: the size is not zero.
+            false => Some(unsafe { alloc_zeroed(layout) }),
+        };
+        let Some(start) = start.and_then(NonNull::new) else { handle_alloc_error(layout) };
+        let start = start.cast();
         ZeroedArray { start, count }
     }
 
@@ -62,7 +68,14 @@ impl<T: Zeroed> ZeroedArray<T> {
 
 impl<T: Zeroed> Drop for ZeroedArray<T> {
     fn drop(&mut self) {
-        // SAFETY: allocated by `new` with this layout, freed once; elements need no dropping.
-        unsafe { dealloc(self.start.as_ptr().cast(), Self::layout(self.count)) }
+        let (start, layout) = (self.start.as_ptr().cast(), Self::layout(self.count));
+        // SAFETY: made by `new` with this layout, the one way or the other by its size; freed once, and
+        // elements need no dropping.
+        unsafe {
+            match layout.size() >= MAPPED {
+                true => chunk::unmap(start, layout),
+                false => dealloc(start, layout),
+            }
+        }
     }
 }

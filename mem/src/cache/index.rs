@@ -44,6 +44,9 @@ pub(super) struct Index {
 const LOAD: usize = 4;
 
 impl Index {
+    /// What an entry costs here at the load where the table grows; up to twice that after it grew.
+    pub(super) const BYTES_AN_ENTRY: usize = size_of::<Bucket>() / LOAD;
+
     /// A table for about that many entries.
     pub(super) fn for_entries(count: usize) -> Self {
         Index { buckets: ZeroedArray::new(count.div_ceil(LOAD).clamp(1, 1 << 31)) }

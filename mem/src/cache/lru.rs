@@ -1,4 +1,5 @@
-//! The three lists of an LRU shard, linked through the entries.
+//! The three lists of an LRU shard, linked by entry number in a table beside the entries: the clock kind has
+//! no use for links and does not pay for them.
 //!
 //! Unpinned entries wait in one of three pools, oldest first to go, bottom before low before high:
 //!
@@ -11,15 +12,24 @@
 //! the capacity moves on to the young end of the pool below. (RocksDB keeps one list with two marks;
 //! the order is the same.) All of it under the shard's lock.
 
-use std::sync::atomic::Ordering;
-
 use super::Priority;
 use super::entry::Entry;
 use super::pool::Pool;
 
 const NONE: u32 = u32::MAX;
-/// `Entry::list` of an entry in no list.
+/// [`Link::list`] of an entry in no list.
 const UNLISTED: u8 = 0;
+
+/// An entry's neighbours in its list.
+#[derive(Clone, Copy)]
+struct Link {
+    prev: u32,
+    next: u32,
+    /// 1 to 3, or [`UNLISTED`].
+    list: u8,
+}
+
+const UNLINKED: Link = Link { prev: NONE, next: NONE, list: UNLISTED };
 
 #[derive(Clone, Copy)]
 struct List {
@@ -31,6 +41,8 @@ struct List {
 pub(super) struct Lru {
     /// Bottom, low, high.
     lists: [List; 3],
+    /// By entry number; as long as the largest number ever listed.
+    links: Vec<Link>,
     high_ratio: f64,
     low_ratio: f64,
 }
@@ -38,7 +50,7 @@ pub(super) struct Lru {
 impl Lru {
     pub(super) fn new(high_ratio: f64, low_ratio: f64) -> Self {
         let empty = List { oldest: NONE, newest: NONE, usage: 0 };
-        Lru { lists: [empty; 3], high_ratio, low_ratio }
+        Lru { lists: [empty; 3], links: Vec::new(), high_ratio, low_ratio }
     }
 
     /// Puts an unpinned entry at the young end of its pool.
@@ -56,24 +68,24 @@ impl Lru {
         } else {
             0
         };
-        self.append(pool, entry, list);
+        self.append(entry, list);
         self.overflow(pool, capacity);
     }
 
     /// Takes an entry out of its list, if it is in one.
-    pub(super) fn remove<V: Send + Sync + 'static>(&mut self, pool: &Pool<V>, entry: &Entry<V>) {
-        let list = entry.list.swap(UNLISTED, Ordering::Relaxed);
+    pub(super) fn remove<V: Send + Sync + 'static>(&mut self, entry: &Entry<V>) {
+        let Some(link) = self.links.get_mut(entry.number() as usize) else { return };
+        let Link { prev, next, list } = std::mem::replace(link, UNLINKED);
         if list == UNLISTED {
             return;
         }
         let list = &mut self.lists[usize::from(list) - 1];
-        let (prev, next) = (entry.prev.load(Ordering::Relaxed), entry.next.load(Ordering::Relaxed));
-        match pool.get(prev) {
-            Some(p) => p.next.store(next, Ordering::Relaxed),
+        match self.links.get_mut(prev as usize) {
+            Some(p) => p.next = next,
             None => list.oldest = next,
         }
-        match pool.get(next) {
-            Some(n) => n.prev.store(prev, Ordering::Relaxed),
+        match self.links.get_mut(next as usize) {
+            Some(n) => n.prev = prev,
             None => list.newest = prev,
         }
         list.usage -= entry.charge();
@@ -90,14 +102,15 @@ impl Lru {
         self.lists.map(|l| l.usage)
     }
 
-    fn append<V: Send + Sync + 'static>(&mut self, pool: &Pool<V>, entry: &Entry<V>, list: usize) {
+    fn append<V: Send + Sync + 'static>(&mut self, entry: &Entry<V>, list: usize) {
         let l = &mut self.lists[list];
         let number = entry.number();
-        entry.list.store(list as u8 + 1, Ordering::Relaxed);
-        entry.prev.store(l.newest, Ordering::Relaxed);
-        entry.next.store(NONE, Ordering::Relaxed);
-        match pool.get(l.newest) {
-            Some(newest) => newest.next.store(number, Ordering::Relaxed),
+        if self.links.len() <= number as usize {
+            self.links.resize(number as usize + 1, UNLINKED);
+        }
+        self.links[number as usize] = Link { prev: l.newest, next: NONE, list: list as u8 + 1 };
+        match self.links.get_mut(l.newest as usize) {
+            Some(newest) => newest.next = number,
             None => l.oldest = number,
         }
         l.newest = number;
@@ -109,8 +122,8 @@ impl Lru {
             let share = (capacity as f64 * ratio) as usize;
             while self.lists[list].usage > share {
                 let Some(oldest) = pool.get(self.lists[list].oldest) else { break };
-                self.remove(pool, oldest);
-                self.append(pool, oldest, list - 1);
+                self.remove(oldest);
+                self.append(oldest, list - 1);
             }
         }
     }

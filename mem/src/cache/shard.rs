@@ -91,7 +91,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
     pub(super) fn new(options: &CacheOptions, limit: usize) -> NonNull<Self> {
         let overhead = match options.metadata_charge {
             MetadataCharge::None => 0,
-            MetadataCharge::Full => size_of::<Entry<V>>() + 16,
+            MetadataCharge::Full => size_of::<Entry<V>>() + Index::BYTES_AN_ENTRY,
         };
         let (entries, lists, lru, grows) = match options.kind {
             Kind::HyperClock { estimated_entry_charge: 0 } => {
@@ -161,7 +161,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
         let mut s = self.state.lock();
         let entry = self.find(key, hash)?;
         if entry.refs() == 0 {
-            s.lists.remove(&self.pool, entry);
+            s.lists.remove(entry);
         }
         // SAFETY: pinned, so the reference is ours to pass on.
         entry.pin(key).then(|| unsafe { Handle::new(entry) })
@@ -423,7 +423,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
     /// Takes the value of an entry that this thread owns, until now visible, and frees the entry.
     fn bury(&self, s: &mut State, entry: &Entry<V>, taken: &mut Taken<V>) {
         self.unindex(s, entry);
-        s.lists.remove(&self.pool, entry);
+        s.lists.remove(entry);
         self.unaccount(s, entry);
         // SAFETY: `detach` or the clock's hand made it empty and this thread its owner; it held a value.
         taken.push(unsafe { entry.take() });
