@@ -4,12 +4,14 @@
 //! put it here: `base` is the long pole of every build and is kept small and rarely edited.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod coding;
 pub mod error;
 pub mod ids;
 pub mod iter;
 pub mod key;
+pub mod map;
 pub mod order;
 pub mod pinned;
 pub mod stats;

@@ -4,6 +4,8 @@
 //! `cargo bench -p ironstone-compress --bench blocks [snappy|lz4|..] [block bytes]`; RocksDB's side is
 //! `db_bench --benchmarks=compress,uncompress --compression_type=snappy`.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
+
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -13,6 +13,7 @@
 //! A type whose feature is off is refused with a `NotSupported` error that names the feature.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 #[cfg(feature = "bzip2")]
 mod bzip2;

@@ -28,10 +28,11 @@ impl Bell {
 
     #[inline]
     pub fn ring(&self) {
-        if self.waiting.load(Ordering::Acquire) > 0 && !self.rung.swap(true, Ordering::AcqRel) {
-            if let Some(wake) = &*self.wake.lock() {
-                wake();
-            }
+        if self.waiting.load(Ordering::Acquire) > 0
+            && !self.rung.swap(true, Ordering::AcqRel)
+            && let Some(wake) = &*self.wake.lock()
+        {
+            wake();
         }
     }
 

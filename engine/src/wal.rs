@@ -9,9 +9,10 @@
 //! The first failed append or sync poisons the logs for good: nothing is appended behind bytes whose fate
 //! is unknown, and no sync is tried twice. Resuming rolls to a new log once all memtables are flushed.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
+use base::map::HashSet;
 use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::fs::Syncer;
 use env::{Append, AppendHints, Env};
@@ -284,7 +285,7 @@ impl LiveLogs {
             synced_bytes: 0,
             write_back_from: 0,
             last_seq_recorded: 0,
-            timestamped: HashSet::new(),
+            timestamped: HashSet::default(),
         };
         if let Some(make) = &self.settings.compressor {
             active.writer.set_compression(&mut active.pending, make()?);

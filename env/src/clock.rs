@@ -1,5 +1,7 @@
 //! Time as a parameter: the real clock, and one that moves only when told.
 
+#![allow(clippy::disallowed_methods, reason = "the real clock")]
+
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

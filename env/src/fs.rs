@@ -267,6 +267,11 @@ pub trait FileSystem: Send + Sync + fmt::Debug {
 
     /// The one absolute name, links resolved. The path must exist.
     fn canonicalize(&self, path: &Path) -> Result<PathBuf>;
+
+    /// The name of the machine the files are on, as tables record it; one that has none is `localhost`.
+    fn host_name(&self) -> String {
+        "localhost".to_string()
+    }
 }
 
 impl dyn FileSystem + '_ {

@@ -324,6 +324,10 @@ impl<H: Hook> FileSystem for Hooked<H> {
         self.run(Op::Status, a, |fs| fs.same_file(a, b))
     }
 
+    fn host_name(&self) -> String {
+        self.inner.host_name()
+    }
+
     fn canonicalize(&self, path: &Path) -> Result<PathBuf> {
         self.run(Op::Status, path, |fs| fs.canonicalize(path))
     }

@@ -7,6 +7,8 @@
 //! Beside them live what stands between the engine and a file: the buffered [`writer`], the I/O
 //! [`rate`] limiter, the information log ([`logger`]).
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
+
 use std::sync::{Arc, OnceLock};
 
 pub mod clock;

@@ -7,11 +7,12 @@
 //! deleted at once. What a process left in the trash is taken up again by
 //! [`SstFileManager::collect_trash`] at open.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
+use base::map::HashMap;
 use base::{Error, Result};
 
 use crate::executor::{Pool, Tag};

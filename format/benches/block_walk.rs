@@ -3,6 +3,8 @@
 //! `cargo bench -p ironstone-format --bench block_walk`. Keys of 16 bytes as db_bench makes them, values of
 //! 100; 4 KiB blocks, many of them, visited at random so that memory is part of the price.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
+
 use std::hint::black_box;
 use std::ops::ControlFlow;
 

@@ -1,6 +1,7 @@
 //! Bytes to values and back, for every file RocksDB writes. No files, no clocks; every decoder is total.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod annotate;
 pub mod batch;

@@ -41,6 +41,7 @@
 //! Every call gives one [`Error`]: RocksDB's code and subcode, what was being done, the file and the offset.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod db;
 mod family;

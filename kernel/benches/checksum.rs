@@ -4,6 +4,8 @@
 //! other work on the machine can only make a run slower. The CRC instruction alone is bounded by eight
 //! bytes a cycle; the last column is that bound at the clock measured by a chain of dependent additions.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
+
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -3,6 +3,8 @@
 //! `cargo bench -p ironstone-kernel --bench filter [bloom|ribbon|legacy] [keys]`. The far memory and the
 //! mixes of filters are `filter_bench`'s business.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
+
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -5,6 +5,8 @@
 //! module beside it, which is the specification; the choice is made once, at run time, from what the
 //! CPU offers. Under Miri only the scalar paths run.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod checksum;
 pub mod filter;
 pub mod hash;

@@ -3,6 +3,8 @@
 //! `cargo bench -p ironstone-lsm` prints one line a case. Keys are 16 bytes; the heads decide unless the
 //! case says that all keys share their first eight.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
+
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -203,7 +203,7 @@ fn condition(load: &Load, options: &Options) -> (Condition, Cause) {
         (Condition::Stopped, Cause::PendingCompactionBytes)
     } else if max_memtables > 3
         && memtables >= max_memtables - 1
-        && memtables - 1 >= options.min_write_buffer_number_to_merge
+        && memtables > options.min_write_buffer_number_to_merge
     {
         (Condition::Delayed, Cause::MemtableLimit)
     } else if auto

@@ -1,6 +1,8 @@
 //! `cargo bench -p ironstone-mem --bench cache [-- entries]`: nanoseconds a look-up, and an insertion
 //! that evicts, for each kind of cache.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;

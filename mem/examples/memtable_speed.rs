@@ -3,6 +3,8 @@
 //! the shape being `number` (eight bytes, as db_bench makes them; the default) or `text` (a common
 //! prefix of twelve bytes, then decimal digits).
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,5 +1,7 @@
 //! Shared memory with a clever layout: arena, memtable, block cache.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod arena;
 pub mod cache;
 pub mod memtable;

@@ -49,7 +49,7 @@ const MODES: [&str; 4] = [
 /// What was lost, refused, or differs, with the seed and the story.
 pub fn seed(seed: u64, len: usize) -> Result<Ran, String> {
     let ran = caught(seed, len)?;
-    if seed % 100 == 0 {
+    if seed.is_multiple_of(100) {
         let again = caught(seed, len).map_err(|e| format!("only the second time: {e}"))?;
         if again != ran {
             return Err(format!("seed {seed}: two runs differ: {ran:?} and {again:?}"));

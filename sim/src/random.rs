@@ -229,7 +229,7 @@ impl Run {
         self.snapshots.clear();
         if let Some(db) = self.db.take() {
             // Half of the time the last handle closes.
-            if seed % 2 == 0 {
+            if seed.is_multiple_of(2) {
                 db.close().map_err(told("close"))?;
             }
         }
@@ -264,7 +264,7 @@ pub fn seed(seed: u64, len: usize) -> Result<Ran, String> {
     let outcome = caught(seed, place, &ops);
     let Err(failure) = outcome else {
         let ran = outcome.map_err(|_| String::new())?;
-        if seed % 100 == 0 && place == Place::Memory {
+        if seed.is_multiple_of(100) && place == Place::Memory {
             let again = run(seed, place, &ops).map_err(|f| format!("seed {seed}: only the second time: {}", f.words))?;
             if again.hash != ran.hash {
                 return Err(format!("seed {seed}: two runs differ: {:x} and {:x}", ran.hash, again.hash));

@@ -4,6 +4,8 @@
 //! `cargo bench -p ironstone-table --bench reader_roads [rows]`. Keys of 16 bytes as db_bench makes them,
 //! values of 100, a Bloom filter of ten bits a key. The best of several runs: the machine has other work.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
+
 use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::path::Path;

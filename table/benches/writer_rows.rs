@@ -2,6 +2,8 @@
 //!
 //! `cargo bench -p ironstone-table --bench writer_rows [rows] [compression] [filter bits]`
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
+
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;

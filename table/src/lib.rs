@@ -1,6 +1,7 @@
 //! One table file: written, read, iterated.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod collectors;
 pub mod dump;

@@ -1,6 +1,7 @@
 //! db_bench, filter_bench, ldb, sst_dump: thin programs over the library.
 
 #![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
 pub mod filter_bench;
 pub mod ldb;

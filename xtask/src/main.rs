@@ -7,6 +7,8 @@
 //!   the red line without being entered in `long_files.txt`, or holds words that do not belong in the
 //!   project ([`text`]).
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
+
 mod floors;
 mod rooms;
 mod text;

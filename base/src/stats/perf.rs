@@ -6,7 +6,6 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::time::Instant;
 
 use super::{LevelCounter, PerfCounter};
 
@@ -178,13 +177,37 @@ fn text(exclude_zero: bool) -> String {
     text
 }
 
+/// A time that is counted and decides nothing, by the machine's own clock: the only one outside of `env`.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(std::time::Instant);
+
+#[allow(clippy::disallowed_methods, reason = "counted, never acted on")]
+impl Stopwatch {
+    #[inline]
+    pub fn start() -> Stopwatch {
+        Stopwatch(std::time::Instant::now())
+    }
+
+    /// Nanoseconds since the start.
+    #[inline]
+    pub fn nanos(self) -> u64 {
+        self.0.elapsed().as_nanos() as u64
+    }
+
+    /// Microseconds since the start.
+    #[inline]
+    pub fn micros(self) -> u64 {
+        self.0.elapsed().as_micros() as u64
+    }
+}
+
 /// Adds the time from its start to its drop to a counter, in nanoseconds. Reads no clock when this thread
 /// does not take such times.
 #[derive(Debug)]
 #[must_use = "the time taken is that until the timer is dropped"]
 pub struct PerfTimer {
     counter: PerfCounter,
-    start: Option<Instant>,
+    start: Option<Stopwatch>,
 }
 
 impl PerfTimer {
@@ -197,7 +220,7 @@ impl PerfTimer {
     /// Times what is taken only from a level on.
     #[inline]
     pub fn start_at(counter: PerfCounter, level: PerfLevel) -> PerfTimer {
-        PerfTimer { counter, start: perf_timing(level).then(Instant::now) }
+        PerfTimer { counter, start: perf_timing(level).then(Stopwatch::start) }
     }
 
     /// Ends the time now.
@@ -208,7 +231,7 @@ impl Drop for PerfTimer {
     #[inline]
     fn drop(&mut self) {
         if let Some(start) = self.start {
-            let nanos = start.elapsed().as_nanos() as u64;
+            let nanos = start.nanos();
             CONTEXT.with(|context| add(context, self.counter, nanos));
         }
     }

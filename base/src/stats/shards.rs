@@ -5,6 +5,8 @@
 //! added to with a locked instruction. A slot given back is taken over with what it has counted: the sums
 //! do not care who counted, and the lock around the free list passes the values on.
 
+#![allow(clippy::disallowed_types, reason = "held for a push or a pop, by threads that start or end")]
+
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

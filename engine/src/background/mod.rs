@@ -22,8 +22,9 @@ mod wait;
 
 pub use manual::ManualResult;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
+use base::map::HashMap;
 use base::stats::Ticker;
 use base::{Error, FamilyId, Kind};
 use env::executor::Tag;

@@ -223,7 +223,7 @@ impl Opening {
             options: ArcSwap::from_pointee(self.options.clone()),
             db_id,
             db_session_id: session.to_string(),
-            db_host_id: host_id(&self.options.db_host_id),
+            db_host_id: host_id(&self.env, &self.options.db_host_id),
             sequence: Arc::new(LastSequence::new(recovered.last_sequence)),
             snapshots: Arc::new(Snapshots::default()),
             events: self.events.clone(),

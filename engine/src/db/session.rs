@@ -9,6 +9,6 @@ pub(super) fn new_session_id(env: &Env) -> String {
 }
 
 /// The host's name for table properties.
-pub(super) fn host_id(option: &str) -> String {
-    if option == "__hostname__" { std::env::var("HOSTNAME").unwrap_or_default() } else { option.to_string() }
+pub(super) fn host_id(env: &Env, option: &str) -> String {
+    if option == "__hostname__" { env.fs.host_name() } else { option.to_string() }
 }

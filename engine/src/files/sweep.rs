@@ -10,8 +10,8 @@ use super::Paths;
 
 /// What must stay, told by whoever knows the versions.
 pub struct Live {
-    pub tables: std::collections::HashSet<u64>,
-    pub blobs: std::collections::HashSet<u64>,
+    pub tables: base::map::HashSet<u64>,
+    pub blobs: base::map::HashSet<u64>,
     pub min_log: u64,
     pub manifest: FileNumber,
     /// Files with numbers from here on were made after the facts above were gathered.

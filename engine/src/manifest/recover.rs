@@ -6,9 +6,10 @@
 //! not know, or that leaves the tree impossible, is Corruption too: RocksDB 11.8.1 goes on there with an
 //! empty family and sweeps its files away.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use base::map::HashMap;
 use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::{Env, RandomRead, ReadHints};
 use format::edit::{NewFile, VersionEdit};

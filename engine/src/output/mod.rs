@@ -153,7 +153,7 @@ impl Run<'_> {
             None => (None, None),
         };
         let lower = if self.done.files.is_empty() {
-            self.stretch.lower.as_deref().map(|user| bound(user))
+            self.stretch.lower.as_deref().map(bound)
         } else {
             first.map(<[u8]>::to_vec)
         };
@@ -164,7 +164,7 @@ impl Run<'_> {
                 Some(last.to_vec())
             }
             (Some(next), _) => Some(bound(key::user_key(next))),
-            (None, _) => self.stretch.upper.as_deref().map(|user| bound(user)),
+            (None, _) => self.stretch.upper.as_deref().map(bound),
         };
         (lower, upper)
     }

@@ -131,7 +131,7 @@ fn estimate_num_keys(pinned: &SuperVersion) -> u64 {
 
 /// Files of every version that somebody still reads, each once.
 fn total_size(family: &Family) -> u64 {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = base::map::HashSet::default();
     let mut sum = 0;
     for version in family.live_versions() {
         sum += version.files().filter(|(_, f)| seen.insert(f.number)).map(|(_, f)| f.size).sum::<u64>();

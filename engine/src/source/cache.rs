@@ -5,9 +5,9 @@
 //! over its share puts out what was not used since it was last looked at (one bit each, second chance);
 //! readers at work keep their table open.
 
-use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
+use base::map::HashMap;
 use base::stats::{HistogramKind, PerfCounter, PerfTimer, Ticker};
 use base::{Error, Level, Result};
 use env::fs::{RandomRead, ReadHints};

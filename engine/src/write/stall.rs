@@ -5,8 +5,7 @@
 //! has made room. Time is the environment's; waiting helps the executor, so that a single thread runs the
 //! very job it waits for.
 
-use std::collections::HashMap;
-
+use base::map::HashMap;
 use base::{Error, FamilyId, Result};
 use env::Env;
 use lsm::pressure::{Decision, Stall};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use env::Env;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, FlushReason, Listener};
-use ironstone_engine::options::{CompressionType, DbOptions, FamilyOptions, FlushOptions, WriteOptions};
+use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WriteOptions};
 use parking_lot::Mutex;
 
 use crate::basic::{get, options, put, scan};

@@ -1,5 +1,7 @@
 //! The engine from outside: one binary, one module a subject.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
+
 mod basic;
 mod close;
 mod features;

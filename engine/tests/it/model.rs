@@ -125,7 +125,7 @@ fn contents(db: &Db) -> State {
     assert_eq!(state, backward, "forward and backward differ");
     for (key, value) in &state {
         let got = db.get(&family, key, &ReadOptions::default()).unwrap();
-        assert!(got.as_deref() == Some(&value[..]), "get of {:?} in\n{}", key.escape_ascii().to_string(), tree(&db));
+        assert!(got.as_deref() == Some(&value[..]), "get of {:?} in\n{}", key.escape_ascii().to_string(), tree(db));
     }
     state
 }

@@ -6,6 +6,8 @@
 //! the clock stands still, so that nothing but the schedule differs. `SCHEDULES` says how many runs a scenario gets
 //! of each explorer (random, and PCT at depth 3); `SCHEDULE` repeats one that was printed.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
+
 #![cfg(shuttle)]
 
 mod scenarios;

@@ -1,7 +1,9 @@
 //! What a crash leaves.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use base::map::HashSet;
 
 use super::file::{FileNode, Op, write};
 use super::names::{DirId, Entries, Entry, Names, ROOT, apply};
@@ -43,7 +45,7 @@ pub(super) fn crash(names: &mut Names, survivors: Survivors) {
     // Each surviving file once, in the order of the tree, so that one seed gives one disk.
     let reached = reachable(&dirs);
     dirs.retain(|id, _| reached.contains(id));
-    let mut seen: HashSet<*const FileNode> = HashSet::new();
+    let mut seen: HashSet<*const FileNode> = HashSet::default();
     for entry in dirs.values_mut().flat_map(Entries::values_mut) {
         let Entry::File(node) = entry else { continue };
         if seen.insert(Arc::as_ptr(node)) {
@@ -55,7 +57,7 @@ pub(super) fn crash(names: &mut Names, survivors: Survivors) {
 }
 
 fn reachable(dirs: &BTreeMap<DirId, Entries>) -> HashSet<DirId> {
-    let mut reached = HashSet::from([ROOT]);
+    let mut reached = HashSet::from_iter([ROOT]);
     let mut work = vec![ROOT];
     while let Some(id) = work.pop() {
         for entry in dirs.get(&id).into_iter().flat_map(Entries::values) {
@@ -74,7 +76,7 @@ fn keep_some_names(dirs: &mut BTreeMap<DirId, Entries>, journal: &[super::names:
     let cut = rng.below(journal.len() as u64 + 1) as usize;
     let mut cuts: BTreeMap<DirId, usize> = BTreeMap::new();
     // A change that builds on a lost one is lost as well.
-    let mut lost: HashSet<(DirId, &str)> = HashSet::new();
+    let mut lost: HashSet<(DirId, &str)> = HashSet::default();
     for (i, change) in journal.iter().enumerate() {
         let kept = if whole {
             i < cut

@@ -1,9 +1,11 @@
 //! The name space: directories live and durable, and the journal between them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+
+use base::map::HashSet;
 
 use super::file::FileNode;
 
@@ -167,7 +169,7 @@ impl Names {
 
     /// Makes durable every change that touches the directory, and those that these build on.
     pub(crate) fn sync(&mut self, dir: DirId) {
-        let mut needed: HashSet<(DirId, String)> = HashSet::new();
+        let mut needed: HashSet<(DirId, String)> = HashSet::default();
         let mut taken = vec![false; self.journal.len()];
         for (i, change) in self.journal.iter().enumerate().rev() {
             if change.iter().any(|e| e.dir == dir || needed.contains(&(e.dir, e.name.clone()))) {

@@ -5,6 +5,8 @@
 //! (so a recycled log needs no seeking), durability by `fdatasync`. Direct I/O, `fallocate`, `fadvise` and
 //! `sync_file_range` are used where asked for and there; advice that the system refuses is ignored.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the real files")]
+
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -156,6 +158,10 @@ impl FileSystem for PosixFs {
 
     fn free_space(&self, path: &Path) -> Result<u64> {
         sys::free_space(path).map_err(|e| Error::io("asking for the free space", path, e))
+    }
+
+    fn host_name(&self) -> String {
+        sys::host_name().unwrap_or_else(|| "localhost".to_string())
     }
 
     fn same_file(&self, a: &Path, b: &Path) -> Result<bool> {

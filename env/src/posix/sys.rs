@@ -200,6 +200,16 @@ pub(super) fn lock_holder(file: &File) -> Option<i32> {
     (i32::from(l.l_type) != i32::from(libc::F_UNLCK as libc::c_short)).then_some(l.l_pid)
 }
 
+/// What the system calls this machine; `None` if it will not say, or in no text.
+pub(super) fn host_name() -> Option<String> {
+    let mut name = [0u8; 256];
+    // SAFETY: the pointer and the length are one live array's; the last byte is kept back, so what the call writes,
+    // cut off or not, is followed by a zero.
+    check(unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) }).ok()?;
+    let len = name.iter().position(|byte| *byte == 0)?;
+    String::from_utf8(name[..len].to_vec()).ok()
+}
+
 /// Lowers the calling thread: niceness 19, and with `io` the idle disk class. Best effort.
 pub(crate) fn lower_thread_priority(io: bool) {
     #[cfg(target_os = "linux")]

@@ -41,6 +41,7 @@ pub type Flag = std::sync::atomic::AtomicBool;
 /// handing the core around. RocksDB's `write_thread_slow_yield_usec` and `write_thread_max_yield_usec` are the
 /// same idea. Eight yields whatever they cost took 60 µs a write with two writers on a busy machine.
 #[cfg(not(shuttle))]
+#[allow(clippy::disallowed_methods, reason = "the replacement; how long yields take decides who sleeps, nothing else")]
 pub fn spin_until(done: impl Fn() -> bool) -> bool {
     for _ in 0..200 {
         if done() {

@@ -1,5 +1,7 @@
 //! What every `FileSystem` must do, held to each of them: one suite, a world at a time.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ pub struct CutPolicy {
 impl CutPolicy {
     /// `size` in bytes; `deviation` in percent of it.
     pub fn new(size: u64, deviation: u64, align: bool) -> Self {
-        let nearly_full = (size.saturating_mul(100 - deviation.min(100)) + 99) / 100;
+        let nearly_full = size.saturating_mul(100 - deviation.min(100)).div_ceil(100);
         CutPolicy { size: size as usize, nearly_full: nearly_full as usize, align }
     }
 

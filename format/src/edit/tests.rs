@@ -97,7 +97,7 @@ fn shown(e: &VersionEdit) -> Vec<Value> {
     add("wal_deletion2", e.wal_deletion.map(|v| json!(v)));
     add("column_family", (e.column_family.0 != 0).then(|| json!(e.column_family.0)));
     add("column_family_add", e.column_family_add.as_ref().map(|v| json!(v)));
-    add("column_family_drop", e.column_family_drop.then(|| json!(null)));
+    add("column_family_drop", e.column_family_drop.then_some(Value::Null));
     add("in_atomic_group", e.remaining_entries.map(|v| json!(v)));
     add("full_history_ts_low", e.full_history_ts_low.as_ref().map(|v| to_hex(v)));
     add("persist_user_defined_timestamps", e.persist_user_defined_timestamps.map(|v| json!(u8::from(v))));

@@ -117,7 +117,7 @@ impl Writer {
         frame.clear();
         let compressed = match parts {
             [] => Ok(()),
-            [record] if record.is_empty() => Ok(()),
+            [[]] => Ok(()),
             [record] => compressor.compress(record, &mut frame),
             _ => compressor.compress(&parts.concat(), &mut frame),
         };

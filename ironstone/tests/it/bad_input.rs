@@ -33,7 +33,7 @@ fn tree(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 #[track_caller]
 fn refused(path: &Path, options: Options, families: Vec<FamilyDescriptor>) -> ironstone::Error {
     let before = tree(path);
-    let error = Db::open_with_families(path, options, families).err().expect("a refusal");
+    let error = Db::open_with_families(path, options, families).expect_err("a refusal");
     assert!(tree(path) == before, "files changed though it was refused: {error}");
     error
 }
@@ -57,7 +57,7 @@ fn what_is_not_a_database() {
     assert_eq!(error.kind(), Kind::InvalidArgument, "{error}");
     let file = scratch.path().join("letter.txt");
     for options in [Options::default(), creating()] {
-        let error = Db::open(&file, options).err().expect("a refusal");
+        let error = Db::open(&file, options).expect_err("a refusal");
         assert!(error.to_string().contains("letter.txt"), "{error}");
     }
     assert_eq!(std::fs::read(&file).unwrap(), b"dear all");

@@ -1,5 +1,7 @@
 //! The front door against a reference model, a crashing disk, RocksDB's own tools, and what is bad.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
+
 mod bad_input;
 mod crash;
 mod handles;

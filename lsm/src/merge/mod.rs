@@ -152,7 +152,7 @@ pub fn with_default_column<'a>(
         Existing::Columns(columns) => columns,
     };
     let (default, others) = match columns.split_first() {
-        Some(((name, value), others)) if name.is_empty() => (Some(*value), others),
+        Some((([], value), others)) => (Some(*value), others),
         _ => (None, columns),
     };
     let default = match plain(Some(default.unwrap_or_default()), out)? {

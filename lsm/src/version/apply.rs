@@ -6,12 +6,13 @@
 //! published, so that it can never be written.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::error::{Error, Result};
 use base::ids::FileNumber;
 use base::key::InternalOrder;
+use base::map::{HashMap, HashSet};
 
 use super::{BlobFile, BlobFiles, BlobGarbage, LevelFiles, MAX_LEVELS, Version};
 use crate::file_meta::FileMetaData;
@@ -98,7 +99,7 @@ impl<'a> Builder<'a> {
     pub fn new(base: &'a Version) -> Self {
         Builder {
             base,
-            moved: HashMap::new(),
+            moved: HashMap::default(),
             removed: BTreeMap::new(),
             added: BTreeMap::new(),
             blobs: (*base.blobs).clone(),
@@ -211,7 +212,7 @@ impl<'a> Builder<'a> {
         let mut levels = self.base.levels.clone();
         let touched: std::collections::BTreeSet<usize> =
             self.removed.keys().chain(self.added.keys()).copied().collect();
-        let none = HashSet::new();
+        let none = HashSet::default();
         let mut in_l0_all_known = true;
         for &level in &touched {
             let added = self.added.get(&level).into_iter().flat_map(HashMap::values);

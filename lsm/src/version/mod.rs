@@ -58,7 +58,10 @@ impl Version {
     #[inline]
     pub fn level(&self, level: usize) -> &LevelFiles {
         static NONE: std::sync::LazyLock<LevelFiles> = std::sync::LazyLock::new(LevelFiles::default);
-        self.levels.get(level).map_or_else(|| &*NONE, |files| files)
+        match self.levels.get(level) {
+            Some(files) => files,
+            None => &NONE,
+        }
     }
 
     /// The same, to be kept by an iterator without the rest of the version.

@@ -149,6 +149,7 @@ impl<V: Send + Sync + 'static> Entry<V> {
         let before = self.meta.fetch_add(REF, Ordering::Relaxed);
         if before & REFS >= REFS_MAX {
             // Counting on would overflow into the state and free what is in use.
+            #[allow(clippy::disallowed_methods, reason = "as `Arc` does: there is no way on that is sound")]
             std::process::abort();
         }
     }

@@ -1,6 +1,8 @@
 //! `simulate --seed N --seconds S [--len N] [--crash]`: runs seeds from N on for that long and tells each that
 //! fails, with the command that runs it again.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -350,11 +350,10 @@ impl BlockBasedTableOptions {
         if release < (6, 27) && self.checksum == super::ChecksumType::Xxh3 {
             self.checksum = super::ChecksumType::Crc32c;
         }
-        if release < (6, 15) {
-            if let Some(policy) = &mut self.filter_policy {
+        if release < (6, 15)
+            && let Some(policy) = &mut self.filter_policy {
                 policy.without_ribbon();
             }
-        }
         Ok(())
     }
 }

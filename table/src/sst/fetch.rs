@@ -9,10 +9,9 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Instant;
 
 use base::key::InternalOrder;
-use base::stats::{PerfCounter, PerfTimer};
+use base::stats::{PerfCounter, PerfTimer, Stopwatch};
 use base::{Error, Result};
 use compress::Dictionary;
 use env::fs::RandomRead;
@@ -175,13 +174,13 @@ impl Source {
         if ctx.cache_only {
             return Err(Error::incomplete(format!("a {} block is not in memory and no I/O is allowed", kind.name())));
         }
-        let start = self.counts.times_reads().then(Instant::now);
+        let start = self.counts.times_reads().then(Stopwatch::start);
         let raw = {
             let _time = PerfTimer::start(PerfCounter::BlockReadTime);
             self.raw(handle, window).map_err(|e| self.blame(e, handle, kind))?
         };
         if let Some(start) = start {
-            self.counts.read_took(start.elapsed().as_micros() as u64, ctx.for_compaction);
+            self.counts.read_took(start.micros(), ctx.for_compaction);
         }
         self.counts.read(kind, 1, raw.len());
         let block =
@@ -230,11 +229,10 @@ impl Source {
             return Err(Error::corruption(format!("block {handle} lies outside the file of {} bytes", self.size)));
         }
         let len = handle.size as usize + trailer::LEN;
-        if let Some(window) = window {
-            if let Some(bytes) = window.bytes(self, handle.offset, len)? {
+        if let Some(window) = window
+            && let Some(bytes) = window.bytes(self, handle.offset, len)? {
                 return Ok(Cow::Borrowed(bytes));
             }
-        }
         self.read(handle.offset, len).map(Cow::Owned)
     }
 
@@ -307,10 +305,10 @@ impl Source {
 
     fn inflate(&self, compression: u8, payload: &[u8], dict: Option<&Dictionary>) -> Result<Vec<u8>> {
         let _time = PerfTimer::start(PerfCounter::BlockDecompressTime);
-        let start = self.counts.times_decompression().then(Instant::now);
+        let start = self.counts.times_decompression().then(Stopwatch::start);
         let block = inflate(compression, payload, dict)?;
         if let Some(start) = start {
-            self.counts.decompression_took(start.elapsed().as_nanos() as u64);
+            self.counts.decompression_took(start.nanos());
         }
         self.counts.decompressed(payload.len(), block.len());
         Ok(block)

@@ -3,8 +3,8 @@
 //! Both are walked by an [`IndexCursor`]: a place in the current block of handles and, above it, a place
 //! in the top level. What the table holds itself is not looked up in the cache again.
 
-use std::collections::HashMap;
 
+use base::map::HashMap;
 use base::{Error, Result};
 use format::handle::BlockHandle;
 use format::index::Index;
@@ -26,7 +26,7 @@ pub(super) struct IndexReader {
 
 impl IndexReader {
     pub(super) fn new(handle: BlockHandle, kind: BlockKind, partitioned: bool) -> Self {
-        IndexReader { handle, kind, held: None, partitioned, partitions: HashMap::new() }
+        IndexReader { handle, kind, held: None, partitioned, partitions: HashMap::default() }
     }
 
     /// The index block or the top level.

@@ -23,7 +23,7 @@ impl Reader {
         let readahead = if ctx.readahead_size > 0 { ctx.readahead_size } else { READAHEAD };
         let mut ahead = ReadAhead::new(&self.table_options, readahead, self.source.size);
         let once = ReadCtx { fill_cache: false, verify_checksums: true, cache_only: false, ..ctx.clone() };
-        for (_, handle) in &self.metaindex.entries {
+        for handle in self.metaindex.entries.values() {
             self.check(*handle, BlockKind::Index, &mut ahead)?;
         }
         self.check(self.index.handle, BlockKind::Index, &mut ahead)?;

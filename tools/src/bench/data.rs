@@ -112,8 +112,8 @@ impl Keys {
     #[inline]
     pub fn write(&self, v: u64, key: &mut [u8]) {
         let mut at = 0;
-        if self.keys_per_prefix > 0 {
-            let prefixes = (self.num / self.keys_per_prefix).max(1);
+        if let Some(prefixes) = self.num.checked_div(self.keys_per_prefix) {
+            let prefixes = prefixes.max(1);
             let fill = self.prefix_size.min(8).min(key.len());
             put_big_endian(&mut key[..fill], v % prefixes);
             at = self.prefix_size.min(key.len());

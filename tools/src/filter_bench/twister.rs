@@ -68,5 +68,5 @@ fn twist(high: u32, low: u32) -> u32 {
 /// A 32-bit number scaled to `0..range`.
 #[inline]
 pub fn fast_range(number: u32, range: u32) -> u32 {
-    (u64::from(number) * u64::from(range) >> 32) as u32
+    ((u64::from(number) * u64::from(range)) >> 32) as u32
 }

@@ -3,6 +3,8 @@
 //! `IRONSTONE_ORACLE` names the folder of RocksDB 11.8.1's tools; without it the halves of tests that need
 //! them say so and are left out.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
+
 mod bad_input;
 mod golden;
 mod packages;

@@ -11,6 +11,8 @@
 //! ```
 //! Keys and values are hexadecimal, `-` when empty. Errors are lines `E STAGE MESSAGE`.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
+
 #![forbid(unsafe_code)]
 
 mod apply;
@@ -137,7 +139,7 @@ fn unhex(text: &str) -> Result<Vec<u8>, Stage> {
     if text == "-" {
         return Ok(Vec::new());
     }
-    if text.len() % 2 != 0 || !text.is_ascii() {
+    if !text.len().is_multiple_of(2) || !text.is_ascii() {
         return Err(bad());
     }
     (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).map_err(|_| bad())).collect()

@@ -97,7 +97,7 @@ pub(super) fn filter_builder(options: &WriterOptions) -> Option<FilterBuilder> {
 /// Bytes at which a filter partition is full: the lower bound of what the deviation allows.
 fn partition_size(table: &BlockBasedTableOptions) -> u64 {
     let percent = 100 - table.block_size_deviation.clamp(0, 100) as u64;
-    (table.metadata_block_size.saturating_mul(percent) + 99) / 100
+    table.metadata_block_size.saturating_mul(percent).div_ceil(100)
 }
 
 /// A charge for the filter's memory, if that is to be charged (`cache_usage_options`).
