@@ -20,11 +20,13 @@
 mod diagnose;
 mod item;
 mod reader;
+mod salvage;
 mod writer;
 
 pub use diagnose::{Diagnosis, diagnose};
 pub use item::{Damage, Item, ReaderOptions, Source, TailKind};
 pub use reader::Reader;
+pub use salvage::{SalvageFault, mark_end, salvage};
 pub(crate) use writer::header_len;
 pub use writer::{Framing, Writer};
 

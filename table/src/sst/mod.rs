@@ -22,6 +22,7 @@ mod prefetch;
 pub mod read_ctx;
 pub(crate) mod raw_dump;
 pub mod reader;
+pub mod salvage;
 mod verify;
 pub mod writer;
 

@@ -178,7 +178,7 @@ fn raw<'a>(source: &Source, handle: BlockHandle, tail: &'a Fixed) -> Result<Cow<
 
 /// The properties. A release of old wrote an ingested file's sequence number into the block without
 /// mending its checksum: that one difference is forgiven, and the block returned.
-fn read_properties(
+pub(super) fn read_properties(
     source: &Source,
     metaindex: &Metaindex,
     tail: &Fixed,

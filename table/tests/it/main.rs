@@ -9,6 +9,7 @@ mod reader_golden;
 mod reader_roads;
 mod reader_support;
 mod reader_vectors;
+mod salvage;
 mod support;
 mod writer_golden;
 mod writer_round_trip;

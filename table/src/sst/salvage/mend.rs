@@ -1,0 +1,112 @@
+//! One bit of a block, or one byte of a footer, put right.
+
+use base::coding::get_u32;
+use base::{Error, Result};
+use env::fs::RandomRead;
+use format::checksum::{ChecksumType, context_modifier};
+use format::footer::{self, Footer, TableKind};
+use format::trailer;
+
+use super::{Mended, Part, Salvaged};
+
+/// Blocks above it are not searched for their bit: with a checksum that is not linear the search is quadratic.
+const SEARCH_BYTES_MAX: usize = 256 << 10;
+
+/// Flips the one bit of `block` (payload, type, checksum, read from `offset`) that makes its checksum fit; says
+/// which. `None`, and nothing changed: no bit does, or there is no checksum.
+pub(super) fn one_bit(kind: ChecksumType, context: u32, offset: u64, block: &mut [u8]) -> Option<(usize, u8)> {
+    let summed_len = block.len().checked_sub(4)?;
+    if kind == ChecksumType::None || block.len() > SEARCH_BYTES_MAX {
+        return None;
+    }
+    let modifier = context_modifier(context, offset);
+    let wanted = get_u32(block, summed_len)?.wrapping_sub(modifier);
+    let difference = wanted.wrapping_add(modifier) ^ trailer::block_checksum(kind, context, offset, &block[..summed_len]);
+    if difference.is_power_of_two() {
+        let at = difference.trailing_zeros();
+        let (byte, bit) = (summed_len + (at / 8) as usize, (at % 8) as u8);
+        block[byte] ^= 1 << bit;
+        return Some((byte, bit));
+    }
+    for byte in (0..summed_len).rev() {
+        for bit in 0..8u8 {
+            block[byte] ^= 1 << bit;
+            if trailer::checksum(kind, &block[..summed_len]) == wanted {
+                return Some((byte, bit));
+            }
+            block[byte] ^= 1 << bit;
+        }
+    }
+    None
+}
+
+/// The footer as it stands, or with the one byte changed that makes it a footer whose blocks verify. `None`: it is
+/// lost, which is noted.
+pub(super) fn footer(file: &dyn RandomRead, size: u64, out: &mut Salvaged) -> Result<Option<Footer>> {
+    let len = size.min(footer::LEN as u64) as usize;
+    let start = size - len as u64;
+    let mut tail = vec![0; len];
+    let got = file.read_at(start, &mut tail)?;
+    let tail = &mut tail[..got];
+    let as_it_stands = decode(tail, size);
+    match &as_it_stands {
+        Ok(found) if leads_to_blocks(file, size, found)? => return Ok(Some(*found)),
+        Err(error) if !error.is_corruption() => return as_it_stands.map(Some),
+        _ => {}
+    }
+    for at in 0..tail.len() {
+        let was = tail[at];
+        for byte in (0..=u8::MAX).filter(|b| *b != was) {
+            tail[at] = byte;
+            if let Ok(found) = decode(tail, size)
+                && leads_to_blocks(file, size, &found)?
+            {
+                let flipped = byte ^ was;
+                let bit = flipped.is_power_of_two().then(|| flipped.trailing_zeros() as u8);
+                out.mended.push(Mended { part: Part::Footer, offset: start + at as u64, bit });
+                return Ok(Some(found));
+            }
+        }
+        tail[at] = was;
+    }
+    // What it leads to may be damaged, and not the footer itself.
+    if let Ok(found) = as_it_stands
+        && found.metaindex.end() <= start
+        && found.index.is_none_or(|index| index.end() <= start)
+    {
+        return Ok(Some(found));
+    }
+    out.lose(Part::Footer, start, len as u64, "not a table's footer, whichever byte is changed".to_string());
+    Ok(None)
+}
+
+fn decode(tail: &[u8], size: u64) -> Result<Footer> {
+    let found = Footer::decode(tail, size)?;
+    match found.kind {
+        TableKind::BlockBased if found.format_version >= footer::FORMAT_VERSION_MIN => Ok(found),
+        TableKind::BlockBased | TableKind::BlockBasedLegacy => {
+            Err(Error::corruption("a block-based table of a format version before 2"))
+        }
+        TableKind::Plain | TableKind::PlainLegacy => Err(Error::not_supported("plain table (PlainTable)")),
+        TableKind::Cuckoo => Err(Error::not_supported("cuckoo table (CuckooTable)")),
+    }
+}
+
+/// Whether the blocks that the footer names verify by the checksum it names. From version 6 on its own checksum
+/// has spoken.
+fn leads_to_blocks(file: &dyn RandomRead, size: u64, footer: &Footer) -> Result<bool> {
+    if footer.format_version >= 6 {
+        return Ok(true);
+    }
+    for handle in [Some(footer.metaindex), footer.index].into_iter().flatten() {
+        if handle.end() > size {
+            return Ok(false);
+        }
+        let mut block = vec![0; handle.size as usize + trailer::LEN];
+        let got = file.read_at(handle.offset, &mut block)?;
+        if trailer::verify(footer.checksum, footer.base_context_checksum, handle.offset, &block[..got]).is_err() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

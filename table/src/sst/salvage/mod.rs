@@ -1,0 +1,477 @@
+//! Everything that can still be read of a damaged table, and what cannot, by key range.
+//!
+//! ```text
+//! footer ─ metaindex ─ properties ─ dictionary ─ range tombstones ─ index      each verified, or put right, or lost
+//!                                                                     └ data blocks in file order
+//!                                                    where the index is silent: blocks found by their checksums
+//! ```
+//! A block whose checksum does not fit is read as if one of its bits were flipped back, where exactly one such bit
+//! makes it fit. A footer is tried with every byte changed. What is behind a checksum is still not trusted: rows
+//! must parse, and their keys ascend. Nothing is written here.
+
+mod mend;
+mod scan;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use base::key::{InternalOrder, parse, user_key};
+use base::{Error, Kind, Result};
+use compress::Dictionary;
+use env::fs::RandomRead;
+use format::block::{Block, BlockIter, HeadOrder};
+use format::footer::Footer;
+use format::handle::BlockHandle;
+use format::index::{Index, IndexLayout};
+use format::metaindex::{Metaindex, names};
+use format::properties::Properties;
+use format::trailer;
+
+use super::cache_key::CacheKeyBase;
+use super::counts::Counts;
+use super::fetch::Source;
+use super::reader::OpenOptions;
+use mem::cache::Priority;
+
+/// A part of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Footer,
+    Metaindex,
+    Properties,
+    Dictionary,
+    /// Lost range tombstones: rows they deleted come back.
+    RangeTombstones,
+    Index,
+    Filter,
+    Data,
+}
+
+impl Part {
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Footer => "footer",
+            Part::Metaindex => "metaindex block",
+            Part::Properties => "properties block",
+            Part::Dictionary => "compression dictionary",
+            Part::RangeTombstones => "range-deletion block",
+            Part::Index => "index block",
+            Part::Filter => "filter block",
+            Part::Data => "data block",
+        }
+    }
+
+    /// Whether without it the table answers differently, and not only slower.
+    pub fn holds_data(self) -> bool {
+        matches!(self, Part::Data | Part::RangeTombstones | Part::Dictionary)
+    }
+}
+
+/// What cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    pub part: Part,
+    /// Bytes from the start of the file.
+    pub offset: u64,
+    pub size: u64,
+    /// Of data: the user keys before and behind what is lost; `None` at the table's ends. Either may itself
+    /// have lost versions.
+    pub after: Option<Vec<u8>>,
+    pub until: Option<Vec<u8>>,
+    pub reason: String,
+}
+
+/// One bit that was read as if it were flipped back (or one byte, in a footer: then `bit` is `None`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mended {
+    pub part: Part,
+    /// Of the byte, from the start of the file.
+    pub offset: u64,
+    pub bit: Option<u8>,
+}
+
+/// What [`salvage`] found.
+#[derive(Clone, Debug, Default)]
+pub struct Salvaged {
+    pub footer: Option<Footer>,
+    pub properties: Option<Properties>,
+    /// Internal start key and end user key, in file order.
+    pub tombstones: Vec<(Vec<u8>, Vec<u8>)>,
+    pub losses: Vec<Loss>,
+    pub mended: Vec<Mended>,
+    pub num_rows: u64,
+    pub num_blocks: u64,
+    /// Of the first data block.
+    pub compression: u8,
+}
+
+impl Salvaged {
+    /// Whether every row, tombstone and filter is there as it was written.
+    pub fn is_whole(&self) -> bool {
+        self.losses.is_empty() && self.mended.is_empty()
+    }
+}
+
+/// Reads the table in `file` of `size` bytes as far as it goes and hands its rows (internal key, value) to `row`,
+/// ascending. Of `options`, the order and what the MANIFEST knows count.
+///
+/// Cost: one pass over a sound table. A bad block costs up to `8 * size` checksums of itself; a lost index, one
+/// checksum for each place where a block may end.
+///
+/// # Errors
+/// Those of the file that are not damage, those of `row`, and NotSupported for other kinds of tables.
+pub fn salvage(
+    file: Arc<dyn RandomRead>,
+    size: u64,
+    options: &OpenOptions,
+    row: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
+) -> Result<Salvaged> {
+    let mut out = Salvaged::default();
+    let footer = mend::footer(&*file, size, &mut out)?;
+    let mut source = source(file, size, options);
+    let guess = match &footer {
+        Some(footer) => Some((footer.checksum, footer.base_context_checksum)),
+        None => scan::guess_checksum(&source)?,
+    };
+    let Some((checksum, base_context)) = guess else {
+        out.lose(Part::Data, 0, size, "no block with a fitting checksum".to_string());
+        return Ok(out);
+    };
+    (source.checksum, source.base_context) = (checksum, base_context);
+    out.footer = footer;
+    let mut run = Run { source, out, row, last: Vec::new(), key: Vec::new(), pending: Vec::new(), first_size: 0 };
+    let plan = run.metadata(options, footer.as_ref())?;
+    run.data(plan)?;
+    run.close_losses(None);
+    Ok(run.out)
+}
+
+/// Where data lies, as far as it is known.
+#[derive(Default)]
+struct Plan {
+    /// Data blocks that the index names, ascending.
+    blocks: Vec<BlockHandle>,
+    /// Where data ends, if that is known: else the scan finds out.
+    end: Option<u64>,
+}
+
+pub(super) struct Run<'a> {
+    source: Source,
+    out: Salvaged,
+    row: &'a mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
+    /// The last internal key handed out.
+    last: Vec<u8>,
+    key: Vec<u8>,
+    /// Losses whose next key is not known yet.
+    pending: Vec<Loss>,
+    /// Size of the block at offset 0.
+    first_size: u64,
+}
+
+impl Salvaged {
+    fn lose(&mut self, part: Part, offset: u64, size: u64, reason: String) {
+        self.losses.push(Loss { part, offset, size, after: None, until: None, reason });
+    }
+}
+
+impl Run<'_> {
+    /// Reads all but the data.
+    fn metadata(&mut self, options: &OpenOptions, footer: Option<&Footer>) -> Result<Plan> {
+        let Some(footer) = footer else { return Ok(Plan::default()) };
+        let metaindex = match self.meta_block(footer.metaindex, Part::Metaindex)? {
+            Some(payload) => match Metaindex::decode(&payload) {
+                Ok(metaindex) => Some(metaindex),
+                Err(error) => {
+                    self.lose_handle(Part::Metaindex, footer.metaindex, &error);
+                    None
+                }
+            },
+            None => None,
+        };
+        let get = |name: &str| metaindex.as_ref().and_then(|m| m.get(name));
+        if let Some(handle) = get(names::PROPERTIES).or_else(|| get(names::PROPERTIES_OLD)) {
+            self.properties(handle, metaindex.as_ref())?;
+        }
+        if let Some(properties) = &self.out.properties {
+            self.source.rewrite.global_seqno = properties.global_seqno(options.largest_seqno).unwrap_or(options.largest_seqno);
+            if properties.user_defined_timestamps_persisted == 0 {
+                self.source.rewrite.timestamp_pad = options.order.timestamp_size();
+            }
+        }
+        if let Some(handle) = get(names::COMPRESSION_DICT)
+            && let Some(payload) = self.meta_block(handle, Part::Dictionary)?
+        {
+            self.source.dict = Some(Dictionary::new(payload.into_owned()));
+        }
+        if let Some(handle) = get(names::RANGE_DEL) {
+            self.tombstones(handle)?;
+        }
+        self.filters(metaindex.as_ref())?;
+        let index = footer.index.or_else(|| get(names::INDEX));
+        self.index(index)
+    }
+
+    fn properties(&mut self, handle: BlockHandle, metaindex: Option<&Metaindex>) -> Result<()> {
+        let none = super::prefetch::Fixed { start: self.source.size, bytes: Vec::new() };
+        if let Some(metaindex) = metaindex
+            && let Ok((properties, _)) = super::open::read_properties(&self.source, metaindex, &none)
+        {
+            self.out.properties = Some(properties);
+            return Ok(());
+        }
+        let Some(payload) = self.meta_block(handle, Part::Properties)? else { return Ok(()) };
+        match Properties::decode(&payload, handle.offset) {
+            Ok(properties) => self.out.properties = Some(properties),
+            Err(error) => self.lose_handle(Part::Properties, handle, &error),
+        }
+        Ok(())
+    }
+
+    fn tombstones(&mut self, handle: BlockHandle) -> Result<()> {
+        let Some(payload) = self.meta_block(handle, Part::RangeTombstones)? else { return Ok(()) };
+        let block = match Block::parse(payload.as_ref().into()) {
+            Ok(block) => block,
+            Err(error) => return Ok(self.lose_handle(Part::RangeTombstones, handle, &error)),
+        };
+        let mut iter = BlockIter::rewriting(block, self.source.rewrite);
+        iter.seek_to_first();
+        while iter.valid() {
+            if let Err(error) = parse(iter.key()) {
+                return Ok(self.lose_handle(Part::RangeTombstones, handle, &error));
+            }
+            let mut end = iter.value().to_vec();
+            end.resize(end.len() + self.source.rewrite.timestamp_pad, 0);
+            self.out.tombstones.push((iter.key().to_vec(), end));
+            iter.next();
+        }
+        if let Err(error) = iter.status() {
+            self.lose_handle(Part::RangeTombstones, handle, &error);
+        }
+        Ok(())
+    }
+
+    /// Filters hold nothing that is not in the data; that they are sound is all that is asked.
+    fn filters(&mut self, metaindex: Option<&Metaindex>) -> Result<()> {
+        let Some(metaindex) = metaindex else { return Ok(()) };
+        for (name, handle) in metaindex.entries.clone() {
+            let is_filter = [names::FULL_FILTER, names::PARTITIONED_FILTER, names::OBSOLETE_FILTER]
+                .iter()
+                .any(|prefix| name.starts_with(prefix.as_bytes()));
+            let Some(payload) = (if is_filter { self.meta_block(handle, Part::Filter)? } else { None }) else { continue };
+            if name.starts_with(names::PARTITIONED_FILTER.as_bytes())
+                && let Some(top) = self.decode_index(&payload, true)
+            {
+                for i in 0..top.len() {
+                    self.meta_block(top.handle(i), Part::Filter)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the index says of data blocks, its bad partitions left out.
+    fn index(&mut self, handle: Option<BlockHandle>) -> Result<Plan> {
+        let end = self.out.properties.as_ref().map(|p| p.tail_start_offset).filter(|&at| at > 0 && at <= self.source.size);
+        let Some(handle) = handle else { return Ok(Plan { end, ..Plan::default() }) };
+        let partitioned = self.out.properties.as_ref().and_then(|p| p.index_type()) == Some(2);
+        let end = end.or_else(|| (!partitioned && self.out.properties.is_some()).then_some(handle.offset.min(self.source.size)));
+        let mut plan = Plan { blocks: Vec::new(), end };
+        if self.out.properties.is_none() {
+            // How its entries are encoded is not known: blocks are found by their checksums.
+            return Ok(Plan { end: None, ..plan });
+        }
+        let Some(payload) = self.meta_block(handle, Part::Index)? else { return Ok(plan) };
+        let Some(top) = self.decode_index(&payload, partitioned) else {
+            self.lose_handle(Part::Index, handle, &Error::corruption("not an index block"));
+            return Ok(plan);
+        };
+        if !partitioned {
+            plan.blocks = (0..top.len()).map(|i| top.handle(i)).collect();
+        }
+        for at in (0..top.len()).filter(|_| partitioned) {
+            let Some(payload) = self.meta_block(top.handle(at), Part::Index)? else { continue };
+            match self.decode_index(&payload, false) {
+                Some(index) => plan.blocks.extend((0..index.len()).map(|i| index.handle(i))),
+                None => self.lose_handle(Part::Index, top.handle(at), &Error::corruption("not an index block")),
+            }
+        }
+        // A checksum that fits does not make an index true.
+        let mut from = 0;
+        let ascending = plan.blocks.iter().all(|b| {
+            let good = b.offset >= from && b.end() <= self.source.size;
+            from = b.end();
+            good
+        });
+        if !ascending {
+            self.lose_handle(Part::Index, handle, &Error::corruption("its blocks overlap or lie outside the file"));
+            plan.blocks.clear();
+        }
+        Ok(plan)
+    }
+
+    fn decode_index(&self, payload: &[u8], top: bool) -> Option<Index> {
+        let properties = self.out.properties.as_ref()?;
+        let layout = IndexLayout {
+            user_keys: properties.index_key_is_user_key != 0,
+            delta_values: properties.index_value_is_delta_encoded != 0,
+            first_keys: !top && properties.index_type() == Some(3),
+            heads: None::<HeadOrder>,
+            rewrite: self.source.rewrite,
+        };
+        Index::decode(payload, &layout).ok()
+    }
+
+    /// All data: the blocks that are known, and what lies between them.
+    fn data(&mut self, plan: Plan) -> Result<()> {
+        let mut from = 0;
+        for handle in &plan.blocks {
+            if handle.offset > from {
+                self.scan(from, Some(handle.offset))?;
+            }
+            self.known_block(*handle)?;
+            from = handle.end();
+        }
+        match plan.end {
+            Some(end) if from >= end => Ok(()),
+            end => self.scan(from, end),
+        }
+    }
+
+    fn known_block(&mut self, handle: BlockHandle) -> Result<()> {
+        let len = handle.size as usize + trailer::LEN;
+        let raw = match self.source.raw(handle, None) {
+            Ok(raw) => raw.into_owned(),
+            Err(error) => return self.damage_or(error, handle),
+        };
+        debug_assert_eq!(raw.len(), len);
+        match self.verified(raw, handle, Part::Data) {
+            Ok(payload) => {
+                if let Err(error) = self.rows(&payload, handle.offset)? {
+                    self.lose_data(handle.offset, len as u64, error.to_string());
+                }
+                Ok(())
+            }
+            Err(error) => self.damage_or(error, handle),
+        }
+    }
+
+    fn damage_or(&mut self, error: Error, handle: BlockHandle) -> Result<()> {
+        match error.kind() {
+            Kind::Corruption => {
+                let size = handle.size.saturating_add(trailer::LEN as u64);
+                self.lose_data(handle.offset, size, error.message().to_string());
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// A block's payload, its checksum fitting as it is or after one bit; inflated.
+    fn verified(&mut self, mut raw: Vec<u8>, handle: BlockHandle, part: Part) -> Result<Cow<'static, [u8]>> {
+        let (checksum, context) = (self.source.checksum, self.source.base_context);
+        if trailer::verify(checksum, context, handle.offset, &raw).is_err()
+            && let Some((byte, bit)) = mend::one_bit(checksum, context, handle.offset, &mut raw)
+        {
+            self.out.mended.push(Mended { part, offset: handle.offset + byte as u64, bit: Some(bit) });
+        }
+        let dict = if part == Part::Data { self.source.dict.as_ref() } else { None };
+        self.source.payload(Cow::Owned(raw), handle, true, dict)
+    }
+
+    /// A block that is not data. `None`: it is lost, and that is noted.
+    fn meta_block(&mut self, handle: BlockHandle, part: Part) -> Result<Option<Cow<'static, [u8]>>> {
+        let raw = match self.source.raw(handle, None) {
+            Ok(raw) => raw.into_owned(),
+            Err(error) if error.is_corruption() => {
+                self.lose_handle(part, handle, &error);
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        match self.verified(raw, handle, part) {
+            Ok(payload) => Ok(Some(payload)),
+            Err(error) if error.is_corruption() => {
+                self.lose_handle(part, handle, &error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Hands out a data block's rows. The inner error: from there on they are no rows.
+    fn rows(&mut self, payload: &[u8], offset: u64) -> Result<std::result::Result<(), Error>> {
+        let block = match Block::parse(payload.into()) {
+            Ok(block) => block,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut iter = BlockIter::rewriting(block, self.source.rewrite);
+        iter.seek_to_first();
+        while iter.valid() {
+            if let Err(error) = self.check_key(iter.key()) {
+                return Ok(Err(error.at(offset)));
+            }
+            self.key.clear();
+            self.key.extend_from_slice(iter.key());
+            if !self.pending.is_empty() {
+                let next = user_key(&self.key).to_vec();
+                self.close_losses(Some(next));
+            }
+            (self.row)(&self.key, iter.value())?;
+            std::mem::swap(&mut self.last, &mut self.key);
+            self.out.num_rows += 1;
+            iter.next();
+        }
+        if offset == 0 {
+            self.first_size = payload.len() as u64;
+        }
+        self.out.num_blocks += 1;
+        Ok(iter.status())
+    }
+
+    fn check_key(&self, key: &[u8]) -> Result<()> {
+        parse(key)?;
+        if !self.last.is_empty() && self.source.order.compare(&self.last, key).is_ge() {
+            return Err(Error::corruption("keys do not ascend"));
+        }
+        Ok(())
+    }
+
+    fn lose_handle(&mut self, part: Part, handle: BlockHandle, error: &Error) {
+        let size = handle.size.saturating_add(trailer::LEN as u64);
+        self.out.lose(part, handle.offset, size, error.message().to_string());
+    }
+
+    fn lose_data(&mut self, offset: u64, size: u64, reason: String) {
+        if let Some(last) = self.pending.last_mut().filter(|l| l.offset + l.size == offset) {
+            last.size += size;
+            return;
+        }
+        let after = (!self.last.is_empty()).then(|| user_key(&self.last).to_vec());
+        self.pending.push(Loss { part: Part::Data, offset, size, after, until: None, reason });
+    }
+
+    fn close_losses(&mut self, until: Option<Vec<u8>>) {
+        for mut loss in self.pending.drain(..) {
+            loss.until.clone_from(&until);
+            self.out.losses.push(loss);
+        }
+    }
+}
+
+fn source(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Source {
+    Source {
+        file,
+        size,
+        checksum: format::checksum::ChecksumType::None,
+        base_context: 0,
+        cache: None,
+        key_base: CacheKeyBase::default(),
+        metadata_priority: Priority::Low,
+        order: InternalOrder::new(options.order.clone()),
+        heads: None,
+        rewrite: Default::default(),
+        index_layout: IndexLayout::default(),
+        dict: None,
+        counts: Counts { statistics: None, level: 0, last_level: false },
+    }
+}

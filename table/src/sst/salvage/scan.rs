@@ -1,0 +1,182 @@
+//! Blocks found without an index: one ends wherever the five bytes behind it are its trailer.
+
+use std::borrow::Cow;
+
+use base::Result;
+use base::coding::get_u32;
+use format::block::{Block, BlockIter};
+use format::checksum::{ChecksumType, context_modifier};
+use format::handle::BlockHandle;
+use format::trailer;
+
+use super::super::inflate::inflate;
+use super::{Part, Run, Source};
+
+/// Larger blocks are not found: each place where one may end costs a checksum of all before it.
+const BLOCK_BYTES_MAX: u64 = 1 << 20;
+/// Looked through first.
+const BLOCK_BYTES_LIKELY: u64 = 64 << 10;
+/// How far behind a bad block the next one is looked for, and how long it may be, for each byte of the longest
+/// block met so far.
+const RESUME_FACTOR: u64 = 2;
+const RESUME_BYTES_MAX: u64 = 16 << 10;
+
+impl Run<'_> {
+    /// Hands out what lies in `[from, end)`; without `end`, up to the first block that is not data.
+    pub(super) fn scan(&mut self, from: u64, end: Option<u64>) -> Result<()> {
+        let limit = end.unwrap_or(self.source.size);
+        let mut at = from;
+        let mut longest = 4096;
+        while at + (trailer::LEN as u64) < limit {
+            let mut window = read(&self.source, at, limit.min(at + BLOCK_BYTES_LIKELY.max(4 * longest)))?;
+            let mut found = block_len(&self.source, at, &window);
+            if found.is_none() && self.resume(at, &window, longest.min(RESUME_BYTES_MAX)).is_none() {
+                window = read(&self.source, at, limit.min(at + BLOCK_BYTES_MAX))?;
+                found = block_len(&self.source, at, &window);
+            }
+            let Some(len) = found else {
+                let reach = (longest * RESUME_FACTOR).min(RESUME_BYTES_MAX);
+                let next = self.resume(at, &window, reach);
+                match (next, end) {
+                    (Some(next), _) => {
+                        self.lose_data(at, next - at, "no block with a fitting checksum".to_string());
+                        at = next;
+                        continue;
+                    }
+                    // The end of what is known to be data: all of it is lost.
+                    (None, Some(end)) => {
+                        self.lose_data(at, end - at, "no block with a fitting checksum".to_string());
+                        return Ok(());
+                    }
+                    (None, None) => {
+                        if !self.out.losses.iter().any(|l| l.part == Part::Footer) {
+                            self.lose_data(at, limit - at, "no block with a fitting checksum".to_string());
+                        }
+                        return Ok(());
+                    }
+                }
+            };
+            let handle = BlockHandle::new(at, (len - trailer::LEN) as u64);
+            let payload = self.source.payload(window[..len].to_vec().into(), handle, true, self.source.dict.as_ref());
+            longest = longest.max(len as u64);
+            match payload {
+                Ok(payload) => {
+                    if end.is_none() && (self.is_index(&payload) || !self.is_data(&payload)) {
+                        return Ok(());
+                    }
+                    if let Err(error) = self.rows(&payload, at)? {
+                        self.lose_data(at, len as u64, error.to_string());
+                    }
+                }
+                Err(error) if end.is_none() && self.out.num_blocks > 0 && error.is_corruption() => return Ok(()),
+                Err(error) => self.damage_or(error, handle)?,
+            }
+            at += len as u64;
+        }
+        Ok(())
+    }
+
+    /// Where behind `at` the next data block begins.
+    fn resume(&self, at: u64, window: &[u8], reach: u64) -> Option<u64> {
+        let reach = reach.min(window.len() as u64) as usize;
+        (1..reach).find_map(|skip| {
+            let rest = &window[skip..window.len().min(skip + reach)];
+            let start = at + skip as u64;
+            let len = block_len(&self.source, start, rest)?;
+            let handle = BlockHandle::new(start, (len - trailer::LEN) as u64);
+            let payload = self.source.payload(rest[..len].to_vec().into(), handle, true, self.source.dict.as_ref()).ok()?;
+            self.is_data(&payload).then_some(start)
+        })
+    }
+
+    /// Whether the block's first rows may follow what was handed out.
+    fn is_data(&self, payload: &[u8]) -> bool {
+        let Ok(block) = Block::parse(payload.into()) else { return false };
+        let mut iter = BlockIter::rewriting(block, self.source.rewrite);
+        iter.seek_to_first();
+        iter.valid() && self.check_key(iter.key()).is_ok()
+    }
+
+    /// An index of one block has keys that might be data's; its first value is the handle of the file's first
+    /// block.
+    fn is_index(&self, payload: &[u8]) -> bool {
+        let Ok(block) = Block::parse(payload.into()) else { return false };
+        let mut iter = BlockIter::new(block);
+        iter.seek_to_first();
+        self.out.num_blocks > 0
+            && iter.valid()
+            && BlockHandle::decode_from(iter.value()).is_ok_and(|h| h.offset == 0 && h.size > 0 && h.size <= self.first_size.max(h.size))
+            && iter.value().len() <= 20
+    }
+}
+
+fn read(source: &Source, from: u64, to: u64) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; (to - from) as usize];
+    let got = source.file.read_at(from, &mut bytes)?;
+    bytes.truncate(got);
+    Ok(bytes)
+}
+
+/// The length, with its trailer, of the block that `bytes` begin with.
+fn block_len(source: &Source, offset: u64, bytes: &[u8]) -> Option<usize> {
+    let (kind, context) = (source.checksum, source.base_context);
+    if kind == ChecksumType::None {
+        return None;
+    }
+    let modifier = context_modifier(context, offset);
+    ends(bytes).find(|&end| {
+        let stored = get_u32(bytes, end - 4).unwrap_or_default();
+        trailer::checksum(kind, &bytes[..end - 4]).wrapping_add(modifier) == stored
+    })
+}
+
+/// Where a block may end: behind a compression type that exists, and four more bytes.
+fn ends(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    const KNOWN_MAX: u8 = 7;
+    // Not even an empty block is shorter.
+    const SHORTEST: usize = 4;
+    (SHORTEST..bytes.len().saturating_sub(trailer::LEN - 1))
+        .filter(|&at| bytes[at] <= KNOWN_MAX)
+        .map(|at| at + trailer::LEN)
+}
+
+/// Checksum kind and context of a file without a footer: those under which a data block begins at 0 and another
+/// block behind it.
+pub(super) fn guess_checksum(source: &Source) -> Result<Option<(ChecksumType, u32)>> {
+    const FIRST_BYTES_MAX: u64 = 64 << 10;
+    let bytes = read(source, 0, source.size.min(FIRST_BYTES_MAX))?;
+    for kind in [ChecksumType::Xxh3, ChecksumType::Crc32c, ChecksumType::XxHash64, ChecksumType::XxHash] {
+        for end in ends(&bytes) {
+            let stored = get_u32(&bytes, end - 4).unwrap_or_default();
+            let context = stored.wrapping_sub(trailer::checksum(kind, &bytes[..end - 4]));
+            if context != 0 && !begins_with_a_key(&bytes[..end - trailer::LEN], bytes[end - trailer::LEN]) {
+                continue;
+            }
+            let fits = |context| {
+                let modifier = context_modifier(context, end as u64);
+                let rest = &bytes[end..];
+                ends(rest).any(|e| {
+                    trailer::checksum(kind, &rest[..e - 4]).wrapping_add(modifier) == get_u32(rest, e - 4).unwrap_or_default()
+                })
+            };
+            if context == 0 || fits(context) {
+                return Ok(Some((kind, context)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn begins_with_a_key(payload: &[u8], compression: u8) -> bool {
+    let payload = match compression {
+        0 => Cow::Borrowed(payload),
+        kind => match inflate(kind, payload, None) {
+            Ok(payload) => Cow::Owned(payload),
+            Err(_) => return false,
+        },
+    };
+    let Ok(block) = Block::parse(payload.as_ref().into()) else { return false };
+    let mut iter = BlockIter::new(block);
+    iter.seek_to_first();
+    iter.valid() && base::key::parse(iter.key()).is_ok()
+}

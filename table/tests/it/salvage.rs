@@ -1,0 +1,173 @@
+//! What is got out of damaged tables: every row outside of the damage, and the name of the range that is gone.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use base::ValueType;
+use base::key::{InternalOrder, append_internal, user_key};
+use base::order::Order;
+use compress::Compression;
+use format::checksum::ChecksumType;
+use ironstone_table::options::{BlockBasedTableOptions, FilterPolicy, IndexType};
+use ironstone_table::sst::WriterOptions;
+use ironstone_table::sst::salvage::{Part, Salvaged, salvage};
+
+use crate::reader_support::{Bytes, Row, options};
+use crate::support::write;
+
+const ROWS: usize = 400;
+
+fn rows() -> Vec<Row> {
+    (0..ROWS)
+        .map(|i| {
+            let mut key = Vec::new();
+            append_internal(&mut key, format!("key{i:05}").as_bytes(), 1000 + i as u64, ValueType::Value);
+            let value = (0..20 + i % 50).map(|j| (i * 31 + j * j) as u8).collect();
+            (key, value)
+        })
+        .collect()
+}
+
+/// Tables of every kind that reads differently.
+fn kinds() -> Vec<(String, WriterOptions)> {
+    let mut out = Vec::new();
+    for (checksum, format_version) in [
+        (ChecksumType::Xxh3, 7),
+        (ChecksumType::Crc32c, 6),
+        (ChecksumType::Crc32c, 2),
+        (ChecksumType::XxHash64, 5),
+        (ChecksumType::XxHash, 4),
+    ] {
+        for index_type in [IndexType::BinarySearch, IndexType::TwoLevelIndexSearch, IndexType::BinarySearchWithFirstKey] {
+            for compression in [Compression::None, Compression::Lz4] {
+                let table = BlockBasedTableOptions {
+                    checksum,
+                    format_version,
+                    index_type,
+                    block_size: 512,
+                    metadata_block_size: 256,
+                    partition_filters: index_type == IndexType::TwoLevelIndexSearch,
+                    filter_policy: Some(FilterPolicy::bloom(10.0)),
+                    ..BlockBasedTableOptions::default()
+                };
+                let writer = WriterOptions {
+                    table: Arc::new(table),
+                    order: InternalOrder::new(Order::Bytewise),
+                    compression,
+                    context_seed: 77,
+                    ..WriterOptions::default()
+                };
+                out.push((format!("{checksum:?} v{format_version} {index_type:?} {compression:?}"), writer));
+            }
+        }
+    }
+    out
+}
+
+fn made(writer: &WriterOptions) -> Vec<u8> {
+    let rows = rows();
+    let (bytes, _) = write(writer.clone(), |writer| {
+        rows.iter().for_each(|(key, value)| writer.add(key, value).unwrap());
+        writer.add_range_tombstone(b"a", b"b", 5).unwrap();
+    });
+    bytes
+}
+
+fn read(bytes: Vec<u8>) -> (Vec<Row>, Salvaged) {
+    let size = bytes.len() as u64;
+    let file = Arc::new(Bytes { path: "000007.sst".into(), bytes });
+    let mut found = Vec::new();
+    let out = salvage(file, size, &options(Order::Bytewise), &mut |key, value| {
+        found.push((key.to_vec(), value.to_vec()));
+        Ok(())
+    });
+    (found, out.unwrap())
+}
+
+/// Every row is handed out, or lies strictly between the keys of one loss; none is invented.
+fn accounts_for_all(what: &str, found: &[Row], out: &Salvaged, expected: &[Row]) {
+    let all: BTreeSet<&Row> = expected.iter().collect();
+    assert!(found.iter().all(|row| all.contains(row)), "{what}: a row was invented");
+    let got: BTreeSet<&Row> = found.iter().collect();
+    for row in expected.iter().filter(|row| !got.contains(row)) {
+        let user = user_key(&row.0);
+        let named = out.losses.iter().any(|loss| {
+            loss.part == Part::Data
+                && loss.after.as_deref().is_none_or(|after| after < user)
+                && loss.until.as_deref().is_none_or(|until| user < until)
+        });
+        assert!(named, "{what}: {:?} is gone and no loss names it: {:?}", String::from_utf8_lossy(user), out.losses);
+    }
+}
+
+#[test]
+fn a_sound_table_reads_whole() {
+    let expected = rows();
+    for (what, writer) in kinds() {
+        let (found, out) = read(made(&writer));
+        assert_eq!(found, expected, "{what}");
+        assert!(out.is_whole(), "{what}: {:?} {:?}", out.losses, out.mended);
+        assert_eq!(out.tombstones.len(), 1, "{what}");
+        assert_eq!(out.properties.unwrap().num_entries, ROWS as u64 + 1, "{what}");
+    }
+}
+
+#[test]
+fn one_flipped_bit_anywhere_is_put_right() {
+    let expected = rows();
+    for (index, (what, writer)) in kinds().into_iter().enumerate() {
+        let bytes = made(&writer);
+        let step = if index == 0 { 37 } else { 1009 };
+        let tail = bytes.len() - 60..bytes.len();
+        for at in (index..bytes.len()).step_by(step).chain(tail.step_by(7)) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << (at % 8);
+            let (found, out) = read(damaged);
+            assert_eq!(found, expected, "{what}: byte {at}: {:?}", out.losses);
+            assert!(out.losses.is_empty(), "{what}: byte {at}: {:?}", out.losses);
+            assert_eq!(out.tombstones.len(), 1, "{what}: byte {at}");
+        }
+    }
+}
+
+#[test]
+fn a_bad_sector_costs_the_blocks_it_touches_and_their_range_is_named() {
+    let expected = rows();
+    for (what, writer) in kinds() {
+        let bytes = made(&writer);
+        for at in (0..bytes.len()).step_by(2999) {
+            let mut damaged = bytes.clone();
+            let end = (at + 300).min(bytes.len());
+            damaged[at..end].iter_mut().enumerate().for_each(|(i, b)| *b = (i * 91 + 17) as u8);
+            let (found, out) = read(damaged);
+            let what = format!("{what}: sector at {at} of {}", bytes.len());
+            assert!(!out.is_whole(), "{what}");
+            accounts_for_all(&what, &found, &out, &expected);
+            // At most two blocks of 512 bytes before compression.
+            assert!(expected.len() - found.len() <= 40, "{what}: {} rows lost, {:?}", expected.len() - found.len(), out.losses);
+        }
+    }
+}
+
+#[test]
+fn without_index_and_footer_the_blocks_are_found_by_their_checksums() {
+    let expected = rows();
+    for (what, writer) in kinds() {
+        let mut bytes = made(&writer);
+        let (_, sound) = read(bytes.clone());
+        let tail = sound.properties.map(|p| p.data_size as usize).unwrap();
+        bytes.truncate(tail + 3);
+        let (found, out) = read(bytes);
+        assert!(out.losses.iter().any(|l| l.part == Part::Footer), "{what}");
+        assert_eq!(found.len(), expected.len(), "{what}: {:?}", out.losses);
+        assert_eq!(found, expected, "{what}");
+    }
+}
+
+#[test]
+fn any_bytes_come_to_an_end() {
+    for len in [0, 1, 52, 53, 54, 500, 5000] {
+        let (found, out) = read((0..len).map(|i| (i * i + 7 * i) as u8).collect());
+        assert!(found.is_empty() && !out.losses.is_empty(), "{len}");
+    }
+}
