@@ -6,7 +6,7 @@
 //! ```text
 //!  db
 //!  background                     what is due, slots, priorities, error state
-//!  write  read  iter  flush  compaction  recovery
+//!  write  read  iter  flush  compaction  recovery  repair
 //!  apply  source  output  commit
 //!  family
 //!  wal  manifest  files  batch  errors  |  components  |  options  event  stats  |  sequence  bell  |  sync
@@ -35,6 +35,7 @@ mod output;
 pub mod properties;
 pub mod read;
 mod recovery;
+pub mod repair;
 pub mod sequence;
 pub mod source;
 pub mod stats;

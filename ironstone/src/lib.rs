@@ -47,6 +47,7 @@ mod db;
 mod family;
 mod iter;
 mod options;
+mod repair;
 mod snapshot;
 mod tree;
 
@@ -68,4 +69,5 @@ pub use db::{Db, destroy, list_column_families};
 pub use family::Family;
 pub use iter::{Iter, Range};
 pub use options::{FamilyDescriptor, Options, ReadOptions};
+pub use repair::{Problem, Report, Weight, fsck, repair};
 pub use snapshot::Snapshot;

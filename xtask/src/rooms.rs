@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Room and row; larger is higher. Rooms of one row never import each other, except where [`PAIRS`] says.
-const ROWS: [(&str, u8); 29] = [
+const ROWS: [(&str, u8); 30] = [
     ("db", 8),
     ("replica", 8),
     ("background", 7),
@@ -14,6 +14,7 @@ const ROWS: [(&str, u8); 29] = [
     ("flush", 6),
     ("compaction", 6),
     ("recovery", 6),
+    ("repair", 6),
     ("ingest", 6),
     ("apply", 5),
     ("source", 5),

@@ -10,6 +10,7 @@ mod iterator;
 mod live;
 mod open;
 mod reads;
+mod repair;
 mod session;
 mod tree;
 
@@ -17,6 +18,7 @@ pub use destroy::destroy;
 pub use families::list_families;
 pub use iterator::DbIterator;
 pub use open::OpenRequest;
+pub use repair::{fsck, repair};
 
 use std::path::Path;
 

@@ -10,9 +10,11 @@
 //! when that is durable. The caller keeps the files of a failed edit: the record may have arrived after all.
 
 mod current;
+mod lenient;
 mod recover;
 
 pub use current::{read_current, write_current, write_identity};
+pub use lenient::{Lenient, recover_leniently};
 pub use recover::{FamilyRecord, FileSource, Recovered, recover, recover_file};
 
 use std::path::PathBuf;

@@ -130,7 +130,7 @@ fn damaged_not_torn(bytes: &[u8]) -> Option<String> {
 }
 
 /// The state while records come in.
-struct Builder {
+pub(super) struct Builder {
     out: Recovered,
     log_numbers: bool,
     next_file: bool,
@@ -140,14 +140,14 @@ struct Builder {
 }
 
 impl Builder {
-    fn new(number: FileNumber) -> Self {
+    pub(super) fn new(number: FileNumber) -> Self {
         let mut out = Recovered { number, ..Recovered::default() };
         let default = FamilyRecord { id: FamilyId::DEFAULT, name: "default".to_string(), ..FamilyRecord::default() };
         out.families.insert(FamilyId::DEFAULT, default);
         Builder { out, log_numbers: false, next_file: false, last_sequence: false, group: Vec::new() }
     }
 
-    fn edit(&mut self, edit: VersionEdit) -> Result<()> {
+    pub(super) fn edit(&mut self, edit: VersionEdit) -> Result<()> {
         self.out.edits += 1;
         let Some(remaining) = edit.remaining_entries else {
             if !self.group.is_empty() {
@@ -249,6 +249,11 @@ impl Builder {
         if let Some(n) = edit.min_log_number_to_keep {
             out.min_log_number_to_keep = out.min_log_number_to_keep.max(n);
         }
+    }
+
+    /// What there is, whatever is missing.
+    pub(super) fn into_lenient(self) -> Recovered {
+        self.out
     }
 
     fn finish(mut self) -> Result<Recovered> {

@@ -9,10 +9,12 @@
 
 mod file;
 mod memtables;
+mod rewrite;
 mod tools;
 
 pub use file::{OutputFile, OutputSettings};
 pub use memtables::write_memtables;
+pub use rewrite::Rewrite;
 pub use tools::{JobTools, compression_options, created, named};
 
 

@@ -7,3 +7,4 @@ mod crash;
 mod handles;
 mod oracle;
 mod random;
+mod repair;

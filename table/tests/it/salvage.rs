@@ -159,7 +159,7 @@ fn without_index_and_footer_the_blocks_are_found_by_their_checksums() {
         bytes.truncate(tail + 3);
         let (found, out) = read(bytes);
         assert!(out.losses.iter().any(|l| l.part == Part::Footer), "{what}");
-        assert_eq!(found.len(), expected.len(), "{what}: {:?}", out.losses);
+
         assert_eq!(found, expected, "{what}");
     }
 }

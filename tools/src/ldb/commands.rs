@@ -3,7 +3,7 @@
 use super::args::Args;
 use super::session::Session;
 use super::{Failure, Io, Outcome};
-use super::{admin, data, files, idump, load, manifest, query, scan, wal};
+use super::{admin, data, files, idump, load, manifest, query, repair, scan, wal};
 
 /// One command.
 pub(crate) struct Command {
@@ -76,7 +76,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("change_compaction_style", "changing the compaction style"),
     ("compaction_progress_dump", "progress files of remote compactions"),
     ("update_manifest", "rewriting the MANIFEST"),
-    ("repair", "repair"),
     ("backup", "backups"),
     ("restore", "backups"),
     ("checkpoint", "checkpoints"),
@@ -124,6 +123,7 @@ const COMMANDS: &[Command] = commands! {
     Data write "query" "\n    Starts a REPL shell.  Type help for list of available commands." [] query::query;
     Data read "approxsize" " [--from] [--to]  [--json]" ["from" "to" "json"] admin::approx_size;
     Data read "checkconsistency" "" [] admin::check_consistency;
+    Data read "fsck" " [--json] : looks through every file and changes nothing." ["json"] repair::fsck;
     Data read "list_file_range_deletes" " [--max_keys=<N>] : print tombstones in SST files." ["max_keys"] files::range_deletes;
     Admin file "dump_wal" " --walfile=<write_ahead_log_file_path_or_directory> [--db=<db_path>] [--header]  [--print_value]  [--only_print_seqno_gaps] (only correct if not using pessimistic transactions) [--write_committed=true|false]"
         ["walfile" "header" "print_value" "only_print_seqno_gaps" "write_committed"] wal::command;
@@ -136,6 +136,7 @@ const COMMANDS: &[Command] = commands! {
     Admin file "manifest_dump" " [--verbose] [--json] [--path=<path_to_manifest_file>]" ["verbose" "json" "path"] manifest::command;
     Admin read "file_checksum_dump" "" [] manifest::checksums;
     Admin read "get_property" " <property_name>" [] admin::get_property;
+    Admin write "repair" " [--verbose] [--json]" ["verbose" "json"] repair::repair;
     Admin read "list_column_families" " [--json]" ["json"] manifest::list_families;
     Admin write "create_column_family" " --db=<db_path> <new_column_family_name>" [] admin::create_family;
     Admin write "drop_column_family" " --db=<db_path> <column_family_name_to_drop>" [] admin::drop_family;

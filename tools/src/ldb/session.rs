@@ -64,6 +64,14 @@ impl Session {
         Ok(settings)
     }
 
+    /// As if the database had no OPTIONS file.
+    ///
+    /// # Errors
+    /// As [`Settings::find`].
+    pub fn default_settings(&self) -> std::result::Result<Settings, Failure> {
+        Settings::find(&self.args, &self.env, None, &self.family)
+    }
+
     /// Opens the database: for reading only, unless the command writes.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use base::coding::get_u32;
 use format::block::{Block, BlockIter};
 use format::checksum::{ChecksumType, context_modifier};
 use format::handle::BlockHandle;
+use format::properties::Properties;
 use format::trailer;
 
 use super::super::inflate::inflate;
@@ -52,7 +53,7 @@ impl Run<'_> {
                         if !self.out.losses.iter().any(|l| l.part == Part::Footer) {
                             self.lose_data(at, limit - at, "no block with a fitting checksum".to_string());
                         }
-                        return Ok(());
+                        return self.behind_data(at);
                     }
                 }
             };
@@ -62,18 +63,70 @@ impl Run<'_> {
             match payload {
                 Ok(payload) => {
                     if end.is_none() && (self.is_index(&payload) || !self.is_data(&payload)) {
-                        return Ok(());
+                        return self.behind_data(at);
                     }
                     if let Err(error) = self.rows(&payload, at)? {
                         self.lose_data(at, len as u64, error.to_string());
                     }
                 }
-                Err(error) if end.is_none() && self.out.num_blocks > 0 && error.is_corruption() => return Ok(()),
+                Err(error) if end.is_none() && self.out.num_blocks > 0 && error.is_corruption() => {
+                    return self.behind_data(at);
+                }
                 Err(error) => self.damage_or(error, handle)?,
             }
             at += len as u64;
         }
+        if end.is_none() { self.behind_data(at) } else { Ok(()) }
+    }
+
+    /// Looks among the blocks behind the data for range tombstones and properties, if no metaindex has named them.
+    fn behind_data(&mut self, from: u64) -> Result<()> {
+        let named = |part| self.out.losses.iter().any(|l| l.part == part);
+        if !named(Part::Footer) && !named(Part::Metaindex) {
+            return Ok(());
+        }
+        let mut at = from;
+        while at + (trailer::LEN as u64) < self.source.size {
+            let window = read(&self.source, at, self.source.size.min(at + BLOCK_BYTES_LIKELY))?;
+            let Some(len) = block_len(&self.source, at, &window) else { break };
+            let handle = BlockHandle::new(at, (len - trailer::LEN) as u64);
+            at += len as u64;
+            let Ok(payload) = self.source.payload(window[..len].to_vec().into(), handle, true, None) else { continue };
+            match Properties::decode(&payload, handle.offset) {
+                Ok(found) if !found.comparator_name.is_empty() => self.out.properties = Some(found),
+                _ => self.out.tombstones.extend(self.all_tombstones(&payload).unwrap_or_default()),
+            }
+        }
+        let found = self.out.tombstones.len() as u64;
+        match self.out.properties.as_ref().map(|p| p.num_range_deletions) {
+            Some(written) if written == found => {}
+            Some(written) => {
+                let reason = format!("{found} of {written} range tombstones were found");
+                self.out.lose(Part::RangeTombstones, from, self.source.size - from, reason);
+            }
+            None => {
+                let reason = format!("{found} range tombstones were found; whether there were more is not known");
+                self.out.lose(Part::RangeTombstones, from, self.source.size - from, reason);
+            }
+        }
         Ok(())
+    }
+
+    /// The range tombstones of a block that holds nothing else.
+    fn all_tombstones(&self, payload: &[u8]) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+        let mut iter = BlockIter::rewriting(Block::parse(payload.into()).ok()?, self.source.rewrite);
+        let mut found = Vec::new();
+        iter.seek_to_first();
+        while iter.valid() {
+            if base::key::parse(iter.key()).ok()?.kind != base::ValueType::RangeDeletion {
+                return None;
+            }
+            let mut end = iter.value().to_vec();
+            end.resize(end.len() + self.source.rewrite.timestamp_pad, 0);
+            found.push((iter.key().to_vec(), end));
+            iter.next();
+        }
+        iter.status().ok().map(|()| found)
     }
 
     /// Where behind `at` the next data block begins.

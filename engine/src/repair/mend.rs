@@ -1,0 +1,375 @@
+//! Puts right what the survey found. Order: new tables and logs, a new MANIFEST, CURRENT, then what is replaced
+//! goes to `lost/`: a crash in between leaves a database that can be repaired again.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use base::{FamilyId, Result};
+use compress::Compression;
+use env::rate::IoPriority;
+use env::{AppendHints, Env, ReadHints};
+use format::edit::{NewFile, VersionEdit};
+use format::names;
+use format::wal::{Framing, Writer, salvage as salvage_log};
+use table::sst::salvage::salvage;
+use table::unique_id::SessionId;
+
+use super::survey::{State, Survey, Table, descriptor_of, log_options, look, sound_batch, table_options};
+use super::{LOST_DIR, Report, Scope};
+use crate::family::Parts;
+use crate::files::{DbLock, Numbers};
+use crate::manifest::{FileSource, Manifest, ManifestSettings, Record, write_identity};
+use crate::output::{OutputFile, OutputSettings, Rewrite, compression_options};
+use crate::stats::Stats;
+use crate::sync::Arc;
+
+/// Repairs a database that is not open: the report tells what was found and done. Opening it is the caller's.
+///
+/// # Errors
+/// As [`super::survey`]; `IoError` if it is open elsewhere; those of writing.
+pub fn mend(scope: &Scope) -> Result<Report> {
+    let _lock = DbLock::take(&*scope.options.env.fs, &scope.paths.db)?;
+    let survey = look(scope)?;
+    if survey.report.is_sound() && !survey.current_damaged {
+        return Ok(survey.report);
+    }
+    Mending::new(scope, survey)?.run()
+}
+
+struct Mending<'a> {
+    scope: &'a Scope,
+    env: &'a Env,
+    survey: Survey,
+    numbers: Arc<Numbers>,
+    session: String,
+    db_id: String,
+    lost: PathBuf,
+    actions: Vec<String>,
+    /// Their numbers stay taken until all is done.
+    written: Vec<OutputFile>,
+    /// To be moved away at the end.
+    replaced: Vec<PathBuf>,
+}
+
+impl<'a> Mending<'a> {
+    fn new(scope: &'a Scope, survey: Survey) -> Result<Self> {
+        let env = &scope.options.env;
+        let lost = scope.paths.db.join(LOST_DIR);
+        env.fs.create_dir_all(&lost)?;
+        Ok(Mending {
+            scope,
+            env,
+            numbers: Numbers::new(survey.next_number),
+            session: SessionId::new(env.rng.next_u64(), env.rng.next_u64()).to_string(),
+            db_id: survey.manifest.recovered.db_id.clone().unwrap_or_default(),
+            survey,
+            lost,
+            actions: Vec::new(),
+            written: Vec::new(),
+            replaced: Vec::new(),
+        })
+    }
+
+    fn run(mut self) -> Result<Report> {
+        let mut tables = std::mem::take(&mut self.survey.tables);
+        for table in &mut tables {
+            match table.state {
+                State::Whole => {}
+                State::Rewrite => self.rewrite(table)?,
+                State::Gone => self.set_aside(table.path.clone()),
+            }
+        }
+        tables.retain(|t| t.state != State::Gone);
+        self.flatten_adopted(&mut tables);
+        for index in 0..self.survey.logs.len() {
+            if self.survey.logs[index].rewrite {
+                self.rewrite_log(index)?;
+            }
+        }
+        self.manifest(&tables)?;
+        for path in std::mem::take(&mut self.survey.unreadable) {
+            if path.file_name().is_some_and(|n| n == names::IDENTITY) && !self.db_id.is_empty() {
+                write_identity(self.env, &self.scope.paths.db, &self.db_id)?;
+                self.actions.push("IDENTITY is written from the MANIFEST's record".to_string());
+            } else {
+                self.set_aside(path);
+            }
+        }
+        self.move_away()?;
+        let mut report = self.survey.report;
+        report.actions = self.actions;
+        Ok(report)
+    }
+
+    fn set_aside(&mut self, path: PathBuf) {
+        if !self.replaced.contains(&path) {
+            self.replaced.push(path);
+        }
+    }
+
+    /// A damaged table's rows in a new one, which takes its place.
+    fn rewrite(&mut self, table: &mut Table) -> Result<()> {
+        let recovered = &self.survey.manifest.recovered;
+        let family = recovered.families.get(&table.family);
+        let (name, comparator) = family.map_or(("default", None), |f| (f.name.as_str(), f.comparator.as_deref()));
+        let descriptor = descriptor_of(self.scope, name, comparator)?;
+        let parts = Arc::new(Parts::resolve(&descriptor.options, &self.scope.options, &self.scope.paths.db, None)?);
+        let settings = self.settings(table, name.to_string(), parts, &descriptor.options.compression_opts);
+        let file = self.env.fs.open_random(&table.path, &ReadHints::default())?;
+        let size = file.size()?;
+        let options = table_options(&descriptor.options.comparator, &table.record);
+        let mut new = Rewrite::begin(&settings)?;
+        let salvaged = salvage(file, size, &options, &mut |key, value| new.add(key, value))
+            .and_then(|salvaged| new.add_tombstones(&salvaged.tombstones).map(|()| salvaged));
+        let salvaged = match salvaged {
+            Ok(salvaged) => salvaged,
+            Err(error) => {
+                new.abandon();
+                return Err(error.doing("writing a damaged table anew").file(&table.path));
+            }
+        };
+        let new = new.finish()?;
+        self.actions.push(format!(
+            "{:06}.sst is written anew as {:06}.sst: {} rows, {} range tombstones",
+            table.record.number,
+            new.meta.number.0,
+            salvaged.num_rows,
+            salvaged.tombstones.len()
+        ));
+        self.set_aside(table.path.clone());
+        let fresh = new.meta.to_record(table.record.level as usize, 0);
+        // The bounds stay: they cut off what tombstones reach beyond the file.
+        table.record = NewFile {
+            number: fresh.number,
+            path_id: 0,
+            file_size: fresh.file_size,
+            unique_id: fresh.unique_id,
+            tail_size: fresh.tail_size,
+            file_checksum: fresh.file_checksum,
+            file_checksum_func_name: fresh.file_checksum_func_name,
+            user_defined_timestamps_persisted: true,
+            ..table.record.clone()
+        };
+        table.path = settings.parts.table_path(new.meta.number, 0);
+        self.written.push(new);
+        Ok(())
+    }
+
+    fn settings(
+        &self,
+        table: &Table,
+        family_name: String,
+        parts: Arc<Parts>,
+        compression: &crate::options::CompressionOptions,
+    ) -> OutputSettings {
+        let o = &self.scope.options;
+        let kind = Compression::from_byte(parts.pick.compression).unwrap_or(Compression::None);
+        OutputSettings {
+            env: self.env.clone(),
+            numbers: self.numbers.clone(),
+            family: table.family,
+            family_name,
+            db_id: self.db_id.clone(),
+            db_session_id: self.session.clone(),
+            db_host_id: String::new(),
+            path_id: 0,
+            level: table.record.level as usize,
+            is_flush: false,
+            epoch: table.record.epoch_number,
+            compression: if kind.is_supported() { kind } else { Compression::None },
+            compression_options: compression_options(compression),
+            target_file_size: table.record.file_size,
+            parts,
+            oldest_ancestor_time: table.record.oldest_ancester_time,
+            oldest_key_time: 0,
+            newest_key_time: 0,
+            temperature: table.record.temperature,
+            sample_for_compression: 0,
+            rate_limiter: None,
+            priority: IoPriority::High,
+            buffer_bytes: o.writable_file_max_buffer_size,
+            bytes_per_sync: 0,
+            strict_bytes_per_sync: false,
+            use_fsync: o.use_fsync,
+            direct: false,
+            preallocate: false,
+            file_checksum: o.file_checksum_gen_factory.is_some(),
+            stats: Stats::new(None, self.env.clock.clone()),
+        }
+    }
+
+    /// Where tables were taken in, all of their family's go to level 0, ordered by their newest row.
+    fn flatten_adopted(&mut self, tables: &mut [Table]) {
+        let families: HashSet<_> = tables.iter().filter(|t| t.adopted).map(|t| t.family).collect();
+        for family in families {
+            let mut own: Vec<_> = tables.iter_mut().filter(|t| t.family == family).collect();
+            own.sort_by_key(|t| (t.record.largest_seqno, t.record.number));
+            for (epoch, table) in (1..).zip(own) {
+                table.record.level = 0;
+                table.record.epoch_number = epoch;
+            }
+            if let Some(record) = self.survey.manifest.recovered.families.get_mut(&family) {
+                record.cursors.clear();
+                self.actions.push(format!("all tables of column family {} are on level 0 now", record.name));
+            }
+        }
+    }
+
+    /// The records of a damaged log that are left, in a log of the same number.
+    fn rewrite_log(&mut self, index: usize) -> Result<()> {
+        let (number, path) = (self.survey.logs[index].number, self.survey.logs[index].path.clone());
+        let temp = self.scope.paths.wal.join(names::temp(self.numbers.take()));
+        let mut out = self.env.fs.create(&temp, &AppendHints::default())?;
+        let (mut writer, mut framed, mut records) = (Writer::new(Framing::Classic), Vec::new(), 0u64);
+        let file = self.env.fs.open_random(&path, &ReadHints::default())?;
+        salvage_log(&mut FileSource(file), &log_options(number), &mut |record, _, _| {
+            if sound_batch(record).is_err() {
+                return Ok(());
+            }
+            framed.clear();
+            writer.append(&mut framed, record)?;
+            records += 1;
+            out.append(&framed)
+        })?;
+        out.sync()?;
+        out.close()?;
+        // The old one gets its second name before it loses its first.
+        let aside = self.name_in_lost(&path)?;
+        match self.env.fs.link(&path, &aside) {
+            Ok(()) => {}
+            Err(_) => copy(self.env, &path, &aside)?,
+        }
+        self.env.fs.open_dir(&self.lost)?.sync()?;
+        self.env.fs.rename(&temp, &path)?;
+        self.env.fs.open_dir(&self.scope.paths.wal)?.sync()?;
+        self.actions.push(format!("{:06}.log is written anew with the {records} records that are left", number.0));
+        Ok(())
+    }
+
+    fn manifest(&mut self, tables: &[Table]) -> Result<()> {
+        let records = self.records(tables)?;
+        let number = self.numbers.take();
+        let o = &self.scope.options;
+        let settings = ManifestSettings {
+            dir: self.scope.paths.db.clone(),
+            preallocate_bytes: 0,
+            max_file_size: o.max_manifest_file_size,
+            max_space_amp_pct: 0,
+            use_fsync: o.use_fsync,
+        };
+        let mut manifest = Manifest::new(self.env.clone(), settings, self.survey.number);
+        manifest.roll(number, &records, &[])?;
+        manifest.close()?;
+        self.actions.push(format!("MANIFEST-{:06} is written and CURRENT names it", number.0));
+        for name in self.env.fs.list(&self.scope.paths.db)? {
+            if let Some(names::FileName::Manifest(old)) = names::FileName::parse(&name)
+                && old != number
+            {
+                self.set_aside(self.scope.paths.db.join(name));
+            }
+        }
+        Ok(())
+    }
+
+    fn records(&self, tables: &[Table]) -> Result<Vec<Record>> {
+        let recovered = &self.survey.manifest.recovered;
+        let mut records: Vec<Record> = Vec::new();
+        let first = VersionEdit {
+            db_id: recovered.db_id.clone(),
+            log_number: Some(0),
+            next_file_number: Some(self.numbers.peek() + 1),
+            last_sequence: Some(self.survey.last_seq),
+            max_column_family: Some(recovered.max_family),
+            min_log_number_to_keep: (recovered.min_log_number_to_keep > 0).then_some(recovered.min_log_number_to_keep),
+            ..VersionEdit::default()
+        };
+        records.push((first, 0));
+        let mut files: BTreeMap<FamilyId, Vec<&Table>> = BTreeMap::new();
+        tables.iter().for_each(|t| files.entry(t.family).or_default().push(t));
+        for family in recovered.families.values() {
+            let order = descriptor_of(self.scope, &family.name, family.comparator.as_deref())?.options.comparator;
+            let own = files.remove(&family.id).unwrap_or_default();
+            let new_files = with_epochs(own.iter().map(|t| t.record.clone()).collect());
+            let edit = VersionEdit {
+                comparator: Some(order.name().to_string()),
+                column_family: family.id,
+                column_family_add: (family.id != FamilyId::DEFAULT).then(|| family.name.clone()),
+                persist_user_defined_timestamps: family.persist_user_defined_timestamps,
+                ..VersionEdit::default()
+            };
+            records.push((edit, 0));
+            let content = VersionEdit {
+                column_family: family.id,
+                log_number: Some(family.log_number),
+                new_files,
+                compact_cursors: family.cursors.iter().map(|(level, key)| (*level, key.clone())).collect(),
+                full_history_ts_low: family.full_history_ts_low.clone(),
+                ..VersionEdit::default()
+            };
+            records.push((content, order.timestamp_size()));
+        }
+        Ok(records)
+    }
+
+    fn move_away(&mut self) -> Result<()> {
+        let mut dirs = vec![self.lost.clone()];
+        for path in std::mem::take(&mut self.replaced) {
+            if !self.env.fs.exists(&path)? {
+                continue;
+            }
+            let aside = self.name_in_lost(&path)?;
+            self.env.fs.rename(&path, &aside)?;
+            self.actions.push(format!("{} is in {LOST_DIR}/ now", shown(&path)));
+            if let Some(dir) = path.parent().filter(|dir| !dirs.iter().any(|d| d == dir)) {
+                dirs.push(dir.to_path_buf());
+            }
+        }
+        dirs.iter().try_for_each(|dir| self.env.fs.open_dir(dir)?.sync())
+    }
+
+    /// A free name in `lost/`.
+    fn name_in_lost(&self, path: &Path) -> Result<PathBuf> {
+        let name = shown(path);
+        let mut aside = self.lost.join(&name);
+        for n in 1.. {
+            if !self.env.fs.exists(&aside)? {
+                break;
+            }
+            aside = self.lost.join(format!("{name}.{n}"));
+        }
+        Ok(aside)
+    }
+}
+
+/// Records of releases that wrote no epochs, with some: by level, and on level 0 by the newest row.
+fn with_epochs(mut files: Vec<NewFile>) -> Vec<NewFile> {
+    if files.iter().any(|f| f.epoch_number == 0) {
+        files.sort_by_key(|f| (f.largest_seqno, f.number));
+        let mut next = 1;
+        for file in &mut files {
+            next += u64::from(file.level == 0);
+            file.epoch_number = if file.level == 0 { next } else { 1 };
+        }
+    }
+    files
+}
+
+fn shown(path: &Path) -> String {
+    path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn copy(env: &Env, from: &Path, to: &Path) -> Result<()> {
+    let mut source = env.fs.open_sequential(from)?;
+    let mut target = env.fs.create(to, &AppendHints::default())?;
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        let got = source.read(&mut buffer)?;
+        if got == 0 {
+            break;
+        }
+        target.append(&buffer[..got])?;
+    }
+    target.sync()?;
+    target.close()
+}
+

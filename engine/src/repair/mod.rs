@@ -1,0 +1,110 @@
+//! A damaged database looked through, and put right as far as its bytes go.
+//!
+//! ```text
+//!  survey   CURRENT ─► MANIFEST ─► every table, block by block ─► every log, record by record      reads only
+//!     └ a report: each problem with file, offset and the key range that is gone
+//!  mend     damaged tables written anew from what is left, damaged logs too; a new MANIFEST over what is there
+//! ```
+//! Nothing is deleted: what is replaced goes to `lost/` in the database's directory. What one bit makes whole is
+//! put right and loses nothing. Where the MANIFEST itself lost records, tables that no record speaks of are taken
+//! in at level 0 unless a log still holds their rows, and the family's other tables join them there, ordered by
+//! their newest sequence number: the one order that does not depend on what was lost. Deleted rows may come back
+//! then, and the report says so.
+//!
+//! Facts on what RocksDB does instead: `db/repair.cc` (every table to level 0, the MANIFEST never read).
+
+mod mend;
+mod survey;
+
+use std::path::PathBuf;
+
+use base::Result;
+
+use crate::components::FamilyDescriptor;
+use crate::files::Paths;
+use crate::options::DbOptions;
+
+pub use mend::mend;
+pub use survey::descriptor_of as descriptor;
+
+/// Where replaced files go, in the database's directory.
+pub const LOST_DIR: &str = "lost";
+
+/// What [`survey`] and [`mend`] work on.
+pub struct Scope {
+    pub paths: Paths,
+    pub options: DbOptions,
+    /// Families that the database has and that are missing here take the default family's options, with a
+    /// built-in comparator of the name on record.
+    pub families: Vec<FamilyDescriptor>,
+}
+
+/// How much a problem matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// What a crash leaves, or what opening does away with.
+    Note,
+    /// Damage that loses nothing: it can be put right from the file's own bytes, or only speeds things up.
+    Mendable,
+    /// Rows are gone, or may be, or rows that were deleted may be back.
+    Loss,
+}
+
+impl Weight {
+    pub fn name(self) -> &'static str {
+        match self {
+            Weight::Note => "note",
+            Weight::Mendable => "mendable",
+            Weight::Loss => "loss",
+        }
+    }
+}
+
+/// One thing that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub weight: Weight,
+    pub file: PathBuf,
+    /// Bytes from the file's start; `None`: the file as a whole.
+    pub offset: Option<u64>,
+    /// Bytes that cannot be read.
+    pub bytes: u64,
+    pub family: Option<String>,
+    pub what: String,
+    /// The user keys between which rows are gone; outer `None`: no range can be told, inner: to the end.
+    pub range: Option<(Option<Vec<u8>>, Option<Vec<u8>>)>,
+}
+
+/// What was found, and what was done about it.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    pub num_files: u64,
+    pub num_bytes: u64,
+    /// Rows that can be read: of tables, and records of logs.
+    pub num_rows: u64,
+    /// In the order they were met.
+    pub problems: Vec<Problem>,
+    /// Sentences, in order; empty unless something was repaired.
+    pub actions: Vec<String>,
+}
+
+impl Report {
+    /// Whether nothing but notes was found.
+    pub fn is_sound(&self) -> bool {
+        self.weight().is_none_or(|w| w == Weight::Note)
+    }
+
+    /// The gravest problem's weight.
+    pub fn weight(&self) -> Option<Weight> {
+        self.problems.iter().map(|p| p.weight).max()
+    }
+}
+
+/// Looks through every file of a database that is not open elsewhere for writing. Writes nothing, takes no lock.
+///
+/// # Errors
+/// InvalidArgument if there is no database, or for a comparator that is not known; those of the file system that
+/// are not damage; NotSupported for tables of other kinds.
+pub fn survey(scope: &Scope) -> Result<Report> {
+    Ok(survey::look(scope)?.report)
+}

@@ -1,0 +1,184 @@
+//! What a repair brings back: every row outside of damaged blocks, and the names of the ranges that are gone.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use env::Env;
+use ironstone::{Db, FamilyDescriptor, Options, Report, Weight, fsck, repair};
+
+const DIR: &str = "/db";
+
+type Files = BTreeMap<String, Vec<u8>>;
+type Rows = BTreeMap<(String, Vec<u8>), Vec<u8>>;
+
+fn options(env: &Env) -> Options {
+    let mut options = Options::default();
+    options.update("create_if_missing=true;disable_auto_compactions=true;compression=kNoCompression").unwrap();
+    options.update("block_based_table_factory={block_size=256;filter_policy=bloomfilter:10:false}").unwrap();
+    options.db.env = env.clone();
+    options
+}
+
+fn key(i: usize) -> Vec<u8> {
+    format!("key{i:04}").into_bytes()
+}
+
+/// A database of two families with tables on two levels, range tombstones and an unflushed log; its files after a
+/// clean close, and its rows.
+fn built() -> (Files, Rows) {
+    let env = Env::memory(3);
+    let db = Db::open(DIR, options(&env)).unwrap();
+    let more = db.create_family(FamilyDescriptor::new("more", options(&env).family)).unwrap();
+    for i in 0..120 {
+        db.put(&key(i), format!("first {i}").repeat(3).as_bytes()).unwrap();
+    }
+    db.delete_range(&key(10), &key(20)).unwrap();
+    db.compact_range(None, None, &Default::default()).unwrap();
+    for i in (0..120).step_by(3) {
+        db.put(&key(i), format!("second {i}").as_bytes()).unwrap();
+        more.put(&key(i), b"of more").unwrap();
+    }
+    db.delete_range(&key(90), &key(100)).unwrap();
+    db.flush().unwrap();
+    more.flush().unwrap();
+    for i in 0..40 {
+        db.put(&key(200 + i), b"in the log").unwrap();
+        more.delete(&key(i)).unwrap();
+    }
+    let rows = rows(&db);
+    drop(more);
+    db.close().unwrap();
+    (files(&env), rows)
+}
+
+fn rows(db: &Db) -> Rows {
+    let mut out = Rows::new();
+    for name in ["default", "more"] {
+        let Ok(family) = db.family(name) else { continue };
+        for entry in family.range::<&[u8], _>(..) {
+            let (key, value) = entry.unwrap();
+            out.insert((name.to_string(), key.to_vec()), value.to_vec());
+        }
+    }
+    out
+}
+
+fn files(env: &Env) -> Files {
+    let names = env.fs.list(Path::new(DIR)).unwrap();
+    let kept = names.into_iter().filter(|n| !n.starts_with("LOG") && n != "LOCK" && n != "lost");
+    kept.map(|n| (n.clone(), env.fs.read_all(&Path::new(DIR).join(n), 1 << 30).unwrap())).collect()
+}
+
+fn placed(files: &Files) -> Env {
+    let env = Env::memory(4);
+    env.fs.create_dir_all(Path::new(DIR)).unwrap();
+    for (name, bytes) in files {
+        env.fs.write_all(&Path::new(DIR).join(name), bytes, true).unwrap();
+    }
+    env
+}
+
+/// Checks, repairs, checks again; the rows afterwards.
+#[track_caller]
+fn repaired(what: &str, files: &Files) -> (Report, Rows) {
+    let env = placed(files);
+    let found = fsck(DIR, options(&env), Vec::new()).unwrap_or_else(|e| panic!("{what}: {e}"));
+    assert_eq!(&self::files(&env), files, "{what}: looking changed something");
+    let report = repair(DIR, options(&env), Vec::new()).unwrap_or_else(|e| panic!("{what}: {e}\n{:#?}", found.problems));
+    assert_eq!(report.problems, found.problems, "{what}");
+    let after = fsck(DIR, options(&env), Vec::new()).unwrap();
+    assert!(after.is_sound(), "{what}: {:#?} after {:#?}", after.problems, report.actions);
+    let db = Db::open(DIR, options(&env)).unwrap();
+    let rows = rows(&db);
+    db.close().unwrap();
+    (report, rows)
+}
+
+#[test]
+fn a_sound_database_is_left_alone() {
+    let (files, expected) = built();
+    let env = placed(&files);
+    let report = repair(DIR, options(&env), Vec::new()).unwrap();
+    assert!(report.is_sound() && report.actions.is_empty(), "{report:#?}");
+    assert!(report.num_rows > 200);
+    assert_eq!(rows(&Db::open(DIR, options(&env)).unwrap()), expected);
+}
+
+#[test]
+fn one_flipped_bit_in_any_file_loses_no_row() {
+    let (files, expected) = built();
+    for (name, bytes) in &files {
+        let step = if name.ends_with(".sst") { 509 } else { 101 };
+        for at in (0..bytes.len()).step_by(step) {
+            let mut damaged = files.clone();
+            damaged.get_mut(name).unwrap()[at] ^= 1 << (at % 8);
+            let (report, rows) = repaired(&format!("{name}, byte {at}"), &damaged);
+            assert_eq!(rows, expected, "{name}, byte {at}: {report:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_bad_sector_loses_only_rows_of_ranges_that_are_named() {
+    let (files, expected) = built();
+    for (name, bytes) in files.iter().filter(|(n, _)| n.ends_with(".sst")) {
+        for at in (0..bytes.len()).step_by(907) {
+            let mut damaged = files.clone();
+            let bytes = damaged.get_mut(name).unwrap();
+            let end = (at + 200).min(bytes.len());
+            bytes[at..end].iter_mut().enumerate().for_each(|(i, b)| *b = (i * 89 + 11) as u8);
+            let what = format!("{name}, sector at {at}");
+            let (report, rows) = repaired(&what, &damaged);
+            assert!(!report.is_sound(), "{what}");
+            let named = |family: &str, key: &[u8]| {
+                report.problems.iter().any(|p| {
+                    p.family.as_deref() == Some(family)
+                        && p.range.as_ref().is_some_and(|(after, until)| {
+                            after.as_deref().is_none_or(|a| a <= key) && until.as_deref().is_none_or(|u| key <= u)
+                        })
+                })
+            };
+            for ((family, key), value) in &expected {
+                let same = rows.get(&(family.clone(), key.clone())) == Some(value);
+                assert!(same || named(family, key), "{what}: {key:?} changed and no range names it: {report:#?}");
+            }
+            for (family, key) in rows.keys().filter(|k| !expected.contains_key(*k)) {
+                assert!(named(family, key), "{what}: {key:?} is back and no range names it: {report:#?}");
+            }
+            assert!(rows.len() + 40 >= expected.len(), "{what}: {} of {} rows", rows.len(), expected.len());
+        }
+    }
+}
+
+#[test]
+fn a_missing_file_is_named_and_the_rest_stays() {
+    let (files, expected) = built();
+    for name in files.keys() {
+        let mut damaged = files.clone();
+        damaged.remove(name);
+        let env = placed(&damaged);
+        let report = match repair(DIR, options(&env), Vec::new()) {
+            Ok(report) => report,
+            Err(error) => {
+                assert!(name.starts_with("MANIFEST"), "{name}: {error}");
+                continue;
+            }
+        };
+        let rows = rows(&Db::open(DIR, options(&env)).unwrap());
+        if name.ends_with(".sst") {
+            assert!(report.problems.iter().any(|p| p.file.ends_with(name) && p.weight == Weight::Loss), "{name}");
+            assert!(rows.len() < expected.len() + 20, "{name}");
+        } else if !name.ends_with(".log") {
+            assert_eq!(rows, expected, "{name}: {report:#?}");
+        }
+    }
+}
+
+#[test]
+fn without_a_manifest_there_is_no_database() {
+    let env = Env::memory(5);
+    env.fs.create_dir_all(Path::new(DIR)).unwrap();
+    for result in [fsck(DIR, options(&env), Vec::new()), repair(DIR, options(&env), Vec::new())] {
+        assert_eq!(result.unwrap_err().kind(), ironstone::Kind::InvalidArgument);
+    }
+}

@@ -1,0 +1,118 @@
+//! A database looked through, and repaired.
+
+use engine::components::FamilyDescriptor;
+use engine::db::{self, OpenRequest};
+use engine::repair::{Problem, Report, Weight};
+use table::dump::hex;
+
+use super::json::Object;
+use super::session::Session;
+use super::{Failure, Io, Outcome, show};
+
+/// Reads everything and changes nothing. Fails if anything but notes is found.
+pub(crate) fn fsck(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    let report = db::fsck(&request(s, io)?).map_err(|e| Failure::new(e.to_string()))?;
+    tell(s, io, &report)?;
+    if report.is_sound() { Ok(()) } else { Err(Failure::new("the database is damaged; ldb repair puts right what it can")) }
+}
+
+/// RocksDB's `repair`, which says `OK`; with `--verbose`, and where anything was found, what was done.
+pub(crate) fn repair(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    let verbose = s.args.flag("verbose")?;
+    let report = db::repair(request(s, io)?).map_err(|e| Failure::new(e.to_string()))?;
+    if verbose || s.json || !report.problems.is_empty() {
+        tell(s, io, &report)?;
+    }
+    Ok(io.out.write_all(b"OK\n")?)
+}
+
+fn request(s: &mut Session, io: &mut Io<'_>) -> Result<OpenRequest, Failure> {
+    let settings = match s.settings(io) {
+        Ok(settings) => settings,
+        Err(Failure(text)) => {
+            // A damaged OPTIONS file is one of the things to be repaired.
+            writeln!(io.err, "{text}\nGoing on with default options.")?;
+            s.default_settings()?
+        }
+    };
+    let mut families: Vec<_> =
+        settings.families.into_iter().map(|(name, options)| FamilyDescriptor::new(name, options)).collect();
+    if !families.iter().any(|f| f.name == "default") {
+        families.insert(0, FamilyDescriptor::new("default", settings.family));
+    }
+    Ok(OpenRequest { path: s.dir()?, options: settings.db, components: Default::default(), families })
+}
+
+fn tell(s: &Session, io: &mut Io<'_>, report: &Report) -> Outcome {
+    for problem in &report.problems {
+        let line = if s.json { object(problem).finish() } else { sentence(problem, s.key_hex) };
+        writeln!(io.out, "{line}")?;
+    }
+    if s.json {
+        let mut last = Object::default();
+        last.raw("files", report.num_files).raw("bytes", report.num_bytes).raw("rows", report.num_rows);
+        for weight in [Weight::Note, Weight::Mendable, Weight::Loss] {
+            last.raw(weight.name(), count(report, weight));
+        }
+        let actions: Vec<_> = report.actions.iter().map(|a| super::json::quoted(a)).collect();
+        last.raw("actions", format_args!("[{}]", actions.join(", ")));
+        return Ok(writeln!(io.out, "{}", last.finish())?);
+    }
+    report.actions.iter().try_for_each(|action| writeln!(io.out, "{action}"))?;
+    Ok(writeln!(
+        io.out,
+        "{} files, {} bytes, {} rows: {} with loss, {} mendable, {} notes",
+        report.num_files,
+        report.num_bytes,
+        report.num_rows,
+        count(report, Weight::Loss),
+        count(report, Weight::Mendable),
+        count(report, Weight::Note)
+    )?)
+}
+
+fn count(report: &Report, weight: Weight) -> usize {
+    report.problems.iter().filter(|p| p.weight == weight).count()
+}
+
+fn sentence(p: &Problem, as_hex: bool) -> String {
+    let mut out = format!("{}: {}", p.weight.name(), p.file.display());
+    if let Some(offset) = p.offset {
+        out.push_str(&format!(" at {offset}"));
+    }
+    if p.bytes > 0 {
+        out.push_str(&format!(", {} bytes", p.bytes));
+    }
+    if let Some(family) = &p.family {
+        out.push_str(&format!(", column family {family}"));
+    }
+    out.push_str(&format!(": {}", p.what));
+    if let Some((after, until)) = &p.range {
+        let shown = |key: &Option<Vec<u8>>, none: &str| match key {
+            Some(key) => String::from_utf8_lossy(&show::bytes(key, as_hex || std::str::from_utf8(key).is_err())).into_owned(),
+            None => none.to_string(),
+        };
+        out.push_str(&format!("; keys from {} to {}", shown(after, "the first"), shown(until, "the last")));
+    }
+    out
+}
+
+fn object(p: &Problem) -> Object {
+    let mut out = Object::default();
+    out.text("weight", p.weight.name()).text("file", &p.file.display().to_string()).maybe("offset", p.offset);
+    if p.bytes > 0 {
+        out.raw("bytes", p.bytes);
+    }
+    if let Some(family) = &p.family {
+        out.text("family", family);
+    }
+    out.text("what", &p.what);
+    if let Some((after, until)) = &p.range {
+        for (name, key) in [("after", after), ("until", until)] {
+            if let Some(key) = key {
+                out.text(&format!("{name}_hex"), &hex(key));
+            }
+        }
+    }
+    out
+}
