@@ -19,7 +19,7 @@ mod tests;
 pub use parts::Parts;
 pub use set::FamilySet;
 pub use state::{Charge, FlushPick, Sealed, State};
-pub use super_version::{SuperVersion, TableTombstones};
+pub use super_version::SuperVersion;
 
 use base::FamilyId;
 use base::key::InternalOrder;

@@ -1,9 +1,7 @@
 //! What a reader pins: all places a family's entries can be at one moment.
 
-use lsm::file_meta::FileMetaData;
 use lsm::version::Version;
 use mem::memtable::MemTable;
-use mem::range_del::FragmentedTombstones;
 
 use super::Parts;
 use crate::bell::Bell;
@@ -20,18 +18,10 @@ pub struct SuperVersion {
     pub version: Arc<Version>,
     /// The components and settings of that moment.
     pub parts: Arc<Parts>,
-    /// The tables with range tombstones, found when first asked for.
-    pub(crate) tombstones: OnceLock<Box<[TableTombstones]>>,
+    /// Whether tables have range tombstones, once that is known for all of them.
+    pub(crate) table_tombstones: OnceLock<bool>,
     /// Last, so that it rings when the version is let go of.
     _ring: Ring,
-}
-
-/// The range tombstones of one table.
-pub struct TableTombstones {
-    pub level: usize,
-    pub file: Arc<FileMetaData>,
-    /// An error where the table could not be opened; see [`TableTombstones::fragments`].
-    pub(crate) fragments: base::Result<Arc<FragmentedTombstones>>,
 }
 
 impl SuperVersion {
@@ -43,7 +33,7 @@ impl SuperVersion {
         parts: Arc<Parts>,
         bell: Arc<Bell>,
     ) -> Self {
-        SuperVersion { number, mem, imm, version, parts, tombstones: OnceLock::new(), _ring: Ring(bell) }
+        SuperVersion { number, mem, imm, version, parts, table_tombstones: OnceLock::new(), _ring: Ring(bell) }
     }
 }
 

@@ -1,34 +1,31 @@
 //! The user's iterator: a moment of one family, in order, both ways.
 //!
 //! ```text
-//!  Iter ── Walk (versions → keys) ── Tree (one source, or a merge of several) ── memtables, tables, levels
+//!  Iter ── Walk (versions → keys) ── Tree (one source, or a merge of several, without what tombstones cover) ── memtables, tables, levels
 //! ```
 //! It pins the super version it was made on, so it sees one moment however long it lives; a tailing iterator
 //! pins the newest at each positioning call. An error ends it and stays.
 
 mod count;
 mod keys;
-mod tombstones;
+mod tree;
 mod value;
 mod versions;
 mod walk;
 
 pub use versions::Versions;
 
-use base::iter::InternalIterator;
 use base::key::MAX_SEQUENCE;
 use base::{Error, Pinned, Result};
-use lsm::merging::Merging;
-use table::sst::ReadCtx;
 
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::sequence::LastSequence;
-use crate::source::{LevelIter, Source, TableCache, table_tombstones};
+use crate::source::TableCache;
 use crate::stats::Stats;
 use crate::sync::Arc;
 use count::{Counts, Step};
-use tombstones::Tombstones;
+use tree::{Tree, gather};
 use walk::{View, Walk};
 
 /// What an iterator is made from.
@@ -38,65 +35,6 @@ pub struct Ground {
     pub tables: Arc<TableCache>,
     pub sequence: Arc<LastSequence>,
     pub stats: Arc<Stats>,
-}
-
-/// One source, or several merged.
-// The sizes differ, but a box would cost a pointer chase at each row.
-#[allow(clippy::large_enum_variant)]
-enum Tree {
-    One(Source),
-    Many(Merging<Source>),
-}
-
-macro_rules! each {
-    ($self:ident, $inner:ident => $call:expr) => {
-        match $self {
-            Tree::One($inner) => $call,
-            Tree::Many($inner) => $call,
-        }
-    };
-}
-
-impl InternalIterator for Tree {
-    #[inline]
-    fn valid(&self) -> bool {
-        each!(self, i => i.valid())
-    }
-    fn seek_to_first(&mut self) {
-        each!(self, i => i.seek_to_first())
-    }
-    fn seek_to_last(&mut self) {
-        each!(self, i => i.seek_to_last())
-    }
-    fn seek(&mut self, target: &[u8]) {
-        each!(self, i => i.seek(target))
-    }
-    fn seek_for_prev(&mut self, target: &[u8]) {
-        each!(self, i => i.seek_for_prev(target))
-    }
-    #[inline]
-    fn next(&mut self) {
-        each!(self, i => i.next())
-    }
-    #[inline]
-    fn prev(&mut self) {
-        each!(self, i => i.prev())
-    }
-    #[inline]
-    fn key(&self) -> &[u8] {
-        each!(self, i => i.key())
-    }
-    #[inline]
-    fn value(&self) -> &[u8] {
-        each!(self, i => i.value())
-    }
-    fn status(&self) -> Result<()> {
-        each!(self, i => i.status())
-    }
-    #[inline]
-    fn pin_value(&self) -> Pinned {
-        each!(self, i => i.pin_value())
-    }
 }
 
 /// A position in a family. Owned, `Send`; keeps its moment alive. Not valid until positioned.
@@ -296,7 +234,7 @@ fn build(ground: &Ground, options: &ReadOptions, super_version: &Arc<SuperVersio
         // After the pin: see `Family::pin`.
         None => ground.sequence.visible(),
     };
-    let (tree, tombstones) = gather(ground, options, super_version)?;
+    let tree = gather(ground, options, super_version, seq)?;
     let order = ground.family.order();
     let parts = &super_version.parts;
     let extractor = parts.prefix_extractor.clone();
@@ -311,87 +249,7 @@ fn build(ground: &Ground, options: &ReadOptions, super_version: &Arc<SuperVersio
         max_sequential_skip: ground.family.options().max_sequential_skip_in_iterations,
         max_skippable: options.max_skippable_internal_keys,
     };
-    Ok(Walk::new(tree, view, tombstones))
-}
-
-/// All sources of a moment merged, and the range tombstones among them.
-fn gather(
-    ground: &Ground,
-    options: &ReadOptions,
-    super_version: &Arc<SuperVersion>,
-) -> Result<(Tree, Option<Tombstones>)> {
-    let order = ground.family.order();
-    let parts = &super_version.parts;
-    let ctx = Arc::new(ReadCtx {
-        verify_checksums: options.verify_checksums,
-        fill_cache: options.fill_cache,
-        cache_only: options.read_tier == ReadTier::BlockCache,
-        // Tables opened earlier may still know an extractor that was taken away.
-        total_order_seek: options.total_order_seek
-            || parts.prefix_extractor.is_none()
-            || (parts.prefix_seek_opt_in_only && !options.prefix_same_as_start && !options.auto_prefix_mode),
-        prefix_extractor: parts.prefix_extractor.clone(),
-        auto_prefix_mode: options.auto_prefix_mode,
-        readahead_size: options.readahead_size,
-        for_compaction: false,
-        upper_bound: options.iterate_upper_bound.clone(),
-    });
-    let mut sources = Vec::with_capacity(4);
-    let mut tombstones = Tombstones::new(order.clone(), options.timestamp.clone());
-    for mem in std::iter::once(&super_version.mem).chain(super_version.imm.iter()) {
-        let counts = mem.counts();
-        // What joins an empty memtable later is newer than this iterator sees.
-        if counts.entries > 0 || options.tailing {
-            sources.push(Source::Mem(mem.iter()));
-        }
-        if counts.range_deletes > 0 {
-            tombstones.add(mem.range_tombstones(), None);
-        }
-    }
-    let version = &super_version.version;
-    let outside = |smallest: &[u8], largest: &[u8]| {
-        let size = order.user.timestamp_size();
-        let bare = |key: &[u8]| key.len().saturating_sub(size);
-        options.iterate_upper_bound.as_ref().is_some_and(|upper| {
-            order.user.compare_bare(&smallest[..bare(smallest)], upper).is_ge()
-        }) || options.iterate_lower_bound.as_ref().is_some_and(|lower| {
-            order.user.compare_bare(&largest[..bare(largest)], lower).is_lt()
-        })
-    };
-    for file in version.level(0).iter() {
-        if !outside(file.smallest_user_key(), file.largest_user_key()) {
-            sources.push(Source::Table(ground.tables.get(parts, 0, file)?.iter(&ctx)));
-        }
-    }
-    for level in 1..version.num_levels() {
-        let files = version.level(level).as_slice();
-        let (Some(first), Some(last)) = (files.first(), files.last()) else { continue };
-        if !outside(first.smallest_user_key(), last.largest_user_key()) {
-            sources.push(Source::Level(LevelIter::new(
-                order.clone(),
-                level,
-                version.level_shared(level),
-                ground.tables.clone(),
-                parts.clone(),
-                ctx.clone(),
-            )));
-        }
-    }
-    if !options.ignore_range_deletions {
-        for table in table_tombstones(super_version, &ground.tables) {
-            let fragments = table.fragments(super_version, &ground.tables)?;
-            tombstones.add(fragments, Some((&table.file.smallest, &table.file.largest)));
-        }
-    }
-    let tombstones = if options.ignore_range_deletions { None } else { tombstones.if_any() };
-    let tree = match sources.pop() {
-        Some(only) if sources.is_empty() => Tree::One(only),
-        last => {
-            sources.extend(last);
-            Tree::Many(Merging::new(order.clone(), sources))
-        }
-    };
-    Ok((tree, tombstones))
+    Ok(Walk::new(tree, view))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use base::iter::VecIterator;
 use base::key::{InternalOrder, append_internal};
 use base::{Order, ValueType};
+use lsm::range_del::{Coverage, FragmentCover};
 use lsm::merge::{FullMerge, Merged, MergeOperator};
 
 use super::walk::{View, Walk};
@@ -94,7 +95,7 @@ fn walk(versions: &Versions, seq: u64, skip: u64, bounds: (Option<u8>, Option<u8
         })
         .collect();
     entries.sort_by(|a, b| order.compare(&a.0, &b.0));
-    Walk::new(VecIterator::new(entries, order), view, None)
+    Walk::new(VecIterator::new(entries, order), view)
 }
 
 #[test]
@@ -190,7 +191,7 @@ fn view(order: Order, seq: u64) -> View {
 fn an_entry_of_unknown_kind_is_an_error_and_not_a_deletion() {
     let order = InternalOrder::new(Order::Bytewise);
     let entries = vec![entry(b"a", 1, ValueType::Value), entry(b"b", 2, ValueType::Noop), entry(b"c", 3, ValueType::Value)];
-    let mut walk = Walk::new(VecIterator::new(entries, order), view(Order::Bytewise, 9), None);
+    let mut walk = Walk::new(VecIterator::new(entries, order), view(Order::Bytewise, 9));
     walk.seek_to_first();
     assert_eq!(walk.key(), b"a");
     walk.next();
@@ -207,7 +208,7 @@ fn with_prefix_same_as_start_the_first_key_shown_sets_the_prefix_of_a_scan_from_
     let entries: Vec<_> = [b"a1", b"a2", b"b1", b"c1", b"c2"].map(|k| entry(k, 1, ValueType::Value)).to_vec();
     let prefix: Option<Arc<dyn base::order::PrefixExtractor>> = Some(Arc::new(base::order::BuiltinPrefix::Fixed(1)));
     let mut walk =
-        Walk::new(VecIterator::new(entries, order), View { prefix, ..view(Order::Bytewise, 9) }, None);
+        Walk::new(VecIterator::new(entries, order), View { prefix, ..view(Order::Bytewise, 9) });
     walk.seek_to_first();
     walk.next();
     assert_eq!(walk.key(), b"a2");
@@ -226,7 +227,7 @@ fn a_snapshot_of_timestamped_keys_sees_no_later_write_of_an_older_timestamp() {
     let order = Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap();
     let entries = vec![entry(&user(5), 20, ValueType::Value), entry(&user(3), 10, ValueType::Value)];
     let view = View { timestamp: 9u64.to_le_bytes().to_vec(), ..view(order.clone(), 15) };
-    let mut walk = Walk::new(VecIterator::new(entries, InternalOrder::new(order)), view, None);
+    let mut walk = Walk::new(VecIterator::new(entries, InternalOrder::new(order)), view);
     walk.seek_to_last();
     assert_eq!((walk.key(), walk.value()), (&b"k"[..], &b"v10"[..]));
     walk.seek_to_first();
@@ -245,8 +246,8 @@ fn a_tombstone_after_the_readers_timestamp_hides_nothing() {
     let fragments = Arc::new(mem::range_del::FragmentedTombstones::new(vec![tombstone], order.clone()));
     let (key, _) = entry(&[&b"k"[..], &3u64.to_le_bytes()].concat(), 10, ValueType::Value);
     for (at, hidden) in [(6u64, false), (7, true)] {
-        let mut tombstones = super::Tombstones::new(order.clone(), Some(at.to_le_bytes().to_vec()));
-        tombstones.add(fragments.clone(), None);
-        assert_eq!(tombstones.covers(&key, 99).unwrap(), hidden, "at {at}");
+        let mut cover = FragmentCover::of_memtable(order.clone(), fragments.clone(), 99)
+            .at_timestamp(Some(Arc::from(&at.to_le_bytes()[..])));
+        assert_eq!(cover.cover(&key).unwrap().seq > 10, hidden, "at {at}");
     }
 }

@@ -7,8 +7,8 @@ use base::iter::InternalIterator;
 use base::key::MAX_SEQUENCE;
 use base::Result;
 
-use super::tombstones::Tombstones;
-use super::{Ground, Tree, gather};
+use super::Ground;
+use super::tree::{Tree, gather};
 use crate::family::SuperVersion;
 use crate::options::ReadOptions;
 use crate::sync::Arc;
@@ -16,8 +16,6 @@ use crate::sync::Arc;
 /// A position among the versions of one moment; moves forward only.
 pub struct Versions {
     tree: Tree,
-    tombstones: Option<Tombstones>,
-    failed: Option<base::Error>,
     _moment: Arc<SuperVersion>,
 }
 
@@ -29,21 +27,18 @@ impl Versions {
     pub fn new(ground: &Ground) -> Result<Self> {
         let moment = ground.family.pin_owned();
         let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
-        let (tree, tombstones) = gather(ground, &options, &moment)?;
-        Ok(Versions { tree, tombstones, failed: None, _moment: moment })
+        let tree = gather(ground, &options, &moment, MAX_SEQUENCE)?;
+        Ok(Versions { tree, _moment: moment })
     }
 
     pub fn valid(&self) -> bool {
-        self.failed.is_none() && self.tree.valid()
+        self.tree.valid()
     }
 
     /// # Errors
     /// What ended the walk early.
     pub fn status(&self) -> Result<()> {
-        match &self.failed {
-            Some(error) => Err(error.clone()),
-            None => self.tree.status(),
-        }
+        self.tree.status()
     }
 
     /// The current internal key. Only while valid.
@@ -58,34 +53,17 @@ impl Versions {
 
     pub fn seek_to_first(&mut self) {
         self.tree.seek_to_first();
-        self.settle();
     }
 
     /// To the first version at or after `target`, an internal key.
     pub fn seek(&mut self, target: &[u8]) {
         self.tree.seek(target);
-        self.settle();
     }
 
     /// To the next version. Does nothing when not valid.
     pub fn next(&mut self) {
         if self.valid() {
             self.tree.next();
-            self.settle();
-        }
-    }
-
-    fn settle(&mut self) {
-        let Some(tombstones) = &mut self.tombstones else { return };
-        while self.tree.valid() {
-            match tombstones.covers(self.tree.key(), MAX_SEQUENCE) {
-                Ok(false) => return,
-                Ok(true) => self.tree.next(),
-                Err(error) => {
-                    self.failed = Some(error);
-                    return;
-                }
             }
-        }
     }
 }

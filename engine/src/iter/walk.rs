@@ -19,7 +19,6 @@ use base::{Error, Order, Pinned, Result};
 use lsm::merge::MergeOperator;
 
 use super::keys::{MAX_TS, MIN_TS, prefix_of, seek_key};
-use super::tombstones::Tombstones;
 use super::value::Held;
 use crate::source::resolve;
 use crate::sync::Arc;
@@ -61,7 +60,6 @@ enum Place {
 pub struct Walk<I> {
     source: I,
     view: View,
-    tombstones: Option<Tombstones>,
     direction: Direction,
     place: Place,
     valid: bool,
@@ -80,12 +78,11 @@ pub struct Walk<I> {
 }
 
 impl<I: InternalIterator> Walk<I> {
-    pub fn new(source: I, view: View, tombstones: Option<Tombstones>) -> Self {
+    pub fn new(source: I, view: View) -> Self {
         let timestamp_size = view.order.timestamp_size();
         Walk {
             source,
             view,
-            tombstones,
             direction: Direction::Forward,
             place: Place::Source,
             valid: false,
@@ -315,9 +312,6 @@ impl<I: InternalIterator> Walk<I> {
         self.entity = false;
         self.error = None;
         self.skipped = 0;
-        if let Some(tombstones) = &mut self.tombstones {
-            tombstones.reset();
-        }
     }
 
     /// Was going backward with the source before the key shown: find the key after it.

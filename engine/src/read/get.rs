@@ -11,7 +11,7 @@ use super::{Place, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::source::resolve::Found;
-use crate::source::{covering, covering_in_memory, table_tombstones};
+use crate::source::{covering, covering_in_memory};
 use crate::stats::Began;
 
 impl Reads {
@@ -145,20 +145,17 @@ impl Reads {
         options: &ReadOptions,
         answer: &mut Answer<'_>,
     ) -> Result<Place> {
-        let tombstones =
-            if options.ignore_range_deletions { &[][..] } else { table_tombstones(super_version, &self.tables) };
         let ctx = Reads::ctx(options);
         let mut seek_key = Vec::with_capacity(full.len() + 8);
         append_with_trailer(&mut seek_key, full, pack(seq, TYPE_FOR_SEEK));
         for (level, file) in super_version.version.candidates(full, seq) {
             self.check_deadline(options)?;
-            if !tombstones.is_empty()
-                && let Ok(at) = tombstones.binary_search_by_key(&file.number, |t| t.file.number)
+            let reader = self.tables.get_for(&super_version.parts, level, file, &ctx)?;
+            if let Some(fragments) = reader.tombstones()
+                && !options.ignore_range_deletions
             {
-                let fragments = tombstones[at].fragments(super_version, &self.tables)?;
-                answer.cover(covering(&fragments, key, seq, options.timestamp.as_deref()));
+                answer.cover(covering(fragments, key, seq, options.timestamp.as_deref()));
             }
-            let reader = self.tables.get(&super_version.parts, level, file)?;
             reader.get(&seek_key, &ctx, |entry| {
                 // Of older timestamps there can be versions newer than the snapshot.
                 if entry.sequence() > seq {

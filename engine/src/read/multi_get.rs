@@ -10,9 +10,9 @@ use table::sst::ReadCtx;
 
 use super::answer::Answer;
 use super::{Place, Reads};
-use crate::family::{Family, SuperVersion, TableTombstones};
+use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
-use crate::source::{covering, covering_in_memory, table_tombstones};
+use crate::source::{covering, covering_in_memory};
 use crate::sync::Arc;
 
 /// One key on its way.
@@ -120,10 +120,8 @@ impl Reads {
     ) {
         let version = &super_version.version;
         let order = family.order();
-        let tombstones =
-            if options.ignore_range_deletions { &[][..] } else { table_tombstones(super_version, &self.tables) };
         let ctx = Reads::ctx(options);
-        let place = Table { reads: self, super_version, tombstones, ctx: &ctx, seq, options };
+        let place = Table { reads: self, super_version, ctx: &ctx, seq, options };
         let mut open: Vec<usize> = (0..slots.list.len()).filter(|&i| slots.open(i)).collect();
         for file in version.level(0).iter() {
             let within: Vec<usize> = open
@@ -214,7 +212,6 @@ fn from_memtables(super_version: &SuperVersion, slots: &mut Slots<'_>, seq: Sequ
 struct Table<'a> {
     reads: &'a Reads,
     super_version: &'a SuperVersion,
-    tombstones: &'a [TableTombstones],
     ctx: &'a ReadCtx,
     seq: SequenceNumber,
     options: &'a ReadOptions,
@@ -232,23 +229,19 @@ impl Table<'_> {
         if let Err(error) = self.reads.check_deadline(self.options) {
             return fail(slots, error);
         }
-        if !self.tombstones.is_empty()
-            && let Ok(at) = self.tombstones.binary_search_by_key(&file.number, |t| t.file.number)
-        {
-            let fragments = match self.tombstones[at].fragments(self.super_version, &self.reads.tables) {
-                Ok(fragments) => fragments,
-                Err(error) => return fail(slots, error),
-            };
-            let timestamp = self.options.timestamp.as_deref();
-            for &i in within {
-                let slot = &mut slots.list[i];
-                slot.answer.cover(covering(&fragments, slot.key, self.seq, timestamp));
-            }
-        }
-        let reader = match self.reads.tables.get(&self.super_version.parts, level, file) {
+        let reader = match self.reads.tables.get_for(&self.super_version.parts, level, file, self.ctx) {
             Ok(reader) => reader,
             Err(error) => return fail(slots, error),
         };
+        if let Some(fragments) = reader.tombstones()
+            && !self.options.ignore_range_deletions
+        {
+            let timestamp = self.options.timestamp.as_deref();
+            for &i in within {
+                let slot = &mut slots.list[i];
+                slot.answer.cover(covering(fragments, slot.key, self.seq, timestamp));
+            }
+        }
         let asked: Vec<usize> = within.iter().copied().filter(|&i| slots.open(i)).collect();
         let Slots { bytes, list } = slots;
         let keys: Vec<&[u8]> = asked.iter().map(|&i| &bytes[list[i].seek_key.clone()]).collect();

@@ -14,7 +14,7 @@ use env::fs::{RandomRead, ReadHints};
 use env::Env;
 use format::names;
 use lsm::file_meta::{FileMetaData, FileStats};
-use table::sst::{OpenOptions, Reader};
+use table::sst::{OpenOptions, ReadCtx, Reader};
 
 use crate::family::Parts;
 use crate::stats::Stats;
@@ -64,6 +64,19 @@ impl TableCache {
     pub fn get(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<Arc<Reader>> {
         match self.find(file) {
             Some(reader) => Ok(reader),
+            None => self.open(parts, level, file),
+        }
+    }
+
+    /// [`TableCache::get`] for a read: one that may do no I/O opens nothing.
+    ///
+    /// # Errors
+    /// Incomplete if the table is not open and `ctx` allows memory only; else as there.
+    #[inline]
+    pub fn get_for(&self, parts: &Parts, level: usize, file: &FileMetaData, ctx: &ReadCtx) -> Result<Arc<Reader>> {
+        match self.find(file) {
+            Some(reader) => Ok(reader),
+            None if ctx.cache_only => Err(Error::incomplete("Table not found in table_cache, no_io is set")),
             None => self.open(parts, level, file),
         }
     }

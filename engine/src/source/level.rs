@@ -46,7 +46,7 @@ impl LevelIter {
         self.current = None;
         self.at = index;
         let Some(file) = self.files.get(index) else { return false };
-        match self.tables.get(&self.parts, self.level, file) {
+        match self.tables.get_for(&self.parts, self.level, file, &self.ctx) {
             Ok(reader) => {
                 self.current = Some(reader.iter(&self.ctx));
                 true

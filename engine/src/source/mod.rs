@@ -9,4 +9,4 @@ mod tombstones;
 pub use any::Source;
 pub use cache::{TableCache, TableCacheSettings};
 pub use level::LevelIter;
-pub use tombstones::{covering, covering_in_memory, table_tombstones};
+pub use tombstones::{LevelTombstones, SourceCover, covering, covering_in_memory};

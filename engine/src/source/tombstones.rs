@@ -1,49 +1,72 @@
-//! Which tables of a moment have range tombstones, and what they are.
+//! Range tombstones as readers meet them: beside each source of an iterator, and over the one key of a look-up.
 
 use base::Result;
-use base::key::{self, SequenceNumber};
+use base::key::{InternalOrder, SequenceNumber};
+use lsm::file_meta::FileMetaData;
+use lsm::range_del::{Cover, Coverage, FragmentCover, LevelCover, OpenTombstones};
 use mem::memtable::MemTable;
-use mem::range_del::{FragmentedTombstones, Tombstone};
-use table::sst::Reader;
+use mem::range_del::FragmentedTombstones;
+use table::sst::ReadCtx;
 
 use super::TableCache;
-use crate::family::{SuperVersion, TableTombstones};
+use crate::family::{Parts, SuperVersion};
 use crate::sync::Arc;
 
-/// The tables with range tombstones, by file number. Found once for each moment: tables whose statistics
-/// are not known yet are opened for it.
-pub fn table_tombstones<'a>(super_version: &'a SuperVersion, tables: &TableCache) -> &'a [TableTombstones] {
-    super_version.tombstones.get_or_init(|| {
-        let mut found = Vec::new();
-        for (level, file) in super_version.version.files() {
-            if file.stats().is_some_and(|stats| stats.num_range_deletions == 0) {
-                continue;
-            }
-            let fragments = match tables.get(&super_version.parts, level, file) {
-                Ok(reader) if reader.range_tombstones().is_empty() => continue,
-                Ok(reader) => Ok(Arc::new(fragments_of(&reader, super_version))),
-                Err(error) => Err(error),
-            };
-            found.push(TableTombstones { level, file: file.clone(), fragments });
-        }
-        found.sort_by_key(|t| t.file.number);
-        found.into_boxed_slice()
-    })
+/// The tombstones of one source of an iterator.
+pub enum SourceCover {
+    /// A memtable's, or a table's inside its bounds.
+    Fragments(FragmentCover),
+    Level(LevelCover<LevelTombstones>),
 }
 
-impl TableTombstones {
-    /// The tombstones. A table that could not be opened when they were gathered is tried again.
-    ///
-    /// # Errors
-    /// Those of opening the table.
-    pub fn fragments(&self, super_version: &SuperVersion, tables: &TableCache) -> Result<Arc<FragmentedTombstones>> {
-        match &self.fragments {
-            Ok(fragments) => Ok(fragments.clone()),
-            Err(_) => {
-                let reader = tables.get(&super_version.parts, self.level, &self.file)?;
-                Ok(Arc::new(fragments_of(&reader, super_version)))
+impl Coverage for SourceCover {
+    fn cover(&mut self, internal_key: &[u8]) -> Result<Cover> {
+        match self {
+            SourceCover::Fragments(cover) => cover.cover(internal_key),
+            SourceCover::Level(cover) => cover.cover(internal_key),
+        }
+    }
+}
+
+impl SourceCover {
+    /// Of a source that has none.
+    pub fn nothing(order: &InternalOrder) -> Self {
+        let none = Arc::new(FragmentedTombstones::empty(order.clone()));
+        SourceCover::Fragments(FragmentCover::of_memtable(order.clone(), none, 0))
+    }
+}
+
+/// Opens the tables of a level as positions come to them.
+pub struct LevelTombstones {
+    pub tables: Arc<TableCache>,
+    pub parts: Arc<Parts>,
+    pub level: usize,
+    pub ctx: Arc<ReadCtx>,
+}
+
+impl OpenTombstones for LevelTombstones {
+    fn open(&mut self, file: &FileMetaData) -> Result<Option<Arc<FragmentedTombstones>>> {
+        let reader = self.tables.get_for(&self.parts, self.level, file, &self.ctx)?;
+        Ok(reader.tombstones().cloned())
+    }
+}
+
+impl SuperVersion {
+    /// Whether some table has range tombstones, or may have: of tables that were never opened nothing is
+    /// known. Once all are known the answer is kept.
+    pub fn may_have_table_tombstones(&self) -> bool {
+        if let Some(known) = self.table_tombstones.get() {
+            return *known;
+        }
+        let mut unknown = false;
+        for (_, file) in self.version.files() {
+            match file.stats() {
+                None => unknown = true,
+                Some(stats) if stats.num_range_deletions > 0 => return *self.table_tombstones.get_or_init(|| true),
+                Some(_) => {}
             }
         }
+        unknown || *self.table_tombstones.get_or_init(|| false)
     }
 }
 
@@ -75,24 +98,4 @@ pub fn covering_in_memory(
         Some(_) if !mem.has_range_tombstones() => None,
         Some(_) => covering(&mem.range_tombstones(), key, seq, timestamp),
     }
-}
-
-fn fragments_of(reader: &Reader, super_version: &SuperVersion) -> FragmentedTombstones {
-    let order = super_version.version.order().clone();
-    let timestamp_size = order.user.timestamp_size();
-    let bare = |key: &[u8]| key[..key.len().saturating_sub(timestamp_size)].to_vec();
-    let list = reader
-        .range_tombstones()
-        .iter()
-        .map(|(start, end)| {
-            let (start, seq, _) = key::split(start);
-            Tombstone {
-                start: bare(start),
-                end: bare(end),
-                seq,
-                timestamp: start[start.len().saturating_sub(timestamp_size)..].to_vec(),
-            }
-        })
-        .collect();
-    FragmentedTombstones::new(list, order)
 }

@@ -4,6 +4,7 @@
 
 mod basic;
 mod close;
+mod covered;
 mod features;
 mod golden;
 mod model;

@@ -11,6 +11,7 @@ use base::error::Result;
 use base::iter::InternalIterator;
 use base::key::{self, InternalOrder, SequenceNumber};
 use base::pinned::Pinned;
+use base::stats::{PerfCounter, perf_add};
 use mem::range_del::{Fragment, FragmentedTombstones};
 
 use super::{before_user_key, lower_position, upper_position};
@@ -318,6 +319,7 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
         let bound = if self.merging.is_backward() { &cover.start } else { &cover.end };
         let Some(bound) = bound else { return false };
         self.reseeks += 1;
+        perf_add(PerfCounter::InternalRangeDelReseekCount, 1);
         self.merging.skip_current_to(bound);
         true
     }
@@ -407,6 +409,7 @@ impl<I: InternalIterator, C: Coverage> InternalIterator for Uncovered<I, C> {
                         && order.compare(&end, &at).is_gt()
                     {
                         *reseeks += 1;
+                        perf_add(PerfCounter::InternalRangeDelReseekCount, 1);
                         at = end;
                     }
                 }

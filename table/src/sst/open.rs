@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use base::key::InternalOrder;
+use base::key::{self, InternalOrder};
 use base::order::PrefixExtractor;
 use base::{Error, Result};
 use compress::{Compression, Dictionary};
@@ -20,6 +20,7 @@ use format::metaindex::{Metaindex, names};
 use format::properties::Properties;
 use format::trailer;
 use mem::cache::Priority;
+use mem::range_del::{FragmentedTombstones, Tombstone};
 
 use super::cache_key::{CacheKeyBase, check_id, own_id};
 use super::counts::Counts;
@@ -81,6 +82,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         Some(handle) => read_tombstones(&source, handle, &tail)?,
         None => Vec::new(),
     };
+    let fragments = fragment(&range_tombstones, &source.order);
 
     let index_type =
         properties.index_type().ok_or_else(|| Error::corruption("Missing index type property"))?;
@@ -118,9 +120,23 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         metaindex,
         format_version: footer.format_version,
         range_tombstones,
+        fragments,
         table_options: options.table.clone(),
         forgiven,
     })
+}
+
+/// What readers look range tombstones up in; `None` without any.
+fn fragment(stored: &[(Vec<u8>, Vec<u8>)], order: &InternalOrder) -> Option<Arc<FragmentedTombstones>> {
+    let size = order.user.timestamp_size();
+    let bare = |key: &[u8]| key[..key.len().saturating_sub(size)].to_vec();
+    let tombstone = |(start, end): &(Vec<u8>, Vec<u8>)| {
+        let (start, seq, _) = key::split(start);
+        let timestamp = start[start.len().saturating_sub(size)..].to_vec();
+        Tombstone { start: bare(start), end: bare(end), seq, timestamp }
+    };
+    let fragments = FragmentedTombstones::new(stored.iter().map(tombstone).collect(), order.clone());
+    (!fragments.is_empty()).then(|| Arc::new(fragments))
 }
 
 fn read_tail(file: &dyn RandomRead, size: u64, options: &OpenOptions) -> Result<Fixed> {

@@ -18,6 +18,7 @@ use format::handle::BlockHandle;
 use format::index::Index;
 use format::metaindex::Metaindex;
 use format::properties::{self, Properties};
+use mem::range_del::FragmentedTombstones;
 
 use super::block_cache::{BlockCache, CachedBlock};
 use super::fetch::{BlockKind, Source, data};
@@ -84,6 +85,8 @@ pub struct Reader {
     pub(super) metaindex: Metaindex,
     pub(super) format_version: u32,
     pub(super) range_tombstones: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The same cut into fragments; `None` without any.
+    pub(super) fragments: Option<Arc<FragmentedTombstones>>,
     pub(super) table_options: Arc<BlockBasedTableOptions>,
     /// Where data blocks end, for what is read ahead.
     pub(super) data_end: u64,
@@ -223,6 +226,12 @@ impl Reader {
     #[inline]
     pub fn range_tombstones(&self) -> &[(Vec<u8>, Vec<u8>)] {
         &self.range_tombstones
+    }
+
+    /// The range tombstones in fragments, for readers; `None` if the table has none.
+    #[inline]
+    pub fn tombstones(&self) -> Option<&Arc<FragmentedTombstones>> {
+        self.fragments.as_ref()
     }
 
     #[inline]

@@ -80,13 +80,8 @@ impl<I: InternalIterator> Walk<I> {
             if self.timestamp_size > 0 {
                 shown_timestamp = Some(user_key[user_key.len().saturating_sub(self.timestamp_size)..].to_vec());
             }
-            let hidden = match &mut self.tombstones {
-                Some(tombstones) => tombstones.covers(self.source.key(), self.view.seq)?,
-                None => false,
-            };
-            let kind = if hidden { ValueType::Deletion } else { ValueType::from_u8(kind).ok_or_else(|| resolve::unknown_kind(kind))? };
-            match kind {
-                ValueType::Value | ValueType::ValuePreferredSeqno => {
+            match ValueType::from_u8(kind).ok_or_else(|| resolve::unknown_kind(kind))? {
+                kind @ (ValueType::Value | ValueType::ValuePreferredSeqno) => {
                     operands.clear();
                     self.held.take(&self.source, resolve::value_suffix(kind));
                     last = Last::Value;
@@ -172,14 +167,9 @@ impl<I: InternalIterator> Walk<I> {
         let mut found = false;
         if self.source.valid() && self.same_key(key::user_key(self.source.key()), &saved) {
             let kind = key::trailer(self.source.key()) as u8;
-            let hidden = match &mut self.tombstones {
-                Some(tombstones) => tombstones.covers(self.source.key(), self.view.seq)?,
-                None => false,
-            };
             self.saved_key.clear();
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));
             match ValueType::from_u8(kind).ok_or_else(|| resolve::unknown_kind(kind))? {
-                _ if hidden => {}
                 kind @ (ValueType::Value | ValueType::ValuePreferredSeqno) => {
                     self.held.take(&self.source, resolve::value_suffix(kind));
                     found = true;

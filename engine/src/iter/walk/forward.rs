@@ -60,30 +60,23 @@ impl<I: InternalIterator> Walk<I> {
                 }
                 continue;
             }
-            let hidden = match &mut self.tombstones {
-                Some(tombstones) => match tombstones.covers(self.source.key(), self.view.seq) {
-                    Ok(covered) => covered,
-                    Err(error) => return self.fail(error),
-                },
-                None => false,
-            };
             const VALUE: u8 = ValueType::Value as u8;
             const TIMED: u8 = ValueType::ValuePreferredSeqno as u8;
             const MERGE: u8 = ValueType::Merge as u8;
             const ENTITY: u8 = ValueType::WideColumnEntity as u8;
             const BLOB: u8 = ValueType::BlobIndex as u8;
             match kind {
-                VALUE | TIMED if !hidden => {
+                VALUE | TIMED => {
                     self.valid = true;
                     self.skipped = 0;
                     return;
                 }
-                ENTITY if !hidden => return self.show_entity(),
-                MERGE if !hidden => return self.merge_forward(),
-                BLOB if !hidden => return self.fail(resolve::unsupported_blob()),
-                _ if !hidden && !is_deletion(kind) => return self.fail(resolve::unknown_kind(kind)),
+                ENTITY => return self.show_entity(),
+                MERGE => return self.merge_forward(),
+                BLOB => return self.fail(resolve::unsupported_blob()),
+                _ if !is_deletion(kind) => return self.fail(resolve::unknown_kind(kind)),
                 _ => {
-                    // Deleted, one way or another: nothing older of this key is seen.
+                    // Deleted: nothing older of this key is seen.
                     if seq == 0 && self.timestamp_size == 0 {
                         skip_saved = false;
                     } else {
@@ -187,13 +180,6 @@ impl<I: InternalIterator> Walk<I> {
             let (user_key, _seq, kind) = key::split(self.source.key());
             if !self.same_key(user_key, &self.saved_key) {
                 break;
-            }
-            if let Some(tombstones) = &mut self.tombstones {
-                match tombstones.covers(self.source.key(), self.view.seq) {
-                    Ok(true) => break,
-                    Ok(false) => {}
-                    Err(error) => return self.fail(error),
-                }
             }
             match ValueType::from_u8(kind) {
                 Some(ValueType::Merge) => operands.push(self.source.pin_value()),

@@ -1,0 +1,254 @@
+//! What an iterator reads: the sources of one moment as one stream of internal entries.
+//!
+//! Only where a memtable or a table has range tombstones, or may have, is the stream filtered by them: older
+//! sources then jump over the stretches that newer ones cover, so deleted rows cost nothing each. Most
+//! iterators have none and pay nothing.
+
+use base::iter::InternalIterator;
+use base::key::SequenceNumber;
+use base::{Pinned, Result};
+use lsm::merging::Merging;
+use lsm::range_del::{FragmentCover, LevelCover, Uncovered};
+use lsm::version::LevelFiles;
+use mem::memtable::MemTable;
+use table::sst::ReadCtx;
+
+use super::Ground;
+use crate::family::SuperVersion;
+use crate::options::{ReadOptions, ReadTier};
+use crate::source::{LevelIter, LevelTombstones, Source, SourceCover};
+use crate::sync::Arc;
+
+/// One source, several merged, or such a merge without the rows that range tombstones cover.
+// The sizes differ, but a box would cost a pointer chase at each row.
+#[allow(clippy::large_enum_variant)]
+pub enum Tree {
+    One(Source),
+    Many(Merging<Source>),
+    Covered(Uncovered<Source, SourceCover>),
+}
+
+macro_rules! each {
+    ($self:ident, $inner:ident => $call:expr) => {
+        match $self {
+            Tree::One($inner) => $call,
+            Tree::Many($inner) => $call,
+            Tree::Covered($inner) => $call,
+        }
+    };
+}
+
+impl InternalIterator for Tree {
+    #[inline]
+    fn valid(&self) -> bool {
+        each!(self, i => i.valid())
+    }
+    fn seek_to_first(&mut self) {
+        each!(self, i => i.seek_to_first())
+    }
+    fn seek_to_last(&mut self) {
+        each!(self, i => i.seek_to_last())
+    }
+    fn seek(&mut self, target: &[u8]) {
+        each!(self, i => i.seek(target))
+    }
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        each!(self, i => i.seek_for_prev(target))
+    }
+    #[inline]
+    fn next(&mut self) {
+        each!(self, i => i.next())
+    }
+    #[inline]
+    fn prev(&mut self) {
+        each!(self, i => i.prev())
+    }
+    #[inline]
+    fn key(&self) -> &[u8] {
+        each!(self, i => i.key())
+    }
+    #[inline]
+    fn value(&self) -> &[u8] {
+        each!(self, i => i.value())
+    }
+    fn status(&self) -> Result<()> {
+        each!(self, i => i.status())
+    }
+    #[inline]
+    fn pin_value(&self) -> Pinned {
+        each!(self, i => i.pin_value())
+    }
+}
+
+/// All sources of a moment merged, for a reader at `seq`.
+///
+/// # Errors
+/// Those of opening tables of level 0.
+pub fn gather(
+    ground: &Ground,
+    options: &ReadOptions,
+    super_version: &Arc<SuperVersion>,
+    seq: SequenceNumber,
+) -> Result<Tree> {
+    let mut gathering = Gathering::new(ground, options, super_version, seq);
+    for mem in std::iter::once(&super_version.mem).chain(super_version.imm.iter()) {
+        gathering.memtable(mem);
+    }
+    gathering.level_zero()?;
+    for level in 1..super_version.version.num_levels() {
+        gathering.level(level);
+    }
+    Ok(gathering.into_tree())
+}
+
+/// Sources as they are collected, newest first, each with its cover where covers are kept.
+struct Gathering<'a> {
+    ground: &'a Ground,
+    options: &'a ReadOptions,
+    moment: &'a Arc<SuperVersion>,
+    seq: SequenceNumber,
+    timestamp: Option<Arc<[u8]>>,
+    ctx: Arc<ReadCtx>,
+    sources: Vec<Source>,
+    covers: Vec<SourceCover>,
+    /// Whether tombstones count and there may be some.
+    covered: bool,
+}
+
+impl<'a> Gathering<'a> {
+    fn new(ground: &'a Ground, options: &'a ReadOptions, moment: &'a Arc<SuperVersion>, seq: SequenceNumber) -> Self {
+        let mut memtables = std::iter::once(&moment.mem).chain(moment.imm.iter());
+        let covered = !options.ignore_range_deletions
+            && (memtables.any(|mem| mem.has_range_tombstones()) || moment.may_have_table_tombstones());
+        Gathering {
+            ground,
+            options,
+            moment,
+            seq,
+            timestamp: options.timestamp.as_deref().map(Arc::from),
+            ctx: Arc::new(ctx(options, moment)),
+            sources: Vec::with_capacity(4),
+            covers: Vec::new(),
+            covered,
+        }
+    }
+
+    fn add(&mut self, source: Source, cover: impl FnOnce(&Self) -> SourceCover) {
+        if self.covered {
+            let cover = cover(self);
+            self.covers.push(cover);
+        }
+        self.sources.push(source);
+    }
+
+    fn memtable(&mut self, mem: &Arc<MemTable>) {
+        let counts = mem.counts();
+        let tombstones = self.covered && counts.range_deletes > 0;
+        // What joins an empty memtable later is newer than this iterator sees.
+        if counts.entries == 0 && !self.options.tailing && !tombstones {
+            return;
+        }
+        self.add(Source::Mem(mem.iter()), |g| {
+            let order = g.ground.family.order();
+            if !tombstones {
+                return SourceCover::nothing(order);
+            }
+            let cover = FragmentCover::of_memtable(order.clone(), mem.range_tombstones(), g.seq);
+            SourceCover::Fragments(cover.at_timestamp(g.timestamp.clone()))
+        });
+    }
+
+    fn level_zero(&mut self) -> Result<()> {
+        let (tables, parts) = (&self.ground.tables, &self.moment.parts);
+        for file in self.moment.version.level(0).iter() {
+            if self.outside(file.smallest_user_key(), file.largest_user_key()) {
+                continue;
+            }
+            if self.ctx.cache_only && tables.find(file).is_none() {
+                // It may not be opened now: whoever comes to it is told.
+                self.sorted(0, Arc::new(LevelFiles::new(vec![file.clone()])));
+                continue;
+            }
+            let reader = tables.get(parts, 0, file)?;
+            self.add(Source::Table(reader.iter(&self.ctx)), |g| {
+                let order = g.ground.family.order();
+                match reader.tombstones() {
+                    None => SourceCover::nothing(order),
+                    Some(fragments) => {
+                        let cover = FragmentCover::of_table(order.clone(), fragments.clone(), g.seq, file);
+                        SourceCover::Fragments(cover.at_timestamp(g.timestamp.clone()))
+                    }
+                }
+            });
+        }
+        Ok(())
+    }
+
+    fn level(&mut self, level: usize) {
+        let version = &self.moment.version;
+        let files = version.level(level).as_slice();
+        let (Some(first), Some(last)) = (files.first(), files.last()) else { return };
+        if !self.outside(first.smallest_user_key(), last.largest_user_key()) {
+            self.sorted(level, version.level_shared(level));
+        }
+    }
+
+    /// Files of which each begins behind the one before it.
+    fn sorted(&mut self, level: usize, files: Arc<LevelFiles>) {
+        let order = self.ground.family.order();
+        let (tables, parts) = (self.ground.tables.clone(), self.moment.parts.clone());
+        let source =
+            LevelIter::new(order.clone(), level, files.clone(), tables.clone(), parts.clone(), self.ctx.clone());
+        self.add(Source::Level(source), |g| {
+            let open = LevelTombstones { tables, parts, level, ctx: g.ctx.clone() };
+            let cover = LevelCover::new(order.clone(), files, g.seq, open);
+            SourceCover::Level(cover.at_timestamp(g.timestamp.clone()))
+        });
+    }
+
+    /// Whether keys between these lie outside the iterator's bounds.
+    fn outside(&self, smallest: &[u8], largest: &[u8]) -> bool {
+        let user = &self.ground.family.order().user;
+        let size = user.timestamp_size();
+        let bare = |key: &[u8]| key.len().saturating_sub(size);
+        let options = self.options;
+        options.iterate_upper_bound.as_ref().is_some_and(|upper| {
+            user.compare_bare(&smallest[..bare(smallest)], upper).is_ge()
+        }) || options.iterate_lower_bound.as_ref().is_some_and(|lower| {
+            user.compare_bare(&largest[..bare(largest)], lower).is_lt()
+        })
+    }
+
+    fn into_tree(mut self) -> Tree {
+        let order = self.ground.family.order().clone();
+        if self.covered {
+            return Tree::Covered(Uncovered::new(Merging::new(order, self.sources), self.covers));
+        }
+        match self.sources.pop() {
+            Some(only) if self.sources.is_empty() => Tree::One(only),
+            last => {
+                self.sources.extend(last);
+                Tree::Many(Merging::new(order, self.sources))
+            }
+        }
+    }
+}
+
+/// The part of the options that tables follow.
+fn ctx(options: &ReadOptions, moment: &SuperVersion) -> ReadCtx {
+    let parts = &moment.parts;
+    ReadCtx {
+        verify_checksums: options.verify_checksums,
+        fill_cache: options.fill_cache,
+        cache_only: options.read_tier == ReadTier::BlockCache,
+        // Tables opened earlier may still know an extractor that was taken away.
+        total_order_seek: options.total_order_seek
+            || parts.prefix_extractor.is_none()
+            || (parts.prefix_seek_opt_in_only && !options.prefix_same_as_start && !options.auto_prefix_mode),
+        prefix_extractor: parts.prefix_extractor.clone(),
+        auto_prefix_mode: options.auto_prefix_mode,
+        readahead_size: options.readahead_size,
+        for_compaction: false,
+        upper_bound: options.iterate_upper_bound.clone(),
+    }
+}

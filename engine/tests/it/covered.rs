@@ -1,0 +1,99 @@
+//! Range tombstones under iterators: what they hide, and what passing over it costs.
+
+use base::stats::{PerfCounter, PerfLevel, perf_context_reset, perf_counter, set_perf_level};
+use ironstone_engine::db::Db;
+use ironstone_engine::options::{CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
+
+use crate::basic::{open, put};
+
+const KEYS: usize = 20_000;
+
+fn key(i: usize) -> String {
+    format!("key{i:08}")
+}
+
+fn flush(db: &Db) {
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+}
+
+/// Twenty thousand keys in one lower level; all but the first and the last ten are deleted by one
+/// tombstone, which lies in the memtable or in a file of level 0.
+fn with_deleted(seed: u64, tombstone: &str) -> (env::Env, Db) {
+    let env = env::Env::memory(seed);
+    let options = FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() };
+    let db = open(&env, options);
+    (0..KEYS).for_each(|i| put(&db, &key(i), "some value or other"));
+    flush(&db);
+    let family = db.default_family().unwrap();
+    db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    db.delete_range(&family, key(10).as_bytes(), key(KEYS - 10).as_bytes(), &WriteOptions::default()).unwrap();
+    if tombstone != "memtable" {
+        flush(&db);
+    }
+    (env, db)
+}
+
+fn blocks_touched() -> u64 {
+    perf_counter(PerfCounter::BlockReadCount) + perf_counter(PerfCounter::BlockCacheHitCount)
+}
+
+#[test]
+fn iterators_jump_over_what_a_newer_tombstone_deletes() {
+    for (seed, tombstone) in [(71, "memtable"), (72, "level 0")] {
+        let (_env, db) = with_deleted(seed, tombstone);
+        let family = db.default_family().unwrap();
+        set_perf_level(PerfLevel::EnableCount);
+        let mut iter = db.iter(&family, ReadOptions::default()).unwrap();
+        let mut counted = |what: &str, go: &mut dyn FnMut(&mut ironstone_engine::iter::Iter) -> usize, keys: usize| {
+            perf_context_reset();
+            assert_eq!(go(&mut iter), keys, "{tombstone}: {what}");
+            iter.status().unwrap();
+            assert!(blocks_touched() < 12, "{tombstone}: {what} touched {} blocks", blocks_touched());
+            assert!(perf_counter(PerfCounter::InternalRangeDelReseekCount) > 0, "{tombstone}: {what}");
+        };
+        counted("a scan", &mut |iter| {
+            let mut keys = 0;
+            iter.seek_to_first();
+            while iter.valid() {
+                keys += 1;
+                iter.next();
+            }
+            keys
+        }, 20);
+        counted("a scan backward", &mut |iter| {
+            let mut keys = 0;
+            iter.seek_to_last();
+            while iter.valid() {
+                keys += 1;
+                iter.prev();
+            }
+            keys
+        }, 20);
+        counted("a seek into the middle", &mut |iter| {
+            iter.seek(key(KEYS / 2).as_bytes());
+            assert_eq!(iter.key(), key(KEYS - 10).as_bytes());
+            1
+        }, 1);
+        counted("a seek backward into the middle", &mut |iter| {
+            iter.seek_for_prev(key(KEYS / 2).as_bytes());
+            assert_eq!(iter.key(), key(9).as_bytes());
+            1
+        }, 1);
+        set_perf_level(PerfLevel::Disable);
+    }
+}
+
+#[test]
+fn ignored_tombstones_hide_nothing() {
+    let (_env, db) = with_deleted(73, "level 0");
+    let family = db.default_family().unwrap();
+    let options = ReadOptions { ignore_range_deletions: true, ..ReadOptions::default() };
+    let mut iter = db.iter(&family, options).unwrap();
+    let mut keys = 0;
+    iter.seek_to_first();
+    while iter.valid() {
+        keys += 1;
+        iter.next();
+    }
+    assert_eq!(keys, KEYS);
+}
