@@ -47,6 +47,11 @@ pub trait InternalIterator {
         Pinned::copy(self.value())
     }
 
+    /// The current internal key, kept alive likewise; `None` where that cannot be without copying it.
+    fn pin_key(&self) -> Option<Pinned> {
+        None
+    }
+
     /// A hint: the reader will not look at keys whose user key is at or past `bound`.
     fn set_upper_bound(&mut self, _bound: Option<&[u8]>) {}
 }
@@ -85,6 +90,9 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn pin_value(&self) -> Pinned {
         (**self).pin_value()
+    }
+    fn pin_key(&self) -> Option<Pinned> {
+        (**self).pin_key()
     }
     fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
         (**self).set_upper_bound(bound);

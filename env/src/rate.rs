@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use base::stats::{HistogramKind, Statistics, Ticker};
 use base::{Error, Result};
 
 use crate::clock::Clock;
@@ -93,6 +94,39 @@ pub struct Granted {
     pub wait_us: u64,
     /// How often this request found the bucket dry and slept (`NUMBER_RATE_LIMITER_DRAINS`).
     pub drains: u64,
+}
+
+impl Granted {
+    /// Adds one request to the tickers and histograms of its direction.
+    pub fn count(&self, direction: Direction, statistics: &Statistics) {
+        use Ticker as T;
+        let (requests, bytes, delayed, waited, wait) = match direction {
+            Direction::Read => (
+                T::RateLimiterRequestsRead,
+                T::RateLimiterBytesRead,
+                T::RateLimiterDelayedRequestsRead,
+                T::RateLimiterTotalWaitMicrosRead,
+                HistogramKind::RateLimiterWaitMicrosRead,
+            ),
+            Direction::Write => (
+                T::RateLimiterRequestsWrite,
+                T::RateLimiterBytesWrite,
+                T::RateLimiterDelayedRequestsWrite,
+                T::RateLimiterTotalWaitMicrosWrite,
+                HistogramKind::RateLimiterWaitMicrosWrite,
+            ),
+        };
+        statistics.add(requests, 1);
+        statistics.add(bytes, self.bytes);
+        if self.delayed {
+            statistics.add(delayed, 1);
+            statistics.add(waited, self.wait_us);
+            statistics.measure(wait, self.wait_us);
+        }
+        if self.drains > 0 {
+            statistics.add(T::NumberRateLimiterDrains, self.drains);
+        }
+    }
 }
 
 /// Shared by all who read or write; any thread.
@@ -213,6 +247,24 @@ impl RateLimiter {
             sum.drains += g.drains;
         }
         sum
+    }
+
+    /// [`RateLimiter::request_all`], counted under RocksDB's names.
+    pub fn charge(&self, bytes: u64, priority: IoPriority, direction: Direction, statistics: Option<&Statistics>) {
+        let mut left = bytes;
+        while left > 0 {
+            let asked = usize::try_from(left).unwrap_or(usize::MAX);
+            let granted = self.request_token(asked, 0, priority, direction);
+            left = left.saturating_sub(granted.bytes);
+            if let Some(statistics) = statistics.filter(|_| self.counts(priority, direction)) {
+                granted.count(direction, statistics);
+            }
+        }
+    }
+
+    /// Whether a request of this kind is limited, and so counted.
+    pub fn counts(&self, priority: IoPriority, direction: Direction) -> bool {
+        priority != IoPriority::Total && self.is_limited(direction)
     }
 
     /// Waits until `bytes` may go; should be at most [`RateLimiter::single_burst_bytes`].

@@ -11,6 +11,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use base::stats::Statistics;
 use base::{Error, Result};
 
 use crate::fs::{Append, Syncer};
@@ -30,6 +31,8 @@ pub struct WriterOptions {
     pub strict_bytes_per_sync: bool,
     pub rate_limiter: Option<Arc<RateLimiter>>,
     pub priority: IoPriority,
+    /// Where the waits are counted.
+    pub statistics: Option<Arc<Statistics>>,
     /// Keep a CRC32C of the whole file; only for files written from their start.
     pub checksum: bool,
 }
@@ -42,6 +45,7 @@ impl Default for WriterOptions {
             strict_bytes_per_sync: false,
             rate_limiter: None,
             priority: IoPriority::Total,
+            statistics: None,
             checksum: false,
         }
     }
@@ -215,6 +219,11 @@ impl FileWriter {
                     self.granted.wait_us += g.wait_us;
                     self.granted.drains += g.drains;
                     self.granted.delayed |= g.delayed;
+                    if let Some(statistics) = &self.options.statistics
+                        && limiter.counts(self.options.priority, Direction::Write)
+                    {
+                        g.count(Direction::Write, statistics);
+                    }
                     (g.bytes as usize).clamp(1, data.len())
                 }
             };

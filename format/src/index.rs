@@ -131,6 +131,17 @@ impl Index {
         order.compare_bare(bare, bound).is_lt()
     }
 
+    /// The offset at which the first block from `i` on ends, its trailer included, that may hold keys at or
+    /// past user key `bound`; `u64::MAX` if none here does.
+    pub fn end_of_block_with(&self, i: usize, order: &Order, bound: &[u8]) -> u64 {
+        let (mut low, mut high) = (i, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.is_below(middle, order, bound) { low = middle + 1 } else { high = middle }
+        }
+        if low >= self.len() { u64::MAX } else { self.handle(low).end() }
+    }
+
     /// Whether versions of `user` that block `i` may hold can go on in block `i + 1`.
     #[inline]
     pub fn may_continue(&self, i: usize, order: &Order, user: &[u8]) -> bool {

@@ -10,7 +10,7 @@ use engine::components::{Components, FamilyDescriptor as Descriptor};
 use engine::options::{CompactRangeOptions, DbOptions, FlushOptions, WriteOptions};
 
 use crate::iter::{Range, bounds};
-use crate::{Family, FamilyDescriptor, Iter, Options, ReadOptions, Snapshot, WriteBatch};
+use crate::{Answered, Family, FamilyDescriptor, Iter, Options, ReadOptions, Snapshot, WriteBatch};
 
 /// An open database. Cheap to clone; the last handle of any kind to go closes it.
 #[derive(Clone)]
@@ -184,6 +184,20 @@ impl Db {
     #[inline]
     pub fn get_with(&self, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
         self.inner.get(&self.default, key, options)
+    }
+
+    /// As [`Self::get_with`], with the subcode of the answer: whether more operands were merged than
+    /// `merge_operand_count_threshold`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_answered(&self, key: &[u8], options: &ReadOptions) -> Result<Answered> {
+        self.inner.get_answered(&self.default, key, options)
+    }
+
+    /// As [`Self::multi_get_with`], with the subcodes of the answers.
+    pub fn multi_get_answered(&self, keys: &[&[u8]], options: &ReadOptions) -> Vec<Result<Answered>> {
+        self.inner.multi_get_answered(&self.default, keys, options)
     }
 
     /// The values of several keys, looked up together; answers in the order asked.

@@ -8,7 +8,7 @@ use base::{Pinned, Result};
 use engine::options::{CompactRangeOptions, FlushOptions, WriteOptions};
 
 use crate::iter::{Range, bounds};
-use crate::{Iter, ReadOptions};
+use crate::{Answered, Iter, ReadOptions};
 
 /// A handle to a column family. Cheap to clone; stays usable for reading after the family is dropped.
 #[derive(Clone)]
@@ -135,6 +135,20 @@ impl Family {
     #[inline]
     pub fn get_with(&self, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
         self.db.get(&self.inner, key, options)
+    }
+
+    /// As [`Self::get_with`], with the subcode of the answer: whether more operands were merged than
+    /// `merge_operand_count_threshold`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_answered(&self, key: &[u8], options: &ReadOptions) -> Result<Answered> {
+        self.db.get_answered(&self.inner, key, options)
+    }
+
+    /// As [`Self::multi_get_with`], with the subcodes of the answers.
+    pub fn multi_get_answered(&self, keys: &[&[u8]], options: &ReadOptions) -> Vec<Result<Answered>> {
+        self.db.multi_get_answered(&self.inner, keys, options)
     }
 
     /// The values of several keys, looked up together; answers in the order asked.

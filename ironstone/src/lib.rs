@@ -60,6 +60,7 @@ pub use engine::options::{
     BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, DbOptions, FamilyOptions, FlushOptions, TableFactory, Value,
     WaitForCompactOptions, WriteOptions,
 };
+pub use engine::read::Answered;
 pub use lsm::filter::{CompactionFilter, CompactionFilterFactory, Decision, FilterInput};
 pub use lsm::merge::{Associative, AssociativeMergeOperator, Existing, FullMerge, MergeOperator, Merged};
 pub use table::options::BlockBasedTableOptions;

@@ -9,6 +9,7 @@ use lsm::file_meta::FileMetaData;
 use lsm::filter::{CompactionFilter, CreationReason, FilterContext};
 use lsm::merging::Merging;
 use lsm::range_del::CompactionTombstones;
+use env::rate::IoPriority;
 use table::sst::ReadCtx;
 
 use super::below::Below;
@@ -28,6 +29,7 @@ pub fn read_ctx(t: &CompactionTools<'_>) -> ReadCtx {
     ReadCtx {
         fill_cache: false,
         for_compaction: true,
+        limits: t.tables.background_limits(IoPriority::Low),
         readahead_size: t.tools.options.load().compaction_readahead_size,
         ..ReadCtx::default()
     }

@@ -237,6 +237,7 @@ impl Opening {
             advise_random: self.options.advise_random_on_open,
             verify_unique_id: self.options.verify_sst_unique_id_in_manifest,
             db_session_id: session,
+            rate_limiter: self.options.rate_limiter.clone(),
             stats,
         };
         let families = Arc::new(FamilySet::new(families, recovered.max_family));
@@ -387,6 +388,8 @@ impl Opening {
                 concurrent_memtable: o.allow_concurrent_memtable_write,
                 atomic_flush: o.atomic_flush,
                 recycles_logs: o.recycle_log_file_num > 0,
+                manual_wal_flush: o.manual_wal_flush,
+                rate_limiter: o.rate_limiter.clone(),
                 group_bytes_max: o.max_write_batch_group_size_bytes,
                 preallocate_bytes: wal_preallocate(o, families),
             },

@@ -10,7 +10,7 @@ use crate::family::Family;
 use crate::iter::{Ground, Iter, Versions};
 use crate::options::ReadOptions;
 use crate::properties;
-use crate::read::Reads;
+use crate::read::{Answered, Reads};
 use crate::sync::Arc;
 
 impl Db {
@@ -18,6 +18,19 @@ impl Db {
     #[inline]
     pub fn get(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
         self.inner.reads.get(family, key, options)
+    }
+
+    /// The value of a key with the subcode of the answer.
+    ///
+    /// # Errors
+    /// As [`Db::get`].
+    pub fn get_answered(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Answered> {
+        self.inner.reads.get_answered(family, key, options)
+    }
+
+    /// The values of several keys with the subcodes of the answers, in the order asked.
+    pub fn multi_get_answered(&self, family: &Family, keys: &[&[u8]], options: &ReadOptions) -> Vec<Result<Answered>> {
+        self.inner.reads.multi_get_answered(family, keys, options)
     }
 
     /// Several keys at once, probed and read together; answers in the order asked.

@@ -46,6 +46,10 @@ pub struct Iter {
     /// Range tombstones that the memtable had when the walk was built.
     range_deletes: u64,
     counts: Counts,
+    /// Whether [`Iter::prepare`] has anything to do.
+    prepares: bool,
+    /// Whether it goes over to newer moments at its snapshot (`auto_refresh_iterator_with_snapshot`).
+    follows: bool,
 }
 
 impl Iter {
@@ -60,7 +64,9 @@ impl Iter {
         let range_deletes = super_version.mem.counts().range_deletes;
         let walk = build(&ground, &options, &super_version)?;
         let counts = Counts::new(ground.stats.clone());
-        Ok(Iter { walk, ground, options, super_version, range_deletes, counts })
+        let follows = options.auto_refresh_iterator_with_snapshot && options.snapshot.is_some();
+        let prepares = options.tailing || follows || !options.deadline.is_zero();
+        Ok(Iter { walk, ground, options, super_version, range_deletes, counts, prepares, follows })
     }
 
     /// Whether the iterator stands on an entry.
@@ -106,6 +112,38 @@ impl Iter {
         self.walk.pin_value()
     }
 
+    /// The current key, kept alive beyond the next move: without a copy where the memtable's or the block's
+    /// memory holds it whole.
+    pub fn pinned_key(&self) -> Pinned {
+        self.walk.pin_key().0
+    }
+
+    /// Makes the value ready, where `allow_unprepared_value` left that for later. Values that lie in tables
+    /// and memtables always are, so this only tells whether there is one.
+    pub fn prepare_value(&mut self) -> bool {
+        self.valid()
+    }
+
+    /// A property of the iterator by RocksDB's name; `None` if there is no such property.
+    ///
+    /// - `rocksdb.iterator.super-version-number`: of the moment it reads;
+    /// - `rocksdb.iterator.is-key-pinned`, `rocksdb.iterator.is-value-pinned`: `1` if `pin_data` is set and
+    ///   [`Iter::pinned_key`] or [`Iter::pinned_value`] copies nothing, else `0`;
+    /// - `rocksdb.iterator.internal-key`: the current user key.
+    pub fn property(&self, name: &str) -> Option<Vec<u8>> {
+        let flag = |pinned: bool| match self.valid() {
+            true => Vec::from(if self.options.pin_data && pinned { "1" } else { "0" }),
+            false => Vec::from("Iterator is not valid."),
+        };
+        match name {
+            "rocksdb.iterator.super-version-number" => Some(self.super_version_number().to_string().into_bytes()),
+            "rocksdb.iterator.is-key-pinned" => Some(flag(self.walk.pin_key().1)),
+            "rocksdb.iterator.is-value-pinned" => Some(flag(self.walk.value_in_place())),
+            "rocksdb.iterator.internal-key" => Some(self.key().to_vec()),
+            _ => None,
+        }
+    }
+
     pub fn seek_to_first(&mut self) {
         self.positioned(|walk| walk.seek_to_first());
     }
@@ -126,7 +164,7 @@ impl Iter {
 
     #[inline]
     fn positioned(&mut self, seek: impl FnOnce(&mut Walk<Tree>)) {
-        if (self.options.tailing || !self.options.deadline.is_zero())
+        if self.prepares
             && let Err(error) = self.prepare()
         {
             return self.walk.fail(error);
@@ -142,6 +180,9 @@ impl Iter {
     #[inline]
     pub fn next(&mut self) {
         self.walk.next();
+        if self.follows {
+            self.follow(Step::Next);
+        }
         if self.counts.wanted() {
             self.counts.moved(&mut self.walk, Step::Next);
         }
@@ -151,6 +192,9 @@ impl Iter {
     #[inline]
     pub fn prev(&mut self) {
         self.walk.prev();
+        if self.follows {
+            self.follow(Step::Prev);
+        }
         if self.counts.wanted() {
             self.counts.moved(&mut self.walk, Step::Prev);
         }
@@ -173,13 +217,37 @@ impl Iter {
         self.super_version.number
     }
 
-    /// Before it is positioned: is there time left? A tailing iterator goes to the newest moment, if that is
+    /// After a move: goes over to the newest moment, to the same key there. An error ends the iteration.
+    #[inline]
+    fn follow(&mut self, step: Step) {
+        if self.super_version.number != self.ground.family.super_version_number() && self.status().is_ok() {
+            self.go_over(step);
+        }
+    }
+
+    #[cold]
+    fn go_over(&mut self, step: Step) {
+        let at = self.valid().then(|| self.key().to_vec());
+        if let Err(error) = self.refresh() {
+            return self.walk.fail(error);
+        }
+        match (at, step) {
+            (Some(key), Step::Next) => self.walk.seek(&key),
+            (Some(key), Step::Prev) => self.walk.seek_for_prev(&key),
+            (None, _) => {}
+        }
+    }
+
+    /// Before it is positioned: is there time left? One that follows goes to the newest moment. A tailing iterator goes to the newest moment, if that is
     /// another one or has other range tombstones.
     #[cold]
     fn prepare(&mut self) -> Result<()> {
         let deadline = self.options.deadline;
         if !deadline.is_zero() && u128::from(self.ground.stats.now_micros()) > deadline.as_micros() {
             return Err(Error::timed_out("the read's deadline has passed"));
+        }
+        if self.follows && self.super_version.number != self.ground.family.super_version_number() {
+            return self.refresh();
         }
         if !self.options.tailing {
             return Ok(());
@@ -194,7 +262,6 @@ impl Iter {
 }
 
 fn check(family: &Family, options: &ReadOptions) -> Result<()> {
-    options.check()?;
     let size = family.order().user.timestamp_size();
     match &options.timestamp {
         None if size > 0 => {

@@ -251,3 +251,28 @@ fn a_tombstone_after_the_readers_timestamp_hides_nothing() {
         assert_eq!(cover.cover(&key).unwrap().seq > 10, hidden, "at {at}");
     }
 }
+
+#[test]
+fn an_entity_that_cannot_be_decoded_is_corruption_wherever_it_is_met() {
+    let order = InternalOrder::new(Order::Bytewise);
+    let (broken, _) = entry(b"b", 2, ValueType::WideColumnEntity);
+    let entries = vec![entry(b"a", 1, ValueType::Value), (broken, b"\x01\x02no".to_vec()), entry(b"c", 3, ValueType::Value)];
+    let moves: [fn(&mut Walk<VecIterator>); 4] = [
+        |walk| walk.seek(b"b"),
+        |walk| walk.seek_for_prev(b"b"),
+        |walk| {
+            walk.seek_to_first();
+            walk.next();
+        },
+        |walk| {
+            walk.seek_to_last();
+            walk.prev();
+        },
+    ];
+    for go in moves {
+        let mut walk = Walk::new(VecIterator::new(entries.clone(), order.clone()), view(Order::Bytewise, 9));
+        go(&mut walk);
+        assert!(!walk.valid() && walk.entity().is_none());
+        assert_eq!(walk.status().unwrap_err().kind(), base::Kind::Corruption);
+    }
+}

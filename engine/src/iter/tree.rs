@@ -78,6 +78,9 @@ impl InternalIterator for Tree {
     fn pin_value(&self) -> Pinned {
         each!(self, i => i.pin_value())
     }
+    fn pin_key(&self) -> Option<Pinned> {
+        each!(self, i => i.pin_key())
+    }
 }
 
 /// All sources of a moment merged, for a reader at `seq`.
@@ -126,7 +129,7 @@ impl<'a> Gathering<'a> {
             moment,
             seq,
             timestamp: options.timestamp.as_deref().map(Arc::from),
-            ctx: Arc::new(ctx(options, moment)),
+            ctx: Arc::new(ctx(ground, options, moment)),
             sources: Vec::with_capacity(4),
             covers: Vec::new(),
             covered,
@@ -198,7 +201,8 @@ impl<'a> Gathering<'a> {
         let order = self.ground.family.order();
         let (tables, parts) = (self.ground.tables.clone(), self.moment.parts.clone());
         let source =
-            LevelIter::new(order.clone(), level, files.clone(), tables.clone(), parts.clone(), self.ctx.clone());
+            LevelIter::new(order.clone(), level, files.clone(), tables.clone(), parts.clone(), self.ctx.clone())
+                .handing_over(self.options.adaptive_readahead);
         self.add(Source::Level(source), |g| {
             let open = LevelTombstones { tables, parts, level, ctx: g.ctx.clone() };
             let cover = LevelCover::new(order.clone(), files, g.seq, open);
@@ -235,7 +239,7 @@ impl<'a> Gathering<'a> {
 }
 
 /// The part of the options that tables follow.
-fn ctx(options: &ReadOptions, moment: &SuperVersion) -> ReadCtx {
+fn ctx(ground: &Ground, options: &ReadOptions, moment: &SuperVersion) -> ReadCtx {
     let parts = &moment.parts;
     ReadCtx {
         verify_checksums: options.verify_checksums,
@@ -249,6 +253,9 @@ fn ctx(options: &ReadOptions, moment: &SuperVersion) -> ReadCtx {
         auto_prefix_mode: options.auto_prefix_mode,
         readahead_size: options.readahead_size,
         for_compaction: false,
+        limits: ground.tables.limits(options),
+        auto_readahead_size: options.auto_readahead_size,
+        async_io: options.async_io,
         upper_bound: options.iterate_upper_bound.clone(),
     }
 }

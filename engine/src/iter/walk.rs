@@ -195,6 +195,20 @@ impl<I: InternalIterator> Walk<I> {
         if self.entity { resolve::default_column(stored).unwrap_or_else(|_| Pinned::from_vec(Vec::new())) } else { stored }
     }
 
+    /// The user key kept alive beyond the next move, without its timestamp; whether that took no copy.
+    pub fn pin_key(&self) -> (Pinned, bool) {
+        let held = (self.valid && self.place == Place::Source).then(|| self.source.pin_key()).flatten();
+        match held {
+            Some(internal) => (internal.slice(0..self.key().len()), true),
+            None => (Pinned::copy(self.key()), false),
+        }
+    }
+
+    /// Whether the value is the source's own memory.
+    pub fn value_in_place(&self) -> bool {
+        self.valid && self.place == Place::Source
+    }
+
     pub fn seek_to_first(&mut self) {
         match self.view.lower.take() {
             Some(lower) => {

@@ -33,17 +33,20 @@ pub struct ReadOptions {
     pub timestamp: Option<Vec<u8>>,
     /// With `timestamp`: iterate over all versions from this timestamp on.
     pub iter_start_ts: Option<Vec<u8>>,
-    /// Time of day, since 1970, at which the call gives up: looked at before each table of a look-up and each
-    /// positioning of an iterator. Zero, the default: never.
+    /// Time of day, since 1970, at which the call gives up: looked at before each table of a look-up, each
+    /// positioning of an iterator and each access to a table's file. Zero, the default: never.
     pub deadline: Duration,
-    /// The longest that one file access may take. Zero, the default: no limit.
+    /// The longest that one access to a table's file may take; one that took longer makes the call `TimedOut`
+    /// when it returns. Zero, the default: no limit.
     pub io_timeout: Duration,
     pub read_tier: ReadTier,
-    /// Charges reads to the rate limiter. Default `None`: not.
+    /// Charges accesses to tables' files to the database's rate limiter, where that limits reads. Default
+    /// `None`: not.
     pub rate_limiter_priority: Option<IoPriority>,
     /// Bytes of values after which a multi-get answers `Aborted` for the rest. Default: no limit.
     pub value_size_soft_limit: u64,
-    /// More operands than this make the answer's subcode say so. Default: not told.
+    /// A look-up that merged more operands than this says so by the subcode of its
+    /// [`Answered`](crate::read::Answered). Default: not told.
     pub merge_operand_count_threshold: Option<usize>,
     /// Default true.
     pub verify_checksums: bool,
@@ -51,9 +54,11 @@ pub struct ReadOptions {
     pub fill_cache: bool,
     /// Range tombstones are not looked at. Default false.
     pub ignore_range_deletions: bool,
-    /// Default false.
+    /// Iterators that read ahead have the system bring in the next stretch of the file while they go through
+    /// this one. Default false.
     pub async_io: bool,
-    /// Default true.
+    /// Without effect, as in a RocksDB built without coroutines: a multi-get reads the blocks it needs of one
+    /// table together, one table after the other. Default true.
     pub optimize_multiget_for_io: bool,
     /// Bytes an iterator reads ahead; 0, the default: it grows by itself.
     pub readahead_size: usize,
@@ -71,17 +76,22 @@ pub struct ReadOptions {
     pub auto_prefix_mode: bool,
     /// Stops where the prefix changes. Default false.
     pub prefix_same_as_start: bool,
-    /// Keys stay readable while the iterator lives. Default false.
+    /// Asks that keys and values may be kept without copying (`pinned_key`, `pinned_value`); the property
+    /// `rocksdb.iterator.is-key-pinned` tells whether the current ones are. They stay readable even after the
+    /// iterator is gone. Default false.
     pub pin_data: bool,
-    /// A hint, not followed: each table starts its own reading ahead. Default false.
+    /// A scan goes on reading ahead in the next table of a level at the pace it had in the one before, rather
+    /// than start anew in each. Default false.
     pub adaptive_readahead: bool,
-    /// Files freed by an iterator's end are deleted by a background job. Default false.
+    /// Without effect: files freed by an iterator's end are always deleted by a background job. Default false.
     pub background_purge_on_iterator_cleanup: bool,
-    /// Trims read-ahead to the upper bound. Default true.
+    /// Nothing is read ahead past the block that holds the upper bound. Default true.
     pub auto_readahead_size: bool,
-    /// The iterator's values wait until asked for. Default false.
+    /// The caller will call `prepare_value` before it looks at a value. Values that lie in tables and memtables
+    /// are always prepared, so this defers nothing. Default false.
     pub allow_unprepared_value: bool,
-    /// The iterator renews its view now and then, keeping its snapshot. Default false.
+    /// With `snapshot`: the iterator lets go of memtables and tables that are no longer current and goes on, at
+    /// the same snapshot, in those that are. Default false.
     pub auto_refresh_iterator_with_snapshot: bool,
 }
 
@@ -120,36 +130,6 @@ impl Default for ReadOptions {
     }
 }
 
-impl ReadOptions {
-    /// Refuses what a caller would rely on and no read heeds. The others that nothing heeds yet (`async_io`,
-    /// `pin_data`, `allow_unprepared_value` and their kind) ask for speed alone and change no answer.
-    ///
-    /// # Errors
-    /// NotSupported naming the option.
-    #[inline]
-    pub fn check(&self) -> base::Result<()> {
-        let heeded = self.io_timeout.is_zero()
-            && self.merge_operand_count_threshold.is_none()
-            && !self.auto_refresh_iterator_with_snapshot
-            && self.rate_limiter_priority.is_none();
-        if heeded { Ok(()) } else { Err(self.refusal()) }
-    }
-
-    #[cold]
-    fn refusal(&self) -> base::Error {
-        let what = if !self.io_timeout.is_zero() {
-            "io_timeout"
-        } else if self.merge_operand_count_threshold.is_some() {
-            "merge_operand_count_threshold"
-        } else if self.auto_refresh_iterator_with_snapshot {
-            "auto_refresh_iterator_with_snapshot"
-        } else {
-            "rate_limiter_priority"
-        };
-        base::Error::not_supported(format!("ReadOptions::{what}"))
-    }
-}
-
 /// Options of writes. All default to off.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(non_snake_case)]
@@ -166,7 +146,8 @@ pub struct WriteOptions {
     pub low_pri: bool,
     /// Keeps an insertion hint for each batch.
     pub memtable_insert_hint_per_batch: bool,
-    /// Charges the WAL write to the rate limiter; only `User` and `None` are legal.
+    /// Charges the WAL write to the rate limiter; only `User`, `Total` and `None`, the last two for not, are
+    /// legal, and `User` only where the WAL is written at once.
     pub rate_limiter_priority: Option<IoPriority>,
     /// Bytes of checksum kept for each entry on its way to the memtable: 0 or 8.
     pub protection_bytes_per_key: usize,

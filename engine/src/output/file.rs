@@ -104,6 +104,7 @@ impl OpenFile {
             strict_bytes_per_sync: s.strict_bytes_per_sync,
             rate_limiter: s.rate_limiter.clone(),
             priority: s.priority,
+            statistics: s.stats.statistics().cloned(),
             checksum: s.file_checksum,
         };
         let created_s = s.env.clock.now_seconds();

@@ -7,7 +7,7 @@ use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics, Ticker, per
 use base::{Pinned, Result};
 
 use super::answer::Answer;
-use super::{Place, Reads};
+use super::{Answered, Place, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::source::resolve::Found;
@@ -33,12 +33,33 @@ impl Reads {
     /// # Errors
     /// As there.
     pub fn find(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Found>> {
+        self.find_counted(family, key, options).0
+    }
+
+    /// As [`Reads::get`], with the answer's subcode.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_answered(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Answered> {
+        let (found, operands) = self.find_counted(family, key, options);
+        let value = found?.map(Found::into_plain).transpose()?;
+        Ok(Answered::new(value, operands, options))
+    }
+
+    /// What was found, and the operands met on the way.
+    #[inline]
+    fn find_counted(&self, family: &Family, key: &[u8], options: &ReadOptions) -> (Result<Option<Found>>, usize) {
         let began = self.stats.begin();
         let super_version = family.pin();
         let mut answer = Answer::new(super_version.parts.merge_operator.as_ref());
         let mut buffer = Vec::new();
-        let full = self.full_key(family, key, options, &mut buffer)?;
-        let place = self.walk(&super_version, full, key, options, &mut answer)?;
+        let walked = self
+            .full_key(family, key, options, &mut buffer)
+            .and_then(|full| self.walk(&super_version, full, key, options, &mut answer));
+        let place = match walked {
+            Ok(place) => place,
+            Err(error) => return (Err(error), 0),
+        };
         let operands = answer.operands();
         let found = answer.finish(key);
         if let Some(statistics) = self.stats.statistics() {
@@ -49,7 +70,7 @@ impl Reads {
             perf_add(PerfCounter::GetReadBytes, bytes as u64);
             perf_add(PerfCounter::InternalMergePointLookupCount, operands as u64);
         }
-        found
+        (found, operands)
     }
 
     #[inline(never)]
@@ -145,7 +166,7 @@ impl Reads {
         options: &ReadOptions,
         answer: &mut Answer<'_>,
     ) -> Result<Place> {
-        let ctx = Reads::ctx(options);
+        let ctx = self.ctx(options);
         let mut seek_key = Vec::with_capacity(full.len() + 8);
         append_with_trailer(&mut seek_key, full, pack(seq, TYPE_FOR_SEEK));
         for (level, file) in super_version.version.candidates(full, seq) {

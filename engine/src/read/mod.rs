@@ -10,7 +10,7 @@ mod get;
 mod multi_get;
 
 use base::stats::{Statistics, Ticker};
-use base::{Error, Result};
+use base::{Error, Pinned, Result, Subcode};
 use table::sst::ReadCtx;
 
 use crate::family::Family;
@@ -42,6 +42,24 @@ impl Place {
     }
 }
 
+/// A look-up's answer, and RocksDB's subcode of it: a status that is OK can say more than that.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    pub value: Option<Pinned>,
+    /// `MergeOperandThresholdExceeded` if more operands were merged than
+    /// `ReadOptions::merge_operand_count_threshold` allows to pass in silence; `None` otherwise.
+    pub subcode: Subcode,
+}
+
+impl Answered {
+    /// Only a key that was found has a subcode.
+    fn new(value: Option<Pinned>, operands: usize, options: &ReadOptions) -> Self {
+        let exceeded = options.merge_operand_count_threshold.is_some_and(|most| operands > most) && value.is_some();
+        let subcode = if exceeded { Subcode::MergeOperandThresholdExceeded } else { Subcode::None };
+        Answered { value, subcode }
+    }
+}
+
 /// What reads need of the database.
 #[derive(Clone)]
 pub struct Reads {
@@ -55,11 +73,12 @@ pub struct Reads {
 
 impl Reads {
     /// The part of the options that tables follow.
-    fn ctx(options: &ReadOptions) -> ReadCtx {
+    fn ctx(&self, options: &ReadOptions) -> ReadCtx {
         ReadCtx {
             verify_checksums: options.verify_checksums,
             fill_cache: options.fill_cache,
             cache_only: options.read_tier == ReadTier::BlockCache,
+            limits: self.tables.limits(options),
             ..ReadCtx::default()
         }
     }
@@ -73,7 +92,6 @@ impl Reads {
         options: &ReadOptions,
         buffer: &'a mut Vec<u8>,
     ) -> Result<&'a [u8]> {
-        options.check()?;
         let size = family.order().user.timestamp_size();
         match &options.timestamp {
             None if size == 0 => Ok(key),

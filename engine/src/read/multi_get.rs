@@ -9,7 +9,7 @@ use lsm::file_meta::FileMetaData;
 use table::sst::ReadCtx;
 
 use super::answer::Answer;
-use super::{Place, Reads};
+use super::{Answered, Place, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::source::{covering, covering_in_memory};
@@ -54,10 +54,26 @@ impl Reads {
     /// Each result as for [`Reads::get`]; once more than `value_size_soft_limit` bytes are found, the keys
     /// after are `Aborted`.
     pub fn multi_get(&self, family: &Family, keys: &[&[u8]], options: &ReadOptions) -> Vec<Result<Option<Pinned>>> {
+        self.multi_get_as(family, keys, options, |value, _| value)
+    }
+
+    /// As [`Reads::multi_get`], with each answer's subcode.
+    pub fn multi_get_answered(&self, family: &Family, keys: &[&[u8]], options: &ReadOptions) -> Vec<Result<Answered>> {
+        self.multi_get_as(family, keys, options, |value, operands| Answered::new(value, operands, options))
+    }
+
+    /// The values in the shape of `answer`, which is told how many operands were met.
+    fn multi_get_as<T>(
+        &self,
+        family: &Family,
+        keys: &[&[u8]],
+        options: &ReadOptions,
+        answer: impl Fn(Option<Pinned>, usize) -> T,
+    ) -> Vec<Result<T>> {
         let began = self.stats.begin();
         let super_version = family.pin();
         let seq = self.read_sequence(options);
-        let mut results: Vec<Result<Option<Pinned>>> = keys.iter().map(|_| Ok(None)).collect();
+        let mut results: Vec<Result<T>> = keys.iter().map(|_| Ok(answer(None, 0))).collect();
         let mut slots = Slots { bytes: Vec::with_capacity(keys.len() * 32), list: Vec::with_capacity(keys.len()) };
         for (index, key) in keys.iter().enumerate() {
             let mut buffer = Vec::new();
@@ -83,6 +99,7 @@ impl Reads {
         let (mut found_bytes, mut found_keys) = (0u64, 0u64);
         let statistics = self.stats.statistics();
         for slot in slots.list {
+            let operands = slot.answer.operands();
             let result = if found_bytes > options.value_size_soft_limit {
                 Err(Error::aborted("the values before this one exceed value_size_soft_limit"))
             } else {
@@ -96,7 +113,7 @@ impl Reads {
             if let Some(statistics) = statistics {
                 slot.place.count(statistics, matches!(result, Ok(Some(_))));
             }
-            results[slot.index] = result;
+            results[slot.index] = result.map(|value| answer(value, operands));
         }
         perf_add(PerfCounter::MultigetReadBytes, found_bytes);
         if let Some(statistics) = statistics {
@@ -120,7 +137,7 @@ impl Reads {
     ) {
         let version = &super_version.version;
         let order = family.order();
-        let ctx = Reads::ctx(options);
+        let ctx = self.ctx(options);
         let place = Table { reads: self, super_version, ctx: &ctx, seq, options };
         let mut open: Vec<usize> = (0..slots.list.len()).filter(|&i| slots.open(i)).collect();
         for file in version.level(0).iter() {

@@ -67,6 +67,9 @@ impl InternalIterator for Source {
     fn pin_value(&self) -> Pinned {
         each!(self, i => i.pin_value())
     }
+    fn pin_key(&self) -> Option<Pinned> {
+        each!(self, i => i.pin_key())
+    }
     fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
         each!(self, i => i.set_upper_bound(bound))
     }

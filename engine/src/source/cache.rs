@@ -12,11 +12,13 @@ use base::stats::{HistogramKind, PerfCounter, PerfTimer, Ticker};
 use base::{Error, Level, Result};
 use env::fs::{RandomRead, ReadHints};
 use env::Env;
+use env::rate::{Direction, IoPriority, RateLimiter};
 use format::names;
 use lsm::file_meta::{FileMetaData, FileStats};
-use table::sst::{OpenOptions, ReadCtx, Reader};
+use table::sst::{OpenOptions, ReadCtx, ReadLimits, Reader};
 
 use crate::family::Parts;
+use crate::options::ReadOptions;
 use crate::stats::Stats;
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Ordering, RwLock};
 
@@ -31,6 +33,8 @@ pub struct TableCacheSettings {
     pub advise_random: bool,
     pub verify_unique_id: bool,
     pub db_session_id: Arc<str>,
+    /// Whom reads with a priority ask.
+    pub rate_limiter: Option<Arc<RateLimiter>>,
     pub stats: Arc<Stats>,
 }
 
@@ -54,6 +58,41 @@ impl TableCache {
         let tables_max = AtomicUsize::new(settings.tables_max.unwrap_or(usize::MAX));
         let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
         Arc::new(TableCache { env, settings, shards, count: AtomicUsize::new(0), tables_max, opens: AtomicU64::new(0) })
+    }
+
+    /// What the accesses of a read with these options are held to; `None`, without an allocation, for nothing.
+    #[inline]
+    pub fn limits(&self, options: &ReadOptions) -> Option<Arc<ReadLimits>> {
+        let free = options.deadline.is_zero() && options.io_timeout.is_zero() && options.rate_limiter_priority.is_none();
+        if free { None } else { Some(self.limits_of(options)) }
+    }
+
+    #[cold]
+    fn limits_of(&self, options: &ReadOptions) -> Arc<ReadLimits> {
+        let micros = |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        Arc::new(ReadLimits {
+            clock: self.env.clock.clone(),
+            deadline_micros: micros(options.deadline),
+            timeout_micros: micros(options.io_timeout),
+            charge: self.charge(options.rate_limiter_priority),
+            statistics: self.settings.stats.statistics().cloned(),
+        })
+    }
+
+    /// What accesses for background work are held to.
+    pub fn background_limits(&self, priority: IoPriority) -> Option<Arc<ReadLimits>> {
+        let charge = self.charge(Some(priority)).filter(|(limiter, _)| limiter.is_limited(Direction::Read))?;
+        Some(Arc::new(ReadLimits {
+            clock: self.env.clock.clone(),
+            deadline_micros: 0,
+            timeout_micros: 0,
+            charge: Some(charge),
+            statistics: self.settings.stats.statistics().cloned(),
+        }))
+    }
+
+    fn charge(&self, priority: Option<IoPriority>) -> Option<(Arc<RateLimiter>, IoPriority)> {
+        Some((self.settings.rate_limiter.clone()?, priority?))
     }
 
     /// The open table of `file`, which lies on `level` of a family made of `parts`. Opens it if need be.

@@ -21,6 +21,8 @@ pub struct LevelIter {
     /// Index of the file that `current` is over; `files.len()` at neither.
     at: usize,
     current: Option<TableIter>,
+    /// A scan goes on reading ahead in the next file as it did in the one before (`adaptive_readahead`).
+    hands_over: bool,
     error: Option<Error>,
 }
 
@@ -35,7 +37,14 @@ impl LevelIter {
         ctx: Arc<ReadCtx>,
     ) -> Self {
         let at = files.len();
-        LevelIter { order, files, tables, parts, ctx, level, at, current: None, error: None }
+        LevelIter { order, files, tables, parts, ctx, level, at, current: None, hands_over: false, error: None }
+    }
+
+    /// Whether reading ahead goes on from file to file; default false: each file starts anew.
+    #[must_use]
+    pub fn handing_over(mut self, hands_over: bool) -> Self {
+        self.hands_over = hands_over;
+        self
     }
 
     /// Makes `current` an iterator over the file at `index`, which need not exist.
@@ -43,12 +52,18 @@ impl LevelIter {
         if index == self.at && self.current.is_some() {
             return true;
         }
-        self.current = None;
+        let pace = self.current.take().map(|iter| iter.pace());
+        // Only a scan that comes from the file before goes on as it did there.
+        let pace = pace.filter(|_| self.hands_over && index == self.at.wrapping_add(1));
         self.at = index;
         let Some(file) = self.files.get(index) else { return false };
         match self.tables.get_for(&self.parts, self.level, file, &self.ctx) {
             Ok(reader) => {
-                self.current = Some(reader.iter(&self.ctx));
+                let mut iter = reader.iter(&self.ctx);
+                if let Some(pace) = pace {
+                    iter.keep_pace(pace);
+                }
+                self.current = Some(iter);
                 true
             }
             Err(error) => {
@@ -200,6 +215,10 @@ impl InternalIterator for LevelIter {
             (None, Some(current)) => current.status(),
             (None, None) => Ok(()),
         }
+    }
+
+    fn pin_key(&self) -> Option<Pinned> {
+        self.current.as_ref()?.pin_key()
     }
 
     fn pin_value(&self) -> Pinned {

@@ -31,6 +31,8 @@ pub struct Flags {
     pub disable_wal: bool,
     pub no_slowdown: bool,
     pub low_pri: bool,
+    /// The log's bytes are charged to the rate limiter.
+    pub charged: bool,
 }
 
 impl Flags {
@@ -40,6 +42,7 @@ impl Flags {
         self.disable_wal == other.disable_wal
             && self.no_slowdown == other.no_slowdown
             && self.low_pri == other.low_pri
+            && self.charged == other.charged
             && (self.sync || !other.sync)
     }
 }

@@ -23,6 +23,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use base::stats::{HistogramKind, PerfCounter, PerfLevel, PerfTimer, Ticker};
 use base::{Error, Result, SequenceNumber};
 use env::Env;
+use env::rate::{Direction, IoPriority, RateLimiter};
 use format::batch as encoding;
 use mem::write_buffer::WriteBufferManager;
 
@@ -48,6 +49,9 @@ pub struct WriteSettings {
     pub concurrent_memtable: bool,
     pub atomic_flush: bool,
     pub recycles_logs: bool,
+    pub manual_wal_flush: bool,
+    /// Who is asked for a log's bytes by writes that want that.
+    pub rate_limiter: Option<Arc<RateLimiter>>,
     pub group_bytes_max: u64,
     pub preallocate_bytes: u64,
 }
@@ -154,6 +158,7 @@ impl Writer {
             disable_wal: options.disableWAL,
             no_slowdown: options.no_slowdown,
             low_pri: options.low_pri,
+            charged: options.rate_limiter_priority == Some(IoPriority::User),
         };
         let entry = Entry {
             records: batch.records(),
@@ -179,6 +184,23 @@ impl Writer {
         outcome
     }
 
+    /// Whom the log may be charged to, by `db/db_impl/db_impl_write.cc`.
+    #[inline]
+    fn check_priority(&self, options: &WriteOptions) -> Result<()> {
+        match options.rate_limiter_priority {
+            None | Some(IoPriority::Total) => Ok(()),
+            Some(IoPriority::User) if !options.disableWAL && !self.settings.manual_wal_flush => Ok(()),
+            Some(IoPriority::User) => Err(Error::invalid_argument(
+                "WriteOptions::rate_limiter_priority currently only supports rate-limiting automatic WAL flush, \
+                 which requires `WriteOptions::disableWAL` and `DBOptions::manual_wal_flush` both set to false",
+            )),
+            Some(_) => Err(Error::invalid_argument(
+                "WriteOptions::rate_limiter_priority only allows Env::IO_TOTAL and Env::IO_USER due to \
+                 implementation constraints",
+            )),
+        }
+    }
+
     /// What can be known to be wrong before the queue is entered.
     #[inline]
     fn check(&self, batch: &WriteBatch, options: &WriteOptions, missing: Missing) -> Result<()> {
@@ -191,9 +213,7 @@ impl Writer {
                 "WriteOptions::disableWAL option is not supported if DBOptions::recycle_log_file_num > 0",
             ));
         }
-        if options.rate_limiter_priority.is_some() {
-            return Err(Error::not_supported("WriteOptions::rate_limiter_priority"));
-        }
+        self.check_priority(options)?;
         if options.protection_bytes_per_key != 0 {
             return Err(Error::not_supported("WriteOptions::protection_bytes_per_key"));
         }
@@ -277,6 +297,12 @@ impl Writer {
             self.unlogged.store(true, Ordering::Relaxed);
         } else {
             let record = if merged { &baton.scratch[..] } else { batch.bytes() };
+            if group.flags.charged
+                && let Some(limiter) = &self.settings.rate_limiter
+            {
+                let statistics = self.stats.statistics().map(|s| &**s);
+                limiter.charge(record.len() as u64, IoPriority::User, Direction::Write, statistics);
+            }
             let time = PerfTimer::start(PerfCounter::WriteWalTime);
             let logged = self.logs.append(&[record], first, &self.families.timestamped());
             let logged = logged.and_then(|_| if group.flags.sync { self.sync_log() } else { Ok(()) });

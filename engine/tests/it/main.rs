@@ -11,6 +11,7 @@ mod model;
 mod live;
 mod options;
 mod properties;
+mod read_options;
 mod reads;
 mod stalls;
 mod stats;

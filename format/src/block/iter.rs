@@ -77,15 +77,18 @@ pub struct BlockIter {
     anchor: usize,
     behind: Vec<Behind>,
     behind_keys: Vec<u8>,
+    /// A shorter key is damage.
+    key_len_min: usize,
     error: Option<Error>,
 }
 
 impl BlockIter {
+    /// Over keys of any length, as meta blocks have them.
     pub fn new(block: Block) -> BlockIter {
-        BlockIter::rewriting(block, KeyRewrite::default())
+        BlockIter { key_len_min: 0, ..BlockIter::rewriting(block, KeyRewrite::default()) }
     }
 
-    /// An iterator that shows keys other than they are stored.
+    /// An iterator over internal keys that shows them other than they are stored.
     pub fn rewriting(block: Block, rewrite: KeyRewrite) -> BlockIter {
         BlockIter {
             block,
@@ -102,6 +105,7 @@ impl BlockIter {
             anchor: 0,
             behind: Vec::new(),
             behind_keys: Vec::new(),
+            key_len_min: TRAILER_LEN,
             error: None,
         }
     }
@@ -151,6 +155,16 @@ impl BlockIter {
     pub fn value_range(&self) -> Range<usize> {
         let base = self.block.shape.payload_at as usize;
         base + self.value.0..base + self.value.1
+    }
+
+    /// Where in [`Block::bytes`] the current key lies, if it is stored whole and shown as it is stored.
+    pub fn key_range(&self) -> Option<Range<usize>> {
+        let payload = self.block.payload();
+        let own = payload.get(..self.value.0).filter(|_| self.valid && !self.rewriting && !self.block.shape.separated)?;
+        let start = own.len().checked_sub(self.key_len)?;
+        let whole = header(payload, self.at)?.shared == 0;
+        let base = self.block.shape.payload_at as usize;
+        whole.then_some(base + start..base + own.len())
     }
 
     /// # Errors
@@ -263,7 +277,7 @@ impl BlockIter {
         let Some(h) = header(bytes, at) else { return self.fail(at) };
         let value_at = h.key_at + h.non_shared;
         let next = value_at + h.value_len;
-        if next > end || h.shared > self.key_len {
+        if next > end || h.shared > self.key_len || h.shared + h.non_shared < self.key_len_min {
             return self.fail(at);
         }
         copy_key(&mut self.key, h, bytes);
@@ -290,7 +304,8 @@ impl BlockIter {
         };
         let Some((h, value_at)) = decoded else { return self.fail(at) };
         let (next, value_end) = (h.key_at + h.non_shared, value_at + h.value_len);
-        if next > end || value_end > shape.restarts_at as usize || h.shared > self.key_len {
+        let short = h.shared + h.non_shared < self.key_len_min;
+        if next > end || value_end > shape.restarts_at as usize || h.shared > self.key_len || short {
             return self.fail(at);
         }
         copy_key(&mut self.key, h, bytes);

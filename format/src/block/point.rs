@@ -205,13 +205,16 @@ impl Scan<'_> {
                 return Err(bad());
             }
             key_len = h.shared + h.non_shared;
+            if key_len < TRAILER_LEN {
+                return Err(bad());
+            }
             let own = &bytes[h.key_at..h.key_at + h.non_shared];
             if h.shared <= matched {
                 let more = common(own, &user[h.shared..]);
                 matched = h.shared + more;
                 behind = own.get(more).copied().unwrap_or_default();
             }
-            let user_len = key_len.saturating_sub(TRAILER_LEN);
+            let user_len = key_len - TRAILER_LEN;
             let order = if matched >= user_len {
                 user_len.cmp(&user.len())
             } else if matched == user.len() {

@@ -215,3 +215,31 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_internal_key_shorter_than_its_trailer_is_corruption() {
+    let order = InternalOrder::new(Order::Bytewise);
+    let mut payload = b"\x00\x03\x01abcv".to_vec();
+    payload.extend_from_slice(&0u32.to_le_bytes());
+    payload.extend_from_slice(&1u32.to_le_bytes());
+    let seek_key = b"abc\x01\x00\x00\x00\x00\x00\x00\x00";
+    for heads in [None, Some(HeadOrder::Bytewise)] {
+        let block = Block::parse_searchable(&payload, heads).unwrap();
+        // Keys of meta blocks have no trailer.
+        let mut plain = BlockIter::new(block.clone());
+        plain.seek_to_first();
+        assert_eq!((plain.valid(), plain.key()), (true, &b"abc"[..]));
+        let mut iter = BlockIter::rewriting(block.clone(), KeyRewrite::default());
+        let moves: [fn(&mut BlockIter); 2] = [BlockIter::seek_to_first, BlockIter::seek_to_last];
+        for go in moves {
+            go(&mut iter);
+            assert!(!iter.valid() && iter.status().is_err());
+        }
+        if heads.is_none() {
+            let visited = block.visit_versions(&order, KeyRewrite::default(), seek_key, &mut |_, _, _| {
+                ControlFlow::Continue(())
+            });
+            assert!(visited.is_err());
+        }
+    }
+}

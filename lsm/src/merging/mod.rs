@@ -391,6 +391,10 @@ impl<I: InternalIterator> InternalIterator for Merging<I> {
         self.sources[self.winner as usize].pin_value()
     }
 
+    fn pin_key(&self) -> Option<Pinned> {
+        self.sources[self.winner as usize].pin_key()
+    }
+
     fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
         self.sources.iter_mut().for_each(|source| source.set_upper_bound(bound));
     }

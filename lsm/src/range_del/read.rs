@@ -461,6 +461,10 @@ impl<I: InternalIterator, C: Coverage> InternalIterator for Uncovered<I, C> {
         self.merging.pin_value()
     }
 
+    fn pin_key(&self) -> Option<Pinned> {
+        self.merging.pin_key()
+    }
+
     fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
         self.merging.set_upper_bound(bound);
     }

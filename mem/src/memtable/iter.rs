@@ -156,4 +156,8 @@ impl InternalIterator for MemIter {
             Pinned::region(Pins::of(&self.table), u64::from(self.place))
         }
     }
+
+    fn pin_key(&self) -> Option<Pinned> {
+        (self.place != 0).then(|| Pinned::region(Pins::of(&self.table), u64::from(self.place) | Pins::KEY))
+    }
 }

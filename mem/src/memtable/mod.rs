@@ -240,6 +240,9 @@ impl MemTable {
 struct Pins(MemTable);
 
 impl Pins {
+    /// In a token: the entry's key is meant, not its value. Above all places.
+    const KEY: u64 = 1 << 63;
+
     fn of(table: &Arc<MemTable>) -> Arc<Pins> {
         // SAFETY: `Pins` is a transparent wrapper, so the pointer, its layout and its count fit.
         unsafe { Arc::from_raw(Arc::into_raw(table.clone()).cast::<Pins>()) }
@@ -248,7 +251,8 @@ impl Pins {
 
 impl PinRegion for Pins {
     fn region(&self, token: u64) -> &[u8] {
-        // SAFETY: tokens are places of entries in this memtable that a reader had seen.
-        unsafe { self.0.entries.entry(token as Ref) }.value
+        // SAFETY: but for the flag, tokens are places of entries in this memtable that a reader had seen.
+        let entry = unsafe { self.0.entries.entry(token as Ref) };
+        if token & Pins::KEY == 0 { entry.value } else { entry.internal_key }
     }
 }

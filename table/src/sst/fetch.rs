@@ -27,6 +27,7 @@ use super::block_cache::{BlockCache, CachedBlock, FilterBlock};
 use super::cache_key::CacheKeyBase;
 use super::counts::Counts;
 use super::inflate::inflate;
+use super::limits::ReadLimits;
 use super::prefetch::Window;
 use super::read_ctx::ReadCtx;
 
@@ -177,7 +178,7 @@ impl Source {
         let start = self.counts.times_reads().then(Stopwatch::start);
         let raw = {
             let _time = PerfTimer::start(PerfCounter::BlockReadTime);
-            self.raw(handle, window).map_err(|e| self.blame(e, handle, kind))?
+            self.raw(handle, window, ctx.limits.as_deref()).map_err(|e| self.blame(e, handle, kind))?
         };
         if let Some(start) = start {
             self.counts.read_took(start.micros(), ctx.for_compaction);
@@ -224,22 +225,33 @@ impl Source {
         &self,
         handle: BlockHandle,
         window: Option<&'w mut dyn Window>,
+        limits: Option<&ReadLimits>,
     ) -> Result<Cow<'w, [u8]>> {
         if handle.end() > self.size {
             return Err(Error::corruption(format!("block {handle} lies outside the file of {} bytes", self.size)));
         }
         let len = handle.size as usize + trailer::LEN;
         if let Some(window) = window
-            && let Some(bytes) = window.bytes(self, handle.offset, len)? {
-                return Ok(Cow::Borrowed(bytes));
-            }
-        self.read(handle.offset, len).map(Cow::Owned)
+            && let Some(bytes) = window.bytes(self, handle.offset, len, limits)?
+        {
+            return Ok(Cow::Borrowed(bytes));
+        }
+        self.read(handle.offset, len, limits).map(Cow::Owned)
+    }
+
+    /// Reads from the file within the limits of the read; fewer bytes only at its end.
+    #[inline]
+    pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8], limits: Option<&ReadLimits>) -> Result<usize> {
+        match limits {
+            None => self.file.read_at(offset, buffer),
+            Some(limits) => limits.around(buffer.len(), || self.file.read_at(offset, buffer)),
+        }
     }
 
     /// Exactly `len` bytes of the file.
-    pub(super) fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+    pub(super) fn read(&self, offset: u64, len: usize, limits: Option<&ReadLimits>) -> Result<Vec<u8>> {
         let mut bytes = vec![0; len];
-        let got = self.file.read_at(offset, &mut bytes)?;
+        let got = self.read_at(offset, &mut bytes, limits)?;
         if got < len {
             return Err(Error::corruption(format!("truncated block: {got} bytes where {len} were to be read")));
         }

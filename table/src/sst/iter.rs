@@ -15,7 +15,7 @@ use format::handle::BlockHandle;
 
 use super::fetch::{BlockKind, data};
 use super::index_reader::IndexCursor;
-use super::prefetch::ReadAhead;
+use super::prefetch::{Pace, ReadAhead};
 use super::read_ctx::ReadCtx;
 use super::reader::Reader;
 
@@ -42,7 +42,7 @@ impl TableIter {
             handle: BlockHandle::NULL,
             near_bound: false,
             cursor: IndexCursor::default(),
-            ahead: ReadAhead::new(&reader.table_options, ctx.readahead_size, reader.data_end),
+            ahead: ReadAhead::new(&reader.table_options, ctx.readahead_size, reader.data_end, ctx.async_io),
             check_prefix: !ctx.total_order_seek
                 && !ctx.for_compaction
                 && reader.filter.has_prefixes(ctx.prefix_extractor.as_ref()),
@@ -57,6 +57,16 @@ impl TableIter {
     #[inline]
     pub fn may_pass_upper_bound(&self) -> bool {
         self.near_bound
+    }
+
+    /// How far it has got in reading ahead, for the iterator over the next table of a scan.
+    pub fn pace(&self) -> Pace {
+        self.ahead.pace()
+    }
+
+    /// Goes on reading ahead as the iterator over the table before did. Before it is positioned.
+    pub fn keep_pace(&mut self, pace: Pace) {
+        self.ahead.keep_pace(pace);
     }
 
     /// The table that is read.
@@ -94,7 +104,15 @@ impl TableIter {
         if handle == self.handle {
             return Ok(true);
         }
-        let block = source.fetch(handle, BlockKind::Data, &self.ctx, Some(&mut self.ahead))?;
+        let block = match source.lookup(handle, BlockKind::Data) {
+            Some(block) => block,
+            None => {
+                if let Some(bound) = self.ctx.upper_bound.as_deref().filter(|_| self.ctx.auto_readahead_size) {
+                    self.ahead.trim(index.end_of_block_with(self.cursor.at, &source.order.user, bound));
+                }
+                source.load(handle, BlockKind::Data, &self.ctx, Some(&mut self.ahead))?
+            }
+        };
         let Some(block) = data(&block) else { return Err(source.wrong_kind(handle, BlockKind::Data)) };
         self.rows.reset(block.clone());
         self.handle = handle;
@@ -288,6 +306,10 @@ impl InternalIterator for TableIter {
     #[inline]
     fn pin_value(&self) -> Pinned {
         Pinned::bytes(self.rows.block().bytes().clone(), self.rows.value_range())
+    }
+
+    fn pin_key(&self) -> Option<Pinned> {
+        Some(Pinned::bytes(self.rows.block().bytes().clone(), self.rows.key_range()?))
     }
 
     fn set_upper_bound(&mut self, bound: Option<&[u8]>) {

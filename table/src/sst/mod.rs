@@ -14,6 +14,7 @@ mod fetch;
 mod filter_reader;
 mod index_reader;
 mod inflate;
+mod limits;
 pub mod iter;
 pub mod measure;
 mod multi_get;
@@ -28,6 +29,8 @@ pub mod writer;
 
 pub use block_cache::{BlockCache, CachedBlock};
 pub use iter::TableIter;
+pub use limits::ReadLimits;
+pub use prefetch::Pace;
 pub use read_ctx::{Entry, ReadCtx, ValueRef};
 pub use reader::{OpenOptions, Reader};
 pub use writer::{FinishedTable, Writer, WriterOptions};

@@ -181,7 +181,19 @@ impl Source {
         let mut buffers: Vec<Vec<u8>> = groups.iter().map(|group| vec![0; group.len]).collect();
         let mut requests: Vec<ReadRequest<'_>> =
             groups.iter().zip(&mut buffers).map(|(group, buffer)| ReadRequest::new(group.start, buffer)).collect();
-        self.file.multi_read(&mut requests);
+        let total = groups.iter().map(|group| group.len).sum();
+        let mut read_all = || {
+            self.file.multi_read(&mut requests);
+            Ok(())
+        };
+        let within = match &ctx.limits {
+            None => read_all(),
+            Some(limits) => limits.around(total, read_all),
+        };
+        if let Err(error) = within {
+            missing.iter().for_each(|&i| outcomes[i] = Some(self.blame(error.clone(), handles[i], BlockKind::Data)));
+            return;
+        }
         let read: Vec<Result<usize>> = requests.into_iter().map(|request| request.outcome).collect();
         self.counts.read(BlockKind::Data, missing.len() as u64, buffers.iter().map(Vec::len).sum());
         for ((group, buffer), read) in groups.iter().zip(&buffers).zip(read) {

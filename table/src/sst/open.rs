@@ -188,7 +188,7 @@ fn raw<'a>(source: &Source, handle: BlockHandle, tail: &'a Fixed) -> Result<Cow<
     let len = handle.size as usize + trailer::LEN;
     match tail.get(handle.offset, len) {
         Some(bytes) => Ok(Cow::Borrowed(bytes)),
-        None => source.read(handle.offset, len).map(Cow::Owned),
+        None => source.read(handle.offset, len, None).map(Cow::Owned),
     }
 }
 

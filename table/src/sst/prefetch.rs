@@ -7,12 +7,19 @@
 use base::Result;
 
 use super::fetch::Source;
+use super::limits::ReadLimits;
 use crate::options::BlockBasedTableOptions;
 
 /// A part of a file in memory.
 pub(super) trait Window {
     /// The bytes if they are here or brought here; `None` to have them read singly.
-    fn bytes(&mut self, source: &Source, offset: u64, len: usize) -> Result<Option<&[u8]>>;
+    fn bytes(
+        &mut self,
+        source: &Source,
+        offset: u64,
+        len: usize,
+        limits: Option<&ReadLimits>,
+    ) -> Result<Option<&[u8]>>;
 }
 
 /// A part that stays as it is.
@@ -29,7 +36,13 @@ impl Fixed {
 }
 
 impl Window for Fixed {
-    fn bytes(&mut self, _source: &Source, offset: u64, len: usize) -> Result<Option<&[u8]>> {
+    fn bytes(
+        &mut self,
+        _source: &Source,
+        offset: u64,
+        len: usize,
+        _limits: Option<&ReadLimits>,
+    ) -> Result<Option<&[u8]>> {
         Ok(self.get(offset, len))
     }
 }
@@ -50,12 +63,25 @@ pub(super) struct ReadAhead {
     /// Where the last read ended, and how many were in a row.
     last_end: u64,
     in_a_row: u64,
+    /// The reads in a row of the file before, until the first read of this one.
+    handed: Option<u64>,
+    /// Offset behind which the reader will want nothing.
+    trimmed: u64,
+    /// Tell the system what will be read behind the window.
+    announce: bool,
     start: u64,
     bytes: Vec<u8>,
 }
 
+/// How far a scan has got in reading ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    next: usize,
+    in_a_row: u64,
+}
+
 impl ReadAhead {
-    pub(super) fn new(options: &BlockBasedTableOptions, explicit: usize, limit: u64) -> Self {
+    pub(super) fn new(options: &BlockBasedTableOptions, explicit: usize, limit: u64, announce: bool) -> Self {
         let most = options.max_auto_readahead_size;
         let initial = options.initial_auto_readahead_size.min(most);
         ReadAhead {
@@ -67,16 +93,39 @@ impl ReadAhead {
             next: initial,
             last_end: u64::MAX,
             in_a_row: 0,
+            handed: None,
+            trimmed: u64::MAX,
+            announce,
             start: 0,
             bytes: Vec::new(),
         }
+    }
+
+    /// What the next file of a scan goes on with.
+    pub(super) fn pace(&self) -> Pace {
+        Pace { next: self.next, in_a_row: self.in_a_row }
+    }
+
+    /// Goes on as a scan of the file before did: its first read is the next in a row.
+    pub(super) fn keep_pace(&mut self, pace: Pace) {
+        if self.last_end == u64::MAX && self.explicit == 0 {
+            self.next = pace.next.clamp(self.initial, self.most);
+            self.handed = Some(pace.in_a_row);
+        }
+    }
+
+    /// Nothing behind `offset` will be wanted.
+    pub(super) fn trim(&mut self, offset: u64) {
+        self.trimmed = offset;
     }
 
     fn amount(&mut self, offset: u64) -> usize {
         if self.explicit > 0 {
             return self.explicit;
         }
-        if offset != self.last_end {
+        if let Some(in_a_row) = self.handed.take() {
+            self.in_a_row = in_a_row;
+        } else if offset != self.last_end {
             self.in_a_row = 0;
             self.next = self.initial;
         }
@@ -96,7 +145,13 @@ impl ReadAhead {
 }
 
 impl Window for ReadAhead {
-    fn bytes(&mut self, source: &Source, offset: u64, len: usize) -> Result<Option<&[u8]>> {
+    fn bytes(
+        &mut self,
+        source: &Source,
+        offset: u64,
+        len: usize,
+        limits: Option<&ReadLimits>,
+    ) -> Result<Option<&[u8]>> {
         let end = offset + len as u64;
         let at = match self.has(offset, len) {
             Some(at) => at,
@@ -106,16 +161,21 @@ impl Window for ReadAhead {
                     self.last_end = end;
                     return Ok(None);
                 }
-                let stop = end.saturating_add(amount).min(self.limit).max(end);
+                let limit = self.limit.min(self.trimmed);
+                let stop = end.saturating_add(amount).min(limit).max(end);
                 let total = (stop - offset) as usize;
                 self.start = offset;
                 self.bytes.resize(total, 0);
-                let read = source.file.read_at(offset, &mut self.bytes);
+                let read = source.read_at(offset, &mut self.bytes, limits);
                 // After a failed read the window holds nothing: what is in the buffer is not the file's.
                 self.bytes.truncate(read.as_ref().map_or(0, |got| *got));
                 let got = read?;
                 if got < len {
                     return Ok(None);
+                }
+                if self.announce && stop < limit {
+                    // The system brings in the next window while this one is gone through.
+                    source.file.prefetch(stop, (self.next.max(self.explicit) as u64).min(limit - stop));
                 }
                 0
             }

@@ -100,7 +100,7 @@ impl Dump<'_> {
     /// A block's own checksum: what is stored, without the block's place.
     fn checksum(&mut self, handle: BlockHandle, what: &str) -> Result<()> {
         let source = &self.reader.source;
-        let raw = source.raw(handle, None);
+        let raw = source.raw(handle, None, None);
         let stored = raw.as_ref().ok().and_then(|raw| {
             let at = raw.len().checked_sub(trailer::LEN)?;
             Some((raw[at], get_u32(raw, at + 1)?))

@@ -7,6 +7,8 @@ use base::Pinned;
 use base::order::PrefixExtractor;
 use format::block::Block;
 
+use super::limits::ReadLimits;
+
 /// The part of the read options that concerns tables. RocksDB's names and defaults.
 #[derive(Clone)]
 pub struct ReadCtx {
@@ -27,6 +29,13 @@ pub struct ReadCtx {
     pub readahead_size: usize,
     /// The read is a compaction's or a flush's: it uses no filter.
     pub for_compaction: bool,
+    /// What accesses to the file are held to. Default `None`: nothing.
+    pub limits: Option<Arc<ReadLimits>>,
+    /// Nothing is read ahead past the block that holds the upper bound. Default true.
+    pub auto_readahead_size: bool,
+    /// Iterators have the system bring in what comes behind what they read ahead, while they go through
+    /// that. Default false.
+    pub async_io: bool,
     /// Iterators read no block whose keys are all at or past this user key.
     pub upper_bound: Option<Vec<u8>>,
 }
@@ -42,6 +51,9 @@ impl Default for ReadCtx {
             auto_prefix_mode: false,
             readahead_size: 0,
             for_compaction: false,
+            limits: None,
+            auto_readahead_size: true,
+            async_io: false,
             upper_bound: None,
         }
     }

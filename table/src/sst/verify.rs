@@ -21,7 +21,7 @@ impl Reader {
     /// Corruption with the offset of the first bad block; errors of the file.
     pub fn verify_checksums(&self, ctx: &ReadCtx) -> Result<()> {
         let readahead = if ctx.readahead_size > 0 { ctx.readahead_size } else { READAHEAD };
-        let mut ahead = ReadAhead::new(&self.table_options, readahead, self.source.size);
+        let mut ahead = ReadAhead::new(&self.table_options, readahead, self.source.size, false);
         let once = ReadCtx { fill_cache: false, verify_checksums: true, cache_only: false, ..ctx.clone() };
         for handle in self.metaindex.entries.values() {
             self.check(*handle, BlockKind::Index, &mut ahead)?;
@@ -51,7 +51,7 @@ impl Reader {
 
     fn check(&self, handle: BlockHandle, kind: BlockKind, ahead: &mut ReadAhead) -> Result<()> {
         let source = &self.source;
-        let raw = source.raw(handle, Some(ahead)).map_err(|e| source.blame(e, handle, kind))?;
+        let raw = source.raw(handle, Some(ahead), None).map_err(|e| source.blame(e, handle, kind))?;
         match trailer::verify(source.checksum, source.base_context, handle.offset, &raw) {
             Ok(_) => Ok(()),
             // The one block whose checksum may be off was checked, and forgiven, when the table was opened.

@@ -1,7 +1,7 @@
 //! Roads of a table iterator that ordinary scans do not take.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use base::ValueType;
@@ -11,7 +11,7 @@ use base::order::{BuiltinPrefix, Order};
 use base::{Error, Result};
 use env::fs::RandomRead;
 use ironstone_table::options::{BlockBasedTableOptions, FilterPolicy};
-use ironstone_table::sst::{OpenOptions, ReadCtx, Reader, WriterOptions};
+use ironstone_table::sst::{OpenOptions, Pace, ReadCtx, Reader, TableIter, WriterOptions};
 
 use crate::reader_support::{open, options};
 use crate::support::write;
@@ -154,4 +154,93 @@ fn after_a_failed_read_a_scan_ends_with_the_error_and_a_new_one_shows_every_row(
         assert!(seen == users, "read {failing} failed: {} rows of {}", seen.len(), users.len());
     }
     assert!(failures > 3, "{failures} reads failed");
+}
+
+/// A file that writes down what is read of it and what is announced: offset and length.
+#[derive(Debug)]
+struct Recording {
+    bytes: Vec<u8>,
+    path: PathBuf,
+    reads: Mutex<Vec<(u64, u64)>>,
+    announced: Mutex<Vec<(u64, u64)>>,
+}
+
+impl RandomRead for Recording {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        self.reads.lock().unwrap().push((offset, buffer.len() as u64));
+        let rest = self.bytes.get(offset as usize..).unwrap_or_default();
+        let n = rest.len().min(buffer.len());
+        buffer[..n].copy_from_slice(&rest[..n]);
+        Ok(n)
+    }
+    fn size(&self) -> Result<u64> {
+        Ok(self.bytes.len() as u64)
+    }
+    fn path(&self) -> &Path {
+        &self.path
+    }
+    fn prefetch(&self, offset: u64, length: u64) -> bool {
+        self.announced.lock().unwrap().push((offset, length));
+        true
+    }
+}
+
+/// Scans a table of 4000 rows from its start as `ctx` says, up to the bound if there is one; what was read and
+/// what was announced.
+fn scan(ctx: &ReadCtx, pace: Option<Pace>) -> (Vec<(u64, u64)>, Vec<(u64, u64)>, Pace) {
+    let users: Vec<Vec<u8>> = (0..4000).map(|i| format!("key{i:04}").into_bytes()).collect();
+    let (bytes, read) = table(Order::Bytewise, None, &users);
+    let size = bytes.len() as u64;
+    let (reads, announced) = (Mutex::default(), Mutex::default());
+    let file = Arc::new(Recording { bytes, path: "/t.sst".into(), reads, announced });
+    let reader = Arc::new(Reader::open(file.clone(), size, &read).unwrap());
+    file.reads.lock().unwrap().clear();
+    let mut iter = reader.iter(ctx);
+    if let Some(pace) = pace {
+        iter.keep_pace(pace);
+    }
+    iter.seek_to_first();
+    let within = |iter: &TableIter| ctx.upper_bound.as_ref().is_none_or(|bound| user_key(iter.key()) < &bound[..]);
+    while iter.valid() && within(&iter) {
+        iter.next();
+    }
+    iter.status().unwrap();
+    let (reads, announced) = (file.reads.lock().unwrap().clone(), file.announced.lock().unwrap().clone());
+    (reads, announced, iter.pace())
+}
+
+#[test]
+fn reading_ahead_stops_at_the_block_with_the_upper_bound() {
+    let bound = |auto_readahead_size, readahead_size| ReadCtx {
+        upper_bound: Some(b"key0500".to_vec()),
+        auto_readahead_size,
+        readahead_size,
+        ..ReadCtx::default()
+    };
+    for readahead_size in [0, 100_000] {
+        let bytes = |trimmed| scan(&bound(trimmed, readahead_size), None).0.iter().map(|(_, len)| len).sum::<u64>();
+        let (trimmed, whole) = (bytes(true), bytes(false));
+        // 500 rows of a little more than 40 bytes, and less than one block more.
+        assert!(trimmed < 500 * 70 && trimmed + 1000 < whole, "{trimmed} and {whole} bytes, {readahead_size} ahead");
+    }
+}
+
+#[test]
+fn a_pace_handed_over_saves_the_next_table_the_slow_start() {
+    let (first, _, pace) = scan(&ReadCtx::default(), None);
+    let (second, _, _) = scan(&ReadCtx::default(), Some(pace));
+    assert!(second.len() + 3 < first.len(), "{} reads, then {}", first.len(), second.len());
+    assert!(second[0].1 > first[0].1);
+}
+
+#[test]
+fn with_async_io_what_follows_the_window_is_announced() {
+    let (plain, none, _) = scan(&ReadCtx::default(), None);
+    let (reads, announced, _) = scan(&ReadCtx { async_io: true, ..ReadCtx::default() }, None);
+    assert_eq!((plain, none.len()), (reads.clone(), 0));
+    assert!(!announced.is_empty());
+    // Each announcement lies in what a later read asks for, which begins with the block that was cut.
+    for (offset, len) in announced {
+        assert!(reads.iter().any(|&(at, n)| at <= offset && offset + len <= at + n), "{offset}+{len} in {reads:?}");
+    }
 }

@@ -132,13 +132,7 @@ impl<I: InternalIterator> Walk<I> {
         match last {
             Last::Nothing => Ok(false),
             Last::Value => Ok(true),
-            Last::Entity => {
-                if format::wide::default_column(self.held.bytes())?.is_blob {
-                    return Err(resolve::unsupported_blob());
-                }
-                self.entity = true;
-                Ok(true)
-            }
+            Last::Entity => self.show_held_entity().map(|()| true),
             Last::Blob => Err(resolve::unsupported_blob()),
         }
     }
@@ -176,7 +170,7 @@ impl<I: InternalIterator> Walk<I> {
                 }
                 ValueType::WideColumnEntity => {
                     self.held.take(&self.source, 0);
-                    self.entity = true;
+                    self.show_held_entity()?;
                     found = true;
                 }
                 ValueType::BlobIndex => return Err(resolve::unsupported_blob()),
@@ -198,5 +192,14 @@ impl<I: InternalIterator> Walk<I> {
         self.source.seek_for_prev(&self.seek_key);
         self.place = Place::Saved;
         Ok(found)
+    }
+
+    /// The value held is an entity.
+    fn show_held_entity(&mut self) -> Result<()> {
+        if format::wide::default_column(self.held.bytes())?.is_blob {
+            return Err(resolve::unsupported_blob());
+        }
+        self.entity = true;
+        Ok(())
     }
 }

@@ -339,7 +339,7 @@ impl Run<'_> {
 
     fn known_block(&mut self, handle: BlockHandle) -> Result<()> {
         let len = handle.size as usize + trailer::LEN;
-        let raw = match self.source.raw(handle, None) {
+        let raw = match self.source.raw(handle, None, None) {
             Ok(raw) => raw.into_owned(),
             Err(error) => return self.damage_or(error, handle),
         };
@@ -380,7 +380,7 @@ impl Run<'_> {
 
     /// A block that is not data. `None`: it is lost, and that is noted.
     fn meta_block(&mut self, handle: BlockHandle, part: Part) -> Result<Option<Cow<'static, [u8]>>> {
-        let raw = match self.source.raw(handle, None) {
+        let raw = match self.source.raw(handle, None, None) {
             Ok(raw) => raw.into_owned(),
             Err(error) if error.is_corruption() => {
                 self.lose_handle(part, handle, &error);
