@@ -6,7 +6,7 @@ use base::{Error, Kind};
 
 use super::{Background, FlushRequest};
 use crate::event::{ErrorReason, FlushReason};
-use crate::family::Family;
+use crate::family::{Family, FlushPick};
 use crate::flush::{self, FlushTools};
 use crate::sync::{Arc, Ordering};
 
@@ -35,7 +35,9 @@ impl Background {
         }
         {
             let mut state = self.state.lock();
-            if let Err(error) = outcome {
+            if let Err(error) = outcome
+                && error.kind() != Kind::Incomplete
+            {
                 for family in &families {
                     let (count, last) = state.flush_failures.entry(family.id()).or_insert((0, error.clone()));
                     *count += 1;
@@ -57,7 +59,13 @@ impl Background {
 
     fn flush(&self, request: FlushRequest) -> base::Result<()> {
         let tools =
-            FlushTools { tools: &self.tools, families: &self.families, logs: &self.logs, committer: &self.committer };
+            FlushTools {
+                tools: &self.tools,
+                families: &self.families,
+                logs: &self.logs,
+                committer: &self.committer,
+                turn: &|family, pick| self.flush_turn(family, pick),
+            };
         let job = self.tools.take_job_id();
         let run = || flush::run(&tools, job, &request.families, request.reason, request.atomic);
         let done = match catch_unwind(AssertUnwindSafe(run)) {
@@ -78,8 +86,15 @@ impl Background {
         Ok(())
     }
 
+    /// See [`FlushTools::turn`].
+    pub(super) fn flush_turn(&self, family: &Family, pick: &FlushPick) -> bool {
+        // Of a dropped family nothing is committed, and no memtable leaves it.
+        self.wait_until(|| if family.is_dropped() { Some(true) } else { family.state().turn(pick) })
+    }
+
     fn flush_failed(&self, error: Error) {
-        if matches!(error.kind(), Kind::ShutdownInProgress | Kind::ColumnFamilyDropped) {
+        // Incomplete: an older memtable's flush failed, which was told by itself.
+        if matches!(error.kind(), Kind::ShutdownInProgress | Kind::ColumnFamilyDropped | Kind::Incomplete) {
             return;
         }
         self.failed(error, ErrorReason::Flush);

@@ -58,6 +58,7 @@ impl Background {
             families: &self.families,
             logs: &self.logs,
             committer: &self.committer,
+            turn: &|family, pick| self.flush_turn(family, pick),
         };
         let families = self.families.all();
         // What a job has already taken comes first; if that fails, so does this.

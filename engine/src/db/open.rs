@@ -474,6 +474,7 @@ impl Opening {
                 mem: family.pin().mem.clone(),
                 id: 0,
                 next_log,
+                epoch: 0,
                 flushing: true,
                 charge: None,
                 atomic_group: None,

@@ -15,6 +15,9 @@ pub struct Sealed {
     /// The log that was opened when this memtable was sealed: once it is a file, logs before that one
     /// hold nothing of this family that is needed.
     pub next_log: u64,
+    /// The place of its file in level 0, given as it was sealed: files of memtables that flush at the same time
+    /// lie in the order of the memtables, whichever is done first. 0: given as it is written (recovery).
+    pub epoch: u64,
     /// A flush job has taken it.
     pub flushing: bool,
     /// What the write-buffer manager was told of; freed with the last owner.
@@ -44,6 +47,11 @@ pub struct FlushPick {
 impl FlushPick {
     pub fn newest_id(&self) -> u64 {
         self.memtables.last().map_or(0, |m| m.id)
+    }
+
+    /// The epoch of their file; 0: none was given.
+    pub fn epoch(&self) -> u64 {
+        self.memtables.last().map_or(0, |m| m.epoch)
     }
 
     /// The log number the family has once these are a file.
@@ -95,14 +103,15 @@ impl State {
     /// Puts the active memtable behind the sealed ones and `fresh` in its place.
     pub fn seal(&mut self, fresh: Arc<MemTable>, next_log: u64, charge: Option<Arc<Charge>>, atomic_group: Option<u64>) {
         let mem = std::mem::replace(&mut self.mem, fresh);
-        self.sealed.push(Sealed { mem, id: self.mem_id, next_log, flushing: false, charge, atomic_group });
+        let epoch = self.take_epoch();
+        self.sealed.push(Sealed { mem, id: self.mem_id, next_log, epoch, flushing: false, charge, atomic_group });
         self.mem_id += 1;
     }
 
-    /// Whether enough memtables wait, or one was asked for, and no job has taken them.
+    /// Whether enough memtables wait that no job has taken, or one was asked for.
     pub fn flush_due(&self, min_to_merge: usize) -> bool {
-        let waiting = self.sealed.len();
-        !self.is_flushing() && waiting > 0 && (self.flush_requested || waiting >= min_to_merge.max(1))
+        let waiting = self.sealed.iter().filter(|m| !m.flushing).count();
+        waiting > 0 && (self.flush_requested || waiting >= min_to_merge.max(1))
     }
 
     /// Whether a job has some of the sealed memtables.
@@ -110,23 +119,38 @@ impl State {
         self.sealed.iter().any(|m| m.flushing)
     }
 
-    /// Takes all sealed memtables, with `up_to_group` only those of atomic groups up to that one. Nothing
-    /// while a job has some: a newer memtable must never become a file before an older one. Its log
-    /// number would let go of the older one's log, and readers look into sealed memtables before files.
+    /// Takes the oldest sealed memtables that no job has and that lie together, with `up_to_group` only those of
+    /// atomic groups up to that one, and then nothing while a job has some. Another job may be at work on older
+    /// ones: see [`State::turn`].
     pub fn pick_flush(&mut self, up_to_group: Option<u64>) -> FlushPick {
-        let mut memtables = Vec::new();
-        if self.is_flushing() {
+        let mut memtables: Vec<Sealed> = Vec::new();
+        if up_to_group.is_some() && self.is_flushing() {
             return FlushPick { memtables };
         }
         for sealed in &mut self.sealed {
             if up_to_group.is_some_and(|last| sealed.atomic_group.is_some_and(|group| group > last)) {
                 break;
             }
+            if sealed.flushing {
+                if memtables.is_empty() { continue } else { break }
+            }
             sealed.flushing = true;
             memtables.push(sealed.clone());
         }
         self.flush_requested = false;
         FlushPick { memtables }
+    }
+
+    /// Whether what was picked may become a file: never before an older memtable, for its log number would let go
+    /// of the older one's log, and readers look into sealed memtables before files. `None`: a job is at work
+    /// on an older one. False: that job has failed, and the pick goes back to be taken together with it.
+    pub fn turn(&self, pick: &FlushPick) -> Option<bool> {
+        let first = pick.memtables.first().map_or(0, |m| m.id);
+        match self.sealed.iter().find(|m| m.id < first) {
+            None => Some(true),
+            Some(older) if older.flushing => None,
+            Some(_) => Some(false),
+        }
     }
 
     /// Gives a pick back after its flush failed.

@@ -11,19 +11,25 @@ fn state() -> (Parts, State) {
 }
 
 #[test]
-fn a_newer_memtable_is_not_flushed_while_an_older_one_is() {
+fn a_newer_memtable_is_flushed_beside_an_older_one_and_waits_for_it() {
     let (parts, mut state) = state();
     state.seal(parts.new_memtable(2, 0), 5, None, None);
     let older = state.pick_flush(None);
-    assert_eq!(older.memtables.len(), 1);
+    assert!(!state.flush_due(1));
     state.seal(parts.new_memtable(3, 0), 8, None, None);
-    state.flush_requested = true;
-    assert!(state.pick_flush(None).memtables.is_empty());
-    assert!(state.flush_requested && !state.flush_due(1), "asked for, but not while the older one is under way");
-    state.remove_flushed(&older);
-    assert_eq!(state.log_number, 5, "the log of the newer memtable is still needed");
     assert!(state.flush_due(1));
-    assert_eq!(state.pick_flush(None).next_log(), 8);
+    let newer = state.pick_flush(None);
+    assert_eq!((older.memtables.len(), newer.memtables.len()), (1, 1));
+    assert!(older.epoch() < newer.epoch(), "whichever is written first");
+    assert_eq!((state.turn(&older), state.turn(&newer)), (Some(true), None));
+    state.unpick_flush(&older);
+    assert_eq!(state.turn(&newer), Some(false), "the older one failed");
+    let again = state.pick_flush(None);
+    assert_eq!(again.newest_id(), older.newest_id(), "not those that another job has");
+    state.remove_flushed(&again);
+    assert_eq!((state.log_number, state.turn(&newer)), (5, Some(true)), "the newer one's log is still needed");
+    state.remove_flushed(&newer);
+    assert_eq!(state.log_number, 8);
 }
 
 #[test]

@@ -27,6 +27,8 @@ pub struct FlushTools<'a> {
     pub families: &'a FamilySet,
     pub logs: &'a LiveLogs,
     pub committer: &'a Committer,
+    /// Waits until no older memtable of the family is being flushed: [`crate::family::State::turn`].
+    pub turn: &'a dyn Fn(&Family, &FlushPick) -> bool,
 }
 
 /// One family's part of a flush.
@@ -42,8 +44,9 @@ pub struct Flushed {
     pub committed: Option<Committed>,
 }
 
-/// Flushes what waits in these families; if `atomic`, what waits in all families, in one commit. A family
-/// that another job flushes is passed over; its memtables become due again when that job ends.
+/// Flushes what waits in these families; if `atomic`, what waits in all families, in one commit. Other jobs may
+/// flush older memtables of the same family meanwhile: files are written side by side and committed in order. If
+/// an older one fails, this flush is given up quietly, and its memtables go with the older ones next time.
 ///
 /// # Errors
 /// The first; all memtables are given back then and the files removed.
@@ -131,6 +134,10 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
         for file in &part.files {
             created(t.tools, job, &part.family, file);
         }
+    }
+    if !parts.iter().all(|part| (t.turn)(&part.family, &part.pick)) {
+        let quiet = Error::incomplete("the flush of an older memtable failed");
+        return Err(remove(t.tools, parts, quiet));
     }
     if t.tools.shutting_down.load(Ordering::Acquire) && reason != FlushReason::ShutDown {
         return Err(remove(t.tools, parts, Error::shutdown_in_progress("Database shutdown")));

@@ -20,7 +20,10 @@ pub fn write_memtables(tools: &JobTools, family: &Family, pick: &FlushPick) -> R
     let compression = parts.pick.compression_per_level.first().copied().unwrap_or(parts.pick.compression);
     let mut settings = tools.output(family, parts.clone(), 0, true, compression)?;
     let mut state = family.state();
-    settings.epoch = state.take_epoch();
+    settings.epoch = match pick.epoch() {
+        0 => state.take_epoch(),
+        epoch => epoch,
+    };
     let full_history_ts_low = state.full_history_ts_low.clone();
     drop(state);
     let stripes = tools.snapshots.stripes();

@@ -6,6 +6,7 @@ mod basic;
 mod close;
 mod covered;
 mod features;
+mod flushes;
 mod golden;
 mod model;
 mod live;
