@@ -117,7 +117,11 @@ impl Background {
 
     /// Runs a job to its commit; a panic becomes an error.
     pub(super) fn compact(&self, job: &Job) -> Result<Compacted> {
-        let tools = CompactionTools { tools: &self.tools, tables: &self.tables, committer: &self.committer };
+        let db = self.tools.options.load();
+        // Readers keep theirs, through the page cache.
+        let direct = (db.use_direct_io_for_compaction_reads && !db.use_direct_reads).then(|| self.tables.direct());
+        let tables = direct.as_ref().unwrap_or(&self.tables);
+        let tools = CompactionTools { tools: &self.tools, tables, committer: &self.committer };
         let done = match catch_unwind(AssertUnwindSafe(|| compaction::run(&tools, job))) {
             Ok(done) => done?,
             Err(panic) => return Err(panicked("a compaction", &*panic)),

@@ -13,6 +13,7 @@ mod flush;
 mod dump;
 mod manual;
 mod named;
+mod opening;
 mod purge;
 mod resume;
 mod schedule;
@@ -91,6 +92,8 @@ pub struct Background {
     trigger_plan: AtomicU64,
     /// A release of snapshots is still to be looked at.
     release_pending: AtomicBool,
+    /// Tables are being opened behind the open: see `open_files_async`.
+    opening: AtomicBool,
 }
 
 /// A request for a flush.
@@ -158,6 +161,7 @@ impl Background {
             dump_planned: AtomicBool::new(false),
             trigger_plan: AtomicU64::new(0),
             release_pending: AtomicBool::new(false),
+            opening: AtomicBool::new(false),
         })
     }
 

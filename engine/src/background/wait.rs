@@ -105,7 +105,8 @@ impl Background {
             let state = self.state.lock();
             let purges = self.purges_running.load(Ordering::Acquire);
             let jobs = state.flushes_running + state.compactions_running;
-            let running = jobs + state.manuals_running + state.resumes_running + purges;
+            let opening = usize::from(self.opening.load(Ordering::Acquire));
+            let running = jobs + opening + state.manuals_running + state.resumes_running + purges;
             (running == 0).then_some(())
         });
     }

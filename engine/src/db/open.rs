@@ -173,7 +173,9 @@ impl Opening {
         let replayed = self.replay(&recovered, &shared, &logs, job)?;
         let last_seq = recovered.last_sequence.max(replayed.last_seq).max(largest_seq(&shared.families));
         shared.tools.sequence.publish(last_seq);
-        self.load_tables(&shared)?;
+        if !self.options.open_files_async {
+            self.load_tables(&shared)?;
+        }
         let db = if self.read_only {
             self.assemble(shared, None, block_cache)
         } else {
@@ -384,7 +386,7 @@ impl Opening {
         let writer = Arc::new(Writer::new(WriterParts {
             env: self.env.clone(),
             settings: WriteSettings {
-                pipelined: o.enable_pipelined_write,
+                pipelined: o.enable_pipelined_write || (o.unordered_write && !o.atomic_flush),
                 concurrent_memtable: o.allow_concurrent_memtable_write,
                 atomic_flush: o.atomic_flush,
                 recycles_logs: o.recycle_log_file_num > 0,
@@ -414,6 +416,9 @@ impl Opening {
         let db = self.assemble(shared, Some(parts), block_cache);
         if let Some(writing) = &db.inner.writing {
             writing.background.start(&writing.writer);
+            if self.options.open_files_async {
+                writing.background.open_tables();
+            }
         }
         Ok(db)
     }

@@ -10,7 +10,9 @@ use super::{
     CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory, Temperature,
 };
 
-/// Hints: options without effect here, because they change speed or housekeeping alone.
+/// Hints: options without effect here, because they change speed or housekeeping alone. `two_write_queues` is one
+/// while there is no two-phase commit: the second queue takes what goes to the log and not to memtables, of which
+/// there is nothing else.
 pub const HINTS: &[&str] = &[
     "allow_data_in_errors",
     "allow_mmap_reads",
@@ -46,6 +48,7 @@ pub const HINTS: &[&str] = &[
     "stats_history_buffer_size",
     "stats_persist_period_sec",
     "table_cache_numshardbits",
+    "two_write_queues",
     "uncache_aggressiveness",
     "use_adaptive_mutex",
     "wal_write_temperature",
@@ -91,13 +94,9 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
     "allow_ingest_behind" "ingestion behind existing data" |o| o.allow_ingest_behind;
     "allow_mmap_writes" "writes through memory maps" |o| o.allow_mmap_writes;
     "best_efforts_recovery" "recovery of what files are left" |o| o.best_efforts_recovery;
-    "open_files_async" "tables opened after the database" |o| o.open_files_async;
     "daily_offpeak_time_utc" "compactions at quiet hours" |o| !o.daily_offpeak_time_utc.is_empty();
     "persist_stats_to_disk" "statistics in a hidden column family" |o| o.persist_stats_to_disk;
     "reuse_manifest_on_open" "going on with the old MANIFEST" |o| o.reuse_manifest_on_open;
-    "two_write_queues" "a second write queue" |o| o.two_write_queues;
-    "unordered_write" "unordered writes" |o| o.unordered_write;
-    "use_direct_io_for_compaction_reads" "direct I/O for compaction reads alone" |o| o.use_direct_io_for_compaction_reads;
     "wal_compression" "WALs compressed with that, or without the C library of ZSTD,"
         |o| o.wal_compression != CompressionType::NONE
             && (o.wal_compression != CompressionType::ZSTD || compress::frames_supported().is_err());

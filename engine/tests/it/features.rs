@@ -248,3 +248,90 @@ fn a_manifest_that_does_not_read_back_is_written_anew() {
     let db = crate::basic::open(&env, FamilyOptions::default());
     assert_eq!(get(&db, "key").as_deref(), Some("value"));
 }
+
+#[test]
+fn compactions_may_read_past_the_page_cache() {
+    let env = Env::memory(7);
+    let opens = |direct: bool| {
+        let statistics = Arc::new(base::stats::Statistics::new());
+        let db = DbOptions {
+            use_direct_io_for_compaction_reads: direct,
+            statistics: Some(statistics.clone()),
+            ..options(&env)
+        };
+        let (db, _) = open(db, FamilyOptions::default());
+        for value in ["1", "2"] {
+            put(&db, "key", value);
+            flush(&db);
+        }
+        get(&db, "key");
+        let before = statistics.ticker(base::stats::Ticker::NoFileOpens);
+        db.compact_range(&db.default_family().unwrap(), None, None, &Default::default()).unwrap();
+        assert_eq!(get(&db, "key").as_deref(), Some("2"));
+        statistics.ticker(base::stats::Ticker::NoFileOpens) - before
+    };
+    // Its own readers of its inputs, beside those that look-ups have open.
+    assert!(opens(true) > opens(false));
+}
+
+#[test]
+fn tables_may_be_opened_after_the_database() {
+    let mut env = Env::memory(8);
+    let disk = env::fault::FaultFs::wrap(env.fs.clone());
+    env.fs = disk.clone();
+    let later = |paranoid_checks| DbOptions {
+        open_files_async: true,
+        skip_stats_update_on_db_open: true,
+        paranoid_checks,
+        ..options(&env)
+    };
+    let (db, _) = open(later(true), FamilyOptions::default());
+    put(&db, "key", "1");
+    flush(&db);
+    drop(db);
+    let (db, _) = open(later(true), FamilyOptions::default());
+    assert_eq!(get(&db, "key").as_deref(), Some("1"), "a read opens what it needs");
+    env.executor.wait_for_all();
+    drop(db);
+    for paranoid in [true, false] {
+        disk.hook().set_plan("read *.sst * EIO").unwrap();
+        let (db, _) = open(later(paranoid), FamilyOptions::default());
+        env.executor.wait_for_all();
+        assert_eq!(db.background_error().is_some(), paranoid, "told once it is found");
+        disk.hook().set_plan("").unwrap();
+        drop(db);
+    }
+}
+
+#[test]
+fn unordered_writes_are_seen_in_order_all_the_same() {
+    let mut env = Env::memory(9);
+    env.executor = Arc::new(env::executor::Threads::new());
+    let (db, _) = open(DbOptions { unordered_write: true, ..options(&env) }, FamilyOptions::default());
+    std::thread::scope(|scope| {
+        for thread in 0..3u8 {
+            let db = &db;
+            scope.spawn(move || {
+                for i in 0..200u8 {
+                    let key = format!("{thread}-{i:03}");
+                    put(db, &key, "v");
+                    assert!(get(db, &key).is_some(), "a writer sees what it wrote");
+                }
+            });
+        }
+        let snapshots = scope.spawn(|| {
+            for _ in 0..50 {
+                let snapshot = db.snapshot();
+                let options = || ironstone_engine::options::ReadOptions { snapshot: Some(snapshot.clone()), ..Default::default() };
+                let count = || {
+                    let mut iter = db.iter(&db.default_family().unwrap(), options()).unwrap();
+                    iter.seek_to_first();
+                    std::iter::from_fn(|| iter.valid().then(|| iter.next())).count()
+                };
+                assert_eq!(count(), count(), "a snapshot does not change");
+            }
+        });
+        snapshots.join().unwrap();
+    });
+    assert_eq!(scan(&db).len(), 600);
+}

@@ -48,11 +48,18 @@ impl World {
     fn request(&self) -> OpenRequest {
         let r = &self.rng;
         let atomic_flush = r.below(4) == 0;
+        let unordered = r.below(4) == 0;
+        let later = !self.far && r.below(4) == 0;
         let mut options = DbOptions {
             create_if_missing: true,
             env: self.env.clone(),
-            enable_pipelined_write: !atomic_flush && self.flip(),
-            allow_concurrent_memtable_write: self.flip(),
+            enable_pipelined_write: !atomic_flush && !unordered && self.flip(),
+            allow_concurrent_memtable_write: unordered || self.flip(),
+            unordered_write: unordered,
+            two_write_queues: self.flip(),
+            use_direct_io_for_compaction_reads: self.flip(),
+            open_files_async: later,
+            skip_stats_update_on_db_open: later,
             recycle_log_file_num: r.below(3) as usize,
             max_subcompactions: 1 + r.below(3) as u32,
             avoid_flush_during_recovery: self.flip(),
@@ -65,7 +72,7 @@ impl World {
         };
         let mut family = FamilyOptions {
             compaction_style: match r.below(8) {
-                0 if !self.far => CompactionStyle::Fifo,
+                0 if !self.far && !later => CompactionStyle::Fifo,
                 1 if !self.far => CompactionStyle::None,
                 2 | 3 => CompactionStyle::Universal,
                 _ => CompactionStyle::Level,

@@ -58,7 +58,6 @@ fn contradictions_are_refused_in_rocksdbs_words() {
 #[test]
 fn what_is_not_built_is_refused_by_name() {
     for (db, family, option) in [
-        ("two_write_queues=true", "", "two_write_queues"),
         ("best_efforts_recovery=true", "", "best_efforts_recovery"),
         ("", "enable_blob_files=true", "enable_blob_files of column family default"),
         (
