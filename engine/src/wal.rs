@@ -6,6 +6,9 @@
 //!     ▼                                          ▼       then the directory if names in it are new
 //!  obsolete once every family's log number has passed them ──► deleted, archived or recycled (`files`)
 //! ```
+//! The first batch behind a sync carries a mark (`format::wal::Mark`) of what was synced, so that a later
+//! recovery can tell damage from a torn end; the first mark of a log also tells of the closed ones.
+//!
 //! The first failed append or sync poisons the logs for good: nothing is appended behind bytes whose fate
 //! is unknown, and no sync is tried twice. Resuming rolls to a new log once all memtables are flushed.
 
@@ -17,7 +20,8 @@ use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::fs::Syncer;
 use env::{Append, AppendHints, Env};
 use format::names;
-use format::wal::{COMPRESSION_ZSTD, Framing, Predecessor, StreamCompressor, StreamDecompressor, Writer};
+use format::proof::Extent;
+use format::wal::{COMPRESSION_ZSTD, Framing, Mark, Predecessor, StreamCompressor, StreamDecompressor, Writer, put_marks};
 
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
 
@@ -61,6 +65,10 @@ pub type MakeCompressor = Arc<dyn Fn() -> Result<Box<dyn StreamCompressor>> + Se
 struct Closed {
     number: FileNumber,
     size: u64,
+    /// Up to the end of its last record.
+    whole: Extent,
+    /// Synced, name and all but the directory.
+    durable: bool,
     /// `None` once synced, or for logs from before this open, which recovery has read.
     file: Option<Box<dyn Append>>,
 }
@@ -71,7 +79,11 @@ struct Active {
     file: Box<dyn Append>,
     /// Framed records not yet handed to the system; empty between calls unless flushed by hand.
     pending: Vec<u8>,
-    synced_bytes: u64,
+    /// What is known to be durable of it.
+    durable: Extent,
+    /// What the next batch will say is durable; empty: nothing new is.
+    marks: Vec<Mark>,
+    closed_told: bool,
     write_back_from: u64,
     last_seq_recorded: SequenceNumber,
     timestamped: HashSet<FamilyId>,
@@ -135,9 +147,10 @@ impl LiveLogs {
         &self.settings.dir
     }
 
-    /// A log of an earlier session that still holds unflushed data.
-    pub fn add_recovered(&self, number: FileNumber, size: u64) {
-        self.closed.lock().push_back(Closed { number, size, file: None });
+    /// A log of an earlier session that still holds unflushed data, `size` bytes long and synced. `whole` is
+    /// what recovery read of it: behind that may lie what a crash left.
+    pub fn add_recovered(&self, number: FileNumber, size: u64, whole: Extent) {
+        self.closed.lock().push_back(Closed { number, size, whole, durable: true, file: None });
         self.total_bytes.fetch_add(size, Ordering::Relaxed);
     }
 
@@ -181,7 +194,11 @@ impl LiveLogs {
         if !timestamped.is_empty() {
             active.note_timestamps(timestamped);
         }
-        let framed = active.writer.append_parts(&mut active.pending, parts);
+        let framed = if active.marks.is_empty() {
+            active.writer.append_parts(&mut active.pending, parts)
+        } else {
+            active.append_marked(parts)
+        };
         let written = framed.and_then(|()| {
             active.last_seq_recorded = first_seq;
             if !self.settings.manual_flush || active.pending.len() >= self.buffer_bytes_max.load(Ordering::Relaxed) {
@@ -209,25 +226,61 @@ impl LiveLogs {
     /// Makes every record appended so far durable, in all live logs and under their names. Appends to
     /// the active log may go on meanwhile.
     pub fn sync(&self) -> Result<()> {
+        self.sync_if(|_| true)
+    }
+
+    /// The same, unless nothing was appended to the active log since it was last synced.
+    pub fn settle(&self) -> Result<()> {
+        self.sync_if(|active| active.writer.offset() > active.durable.bytes)
+    }
+
+    fn sync_if(&self, wanted: impl FnOnce(&Active) -> bool) -> Result<()> {
         self.check()?;
         // The active log is looked up first: if it is closed meanwhile, it is among the closed ones.
-        let active: Option<(Arc<dyn Syncer>, u64, FileNumber)> = match &mut *self.active.lock() {
+        let active: Option<(Option<Arc<dyn Syncer>>, Extent)> = match &mut *self.active.lock() {
             None => None,
             Some(active) => {
                 let flushed = active.hand_over(0).and_then(|()| active.file.flush());
                 flushed.map_err(|e| self.poison(e.doing("flushing the WAL")))?;
-                Some((active.file.syncer(), active.writer.offset(), active.number))
+                let upto = Extent {
+                    number: active.number.0,
+                    bytes: active.writer.offset(),
+                    digest: active.writer.digest(),
+                };
+                Some((wanted(active).then(|| active.file.syncer()), upto))
             }
         };
         self.sync_closed()?;
-        let Some((syncer, upto, number)) = active else { return Ok(()) };
-        syncer.sync().map_err(|e| self.poison(e.doing("syncing the WAL")))?;
-        if let Some(active) = &mut *self.active.lock()
-            && active.number == number
-        {
-            active.synced_bytes = active.synced_bytes.max(upto);
+        let Some((syncer, upto)) = active else { return Ok(()) };
+        if let Some(syncer) = syncer {
+            syncer.sync().map_err(|e| self.poison(e.doing("syncing the WAL")))?;
         }
-        self.sync_dir()
+        self.sync_dir()?;
+        let closed = self.closed_extents();
+        if let Some(active) = &mut *self.active.lock()
+            && active.number.0 == upto.number
+            && upto.bytes > active.durable.bytes
+        {
+            active.note_durable(upto, &closed);
+        }
+        Ok(())
+    }
+
+    fn closed_extents(&self) -> Vec<Extent> {
+        let closed = self.closed.lock();
+        let durable = closed.iter().filter(|c| c.durable);
+        durable.map(|c| c.whole).collect()
+    }
+
+    /// What is known to be durable of each live log, oldest first. Empty while names in the directory may
+    /// not be durable.
+    pub fn durable(&self) -> Vec<Extent> {
+        if self.names_synced.load(Ordering::Acquire) < self.names_made.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        let mut logs = self.closed_extents();
+        logs.extend(self.active.lock().as_ref().map(|active| active.durable));
+        logs
     }
 
     /// Makes closed logs durable and closes their files: data of one family must not be in a table while
@@ -242,6 +295,7 @@ impl LiveLogs {
             done.map_err(|e| self.poison(e.doing("syncing a closed WAL")))?;
             file.close().map_err(|e| self.poison(e.doing("closing a WAL")))?;
             log.file = None;
+            log.durable = true;
             synced.push((log.number, log.size));
         }
         drop(closed);
@@ -282,7 +336,9 @@ impl LiveLogs {
             writer: Writer::new(framing),
             file,
             pending: Vec::with_capacity(4096),
-            synced_bytes: 0,
+            durable: Extent { number: number.0, bytes: 0, digest: Some(0) },
+            marks: Vec::new(),
+            closed_told: false,
             write_back_from: 0,
             last_seq_recorded: 0,
             timestamped: HashSet::default(),
@@ -311,7 +367,14 @@ impl LiveLogs {
             } else {
                 Some(old.file)
             };
-            self.closed.lock().push_back(Closed { number: old.number, size, file });
+            let durable = file.is_none() && old.durable.bytes == size;
+            self.closed.lock().push_back(Closed {
+                number: old.number,
+                size,
+                whole: Extent { number: old.number.0, bytes: size, digest: old.writer.digest() },
+                durable,
+                file,
+            });
         }
         active.hand_over(0).map_err(|e| self.poison(e.doing("beginning a WAL")))?;
         *slot = Some(active);
@@ -384,6 +447,29 @@ impl LiveLogs {
 }
 
 impl Active {
+    /// A record with the marks that are due behind its last part. Once a sync.
+    #[cold]
+    fn append_marked(&mut self, parts: &[&[u8]]) -> Result<()> {
+        let mut marks = Vec::new();
+        put_marks(&mut marks, &self.marks);
+        let mut with: Vec<&[u8]> = parts.to_vec();
+        with.push(&marks);
+        self.writer.append_parts(&mut self.pending, &with)?;
+        self.marks.clear();
+        Ok(())
+    }
+
+    /// The log is durable up to there: the next batch tells, and the first time what is known of others.
+    fn note_durable(&mut self, upto: Extent, closed: &[Extent]) {
+        self.durable = upto;
+        self.marks.clear();
+        let mark = |log_number, of: &Extent| Some(Mark { log_number, bytes: of.bytes, digest: of.digest? });
+        self.marks.extend(mark(0, &upto));
+        if !std::mem::replace(&mut self.closed_told, true) {
+            self.marks.extend(closed.iter().filter_map(|of| mark(of.number, of)));
+        }
+    }
+
     fn hand_over(&mut self, bytes_per_sync: u64) -> Result<()> {
         if !self.pending.is_empty() {
             self.file.append(&self.pending)?;

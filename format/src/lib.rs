@@ -18,6 +18,7 @@ pub mod index_builder;
 pub mod metaindex;
 pub mod names;
 pub mod options_ini;
+pub mod proof;
 pub mod properties;
 pub mod trailer;
 pub mod wal;

@@ -14,6 +14,7 @@ mod dump;
 mod manual;
 mod named;
 mod opening;
+mod proof;
 mod purge;
 mod resume;
 mod schedule;
@@ -94,6 +95,8 @@ pub struct Background {
     release_pending: AtomicBool,
     /// Tables are being opened behind the open: see `open_files_async`.
     opening: AtomicBool,
+    /// Held while a proof is made.
+    looks: Mutex<proof::Looks>,
 }
 
 /// A request for a flush.
@@ -162,6 +165,7 @@ impl Background {
             trigger_plan: AtomicU64::new(0),
             release_pending: AtomicBool::new(false),
             opening: AtomicBool::new(false),
+            looks: Mutex::default(),
         })
     }
 
@@ -186,6 +190,7 @@ impl Background {
         }
         self.plan_dump();
         self.plan_trigger();
+        self.plan_proof();
     }
 
     /// After a change of a family's tree, memtables or options: the stall decision, and what is due.

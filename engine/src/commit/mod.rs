@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 
 use base::{FamilyId, FileNumber, Result, SequenceNumber};
 use format::edit::{VersionEdit, WalAddition};
+use format::proof::Extent;
 use lsm::file_meta::FileMetaData;
 use lsm::version::{Edit, Version};
 
@@ -92,6 +93,11 @@ impl Committer {
 
     pub fn manifest_number(&self) -> FileNumber {
         self.manifest.lock().number()
+    }
+
+    /// What is durable of the MANIFEST; `None` if its last record failed.
+    pub fn manifest_durable(&self) -> Option<Extent> {
+        self.manifest.lock().durable()
     }
 
     /// Changes how the MANIFEST is written, from the next record on.

@@ -35,7 +35,11 @@ impl Inner {
             writing.writer.close();
             writing.background.close();
             writing.background.purge();
-            outcome = outcome.and(self.verify_manifest()).and(self.logs.close()).and(self.committer.close());
+            outcome = outcome.and(self.verify_manifest());
+            // Every step is taken, whatever became of the others.
+            for step in [writing.background.prove_closed(), self.logs.close(), self.committer.close()] {
+                outcome = outcome.and(step);
+            }
         }
         self.tables.clear();
         let events = &self.tools.events;

@@ -9,6 +9,7 @@ mod families;
 mod iterator;
 mod live;
 mod open;
+mod proved;
 mod reads;
 mod repair;
 mod session;

@@ -7,11 +7,13 @@ use base::{Error, FamilyId, FileNumber, Result};
 use env::Env;
 use env::logger::{FileLogger, LogFileOptions, Logger, NullLogger};
 use format::names::{self, FileName};
+use format::proof::Extent;
 use lsm::version::Edit;
 use mem::cache::{Cache, CacheOptions};
 use mem::write_buffer::WriteBufferManager;
 use table::sst::BlockCache;
 
+use super::proved::Found;
 use super::session::{host_id, new_session_id};
 use super::{Db, Inner, Writing};
 use crate::background::{Background, BackgroundParts};
@@ -21,13 +23,15 @@ use crate::components::{Components, FamilyDescriptor};
 use crate::errors::ErrorState;
 use crate::event::{Event, Events};
 use crate::family::{Family, FamilySet, FlushPick, Parts, Sealed};
-use crate::files::{DbLock, Live, Numbers, Obsolete, Paths, Recycle, sweep};
-use crate::manifest::{Manifest, ManifestSettings, Recovered, read_current, recover, write_identity};
+use crate::files::{
+    DbLock, LOST_DIR, Live, Numbers, Obsolete, Paths, Recycle, Sweep, move_aside, purge_lost, sweep,
+};
+use crate::manifest::{Manifest, ManifestSettings, Recovered, write_identity};
 use crate::options::{CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory, file, refuse};
 use crate::output::{JobTools, OutputFile};
 use crate::read::Reads;
 use crate::recovery::{
-    Replay, ReplaySettings, Replayed, RequestedFamily, build_families, create_database, flush_family, new_db_id,
+    Replay, ReplaySettings, Replayed, RequestedFamily, build_families, create_database, flush_family, new_db_id, tell_lost,
 };
 use crate::sequence::{LastSequence, Snapshots};
 use crate::source::{TableCache, TableCacheSettings};
@@ -76,14 +80,14 @@ impl Db {
     }
 }
 
-struct Opening {
+pub(super) struct Opening {
     read_only: bool,
-    options: DbOptions,
-    paths: Arc<Paths>,
+    pub(super) options: DbOptions,
+    pub(super) paths: Arc<Paths>,
     descriptors: Vec<FamilyDescriptor>,
     components: Components,
-    env: Env,
-    events: Arc<Events>,
+    pub(super) env: Env,
+    pub(super) events: Arc<Events>,
     lock: Option<DbLock>,
 }
 
@@ -152,8 +156,7 @@ impl Opening {
 
     fn recover_all(&mut self) -> Result<Db> {
         let db_id = self.identity()?;
-        let number = read_current(&self.env, &self.paths.db)?;
-        let recovered = recover(&self.env, &self.paths.db, number)?;
+        let Found { recovered, proof, lost } = self.read_manifest(&db_id)?;
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
         let block_cache = block_cache(&self.components, &self.descriptors)?;
         let requested = self
@@ -168,9 +171,13 @@ impl Opening {
             return Err(Error::invalid_argument(format!("Column family not found: {}", names.join(", "))));
         }
         let shared = self.shared(&recovered, families, db_id, bell)?;
+        if let Some((error, bytes)) = lost {
+            tell_lost(&shared.tools, error, bytes);
+        }
         let logs = self.logs_to_replay(&recovered, &shared)?;
         let job = shared.tools.take_job_id();
-        let replayed = self.replay(&recovered, &shared, &logs, job)?;
+        let proved = proof.map_or_else(Vec::new, |proof| proof.wals);
+        let replayed = self.replay(&recovered, &shared, &logs, proved, job)?;
         let last_seq = recovered.last_sequence.max(replayed.last_seq).max(largest_seq(&shared.families));
         shared.tools.sequence.publish(last_seq);
         if !self.options.open_files_async {
@@ -232,6 +239,7 @@ impl Opening {
             shutting_down: Arc::new(Flag::new(false)),
             next_job: AtomicU64::new(1),
             stats: stats.clone(),
+            options_file: Mutex::default(),
         });
         let settings = TableCacheSettings {
             tables_max: tables_max(self.options.max_open_files),
@@ -281,11 +289,14 @@ impl Opening {
         Ok(logs)
     }
 
-    fn replay(&self, recovered: &Recovered, shared: &Shared, logs: &[FileNumber], job: JobId) -> Result<Replayed> {
-        if logs.is_empty() {
-            return Ok(Replayed::default());
-        }
-        self.events.emit(&Event::RecoveryStarted { job, wal_files: logs.iter().map(|n| n.0).collect() });
+    fn replay(
+        &self,
+        recovered: &Recovered,
+        shared: &Shared,
+        logs: &[FileNumber],
+        proved: Vec<Extent>,
+        job: JobId,
+    ) -> Result<Replayed> {
         let settings = ReplaySettings {
             mode: self.options.wal_recovery_mode,
             paranoid_checks: self.options.paranoid_checks,
@@ -293,8 +304,15 @@ impl Opening {
             may_flush: !self.read_only,
             last_seq: recovered.last_sequence,
             min_log: min_log(recovered, shared),
+            proved,
+            accept_lost: self.options.open_despite_lost_writes,
         };
-        let replayed = Replay::new(&shared.tools, &shared.families, settings, job).run(logs);
+        let replay = Replay::new(&shared.tools, &shared.families, settings, job);
+        if logs.is_empty() {
+            return replay.run(logs);
+        }
+        self.events.emit(&Event::RecoveryStarted { job, wal_files: logs.iter().map(|n| n.0).collect() });
+        let replayed = replay.run(logs);
         self.events.emit(&Event::RecoveryFinished { job, error: replayed.as_ref().err().cloned() });
         replayed
     }
@@ -348,8 +366,9 @@ impl Opening {
         self.trim_last_log(logs)?;
         let changes = self.recovery_changes(&shared, replayed.files, keep_logs, replayed.max_log, job)?;
         if keep_logs {
-            for log in logs {
-                live_logs.add_recovered(*log, self.sync_old_log(*log)?);
+            for whole in &replayed.extents {
+                let log = FileNumber(whole.number);
+                live_logs.add_recovered(log, self.sync_old_log(log)?, *whole);
             }
         }
         live_logs.roll(tools.numbers.take(), None, wal_preallocate(o, families))?;
@@ -410,7 +429,7 @@ impl Opening {
             unlogged: unlogged.clone(),
             stats: tools.stats.clone(),
         }));
-        self.sweep(&shared, &recovered, &committer, &background)?;
+        self.sweep(&shared, &recovered, &committer, &background, logs)?;
         let _ = committed;
         let parts = WritingParts { writer, background, logs: live_logs, committer, obsolete, errors, unlogged };
         let db = self.assemble(shared, Some(parts), block_cache);
@@ -491,8 +510,16 @@ impl Opening {
         Ok(changes)
     }
 
-    /// Deletes what nobody refers to, unless the MANIFEST's end was in doubt.
-    fn sweep(&self, shared: &Shared, recovered: &Recovered, committer: &Committer, background: &Background) -> Result<()> {
+    /// Deletes what nobody refers to, if the MANIFEST's end was proved; else only what this opening itself made
+    /// obsolete, and moves the rest aside. With an end in doubt everything stays.
+    fn sweep(
+        &self,
+        shared: &Shared,
+        recovered: &Recovered,
+        committer: &Committer,
+        background: &Background,
+        replayed: &[FileNumber],
+    ) -> Result<()> {
         if recovered.end_in_doubt {
             self.events.warn(format_args!(
                 "MANIFEST-{:06} ends in the middle of a record; unreferenced files are kept",
@@ -513,9 +540,47 @@ impl Opening {
             newer_from: shared.tools.numbers.peek(),
             keep_old_logs: self.options.keep_log_file_num,
         };
-        let found = sweep(&*self.env.fs, &self.paths, &family_dirs(&self.descriptors), Some(&live))?;
+        let family_dirs = family_dirs(&self.descriptors);
+        let mut found = sweep(&*self.env.fs, &self.paths, &family_dirs, Some(&live))?;
+        if recovered.end_proved {
+            let now_s = self.env.clock.now_seconds();
+            for dir in self.paths.all().into_iter().chain(family_dirs.iter().map(|dir| &**dir)) {
+                purge_lost(&*self.env.fs, dir, now_s);
+            }
+        } else {
+            self.set_aside(&mut found, recovered.number, replayed);
+        }
         background.delete_swept(found);
         Ok(())
+    }
+
+    /// Moves to `lost/` what a MANIFEST with an unproved end may have forgotten: tables, logs that were not
+    /// replayed now, other MANIFESTs.
+    fn set_aside(&self, found: &mut Sweep, manifest: FileNumber, replayed: &[FileNumber]) {
+        let now_s = self.env.clock.now_seconds();
+        let aside = |path: &Path| {
+            match move_aside(&*self.env.fs, path, now_s) {
+                Ok(()) => self.events.warn(format_args!("{}: nobody refers to it; moved to {LOST_DIR}", path.display())),
+                Err(error) => self.events.warn(format_args!("a file nobody refers to could not be moved aside: {error}")),
+            }
+        };
+        found.tables.drain(..).for_each(|(_, path)| aside(&path));
+        found.logs.retain(|(number, path)| {
+            let ours = replayed.contains(number);
+            if !ours {
+                aside(path);
+            }
+            ours
+        });
+        let read = self.paths.manifest(manifest);
+        found.others.retain(|path| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            let other = *path != read && matches!(name.as_deref().and_then(FileName::parse), Some(FileName::Manifest(_)));
+            if other {
+                aside(path);
+            }
+            !other
+        });
     }
 
     fn assemble(&mut self, shared: Shared, parts: Option<WritingParts>, block_cache: Arc<BlockCache>) -> Db {
@@ -727,5 +792,7 @@ pub(super) fn write_options_file(tools: &JobTools, families: &FamilySet) -> Resu
     let numbers = (tools.numbers.take(), tools.numbers.take());
     let all: Vec<_> = families.all().iter().map(|f| (f.name().to_string(), f.options())).collect();
     let named = all.iter().map(|(name, options)| (name.as_str(), &**options));
-    file::persist(&tools.env, &tools.paths.db, numbers, &tools.options.load(), named)
+    let written = file::persist(&tools.env, &tools.paths.db, numbers, &tools.options.load(), named)?;
+    *tools.options_file.lock() = Some(written);
+    Ok(())
 }

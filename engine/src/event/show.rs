@@ -36,7 +36,8 @@ pub(super) fn line(event: &Event, now_us: u64) -> Option<String> {
         | Event::RecoveredFromError { .. }
         | Event::StallChanged { .. }
         | Event::MemtableSealed { .. }
-        | Event::FamilyDropped(_) => return None,
+        | Event::FamilyDropped(_)
+        | Event::WritesLost { .. } => return None,
     }
     Some(line.finish())
 }

@@ -91,6 +91,9 @@ pub enum Event {
     StallChanged { family: Named, from: StallCondition, to: StallCondition },
     MemtableSealed { family: Named, first_sequence: SequenceNumber, num_entries: u64, num_deletes: u64 },
     FamilyDropped(Named),
+    /// Writes that had been durable were damaged or gone, and the database was opened without them: which
+    /// file, where, and how many bytes.
+    WritesLost { error: Error, bytes: u64 },
 }
 
 impl Event {
@@ -112,6 +115,7 @@ impl Event {
             Event::StallChanged { .. } => "stall_conditions_changed",
             Event::MemtableSealed { .. } => "memtable_sealed",
             Event::FamilyDropped(_) => "column_family_dropped",
+            Event::WritesLost { .. } => "writes_lost",
         }
     }
 }

@@ -3,15 +3,18 @@
 //! A table is kept while any version holds it, and a version lives while a reader pins it. So a file that
 //! left the current version waits here, with the one pointer to its facts that is not a version's; once
 //! that is the only one, nobody can come to the file any more and it goes. Doubt never deletes: what does
-//! not parse as one of our names is nobody's, and nothing is swept when the MANIFEST's end was doubtful.
+//! not parse as one of our names is nobody's, nothing is swept when the MANIFEST's end was doubtful, and where it
+//! was not proved, what is swept goes to `lost/`.
 
 mod lock;
+mod lost;
 mod obsolete;
 mod paths;
 mod recycle;
 mod sweep;
 
 pub use lock::DbLock;
+pub use lost::{LOST_DIR, move_aside, purge as purge_lost};
 pub use obsolete::{Obsolete, Waiting};
 pub use paths::Paths;
 pub use recycle::Recycle;

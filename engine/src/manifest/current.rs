@@ -29,7 +29,7 @@ pub fn write_identity(env: &Env, dir: &Path, id: &str) -> Result<()> {
     replace(env, dir, names::IDENTITY_TEMP, names::IDENTITY, id.as_bytes())
 }
 
-fn replace(env: &Env, dir: &Path, temp: &str, name: &str, content: &[u8]) -> Result<()> {
+pub(super) fn replace(env: &Env, dir: &Path, temp: &str, name: &str, content: &[u8]) -> Result<()> {
     let (temp, path) = (dir.join(temp), dir.join(name));
     let doing = |e: Error| e.doing(format!("writing {name}"));
     let written = env.fs.write_all(&temp, content, true).and_then(|()| env.fs.rename(&temp, &path));

@@ -5,25 +5,31 @@
 //!       │ too large, or the last append failed
 //!       └──► MANIFEST-n+1: snapshot, then the edits ─► sync ─► CURRENT by rename ─► sync directory
 //! ```
+//! Every append syncs, so the first edit of the next one says with a mark where it begins and what came
+//! before: all of that was durable. The last edit is proved by the `PROOF` file of a close or an idle moment.
+//!
 //! After a failed append nobody knows how much of the record lies in the file. Nothing is added behind it:
 //! the next append begins a new file with a snapshot of what was installed, and CURRENT moves over only
 //! when that is durable. The caller keeps the files of a failed edit: the record may have arrived after all.
 
 mod current;
 mod lenient;
+mod proof;
 mod recover;
 
 pub use current::{read_current, write_current, write_identity};
 pub use lenient::{Lenient, recover_leniently};
-pub use recover::{FamilyRecord, FileSource, Recovered, recover, recover_file};
+pub use proof::{read_proof, write_proof};
+pub use recover::{FamilyRecord, FileSource, Lost, Recovered, recover, recover_file, recover_proved};
 
 use std::path::PathBuf;
 
 use base::stats::HistogramKind;
 use base::{FileNumber, Result};
 use env::{Append, AppendHints, Env};
-use format::edit::VersionEdit;
+use format::edit::{EditMark, VersionEdit};
 use format::names;
+use format::proof::Extent;
 use format::wal::{Framing, Writer};
 
 use crate::stats::Stats;
@@ -92,6 +98,12 @@ impl Manifest {
         self.file.as_ref().map_or(0, |(_, writer)| writer.offset())
     }
 
+    /// What is durable of the current file; `None` after a failure, and before the first append.
+    pub fn durable(&self) -> Option<Extent> {
+        let (_, writer) = self.file.as_ref()?;
+        Some(Extent { number: self.number.0, bytes: writer.offset(), digest: writer.digest() })
+    }
+
     /// Whether the next append begins a new file.
     pub fn must_roll(&self) -> bool {
         match &self.file {
@@ -114,7 +126,8 @@ impl Manifest {
         };
         self.buffer.clear();
         let (use_fsync, stats) = (self.settings.use_fsync, &self.stats);
-        frame(&mut writer, records, &mut self.buffer)
+        let mark = writer.digest().map(|digest| EditMark { offset: writer.offset(), digest });
+        frame(&mut writer, records, mark, &mut self.buffer)
             .and_then(|()| file.append(&self.buffer))
             .and_then(|()| sync(&mut *file, use_fsync, stats.as_deref()))
             .map_err(|e| e.doing("appending to the MANIFEST").file(&path))?;
@@ -157,13 +170,13 @@ impl Manifest {
         snapshot: &[Record],
         records: &[Record],
     ) -> Result<()> {
-        frame(writer, snapshot, &mut self.buffer)?;
+        frame(writer, snapshot, None, &mut self.buffer)?;
         /// Bytes of the record that tells the size: header, tag, length and the number.
         const SIZE_RECORD_LEN: u64 = 15;
         self.compacted_size = writer.offset() + SIZE_RECORD_LEN;
         let size = VersionEdit { last_compacted_manifest_file_size: Some(self.compacted_size), ..VersionEdit::default() };
-        frame(writer, &[(size, 0)], &mut self.buffer)?;
-        frame(writer, records, &mut self.buffer)?;
+        frame(writer, &[(size, 0)], None, &mut self.buffer)?;
+        frame(writer, records, None, &mut self.buffer)?;
         file.append(&self.buffer)?;
         sync(file, self.settings.use_fsync, self.stats.as_deref())
     }
@@ -187,11 +200,15 @@ fn sync(file: &mut dyn Append, use_fsync: bool, stats: Option<&Stats>) -> Result
     Ok(())
 }
 
-fn frame(writer: &mut Writer, records: &[Record], out: &mut Vec<u8>) -> Result<()> {
+fn frame(writer: &mut Writer, records: &[Record], mark: Option<EditMark>, out: &mut Vec<u8>) -> Result<()> {
     let mut encoded = Vec::new();
-    for (edit, timestamp_size) in records {
+    for (i, (edit, timestamp_size)) in records.iter().enumerate() {
         encoded.clear();
         edit.encode(*timestamp_size, &mut encoded)?;
+        if i == 0 && mark.is_some() {
+            // Tags stand in any order; an edit with nothing else is only the mark.
+            VersionEdit { mark, ..VersionEdit::default() }.encode(0, &mut encoded)?;
+        }
         writer.append(out, &encoded)?;
     }
     Ok(())

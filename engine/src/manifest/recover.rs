@@ -2,7 +2,8 @@
 //!
 //! Total and strict: a record that is wrong is Corruption with the file and offset, wherever it stands. A
 //! record cut short at the end is what a crash leaves and is passed over, unless its bytes would make a
-//! valid record with another length: then it was damaged, not torn. An edit for a family the MANIFEST does
+//! valid record with another length, or a proof or a later edit's mark says that it was durable: then it was
+//! damaged, not torn. An edit for a family the MANIFEST does
 //! not know, or that leaves the tree impossible, is Corruption too: RocksDB 11.8.1 goes on there with an
 //! empty family and sweeps its files away.
 
@@ -14,6 +15,7 @@ use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::{Env, RandomRead, ReadHints};
 use format::edit::{NewFile, VersionEdit};
 use format::names;
+use format::proof::Extent;
 use format::wal::{Diagnosis, Item, Reader, ReaderOptions, Source, diagnose};
 
 use crate::sync::Arc;
@@ -53,7 +55,21 @@ pub struct Recovered {
     pub wals: BTreeMap<u64, Option<u64>>,
     /// The end was not proved: a torn record, so what is unreferenced must not be deleted.
     pub end_in_doubt: bool,
+    /// A proof says that it ends exactly here.
+    pub end_proved: bool,
+    /// Edits that were durable are gone.
+    pub lost: Option<Lost>,
     pub edits: u64,
+}
+
+/// What was durable and is gone.
+#[derive(Clone, Debug)]
+pub struct Lost {
+    /// Says file, offset and how much.
+    pub error: Error,
+    pub bytes: u64,
+    /// Only the proof says so: it is for the caller to know whether that is this database's.
+    pub by_proof: bool,
 }
 
 /// Reads MANIFEST `number` in `dir`.
@@ -69,17 +85,33 @@ pub fn recover(env: &Env, dir: &Path, number: FileNumber) -> Result<Recovered> {
 /// # Errors
 /// As [`recover`].
 pub fn recover_file(env: &Env, path: &Path, number: FileNumber) -> Result<Recovered> {
+    read_file(env, path, number, None)
+}
+
+/// As [`recover`], and compares what was read with what a proof says of it: [`Recovered::lost`].
+///
+/// # Errors
+/// As [`recover`].
+pub fn recover_proved(env: &Env, dir: &Path, number: FileNumber, claim: Option<Extent>) -> Result<Recovered> {
+    read_file(env, &dir.join(names::manifest(number)), number, claim)
+}
+
+fn read_file(env: &Env, path: &Path, number: FileNumber, claim: Option<Extent>) -> Result<Recovered> {
     let file = env.fs.open_random(path, &ReadHints::default()).map_err(|e| {
         if e.is_not_found() {
-            Error::corruption("CURRENT points to a MANIFEST that does not exist").file(path)
+            Error::corruption("CURRENT points to a MANIFEST that does not exist").file(path).at(0)
         } else {
             e
         }
     })?;
     let mut reader = Reader::new(FileSource(file), ReaderOptions::default());
     let mut state = Builder::new(number);
-    let read = read_all(&mut reader, &mut state);
-    read.and_then(|()| state.finish()).map_err(|e| e.doing("reading the MANIFEST").file(path))
+    let read = read_all(&mut reader, &mut state, claim);
+    let mut out = read.and_then(|()| state.finish()).map_err(|e| e.doing("reading the MANIFEST").file(path))?;
+    if let Some(lost) = &mut out.lost {
+        lost.error = lost.error.clone().doing("reading the MANIFEST").file(path);
+    }
+    Ok(out)
 }
 
 /// A log's bytes from a file.
@@ -91,30 +123,88 @@ impl Source for FileSource {
     }
 }
 
-fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder) -> Result<()> {
-    loop {
-        let torn = match reader.next()? {
+fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<Extent>) -> Result<()> {
+    let mut claim_met = claim.is_none_or(|c| c.bytes == 0);
+    let torn = loop {
+        match reader.next()? {
             Item::Record { bytes, offset, end } => {
                 let edit = VersionEdit::decode(bytes).map_err(|e| e.shifted(offset))?;
+                let mark = edit.mark;
                 state.edit(edit).map_err(|e| e.at(offset))?;
                 state.out.size = end;
-                continue;
+                if let Some(mark) = mark
+                    && (mark.offset > offset || mark.digest != reader.digest_before())
+                {
+                    let at = reader.gap().unwrap_or(offset);
+                    return Err(Error::corruption("records before an edit are not those that it was written behind").at(at));
+                }
+                claim_met |= claim.is_some_and(|c| c.bytes == end && c.digest.is_none_or(|d| d == reader.digest()));
             }
-            Item::TornTail { offset, .. } => offset,
-            Item::Corruption(damage) => return Err(Error::corruption(damage.reason).at(damage.offset)),
+            Item::TornTail { offset, .. } => break Some(offset),
+            Item::Corruption(damage) => {
+                let reason = match damaged_not_torn(reader.damaged()) {
+                    Some(what) => format!("{}: {what}", damage.reason),
+                    None => damage.reason,
+                };
+                return Err(Error::corruption(reason).at(damage.offset));
+            }
             Item::OldRecord { offset, .. } => {
                 return Err(Error::corruption("a record of a recycled log in a MANIFEST").at(offset));
             }
             Item::TimestampSizes { offset, .. } | Item::Predecessor { offset, .. } => {
                 return Err(Error::corruption("a WAL's record in a MANIFEST").at(offset));
             }
-            Item::EndOfLog => return Ok(()),
-        };
+            Item::EndOfLog => break None,
+        }
+    };
+    if let Some(torn) = torn {
         if let Some(what) = damaged_not_torn(reader.damaged()) {
             return Err(Error::corruption(what).at(torn));
         }
         state.out.end_in_doubt = true;
     }
+    let end = reader.whole_end();
+    let at = reader.gap().filter(|gap| *gap < end || torn.is_none()).or(torn).unwrap_or(end);
+    if let Some(claim) = claim.filter(|_| !claim_met) {
+        let bytes = claim.bytes.saturating_sub(at);
+        let error = Error::corruption(format!(
+            "the MANIFEST was durable up to byte {}, but is not what was written from here: {bytes} bytes are lost",
+            claim.bytes
+        ));
+        state.out.lost = Some(Lost { error: error.at(at), bytes, by_proof: true });
+    }
+    state.out.end_proved = torn.is_none() && claim_met && claim.is_some_and(|c| c.bytes == end);
+    if torn.is_some() || reader.gap().is_some() {
+        mark_behind(reader, at, &mut state.out)?;
+    }
+    Ok(())
+}
+
+/// Looks behind the byte where reading ended for an edit whose mark says that this byte was durable.
+fn mark_behind(reader: &mut Reader<FileSource>, at: u64, out: &mut Recovered) -> Result<()> {
+    let (mut more, mut edits, mut durable) = (reader.resync(at)?, 0u64, at);
+    while more {
+        match reader.next()? {
+            Item::Record { bytes, offset, .. } => {
+                edits += 1;
+                // Its own place must be right: what lies here by chance says nothing.
+                let mark = VersionEdit::decode(bytes).ok().and_then(|edit| edit.mark);
+                durable = mark.filter(|m| m.offset <= offset).map_or(durable, |m| durable.max(m.offset));
+            }
+            Item::TornTail { offset, .. } => more = reader.resync(offset)?,
+            Item::Corruption(damage) => more = reader.resync(damage.offset)?,
+            Item::EndOfLog => break,
+            _ => {}
+        }
+    }
+    if durable > at {
+        let bytes = durable - at;
+        let error = Error::corruption(format!(
+            "a record of the MANIFEST is damaged, not torn: later edits were written when it was durable; {bytes} bytes and {edits} edits are lost"
+        ));
+        out.lost = Some(Lost { error: error.at(at), bytes, by_proof: false });
+    }
+    Ok(())
 }
 
 /// Whether the bytes of a torn tail are a whole record with a wrong length or type.

@@ -229,6 +229,10 @@ options! {
     unwritten statistics: Option<Arc<Statistics>> = None;
     /// The release of RocksDB, as 9.4, that must be able to read what is written; empty: 11.8. Ours alone.
     unwritten compat: Compat = Compat(None);
+    /// Opening goes on without writes that were durable and are damaged or gone, as RocksDB's does, and tells
+    /// of them in the LOG, to listeners and by the property ironstone.lost-bytes. False: it fails with
+    /// Corruption that names file, offset and loss. Ours alone.
+    unwritten open_despite_lost_writes: bool = false;
     components
     /// Files, clock, chance and threads. Default: the machine's.
     env: Env = Env::posix();

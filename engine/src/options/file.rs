@@ -9,6 +9,7 @@ use base::{Error, FileNumber, Kind, Result};
 use env::Env;
 use format::names::{self, FileName};
 use format::options_ini::{self, Title, Version};
+use format::proof::{self, OptionsExtent, Proof};
 
 use super::component::BLOCK_BASED;
 use super::family::TableFactory;
@@ -26,11 +27,14 @@ pub struct ReadConfig {
     pub ignore_unknown_options: bool,
     /// Objects that cannot be made from their names are left to the caller. Default true.
     pub ignore_unsupported_options: bool,
+    /// [`load_latest`] takes a file that is not what the database wrote when it was last closed: one that was
+    /// edited by hand. Default false: the file has no checksum of its own, so a change may be damage.
+    pub accept_changed: bool,
 }
 
 impl Default for ReadConfig {
     fn default() -> Self {
-        ReadConfig { ignore_unknown_options: false, ignore_unsupported_options: true }
+        ReadConfig { ignore_unknown_options: false, ignore_unsupported_options: true, accept_changed: false }
     }
 }
 
@@ -147,11 +151,47 @@ impl Notes<'_> {
 /// Reads the newest OPTIONS file of a database.
 ///
 /// # Errors
-/// NotFound if there is none, and those of [`read`] with the file's name.
+/// NotFound if there is none, and those of [`read`] with the file's name; Corruption with file and offset if
+/// it changed since the database was closed, or is gone (see [`ReadConfig::accept_changed`]).
 pub fn load_latest(env: &Env, db_path: &Path, config: &ReadConfig) -> Result<(FileNumber, OptionsFile)> {
     let newest = numbers(&env.fs.list(db_path)?).into_iter().max();
     let newest = newest.ok_or_else(|| Error::not_found("No options files found in the DB directory."))?;
-    Ok((newest, load(env, &db_path.join(names::options(newest)), config)?))
+    let path = db_path.join(names::options(newest));
+    if !config.accept_changed {
+        unchanged(env, db_path, newest, &path)?;
+    }
+    Ok((newest, load(env, &path, config)?))
+}
+
+/// Compares the newest file with what the proof of the last close says of it. The proof speaks only while
+/// CURRENT names its MANIFEST and IDENTITY its database.
+fn unchanged(env: &Env, db_path: &Path, newest: FileNumber, path: &Path) -> Result<()> {
+    let small = |name: &str, limit| env.fs.read_all(&db_path.join(name), limit).ok();
+    let proof = small(proof::PROOF, proof::PROOF_LEN_MAX).and_then(|bytes| Proof::decode(&bytes).ok());
+    let current = small(names::CURRENT, 4096).and_then(|bytes| names::parse_current(&bytes).ok());
+    let Some(proof) = proof.filter(|p| Some(FileNumber(p.manifest.number)) == current) else { return Ok(()) };
+    let id = small(names::IDENTITY, 4096).and_then(|bytes| names::parse_identity(&bytes).ok());
+    if id.is_some_and(|id| id != proof.db_id) {
+        return Ok(());
+    }
+    let Some(written) = &proof.options else { return Ok(()) };
+    let hint = "ReadConfig::accept_changed reads it all the same, for one that was edited by hand; so does removing the file PROOF";
+    if newest.0 < written.number {
+        let gone = db_path.join(names::options(FileNumber(written.number)));
+        return Err(Error::corruption(format!("the newest OPTIONS file is missing; {hint}")).file(gone).at(0));
+    }
+    if newest.0 > written.number {
+        return Ok(());
+    }
+    let content = env.fs.read_all(path, FILE_LEN_MAX)?;
+    match written.difference(&content) {
+        None => Ok(()),
+        Some(at) => {
+            let line = 1 + content.iter().take(at as usize).filter(|b| **b == b'\n').count();
+            let error = format!("the OPTIONS file was changed since it was written, first about line {line}; {hint}");
+            Err(Error::corruption(error).file(path).at(at))
+        }
+    }
 }
 
 /// Reads one OPTIONS file.
@@ -171,7 +211,8 @@ pub fn load(env: &Env, path: &Path, config: &ReadConfig) -> Result<OptionsFile> 
 const OLD_FILES_KEPT: usize = 1;
 
 /// Writes the OPTIONS file of a database: under a temporary name, synced, read back and compared, then
-/// renamed, the directory synced; then older files go. `temp` and `number` are fresh numbers.
+/// renamed, the directory synced; then older files go. `temp` and `number` are fresh numbers. Returns what a
+/// proof says of the file.
 ///
 /// # Errors
 /// Those of the file system, and of [`verify`]; the temporary file is gone then, if it can be.
@@ -181,7 +222,7 @@ pub fn persist<'a>(
     (temp, number): (FileNumber, FileNumber),
     db: &DbOptions,
     families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)> + Clone,
-) -> Result<()> {
+) -> Result<OptionsExtent> {
     let temp = dir.join(names::options_temp(temp));
     let text = write(db, families.clone());
     let written = env.fs.write_all(&temp, text.as_bytes(), true).and_then(|()| {
@@ -201,7 +242,7 @@ pub fn persist<'a>(
     for old in old {
         let _ = env.fs.unlink(&dir.join(names::options(*old)));
     }
-    Ok(())
+    Ok(OptionsExtent::of(number.0, text.as_bytes()))
 }
 
 fn numbers(names: &[String]) -> Vec<FileNumber> {

@@ -5,6 +5,7 @@ use base::ids::JobId;
 use compress::{Compression, CompressionOptions};
 use env::Env;
 use env::rate::IoPriority;
+use format::proof::OptionsExtent;
 
 use super::{OutputFile, OutputSettings};
 use crate::event::{Event, Events, Named, TableCreated};
@@ -13,7 +14,7 @@ use crate::files::{Numbers, Paths};
 use crate::options::{self, DbOptions};
 use crate::sequence::{LastSequence, Snapshots};
 use crate::stats::Stats;
-use crate::sync::{Arc, ArcSwap, AtomicU64, Flag, Ordering};
+use crate::sync::{Arc, ArcSwap, AtomicU64, Flag, Mutex, Ordering};
 
 /// The common tools of flush, compaction and recovery.
 pub struct JobTools {
@@ -31,6 +32,8 @@ pub struct JobTools {
     pub shutting_down: Arc<Flag>,
     pub next_job: AtomicU64,
     pub stats: Arc<Stats>,
+    /// The newest OPTIONS file as it was written.
+    pub options_file: Mutex<Option<OptionsExtent>>,
 }
 
 impl JobTools {

@@ -7,7 +7,8 @@
 //!       ├► tables     properties of tables added up, lists of files
 //!       └► cache      what the block cache holds, by role
 //! ```
-//! Names, forms and units follow `db/internal_stats.cc`; a name may end in a number, its argument.
+//! Names, forms and units follow `db/internal_stats.cc`; a name may end in a number, its argument. One name is
+//! ours, [`LOST_BYTES`].
 
 mod cache;
 mod database;
@@ -56,8 +57,15 @@ pub struct Activity {
     pub is_write_stopped: bool,
 }
 
+/// Bytes of durable writes that were damaged or gone and that opening did without
+/// (`open_despite_lost_writes`); 0 in a sound database.
+pub const LOST_BYTES: &str = "ironstone.lost-bytes";
+
 /// A property by name, as text; `None` if there is none of that name.
 pub fn property(ground: &Ground<'_>, family: &Family, name: &str) -> Option<String> {
+    if name == LOST_BYTES {
+        return Some(ground.stats.database.lost_bytes().to_string());
+    }
     let (short, argument) = split(name)?;
     if let Some(level) = argument {
         return at_level(ground, family, short, level);
@@ -103,6 +111,9 @@ fn at_level(ground: &Ground<'_>, family: &Family, short: &str, level: usize) -> 
 
 /// A numeric property; `None` if there is none of that name, or if it is a text.
 pub fn int_property(ground: &Ground<'_>, family: &Family, name: &str) -> Option<u64> {
+    if name == LOST_BYTES {
+        return Some(ground.stats.database.lost_bytes());
+    }
     match split(name)? {
         (short, None) => numbers::number(ground, family, short),
         _ => None,

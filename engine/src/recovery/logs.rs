@@ -10,6 +10,8 @@
 //! ```
 //! In the point-in-time mode a record that one bit, or its length, keeps from being whole is damage and not a
 //! crash's doing: the open fails, as with damage in the first two modes; `paranoid_checks = false` waives it.
+//! What is damaged or gone below the byte that was known durable fails the open in all modes but the last
+//! (`durable` says how that is known and how to open all the same).
 //! In every mode a batch that is no batch, and a sequence number that goes back, fail the open: they are
 //! not what a crash leaves. What is dropped is told in the LOG with file, offset and bytes.
 //! Facts: RocksDB `db/db_impl/db_impl_open.cc`.
@@ -19,8 +21,10 @@ use std::path::Path;
 use base::{Error, FamilyId, FileNumber, Kind, Result, SequenceNumber, key};
 use env::ReadHints;
 use format::batch::{self, Batch};
-use format::wal::{Diagnosis, Item, Predecessor, Reader, ReaderOptions, diagnose};
+use format::proof::Extent;
+use format::wal::{Diagnosis, Item, Predecessor, Reader, diagnose, marks_of};
 
+use super::durable::{self, Durable, Progress};
 use crate::apply::{self, Missing, Source};
 use crate::family::{Family, FamilySet};
 use crate::manifest::FileSource;
@@ -29,7 +33,7 @@ use crate::output::{JobTools, OutputFile, created, write_memtables};
 use crate::sync::Arc;
 
 /// How logs are replayed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ReplaySettings {
     pub mode: WalRecoveryMode,
     pub paranoid_checks: bool,
@@ -41,6 +45,10 @@ pub struct ReplaySettings {
     pub last_seq: SequenceNumber,
     /// Logs below this number are not needed and may be missing.
     pub min_log: u64,
+    /// What the proof of the last close or idle moment says of the logs.
+    pub proved: Vec<Extent>,
+    /// Opens without durable writes that are lost (`open_despite_lost_writes`).
+    pub accept_lost: bool,
 }
 
 /// What replay came to.
@@ -57,6 +65,8 @@ pub struct Replayed {
     /// once later ones exist.
     pub damaged: bool,
     pub records: u64,
+    /// What was read of each log, up to the end of its last whole record.
+    pub extents: Vec<Extent>,
 }
 
 /// A replay under way.
@@ -70,6 +80,7 @@ pub struct Replay<'a> {
     /// The log that was cut off, while what follows it has not been shown to go on from there.
     cut_off: Option<u64>,
     previous: Option<Predecessor>,
+    durable: Durable<'a>,
     done: Replayed,
 }
 
@@ -81,10 +92,15 @@ enum Verdict {
 
 impl<'a> Replay<'a> {
     pub fn new(tools: &'a JobTools, families: &'a FamilySet, settings: ReplaySettings, job: base::ids::JobId) -> Self {
+        let accept = settings.accept_lost
+            || !settings.paranoid_checks
+            || settings.mode == WalRecoveryMode::SkipAnyCorruptedRecords;
+        let durable = Durable::new(tools, &settings.proved, accept, settings.min_log);
         Replay {
             tools,
             families,
             settings,
+            durable,
             job,
             next_seq: None,
             dropping: false,
@@ -99,11 +115,12 @@ impl<'a> Replay<'a> {
     /// # Errors
     /// As the mode has it, with file and offset.
     pub fn run(mut self, logs: &[FileNumber]) -> Result<Replayed> {
-        for log in logs {
+        for (i, log) in logs.iter().enumerate() {
             let path = self.tools.paths.wal(*log);
             self.done.max_log = self.done.max_log.max(log.0);
-            self.log(*log, &path).map_err(|e| e.doing("replaying a WAL").file(&path))?;
+            self.log(*log, &path, &logs[i + 1..]).map_err(|e| e.doing("replaying a WAL").file(&path))?;
         }
+        self.durable.finish()?;
         if self.dropping {
             self.check_consistency()?;
         }
@@ -113,61 +130,74 @@ impl<'a> Replay<'a> {
         Ok(self.done)
     }
 
-    fn log(&mut self, log: FileNumber, path: &Path) -> Result<()> {
+    fn log(&mut self, log: FileNumber, path: &Path, later: &[FileNumber]) -> Result<()> {
         let file = self.tools.env.fs.open_random(path, &ReadHints::default())?;
         let size = file.size()?;
         self.tools.events.info(format_args!(
             "Recovering log #{} mode {}",
             log.0, self.settings.mode as u8
         ));
-        let options = ReaderOptions {
-            log_number: log.0,
-            decompressor: Some(Box::new(crate::wal::decompressor)),
-            ..ReaderOptions::default()
-        };
-        let mut reader = Reader::new(FileSource(file), options);
+        let mut reader = Reader::new(FileSource(file), durable::options(log));
+        let mut progress = self.durable.begin(log);
         let mut last_in_log = 0;
         loop {
-            let verdict = match reader.next()? {
-                Item::Record { bytes, offset, .. } => match self.record(bytes, log, &mut last_in_log) {
-                    Ok(verdict) => verdict,
-                    Err(Fault::Report(error)) => self.report(log, error.at(offset))?,
-                    Err(Fault::Fatal(error)) => return Err(error.at(offset)),
-                },
-                Item::TornTail { offset, dropped, .. } => match self.damaged_not_torn(reader.damaged()) {
-                    Some(what) => return Err(Error::corruption(what).at(offset)),
-                    None if self.remains(reader.is_recycled()) => self.old_record(log),
-                    None => self.torn(log, offset, dropped)?,
-                },
+            let (verdict, offset, marks) = match reader.next()? {
+                Item::Record { bytes, offset, .. } => {
+                    let marks = marks_of(bytes);
+                    let verdict = match self.record(bytes, log, &mut last_in_log) {
+                        Ok(verdict) => verdict,
+                        Err(Fault::Report(error)) => self.report(log, error.at(offset))?,
+                        Err(Fault::Fatal(error)) => return Err(error.at(offset)),
+                    };
+                    (verdict, offset, marks)
+                }
+                Item::TornTail { offset, dropped, .. } => {
+                    self.fault(log, &progress, &reader, offset, "the record at fault would leave the file", later)?;
+                    let verdict = if self.remains(reader.is_recycled()) {
+                        self.old_record(log)
+                    } else {
+                        self.torn(log, offset, dropped)?
+                    };
+                    (verdict, offset, None)
+                }
                 Item::Corruption(damage) => {
+                    self.fault(log, &progress, &reader, damage.offset, &damage.reason, later)?;
                     let stale = damage.recycled && self.settings.mode == WalRecoveryMode::TolerateCorruptedTailRecords;
-                    if stale {
+                    let verdict = if stale {
                         self.done.damaged = true;
                         Verdict::EndOfThisLog
+                    } else if self.remains(damage.recycled) {
+                        self.old_record(log)
                     } else {
-                        let (reason, offset) = (damage.reason, damage.offset);
-                        match self.damaged_not_torn(reader.damaged()) {
-                            Some(what) => return Err(Error::corruption(format!("{reason}: {what}")).at(offset)),
-                            None if self.remains(damage.recycled) => self.old_record(log),
-                            None => self.report(log, Error::corruption(reason).at(offset))?,
-                        }
-                    }
+                        self.report(log, Error::corruption(damage.reason).at(damage.offset))?
+                    };
+                    (verdict, damage.offset, None)
                 }
-                Item::OldRecord { .. } => self.old_record(log),
+                Item::OldRecord { offset, .. } => {
+                    self.fault(log, &progress, &reader, offset, "a record of the log that the file was before", later)?;
+                    (self.old_record(log), offset, None)
+                }
                 Item::TimestampSizes { sizes, offset } => {
                     self.check_timestamps(&sizes).map_err(|e| e.at(offset))?;
-                    Verdict::GoOn
+                    (Verdict::GoOn, offset, None)
                 }
                 Item::Predecessor { info, offset } => match self.check_predecessor(&info) {
-                    Ok(()) => Verdict::GoOn,
-                    Err(error) => self.report(log, error.at(offset))?,
+                    Ok(()) => (Verdict::GoOn, offset, None),
+                    Err(error) => (self.report(log, error.at(offset))?, offset, None),
                 },
-                Item::EndOfLog => break,
+                Item::EndOfLog => {
+                    self.durable.end(log, &progress, &reader, None, later)?;
+                    break;
+                }
             };
+            self.durable.read(log, &mut progress, &reader, offset, &marks.unwrap_or_default())?;
             if matches!(verdict, Verdict::EndOfThisLog) {
                 break;
             }
         }
+        self.durable.pass(log);
+        let (bytes, digest) = (reader.whole_end(), Some(reader.digest()));
+        self.done.extents.push(Extent { number: log.0, bytes, digest });
         self.previous = Some(Predecessor { log_number: log.0, size_bytes: size, last_seqno_recorded: last_in_log });
         Ok(())
     }
@@ -229,17 +259,34 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Whether the record at fault would be whole but for one bit or its length: no crash leaves that, so in
-    /// the mode that takes damage for the end of what was written it must not be taken for that.
-    fn damaged_not_torn(&self, bytes: &[u8]) -> Option<String> {
-        if self.settings.mode != WalRecoveryMode::PointInTimeRecovery || !self.settings.paranoid_checks {
-            return None;
-        }
-        let what = match diagnose(bytes)? {
+    /// Reading met something that is no record of this log. What was durable must not end there; and a record
+    /// that would be whole but for one bit or its length is no crash's doing, so in the mode that takes damage
+    /// for the end of what was written it must not be taken for that.
+    fn fault(
+        &mut self,
+        log: FileNumber,
+        progress: &Progress,
+        reader: &Reader<FileSource>,
+        offset: u64,
+        reason: &str,
+        later: &[FileNumber],
+    ) -> Result<()> {
+        let change = diagnose(reader.damaged()).map(|found| match found {
             Diagnosis::Bit { byte, bit } => format!("bit {bit} of the record's byte {byte} is wrong"),
             Diagnosis::Length(length) => format!("the record's length should be {length}"),
-        };
-        Some(format!("{what}; it is damaged, not torn. kSkipAnyCorruptedRecords opens without it"))
+        });
+        let what = change.as_ref().map_or_else(|| reason.to_string(), |change| format!("{reason}: {change}"));
+        self.durable.end(log, progress, reader, Some((offset, &what)), later)?;
+        let strict = self.settings.mode == WalRecoveryMode::PointInTimeRecovery
+            && self.settings.paranoid_checks
+            && !self.settings.accept_lost;
+        match change {
+            Some(_) if strict => Err(Error::corruption(format!(
+                "{what}; it is damaged, not torn. open_despite_lost_writes opens without it"
+            ))
+            .at(offset)),
+            _ => Ok(()),
+        }
     }
 
     /// Whether what cannot be read is taken for remains of the log that a recycled file was before.

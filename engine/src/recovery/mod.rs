@@ -7,10 +7,12 @@
 //! that nothing refers to until the new MANIFEST is in place.
 
 mod create;
+mod durable;
 mod logs;
 mod trees;
 
 pub use create::{create_database, new_db_id};
+pub use durable::tell as tell_lost;
 pub use logs::{Replay, ReplaySettings, Replayed, flush_family};
 pub use trees::{RequestedFamily, build_families, new_family};
 

@@ -52,6 +52,8 @@ pub type DatabaseNumbers = [u64; DatabaseCounter::ALL.len()];
 pub struct DatabaseCounts {
     cells: [AtomicU64; DatabaseCounter::ALL.len()],
     inner: Mutex<Marks>,
+    /// Bytes of durable writes that opening did without; not reset.
+    lost_bytes: AtomicU64,
 }
 
 struct Marks {
@@ -63,7 +65,7 @@ struct Marks {
 impl DatabaseCounts {
     pub(super) fn new(opened_us: u64) -> Self {
         let marks = Marks { opened_us, last_dump: (0.0, [0; DatabaseCounter::ALL.len()]) };
-        DatabaseCounts { cells: Default::default(), inner: Mutex::new(marks) }
+        DatabaseCounts { cells: Default::default(), inner: Mutex::new(marks), lost_bytes: AtomicU64::new(0) }
     }
 
     /// Adds; any thread.
@@ -90,6 +92,16 @@ impl DatabaseCounts {
 
     pub fn opened_us(&self) -> u64 {
         self.inner.lock().opened_us
+    }
+
+    /// Durable writes of that many bytes were damaged or gone when the database was opened.
+    pub fn note_lost(&self, bytes: u64) {
+        self.lost_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// What [`DatabaseCounts::note_lost`] was told since the database was opened.
+    pub fn lost_bytes(&self) -> u64 {
+        self.lost_bytes.load(Ordering::Relaxed)
     }
 
     /// Uptime and counts at the last dump; those given are the last from now on.

@@ -5,7 +5,7 @@ use base::{Error, FamilyId, Result, key};
 
 use super::encode::wal_tag;
 use super::{
-    BlobFileAddition, BlobFileGarbage, LEVELDB_SEQNOS, NewFile, PATH_ID_MAX, SubcompactionProgress,
+    BlobFileAddition, BlobFileGarbage, EditMark, LEVELDB_SEQNOS, NewFile, PATH_ID_MAX, SubcompactionProgress,
     VersionEdit, WalAddition, file_tag, tag,
 };
 
@@ -95,6 +95,11 @@ impl VersionEdit {
             tag::LAST_COMPACTED_MANIFEST_FILE_SIZE => {
                 self.last_compacted_manifest_file_size =
                     Some(nested_number("last compacted manifest file size", c)?);
+            }
+            tag::MARK => {
+                let mut inner = Cursor::new(need("mark not prefixed by length", c.slice())?);
+                let (offset, digest) = (inner.varint64(), inner.u32());
+                self.mark = Some(EditMark { offset: need("mark", offset)?, digest: need("mark", digest)? });
             }
             _ if tag & tag::SAFE_TO_IGNORE != 0 => {
                 need("safely ignoreable tag length error", c.slice())?;

@@ -1,6 +1,6 @@
 //! An edit as bytes, in RocksDB's order of tags.
 
-use base::coding::{put_slice, put_u64, put_varint32, put_varint64};
+use base::coding::{put_slice, put_u32, put_u64, put_varint32, put_varint64};
 use base::{Error, FamilyId, Result, key};
 
 use super::{
@@ -64,6 +64,13 @@ impl VersionEdit {
             text(out, tag::SUBCOMPACTION_PROGRESS, &inner);
         }
         nested_number(out, tag::LAST_COMPACTED_MANIFEST_FILE_SIZE, self.last_compacted_manifest_file_size);
+        if let Some(mark) = self.mark {
+            put_varint32(out, tag::MARK);
+            nested(out, |inner| {
+                put_varint64(inner, mark.offset);
+                put_u32(inner, mark.digest);
+            });
+        }
         Ok(())
     }
 

@@ -62,6 +62,8 @@ pub mod tag {
     pub const PERSIST_USER_DEFINED_TIMESTAMPS: u32 = SAFE_TO_IGNORE | 9;
     pub const SUBCOMPACTION_PROGRESS: u32 = SAFE_TO_IGNORE | 10;
     pub const LAST_COMPACTED_MANIFEST_FILE_SIZE: u32 = SAFE_TO_IGNORE | 11;
+    /// Ours, far from the numbers that RocksDB gives out one by one; see [`super::EditMark`].
+    pub const MARK: u32 = SAFE_TO_IGNORE | 0x1d4d;
 }
 
 /// Fields of a new file, each with a length; see [`tag`].
@@ -129,6 +131,19 @@ pub struct VersionEdit {
     /// In progress files of remote compactions, never in a MANIFEST.
     pub subcompaction_progress: Option<SubcompactionProgress>,
     pub last_compacted_manifest_file_size: Option<u64>,
+    pub mark: Option<EditMark>,
+}
+
+/// Where in the MANIFEST the edit's record begins, and the [`crate::wal::Digest`] of the records before it.
+/// The first edit after each sync has one: everything before it was durable when it was written.
+///
+/// ```text
+/// varint32 tag | varint32 length | varint64 offset | u32 digest
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EditMark {
+    pub offset: u64,
+    pub digest: u32,
 }
 
 /// A table file that joins the tree.

@@ -10,7 +10,7 @@ use kernel::checksum::crc32c;
 use super::record_type::*;
 use super::writer::header_len;
 use super::{
-    BLOCK_LEN, COMPRESSION_ZSTD, Damage, HEADER_LEN, Item, Predecessor, RECYCLABLE_HEADER_LEN, ReaderOptions,
+    BLOCK_LEN, COMPRESSION_ZSTD, Damage, Digest, HEADER_LEN, Item, Predecessor, RECYCLABLE_HEADER_LEN, ReaderOptions,
     Source, StreamDecompressor, TailKind, decode_timestamp_sizes,
 };
 
@@ -44,6 +44,15 @@ pub struct Reader<S> {
     resume_at: u64,
     /// The bytes at fault, in the block.
     fault: Range<usize>,
+    /// Of all whole physical records so far, of those before the last one, before the last logical one, and
+    /// up to `resume_at`.
+    digest: Digest,
+    digest_last: Digest,
+    digest_before: Digest,
+    digest_resume: Digest,
+    /// Where the last whole physical record ends.
+    whole_end: u64,
+    gap: Option<u64>,
 }
 
 /// What one look at the block gave.
@@ -106,6 +115,12 @@ impl<S: Source> Reader<S> {
             record_end: 0,
             resume_at: 0,
             fault: 0..0,
+            digest: Digest::default(),
+            digest_last: Digest::default(),
+            digest_before: Digest::default(),
+            digest_resume: Digest::default(),
+            whole_end: 0,
+            gap: None,
         }
     }
 
@@ -133,6 +148,7 @@ impl<S: Source> Reader<S> {
                     self.first_record_read = true;
                     self.record_end = self.position();
                     self.resume_at = self.record_end;
+                    self.digest_resume = self.digest;
                     let bytes = match found {
                         Found::InBlock(range) => &self.block[range],
                         Found::InScratch => &self.scratch[..],
@@ -159,6 +175,67 @@ impl<S: Source> Reader<S> {
         self.partial = None;
         self.scratch.clear();
         self.pending = None;
+        self.digest = self.digest_resume;
+        self.whole_end = self.resume_at;
+    }
+
+    /// The digest of all whole physical records so far, as [`super::Writer::digest`] has it at the same place.
+    pub fn digest(&self) -> u32 {
+        self.digest.value()
+    }
+
+    /// The same of those before the last logical record that was returned.
+    pub fn digest_before(&self) -> u32 {
+        self.digest_before.value()
+    }
+
+    /// Where the last whole physical record ends, in bytes from the start of the file.
+    pub fn whole_end(&self) -> u64 {
+        self.whole_end
+    }
+
+    /// Where zeros were first passed over in the middle of the log. Writers leave some where a record must
+    /// not be cut; the digest tells those from records that are gone.
+    pub fn gap(&self) -> Option<u64> {
+        self.gap
+    }
+
+    /// Looks for the next physical record that is whole behind byte `offset` of the file, in its block, so
+    /// that reading goes on there: to learn what damage keeps from being read. If there is none in the
+    /// block, reading goes on with the next. False at the end of the file.
+    ///
+    /// Digests mean nothing afterwards. Cost: a checksum for each byte of the block that could begin a record.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn resync(&mut self, offset: u64) -> Result<bool> {
+        self.block.clear();
+        self.block_offset = offset / BLOCK_LEN as u64 * BLOCK_LEN as u64;
+        self.eof = false;
+        self.torn = false;
+        self.forget_partial();
+        self.pending = None;
+        self.fill()?;
+        let from = (offset - self.block_offset) as usize + 1;
+        let found = (from..self.block.len()).find(|at| self.is_whole(*at));
+        self.at = found.unwrap_or(self.block.len());
+        Ok(found.is_some() || !self.eof)
+    }
+
+    /// Whether a physical record of a known kind lies whole at `at` of the block.
+    fn is_whole(&self, at: usize) -> bool {
+        let rest = &self.block[at..];
+        let (Some(&kind), Some(len), Some(stored)) = (rest.get(6), get_u16(rest, 4), get_u32(rest, 0)) else {
+            return false;
+        };
+        let known = matches!(kind, FULL..=RECYCLABLE_TIMESTAMP_SIZE | PREDECESSOR | RECYCLABLE_PREDECESSOR);
+        let end = header_len(kind) + usize::from(len);
+        known && rest.get(6..end).is_some_and(|body| crc32c::mask(crc32c::value(body)) == stored)
+    }
+
+    fn settle(&mut self) {
+        self.resume_at = self.position();
+        self.digest_resume = self.digest;
     }
 
     /// Whether a recyclable record was met.
@@ -242,6 +319,7 @@ impl<S: Source> Reader<S> {
         }
         match kind {
             FULL | RECYCLABLE_FULL if self.decompressor.is_none() => {
+                self.digest_before = self.digest_last;
                 Ok(Step::Record { found: Found::InBlock(payload), offset })
             }
             FULL | RECYCLABLE_FULL => {
@@ -270,7 +348,7 @@ impl<S: Source> Reader<S> {
                 self.forget_partial();
                 Ok(match Predecessor::decode(&self.block[payload.clone()]) {
                     Ok(info) => {
-                        self.resume_at = self.position();
+                        self.settle();
                         Step::Other(Item::Predecessor { info, offset })
                     }
                     Err(_) => {
@@ -292,6 +370,7 @@ impl<S: Source> Reader<S> {
 
     fn start(&mut self, offset: u64) {
         self.scratch.clear();
+        self.digest_before = self.digest_last;
         self.partial = Some(offset);
         if let Some(decompressor) = &mut self.decompressor {
             decompressor.reset();
@@ -333,7 +412,7 @@ impl<S: Source> Reader<S> {
             return Ok(self.refuse(at, len, "SetCompressionType record where no compression is allowed"));
         };
         self.decompressor = Some(make(COMPRESSION_ZSTD)?);
-        self.resume_at = self.position();
+        self.settle();
         if std::mem::replace(&mut self.compression_told, true) {
             return Ok(self.refuse(at, len, "read multiple SetCompressionType records"));
         }
@@ -365,7 +444,7 @@ impl<S: Source> Reader<S> {
             }
             self.told.push(family);
         }
-        self.resume_at = self.position();
+        self.settle();
         Step::Other(Item::TimestampSizes { sizes, offset })
     }
 
@@ -475,6 +554,7 @@ impl<S: Source> Reader<S> {
             return Physical::Old { at };
         }
         if kind == ZERO && len == 0 {
+            self.gap.get_or_insert(self.block_offset + at as u64);
             self.at = self.block.len();
             return Physical::Filler;
         }
@@ -483,6 +563,9 @@ impl<S: Source> Reader<S> {
             return bad("checksum mismatch");
         }
         self.at = at + header + len;
+        self.digest_last = self.digest;
+        self.digest.add(stored);
+        self.whole_end = self.position();
         Physical::Record { kind, at, payload: at + header..at + header + len }
     }
 }

@@ -9,7 +9,7 @@ use kernel::checksum::crc32c;
 
 use super::record_type::{self, RECYCLABLE_FULL, RECYCLABLE_LAST};
 use super::{
-    BLOCK_LEN, COMPRESSION_ZSTD, HEADER_LEN, Predecessor, RECYCLABLE_HEADER_LEN, StreamCompressor,
+    BLOCK_LEN, COMPRESSION_ZSTD, Digest, HEADER_LEN, Predecessor, RECYCLABLE_HEADER_LEN, StreamCompressor,
     encode_timestamp_sizes,
 };
 
@@ -27,6 +27,9 @@ pub struct Writer {
     framing: Framing,
     /// Bytes of the log so far.
     offset: u64,
+    digest: Digest,
+    /// False after going on in a log of which it does not know the start.
+    digest_known: bool,
     compressor: Option<Box<dyn StreamCompressor>>,
     /// The frame of the record being written; kept for its memory.
     frame: Vec<u8>,
@@ -42,7 +45,15 @@ impl Writer {
 
     /// A writer that goes on at `offset`, the end of a log written with the same framing.
     pub fn resume(framing: Framing, offset: u64) -> Self {
-        Writer { framing, offset, compressor: None, frame: Vec::new(), told: Vec::new() }
+        Writer {
+            framing,
+            offset,
+            digest: Digest::default(),
+            digest_known: offset == 0,
+            compressor: None,
+            frame: Vec::new(),
+            told: Vec::new(),
+        }
     }
 
     pub fn framing(&self) -> Framing {
@@ -52,6 +63,11 @@ impl Writer {
     /// Bytes of the log so far, all appended output included.
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// The digest of all records so far; `None` for a writer that went on in the middle.
+    pub fn digest(&self) -> Option<u32> {
+        self.digest_known.then(|| self.digest.value())
     }
 
     /// Announces ZSTD compression; all later data records go through `compressor`. Must come first.
@@ -191,6 +207,7 @@ impl Writer {
         payload(out);
         let crc = crc32c::mask(crc32c::value(&out[start + 6..]));
         out[start..start + 4].copy_from_slice(&crc.to_le_bytes());
+        self.digest.add(crc);
         self.offset += (out.len() - start) as u64;
     }
 }

@@ -59,6 +59,7 @@ impl Settings {
         let config = ReadConfig {
             ignore_unknown_options: args.flag("ignore_unknown_options")?,
             ignore_unsupported_options: true,
+            accept_changed: false,
         };
         match file::load_latest(env, dir, &config) {
             Ok((_, loaded)) => {

@@ -1,0 +1,50 @@
+//! The MANIFEST read at open, held to what the proof of the last close or idle moment says of it.
+
+use base::{Error, Result};
+use format::proof::Proof;
+
+use super::open::Opening;
+use crate::manifest::{Recovered, read_current, read_proof, recover_proved};
+
+/// The MANIFEST, and the proof if it speaks of this database as it is.
+pub(super) struct Found {
+    pub recovered: Recovered,
+    pub proof: Option<Proof>,
+    /// Edits that are gone and that the caller accepts to lose.
+    pub lost: Option<(Error, u64)>,
+}
+
+impl Opening {
+    /// # Errors
+    /// Corruption of CURRENT or the MANIFEST, and for edits that were durable and are gone, unless
+    /// `open_despite_lost_writes`.
+    pub(super) fn read_manifest(&self, identity: &str) -> Result<Found> {
+        let number = read_current(&self.env, &self.paths.db)?;
+        let proof = read_proof(&self.env, &self.paths.db, number).unwrap_or_else(|error| {
+            self.events.warn(format_args!("{error}"));
+            None
+        });
+        let claim = proof.as_ref().map(|proof| proof.manifest);
+        let mut recovered = recover_proved(&self.env, &self.paths.db, number, claim)?;
+        let id = recovered.db_id.as_deref().unwrap_or(identity);
+        // Left behind by another database of this directory, or put there: it says nothing of this one.
+        let proof = proof.filter(|proof| proof.db_id == id);
+        recovered.end_proved &= proof.is_some();
+        let lost = recovered.lost.clone().filter(|lost| proof.is_some() || !lost.by_proof);
+        match lost {
+            Some(lost) if !self.options.open_despite_lost_writes => {
+                let hint = format!("{}. open_despite_lost_writes opens without them", lost.error.message());
+                let mut error = Error::corruption(hint).doing("reading the MANIFEST").with_data_loss(true);
+                if let (Some(path), Some(at)) = (lost.error.path(), lost.error.offset()) {
+                    error = error.file(path).at(at);
+                }
+                Err(error)
+            }
+            lost => {
+                recovered.end_in_doubt |= lost.is_some();
+                let lost = lost.map(|lost| (lost.error, lost.bytes));
+                Ok(Found { recovered, proof, lost })
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The `PROOF` file of a database, read and replaced. What it says and when: `format::proof`.
+
+use std::path::Path;
+
+use base::{FileNumber, Result};
+use env::Env;
+use format::proof::{PROOF, PROOF_LEN_MAX, Proof};
+
+use super::current::replace;
+use format::names::IDENTITY_TEMP;
+
+/// The proof that speaks of MANIFEST `number`. `None` where there is none, where it speaks of another
+/// MANIFEST, and where it does not read: then `Err` says why, and nothing follows from it.
+pub fn read_proof(env: &Env, dir: &Path, number: FileNumber) -> Result<Option<Proof>> {
+    let path = dir.join(PROOF);
+    let read = env.fs.read_all(&path, PROOF_LEN_MAX).and_then(|bytes| Proof::decode(&bytes));
+    match read {
+        Ok(proof) => Ok(Some(proof).filter(|proof| proof.manifest.number == number.0)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.doing("reading the proof of the last close").file(path)),
+    }
+}
+
+/// Replaces the proof. What it says must be durable.
+pub fn write_proof(env: &Env, dir: &Path, proof: &Proof) -> Result<()> {
+    replace(env, dir, IDENTITY_TEMP, PROOF, &proof.encode())
+}

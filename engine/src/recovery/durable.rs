@@ -1,0 +1,271 @@
+//! What is known to have been durable of each log, and what damage below that means.
+//!
+//! ```text
+//!  PROOF of the last close or idle moment ─┐
+//!  marks in the log itself ────────────────┼─► durable up to N ─► reading ended at E < N: damage, not a torn end
+//!  marks of closed logs in later logs ─────┘
+//! ```
+//! A log that ends short of that is never a crash's doing: the open fails with the log, the place and the
+//! loss, unless the caller said to go on (`open_despite_lost_writes`, `paranoid_checks = false`, or the mode
+//! that skips damage); then the same is told in the LOG, to listeners and by a property. Marks behind the
+//! place at fault are found by looking for records that are whole: a log in memory of which nothing else
+//! speaks still tells that way.
+
+use std::collections::HashMap;
+
+use base::{Error, FileNumber, Result};
+use env::ReadHints;
+use format::proof::Extent;
+use format::wal::{Item, Mark, Reader, ReaderOptions, marks_of};
+
+use crate::event::Event;
+use crate::manifest::{FileSource, read_current, recover};
+use crate::output::JobTools;
+
+/// What logs are held to while they are replayed.
+pub(super) struct Durable<'a> {
+    tools: &'a JobTools,
+    /// Losses are told and not refused.
+    accept: bool,
+    /// Logs below this number are not needed and may be gone.
+    min_log: u64,
+    claims: HashMap<u64, Extent>,
+    /// Where reading each log ended.
+    ends: HashMap<u64, u64>,
+    /// Logs whose loss was told.
+    told: Vec<u64>,
+}
+
+/// Where reading a log stands with what is claimed of it.
+#[derive(Default)]
+pub(super) struct Progress {
+    claim: Option<Extent>,
+    met: bool,
+    /// Marks of its own were compared up to there.
+    verified: u64,
+}
+
+impl<'a> Durable<'a> {
+    pub(super) fn new(tools: &'a JobTools, proved: &[Extent], accept: bool, min_log: u64) -> Self {
+        let claims = proved.iter().filter(|e| e.number >= min_log).map(|e| (e.number, *e)).collect();
+        Durable { tools, accept, min_log, claims, ends: HashMap::new(), told: Vec::new() }
+    }
+
+    pub(super) fn begin(&self, log: FileNumber) -> Progress {
+        let claim = self.claims.get(&log.0).copied();
+        Progress { claim, met: claim.is_none_or(|c| c.bytes == 0), verified: 0 }
+    }
+
+    /// A record was read; `marks` are those it carries.
+    ///
+    /// # Errors
+    /// Corruption if what stood before it is not what was written there.
+    pub(super) fn read(
+        &mut self,
+        log: FileNumber,
+        progress: &mut Progress,
+        reader: &Reader<FileSource>,
+        offset: u64,
+        marks: &[Mark],
+    ) -> Result<()> {
+        if let Some(claim) = progress.claim
+            && reader.whole_end() == claim.bytes
+        {
+            progress.met |= claim.digest.is_none_or(|d| d == reader.digest());
+        }
+        for mark in marks {
+            if mark.log_number != 0 {
+                self.of_other(mark)?;
+            } else if mark.bytes <= offset {
+                // What was not synced then may be a hole that a crash left.
+                let hole = reader.gap().is_some_and(|gap| gap >= mark.bytes);
+                if mark.digest != reader.digest_before() && !hole && mark.bytes > progress.verified {
+                    let at = reader.gap().unwrap_or(0);
+                    self.lost(log, at, mark.bytes, 0, "records are not those that were written")?;
+                }
+                progress.verified = mark.bytes;
+            }
+        }
+        Ok(())
+    }
+
+    /// A later log says how much of a closed one was durable.
+    fn of_other(&mut self, mark: &Mark) -> Result<()> {
+        if mark.log_number < self.min_log || mark.bytes == 0 {
+            return Ok(());
+        }
+        match self.ends.get(&mark.log_number) {
+            None => self.missing(FileNumber(mark.log_number), mark.bytes),
+            Some(end) if *end < mark.bytes => {
+                let end = *end;
+                self.lost(FileNumber(mark.log_number), end, mark.bytes, 0, "the log ends too early")
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Reading log ended, at a fault (`at`, `what`) or at the end of the file; `later` are the logs after it.
+    ///
+    /// # Errors
+    /// Corruption if more was durable.
+    pub(super) fn end(
+        &mut self,
+        log: FileNumber,
+        progress: &Progress,
+        reader: &Reader<FileSource>,
+        fault: Option<(u64, &str)>,
+        later: &[FileNumber],
+    ) -> Result<()> {
+        if self.told.contains(&log.0) {
+            return Ok(());
+        }
+        let whole = reader.whole_end();
+        let gap = reader.gap().filter(|gap| *gap >= progress.verified);
+        let at = match (fault, gap) {
+            (Some((at, _)), Some(gap)) => at.min(gap),
+            (Some((at, _)), None) => at,
+            (None, Some(gap)) if gap < whole || !progress.met => gap,
+            (None, _) => whole,
+        };
+        self.ends.insert(log.0, at);
+        let mut durable = match progress.claim {
+            Some(claim) if !progress.met => claim.bytes.max(at + 1),
+            Some(claim) => claim.bytes,
+            None => 0,
+        };
+        // A gap that a claim of all of it has vouched for is one the writer left.
+        if fault.is_none() && progress.met && progress.claim.is_some_and(|c| c.bytes == whole) {
+            self.ends.insert(log.0, whole);
+            return Ok(());
+        }
+        let mut records = 0;
+        if fault.is_some() || gap.is_some() {
+            let behind = self.behind(log, at)?;
+            (records, durable) = (behind.records, durable.max(behind.durable));
+            for later in later {
+                durable = durable.max(self.told_by(*later, log)?);
+            }
+        }
+        if durable <= at {
+            return Ok(());
+        }
+        let what = match fault {
+            Some((_, what)) => what,
+            None if gap.is_some() => "zeros in the middle of the log",
+            None => "the log ends too early",
+        };
+        self.lost(log, at, durable, records, what)
+    }
+
+    /// What the first marks of a later log say of `log`.
+    fn told_by(&self, later: FileNumber, log: FileNumber) -> Result<u64> {
+        let path = self.tools.paths.wal(later);
+        let Ok(file) = self.tools.env.fs.open_random(&path, &ReadHints::default()) else { return Ok(0) };
+        let mut reader = Reader::new(FileSource(file), options(later));
+        loop {
+            match reader.next()? {
+                Item::Record { bytes, .. } => {
+                    let Some(marks) = marks_of(bytes) else { continue };
+                    let of = marks.iter().filter(|m| m.log_number == log.0).map(|m| m.bytes).max();
+                    return Ok(of.unwrap_or(0));
+                }
+                Item::TimestampSizes { .. } | Item::Predecessor { .. } => {}
+                _ => return Ok(0),
+            }
+        }
+    }
+
+    /// What lies whole behind a fault, and up to where its marks say that the log was durable.
+    fn behind(&self, log: FileNumber, at: u64) -> Result<Behind> {
+        let mut out = Behind { records: 0, durable: 0 };
+        let file = self.tools.env.fs.open_random(&self.tools.paths.wal(log), &ReadHints::default())?;
+        let mut reader = Reader::new(FileSource(file), options(log));
+        // A compressed log says so at its start.
+        reader.next()?;
+        let mut more = reader.resync(at)?;
+        while more {
+            match reader.next()? {
+                Item::Record { bytes, offset, .. } => {
+                    out.records += 1;
+                    let own = marks_of(bytes).unwrap_or_default().into_iter();
+                    let own = own.filter(|m| m.log_number == 0 && m.bytes <= offset).map(|m| m.bytes);
+                    out.durable = own.fold(out.durable, u64::max);
+                }
+                Item::TornTail { offset, .. } => more = reader.resync(offset)?,
+                Item::Corruption(damage) => more = reader.resync(damage.offset)?,
+                // Behind the end of a log that is written over an older one.
+                Item::EndOfLog | Item::OldRecord { .. } => break,
+                Item::TimestampSizes { .. } | Item::Predecessor { .. } => {}
+            }
+        }
+        Ok(out)
+    }
+
+    /// A log that is not read, since the one before it was cut off.
+    pub(super) fn pass(&mut self, log: FileNumber) {
+        self.ends.entry(log.0).or_insert(u64::MAX);
+    }
+
+    /// Every log was read: those that are claimed and were not there.
+    ///
+    /// # Errors
+    /// Corruption naming the first.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        let mut missing: Vec<Extent> = self.claims.values().copied().collect();
+        missing.retain(|claim| claim.bytes > 0 && !self.ends.contains_key(&claim.number));
+        missing.sort_unstable_by_key(|claim| claim.number);
+        missing.into_iter().try_for_each(|claim| self.missing(FileNumber(claim.number), claim.bytes))
+    }
+
+    fn missing(&mut self, log: FileNumber, bytes: u64) -> Result<()> {
+        // Where this only reads, somebody may have flushed since the MANIFEST was read.
+        let dir = &self.tools.paths.db;
+        let now = read_current(&self.tools.env, dir).and_then(|number| recover(&self.tools.env, dir, number))?;
+        let needed = now.families.values().map(|f| f.log_number).min().unwrap_or(0).max(now.min_log_number_to_keep);
+        if log.0 < needed {
+            return Ok(());
+        }
+        self.lost(log, 0, bytes, 0, "the log is missing")
+    }
+
+    fn lost(&mut self, log: FileNumber, at: u64, durable: u64, records: u64, what: &str) -> Result<()> {
+        if self.told.contains(&log.0) {
+            return Ok(());
+        }
+        let bytes = durable.saturating_sub(at);
+        let behind = if records > 0 { format!(", {records} whole records among them") } else { String::new() };
+        let error = Error::corruption(format!(
+            "{what}: the WAL was durable up to byte {durable}; {bytes} bytes of acknowledged writes are lost{behind}. \
+             open_despite_lost_writes opens without them"
+        ))
+        .file(self.tools.paths.wal(log))
+        .at(at)
+        .with_data_loss(true);
+        if !self.accept {
+            return Err(error);
+        }
+        self.told.push(log.0);
+        tell(self.tools, error, bytes);
+        Ok(())
+    }
+}
+
+/// What is lost and opened without: in the LOG, to listeners, in a property.
+pub fn tell(tools: &JobTools, error: Error, bytes: u64) {
+    tools.events.warn(format_args!("Opened without writes that were durable: {error}"));
+    tools.stats.database.note_lost(bytes);
+    tools.events.emit(&Event::WritesLost { error, bytes });
+}
+
+pub(super) fn options(log: FileNumber) -> ReaderOptions {
+    ReaderOptions {
+        log_number: log.0,
+        decompressor: Some(Box::new(crate::wal::decompressor)),
+        ..ReaderOptions::default()
+    }
+}
+
+struct Behind {
+    records: u64,
+    durable: u64,
+}

@@ -1,0 +1,195 @@
+//! `PROOF`: what a database's files were when nothing was in flight, so that an opening can tell what was
+//! lost from what a crash left.
+//!
+//! ```text
+//! IRONSTONE PROOF 1
+//! db <id of the database>
+//! at <seconds since 1970> <closed|idle>
+//! manifest <number> <bytes> <digest>
+//! wal <number> <bytes> <digest, or - if it is not known>      each log that is needed, ascending
+//! options <number> <bytes> <crc of each 512 bytes>...         0 or 1
+//! crc <masked CRC32C of everything before this line>
+//! ```
+//! Lines end with a newline, numbers are decimal, digests and checksums eight hexadecimal digits. Digests
+//! are [`crate::wal::Digest`]s. One file holds one text: what decodes encodes to the same bytes.
+//!
+//! Everything in it is a lower bound: the files may have grown since, and logs that the MANIFEST no longer
+//! needs may be gone. It speaks only while CURRENT names its MANIFEST and the database has its id: whoever
+//! else wrote, RocksDB too, has begun another MANIFEST or appended to this one. A proof that does not decode
+//! says nothing. RocksDB's name grammar does not know the name, so it neither opens nor deletes the file.
+
+use std::fmt::Write;
+
+use base::{Error, Result};
+use kernel::checksum::crc32c;
+
+/// The file's name, in the database's directory.
+pub const PROOF: &str = "PROOF";
+
+/// Longer is no proof.
+pub const PROOF_LEN_MAX: u64 = 4 << 20;
+
+/// Bytes of an OPTIONS file that one checksum covers.
+pub const SECTOR_LEN: usize = 512;
+
+const TITLE: &str = "IRONSTONE PROOF 1";
+
+/// What is known of a log: a WAL, or the MANIFEST.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    pub number: u64,
+    /// Durable bytes from the start; the file is at least as long.
+    pub bytes: u64,
+    /// Of the records in them; `None`: not known.
+    pub digest: Option<u32>,
+}
+
+/// An OPTIONS file, which is never changed in place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OptionsExtent {
+    pub number: u64,
+    pub bytes: u64,
+    /// CRC32C of each [`SECTOR_LEN`] bytes, the last one of what is left.
+    pub sectors: Vec<u32>,
+}
+
+/// See the module's head.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proof {
+    pub db_id: String,
+    pub written_s: u64,
+    /// The database was closed, and not only idle.
+    pub closed: bool,
+    pub manifest: Extent,
+    /// Ascending.
+    pub wals: Vec<Extent>,
+    pub options: Option<OptionsExtent>,
+}
+
+impl OptionsExtent {
+    pub fn of(number: u64, content: &[u8]) -> Self {
+        let sectors = content.chunks(SECTOR_LEN).map(crc32c::value).collect();
+        OptionsExtent { number, bytes: content.len() as u64, sectors }
+    }
+
+    /// Where `content` first differs: the byte if one bit is wrong there, else the start of the sector.
+    /// `None` if it is what was written.
+    pub fn difference(&self, content: &[u8]) -> Option<u64> {
+        let now = OptionsExtent::of(self.number, content);
+        if now == *self {
+            return None;
+        }
+        let at = self.sectors.iter().zip(&now.sectors).take_while(|(a, b)| a == b).count();
+        let start = (at * SECTOR_LEN).min(content.len());
+        let sector = &content[start..content.len().min(start + SECTOR_LEN)];
+        let one_bit = match self.sectors.get(at) {
+            Some(written) if now.bytes == self.bytes => flipped_byte(sector, *written),
+            _ => None,
+        };
+        Some((start + one_bit.unwrap_or(0)) as u64)
+    }
+}
+
+/// The byte in which one bit keeps the checksum from being `written`.
+fn flipped_byte(sector: &[u8], written: u32) -> Option<usize> {
+    let mut trial = sector.to_vec();
+    (0..trial.len()).find(|&at| {
+        (0..8).any(|bit| {
+            trial[at] ^= 1 << bit;
+            let fits = crc32c::value(&trial) == written;
+            trial[at] ^= 1 << bit;
+            fits
+        })
+    })
+}
+
+impl Proof {
+    pub fn wal(&self, number: u64) -> Option<&Extent> {
+        self.wals.iter().find(|wal| wal.number == number)
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = String::with_capacity(256);
+        let state = if self.closed { "closed" } else { "idle" };
+        let _ = write!(out, "{TITLE}\ndb {}\nat {} {state}\n", self.db_id, self.written_s);
+        extent(&mut out, "manifest", &self.manifest);
+        self.wals.iter().for_each(|wal| extent(&mut out, "wal", wal));
+        if let Some(options) = &self.options {
+            let _ = write!(out, "options {} {}", options.number, options.bytes);
+            options.sectors.iter().for_each(|crc| {
+                let _ = write!(out, " {crc:08x}");
+            });
+            out.push('\n');
+        }
+        let crc = crc32c::mask(crc32c::value(out.as_bytes()));
+        let _ = writeln!(out, "crc {crc:08x}");
+        out.into_bytes()
+    }
+
+    /// # Errors
+    /// Corruption for anything that [`Proof::encode`] does not write.
+    pub fn decode(bytes: &[u8]) -> Result<Proof> {
+        let bad = |what: &str| Error::corruption(format!("a PROOF file {what}"));
+        let text = std::str::from_utf8(bytes).map_err(|e| bad("is not UTF-8").at(e.valid_up_to() as u64))?;
+        let mut lines = text.lines();
+        if lines.next() != Some(TITLE) {
+            return Err(bad("begins with another line").at(0));
+        }
+        let mut proof = Proof::default();
+        let mut next = TITLE.len() + 1;
+        for (index, line) in lines.enumerate() {
+            let at = next as u64;
+            next += line.len() + 1;
+            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+            let known = match (index, word) {
+                (0, "db") => {
+                    proof.db_id = rest.to_string();
+                    Some(())
+                }
+                (1, "at") => rest.split_once(' ').and_then(|(seconds, state)| {
+                    (proof.written_s, proof.closed) = (seconds.parse().ok()?, state == "closed");
+                    Some(())
+                }),
+                (2, "manifest") => parse_extent(rest).map(|e| proof.manifest = e),
+                (3.., "wal") => parse_extent(rest).map(|e| proof.wals.push(e)),
+                (3.., "options") => parse_options(rest).map(|o| proof.options = Some(o)),
+                (3.., "crc") => Some(()),
+                _ => None,
+            };
+            known.ok_or_else(|| bad("has a line that does not belong").at(at))?;
+        }
+        // Order, spacing, the checksum: whatever else could differ.
+        if proof.encode() != bytes {
+            return Err(bad("has a wrong checksum").at(0));
+        }
+        Ok(proof)
+    }
+}
+
+fn extent(out: &mut String, word: &str, extent: &Extent) {
+    let _ = write!(out, "{word} {} {} ", extent.number, extent.bytes);
+    let _ = match extent.digest {
+        Some(digest) => writeln!(out, "{digest:08x}"),
+        None => writeln!(out, "-"),
+    };
+}
+
+fn parse_extent(rest: &str) -> Option<Extent> {
+    let mut words = rest.split(' ');
+    let (number, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let digest = match words.next()? {
+        "-" => None,
+        hex => Some(u32::from_str_radix(hex, 16).ok()?),
+    };
+    Some(Extent { number, bytes, digest })
+}
+
+fn parse_options(rest: &str) -> Option<OptionsExtent> {
+    let mut words = rest.split(' ');
+    let (number, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let sectors = words.map(|w| u32::from_str_radix(w, 16).ok()).collect::<Option<Vec<_>>>()?;
+    Some(OptionsExtent { number, bytes, sectors })
+}
+
+#[cfg(test)]
+mod tests;
