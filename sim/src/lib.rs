@@ -6,6 +6,7 @@
 //!  state    what must be read: the reference model of every family
 //!  look     everything a reader can do, compared with a state
 //!  random   script on a database that nobody harms: every answer equals the model's
+//!  damage   small databases, one place damaged: right rows or an error, never else
 //!  crash    script on a disk that crashes or fails: one prefix state, between durable and attempted
 //! ```
 //! A run is a function of its seed. A failing one is told as a seed and the command that replays it.
@@ -14,6 +15,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a rig")]
 
 pub mod crash;
+pub mod damage;
 pub mod look;
 pub mod random;
 pub mod sample;

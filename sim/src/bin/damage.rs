@@ -1,0 +1,110 @@
+//! `damage [--minutes N] [--threads N] [--writing N]`: the damage sweep, as JSON.
+//!
+//! Every case of every fixture, in an order that covers all of them evenly however soon the time is up; one in
+//! `--writing` (default 16) is opened for writing, to see that nothing is deleted. A case that takes longer
+//! than ten seconds is a hang: it is told, and the process gives up.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use ironstone_sim::damage::cases::{self, Case, kind_of};
+use ironstone_sim::damage::fixture::{Fixture, World};
+use ironstone_sim::damage::{Tally, judge};
+
+const HANG_S: u64 = 10;
+
+struct Sweep {
+    fixtures: Vec<(Fixture, Vec<Case>)>,
+    /// Fixture and case, shuffled.
+    order: Vec<(usize, usize)>,
+    next: AtomicUsize,
+    writing: usize,
+    deadline: Instant,
+}
+
+fn main() -> ExitCode {
+    let (mut minutes, mut threads, mut writing) = (1.0f64, None, 16usize);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().and_then(|v| v.parse::<f64>().ok());
+        match (name.as_str(), value) {
+            ("--minutes", Some(n)) => minutes = n,
+            ("--threads", Some(n)) => threads = Some(n as usize),
+            ("--writing", Some(n)) => writing = (n as usize).max(1),
+            _ => {
+                eprintln!("usage: damage [--minutes N] [--threads N] [--writing N]");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    std::panic::set_hook(Box::new(|_| {}));
+    let began = Instant::now();
+    let fixtures: Vec<_> = Fixture::all().into_iter().map(|f| { let all = cases::all(&f); (f, all) }).collect();
+    let mut order: Vec<_> = (0..fixtures.len()).flat_map(|f| (0..fixtures[f].1.len()).map(move |c| (f, c))).collect();
+    let mut chance = testkit::chance::Chance::new(1);
+    for i in (1..order.len()).rev() {
+        order.swap(i, chance.below(i as u64 + 1) as usize);
+    }
+    let deadline = began + Duration::from_secs_f64(minutes * 60.0);
+    let sweep = Arc::new(Sweep { fixtures, order, next: AtomicUsize::new(0), writing, deadline });
+    let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get())).max(1);
+    let watched: Vec<_> = (0..threads).map(|_| Arc::new(AtomicU64::new(0))).collect();
+    let workers: Vec<_> = watched
+        .iter()
+        .map(|beat| {
+            let (sweep, beat) = (sweep.clone(), beat.clone());
+            std::thread::spawn(move || work(&sweep, &beat, began))
+        })
+        .collect();
+    watch(&workers, &watched, began);
+    let mut tally = Tally::default();
+    for worker in workers {
+        match worker.join() {
+            Ok(own) => tally.merge(own),
+            Err(_) => tally.tell("a worker panicked".to_string()),
+        }
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    let all = sweep.order.len();
+    let done = sweep.next.load(Ordering::Relaxed).min(all);
+    println!("{{\n  \"seconds\": {seconds:.1},\n  \"threads\": {threads},\n  \"planned\": {all},\n  \"tried\": {done},\n{}\n}}", tally.json());
+    tally.bad.iter().for_each(|words| eprintln!("BAD {words}"));
+    if tally.bad() == 0 && tally.bad.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Returns when all workers have; a case that does not end ends the process.
+fn watch<T>(workers: &[std::thread::JoinHandle<T>], beats: &[Arc<AtomicU64>], began: Instant) {
+    while workers.iter().any(|w| !w.is_finished()) {
+        std::thread::sleep(Duration::from_millis(100));
+        let now = began.elapsed().as_secs();
+        for (worker, beat) in workers.iter().zip(beats) {
+            let at = beat.load(Ordering::Relaxed);
+            if !worker.is_finished() && now.saturating_sub(at >> 32) > HANG_S {
+                println!("{{\"hang\": {}}}", at & 0xffff_ffff);
+                std::process::exit(3);
+            }
+        }
+    }
+}
+
+fn work(sweep: &Sweep, beat: &AtomicU64, began: Instant) -> Tally {
+    let mut tally = Tally::default();
+    let mut worlds: Vec<World> = sweep.fixtures.iter().map(|(f, _)| World::new(&f.files)).collect();
+    while Instant::now() < sweep.deadline {
+        let index = sweep.next.fetch_add(1, Ordering::Relaxed);
+        let Some(&(f, c)) = sweep.order.get(index) else { break };
+        beat.store(began.elapsed().as_secs() << 32 | index as u64, Ordering::Relaxed);
+        let (fixture, cases) = &sweep.fixtures[f];
+        let case = &cases[c];
+        let read_only = index % sweep.writing != 0;
+        let Some(judged) = judge::case(fixture, &mut worlds[f], case, read_only) else { continue };
+        tally.add(fixture.name, case.damage.kind(), kind_of(&case.file), judged.class);
+        if judged.class.is_bad() {
+            let how = if read_only { "reading" } else { "writing" };
+            tally.tell(format!("{} {} {:?} ({how}): {}: {}", fixture.name, case.file, case.damage, judged.class.name(), judged.why));
+        }
+    }
+    tally
+}

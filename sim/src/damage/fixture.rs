@@ -1,0 +1,262 @@
+//! The databases that are damaged, and every state each of them ever had.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use env::Env;
+use env::clock::ManualClock;
+use env::executor::Inline;
+use env::memory::{MemoryFs, Survivors};
+use env::rng::SeededRng;
+use ironstone::{CompactRangeOptions, Db, Family, FamilyDescriptor, Options, WriteBatch, WriteOptions};
+use testkit::chance::Chance;
+
+/// Where the databases lie.
+pub const DIR: &str = "/db";
+
+/// All rows of all families: family and key to value.
+pub type Rows = BTreeMap<(String, Vec<u8>), Vec<u8>>;
+
+/// Files by name.
+pub type Image = BTreeMap<String, Vec<u8>>;
+
+/// What is promised of a fixture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// Closed, or idle before it was killed: nothing at all may be silent.
+    Proved,
+    /// Killed behind a synced write: what marks prove, and one bit anywhere; cuts may take the newest writes.
+    Marked,
+}
+
+pub struct Fixture {
+    pub name: &'static str,
+    pub promise: Promise,
+    pub files: Image,
+    /// The same names as they were at earlier moments.
+    pub older: Vec<Image>,
+    /// Every state, oldest first; the last is what must be read.
+    pub states: Vec<Rows>,
+    pub families: Vec<String>,
+    pub options: String,
+    /// The OPTIONS file as it reads undamaged.
+    pub loaded: String,
+}
+
+/// A disk with a clock, and the world on it.
+pub struct World {
+    pub disk: MemoryFs,
+    pub clock: Arc<ManualClock>,
+    pub executor: Arc<Inline>,
+    pub env: Env,
+}
+
+impl World {
+    pub fn new(files: &Image) -> World {
+        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
+        let disk = MemoryFs::new(clock.clone());
+        let executor = Arc::new(Inline::new(1, clock.clone()));
+        let env = Env {
+            fs: Arc::new(disk.clone()),
+            clock: clock.clone(),
+            rng: Arc::new(SeededRng::new(1)),
+            executor: executor.clone(),
+        };
+        let world = World { disk, clock, executor, env };
+        world.write(files);
+        world
+    }
+
+    /// Puts these files into the directory.
+    pub fn write(&self, files: &Image) {
+        let made = self.env.fs.create_dir_all(Path::new(DIR));
+        let write = |(name, bytes): (&String, &Vec<u8>)| self.env.fs.write_all(&path(name), bytes, true);
+        let done = made.and_then(|()| files.iter().try_for_each(write));
+        done.unwrap_or_else(|e| panic!("a disk in memory takes files: {e}"));
+    }
+
+    /// The files of the directory that matter: neither LOG nor LOCK nor directories.
+    pub fn image(&self) -> Image {
+        let names = self.env.fs.list(Path::new(DIR)).unwrap_or_default();
+        let matter = |name: &String| !name.starts_with("LOG") && name != "LOCK" && !name.ends_with(".dbtmp");
+        let read = |name: String| {
+            let bytes = self.env.fs.read_all(&path(&name), 1 << 30).ok()?;
+            Some((name, bytes))
+        };
+        names.into_iter().filter(matter).filter_map(read).collect()
+    }
+}
+
+pub fn path(name: &str) -> PathBuf {
+    Path::new(DIR).join(name)
+}
+
+/// Options of every fixture: small blocks and memtables, nothing that rewrites behind the script's back.
+const OPTIONS: &str = "create_if_missing=true;create_missing_column_families=true;disable_auto_compactions=true;\
+    compression=kNoCompression;stats_dump_period_sec=0;max_subcompactions=1;\
+    block_based_table_factory={block_size=256;filter_policy=bloomfilter:10:false;block_cache=65536}";
+
+impl Fixture {
+    /// All of them.
+    pub fn all() -> Vec<Fixture> {
+        vec![
+            make("closed", Promise::Proved, &["default", "other"], "", End::Close),
+            make("idle", Promise::Proved, &["default"], "", End::Idle),
+            make("recycled", Promise::Proved, &["default"], "recycle_log_file_num=2", End::Close),
+            make("killed", Promise::Marked, &["default"], "", End::Kill),
+        ]
+    }
+
+    /// The state that must be read.
+    pub fn base(&self) -> &Rows {
+        // A fixture has the empty state at least.
+        &self.states[self.states.len() - 1]
+    }
+
+    /// Opens a copy.
+    ///
+    /// # Errors
+    /// Those of opening.
+    pub fn open(&self, world: &World, read_only: bool) -> ironstone::Result<Db> {
+        open(world, &self.options, &self.families, read_only)
+    }
+}
+
+fn open(world: &World, text: &str, families: &[String], read_only: bool) -> ironstone::Result<Db> {
+    let mut options = Options::default();
+    options.update(text)?;
+    options.db.env = world.env.clone();
+    let descriptor = |name: &String| FamilyDescriptor::new(name.as_str(), options.family.clone());
+    let families = families.iter().map(descriptor).collect();
+    if read_only {
+        Db::open_read_only_with_families(DIR, options, families)
+    } else {
+        Db::open_with_families(DIR, options, families)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Close,
+    Idle,
+    Kill,
+}
+
+struct Making {
+    world: World,
+    db: Db,
+    chance: Chance,
+    states: Vec<Rows>,
+    older: Vec<Image>,
+}
+
+fn make(name: &'static str, promise: Promise, families: &[&str], more: &str, end: End) -> Fixture {
+    let families: Vec<String> = families.iter().map(|f| f.to_string()).collect();
+    let options = format!("{OPTIONS};{more}");
+    let world = World::new(&Image::new());
+    let db = must(open(&world, &options, &families, false));
+    let mut making = Making { world, db, chance: Chance::new(7), states: vec![Rows::new()], older: Vec::new() };
+    for round in 0..3 {
+        for family in &families {
+            making.writes(family, round);
+        }
+        making.keep();
+        if round < 2 {
+            for family in making.db.families() {
+                must(family.flush());
+                if round == 0 {
+                    must(family.compact_range(None, None, &CompactRangeOptions::default()));
+                }
+            }
+        }
+        if round == 1 {
+            // So that there are files of two sessions.
+            must(making.db.close());
+            making.keep();
+            making.db = must(open(&making.world, &options, &families, false));
+        }
+    }
+    let Making { world, db, states, older, .. } = making;
+    match end {
+        End::Close => must(db.close()),
+        End::Kill => {}
+        End::Idle => {
+            for _ in 0..4 {
+                world.clock.advance(4_000_000);
+                while env::Executor::help(&*world.executor) {}
+            }
+        }
+    }
+    if end != End::Close {
+        world.disk.crash(Survivors::Synced);
+        world.executor.abandon();
+        // The process is gone: what its handles still do must not reach the disk.
+        let files = world.image();
+        drop(db);
+        return finish(name, promise, families, options, states, older, files);
+    }
+    let files = world.image();
+    finish(name, promise, families, options, states, older, files)
+}
+
+fn finish(
+    name: &'static str,
+    promise: Promise,
+    families: Vec<String>,
+    options: String,
+    states: Vec<Rows>,
+    older: Vec<Image>,
+    files: Image,
+) -> Fixture {
+    let loaded = super::judge::load_options(&World::new(&files)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    Fixture { name, promise, files, older, states, families, options, loaded }
+}
+
+impl Making {
+    fn keep(&mut self) {
+        self.older.push(self.world.image());
+    }
+
+    /// Synced puts, deletions, a batch, a range deletion.
+    fn writes(&mut self, family: &str, round: u64) {
+        let handle = must(self.db.family(family));
+        for i in 0..8 {
+            let key = format!("user{:04}", self.chance.below(24)).into_bytes();
+            let mut batch = WriteBatch::new();
+            let mut state = self.states[self.states.len() - 1].clone();
+            match i {
+                3 => {
+                    batch.delete_in(handle.id(), &key);
+                    state.remove(&(family.to_string(), key));
+                }
+                5 => {
+                    for n in 0..3u64 {
+                        let key = format!("batch{:02}", n + round).into_bytes();
+                        self.put(&handle, &mut batch, &mut state, key);
+                    }
+                }
+                7 if round > 0 => {
+                    let (begin, end) = (b"user0008".to_vec(), b"user0010".to_vec());
+                    batch.delete_range_in(handle.id(), &begin, &end);
+                    state.retain(|(f, k), _| f != family || *k < begin || *k >= end);
+                }
+                _ => self.put(&handle, &mut batch, &mut state, key),
+            }
+            must(self.db.write(batch, &WriteOptions { sync: true, ..WriteOptions::default() }));
+            self.states.push(state);
+        }
+    }
+
+    fn put(&mut self, family: &Family, batch: &mut WriteBatch, state: &mut Rows, key: Vec<u8>) {
+        let length = 6 + self.chance.below(18) as usize;
+        let mut value = format!("v{:03}-", self.states.len()).into_bytes();
+        value.extend(self.chance.bytes(length));
+        batch.put_in(family.id(), &key, &value);
+        state.insert((family.name().to_string(), key), value);
+    }
+}
+
+fn must<T>(result: ironstone::Result<T>) -> T {
+    result.unwrap_or_else(|e| panic!("making a fixture: {e}"))
+}

@@ -1,0 +1,200 @@
+//! One case: damage, open, read every way, and say what the engine made of it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use engine::options::file::{self, ReadConfig};
+use ironstone::{Db, Error, ReadOptions};
+
+use super::Class;
+use super::cases::{Case, Damage, kind_of};
+use super::fixture::{DIR, Fixture, Rows, World, path};
+
+/// A class and why.
+pub struct Verdict {
+    pub class: Class,
+    pub why: String,
+}
+
+fn verdict(class: Class, why: impl Into<String>) -> Verdict {
+    Verdict { class, why: why.into() }
+}
+
+/// Damages the world's copy of the fixture, judges, and puts it back. `None`: the damage changed nothing.
+/// A read-only open leaves the disk as it was; otherwise the world is made anew.
+pub fn case(fixture: &Fixture, world: &mut World, case: &Case, read_only: bool) -> Option<Verdict> {
+    let original = fixture.files.get(&case.file)?;
+    let damaged = case.damage.apply(&case.file, fixture);
+    if damaged.as_ref() == Some(original) {
+        return None;
+    }
+    if matches!((&case.damage, &damaged), (Damage::Older { .. } | Damage::Other { .. }, None)) {
+        return None;
+    }
+    let place = path(&case.file);
+    match damaged {
+        None => drop(world.env.fs.unlink(&place)),
+        Some(bytes) => drop(world.disk.damage(&place, |content| *content = bytes)),
+    }
+    let judged = catch_unwind(AssertUnwindSafe(|| judge(fixture, world, case, read_only)));
+    let judged = judged.unwrap_or_else(|_| verdict(Class::Crash, "a panic"));
+    if !read_only || judged.class == Class::Crash {
+        *world = World::new(&fixture.files);
+    } else if case.damage == Damage::Missing {
+        world.write(&std::iter::once((case.file.clone(), original.clone())).collect());
+    } else {
+        world.disk.damage(&place, |content| content.clone_from(original));
+    }
+    Some(judged)
+}
+
+fn judge(fixture: &Fixture, world: &World, case: &Case, read_only: bool) -> Verdict {
+    if kind_of(&case.file) == "OPTIONS" {
+        let options = options(fixture, world, &case.file);
+        if options.class.is_bad() || read_only {
+            return options;
+        }
+    }
+    let judged = match fixture.open(world, read_only) {
+        Err(error) => told(error),
+        Ok(db) => {
+            let read = rows(fixture, &db);
+            // What closing says is not asked: nothing was written.
+            let _ = db.close();
+            read
+        }
+    };
+    if judged.class.is_bad() || read_only {
+        return judged;
+    }
+    match deleted(fixture, world, case, judged.class) {
+        Some(name) => verdict(Class::Deleted, format!("{name} is gone; {}", judged.why)),
+        None => judged,
+    }
+}
+
+/// The options as the file has them, or an error that says where.
+fn options(fixture: &Fixture, world: &World, name: &str) -> Verdict {
+    match load_options(world) {
+        Ok(text) if text == fixture.loaded => verdict(Class::Harmless, ""),
+        Ok(_) => verdict(Class::Wrong, format!("{name}: other options without an error")),
+        Err(error) => told(error),
+    }
+}
+
+/// The newest OPTIONS file, read and written again.
+///
+/// # Errors
+/// Those of reading.
+pub fn load_options(world: &World) -> ironstone::Result<String> {
+    let (_, loaded) = file::load_latest(&world.env, Path::new(DIR), &ReadConfig::default())?;
+    Ok(file::write(&loaded.db, loaded.families.iter().map(|(name, family)| (name.as_str(), family))))
+}
+
+fn told(error: Error) -> Verdict {
+    let placed = error.path().is_some() && error.offset().is_some();
+    verdict(if placed { Class::Detected } else { Class::Unplaced }, error.to_string())
+}
+
+/// A file of the fixture that must still be there, under its name or in `lost/`, and is not.
+fn deleted(fixture: &Fixture, world: &World, case: &Case, class: Class) -> Option<String> {
+    let aside = world.env.fs.list(&path("lost")).unwrap_or_default();
+    let gone = |name: &str| {
+        let there = world.env.fs.exists(&path(name)).unwrap_or(false);
+        !there && !aside.iter().any(|moved| moved.ends_with(&format!("-{name}")))
+    };
+    let mut names = fixture.files.keys().filter(|name| **name != case.file);
+    let found = names.find(|name| {
+        let must_stay = match kind_of(name) {
+            // An open that reads everything is done with its logs and its MANIFEST.
+            "table" => true,
+            "WAL" | "MANIFEST" => class == Class::Detected && !opened(world),
+            _ => false,
+        };
+        must_stay && gone(name)
+    });
+    found.cloned()
+}
+
+/// Whether an open came as far as writing a MANIFEST.
+fn opened(world: &World) -> bool {
+    let names = world.env.fs.list(Path::new(DIR)).unwrap_or_default();
+    names.iter().any(|name| kind_of(name) == "OPTIONS" && !world.env.fs.exists(&path("PROOF")).unwrap_or(true))
+        || names.iter().filter(|name| kind_of(name) == "MANIFEST").count() != 1
+}
+
+/// Every row forward, backward and by key.
+fn rows(fixture: &Fixture, db: &Db) -> Verdict {
+    let base = fixture.base();
+    let (mut forward, mut error, mut wrong) = (Rows::new(), None, None);
+    for family in db.families() {
+        for backward in [false, true] {
+            let mut iter = match family.iter_with(options_for_reading()) {
+                Ok(iter) => iter,
+                Err(e) => return told(e),
+            };
+            let mut seen = Rows::new();
+            if backward { iter.seek_to_last() } else { iter.seek_to_first() }
+            while iter.valid() {
+                let row = (family.name().to_string(), iter.key().to_vec());
+                if base.get(&row).map(Vec::as_slice) != Some(iter.value()) {
+                    wrong.get_or_insert_with(|| row.1.escape_ascii().to_string());
+                }
+                seen.insert(row, iter.value().to_vec());
+                if backward { iter.prev() } else { iter.next() }
+            }
+            let status = iter.status();
+            if let Err(e) = status {
+                // An error stays: no later call may turn it into an end.
+                if iter.valid() || iter.status().is_ok() {
+                    return verdict(Class::Wrong, format!("an iterator forgot its error: {e}"));
+                }
+                error.get_or_insert(e);
+            } else if backward {
+                let same = forward.iter().filter(|(row, _)| row.0 == family.name()).eq(seen.iter());
+                if error.is_none() && !same {
+                    return verdict(Class::Wrong, "backward differs from forward");
+                }
+            }
+            if !backward {
+                forward.extend(seen);
+            }
+        }
+    }
+    let mut lie = None;
+    for state in [base, &fixture.states[fixture.states.len() / 2]] {
+        for row in state.keys() {
+            let Ok(family) = db.family(&row.0) else { continue };
+            match family.get_with(&row.1, &options_for_reading()) {
+                Ok(value) if value.as_deref() == base.get(row).map(Vec::as_slice) => {}
+                Ok(_) => lie = Some(row.1.escape_ascii().to_string()),
+                Err(e) => {
+                    error.get_or_insert(e);
+                }
+            }
+        }
+    }
+    if let Some(error) = error {
+        let mut judged = told(error);
+        if let Some(key) = wrong {
+            judged = verdict(Class::WrongBeforeError, format!("{key}, before {}", judged.why));
+        } else if let Some(key) = lie {
+            judged = verdict(Class::GetLie, format!("{key}, beside {}", judged.why));
+        }
+        return judged;
+    }
+    if forward != *base {
+        return match fixture.states.iter().rposition(|state| *state == forward) {
+            Some(at) => verdict(Class::Rollback, format!("state {at} of {}", fixture.states.len() - 1)),
+            None => verdict(Class::Wrong, format!("{} rows of {}", forward.len(), base.len())),
+        };
+    }
+    match lie {
+        Some(key) => verdict(Class::GetLie, key),
+        None => verdict(Class::Harmless, ""),
+    }
+}
+
+fn options_for_reading() -> ReadOptions {
+    ReadOptions { verify_checksums: true, total_order_seek: true, ..ReadOptions::default() }
+}

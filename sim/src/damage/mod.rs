@@ -1,0 +1,136 @@
+//! The damage sweep: small databases, one place damaged, opened, everything read.
+//!
+//! ```text
+//!  fixture   a database of every shape that is promised something: closed, idle, killed behind a sync
+//!  cases     every bit of every byte, sectors, cuts at every byte, files missing, swapped, older
+//!  judge     opens it, reads every way, compares with every state the database ever had
+//! ```
+//! Classes are those of the black-box scripts: nothing may be silent, nothing may panic or hang, an open that
+//! failed may delete nothing, and an error must say file and offset.
+
+pub mod cases;
+pub mod fixture;
+pub mod judge;
+
+use std::collections::BTreeMap;
+
+/// What the engine made of one case, worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// A panic.
+    Crash,
+    /// No error, and no state that the database ever had; or the ways to read disagree.
+    Wrong,
+    /// An error, and a wrong row before it.
+    WrongBeforeError,
+    /// No error, and an older state.
+    Rollback,
+    /// A get that answers wrongly while the scan is right or failed.
+    GetLie,
+    /// A failed open, or one that read everything, without a file it must leave alone.
+    Deleted,
+    /// An error that does not say file and offset.
+    Unplaced,
+    /// An error; every row handed out was right.
+    Detected,
+    /// No error and the right rows.
+    Harmless,
+}
+
+impl Class {
+    pub const ALL: [Class; 9] = [
+        Class::Crash,
+        Class::Wrong,
+        Class::WrongBeforeError,
+        Class::Rollback,
+        Class::GetLie,
+        Class::Deleted,
+        Class::Unplaced,
+        Class::Detected,
+        Class::Harmless,
+    ];
+
+    /// Whether it breaks a promise.
+    pub fn is_bad(self) -> bool {
+        self < Class::Detected
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Crash => "crash",
+            Class::Wrong => "wrong",
+            Class::WrongBeforeError => "wrong+err",
+            Class::Rollback => "rollback",
+            Class::GetLie => "get-lie",
+            Class::Deleted => "deleted",
+            Class::Unplaced => "unplaced",
+            Class::Detected => "detected",
+            Class::Harmless => "harmless",
+        }
+    }
+}
+
+/// Cases by fixture, kind of damage, kind of file, and class.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    pub counts: BTreeMap<(&'static str, &'static str, &'static str, Class), u64>,
+    /// The first bad cases, in words.
+    pub bad: Vec<String>,
+}
+
+impl Tally {
+    const BAD_MAX: usize = 20;
+
+    pub fn add(&mut self, fixture: &'static str, kind: &'static str, file: &'static str, class: Class) {
+        *self.counts.entry((fixture, kind, file, class)).or_default() += 1;
+    }
+
+    pub fn tell(&mut self, words: String) {
+        if self.bad.len() < Self::BAD_MAX {
+            self.bad.push(words);
+        }
+    }
+
+    pub fn merge(&mut self, other: Tally) {
+        for (key, count) in other.counts {
+            *self.counts.entry(key).or_default() += count;
+        }
+        other.bad.into_iter().for_each(|words| self.tell(words));
+    }
+
+    pub fn of(&self, class: Class) -> u64 {
+        self.counts.iter().filter(|(key, _)| key.3 == class).map(|(_, n)| n).sum()
+    }
+
+    pub fn total(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    pub fn bad(&self) -> u64 {
+        Class::ALL.into_iter().filter(|c| c.is_bad()).map(|c| self.of(c)).sum()
+    }
+
+    /// As JSON: totals by class, and each fixture's by damage and file.
+    pub fn json(&self) -> String {
+        let classes = |of: &dyn Fn(Class) -> u64| {
+            let list = Class::ALL.map(|c| format!("\"{}\": {}", c.name(), of(c)));
+            format!("{{{}}}", list.join(", "))
+        };
+        let mut rows: Vec<_> = self.counts.keys().map(|k| (k.0, k.1, k.2)).collect();
+        rows.dedup();
+        let rows: Vec<String> = rows
+            .into_iter()
+            .map(|(fixture, kind, file)| {
+                let of = |class| self.counts.get(&(fixture, kind, file, class)).copied().unwrap_or(0);
+                format!("    {{\"fixture\": \"{fixture}\", \"damage\": \"{kind}\", \"file\": \"{file}\", \"cases\": {}}}", classes(&of))
+            })
+            .collect();
+        format!(
+            "  \"cases\": {},\n  \"bad\": {},\n  \"classes\": {},\n  \"rows\": [\n{}\n  ]",
+            self.total(),
+            self.bad(),
+            classes(&|class| self.of(class)),
+            rows.join(",\n")
+        )
+    }
+}
