@@ -11,8 +11,7 @@
 //! place at fault are found by looking for records that are whole: a log in memory of which nothing else
 //! speaks still tells that way.
 
-use std::collections::HashMap;
-
+use base::map::HashMap;
 use base::{Error, FileNumber, Result};
 use env::ReadHints;
 use format::proof::Extent;
@@ -48,7 +47,7 @@ pub(super) struct Progress {
 impl<'a> Durable<'a> {
     pub(super) fn new(tools: &'a JobTools, proved: &[Extent], accept: bool, min_log: u64) -> Self {
         let claims = proved.iter().filter(|e| e.number >= min_log).map(|e| (e.number, *e)).collect();
-        Durable { tools, accept, min_log, claims, ends: HashMap::new(), told: Vec::new() }
+        Durable { tools, accept, min_log, claims, ends: HashMap::default(), told: Vec::new() }
     }
 
     pub(super) fn begin(&self, log: FileNumber) -> Progress {

@@ -39,9 +39,10 @@ fn main() -> ExitCode {
             }
         }
     }
-    std::panic::set_hook(Box::new(|_| {}));
     let began = Instant::now();
     let fixtures: Vec<_> = Fixture::all().into_iter().map(|f| { let all = cases::all(&f); (f, all) }).collect();
+    // From here on a panic is a verdict.
+    std::panic::set_hook(Box::new(|_| {}));
     let mut order: Vec<_> = (0..fixtures.len()).flat_map(|f| (0..fixtures[f].1.len()).map(move |c| (f, c))).collect();
     let mut chance = testkit::chance::Chance::new(1);
     for i in (1..order.len()).rev() {
