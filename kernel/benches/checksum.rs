@@ -1,6 +1,7 @@
 //! Bytes a second of each checksum by buffer size, best of many short runs.
 //!
-//! `cargo bench -p ironstone-kernel --bench checksum [crc32c|xxh3|...]`. The best run is shown because
+//! `cargo bench -p ironstone-kernel --bench checksum [crc32c|xxh3|paths|...]`; `paths` shows every form of CRC32C
+//! that this CPU can run, whether chosen or not. The best run is shown because
 //! other work on the machine can only make a run slower. The CRC instruction alone is bounded by eight
 //! bytes a cycle; the last column is that bound at the clock measured by a chain of dependent additions.
 
@@ -29,20 +30,29 @@ fn main() {
         if !wanted.is_empty() && !wanted.iter().any(|w| w == name) {
             continue;
         }
-        println!("{name:8} {:>9} {:>10} {:>8} {:>12}", "bytes", "ns", "GB/s", "crc limit");
-        for shift in 4..=20 {
-            let size = 1usize << shift;
-            let calls = ((1 << 21) / size).max(8);
-            let mut best = f64::MAX;
-            for _ in 0..40 {
-                let start = Instant::now();
-                for _ in 0..calls {
-                    black_box(sum(black_box(&data[..size])));
-                }
-                best = best.min(start.elapsed().as_nanos() as f64 / calls as f64);
-            }
-            println!("{name:8} {size:9} {best:10.1} {:8.2} {bound:12.1}", size as f64 / best);
+        table(name, bound, &data, sum);
+    }
+    if wanted.iter().any(|w| w == "paths") {
+        for (name, path) in crc32c::paths() {
+            table(name, bound, &data, |data| u64::from(path(0, data)));
         }
+    }
+}
+
+fn table(name: &str, bound: f64, data: &[u8], sum: impl Fn(&[u8]) -> u64) {
+    println!("{name:8} {:>9} {:>10} {:>8} {:>12}", "bytes", "ns", "GB/s", "crc limit");
+    for shift in 4..=20 {
+        let size = 1usize << shift;
+        let calls = ((1 << 21) / size).max(8);
+        let mut best = f64::MAX;
+        for _ in 0..40 {
+            let start = Instant::now();
+            for _ in 0..calls {
+                black_box(sum(black_box(&data[..size])));
+            }
+            best = best.min(start.elapsed().as_nanos() as f64 / calls as f64);
+        }
+        println!("{name:8} {size:9} {best:10.1} {:8.2} {bound:12.1}", size as f64 / best);
     }
 }
 

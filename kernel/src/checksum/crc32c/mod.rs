@@ -61,6 +61,20 @@ pub fn implementation() -> &'static str {
     "scalar"
 }
 
+/// From a raw register (no initial or final inversion) and bytes to the register behind them.
+pub type Path = fn(u32, &[u8]) -> u32;
+
+/// Every form of the computation that this CPU can run, by name, the specification first: for benchmarks,
+/// and for the tests that hold each to the specification.
+pub fn paths() -> Vec<(&'static str, Path)> {
+    let mut all: Vec<(&'static str, Path)> = vec![("scalar", scalar::update)];
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    all.extend(x86_64::paths());
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    all.push(("dispatched", aarch64::update));
+    all
+}
+
 /// The raw register: no initial or final inversion.
 #[inline]
 fn update(state: u32, data: &[u8]) -> u32 {

@@ -56,10 +56,20 @@ pub fn hash64_with_seed(data: &[u8], seed: u64) -> u64 {
         }
         17..=128 => {
             let n = data.len();
-            let mut acc = (n as u64).wrapping_mul(P1);
-            for i in (0..=(n - 1) / 32).rev() {
-                acc = acc.wrapping_add(mix16(data, 16 * i, &DEFAULT, 32 * i, seed));
-                acc = acc.wrapping_add(mix16(data, n - 16 * (i + 1), &DEFAULT, 32 * i + 16, seed));
+            // Pieces from both ends towards the middle. Written out, because then no access is checked.
+            let pair = |i: usize| {
+                mix16(data, 16 * i, &DEFAULT, 32 * i, seed)
+                    .wrapping_add(mix16(data, n - 16 * (i + 1), &DEFAULT, 32 * i + 16, seed))
+            };
+            let mut acc = (n as u64).wrapping_mul(P1).wrapping_add(pair(0));
+            if n > 32 {
+                acc = acc.wrapping_add(pair(1));
+                if n > 64 {
+                    acc = acc.wrapping_add(pair(2));
+                    if n > 96 {
+                        acc = acc.wrapping_add(pair(3));
+                    }
+                }
             }
             avalanche(acc)
         }
@@ -152,7 +162,7 @@ fn hash64_long(data: &[u8], seed: u64) -> u64 {
         seeded = secret::seeded(seed);
         &seeded
     };
-    merge(&long::lanes(data, secret), secret, 11, (data.len() as u64).wrapping_mul(P1))
+    long::merged(data, secret)
 }
 
 /// XXH3's finishing mix.
@@ -186,6 +196,7 @@ pub(crate) fn mix16(data: &[u8], at: usize, secret: &[u8; secret::LEN], key: usi
 }
 
 /// Lanes and the secret from `key` on, folded to one value that starts from `start`.
+#[inline(always)]
 pub(crate) fn merge_unfinished(lanes: &[u64; 8], secret: &[u8; secret::LEN], key: usize, start: u64) -> u64 {
     (0..4).fold(start, |sum, i| {
         sum.wrapping_add(fold(
@@ -195,6 +206,7 @@ pub(crate) fn merge_unfinished(lanes: &[u64; 8], secret: &[u8; secret::LEN], key
     })
 }
 
+#[inline(always)]
 fn merge(lanes: &[u64; 8], secret: &[u8; secret::LEN], key: usize, start: u64) -> u64 {
     avalanche(merge_unfinished(lanes, secret, key, start))
 }
