@@ -102,6 +102,17 @@ pub fn perf_add(counter: PerfCounter, count: u64) {
     });
 }
 
+/// Adds to two counters, asking once.
+#[inline]
+pub fn perf_add_both(one: (PerfCounter, u64), other: (PerfCounter, u64)) {
+    CONTEXT.with(|context| {
+        if context.level.get() >= PerfLevel::EnableCount as u8 {
+            add(context, one.0, one.1);
+            add(context, other.0, other.1);
+        }
+    });
+}
+
 #[inline]
 fn add(context: &Context, counter: PerfCounter, count: u64) {
     let cell = &context.counters[counter.number()];

@@ -341,6 +341,11 @@ impl BlockIter {
         self.error = None;
         self.key_len = 0;
         self.next_restart = i;
+        if i == 0 && self.block.shape.starts_at_zero {
+            // The restarts lie at the other end of the block, in memory that a scan need not touch.
+            self.next = 0;
+            return;
+        }
         match self.block.shape.restart(self.block.payload(), i) {
             Some(at) => self.next = at,
             None if self.block.is_empty() => self.next = 0,

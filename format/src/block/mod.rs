@@ -67,6 +67,8 @@ struct Shape {
     num_buckets: u16,
     separated: bool,
     uniform: bool,
+    /// The first restart is the first entry, as it should be.
+    starts_at_zero: bool,
     anchors: anchors::Anchors,
 }
 
@@ -187,6 +189,7 @@ impl Shape {
         if shape.entries_end > shape.restarts_at {
             return None;
         }
+        shape.starts_at_zero = get_u32(payload, end) == Some(0);
         // An empty block is written with one restart at 0, where there is nothing.
         if shape.num_restarts == 0 || shape.entries_end == 0 {
             shape.num_restarts = 0;

@@ -28,6 +28,8 @@ enum Visited {
 
 /// Bytes of a row that are asked for ahead.
 const ROW: usize = 128;
+/// The same at the start of a block, where a scan begins: the first row's key and the start of its value.
+const FIRST_ROW: usize = 160;
 
 const COLLISION: u8 = 254;
 const NOT_HERE: u8 = 255;
@@ -80,6 +82,14 @@ impl Block {
     #[inline]
     pub fn prefetch(&self) {
         self.shape.anchors.prefetch(self);
+    }
+
+    /// Asks the processor for the first row, ahead of a scan.
+    #[inline]
+    pub fn prefetch_first(&self) {
+        let payload = self.payload();
+        kernel::prefetch::read(&self.bytes[..self.bytes.len().min(1)]);
+        kernel::prefetch::read(&payload[..payload.len().min(FIRST_ROW)]);
     }
 
     /// Asks the processor for the row that a look-up of `user_key` will read. Wants the search array.

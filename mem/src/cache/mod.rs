@@ -128,6 +128,13 @@ impl<V: Send + Sync + 'static> Cache<V> {
         shard.prefetch(hash);
     }
 
+    /// The same for the entry itself, which looks into the hash table; for a look-up that comes soon.
+    #[inline]
+    pub fn prefetch_entry(&self, key: &CacheKey) {
+        let (shard, hash) = self.route(key);
+        shard.prefetch_entry(hash);
+    }
+
     /// Puts a value in and pins it. An entry already under the key is replaced; its handles keep it.
     ///
     /// # Errors

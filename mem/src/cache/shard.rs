@@ -155,6 +155,11 @@ impl<V: Send + Sync + 'static> Shard<V> {
         self.index().prefetch(hash);
     }
 
+    #[inline]
+    pub(super) fn prefetch_entry(&self, hash: u32) {
+        self.index().find(hash, |number| self.pool.get(number).map(Entry::prefetch));
+    }
+
     #[cold]
     #[inline(never)]
     fn lookup_lru(&self, key: &CacheKey, hash: u32) -> Option<Handle<V>> {

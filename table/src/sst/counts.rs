@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base::Result;
 use base::stats::{
-    HistogramKind, LevelCounter, PerfCounter, Statistics, Ticker, perf_add, perf_add_at_level,
+    HistogramKind, LevelCounter, PerfCounter, Statistics, Ticker, perf_add, perf_add_at_level, perf_add_both,
 };
 
 use super::fetch::BlockKind;
@@ -30,23 +30,28 @@ impl Counts {
     #[inline]
     pub(super) fn cache_hit(&self, kind: BlockKind, bytes: usize) {
         let bytes = bytes as u64;
-        perf_add(PerfCounter::BlockCacheHitCount, 1);
-        perf_add(PerfCounter::BlockCacheReadByte, bytes);
+        perf_add_both((PerfCounter::BlockCacheHitCount, 1), (PerfCounter::BlockCacheReadByte, bytes));
         perf_add_at_level(LevelCounter::BlockCacheHitCount, 1, self.level);
-        self.add(Ticker::BlockCacheHit, 1);
-        self.add(Ticker::BlockCacheBytesRead, bytes);
         match kind {
-            BlockKind::Data | BlockKind::Blob => self.add(Ticker::BlockCacheDataHit, 1),
-            BlockKind::Index => {
-                perf_add(PerfCounter::BlockCacheIndexHitCount, 1);
-                perf_add(PerfCounter::BlockCacheIndexReadByte, bytes);
-                self.add(Ticker::BlockCacheIndexHit, 1);
-            }
-            BlockKind::Filter | BlockKind::FilterIndex => {
-                perf_add(PerfCounter::BlockCacheFilterHitCount, 1);
-                perf_add(PerfCounter::BlockCacheFilterReadByte, bytes);
-                self.add(Ticker::BlockCacheFilterHit, 1);
-            }
+            BlockKind::Data | BlockKind::Blob => {}
+            BlockKind::Index => perf_add_both(
+                (PerfCounter::BlockCacheIndexHitCount, 1),
+                (PerfCounter::BlockCacheIndexReadByte, bytes),
+            ),
+            BlockKind::Filter | BlockKind::FilterIndex => perf_add_both(
+                (PerfCounter::BlockCacheFilterHitCount, 1),
+                (PerfCounter::BlockCacheFilterReadByte, bytes),
+            ),
+        }
+        if let Some(statistics) = &self.statistics {
+            let hit = match kind {
+                BlockKind::Data | BlockKind::Blob => Ticker::BlockCacheDataHit,
+                BlockKind::Index => Ticker::BlockCacheIndexHit,
+                BlockKind::Filter | BlockKind::FilterIndex => Ticker::BlockCacheFilterHit,
+            };
+            statistics.add(Ticker::BlockCacheHit, 1);
+            statistics.add(Ticker::BlockCacheBytesRead, bytes);
+            statistics.add(hit, 1);
         }
     }
 

@@ -51,6 +51,15 @@ impl Deref for BlockRef {
 }
 
 impl BlockRef {
+    /// Bytes that the cache accounts for it.
+    #[inline]
+    pub(super) fn charge(&self) -> usize {
+        match self {
+            BlockRef::Cached(handle) => handle.charge(),
+            BlockRef::Own(block) => block.memory_bytes(),
+        }
+    }
+
     /// Bytes of memory that are charged to nobody's cache.
     pub(super) fn own_memory_bytes(&self) -> usize {
         match self {
@@ -144,6 +153,12 @@ impl Source {
             Some(block) => Ok(block),
             None => self.load(handle, kind, ctx, window),
         }
+    }
+
+    /// The block, if the cache has it, without counting.
+    #[inline]
+    pub(super) fn cached(&self, handle: BlockHandle) -> Option<BlockRef> {
+        self.cache.as_ref()?.lookup(&self.cache_key(handle)).map(BlockRef::Cached)
     }
 
     /// The block, if the cache has it.

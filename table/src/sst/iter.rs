@@ -15,6 +15,7 @@ use format::handle::BlockHandle;
 
 use super::fetch::{BlockKind, data};
 use super::index_reader::IndexCursor;
+use super::lookahead::LookAhead;
 use super::prefetch::{Pace, ReadAhead};
 use super::read_ctx::ReadCtx;
 use super::reader::Reader;
@@ -30,6 +31,7 @@ pub struct TableIter {
     reader: Arc<Reader>,
     ctx: ReadCtx,
     ahead: ReadAhead,
+    look_ahead: LookAhead,
     /// Seeks may end at once if the filter knows of no key with the prefix.
     check_prefix: bool,
     error: Option<Error>,
@@ -43,6 +45,7 @@ impl TableIter {
             near_bound: false,
             cursor: IndexCursor::default(),
             ahead: ReadAhead::new(&reader.table_options, ctx.readahead_size, reader.data_end, ctx.async_io),
+            look_ahead: LookAhead::new(),
             check_prefix: !ctx.total_order_seek
                 && !ctx.for_compaction
                 && reader.filter.has_prefixes(ctx.prefix_extractor.as_ref()),
@@ -104,7 +107,8 @@ impl TableIter {
         if handle == self.handle {
             return Ok(true);
         }
-        let block = match source.lookup(handle, BlockKind::Data) {
+        let ahead = self.look_ahead.take(handle).inspect(|block| source.counts.cache_hit(BlockKind::Data, block.charge()));
+        let block = match ahead.or_else(|| source.lookup(handle, BlockKind::Data)) {
             Some(block) => block,
             None => {
                 if let Some(bound) = self.ctx.upper_bound.as_deref().filter(|_| self.ctx.auto_readahead_size) {
@@ -143,6 +147,10 @@ impl TableIter {
             if !self.enter_block()? {
                 return Ok(());
             }
+            // What a compaction reads is seldom cached.
+            if let Some(index) = self.cursor.index().filter(|_| !self.near_bound && !self.ctx.for_compaction) {
+                self.look_ahead.advance(&self.reader.source, index, self.cursor.at);
+            }
             self.rows.seek_to_first();
             if self.check_rows()? {
                 return Ok(());
@@ -152,6 +160,7 @@ impl TableIter {
 
     /// To the last entry of the blocks before the current one.
     fn last_before(&mut self) -> Result<()> {
+        self.look_ahead.reset();
         loop {
             self.cursor.prev(&self.reader.index, &self.reader.source, &self.ctx)?;
             if !self.enter_block()? {
@@ -251,21 +260,25 @@ impl InternalIterator for TableIter {
     }
 
     fn seek_to_first(&mut self) {
+        self.look_ahead.reset();
         let outcome = self.try_seek_to_first();
         self.settle(outcome);
     }
 
     fn seek_to_last(&mut self) {
+        self.look_ahead.reset();
         let outcome = self.try_seek_to_last();
         self.settle(outcome);
     }
 
     fn seek(&mut self, target: &[u8]) {
+        self.look_ahead.reset();
         let outcome = self.try_seek(target);
         self.settle(outcome);
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
+        self.look_ahead.reset();
         let outcome = self.try_seek_for_prev(target);
         self.settle(outcome);
     }
