@@ -15,12 +15,13 @@ pub struct Held {
 }
 
 impl Held {
-    /// Takes the current value of `source`, leaving off `cut` bytes at the end.
+    /// Takes the current value of `source`, leaving off `cut` bytes at the end. `pin`: without copying, however
+    /// short it is.
     #[inline]
-    pub fn take<I: InternalIterator>(&mut self, source: &I, cut: usize) {
+    pub fn take<I: InternalIterator>(&mut self, source: &I, cut: usize, pin: bool) {
         let value = source.value();
         let len = value.len().saturating_sub(cut);
-        if len <= COPY_MAX {
+        if len <= COPY_MAX && !pin {
             self.pin = None;
             self.copy.clear();
             self.copy.extend_from_slice(&value[..len]);
@@ -31,6 +32,14 @@ impl Held {
 
     pub fn set(&mut self, value: Pinned) {
         self.pin = Some(value);
+    }
+
+    /// Gives up the value. If it lay in a buffer of its own, here is that buffer's memory; else an empty one.
+    pub fn reclaim(&mut self) -> Vec<u8> {
+        match self.pin.take() {
+            Some(pin) if !pin.is_shared() => pin.into_vec(),
+            _ => Vec::new(),
+        }
     }
 
     #[inline]

@@ -20,7 +20,7 @@ use lsm::merge::MergeOperator;
 
 use super::keys::{MAX_TS, MIN_TS, prefix_of, seek_key};
 use super::value::Held;
-use crate::source::resolve;
+use crate::source::resolve::{self, Scratch};
 use crate::sync::Arc;
 
 /// What one reader sees, and how far.
@@ -69,6 +69,9 @@ pub struct Walk<I> {
     /// User key, timestamp included.
     saved_key: Vec<u8>,
     held: Held,
+    /// Empty between rows; memory that merges use again.
+    operands: Vec<Pinned>,
+    scratch: Scratch,
     seek_key: Vec<u8>,
     prefix: Option<Vec<u8>>,
     skipped: u64,
@@ -91,6 +94,8 @@ impl<I: InternalIterator> Walk<I> {
             timestamp_size,
             saved_key: Vec::new(),
             held: Held::default(),
+            operands: Vec::new(),
+            scratch: Scratch::default(),
             seek_key: Vec::new(),
             prefix: None,
             skipped: 0,

@@ -6,7 +6,7 @@ use base::key::{SequenceNumber, ValueType};
 use base::{Error, Pinned, Result};
 use lsm::merge::MergeOperator;
 
-use crate::source::resolve::{self, Base, Found};
+use crate::source::resolve::{self, Base, Found, Scratch};
 use crate::sync::Arc;
 
 /// See the module. A look-up feeds it versions until it breaks, then asks for [`Answer::finish`].
@@ -112,7 +112,7 @@ impl<'a> Answer<'a> {
             }),
             Ok(base) => {
                 self.operands.reverse();
-                resolve::merge(self.operator, user_key, &base, &self.operands).map(Some)
+                resolve::merge(self.operator, user_key, base, &mut self.operands, &mut Scratch::default()).map(Some)
             }
         };
         self.outcome = Some(outcome);

@@ -90,15 +90,34 @@ pub fn value_suffix(kind: ValueType) -> usize {
     if kind as u8 == ValueType::ValuePreferredSeqno as u8 { 8 } else { 0 }
 }
 
-/// Merges `operands` (oldest first) onto `base`.
+/// What merges need and keep from row to row, so that a row allocates nothing.
+#[derive(Default)]
+pub struct Scratch {
+    /// Empty; only its memory is kept.
+    slices: Vec<&'static [u8]>,
+    /// What an operator writes its answer into.
+    pub out: Vec<u8>,
+}
+
+/// The memory of an empty vector of slices, for slices of another lifetime. (Collecting a vector's own
+/// iterator into a vector of the same layout keeps its memory.)
+#[inline]
+fn emptied<'to>(mut slices: Vec<&[u8]>) -> Vec<&'to [u8]> {
+    slices.clear();
+    slices.into_iter().map(|_| -> &'to [u8] { &[] }).collect()
+}
+
+/// Merges `operands` (oldest first) onto `base`. Takes the operand or the base that is the answer; the other
+/// operands stay, in no order.
 ///
 /// # Errors
 /// InvalidArgument without an operator; what [`full_merge`] says.
 pub fn merge(
     operator: Option<&Arc<dyn MergeOperator>>,
     user_key: &[u8],
-    base: &Base,
-    operands: &[Pinned],
+    base: Base,
+    operands: &mut Vec<Pinned>,
+    scratch: &mut Scratch,
 ) -> Result<Found> {
     let Some(operator) = operator else {
         return Err(Error::new(
@@ -106,9 +125,10 @@ pub fn merge(
             "merge_operator is not properly initialized: the key has merge operands and the column family has no operator",
         ));
     };
-    let slices: Vec<&[u8]> = operands.iter().map(|o| &**o).collect();
+    let mut slices = emptied(std::mem::take(&mut scratch.slices));
+    slices.extend(operands.iter().map(|o| &**o));
     let columns;
-    let existing = match base {
+    let existing = match &base {
         Base::None => Existing::None,
         Base::Value(value) => Existing::Value(value),
         Base::Entity(entity) => {
@@ -122,16 +142,15 @@ pub fn merge(
     };
     let _time = PerfTimer::start(PerfCounter::MergeOperatorTimeNanos);
     perf_add(PerfCounter::InternalMergeCount, operands.len() as u64);
-    let mut out = Vec::new();
     let merge = FullMerge { key: user_key, existing, operands: &slices };
-    match full_merge(&**operator, &merge, &mut out)? {
-        Merged::New => Ok(Found::Value(Pinned::from_vec(out))),
-        Merged::Operand(i) => match operands.get(i) {
-            Some(operand) => Ok(Found::Value(operand.clone())),
-            None => Err(Error::corruption("the merge operator named an operand that does not exist")),
-        },
+    let merged = full_merge(&**operator, &merge, &mut scratch.out);
+    scratch.slices = emptied(slices);
+    match merged? {
+        Merged::New => Ok(Found::Value(Pinned::from_vec(std::mem::take(&mut scratch.out)))),
+        Merged::Operand(i) if i < operands.len() => Ok(Found::Value(operands.swap_remove(i))),
+        Merged::Operand(_) => Err(Error::corruption("the merge operator named an operand that does not exist")),
         Merged::Existing => match base {
-            Base::Value(value) => Ok(Found::Value(value.clone())),
+            Base::Value(value) => Ok(Found::Value(value)),
             _ => Err(Error::corruption("the merge operator named a value that does not exist")),
         },
         Merged::Columns(columns) => {

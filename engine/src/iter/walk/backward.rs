@@ -3,7 +3,7 @@
 use base::iter::InternalIterator;
 use base::key::{self, ValueType, pack};
 use base::stats::PerfCounter;
-use base::{Pinned, Result};
+use base::Result;
 
 use super::super::keys::{MAX_TS, bare, has_prefix, is_deletion, seek_key};
 use super::{Place, Walk};
@@ -59,7 +59,9 @@ impl<I: InternalIterator> Walk<I> {
             Blob,
         }
         let mut last = Last::Nothing;
-        let mut operands: Vec<Pinned> = Vec::new();
+        let mut operands = std::mem::take(&mut self.operands);
+        // What a merge may be based on is not copied for it.
+        let pin = self.view.merge_operator.is_some();
         let mut base = Base::None;
         let mut shown_timestamp: Option<Vec<u8>> = None;
         let mut run = 0u64;
@@ -83,12 +85,12 @@ impl<I: InternalIterator> Walk<I> {
             match ValueType::from_u8(kind).ok_or_else(|| resolve::unknown_kind(kind))? {
                 kind @ (ValueType::Value | ValueType::ValuePreferredSeqno) => {
                     operands.clear();
-                    self.held.take(&self.source, resolve::value_suffix(kind));
+                    self.held.take(&self.source, resolve::value_suffix(kind), pin);
                     last = Last::Value;
                 }
                 ValueType::WideColumnEntity => {
                     operands.clear();
-                    self.held.take(&self.source, 0);
+                    self.held.take(&self.source, 0, pin);
                     last = Last::Entity;
                 }
                 ValueType::BlobIndex => {
@@ -123,12 +125,13 @@ impl<I: InternalIterator> Walk<I> {
             self.saved_key.extend_from_slice(&timestamp);
         }
         if !operands.is_empty() {
-            self.show_merged(&base, &operands);
+            self.show_merged(base, operands);
             return match self.error.take() {
                 Some(error) => Err(error),
                 None => Ok(true),
             };
         }
+        self.operands = operands;
         match last {
             Last::Nothing => Ok(false),
             Last::Value => Ok(true),
@@ -165,11 +168,11 @@ impl<I: InternalIterator> Walk<I> {
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));
             match ValueType::from_u8(kind).ok_or_else(|| resolve::unknown_kind(kind))? {
                 kind @ (ValueType::Value | ValueType::ValuePreferredSeqno) => {
-                    self.held.take(&self.source, resolve::value_suffix(kind));
+                    self.held.take(&self.source, resolve::value_suffix(kind), false);
                     found = true;
                 }
                 ValueType::WideColumnEntity => {
-                    self.held.take(&self.source, 0);
+                    self.held.take(&self.source, 0, false);
                     self.show_held_entity()?;
                     found = true;
                 }

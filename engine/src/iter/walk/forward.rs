@@ -173,7 +173,9 @@ impl<I: InternalIterator> Walk<I> {
     pub(super) fn merge_forward(&mut self) {
         self.saved_key.clear();
         self.saved_key.extend_from_slice(key::user_key(self.source.key()));
-        let mut operands = vec![self.source.pin_value()];
+        // Left empty where an error ends the iteration; then the memory is made again.
+        let mut operands = std::mem::take(&mut self.operands);
+        operands.push(self.source.pin_value());
         self.source.next();
         let mut base = Base::None;
         while self.source.valid() {
@@ -210,12 +212,21 @@ impl<I: InternalIterator> Walk<I> {
             return self.fail(error);
         }
         operands.reverse();
-        self.show_merged(&base, &operands);
+        self.show_merged(base, operands);
     }
 
-    pub(super) fn show_merged(&mut self, base: &Base, operands: &[Pinned]) {
+    /// Shows what `operands`, oldest first, and the base make. Keeps the memory of `operands`.
+    pub(super) fn show_merged(&mut self, base: Base, mut operands: Vec<Pinned>) {
         let bare = bare(&self.saved_key, self.timestamp_size);
-        match resolve::merge(self.view.merge_operator.as_ref(), bare, base, operands) {
+        if self.scratch.out.capacity() == 0 {
+            // The row before was written by the operator, and is shown no more.
+            self.scratch.out = self.held.reclaim();
+        }
+        let operator = self.view.merge_operator.as_ref();
+        let merged = resolve::merge(operator, bare, base, &mut operands, &mut self.scratch);
+        operands.clear();
+        self.operands = operands;
+        match merged {
             Ok(found) => {
                 self.entity = matches!(found, Found::Entity(_));
                 let (Found::Value(value) | Found::Entity(value)) = found;
