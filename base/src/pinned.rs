@@ -30,7 +30,8 @@ enum Owner {
     Own(Vec<u8>),
     Bytes(Arc<[u8]>, Range<usize>),
     Shared(Arc<dyn PinOwner>, Range<usize>),
-    Region(Arc<dyn PinRegion>, u64),
+    /// Of the region, this part as far as the region goes; values are below 4 GiB.
+    Region(Arc<dyn PinRegion>, u64, Range<u32>),
 }
 
 /// A value that stays readable, wherever its bytes live. Derefs to `[u8]`.
@@ -65,7 +66,7 @@ impl Pinned {
     /// A view that the owner itself resolves.
     #[inline]
     pub fn region(owner: Arc<dyn PinRegion>, token: u64) -> Self {
-        Pinned(Owner::Region(owner, token))
+        Pinned(Owner::Region(owner, token, 0..u32::MAX))
     }
 
     /// The bytes as a vector: taken over where this value owns them, copied otherwise.
@@ -91,10 +92,15 @@ impl Pinned {
         match self.0 {
             Owner::Bytes(bytes, whole) => Pinned(Owner::Bytes(bytes, within(whole))),
             Owner::Shared(owner, whole) => Pinned(Owner::Shared(owner, within(whole))),
-            other => {
-                let bytes = Pinned(other);
-                let end = range.end.min(bytes.len());
-                Pinned::copy(&bytes[range.start.min(end)..end])
+            Owner::Region(owner, token, whole) => {
+                let short = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+                let part = within(whole.start as usize..whole.end as usize);
+                Pinned(Owner::Region(owner, token, short(part.start)..short(part.end)))
+            }
+            Owner::Own(mut bytes) => {
+                bytes.truncate(range.end);
+                bytes.drain(..range.start.min(bytes.len()));
+                Pinned(Owner::Own(bytes))
             }
         }
     }
@@ -109,7 +115,10 @@ impl Deref for Pinned {
             Owner::Own(bytes) => bytes,
             Owner::Bytes(bytes, range) => bytes.get(range.clone()).unwrap_or_default(),
             Owner::Shared(owner, range) => owner.bytes().get(range.clone()).unwrap_or_default(),
-            Owner::Region(owner, token) => owner.region(*token),
+            Owner::Region(owner, token, range) => {
+                let bytes = owner.region(*token);
+                bytes.get(range.start as usize..bytes.len().min(range.end as usize)).unwrap_or_default()
+            }
         }
     }
 }
@@ -145,3 +154,6 @@ impl fmt::Debug for Pinned {
         fmt::Debug::fmt(&self.escape_ascii().to_string(), f)
     }
 }
+
+#[cfg(test)]
+mod tests;

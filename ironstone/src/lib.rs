@@ -62,7 +62,9 @@ pub use engine::options::{
 };
 pub use engine::read::Answered;
 pub use lsm::filter::{CompactionFilter, CompactionFilterFactory, Decision, FilterInput};
-pub use lsm::merge::{Associative, AssociativeMergeOperator, Existing, FullMerge, MergeOperator, Merged};
+pub use lsm::merge::{
+    Associative, AssociativeMergeOperator, Existing, Failure as MergeFailure, FullMerge, MergeOperator, Merged,
+};
 pub use table::options::BlockBasedTableOptions;
 pub use table::sst::BlockCache;
 

@@ -5,6 +5,7 @@
 mod bad_input;
 mod crash;
 mod handles;
+mod no_copies;
 mod oracle;
 mod random;
 mod repair;

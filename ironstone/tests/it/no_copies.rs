@@ -1,0 +1,234 @@
+//! Where bytes lie when they reach a merge operator and the caller: in the memtable's arena or the cached
+//! block, on every road. Two reads that are alive at once and show one address show shared memory; so a
+//! value that some road shows elsewhere was copied for that road, and its bytes are counted.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use ironstone::{Db, Existing, FullMerge, MergeFailure, MergeOperator, Merged, Options, ReadOptions};
+
+/// An address, by what lies there: a key's value as its caller sees it, or what its merge was given.
+type Places = HashMap<(Vec<u8>, String), (usize, usize)>;
+
+fn place(bytes: &[u8]) -> (usize, usize) {
+    (bytes.as_ptr() as usize, bytes.len())
+}
+
+/// Answers with the newest operand as it stands, or for keys that end in `e` with what exists; notes where
+/// everything it is given lies.
+#[derive(Default)]
+struct Picks {
+    given: Mutex<Places>,
+}
+
+impl MergeOperator for Picks {
+    fn name(&self) -> &str {
+        "test.Picks"
+    }
+
+    fn full(&self, merge: &FullMerge<'_>, _: &mut Vec<u8>) -> Result<Merged, MergeFailure> {
+        let mut given = self.given.lock().unwrap();
+        for (i, operand) in merge.operands.iter().enumerate() {
+            given.insert((merge.key.to_vec(), format!("operand {i}")), place(operand));
+        }
+        match merge.existing {
+            Existing::Value(value) => {
+                given.insert((merge.key.to_vec(), "base".to_string()), place(value));
+                Ok(if merge.key.ends_with(b"e") { Merged::Existing } else { Merged::Operand(merge.operands.len() - 1) })
+            }
+            _ => Ok(Merged::Operand(merge.operands.len() - 1)),
+        }
+    }
+}
+
+/// Writes all operands, one behind the other.
+struct Joins;
+
+impl MergeOperator for Joins {
+    fn name(&self) -> &str {
+        "test.Joins"
+    }
+
+    fn full(&self, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> Result<Merged, MergeFailure> {
+        merge.operands.iter().for_each(|operand| out.extend_from_slice(operand));
+        Ok(Merged::New)
+    }
+}
+
+fn options(operator: Arc<dyn MergeOperator>) -> Options {
+    let mut options = Options::default();
+    options
+        .update("create_if_missing=true;disable_auto_compactions=true;block_based_table_factory={block_cache=64M}")
+        .unwrap();
+    options.family.merge_operator = Some(operator);
+    options
+}
+
+const KEYS: u32 = 120;
+
+fn key(i: u32) -> Vec<u8> {
+    format!("key{i:05}{}", ["a", "e"][(i / 2 % 2) as usize]).into_bytes()
+}
+
+/// Values of many sizes, short ones among them; with bases, without, and with nothing to merge. In the
+/// memtable, or in two tables whose blocks are in the cache.
+fn filled(path: &std::path::Path, operator: Arc<dyn MergeOperator>, tables: bool) -> Db {
+    let db = Db::open(path, options(operator)).unwrap();
+    let bytes = |i: u32, j: u32| vec![(i + j) as u8; (20 + i * i * (j + 1) / 3) as usize];
+    for half in 0..2 {
+        for i in 0..KEYS {
+            if half == 0 && (i % 2 == 0 || i % 10 == 5) {
+                db.put(&key(i), &bytes(i, 7)).unwrap();
+            }
+            if i % 10 != 5 {
+                db.merge(&key(i), &bytes(i, half)).unwrap();
+            }
+        }
+        if tables {
+            db.flush().unwrap();
+        }
+    }
+    db
+}
+
+#[test]
+fn no_byte_is_copied_between_memory_and_operator_and_caller_on_any_road() {
+    for tables in [false, true] {
+        let scratch = tempfile::tempdir().unwrap();
+        let operator = Arc::new(Picks::default());
+        let db = filled(scratch.path(), operator.clone(), tables);
+        let keys: Vec<Vec<u8>> = (0..KEYS).map(key).collect();
+        let wanted: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let read = |what: &dyn Fn(&mut Places)| {
+            let mut seen = Places::new();
+            what(&mut seen);
+            seen.extend(operator.given.lock().unwrap().drain());
+            seen
+        };
+        let shown = |key: &[u8]| (key.to_vec(), "shown".to_string());
+        // The first read loads the blocks; its values stay alive, so that nothing else can lie where they do.
+        let alive: Vec<_> = keys.iter().map(|key| db.get(key).unwrap().unwrap()).collect();
+        assert!(alive.iter().all(ironstone::Pinned::is_shared));
+        operator.given.lock().unwrap().clear();
+        let first = read(&|seen| {
+            for (key, value) in keys.iter().zip(&alive) {
+                assert_eq!(place(&db.get(key).unwrap().unwrap()), place(value), "{}", key.escape_ascii());
+                seen.insert(shown(key), place(value));
+            }
+        });
+        let operands = first.keys().filter(|(_, what)| what.starts_with("operand")).count();
+        // Two of each key that is merged; a flush merges the first one of an even key onto what was put.
+        let merged_by_flush = if tables { KEYS / 2 } else { 0 };
+        assert_eq!(operands as u32, 2 * (KEYS - KEYS / 10) - merged_by_flush);
+
+        let multi_get = read(&|seen| {
+            for (key, value) in keys.iter().zip(db.multi_get(&wanted)) {
+                seen.insert(shown(key), place(&value.unwrap().unwrap()));
+            }
+        });
+        let forward = read(&|seen| {
+            let mut iter = db.iter().unwrap();
+            iter.seek_to_first();
+            while iter.valid() {
+                seen.insert(shown(iter.key()), place(iter.value()));
+                iter.next();
+            }
+            iter.status().unwrap();
+        });
+        let backward = read(&|seen| {
+            let mut iter = db.iter().unwrap();
+            iter.seek_to_last();
+            while iter.valid() {
+                seen.insert(shown(iter.key()), place(iter.value()));
+                iter.prev();
+            }
+            iter.status().unwrap();
+        });
+        let sought = read(&|seen| {
+            let mut iter = db.iter().unwrap();
+            for key in &keys {
+                iter.seek(key);
+                seen.insert(shown(iter.key()), place(&iter.pinned_value()));
+            }
+        });
+        for (road, seen) in [("multi_get", multi_get), ("forward", forward), ("backward", backward), ("seek", sought)] {
+            assert_eq!(seen.len(), first.len(), "{road}, tables: {tables}");
+            let copied: usize = seen.iter().filter(|(what, at)| first[what] != **at).map(|(_, (_, len))| len).sum();
+            assert_eq!(copied, 0, "{road}, tables: {tables}: bytes copied over {KEYS} rows");
+        }
+        // What the operator is given is what `get_merge_operands` hands out.
+        for key in keys.iter().filter(|key| first.contains_key(&(key.to_vec(), "operand 0".to_string()))) {
+            let operands = db.get_merge_operands(key, &ReadOptions::default()).unwrap();
+            let base = usize::from(first.contains_key(&(key.clone(), "base".to_string())));
+            for (i, operand) in operands[base..].iter().enumerate() {
+                assert_eq!(place(operand), first[&(key.clone(), format!("operand {i}"))]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_warm_scan_with_operands_allocates_nothing_a_row_either_way() {
+    let operators: [fn() -> Arc<dyn MergeOperator>; 2] = [|| Arc::new(Quiet), || Arc::new(Joins)];
+    for operator in operators {
+        for tables in [false, true] {
+            let scratch = tempfile::tempdir().unwrap();
+            let db = Db::open(scratch.path(), options(operator())).unwrap();
+            for half in 0..2u8 {
+                for i in 0..2000 {
+                    db.merge(&key(i), &[half; 700]).unwrap();
+                }
+                if tables {
+                    db.flush().unwrap();
+                }
+            }
+            let mut iter = db.iter().unwrap();
+            // Buffers grow in the first pass; blocks are loaded.
+            for _ in 0..2 {
+                iter.seek_to_first();
+                while iter.valid() {
+                    iter.next();
+                }
+                iter.seek_to_last();
+                while iter.valid() {
+                    iter.prev();
+                }
+            }
+            let case = format!("{}, tables: {tables}", operator().name());
+            iter.seek_to_first();
+            iter.next();
+            let mut bytes = 0;
+            let forward = allocation_counter::measure(|| {
+                for _ in 0..1900 {
+                    iter.next();
+                    bytes += iter.value().len();
+                }
+            });
+            assert_eq!((forward.count_total, bytes % 700), (0, 0), "forward, {case}");
+            iter.seek_to_last();
+            iter.prev();
+            let backward = allocation_counter::measure(|| {
+                for _ in 0..1900 {
+                    iter.prev();
+                    bytes += iter.value().len();
+                }
+            });
+            assert_eq!((backward.count_total, bytes % 700), (0, 0), "backward, {case}");
+            assert!(iter.valid());
+            iter.status().unwrap();
+        }
+    }
+}
+
+/// As [`Picks`], without the notes.
+struct Quiet;
+
+impl MergeOperator for Quiet {
+    fn name(&self) -> &str {
+        "test.Quiet"
+    }
+
+    fn full(&self, merge: &FullMerge<'_>, _: &mut Vec<u8>) -> Result<Merged, MergeFailure> {
+        Ok(Merged::Operand(merge.operands.len() - 1))
+    }
+}
