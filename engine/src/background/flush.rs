@@ -58,14 +58,8 @@ impl Background {
     }
 
     fn flush(&self, request: FlushRequest) -> base::Result<()> {
-        let tools =
-            FlushTools {
-                tools: &self.tools,
-                families: &self.families,
-                logs: &self.logs,
-                committer: &self.committer,
-                turn: &|family, pick| self.flush_turn(family, pick),
-            };
+        let turn = |family: &Family, pick: &FlushPick| self.flush_turn(family, pick);
+        let tools = self.flush_tools(&turn);
         let job = self.tools.take_job_id();
         let run = || flush::run(&tools, job, &request.families, request.reason, request.atomic);
         let done = match catch_unwind(AssertUnwindSafe(run)) {
@@ -84,6 +78,77 @@ impl Background {
             self.committed(committed);
         }
         Ok(())
+    }
+
+    fn flush_tools<'a>(&'a self, turn: &'a dyn Fn(&Family, &FlushPick) -> bool) -> FlushTools<'a> {
+        FlushTools { tools: &self.tools, families: &self.families, logs: &self.logs, committer: &self.committer, turn }
+    }
+
+    /// Flushes these families on this thread, all in one commit (`force_atomic_flush`): after a crash what they
+    /// held at this moment is in tables of all of them or of none.
+    ///
+    /// # Errors
+    /// The background error; why the flush failed, of which then nothing is left.
+    pub fn flush_together(&self, families: &[Arc<Family>], reason: FlushReason) -> base::Result<()> {
+        self.errors.check()?;
+        let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
+            return Err(Error::shutdown_in_progress("the database is closing"));
+        };
+        self.wait_until(|| {
+            let mut state = self.state.lock();
+            if state.closing {
+                return Some(Err(Error::shutdown_in_progress("the database is closing")));
+            }
+            if state.paused > 0 {
+                return None;
+            }
+            // A slot of its own, so that closing and pausing wait for it.
+            state.flushes_scheduled += 1;
+            state.flushes_running += 1;
+            Some(Ok(()))
+        })?;
+        let mut families = families.to_vec();
+        families.sort_by_key(|f| f.id());
+        families.dedup_by_key(|f| f.id());
+        let run = || {
+            writer.seal_together(&families)?;
+            let picks = self.wait_until(|| self.pick_together(&families))?;
+            let turn = |_: &Family, _: &FlushPick| true;
+            flush::run_picked(&self.flush_tools(&turn), self.tools.take_job_id(), picks, reason)
+        };
+        let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked("a flush", &*panic)));
+        if outcome.is_err() {
+            families.iter().for_each(|family| family.state().let_go());
+        }
+        {
+            let mut state = self.state.lock();
+            state.flushes_scheduled -= 1;
+            state.flushes_running -= 1;
+            self.schedule(&mut state);
+        }
+        match &outcome {
+            Ok(done) => done.committed.iter().for_each(|committed| self.committed(committed)),
+            Err(error) => self.flush_failed(error.clone()),
+        }
+        families.iter().for_each(|family| self.reconsider(family));
+        self.changed.tell();
+        outcome.map(|_| ())
+    }
+
+    /// What waits in all of these families, once no job has any of it.
+    #[allow(clippy::type_complexity)]
+    fn pick_together(&self, families: &[Arc<Family>]) -> Option<base::Result<Vec<(Arc<Family>, FlushPick)>>> {
+        if let Err(error) = self.errors.check() {
+            return Some(Err(error));
+        }
+        let _picking = self.families.picking();
+        let live: Vec<_> = families.iter().filter(|family| !family.is_dropped()).collect();
+        // By number, and nobody else holds two of these locks but under the one above.
+        let mut states: Vec<_> = live.iter().map(|family| family.state()).collect();
+        if states.iter().any(|state| state.is_flushing()) {
+            return None;
+        }
+        Some(Ok(live.into_iter().cloned().zip(states.iter_mut().map(|state| state.pick_together())).collect()))
     }
 
     /// See [`FlushTools::turn`].

@@ -194,11 +194,11 @@ impl Db {
     /// # Errors
     /// The background error, when one prevents it.
     pub fn flush(&self, families: &[Arc<Family>], options: &FlushOptions) -> Result<()> {
-        if options.force_atomic_flush {
-            return Err(Error::not_supported("FlushOptions::force_atomic_flush"));
-        }
         let writing = self.writing()?;
         self.inner.tools.events.info(format_args!("Manual flush start."));
+        if options.force_atomic_flush && !self.inner.tools.options.load().atomic_flush {
+            return writing.background.flush_together(families, FlushReason::ManualFlush);
+        }
         writing.background.flush_and_wait(families, FlushReason::ManualFlush, options.wait)
     }
 

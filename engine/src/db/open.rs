@@ -499,6 +499,7 @@ impl Opening {
                 id: 0,
                 next_log,
                 epoch: 0,
+                together: false,
                 flushing: true,
                 charge: None,
                 atomic_group: None,

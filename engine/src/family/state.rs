@@ -18,6 +18,9 @@ pub struct Sealed {
     /// The place of its file in level 0, given as it was sealed: files of memtables that flush at the same time
     /// lie in the order of the memtables, whichever is done first. 0: given as it is written (recovery).
     pub epoch: u64,
+    /// Sealed to become a file in one commit with those of other families (`force_atomic_flush`): only the flush
+    /// that was asked for takes it, until that has failed.
+    pub together: bool,
     /// A flush job has taken it.
     pub flushing: bool,
     /// What the write-buffer manager was told of; freed with the last owner.
@@ -104,13 +107,22 @@ impl State {
     pub fn seal(&mut self, fresh: Arc<MemTable>, next_log: u64, charge: Option<Arc<Charge>>, atomic_group: Option<u64>) {
         let mem = std::mem::replace(&mut self.mem, fresh);
         let epoch = self.take_epoch();
-        self.sealed.push(Sealed { mem, id: self.mem_id, next_log, epoch, flushing: false, charge, atomic_group });
+        self.sealed.push(Sealed {
+            mem,
+            id: self.mem_id,
+            next_log,
+            epoch,
+            together: false,
+            flushing: false,
+            charge,
+            atomic_group,
+        });
         self.mem_id += 1;
     }
 
     /// Whether enough memtables wait that no job has taken, or one was asked for.
     pub fn flush_due(&self, min_to_merge: usize) -> bool {
-        let waiting = self.sealed.iter().filter(|m| !m.flushing).count();
+        let waiting = self.sealed.iter().filter(|m| !m.flushing && !m.together).count();
         waiting > 0 && (self.flush_requested || waiting >= min_to_merge.max(1))
     }
 
@@ -131,6 +143,9 @@ impl State {
             if up_to_group.is_some_and(|last| sealed.atomic_group.is_some_and(|group| group > last)) {
                 break;
             }
+            if sealed.together {
+                break;
+            }
             if sealed.flushing {
                 if memtables.is_empty() { continue } else { break }
             }
@@ -139,6 +154,23 @@ impl State {
         }
         self.flush_requested = false;
         FlushPick { memtables }
+    }
+
+    /// Keeps what is sealed and not taken for the flush that takes several families together.
+    pub fn hold_together(&mut self) {
+        self.sealed.iter_mut().filter(|m| !m.flushing).for_each(|m| m.together = true);
+    }
+
+    /// Undoes [`State::hold_together`]: whoever comes may flush them.
+    pub fn let_go(&mut self) {
+        self.sealed.iter_mut().for_each(|m| m.together = false);
+        self.flush_requested |= !self.sealed.is_empty();
+    }
+
+    /// Takes all sealed memtables that no job has, those kept by [`State::hold_together`] too.
+    pub fn pick_together(&mut self) -> FlushPick {
+        self.sealed.iter_mut().for_each(|m| m.together = false);
+        self.pick_flush(None)
     }
 
     /// Whether what was picked may become a file: never before an older memtable, for its log number would let go

@@ -51,7 +51,20 @@ pub struct Flushed {
 /// # Errors
 /// The first; all memtables are given back then and the files removed.
 pub fn run(t: &FlushTools<'_>, job: JobId, families: &[Arc<Family>], reason: FlushReason, atomic: bool) -> Result<Flushed> {
-    let mut parts = if atomic { pick_together(t) } else { pick_each(families) };
+    let parts = if atomic { pick_together(t) } else { pick_each(families) };
+    run_parts(t, job, parts, reason, atomic)
+}
+
+/// Flushes what was picked already, in one commit.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_picked(t: &FlushTools<'_>, job: JobId, picks: Vec<(Arc<Family>, FlushPick)>, reason: FlushReason) -> Result<Flushed> {
+    let parts = picks.into_iter().filter(|(_, pick)| !pick.memtables.is_empty());
+    run_parts(t, job, parts.map(|(family, pick)| Part::new(&family, pick)).collect(), reason, true)
+}
+
+fn run_parts(t: &FlushTools<'_>, job: JobId, mut parts: Vec<Part>, reason: FlushReason, atomic: bool) -> Result<Flushed> {
     if parts.is_empty() {
         return Ok(Flushed { committed: None });
     }

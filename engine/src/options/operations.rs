@@ -160,7 +160,8 @@ pub struct FlushOptions {
     pub wait: bool,
     /// Starts at once even if that stalls writes. Default false.
     pub allow_write_stall: bool,
-    /// All families in one atomic flush whatever `atomic_flush` says. Default false.
+    /// The families in one atomic flush whatever `atomic_flush` says, on this thread even without `wait`. Default
+    /// false.
     pub force_atomic_flush: bool,
     /// With `wait`: listeners have been told as well. Default false.
     pub listener_wait: bool,

@@ -448,6 +448,20 @@ impl Writer {
         })?
     }
 
+    /// Seals the memtables of these families at one moment and keeps them for a flush that takes all of them
+    /// together; nothing is rung for.
+    pub fn seal_together(&self, families: &[Arc<Family>]) -> Result<()> {
+        self.alone(|baton| {
+            self.publisher.wait_for(baton.ticket);
+            if families.iter().any(|f| !f.pin().mem.is_empty()) {
+                self.roll_log()?;
+            }
+            self.seal_quietly(baton, families);
+            families.iter().for_each(|family| family.state().hold_together());
+            Ok(())
+        })?
+    }
+
     /// Seals every memtable behind a new log, forgetting the poisoned one: the first step of resuming.
     pub fn seal_all_for_recovery(&self) -> Result<()> {
         self.alone(|baton| {

@@ -45,6 +45,7 @@ fn flush(db: &Db) {
 #[cfg(feature = "zstd")]
 #[test]
 fn a_compressed_log_is_smaller_and_replayed() {
+    use ironstone_engine::options::CompressionType;
     let bytes_of_log = |kind: CompressionType| {
         let env = Env::memory(1);
         let db = DbOptions { wal_compression: kind, ..options(&env) };

@@ -7,9 +7,11 @@ use std::time::Duration;
 use env::Env;
 use env::executor::Threads;
 use env::fault::FaultFs;
+use ironstone_engine::batch::WriteBatch;
+use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, Listener};
-use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions};
+use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WriteOptions};
 
 use crate::basic::{get, options, put};
 
@@ -100,4 +102,45 @@ fn a_flush_is_given_up_when_the_one_before_it_fails() {
     drop(db);
     let db = Db::open(OpenRequest::new("/db", options(&env), FamilyOptions::default())).unwrap();
     assert_eq!((get(&db, "k").as_deref(), get(&db, "old").as_deref()), (Some("new"), Some("1")));
+}
+
+#[test]
+fn families_are_flushed_in_one_commit_if_asked() {
+    for fails in [false, true] {
+        let mut env = Env::memory(3);
+        let fs = FaultFs::wrap(env.fs.clone());
+        env.fs = fs.clone();
+        let request = || {
+            let options = DbOptions { max_bgerror_resume_count: 0, avoid_flush_during_shutdown: true, ..options(&env) };
+            let mut request = OpenRequest::new("/db", options, FamilyOptions::default());
+            request.families.push(FamilyDescriptor::new("x", FamilyOptions::default()));
+            request.options.create_missing_column_families = true;
+            request
+        };
+        let db = Db::open(request()).unwrap();
+        let x = db.family("x").unwrap();
+        let unlogged = WriteOptions { disableWAL: true, ..WriteOptions::default() };
+        let mut batch = WriteBatch::default();
+        batch.put(b"k", b"1").put_in(x.id(), b"k", b"1");
+        db.write(&mut batch, &unlogged).unwrap();
+        if fails {
+            // The second family's table: the first one's is written then.
+            fs.hook().set_plan("create *.sst #2 ENOSPC").unwrap();
+        }
+        let both = [x.clone(), db.default_family().unwrap()];
+        let together = FlushOptions { force_atomic_flush: true, ..FlushOptions::default() };
+        assert_eq!(db.flush(&both, &together).is_err(), fails);
+        let files = |db: &Db| db.families().iter().map(|f| f.pin().version.num_files()).collect::<Vec<_>>();
+        assert_eq!(files(&db), if fails { [0, 0] } else { [1, 1] });
+        if fails {
+            fs.hook().set_plan("").unwrap();
+            db.resume().unwrap();
+            assert_eq!(files(&db), [1, 1], "whoever comes may flush them");
+        }
+        drop((db, x, both));
+        let db = Db::open(request()).unwrap();
+        for family in db.families() {
+            assert!(db.get(&family, b"k", &Default::default()).unwrap().is_some(), "{family:?}");
+        }
+    }
 }

@@ -245,7 +245,8 @@ fn run(seed: u64) {
         let family = db.default_family().unwrap();
         match world.rng.below(40) {
             0 => {
-                db.flush(&[family], &FlushOptions::default()).unwrap();
+                let force_atomic_flush = world.rng.below(2) == 0;
+                db.flush(&[family], &FlushOptions { force_atomic_flush, ..FlushOptions::default() }).unwrap();
                 history.drain(..history.len() - 1);
             }
             1 => compact(&world, &db, &family),
