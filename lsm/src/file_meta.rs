@@ -74,6 +74,7 @@ pub struct FileMetaData {
     /// Learned when the table is opened.
     stats: OnceLock<FileStats>,
     being_compacted: AtomicBool,
+    quarantined: AtomicBool,
     marked_since: AtomicBool,
     reads_sampled: AtomicU64,
 }
@@ -106,6 +107,7 @@ impl FileMetaData {
             open_metadata: Vec::new(),
             stats: OnceLock::new(),
             being_compacted: AtomicBool::new(false),
+            quarantined: AtomicBool::new(false),
             marked_since: AtomicBool::new(false),
             reads_sampled: AtomicU64::new(0),
         }
@@ -216,10 +218,22 @@ impl FileMetaData {
         let _ = self.stats.set(stats);
     }
 
-    /// Whether a running job has this file as an input.
+    /// Whether no job may take this file as an input: a running one has it, or it is quarantined.
     #[inline]
     pub fn being_compacted(&self) -> bool {
-        self.being_compacted.load(Ordering::Relaxed)
+        self.being_compacted.load(Ordering::Relaxed) || self.is_quarantined()
+    }
+
+    /// Whether a part of the file cannot be read: it stays where it is, so that reads of that part go on to say
+    /// so, and all others go on to be answered.
+    #[inline]
+    pub fn is_quarantined(&self) -> bool {
+        self.quarantined.load(Ordering::Relaxed)
+    }
+
+    /// Sets the file aside until the database is opened again. True the first time.
+    pub fn quarantine(&self) -> bool {
+        !self.quarantined.swap(true, Ordering::Relaxed)
     }
 
     /// For the one who reserves and releases the inputs of jobs, under its own lock.
@@ -284,6 +298,7 @@ impl Clone for FileMetaData {
             open_metadata: self.open_metadata.clone(),
             stats: self.stats.clone(),
             being_compacted: AtomicBool::new(false),
+            quarantined: AtomicBool::new(self.is_quarantined()),
             marked_since: AtomicBool::new(self.marked_since.load(Ordering::Relaxed)),
             reads_sampled: AtomicU64::new(self.reads_sampled()),
             ..*self

@@ -2,13 +2,15 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::{Error, Kind, Result, Subcode};
+use base::stats::Ticker;
+use base::{Error, Kind, Result, Severity, Subcode};
+use format::names::FileName;
 use lsm::pick::{self, Task, View};
 
 use super::Background;
 use super::flush::panicked;
 use crate::compaction::{self, Compacted, CompactionTools, Job};
-use crate::event::ErrorReason;
+use crate::event::{ErrorReason, Event};
 use crate::family::Family;
 use crate::sync::{Arc, Flag, Ordering};
 
@@ -39,8 +41,8 @@ impl Background {
             self.release(job);
         }
         let failed = outcome.is_err();
-        if let Err(error) = &outcome {
-            self.compaction_failed(error.clone());
+        if let (Some(job), Err(error)) = (&picked, &outcome) {
+            self.compaction_failed(job, error.clone());
         }
         {
             let mut state = self.state.lock();
@@ -133,11 +135,35 @@ impl Background {
         Ok(done)
     }
 
-    pub(super) fn compaction_failed(&self, error: Error) {
+    pub(super) fn compaction_failed(&self, job: &Job, error: Error) {
         let expected = matches!(error.kind(), Kind::ShutdownInProgress | Kind::ColumnFamilyDropped)
             || matches!(error.subcode(), Subcode::ManualCompactionPaused | Subcode::CompactionAborted);
-        if !expected {
+        if !expected && !self.quarantined(job, &error) {
             self.failed(error, ErrorReason::Compaction);
         }
+    }
+
+    /// Damage in one of the job's inputs sets that table aside and nothing else: jobs go around it, its sound
+    /// blocks are read, writes go on. False: the error is not of that kind. RocksDB stops all writes there.
+    fn quarantined(&self, job: &Job, error: &Error) -> bool {
+        let name = error.path().and_then(|path| path.file_name()).and_then(|name| name.to_str());
+        let Some(FileName::Table(number) | FileName::LegacyTable(number)) = name.and_then(FileName::parse) else {
+            return false;
+        };
+        let Some((level, file)) = job.task.files().find(|(_, f)| f.number == number).filter(|_| error.is_corruption())
+        else {
+            return false;
+        };
+        if file.quarantine() {
+            self.tools.stats.add(Ticker::ErrorHandlerBgErrorCount, 1);
+            self.tools.events.error(format_args!(
+                "[{}] table {:06} on level {level} is quarantined: {error}",
+                job.family.name(),
+                number.0
+            ));
+            let error = error.clone().with_severity(Severity::Soft);
+            self.tools.events.emit(&Event::BackgroundError { reason: ErrorReason::Compaction, error });
+        }
+        true
     }
 }

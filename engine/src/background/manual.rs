@@ -249,16 +249,13 @@ impl Background {
             output_level = Some(job.task.output_level);
             let compacted = self.compact(&job);
             self.release(&job);
+            if let Err(error) = &compacted {
+                self.compaction_failed(&job, error.clone());
+            }
             drop(job);
             self.schedule_purge();
             self.changed.tell();
-            let compacted = match compacted {
-                Ok(compacted) => compacted,
-                Err(error) => {
-                    self.compaction_failed(error.clone());
-                    return Err(error);
-                }
-            };
+            let compacted = compacted?;
             done.steps += 1;
             done.bytes_written += compacted.bytes_written;
             match rest {
@@ -297,6 +294,10 @@ impl Background {
         };
         match plan(&view, &pin.parts.pick, request, self.tools.env.clock.now_seconds()) {
             Step::Nothing => Some(Ok(None)),
+            // What is in the way would stay there.
+            Step::Conflict if quarantined(&pin.version, request).is_some() => {
+                Some(Err(quarantined(&pin.version, request).unwrap_or_else(given_up)))
+            }
             Step::Conflict => None,
             Step::Do(task, rest) => {
                 let job = self.reserve(&mut state, family, *task, options.canceled.clone());
@@ -313,6 +314,14 @@ impl Background {
             _ => Ok(()),
         }
     }
+}
+
+/// The refusal of a range that has a quarantined table in it.
+fn quarantined(version: &lsm::version::Version, request: &Request) -> Option<Error> {
+    let (begin, end) = (request.begin.as_deref(), request.end.as_deref());
+    let mut files = (0..version.num_levels()).flat_map(|level| version.overlapping(level, begin, end));
+    let number = files.find(|f| f.is_quarantined())?.number;
+    Some(Error::corruption(format!("table {:06} is quarantined: a part of it cannot be read", number.0)))
 }
 
 fn given_up() -> Error {

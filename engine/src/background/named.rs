@@ -42,10 +42,10 @@ impl Background {
             let outcome = self.compact(&job);
             self.release(&job);
             let dirs = job.parts.clone();
-            drop(job);
             if let Err(error) = &outcome {
-                self.compaction_failed(error.clone());
+                self.compaction_failed(&job, error.clone());
             }
+            drop(job);
             let made = outcome?.outputs;
             Ok(made.into_iter().map(|(number, path)| dirs.table_path(number, path)).collect())
         });

@@ -61,10 +61,19 @@ pub struct Activity {
 /// (`open_despite_lost_writes`); 0 in a sound database.
 pub const LOST_BYTES: &str = "ironstone.lost-bytes";
 
+/// Numbers of the tables that jobs go around since a part of them cannot be read, with spaces between. Not one of
+/// RocksDB's.
+const QUARANTINED_TABLES: &str = "ironstone.quarantined-tables";
+
 /// A property by name, as text; `None` if there is none of that name.
 pub fn property(ground: &Ground<'_>, family: &Family, name: &str) -> Option<String> {
     if name == LOST_BYTES {
         return Some(ground.stats.database.lost_bytes().to_string());
+    }
+    if name == QUARANTINED_TABLES {
+        let version = family.pin().version.clone();
+        let numbers = version.files().filter(|(_, f)| f.is_quarantined()).map(|(_, f)| f.number.0.to_string());
+        return Some(numbers.collect::<Vec<_>>().join(" "));
     }
     let (short, argument) = split(name)?;
     if let Some(level) = argument {

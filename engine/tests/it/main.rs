@@ -13,6 +13,7 @@ mod live;
 mod options;
 mod properties;
 mod read_options;
+mod quarantine;
 mod reads;
 mod stalls;
 mod stats;

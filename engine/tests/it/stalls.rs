@@ -105,3 +105,37 @@ fn a_writer_that_waits_for_memory_hears_of_the_flush_that_failed() {
         assert!(failed.is_some(), "no write waits for ever, and none fits any more");
     }
 }
+
+/// With every default: the background error is got over by itself.
+#[test]
+fn a_full_disk_stops_writes_not_reads_and_writes_resume_within_a_second_of_space_coming_back() {
+    for what in ["the log", "a table"] {
+        let mut env = Env::memory(6);
+        let fs = FaultFs::wrap(env.fs.clone());
+        env.fs = fs.clone();
+        let db = Db::open(OpenRequest::new("/db", options(&env), FamilyOptions::default())).unwrap();
+        put(&db, "kept", "1");
+        put(&db, "c", "before");
+        fs.hook().set_plan("append * * ENOSPC").unwrap();
+        let failed = match what {
+            "the log" => write(&db),
+            _ => db.flush(&[db.default_family().unwrap()], &FlushOptions::default()),
+        };
+        assert_eq!(failed.unwrap_err().subcode(), base::Subcode::NoSpace, "{what}");
+        for _ in 0..20 {
+            env.executor.pass_time();
+            env.executor.help();
+            assert_eq!(write(&db).unwrap_err().subcode(), base::Subcode::NoSpace, "{what}");
+            assert_eq!(scan(&db).len(), 2, "{what}: reads go on");
+        }
+        fs.hook().set_plan("").unwrap();
+        let came_back = env.clock.now_micros();
+        while write(&db).is_err() {
+            assert!(env.executor.pass_time() | env.executor.help(), "{what}: nothing will resume writes");
+        }
+        let waited = env.clock.now_micros() - came_back;
+        assert!(waited <= 1_000_000, "{what}: {waited} us");
+        assert_eq!(scan(&db).len(), 2, "{what}");
+        db.close().unwrap();
+    }
+}

@@ -100,6 +100,9 @@ impl Picker<'_> {
             if self.l0_is_busy() {
                 return choice(self.intra_l0_by_size()?, 0, false);
             }
+            if self.version.level(0).iter().any(|f| f.is_quarantined()) {
+                return choice(self.beside_quarantine(output_level)?, output_level, false);
+            }
             if let Some(files) = self.l0_move(output_level) {
                 return choice(files, output_level, true);
             }
@@ -128,6 +131,15 @@ impl Picker<'_> {
             }
         }
         None
+    }
+
+    /// A level-0 file that can go down without a quarantined one: no chain of overlaps leads from it to that.
+    fn beside_quarantine(&self, output_level: usize) -> Option<Files> {
+        self.version.level(0).iter().find_map(|file| {
+            let mut files = vec![file.clone()];
+            let free = self.overlapping_l0(&mut files, output_level) && !any_taken(&files);
+            free.then(|| vec![file.clone()])
+        })
     }
 
     /// The oldest level-0 files that overlap neither each other nor the output level.

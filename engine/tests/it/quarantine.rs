@@ -1,0 +1,115 @@
+//! One bad block costs the keys in it, and nothing else: jobs go around its table, writes and other reads go on.
+
+use std::path::{Path, PathBuf};
+
+use env::Env;
+use format::names::FileName;
+use ironstone_engine::components::FamilyDescriptor;
+use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::options::{BottommostLevelCompaction, CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
+
+use crate::basic::{get, options, put};
+
+const PROPERTY: &str = "ironstone.quarantined-tables";
+
+fn family_options() -> FamilyOptions {
+    let mut family = FamilyOptions { level0_file_num_compaction_trigger: 4, ..FamilyOptions::default() };
+    family.set("block_based_table_factory", "{block_size=256;no_block_cache=true}").unwrap();
+    family.set("compression", "kNoCompression").unwrap();
+    family
+}
+
+fn flush(db: &Db) {
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+}
+
+fn fill(db: &Db, value: &str) {
+    for i in 0..200 {
+        put(db, &format!("key{i:03}"), value);
+    }
+    flush(db);
+}
+
+fn tables(env: &Env) -> Vec<PathBuf> {
+    let mut found: Vec<_> = env.fs.list(Path::new("/db")).unwrap();
+    found.retain(|name| matches!(FileName::parse(name), Some(FileName::Table(_))));
+    found.sort();
+    found.iter().map(|name| Path::new("/db").join(name)).collect()
+}
+
+/// A database with one table whose second block is damaged: `key010` or so.
+fn damaged(seed: u64) -> (Env, Db) {
+    let env = Env::memory(seed);
+    let open = || Db::open(OpenRequest::new("/db", options(&env), family_options())).unwrap();
+    let db = open();
+    fill(&db, "first");
+    db.close().unwrap();
+    let path = tables(&env).remove(0);
+    let mut bytes = env.fs.read_all(&path, 1 << 20).unwrap();
+    bytes[300..310].fill(0xa5);
+    env.fs.write_all(&path, &bytes, true).unwrap();
+    let db = open();
+    (env, db)
+}
+
+fn lost(db: &Db) -> Vec<usize> {
+    let family = db.default_family().unwrap();
+    let read = |i: &usize| db.get(&family, format!("key{i:03}").as_bytes(), &ReadOptions::default());
+    (0..200).filter(|i| read(i).is_err()).collect()
+}
+
+#[test]
+fn compaction_sets_the_table_aside_and_everything_else_goes_on() {
+    let (env, db) = damaged(1);
+    let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    // Beside the damaged table, so that compaction wants all of them.
+    for round in 0..12 {
+        for i in 150..200 {
+            put(&db, &format!("key{i:03}"), &format!("round {round}"));
+        }
+        flush(&db);
+    }
+    let family = db.default_family().unwrap();
+    let damaged = tables(&env).remove(0);
+    let number: u64 = damaged.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+    assert_eq!(db.property(&family, PROPERTY), Some(number.to_string()));
+    assert!(db.background_error().is_none());
+    assert_eq!(db.property(&other, PROPERTY).as_deref(), Some(""));
+    // Jobs went around it: twelve flushes are not twelve tables.
+    assert!(tables(&env).len() < 10, "{:?}", tables(&env));
+    let lost = lost(&db);
+    assert!(!lost.is_empty() && lost.len() < 20, "{lost:?}");
+    assert_eq!(get(&db, "key199").as_deref(), Some("round 11"));
+    assert_eq!(get(&db, "key100").as_deref(), Some("first"));
+    db.put(&other, b"a", b"b", &WriteOptions::default()).unwrap();
+    db.flush(&[other], &FlushOptions::default()).unwrap();
+    // A write over the damage brings its key back.
+    put(&db, &format!("key{:03}", lost[0]), "again");
+    assert_eq!(get(&db, &format!("key{:03}", lost[0])).as_deref(), Some("again"));
+    db.close().unwrap();
+}
+
+#[test]
+fn a_manual_compaction_of_its_range_says_so_and_of_other_ranges_works() {
+    let (env, db) = damaged(2);
+    let family = db.default_family().unwrap();
+    put(&db, "zebra", "1");
+    flush(&db);
+    let force = CompactRangeOptions {
+        bottommost_level_compaction: BottommostLevelCompaction::Force,
+        ..CompactRangeOptions::default()
+    };
+    for _ in 0..2 {
+        let all = db.compact_range(&family, None, None, &force);
+        let error = all.expect_err("the damage");
+        assert!(error.is_corruption(), "{error}");
+        let named = tables(&env).iter().any(|t| error.to_string().contains(t.file_stem().unwrap().to_str().unwrap()));
+        assert!(named, "{error}");
+    }
+    put(&db, "zoo", "1");
+    flush(&db);
+    db.compact_range(&family, Some(b"zebra"), Some(b"zzz"), &force).unwrap();
+    assert!(db.background_error().is_none());
+    put(&db, "zulu", "1");
+    db.close().unwrap();
+}
