@@ -1,4 +1,5 @@
-//! House rules that a machine can hold: `cargo xtask tidy`.
+//! House rules that a machine can hold: `cargo xtask tidy`; how much `unsafe` there is: `cargo xtask unsafe`
+//! ([`unsafety`]).
 //!
 //! `tidy` fails, naming file and line, when
 //! - a crate imports a neighbour or a floor above it ([`floors`]);
@@ -12,14 +13,15 @@
 mod floors;
 mod rooms;
 mod text;
+mod unsafety;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let command = std::env::args().nth(1).unwrap_or_default();
-    if command != "tidy" {
-        eprintln!("usage: cargo xtask tidy");
+    if command != "tidy" && command != "unsafe" {
+        eprintln!("usage: cargo xtask tidy | unsafe");
         return ExitCode::from(2);
     }
     let Some(root) = Path::new(env!("CARGO_MANIFEST_DIR")).parent() else {
@@ -27,17 +29,21 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let mut faults = Vec::new();
-    floors::check(root, &mut faults);
-    rooms::check(root, &mut faults);
-    text::check(root, &mut faults);
+    if command == "unsafe" {
+        unsafety::report(root, &mut faults);
+    } else {
+        floors::check(root, &mut faults);
+        rooms::check(root, &mut faults);
+        text::check(root, &mut faults);
+    }
     for fault in &faults {
         println!("{fault}");
     }
     if faults.is_empty() {
-        println!("tidy: no faults");
+        println!("{command}: no faults");
         ExitCode::SUCCESS
     } else {
-        println!("tidy: {} faults", faults.len());
+        println!("{command}: {} faults", faults.len());
         ExitCode::FAILURE
     }
 }
@@ -50,7 +56,7 @@ fn rust_files(dir: &Path) -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(&dir) else { continue };
         for entry in entries.flatten() {
             let path = entry.path();
-            if path.is_dir() {
+            if path.is_dir() && !path.ends_with("target") {
                 waiting.push(path);
             } else if path.extension().is_some_and(|e| e == "rs") {
                 found.push(path);

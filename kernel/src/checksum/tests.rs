@@ -15,6 +15,7 @@ fn stored(kind: u64, payload: &[u8], type_byte: u8) -> u32 {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "megabytes of vectors")]
 fn crc32c_vectors() {
     for vector in section("crc32c") {
         let data = hex(&vector["data"]);
@@ -24,6 +25,7 @@ fn crc32c_vectors() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "megabytes of vectors")]
 fn block_checksum_vectors_of_every_type() {
     for vector in section("block_checksum") {
         let kind = vector["checksum_type"].as_u64().unwrap();
@@ -50,6 +52,7 @@ fn xxh3_is_the_final_one() {
 
 /// Answers of the reference implementation over all lengths up to 600.
 #[test]
+#[cfg_attr(miri, ignore = "megabytes of vectors")]
 fn xxh32_and_xxh64_over_lengths() {
     let data: Vec<u8> = (0..600u64).map(|i| (i.wrapping_mul(0x9e37_79b1_85eb_ca87) >> 40) as u8).collect();
     let (mut short, mut long) = (0u32, 0u64);

@@ -15,6 +15,7 @@ fn build(kind: &str, hashes: &[u64], bits: BitsPerKey) -> Vec<u8> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "megabytes of vectors")]
 fn payloads_are_rocksdbs_bytes() {
     for vector in section("filter") {
         let kind = vector["kind"].as_str().unwrap();
@@ -53,6 +54,7 @@ fn payloads_are_rocksdbs_bytes() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "megabytes of vectors")]
 fn payload_lengths_are_rocksdbs() {
     for vector in section("filter_payload_size") {
         let bits = BitsPerKey::new(vector["bits_per_key"].as_f64().unwrap()).unwrap();
@@ -70,6 +72,7 @@ fn payload_lengths_are_rocksdbs() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "megabytes of vectors")]
 fn damaged_metadata_means_always_true_and_short_payloads_do_not_panic() {
     for kind in ["legacy_bloom", "fast_local_bloom", "standard128_ribbon"] {
         let hashes: Vec<u64> = (0..2000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
@@ -101,6 +104,7 @@ fn damaged_metadata_means_always_true_and_short_payloads_do_not_panic() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "megabytes of vectors")]
 fn false_positive_rates_are_what_the_setting_promises() {
     let hash = |i: u64| hash::hash64(&i.to_le_bytes());
     let inside: Vec<u64> = (0..20_000).map(hash).collect();
@@ -114,6 +118,7 @@ fn false_positive_rates_are_what_the_setting_promises() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large to interpret")]
 fn plain_table_bloom_keeps_its_keys_in_both_layouts() {
     for locality in [false, true] {
         let layout = bloom_plain::Layout::new(10 * 1000, 6, locality);

@@ -2,6 +2,7 @@ use super::*;
 use crate::test_vectors::{hex, number, section};
 
 #[test]
+#[cfg_attr(miri, ignore = "megabytes of vectors")]
 fn hashes_of_the_vectors() {
     for vector in section("hash") {
         let data = hex(&vector["data"]);
@@ -15,6 +16,7 @@ fn hashes_of_the_vectors() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "megabytes of vectors")]
 fn unique_ids_of_the_vectors() {
     for vector in section("unique_id") {
         let upper = number(&vector["session_upper"]);

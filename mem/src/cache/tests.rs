@@ -57,6 +57,7 @@ fn put(cache: &Cache<u64>, n: u64) -> Handle<u64> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large to interpret")]
 fn what_is_put_in_is_found_until_erased() {
     each(1 << 20, |cache| {
         for n in 0..1000 {
@@ -129,6 +130,7 @@ fn erase_unref_spares_a_newer_entry_of_the_key() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large to interpret")]
 fn usage_stays_within_capacity_while_nothing_is_pinned() {
     each(40_000, |cache| {
         for n in 0..5000 {
@@ -164,6 +166,7 @@ fn pinned_entries_make_a_lenient_cache_grow_and_a_strict_one_refuse() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large to interpret")]
 fn hit_entries_outlive_a_scan() {
     for kind in kinds() {
         let cache: Arc<Cache<u64>> = Cache::new(options(kind, 100_000, 0)).unwrap();
@@ -233,6 +236,7 @@ fn roles_are_counted() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large to interpret")]
 fn reservations_push_entries_out_and_are_bounded_when_strict() {
     each(4 << 20, |cache| {
         for n in 0..30_000 {
@@ -301,7 +305,8 @@ fn a_value_may_hold_handles_and_reservations_of_its_cache() {
     }
     for kind in kinds() {
         let cache: Arc<Cache<Holder>> = Cache::new(options(kind, 1 << 20, 0)).unwrap();
-        for n in 0..3000 {
+        let entries = if cfg!(miri) { 150 } else { 3000 };
+        for n in 0..entries {
             let inner = cache.lookup(&key(n / 2));
             // A reservation holds the cache: keep few, or it would never end.
             let reservation = (n % 100 == 0).then(|| cache.reserve(Role::Misc, 1000).unwrap());
@@ -309,7 +314,7 @@ fn a_value_may_hold_handles_and_reservations_of_its_cache() {
             drop(cache.insert(&key(n), value, 1000, Priority::Low, Role::Misc).unwrap());
         }
         cache.set_capacity(0);
-        for n in (0..3000).rev() {
+        for n in (0..entries).rev() {
             cache.erase(&key(n));
         }
         assert_eq!((cache.usage(), cache.occupancy()), (0, 0));
@@ -432,6 +437,7 @@ fn the_index_finds_through_overflow_and_growth() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large to interpret")]
 fn keys_of_neighbouring_blocks_spread() {
     let mut shards = [0; 16];
     let mut homes = [0; 64];

@@ -1,0 +1,140 @@
+//! The parts of a table, each by itself.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use base::Order;
+use base::key::InternalOrder;
+use compress::{Compression, Dictionary};
+use format::block::{Block, BlockIter, HeadOrder, KeyRewrite, PlainEntries};
+use format::index::{Index, IndexLayout};
+use format::metaindex::Metaindex;
+use kernel::filter::Filter;
+use mem::range_del::{FragmentedTombstones, Tombstone};
+
+/// Any tail of a file gives a footer or an error; a metaindex of any bytes likewise.
+pub fn footer(data: &[u8]) {
+    if let Ok(footer) = format::footer::Footer::decode(data, data.len() as u64) {
+        let _ = footer.index;
+    }
+    if let Ok(metaindex) = Metaindex::decode(data) {
+        assert_eq!(Metaindex::decode(&metaindex.encode()).expect("what we wrote reads"), metaindex);
+    }
+}
+
+/// Properties of any bytes.
+pub fn properties(data: &[u8]) {
+    if let Ok(properties) = format::properties::Properties::decode(data, 0) {
+        let _ = (properties.index_type(), properties.global_seqno(Some(7)));
+        let _ = format::properties::Properties::decode(&properties.encode(), 0);
+    }
+}
+
+/// A data block of any bytes gives entries or an error, both ways and by search, through its hash index too.
+pub fn block(data: &[u8]) {
+    let order = InternalOrder::new(Order::Bytewise);
+    for block in [Block::parse(data.into()), Block::parse_searchable(data, Some(HeadOrder::Bytewise))] {
+        let Ok(block) = block else { continue };
+        let target = data.get(..16).unwrap_or(data);
+        let mut seen = 0;
+        if target.len() > 8 {
+            let _ = block.visit_versions(&order, KeyRewrite::default(), target, &mut |_, _, place| {
+                seen += 1;
+                assert!(place.end <= data.len() && seen <= data.len(), "more versions than bytes");
+                ControlFlow::Continue(())
+            });
+        }
+        let mut iter = BlockIter::new(block);
+        // Every entry takes a byte at least, so a walk is never longer than the block.
+        let mut left = data.len() + 1;
+        iter.seek_to_first();
+        while iter.valid() && left > 0 {
+            let _ = (iter.key().len(), iter.value().len());
+            iter.next();
+            left -= 1;
+        }
+        assert!(left > 0, "more entries than bytes");
+        iter.seek_to_last();
+        // Steps back read from a restart point on, so their number is bounded and their reach is not.
+        let mut left = data.len().min(1000) + 1;
+        while iter.valid() && left > 0 {
+            iter.prev();
+            left -= 1;
+        }
+        iter.seek(&order, target);
+        iter.seek_for_prev(&order, target);
+        let _ = iter.status();
+    }
+}
+
+/// An index block of any bytes gives separators and handles or an error, in each of its layouts. Inputs start with the
+/// layout.
+pub fn index(data: &[u8]) {
+    let Some((&flags, payload)) = data.split_first() else { return };
+    let layout = IndexLayout {
+        user_keys: flags & 1 != 0,
+        delta_values: flags & 2 != 0,
+        first_keys: flags & 4 != 0,
+        heads: (flags & 8 != 0).then_some(HeadOrder::Bytewise),
+        ..IndexLayout::default()
+    };
+    let Ok(index) = Index::decode(payload, &layout) else { return };
+    let order = InternalOrder::new(Order::Bytewise);
+    let _ = index.seek(&order, payload.get(..16).unwrap_or(payload));
+    assert!(index.len() <= payload.len(), "more entries than bytes");
+    let mut key = Vec::new();
+    for i in 0..index.len() {
+        key.clear();
+        let _ = (index.handle(i), index.first_key(i), index.separator(i, &mut key));
+    }
+}
+
+/// Range tombstones of any bytes are fragmented or refused.
+pub fn range_del(data: &[u8]) {
+    let Ok(mut entries) = PlainEntries::new(data, false) else { return };
+    let mut tombstones = Vec::new();
+    // Fragments of tombstones that cover each other are as many as their product: a few are enough here.
+    while tombstones.len() < 64
+        && let Ok(Some(entry)) = entries.next()
+    {
+        if let Ok(tombstone) = Tombstone::decode(entries.key(), entry.value, 0) {
+            tombstones.push(tombstone);
+        }
+    }
+    let fragments = FragmentedTombstones::new(tombstones, InternalOrder::new(Order::Bytewise));
+    for i in 0..fragments.len() {
+        let _ = fragments.fragment(i).newest_at(u64::MAX >> 8);
+    }
+}
+
+/// A filter of any bytes answers any hash; a batch answers as the single queries do.
+pub fn filter(data: &[u8]) {
+    let filter = Filter::parse(data);
+    let hashes: Vec<u64> = data.chunks(8).take(64).map(|c| filter.hash(c)).collect();
+    let mut answers = vec![false; hashes.len()];
+    filter.may_match_batch(data, &hashes, &mut answers);
+    for (hash, answer) in hashes.iter().zip(answers) {
+        assert_eq!(filter.may_match(data, *hash), answer);
+    }
+}
+
+/// A compressed payload of any bytes gives a block or an error, with and without a dictionary, and no more memory than
+/// it may ask for. Inputs start with the kind and the length of the dictionary.
+pub fn decompress(data: &[u8]) {
+    let [kind, dict_len, rest @ ..] = data else { return };
+    let Ok(kind) = Compression::from_byte(*kind) else { return };
+    let (dict, payload) = rest.split_at(rest.len().min(usize::from(*dict_len)));
+    // The announced length is bounded by the kind's largest expansion; huge but possible ones are left out.
+    match compress::uncompressed_len(kind, payload) {
+        Ok(len) if len <= 1 << 24 => {
+            if let Ok(block) = compress::decompress(kind, payload, None) {
+                assert_eq!(block.len(), len, "not what was announced");
+            }
+            if !dict.is_empty() {
+                let dict = Arc::new(Dictionary::new(dict.to_vec()));
+                let _ = compress::decompress(kind, payload, Some(&dict));
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,98 @@
+//! What is written in order: logs, batches, edits, and the records of blob files.
+
+use format::batch::Batch;
+use format::blob::{BlobIndex, Footer, Header, RecordHeader};
+use format::edit::VersionEdit;
+use format::wal::{Item, Predecessor, Reader, ReaderOptions, diagnose};
+use format::{annotate, wide as entity};
+
+/// A log of any bytes comes to an end, checksums right or not.
+pub fn wal(data: &[u8]) {
+    read_log(data, |_| {});
+    let _ = Predecessor::decode(data);
+    let mut repaired = data.to_vec();
+    crate::repair::log(&mut repaired);
+    read_log(&repaired, |_| {});
+}
+
+fn read_log(data: &[u8], mut each: impl FnMut(&[u8])) {
+    let mut reader = Reader::new(data, ReaderOptions { log_number: 4, ..ReaderOptions::default() });
+    let mut diagnosed = false;
+    for _ in 0..=data.len() + 1 {
+        match reader.next() {
+            Ok(Item::EndOfLog) => return,
+            Ok(Item::Record { bytes, .. }) => each(bytes),
+            // Looking for the one bit is eight times the block; once is enough.
+            Ok(Item::Corruption(_) | Item::TornTail { .. }) if !diagnosed => {
+                diagnosed = true;
+                diagnose(reader.damaged());
+            }
+            Ok(_) => {}
+            Err(e) => panic!("a slice cannot fail: {e}"),
+        }
+    }
+    panic!("the log came to no end");
+}
+
+/// A batch of any bytes gives records or an error.
+pub fn batch(data: &[u8]) {
+    if let Ok(batch) = Batch::new(data) {
+        let _ = batch.verify();
+    }
+    assert_eq!(annotate_bounded(data, |data| annotate::batch(data).bytes), data);
+}
+
+/// Annotations hold more than four times their input by nature; they are made of small ones.
+fn annotate_bounded(data: &[u8], annotate: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    if data.len() <= 4096 { annotate(data) } else { data.to_vec() }
+}
+
+/// An edit that reads is written and reads again to the same.
+pub fn edit(data: &[u8]) {
+    assert_eq!(annotate_bounded(data, |data| annotate::edit(data).bytes), data);
+    let Ok(mut edit) = VersionEdit::decode(data) else { return };
+    let _ = edit.describe(true);
+    let mut bytes = Vec::new();
+    if edit.encode(0, &mut bytes).is_ok() {
+        let again = VersionEdit::decode(&bytes).expect("what we wrote reads");
+        edit.deleted_files.sort_unstable();
+        edit.deleted_files.dedup();
+        assert_eq!(again, edit);
+    }
+}
+
+/// A MANIFEST of any bytes, its checksums put right: every record is an edit or an error.
+pub fn manifest(data: &[u8]) {
+    let mut repaired = data.to_vec();
+    crate::repair::log(&mut repaired);
+    read_log(&repaired, |record| {
+        let _ = VersionEdit::decode(record);
+    });
+}
+
+/// Entities of any bytes.
+pub fn wide(data: &[u8]) {
+    if let Ok(columns) = entity::decode(data) {
+        let mut bytes = Vec::new();
+        entity::encode(&columns, &mut bytes).expect("what reads can be written");
+        assert_eq!(entity::decode(&bytes).expect("what we wrote reads"), columns);
+    }
+}
+
+/// Blob headers, footers, records and indexes of any bytes.
+pub fn blob(data: &[u8]) {
+    let mut again = Vec::new();
+    if let Ok(header) = Header::decode(data) {
+        header.encode(&mut again);
+        assert_eq!(Header::decode(&again).expect("what we wrote reads"), header);
+    }
+    let _ = Footer::decode(data);
+    if let Ok(header) = RecordHeader::decode(data) {
+        let _ = header.verify(b"key", data);
+    }
+    if let Ok(index) = BlobIndex::decode(data) {
+        let mut bytes = Vec::new();
+        index.encode(&mut bytes);
+        assert_eq!(BlobIndex::decode(&bytes).expect("what we wrote reads"), index);
+    }
+}

@@ -1,0 +1,194 @@
+//! `ironstone-fuzz seed DIR`: first inputs for every target from `fixtures/`, as `DIR/TARGET/NAME`.
+//! `ironstone-fuzz unpack DIR`: what was packed, as `DIR/TARGET/pack-N`.
+//! `ironstone-fuzz pack DIR`: the corpora `DIR/TARGET/*` into `fixtures/fuzz/TARGET.pack`, smallest inputs first, as
+//! many as fit the share of each.
+//! `ironstone-fuzz replay TARGET FILE`: one input.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
+
+use std::path::{Path, PathBuf};
+
+use format::wide::Column;
+use ironstone_fuzz::{ALL, archive, find, meter, pack};
+
+#[global_allocator]
+static METER: meter::Meter = meter::Meter;
+
+/// Bytes of a target's share of the repository.
+const SHARE: usize = 150_000;
+/// Files larger than this are no seeds.
+const SEED_MAX: u64 = 40_000;
+
+fn main() -> std::io::Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["seed", dir] => seed(Path::new(dir)),
+        ["unpack", dir] => unpack_all(Path::new(dir)),
+        ["pack", dir] => pack_all(Path::new(dir)),
+        ["replay", target, file] => {
+            find(target).check(&std::fs::read(file)?);
+            Ok(())
+        }
+        _ => {
+            eprintln!("usage: ironstone-fuzz seed DIR | unpack DIR | pack DIR | replay TARGET FILE");
+            std::process::exit(2);
+        }
+    }
+}
+
+fn fixtures() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
+}
+
+fn seed(dir: &Path) -> std::io::Result<()> {
+    for target in ALL {
+        std::fs::create_dir_all(dir.join(target.name))?;
+    }
+    let keep = |target: &str, name: &str, bytes: &[u8]| std::fs::write(dir.join(target).join(name), bytes);
+    for text in ["1.5", "kNoCompression", "4KB;{a=b}", "max_open_files=20;write_buffer_size=1M", "000012.sst", "LOCK"] {
+        for target in ["option_strings", "names", "options_ini"] {
+            keep(target, text, text.as_bytes())?;
+        }
+    }
+    let strings = "table_factory={block_size=8k;filter_policy=bloomfilter:10:false};compression_opts={level=3;max_dict_bytes=4k}";
+    keep("option_strings", "nested", strings.as_bytes())?;
+    for columns in [&[][..], &[("", "v")], &[("", "v"), ("a", "1"), ("long-name", "")], &[("a", ""), ("b", "2")]] {
+        let columns: Vec<_> = columns.iter().map(|(n, v)| Column::inline(n.as_bytes(), v.as_bytes())).collect();
+        let mut bytes = Vec::new();
+        if format::wide::encode(&columns, &mut bytes).is_ok() {
+            keep("wide", &columns.len().to_string(), &bytes)?;
+        }
+    }
+    let mut databases: Vec<_> = std::fs::read_dir(fixtures().join("golden"))?.filter_map(Result::ok).collect();
+    databases.sort_by_key(std::fs::DirEntry::file_name);
+    for database in databases.iter().filter(|entry| entry.path().is_dir()) {
+        let label = database.file_name().to_string_lossy().into_owned();
+        let mut all = Vec::new();
+        let mut files: Vec<_> = std::fs::read_dir(database.path())?.filter_map(Result::ok).collect();
+        files.sort_by_key(std::fs::DirEntry::file_name);
+        for file in files {
+            let name = file.file_name().to_string_lossy().into_owned();
+            if !file.metadata()?.is_file() || name.starts_with("LOG") || name == "LOCK" {
+                continue;
+            }
+            let bytes = std::fs::read(file.path())?;
+            if bytes.len() as u64 <= SEED_MAX {
+                let seed = format!("{label}-{name}");
+                seed_file(&keep, &seed, &name, &bytes)?;
+            }
+            if !name.starts_with("OPTIONS-") {
+                all.push((name, bytes));
+            }
+        }
+        let archived = archive::write(all.iter().map(|(name, bytes)| (&name[..], &bytes[..])));
+        if archived.len() as u64 <= SEED_MAX {
+            keep("directory", &label, &archived)?;
+        }
+    }
+    Ok(())
+}
+
+fn seed_file(
+    keep: &impl Fn(&str, &str, &[u8]) -> std::io::Result<()>,
+    seed: &str,
+    name: &str,
+    bytes: &[u8],
+) -> std::io::Result<()> {
+    use format::wal::{Item, Reader, ReaderOptions};
+    let records = |bytes: &[u8]| {
+        let number = name.split('.').next().and_then(|n| n.parse().ok()).unwrap_or(0);
+        let mut reader = Reader::new(bytes, ReaderOptions { log_number: number, ..ReaderOptions::default() });
+        let mut out = Vec::new();
+        while let Ok(item) = reader.next() {
+            match item {
+                Item::Record { bytes, .. } => out.push(bytes.to_vec()),
+                Item::EndOfLog => break,
+                _ => {}
+            }
+        }
+        out
+    };
+    if name.starts_with("MANIFEST-") {
+        keep("manifest", seed, bytes)?;
+        for (i, record) in records(bytes).iter().enumerate().take(6) {
+            keep("edit", &format!("{seed}-{i}"), record)?;
+        }
+    } else if name.ends_with(".log") {
+        keep("wal", seed, bytes)?;
+        for (i, record) in records(bytes).iter().enumerate().take(6) {
+            keep("batch", &format!("{seed}-{i}"), record)?;
+        }
+    } else if name == "CURRENT" || name == "IDENTITY" {
+        keep("names", seed, bytes)?;
+    } else if name.starts_with("OPTIONS-") {
+        keep("options", seed, bytes)?;
+        keep("options_ini", seed, bytes)?;
+    } else if name.ends_with(".blob") {
+        keep("blob", seed, bytes)?;
+        keep("blob", &format!("{seed}-record"), bytes.get(30..).unwrap_or_default())?;
+        keep("blob", &format!("{seed}-footer"), &bytes[bytes.len().saturating_sub(32)..])?;
+    } else if name.ends_with(".sst") {
+        keep("table", seed, bytes)?;
+        keep("footer", seed, &bytes[bytes.len().saturating_sub(53)..])?;
+        ironstone_fuzz::repair::parts(bytes, |part, content| {
+            let at = format!("{seed}-{}", content.len());
+            match part {
+                "data" => {
+                    let _ = keep("block", &at, content);
+                }
+                "index" => {
+                    for layout in [0, 1, 2, 3, 7, 11] {
+                        let _ = keep("index", &format!("{at}-{layout}"), &[&[layout], content].concat());
+                    }
+                }
+                "metaindex" => drop(keep("footer", &at, content)),
+                "rocksdb.properties" => drop(keep("properties", &at, content)),
+                "rocksdb.range_del" | "rocksdb.range_del2" => drop(keep("range_del", &at, content)),
+                name if name.contains("filter") => drop(keep("filter", &at, content)),
+                _ => {}
+            }
+        });
+        ironstone_fuzz::repair::raw(bytes, |kind, payload| {
+            if kind != 0 {
+                let _ = keep("decompress", &format!("{seed}-{}", payload.len()), &[&[kind, 0], payload].concat());
+                let _ = keep("decompress", &format!("{seed}-{}-d", payload.len()), &[&[kind, 9], &b"somedicts"[..], payload].concat());
+            }
+        });
+    }
+    Ok(())
+}
+
+fn unpack_all(dir: &Path) -> std::io::Result<()> {
+    for target in ALL {
+        std::fs::create_dir_all(dir.join(target.name))?;
+        let bytes = std::fs::read(fixtures().join("fuzz").join(format!("{}.pack", target.name)))?;
+        for (i, input) in pack::unpack(&bytes).into_iter().enumerate() {
+            std::fs::write(dir.join(target.name).join(format!("pack-{i}")), input)?;
+        }
+    }
+    Ok(())
+}
+
+fn pack_all(dir: &Path) -> std::io::Result<()> {
+    let out = fixtures().join("fuzz");
+    std::fs::create_dir_all(&out)?;
+    for target in ALL {
+        let mut inputs = Vec::new();
+        for entry in std::fs::read_dir(dir.join(target.name))? {
+            inputs.push(std::fs::read(entry?.path())?);
+        }
+        inputs.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
+        inputs.dedup();
+        let found = inputs.len();
+        let mut room = SHARE;
+        inputs.retain(|input| {
+            let fits = input.len() + 4 <= room;
+            room -= if fits { input.len() + 4 } else { 0 };
+            fits
+        });
+        let bytes = pack::pack(inputs.iter().map(Vec::as_slice));
+        println!("{}: {} of {found} inputs, {} bytes", target.name, inputs.len(), bytes.len());
+        std::fs::write(out.join(format!("{}.pack", target.name)), bytes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! Memory held, by thread.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static MOST: Cell<isize> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counted. Programs that want [`most_held`] to see anything make it their global one.
+pub struct Meter;
+
+fn count(change: isize) {
+    // A thread that is being taken down counts no more.
+    let _ = HELD.try_with(|held| {
+        held.set(held.get() + change);
+        let _ = MOST.try_with(|most| most.set(most.get().max(held.get())));
+    });
+}
+
+// SAFETY: every call goes to the system's allocator unchanged, which keeps the contract; counting touches only cells of
+// this thread that need no allocation and no destructor.
+unsafe impl GlobalAlloc for Meter {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        // SAFETY: the caller's promise, passed on: `ptr` came from the system's allocator with this layout.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size as isize - layout.size() as isize);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.realloc(ptr, layout, size) }
+    }
+}
+
+/// The most bytes this thread held during `f` beyond what it held before.
+pub fn most_held(f: impl FnOnce()) -> usize {
+    let before = HELD.get();
+    MOST.set(before);
+    f();
+    usize::try_from(MOST.get() - before).unwrap_or(0)
+}
