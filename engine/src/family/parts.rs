@@ -50,7 +50,7 @@ impl Parts {
     /// Why a memtable of this family is to be flushed, if it is.
     #[inline]
     pub fn is_full(&self, mem: &MemTable) -> Option<FlushReason> {
-        if mem.memory_used() >= self.memtable.write_buffer_size {
+        if mem.memory_used() >= self.memtable.write_buffer_size || mem.is_marked_for_flush() {
             return Some(FlushReason::WriteBufferFull);
         }
         let many = self.range_deletions_max < u64::MAX && mem.counts().range_deletes >= self.range_deletions_max;

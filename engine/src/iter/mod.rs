@@ -12,6 +12,7 @@ mod tree;
 mod value;
 mod versions;
 mod walk;
+mod watch;
 
 pub use versions::Versions;
 
@@ -27,6 +28,7 @@ use crate::sync::Arc;
 use count::{Counts, Step};
 use tree::{Tree, gather};
 use walk::{View, Walk};
+use watch::Watch;
 
 /// What an iterator is made from.
 #[derive(Clone)]
@@ -50,6 +52,8 @@ pub struct Iter {
     prepares: bool,
     /// Whether it goes over to newer moments at its snapshot (`auto_refresh_iterator_with_snapshot`).
     follows: bool,
+    /// Whether it does, or counts hidden entries of the memtable: something follows each move.
+    attends: bool,
 }
 
 impl Iter {
@@ -66,7 +70,8 @@ impl Iter {
         let counts = Counts::new(ground.stats.clone());
         let follows = options.auto_refresh_iterator_with_snapshot && options.snapshot.is_some();
         let prepares = options.tailing || follows || !options.deadline.is_zero();
-        Ok(Iter { walk, ground, options, super_version, range_deletes, counts, prepares, follows })
+        let attends = follows || ground.family.options().memtable_op_scan_flush_trigger > 0;
+        Ok(Iter { walk, ground, options, super_version, range_deletes, counts, prepares, follows, attends })
     }
 
     /// Whether the iterator stands on an entry.
@@ -169,6 +174,9 @@ impl Iter {
         {
             return self.walk.fail(error);
         }
+        if self.attends {
+            self.walk.watch_step(true);
+        }
         let began = self.ground.stats.begin();
         seek(&mut self.walk);
         if self.counts.wanted() {
@@ -180,8 +188,8 @@ impl Iter {
     #[inline]
     pub fn next(&mut self) {
         self.walk.next();
-        if self.follows {
-            self.follow(Step::Next);
+        if self.attends {
+            self.attend(Step::Next);
         }
         if self.counts.wanted() {
             self.counts.moved(&mut self.walk, Step::Next);
@@ -192,8 +200,8 @@ impl Iter {
     #[inline]
     pub fn prev(&mut self) {
         self.walk.prev();
-        if self.follows {
-            self.follow(Step::Prev);
+        if self.attends {
+            self.attend(Step::Prev);
         }
         if self.counts.wanted() {
             self.counts.moved(&mut self.walk, Step::Prev);
@@ -215,6 +223,14 @@ impl Iter {
     /// The number of the super version it reads.
     pub fn super_version_number(&self) -> u64 {
         self.super_version.number
+    }
+
+    #[cold]
+    fn attend(&mut self, step: Step) {
+        self.walk.watch_step(false);
+        if self.follows {
+            self.follow(step);
+        }
     }
 
     /// After a move: goes over to the newest moment, to the same key there. An error ends the iteration.
@@ -316,7 +332,9 @@ fn build(ground: &Ground, options: &ReadOptions, super_version: &Arc<SuperVersio
         max_sequential_skip: ground.family.options().max_sequential_skip_in_iterations,
         max_skippable: options.max_skippable_internal_keys,
     };
-    Ok(Walk::new(tree, view))
+    let mut walk = Walk::new(tree, view);
+    walk.watch(Watch::new(&ground.family.options(), &super_version.mem));
+    Ok(walk)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use lsm::merge::MergeOperator;
 
 use super::keys::{MAX_TS, MIN_TS, prefix_of, seek_key};
 use super::value::Held;
+use super::watch::Watch;
 use crate::source::resolve::{self, Scratch};
 use crate::sync::Arc;
 
@@ -78,6 +79,7 @@ pub struct Walk<I> {
     /// Entries stepped over, and seeks in place of steps, that nobody has asked about yet.
     skips: u64,
     reseeks: u64,
+    watch: Option<Box<Watch>>,
 }
 
 impl<I: InternalIterator> Walk<I> {
@@ -101,6 +103,20 @@ impl<I: InternalIterator> Walk<I> {
             skipped: 0,
             skips: 0,
             reseeks: 0,
+            watch: None,
+        }
+    }
+
+    /// Counts hidden entries of the active memtable from now on.
+    pub fn watch(&mut self, watch: Option<Box<Watch>>) {
+        self.watch = watch;
+    }
+
+    /// A move, or a new beginning.
+    #[cold]
+    pub fn watch_step(&mut self, sought: bool) {
+        if let Some(watch) = &mut self.watch {
+            watch.step(sought);
         }
     }
 

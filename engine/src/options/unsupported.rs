@@ -115,8 +115,6 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
         |o| o.strict_max_successive_merges && o.max_successive_merges > 0;
     "max_write_buffer_size_to_maintain" "history of flushed memtables" |o| o.max_write_buffer_size_to_maintain > 0;
     "memtable_factory" "a memtable other than skip list and vector" |o| matches!(o.memtable_factory, MemtableFactory::Other { .. });
-    "memtable_op_scan_flush_trigger" "flushes that reads ask for" |o| o.memtable_op_scan_flush_trigger > 0;
-    "memtable_avg_op_scan_flush_trigger" "flushes that iterators ask for" |o| o.memtable_avg_op_scan_flush_trigger > 0;
     "memtable_verify_per_key_checksum_on_seek" "checks at each step of a memtable seek"
         |o| o.memtable_verify_per_key_checksum_on_seek;
     "min_tombstones_for_range_conversion" "range tombstones made by reads" |o| o.min_tombstones_for_range_conversion > 0;

@@ -144,3 +144,33 @@ fn families_are_flushed_in_one_commit_if_asked() {
         }
     }
 }
+
+#[test]
+fn scans_that_step_over_too_much_ask_for_a_flush() {
+    // (per operation, on average, keys deleted between two that are shown, whether a flush is asked for)
+    for (by_one, by_average, deleted, asked) in
+        [(10, 0, 10, true), (10, 0, 9, false), (0, 5, 100, false), (30, 5, 9, true), (30, 10, 9, false)]
+    {
+        let env = Env::memory(4);
+        let family = FamilyOptions {
+            memtable_op_scan_flush_trigger: by_one,
+            memtable_avg_op_scan_flush_trigger: by_average,
+            ..FamilyOptions::default()
+        };
+        let db = crate::basic::open(&env, family);
+        let default = db.default_family().unwrap();
+        for shown in 0..10 {
+            put(&db, &format!("{shown}"), "1");
+            for gone in 0..deleted {
+                db.delete(&default, format!("{shown}-{gone:03}").as_bytes(), &WriteOptions::default()).unwrap();
+            }
+        }
+        assert_eq!(crate::basic::scan(&db).len(), 10);
+        // The next writes look whether the memtable is full.
+        put(&db, "x", "1");
+        put(&db, "y", "1");
+        db.wait_for_compact().unwrap();
+        let files = default.pin().version.num_files();
+        assert_eq!(files > 0, asked, "{by_one} {by_average} {deleted}");
+    }
+}

@@ -86,6 +86,8 @@ impl World {
             level_compaction_dynamic_level_bytes: self.flip(),
             compression: if self.flip() { CompressionType::NONE } else { CompressionType::SNAPPY },
             disable_auto_compactions: r.below(8) == 0,
+            memtable_op_scan_flush_trigger: if r.below(4) == 0 { 5 } else { 0 },
+            memtable_avg_op_scan_flush_trigger: r.below(3) as u32,
             merge_operator: lsm::merge::by_name("stringappend"),
             ..FamilyOptions::default()
         };

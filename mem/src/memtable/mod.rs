@@ -62,6 +62,7 @@ struct Tally {
     entries: AtomicU64,
     deletes: AtomicU64,
     data_size: AtomicU64,
+    marked: AtomicBool,
     /// `u64::MAX` minus the smallest sequence number added; so that zero means none.
     first_seq_inverted: AtomicU64,
     largest_seq: AtomicU64,
@@ -148,6 +149,18 @@ impl MemTable {
             range_deletes: self.tombstones.count() as u64,
             data_size: self.tally.data_size.load(Ordering::Relaxed),
         }
+    }
+
+    /// Asks for the memtable to be sealed by the next write, though it is not full: its entries cost readers more
+    /// than they are worth.
+    pub fn mark_for_flush(&self) {
+        self.tally.marked.store(true, Ordering::Relaxed);
+    }
+
+    /// See [`MemTable::mark_for_flush`].
+    #[inline]
+    pub fn is_marked_for_flush(&self) -> bool {
+        self.tally.marked.load(Ordering::Relaxed)
     }
 
     /// No entries and no range tombstones.

@@ -17,6 +17,7 @@ impl<I: InternalIterator> Walk<I> {
         self.place = Place::Source;
         self.entity = false;
         let mut run = 0u64;
+        let mut hidden = 0u64;
         loop {
             if !self.source.valid() {
                 return self.end();
@@ -35,6 +36,11 @@ impl<I: InternalIterator> Walk<I> {
             let seen = seq <= self.view.seq
                 && (self.timestamp_size == 0 || self.is_in_time(user_key));
             if skip_saved && self.same_key(user_key, &self.saved_key) {
+                if let Some(watch) = &mut self.watch
+                    && seen
+                {
+                    watch.hidden(seq, &mut hidden);
+                }
                 run += 1;
                 if run > self.view.max_sequential_skip {
                     run = 0;
@@ -77,6 +83,9 @@ impl<I: InternalIterator> Walk<I> {
                 _ if !is_deletion(kind) => return self.fail(resolve::unknown_kind(kind)),
                 _ => {
                     // Deleted: nothing older of this key is seen.
+                    if let Some(watch) = &mut self.watch {
+                        watch.hidden(seq, &mut hidden);
+                    }
                     if seq == 0 && self.timestamp_size == 0 {
                         skip_saved = false;
                     } else {
