@@ -22,6 +22,9 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
     let report = repair::mend(&scope(&request))?;
     request.options.create_if_missing = false;
     request.options.error_if_exists = false;
+    // What is lost is in the report; no log stays that speaks of it.
+    request.options.open_despite_lost_writes = true;
+    request.options.avoid_flush_during_recovery = false;
     for name in super::list_families(&request.options.env, &request.path)? {
         if !request.families.iter().any(|f| f.name == name) {
             let recorded = comparator(&request, &name)?;

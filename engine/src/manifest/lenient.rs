@@ -17,6 +17,10 @@ pub struct Lenient {
     pub faults: Vec<SalvageFault>,
     /// Tables that some record took out of the tree.
     pub deleted: HashSet<u64>,
+    /// Where the last whole record ends.
+    pub last_end: u64,
+    /// Records behind that end are known to be gone.
+    pub lost_end: bool,
 }
 
 /// Reads MANIFEST `number` at `path`. Records that are damaged, or that contradict what came before, are passed
@@ -55,5 +59,5 @@ pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<L
     }));
     faults.sort_by_key(|f| f.offset);
     mark_end(&mut faults, last_end);
-    Ok(Lenient { recovered: state.into_lenient(), faults, deleted })
+    Ok(Lenient { recovered: state.into_lenient(), faults, deleted, last_end, lost_end: false })
 }

@@ -9,13 +9,14 @@ use env::ReadHints;
 use format::batch::{self, Batch};
 use format::edit::NewFile;
 use format::names::{self, FileName};
-use format::wal::{ReaderOptions, mark_end, salvage as salvage_log};
+use format::proof::PROOF;
+use format::wal::{ReaderOptions, mark_end, marks_of, salvage as salvage_log};
 use table::sst::OpenOptions;
 use table::sst::salvage::{Part, Salvaged, salvage};
 
 use super::{Problem, Report, Scope, Weight};
 use crate::components::FamilyDescriptor;
-use crate::manifest::{FileSource, Lenient, read_current, recover_leniently};
+use crate::manifest::{FileSource, Lenient, read_current, read_proof, recover_leniently};
 use crate::options::file;
 
 /// Everything known about a database.
@@ -33,6 +34,8 @@ pub(super) struct Survey {
     /// Above every number in a name or a record.
     pub next_number: u64,
     pub last_seq: SequenceNumber,
+    /// What the proof of the last close and the marks in logs say of logs: number to durable bytes.
+    claims: BTreeMap<u64, u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +63,8 @@ pub(super) struct Log {
     pub rewrite: bool,
     first_seq: Option<SequenceNumber>,
     last_seq: SequenceNumber,
+    /// Where its last whole record ends.
+    last_end: u64,
 }
 
 pub(super) fn look(scope: &Scope) -> Result<Survey> {
@@ -80,7 +85,9 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
         tables: Vec::new(),
         logs: Vec::new(),
         unreadable: Vec::new(),
+        claims: BTreeMap::new(),
     };
+    survey.proof(scope)?;
     survey.small_files(scope)?;
     survey.logs(scope)?;
     survey.tables(scope)?;
@@ -152,6 +159,59 @@ fn manifest(scope: &Scope, report: &mut Report) -> Result<(FileNumber, Lenient, 
 }
 
 impl Survey {
+    /// What was durable when the database was last closed or idle, if that speaks of this MANIFEST.
+    fn proof(&mut self, scope: &Scope) -> Result<()> {
+        let env = &scope.options.env;
+        let proof = match read_proof(env, &scope.paths.db, self.number) {
+            Ok(Some(proof)) => proof,
+            Ok(None) => return Ok(()),
+            Err(error) if error.is_corruption() => {
+                let path = scope.paths.db.join(PROOF);
+                self.report.problems.push(problem(Weight::Note, path, error.offset(), error.message()));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        if self.manifest.recovered.db_id.as_ref().is_some_and(|id| *id != proof.db_id) {
+            return Ok(());
+        }
+        let (end, durable) = (self.manifest.last_end, proof.manifest.bytes);
+        if end < durable {
+            let path = scope.paths.manifest(self.number);
+            let what = format!("its last record ends here, and it was durable up to byte {durable}");
+            let mut found = problem(Weight::Loss, path, Some(end), &what);
+            found.bytes = durable - end;
+            self.report.problems.push(found);
+            self.manifest_damaged = true;
+            self.manifest.faults.iter_mut().for_each(|fault| fault.at_end = false);
+            self.manifest.lost_end = true;
+        }
+        self.claims.extend(proof.wals.iter().map(|wal| (wal.number, wal.bytes)));
+        Ok(())
+    }
+
+    /// Logs that are gone, or end before what is known to have been durable.
+    fn claimed_logs(&mut self, scope: &Scope, min: u64) {
+        for (number, durable) in self.claims.range(min..).filter(|(_, durable)| **durable > 0) {
+            let path = scope.paths.wal(FileNumber(*number));
+            let log = self.logs.iter_mut().find(|log| log.number.0 == *number);
+            let end = log.as_ref().map_or(0, |log| log.last_end);
+            if end >= *durable {
+                continue;
+            }
+            let what = match log {
+                Some(log) => {
+                    log.rewrite = true;
+                    format!("the WAL's last whole record ends here, and it was durable up to byte {durable}")
+                }
+                None => format!("the WAL is missing; it was durable up to byte {durable}"),
+            };
+            let mut found = problem(Weight::Loss, path, Some(end), &what);
+            found.bytes = durable - end;
+            self.report.problems.push(found);
+        }
+    }
+
     fn small_files(&mut self, scope: &Scope) -> Result<()> {
         let env = &scope.options.env;
         let config = file::ReadConfig { ignore_unknown_options: true, ..file::ReadConfig::default() };
@@ -194,8 +254,10 @@ impl Survey {
                 self.logs.push(log);
             }
         }
+        self.claimed_logs(scope, min);
         for (number, synced) in self.manifest.recovered.wals.range(min..) {
-            if self.logs.iter().all(|log| log.number.0 != *number) && synced.is_none_or(|size| size > 0) {
+            let told = self.claims.contains_key(number);
+            if !told && self.logs.iter().all(|log| log.number.0 != *number) && synced.is_none_or(|size| size > 0) {
                 let path = scope.paths.wal(FileNumber(*number));
                 self.report.problems.push(problem(Weight::Loss, path, None, "a WAL that the MANIFEST names is missing"));
             }
@@ -208,12 +270,18 @@ impl Survey {
         let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
         self.report.num_files += 1;
         self.report.num_bytes += file.size()?;
-        let mut log = Log { number, path, rewrite: false, first_seq: None, last_seq: 0 };
+        let mut log = Log { number, path, rewrite: false, first_seq: None, last_seq: 0, last_end: 0 };
         let (mut last_end, mut records) = (0, 0);
         let mut bad = Vec::new();
+        let mut marks: BTreeMap<u64, u64> = BTreeMap::new();
         let options = log_options(number);
         let mut faults = salvage_log(&mut FileSource(file), &options, &mut |record, offset, end| {
             last_end = end;
+            for mark in marks_of(record).unwrap_or_default() {
+                let of = if mark.log_number == 0 { number.0 } else { mark.log_number };
+                let claim = marks.entry(of).or_insert(0);
+                *claim = mark.bytes.max(*claim);
+            }
             match sound_batch(record) {
                 Ok((seq, count)) => {
                     log.first_seq.get_or_insert(seq);
@@ -225,6 +293,11 @@ impl Survey {
             Ok(())
         })?;
         mark_end(&mut faults, last_end);
+        log.last_end = last_end;
+        for (number, bytes) in marks {
+            let claim = self.claims.entry(number).or_insert(0);
+            *claim = bytes.max(*claim);
+        }
         self.report.num_rows += records;
         for fault in faults {
             let weight = match (fault.lost_bytes, fault.at_end) {
@@ -360,7 +433,7 @@ impl Survey {
                 }
             }
         }
-        let lost_records = self.manifest.faults.iter().any(|f| f.lost_bytes > 0 && !f.at_end);
+        let lost_records = self.manifest.lost_end || self.manifest.faults.iter().any(|f| f.lost_bytes > 0 && !f.at_end);
         for (number, path) in strays {
             let deleted = self.manifest.deleted.contains(&number);
             if !self.manifest_damaged || deleted || !(lost_records || self.current_damaged) {

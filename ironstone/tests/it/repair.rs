@@ -175,6 +175,33 @@ fn a_missing_file_is_named_and_the_rest_stays() {
 }
 
 #[test]
+fn a_log_or_manifest_that_was_cut_off_is_told_from_a_torn_end() {
+    let (files, expected) = built();
+    for (name, bytes) in files.iter().filter(|(n, _)| n.ends_with(".log") || n.starts_with("MANIFEST")) {
+        for len in (0..bytes.len()).step_by(97) {
+            let mut damaged = files.clone();
+            damaged.get_mut(name).unwrap().truncate(len);
+            let env = placed(&damaged);
+            let what = format!("{name} cut to {len}");
+            let report = match repair(DIR, options(&env), Vec::new()) {
+                Ok(report) => report,
+                // Nothing of it is left.
+                Err(error) => {
+                    assert!(name.starts_with("MANIFEST") && len < 60, "{what}: {error}");
+                    continue;
+                }
+            };
+            assert!(report.problems.iter().any(|p| p.file.ends_with(name) && p.weight == Weight::Loss), "{what}");
+            let db = Db::open(DIR, options(&env)).unwrap();
+            let rows = rows(&db);
+            let from_tables = expected.iter().filter(|(_, v)| *v != b"in the log").count();
+            assert!(rows.len() >= from_tables, "{what}: {}", rows.len());
+            db.close().unwrap();
+        }
+    }
+}
+
+#[test]
 fn without_a_manifest_there_is_no_database() {
     let env = Env::memory(5);
     env.fs.create_dir_all(Path::new(DIR)).unwrap();
