@@ -5,7 +5,7 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use base::{Pinned, Result};
-use engine::options::{CompactRangeOptions, FlushOptions, WriteOptions};
+use engine::options::{CompactRangeOptions, FamilyOptions, FlushOptions, WriteOptions};
 
 use crate::iter::{Range, bounds};
 use crate::{Answered, Iter, ReadOptions};
@@ -219,6 +219,11 @@ impl Family {
     /// Those of the jobs; NotSupported for options whose feature is missing.
     pub fn compact_range(&self, begin: Option<&[u8]>, end: Option<&[u8]>, options: &CompactRangeOptions) -> Result<()> {
         self.db.compact_range(&self.inner, begin, end, options)
+    }
+
+    /// The options as they are now.
+    pub fn options(&self) -> Arc<FamilyOptions> {
+        self.inner.options()
     }
 
     /// Changes options while open, by RocksDB's names.

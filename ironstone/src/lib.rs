@@ -74,3 +74,4 @@ pub use iter::{Iter, Range};
 pub use options::{FamilyDescriptor, Options, ReadOptions};
 pub use repair::{Problem, Report, Weight, fsck, repair};
 pub use snapshot::Snapshot;
+pub use tree::LiveFile;

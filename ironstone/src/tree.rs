@@ -7,7 +7,33 @@ use engine::options::{CompactionOptions, WaitForCompactOptions};
 
 use crate::{Db, Family};
 
+/// A table of the tree, as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveFile {
+    pub number: FileNumber,
+    pub level: usize,
+    /// Bytes.
+    pub size: u64,
+    /// User keys, with their timestamps if the family has them.
+    pub smallest_key: Vec<u8>,
+    pub largest_key: Vec<u8>,
+}
+
 impl Db {
+    /// The tables of a family, level by level; those of level 0 newest first. RocksDB's `GetLiveFilesMetaData`.
+    pub fn live_files(&self, family: &Family) -> Vec<LiveFile> {
+        let pinned = family.inner().pin_owned();
+        let files = pinned.version.files();
+        let live = files.map(|(level, file)| LiveFile {
+            number: file.number,
+            level,
+            size: file.size,
+            smallest_key: file.smallest_user_key().to_vec(),
+            largest_key: file.largest_user_key().to_vec(),
+        });
+        live.collect()
+    }
+
     /// Compacts these tables of a family, and those that must go with them, to `output_level`, on this thread.
     /// Returns the paths of the tables made. `output_path_id` is an index into the family's paths; `None` for its
     /// only one. RocksDB's `CompactFiles`.

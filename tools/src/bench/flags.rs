@@ -164,6 +164,10 @@ pub fn listing() -> String {
     for (name, what) in super::BENCHMARKS {
         out.push_str(&format!("  {name:24} {what}\n"));
     }
+    out.push_str("benchmarks of RocksDB that are not built, and what they need:\n");
+    for (names, needs) in super::MISSING {
+        out.push_str(&format!("  {names}: {needs}\n"));
+    }
     out.push_str("flags:\n");
     for row in FLAGS.iter().filter(|row| row.acted_on) {
         out.push_str(&format!("  --{}={}\n", row.name, row.default));

@@ -8,13 +8,18 @@
 mod clock;
 mod data;
 mod dice;
+mod disposable;
 mod flag_table;
 mod flags;
+mod levels;
+mod lists;
+mod mix;
 mod open;
 mod reads;
 mod report;
 mod reporter;
 mod run;
+mod series;
 mod setup;
 mod sums;
 mod writes;
@@ -33,6 +38,9 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("fillbatch", "fillseq in batches of 1000"),
     ("fillrandom", "write N values in random key order"),
     ("filluniquerandom", "write N values in random order, each key once"),
+    ("fillanddeleteuniquerandom", "filluniquerandom, with batches of entries deleted after a delay"),
+    ("fillseqdeterministic", "fill each level with one run, the last in key order"),
+    ("filluniquerandomdeterministic", "fill each level with one run, all in random order"),
     ("overwrite", "overwrite N values in random key order"),
     ("fillsync", "write N/1000 values in random order, each synced"),
     ("fill100K", "write N/1000 100 KB values in random order"),
@@ -44,6 +52,7 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("readrandom", "read N times in random order"),
     ("readrandomfast", "read N times in random order, a hundred between checks"),
     ("readmissing", "read N missing keys in random order"),
+    ("readrandomoperands", "readrandom of merge operands"),
     ("readhot", "read N times in random order from the first 1% of the keys"),
     ("readrandomsmall", "readrandom with N/1000 reads"),
     ("multireadrandom", "read in batches of --batch_size"),
@@ -57,6 +66,9 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("appendrandom", "N threads read-modify-write with growing values"),
     ("mergerandom", "N threads merge; needs --merge_operator"),
     ("readrandommergerandom", "N threads read or merge; needs --merge_operator"),
+    ("getmergeoperands", "a number looked for in a merged list and in its operands; needs --merge_operator=sortlist"),
+    ("mixgraph", "gets, puts and scans in the --mix_* shares over modelled keys"),
+    ("timeseries", "one writer of events, N-1 threads reading or deleting them"),
     ("randomwithverify", "gets, puts and deletes of key groups, checked"),
     ("randomreplacekeys", "replace keys by deleting the old version and putting the new"),
     ("newiterator", "repeated iterator creation"),
@@ -77,12 +89,15 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("verifychecksum", "check every block of every file"),
     ("compact", "compact the whole database"),
     ("compactall", "compact the whole database"),
+    ("compact0", "compact level 0 into the next level that has data"),
+    ("compact1", "compact the first level below 0 into the next that has data"),
     ("waitforcompaction", "wait until nothing is left to compact"),
     ("flush", "flush the memtable"),
     ("stats", "print rocksdb.stats"),
     ("levelstats", "print rocksdb.levelstats"),
     ("memstats", "print sizes of memtables"),
     ("sstables", "print rocksdb.sstables"),
+    ("block_cache_entry_stats", "print rocksdb.block-cache-entry-stats"),
     ("resetstats", "reset the database's statistics"),
 ];
 
@@ -98,11 +113,14 @@ fn task(name: &str) -> Option<Task> {
         "fillseq" | "fillbatch" => Threads(writes::fill_seq),
         "fillrandom" | "overwrite" | "fillsync" | "fill100K" => Threads(writes::fill_random),
         "filluniquerandom" => Threads(writes::fill_unique_random),
+        "fillanddeleteuniquerandom" => Threads(disposable::fill_and_delete),
+        "fillseqdeterministic" => Threads(levels::fill_seq_deterministic),
+        "filluniquerandomdeterministic" => Threads(levels::fill_unique_random_deterministic),
         "deleteseq" => Threads(writes::delete_seq),
         "deleterandom" => Threads(writes::delete_random),
         "readseq" | "readtocache" => Threads(reads::read_seq),
         "readreverse" => Threads(reads::read_reverse),
-        "readrandom" | "readmissing" | "readrandomsmall" => Threads(reads::read_random),
+        "readrandom" | "readmissing" | "readrandomsmall" | "readrandomoperands" => Threads(reads::read_random),
         "readrandomfast" => Threads(reads::read_random_fast),
         "readhot" => Threads(reads::read_hot),
         "multireadrandom" => Threads(reads::multi_read_random),
@@ -116,6 +134,9 @@ fn task(name: &str) -> Option<Task> {
         "appendrandom" => Threads(writes::append_random),
         "mergerandom" => Threads(writes::merge_random),
         "readrandommergerandom" => Threads(writes::read_random_merge_random),
+        "getmergeoperands" => Threads(lists::get_merge_operands),
+        "mixgraph" => Threads(mix::mix_graph),
+        "timeseries" => Threads(series::time_series),
         "randomwithverify" => Threads(reads::random_with_verify),
         "randomreplacekeys" => Threads(writes::random_replace_keys),
         "newiterator" => Threads(reads::new_iterator),
@@ -136,16 +157,44 @@ fn task(name: &str) -> Option<Task> {
         "verifychecksum" => Threads(open::verify_checksum),
         "compact" => Threads(open::compact),
         "compactall" => Act(open::compact_all),
+        "compact0" => Act(levels::compact0),
+        "compact1" => Act(levels::compact1),
         "waitforcompaction" => Act(open::wait_for_compaction),
         "flush" => Act(open::flush),
         "stats" => Act(|run| open::print_property(run, "rocksdb.stats")),
         "levelstats" => Act(|run| open::print_property(run, "rocksdb.levelstats")),
         "sstables" => Act(|run| open::print_property(run, "rocksdb.sstables")),
+        "block_cache_entry_stats" => Act(|run| open::print_property(run, "rocksdb.block-cache-entry-stats")),
         "memstats" => Act(open::memstats),
         "resetstats" => Act(open::reset_stats),
         _ => return None,
     })
 }
+
+/// Benchmarks that begin with an empty database.
+const FRESH: &[&str] = &[
+    "fillseq", "fillbatch", "fillrandom", "filluniquerandom", "fillanddeleteuniquerandom", "fillsync", "fill100K",
+    "fillseekseq", "timeseries",
+];
+
+/// RocksDB's benchmarks that are not here, with what they need.
+pub const MISSING: &[(&str, &str)] = &[
+    ("backup, restore", "backups"),
+    ("cache_report_problems", "a cache that checks itself"),
+    ("compressreject", "compression that gives up on poor ratios"),
+    ("fillembeddedblob, fillembeddedentity", "blobs in tables"),
+    ("ingestexternalfile", "ingestion of external files"),
+    ("multiscan, multiscanrandom", "scans of many ranges at once"),
+    ("openandcompact", "compaction in another process"),
+    ("randomtransaction", "transactions"),
+    ("readrandomcoroutine, multireadrandomcoroutine", "reads as coroutines"),
+    ("readrandomentity, multireadentity", "reads of wide columns"),
+    ("readtorowcache", "a row cache"),
+    ("replay", "traces"),
+    ("stats_history", "a history of statistics"),
+    ("verify", "comparison with another database"),
+    ("verifyfilechecksums", "checks of whole files' checksums"),
+];
 
 /// Runs the program with its arguments (without its name).
 pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
@@ -199,7 +248,11 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
     for spec in &specs {
         let (name, runs, warmups) = repeats(spec)?;
         let Some(task) = task(name) else { continue };
-        let fresh = matches!(name, "fillseq" | "fillbatch" | "fillrandom" | "filluniquerandom" | "fillsync" | "fill100K" | "fillseekseq");
+        let deterministic = name.ends_with("deterministic");
+        if deterministic && !flags.bool("disable_auto_compactions") {
+            return Err(Error::invalid_argument("Please disable_auto_compactions in FillDeterministic benchmark"));
+        }
+        let fresh = deterministic || FRESH.contains(&name);
         if fresh {
             if flags.bool("use_existing_db") {
                 println!("{name:<12} : skipped (--use_existing_db is true)");
@@ -210,7 +263,8 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
         let run = house.run(name)?;
         let mut threads = flags.count("threads").max(1) as usize;
         match name {
-            "readtocache" | "filluniquerandom" => threads = 1,
+            "readtocache" | "filluniquerandom" | "fillanddeleteuniquerandom" | "getmergeoperands" => threads = 1,
+            _ if deterministic => threads = 1,
             _ if name.contains("while") => threads += 1,
             _ => {}
         }

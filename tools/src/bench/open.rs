@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::{Error, Result};
 use env::Clock;
-use env::rate::{Mode, RateLimiter, RateOptions};
+use env::rate::{IoPriority, Mode, RateLimiter, RateOptions};
 use ironstone::{
     BlockCache, BottommostLevelCompaction, CompactRangeOptions, Db, Family, FamilyDescriptor, Options, ReadOptions,
     WriteOptions,
@@ -133,8 +133,9 @@ impl House {
         let mut key_size = flags.count("key_size") as usize;
         let mut batch = flags.count("batch_size").max(1);
         let mut reads = or("reads", total);
+        let rate_limiter_priority = flags.bool("rate_limit_auto_wal_flush").then_some(IoPriority::User);
         let mut write_options =
-            WriteOptions { sync: flags.bool("sync"), disableWAL: flags.bool("disable_wal"), ..WriteOptions::default() };
+            WriteOptions { sync: flags.bool("sync"), disableWAL: flags.bool("disable_wal"), rate_limiter_priority, ..WriteOptions::default() };
         match name {
             "fillbatch" => batch = 1000,
             "fillsync" => {
@@ -160,10 +161,15 @@ impl House {
             readahead_size: flags.count("readahead_size") as usize,
             adaptive_readahead: flags.bool("adaptive_readahead"),
             auto_readahead_size: flags.bool("auto_readahead_size"),
+            async_io: flags.bool("async_io"),
+            optimize_multiget_for_io: flags.bool("optimize_multiget_for_io"),
+            auto_refresh_iterator_with_snapshot: flags.bool("auto_refresh_iterator_with_snapshot"),
+            rate_limiter_priority: flags.bool("rate_limit_user_ops").then_some(IoPriority::User),
             ..ReadOptions::default()
         };
         let limit = |flag: &str| (flags.int(flag) > 0).then(|| Limit::new(flags.count(flag)));
         Ok(Run {
+            operands: name == "readrandomoperands",
             flags: flags.clone(),
             db: self.open.as_ref().map(|(db, _)| db.clone()),
             families: self.open.as_ref().map(|(_, families)| families.clone()).unwrap_or_default(),
@@ -284,6 +290,7 @@ pub fn rate_limiter(flags: &Flags, rate: i64, clock: Arc<dyn Clock>) -> Result<A
     let mut options = RateOptions::new(rate);
     options.refill_period_us = flags.int("rate_limiter_refill_period_us");
     options.mode = if flags.bool("rate_limit_bg_reads") { Mode::ReadsOnly } else { Mode::WritesOnly };
+    options.single_burst_bytes = flags.int("rate_limiter_single_burst_bytes").max(0);
     options.auto_tuned = flags.bool("rate_limiter_auto_tuned");
     RateLimiter::new(options, clock).map(Arc::new)
 }

@@ -61,7 +61,7 @@ fn limit_reads(run: &Run, done: u64, every: u64) {
 
 /// A key's number: uniform, or with `--read_random_exp_range` exponentially skewed and scattered.
 #[inline]
-fn random_key(run: &Run, dice: &mut Dice, range: f64) -> u64 {
+pub fn random_key(run: &Run, dice: &mut Dice, range: f64) -> u64 {
     let drawn = dice.next();
     if range == 0.0 {
         return drawn % run.keys.num.max(1);
@@ -105,6 +105,17 @@ fn read_keys(thread: &mut Thread<'_>, mut draw: impl FnMut(&Run, &mut Dice) -> u
         }
         run.keys.write(number, &mut key);
         read += 1;
+        if run.operands {
+            let family = run.family(number);
+            let operands = family.get_merge_operands(&key, &run.read_options)?;
+            if !operands.is_empty() {
+                found += 1;
+                bytes += key.len() as u64 + operands.iter().map(|operand| operand.len() as u64).sum::<u64>();
+            }
+            limit_reads(run, read, 256);
+            thread.finished(1, Op::Read);
+            continue;
+        }
         let value = if one_family {
             db.get_with(&key, &run.read_options)?
         } else {

@@ -37,6 +37,8 @@ pub struct Run {
     pub write_limit: Option<Limit>,
     pub read_limit: Option<Limit>,
     pub style: Style,
+    /// Look-ups ask for merge operands, not for the value.
+    pub operands: bool,
 }
 
 impl Run {
@@ -93,6 +95,8 @@ pub struct Crew {
     pub failed: AtomicBool,
     pub total: usize,
     pub finished: AtomicUsize,
+    /// The time of timeseries: one tick a write.
+    pub ticks: AtomicU64,
     error: Mutex<Option<Error>>,
 }
 
@@ -158,6 +162,7 @@ pub fn run(run: &Run, threads: usize, total_before: &mut u64, method: Method) ->
         failed: AtomicBool::new(false),
         total: threads,
         finished: AtomicUsize::new(0),
+        ticks: AtomicU64::new(0),
         error: Mutex::new(None),
     };
     let gate = Barrier::new(threads);

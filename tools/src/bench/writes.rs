@@ -9,14 +9,14 @@ use super::run::Thread;
 
 /// In which order keys are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+pub enum Order {
     Sequential,
     Random,
     UniqueRandom,
 }
 
 /// Numbers of keys, one after another.
-struct KeyNumbers {
+pub struct KeyNumbers {
     order: Order,
     num: u64,
     next: usize,
@@ -24,13 +24,18 @@ struct KeyNumbers {
 }
 
 impl KeyNumbers {
-    fn new(order: Order, num: u64, seed: u64) -> KeyNumbers {
+    pub fn new(order: Order, num: u64, seed: u64) -> KeyNumbers {
         let mut shuffled = Vec::new();
         if order == Order::UniqueRandom {
             shuffled = (0..num).collect();
             Dice::new(seed).shuffle(&mut shuffled);
         }
         KeyNumbers { order, num, next: 0, shuffled }
+    }
+
+    /// The `at`th of numbers in unique random order.
+    pub fn fetch(&self, at: usize) -> u64 {
+        self.shuffled.get(at % self.shuffled.len().max(1)).copied().unwrap_or_default()
     }
 
     #[inline]
@@ -51,22 +56,26 @@ impl KeyNumbers {
 }
 
 pub fn fill_seq(thread: &mut Thread<'_>) -> Result<()> {
-    fill(thread, Order::Sequential)
+    fill(thread, Order::Sequential, writes_of(thread))
 }
 
 pub fn fill_random(thread: &mut Thread<'_>) -> Result<()> {
-    fill(thread, Order::Random)
+    fill(thread, Order::Random, writes_of(thread))
 }
 
 pub fn fill_unique_random(thread: &mut Thread<'_>) -> Result<()> {
-    fill(thread, Order::UniqueRandom)
+    fill(thread, Order::UniqueRandom, writes_of(thread))
 }
 
-fn fill(thread: &mut Thread<'_>, order: Order) -> Result<()> {
+fn writes_of(thread: &Thread<'_>) -> u64 {
+    if thread.run.writes == 0 { thread.run.num } else { thread.run.writes }
+}
+
+/// Writes `ops` values in this order.
+pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
     let run = thread.run;
     let db = run.db()?.clone();
     let flags = &run.flags;
-    let ops = if run.writes == 0 { run.num } else { run.writes };
     let mut span = thread.span_of(if order == Order::Random { flags.count("duration") } else { 0 }, ops);
     if run.num != flags.count("num") {
         let text = format!("({} ops)", run.num);

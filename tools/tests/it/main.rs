@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 
 mod bad_input;
+mod bench;
 mod golden;
 mod packages;
 mod support;

@@ -1,0 +1,152 @@
+//! Benchmarks that shape the tree: levels compacted one into the next, and trees of a given shape.
+
+use std::collections::BTreeSet;
+
+use base::{Error, Result};
+use ironstone::{CompactionOptions, Db, Family, FileNumber};
+
+use super::run::{Run, Thread};
+use super::writes::{Order, fill};
+
+/// Compacts level 0 into the first level below it that has data.
+pub fn compact0(run: &Run) -> Result<()> {
+    compact_level(run, 0)
+}
+
+/// Compacts the first level below level 0 that has data into the next that has.
+pub fn compact1(run: &Run) -> Result<()> {
+    compact_level(run, 1)
+}
+
+fn compact_level(run: &Run, from: usize) -> Result<()> {
+    let db = run.db()?;
+    let family = default_family(run)?;
+    while !try_compact_level(db, family, from)? {
+        super::open::wait_for_compaction(run)?;
+    }
+    Ok(())
+}
+
+/// False if the tree changed meanwhile and it has to be tried again.
+fn try_compact_level(db: &Db, family: &Family, from: usize) -> Result<bool> {
+    let files = db.live_files(family);
+    let filled: BTreeSet<usize> = files.iter().map(|file| file.level).collect();
+    let level = if from == 0 { Some(0) } else { filled.iter().copied().find(|level| *level > 0) };
+    let Some(level) = level.filter(|level| filled.contains(level)) else {
+        println!("compact{from} found 0 files to compact");
+        return Ok(true);
+    };
+    let Some(next) = filled.iter().copied().find(|other| *other > level) else {
+        println!("compact{from} found no data beyond L{level}");
+        return Ok(true);
+    };
+    let inputs: Vec<FileNumber> = files.iter().filter(|file| file.level == level).map(|file| file.number).collect();
+    println!("compact{from} found {} files to compact from L{level} to L{next}", inputs.len());
+    let options = CompactionOptions {
+        output_file_size_limit: family.options().target_file_size_base,
+        ..CompactionOptions::default()
+    };
+    match db.compact_files(family, &inputs, next, None, &options) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == base::Kind::Aborted || error.kind() == base::Kind::InvalidArgument => {
+            eprintln!("compact{from} CompactFiles failed: {error}");
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+pub fn fill_seq_deterministic(thread: &mut Thread<'_>) -> Result<()> {
+    fill_deterministic(thread, Order::Sequential)
+}
+
+pub fn fill_unique_random_deterministic(thread: &mut Thread<'_>) -> Result<()> {
+    fill_deterministic(thread, Order::UniqueRandom)
+}
+
+/// Fills the last level in `first` order and each level above it with as many keys less, at random, as a level is
+/// smaller than the next; then compacts each run to its level.
+fn fill_deterministic(thread: &mut Thread<'_>, first: Order) -> Result<()> {
+    let run = thread.run;
+    let db = run.db()?.clone();
+    let family = default_family(run)?;
+    family.set_options(&[
+        ("disable_auto_compactions", "true"),
+        ("level0_slowdown_writes_trigger", "400000000"),
+        ("level0_stop_writes_trigger", "400000000"),
+    ])?;
+    let options = family.options();
+    let levels = options.num_levels.max(0) as usize;
+    let style = run.flags.int("compaction_style");
+    if !(style == 0 || style == 1) || levels < 2 {
+        return Err(Error::not_supported("deterministic fills are for leveled and universal compaction of two levels or more"));
+    }
+    let last = levels - 1;
+    let ratio = match style {
+        0 => run.flags.double("max_bytes_for_level_multiplier").max(1.0),
+        _ => (options.compaction_options_universal.size_ratio as f64 + 200.0) / 100.0,
+    };
+    let mut writes = if run.writes == 0 { run.num } else { run.writes };
+    let mut known: BTreeSet<FileNumber> = BTreeSet::new();
+    let mut runs: Vec<Vec<FileNumber>> = Vec::new();
+    loop {
+        let order = if runs.is_empty() { first } else { Order::UniqueRandom };
+        fill(thread, order, writes)?;
+        family.flush()?;
+        let files = db.live_files(family);
+        let mut new: Vec<FileNumber> =
+            files.iter().filter(|file| file.level == 0 && !known.contains(&file.number)).map(|file| file.number).collect();
+        writes = (writes as f64 / ratio) as u64;
+        if new.is_empty() {
+            break;
+        }
+        known.extend(&new);
+        let single = new.len() == 1;
+        let topmost = style == 0 && runs.len() + 1 == last;
+        if topmost && !single {
+            // The newest third stays in level 0.
+            new.drain(..new.len() / 3);
+        }
+        runs.push(new);
+        if single || topmost || writes == 0 {
+            break;
+        }
+    }
+    let wanted = if style == 0 { last } else { levels };
+    if runs.len() < wanted {
+        return Err(Error::invalid_argument(format!("n is too small to fill {levels} levels")));
+    }
+    for (above, files) in runs.iter().enumerate() {
+        println!("{}", files.len());
+        let limit = options.target_file_size_base;
+        let compaction = CompactionOptions {
+            compression: options.compression,
+            output_file_size_limit: limit,
+            ..CompactionOptions::default()
+        };
+        db.compact_files(family, files, last.saturating_sub(above), None, &compaction)?;
+    }
+    print_shape(&db, family);
+    Ok(())
+}
+
+/// The files of level 0, and of each other level the first, the last and the size.
+fn print_shape(db: &Db, family: &Family) {
+    let files = db.live_files(family);
+    for level in files.chunk_by(|a, b| a.level == b.level) {
+        let Some((first, last)) = level.first().zip(level.last()) else { continue };
+        let number = first.level;
+        if number == 0 {
+            for file in level {
+                println!("Level[0]: /{:06}.sst(size: {} bytes)", file.number.0, file.size);
+            }
+            continue;
+        }
+        let total: u64 = level.iter().map(|file| file.size).sum();
+        println!("Level[{number}]: /{:06}.sst - /{:06}.sst(total size: {total} bytes)", first.number.0, last.number.0);
+    }
+}
+
+fn default_family(run: &Run) -> Result<&Family> {
+    run.families.first().ok_or_else(|| Error::invalid_argument("this benchmark needs an open database"))
+}

@@ -1,0 +1,211 @@
+//! mixgraph: gets, puts and scans in given shares, over keys and values of fitted distributions.
+//!
+//! The model is that of Cao et al., "Characterizing, Modeling, and Benchmarking RocksDB Key-Value Workloads at
+//! Facebook" (FAST 2020): ranges of keys are as hot as a sum of two exponentials says, keys within a range as a
+//! power law says; values and scans have the lengths of a generalized Pareto distribution.
+
+use base::Result;
+
+use super::dice::Dice;
+use super::flags::Flags;
+use super::reads::random_key;
+use super::report::Op;
+use super::run::Thread;
+
+/// Ranges of keys, each with its share of the accesses.
+struct Ranges {
+    /// Where each range begins among the numbers that are drawn.
+    starts: Vec<u64>,
+    drawn_below: u64,
+    keys_each: u64,
+}
+
+impl Ranges {
+    fn new(flags: &Flags, num: u64) -> Ranges {
+        let count = flags.count("keyrange_num").max(1);
+        let [a, b, c, d] =
+            ["keyrange_dist_a", "keyrange_dist_b", "keyrange_dist_c", "keyrange_dist_d"].map(|name| flags.double(name));
+        // From the coldest on: its share is one of the numbers to be drawn, hotter ones have more.
+        let mut scale = 0.0;
+        let mut shares = Vec::new();
+        for range in (1..=count).rev() {
+            let x = range as f64;
+            let p = a * (b * x).exp() + c * (d * x).exp();
+            let p = if p < 1e-16 { 0.0 } else { p };
+            if scale == 0.0 && p > 0.0 {
+                scale = (1.0 / p).floor() + 1.0;
+            }
+            shares.push((scale * p).floor() as u64);
+        }
+        let total: u64 = shares.iter().sum();
+        // So that hot ranges do not lie side by side; the same for the same distribution.
+        let mut dice = Dice::new(total);
+        for i in 0..shares.len() {
+            let other = dice.below(count) as usize;
+            shares.swap(i, other);
+        }
+        let starts = shares.iter().scan(0, |from, share| {
+            let start = *from;
+            *from += share;
+            Some(start)
+        });
+        let starts = starts.collect();
+        Ranges { starts, drawn_below: total.max(1), keys_each: (num / count).max(1) }
+    }
+
+    fn key(&self, drawn: u64, a: f64, b: f64) -> u64 {
+        let at = drawn % self.drawn_below;
+        let range = self.starts.partition_point(|start| *start <= at).saturating_sub(1) as u64;
+        let offset = if a == 0.0 || b == 0.0 {
+            drawn % self.keys_each
+        } else {
+            let u = (drawn % self.keys_each) as f64 / self.keys_each as f64;
+            Dice::new(power(u, a, b) as u64).below(self.keys_each)
+        };
+        self.keys_each * range + offset
+    }
+}
+
+/// Inverse of the power law's distribution.
+fn power(u: f64, a: f64, b: f64) -> i64 {
+    (u / a).powf(1.0 / b).ceil() as i64
+}
+
+/// Inverse of the generalized Pareto distribution.
+fn pareto(u: f64, theta: f64, k: f64, sigma: f64) -> i64 {
+    let x = if k == 0.0 { theta - sigma * u.ln() } else { theta + sigma * (u.powf(-k) - 1.0) / k };
+    x.ceil() as i64
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Query {
+    Get,
+    Put,
+    Seek,
+}
+
+/// Which query a number between 0 and about a thousand stands for.
+struct Shares {
+    gets: u64,
+    puts: u64,
+    all: u64,
+}
+
+impl Shares {
+    fn new(flags: &Flags) -> Shares {
+        let ratios = ["mix_get_ratio", "mix_put_ratio", "mix_seek_ratio"].map(|name| flags.double(name));
+        let sum: f64 = ratios.iter().sum();
+        let [gets, puts, seeks] = ratios.map(|ratio| (1000.0 * ratio / sum).ceil() as u64);
+        Shares { gets, puts: gets + puts, all: (gets + puts + seeks).max(1) }
+    }
+
+    fn of(&self, drawn: u64) -> Query {
+        match drawn % self.all {
+            n if n < self.gets => Query::Get,
+            n if n < self.puts => Query::Put,
+            _ => Query::Seek,
+        }
+    }
+}
+
+pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let flags = &run.flags;
+    let db = run.db()?.clone();
+    let num = run.keys.num.max(1);
+    let skew = flags.double("read_random_exp_range");
+    let (key_a, key_b) = (flags.double("key_dist_a"), flags.double("key_dist_b"));
+    let by_ranges = ["keyrange_dist_a", "keyrange_dist_b", "keyrange_dist_c", "keyrange_dist_d"]
+        .iter()
+        .any(|name| flags.double(name) != 0.0);
+    let uniform = key_a == 0.0 || key_b == 0.0;
+    let ranges = by_ranges.then(|| Ranges::new(flags, num));
+    let shares = Shares::new(flags);
+    let value_max = flags.int("mix_max_value_size").clamp(1, 1 << 20);
+    let scan_max = flags.int("mix_max_scan_len").max(1);
+    let of_value = ["value_theta", "value_k", "value_sigma"].map(|name| flags.double(name));
+    let of_scan = ["iter_theta", "iter_k", "iter_sigma"].map(|name| flags.double(name));
+    let mut values = run.values();
+    let mut key = run.keys.buffer();
+    let mut copy = vec![0u8; 1 << 20];
+    let (mut gets, mut puts, mut seeks, mut found, mut bytes) = (0u64, 0u64, 0u64, 0u64, 0u64);
+    let (mut scanned, mut value_bytes) = (0u64, 0i64);
+    let mut span = thread.span(run.reads);
+    while !span.over(1) {
+        let drawn = random_key(run, &mut thread.dice, skew);
+        let u = drawn as f64 / num as f64;
+        let number = match &ranges {
+            _ if uniform => drawn,
+            Some(ranges) => ranges.key(drawn, key_a, key_b),
+            None => Dice::new(power(u, key_a, key_b) as u64).below(num),
+        };
+        run.keys.write(number, &mut key);
+        match shares.of(drawn) {
+            Query::Get => {
+                gets += 1;
+                if let Some(value) = run.family(number).get_with(&key, &run.read_options)? {
+                    found += 1;
+                    bytes += (key.len() + value.len()) as u64;
+                }
+                if let Some(limit) = &run.read_limit
+                    && (gets + seeks) % 100 == 0
+                {
+                    limit.request(100);
+                }
+                thread.finished(1, Op::Read);
+            }
+            Query::Put => {
+                puts += 1;
+                let [theta, k, sigma] = of_value;
+                let mut size = pareto(u, theta, k, sigma);
+                if size < 10 {
+                    size = 10;
+                } else if size > value_max {
+                    size %= value_max;
+                }
+                value_bytes += size;
+                db.put_with(&key, values.take(size as usize), &run.write_options)?;
+                if let Some(limit) = &run.write_limit
+                    && puts % 100 == 0
+                {
+                    limit.request(100);
+                }
+                thread.finished(1, Op::Write);
+            }
+            Query::Seek => {
+                let mut iter = db.iter_with(run.read_options.clone())?;
+                iter.seek(&key);
+                seeks += 1;
+                found += u64::from(iter.valid() && iter.key() == key);
+                let [theta, k, sigma] = of_scan;
+                let mut left = pareto(u, theta, k, sigma) % scan_max;
+                while left > 0 && iter.valid() {
+                    let value = iter.value();
+                    let n = value.len().min(copy.len());
+                    copy[..n].copy_from_slice(&value[..n]);
+                    bytes += (iter.key().len() + value.len()) as u64;
+                    iter.next();
+                    scanned += 1;
+                    left -= 1;
+                }
+                iter.status()?;
+                thread.finished(1, Op::Seek);
+            }
+        }
+    }
+    std::hint::black_box(&copy);
+    thread.stats.bytes += bytes;
+    let text = format!(
+        "( Gets:{gets} Puts:{puts} Seek:{seeks}, reads {found} in {} found, avg size: {} value, {} scan)\n",
+        gets + seeks,
+        average(value_bytes as f64, puts),
+        average(scanned as f64, seeks),
+    );
+    thread.stats.message(&text);
+    Ok(())
+}
+
+/// An average as C prints it; of nothing, it is not a number.
+fn average(sum: f64, count: u64) -> String {
+    if count == 0 { "-nan".to_string() } else { format!("{:.1}", sum / count as f64) }
+}

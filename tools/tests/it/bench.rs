@@ -1,0 +1,154 @@
+//! db_bench: every benchmark runs, and every one of RocksDB's is there or is said to be missing.
+
+use std::process::{Command, Output};
+
+/// The names that `tools/db_bench_tool.cc` of RocksDB 11.8.1 knows.
+const ROCKSDB: &[&str] = &[
+    "acquireload", "appendrandom", "approximatememtablestats", "approximatesizerandom", "backup",
+    "block_cache_entry_stats", "cache_report_problems", "compact", "compact0", "compact1", "compactall", "compress",
+    "compressreject", "crc32c", "deleterandom", "deleteseq", "fill100K", "fillanddeleteuniquerandom", "fillbatch",
+    "fillembeddedblob", "fillembeddedentity", "fillrandom", "fillseekseq", "fillseq", "fillseqdeterministic",
+    "fillsync", "filluniquerandom", "filluniquerandomdeterministic", "flush", "getmergeoperands",
+    "ingestexternalfile", "levelstats", "memstats", "mergerandom", "mixgraph", "multireadentity", "multireadrandom",
+    "multireadrandomcoroutine", "multireadwhilewriting", "multiscan", "multiscanrandom", "newiterator",
+    "newiteratorwhilewriting", "openandcompact", "overwrite", "randomreplacekeys", "randomtransaction",
+    "randomwithverify", "readmissing", "readrandom", "readrandomcoroutine", "readrandomentity", "readrandomfast",
+    "readrandommergerandom", "readrandomoperands", "readrandomsmall", "readrandomwriterandom", "readreverse", "readseq",
+    "readtocache", "readtorowcache", "readwhilemerging", "readwhilescanning", "readwhilewriting", "replay",
+    "resetstats", "restore", "seekrandom", "seekrandomwhilemerging", "seekrandomwhilewriting", "sstables", "stats",
+    "stats_history", "timeseries", "uncompress", "updaterandom", "verify", "verifychecksum", "verifyfilechecksums",
+    "waitforcompaction", "xorupdaterandom", "xxh3", "xxhash", "xxhash64",
+];
+
+fn run(db: &std::path::Path, args: &[&str]) -> Output {
+    let db = format!("--db={}", db.display());
+    Command::new(env!("CARGO_BIN_EXE_db_bench")).arg(db).args(args).output().unwrap()
+}
+
+fn ran(args: &[&str]) -> String {
+    let scratch = tempfile::tempdir().unwrap();
+    let output = run(&scratch.path().join("db"), args);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{args:?}\n{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+/// The names in the listing of an unknown benchmark: those there are, and those that are missing.
+fn listed() -> (Vec<String>, Vec<String>) {
+    let scratch = tempfile::tempdir().unwrap();
+    let output = run(scratch.path(), &["--benchmarks=nosuch"]);
+    assert!(!output.status.success());
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("unknown benchmark 'nosuch'"), "{text}");
+    let section = |from: &str, to: &str| text.split_once(from).unwrap().1.split_once(to).unwrap().0.to_string();
+    let here = section("benchmarks:\n", "benchmarks of RocksDB that");
+    let missing = section("what they need:\n", "flags:\n");
+    let here = here.lines().filter_map(|line| line.split_whitespace().next()).map(String::from).collect();
+    let missing = missing.lines().filter_map(|line| line.split_once(':')).flat_map(|(names, _)| names.split(", "));
+    (here, missing.map(|name| name.trim().to_string()).collect())
+}
+
+#[test]
+fn every_benchmark_of_rocksdb_is_here_or_said_to_be_missing() {
+    let (here, missing) = listed();
+    for name in ROCKSDB {
+        let (is_here, is_missing) = (here.iter().any(|n| n == name), missing.iter().any(|n| n == name));
+        assert!(is_here != is_missing, "{name}: here {is_here}, missing {is_missing}");
+    }
+    assert!(missing.iter().all(|name| ROCKSDB.contains(&name.as_str())), "{missing:?}");
+}
+
+#[test]
+fn every_benchmark_runs() {
+    // These have tests of their own, or go through gigabytes whatever is asked for.
+    let alone = [
+        "fillseqdeterministic", "filluniquerandomdeterministic", "timeseries", "getmergeoperands", "acquireload",
+        "crc32c", "xxhash", "xxhash64", "xxh3", "compress", "uncompress",
+    ];
+    let (here, _) = listed();
+    let merging = |name: &str| name.contains("merg");
+    let all: Vec<_> = here.iter().filter(|name| !alone.contains(&name.as_str())).collect();
+    let plain: Vec<&str> = all.iter().map(|n| n.as_str()).filter(|name| !merging(name)).collect();
+    let merges: Vec<&str> = all.iter().map(|n| n.as_str()).filter(|name| merging(name)).collect();
+    let small = ["--num=2000", "--reads=500", "--threads=2", "--numdistinct=50", "--value_size=40"];
+    for (names, more) in [(plain, &[][..]), (merges, &["--merge_operator=stringappend"][..])] {
+        let benchmarks = format!("--benchmarks={}", names.join(","));
+        let text = ran(&[&[benchmarks.as_str()], &small[..], more].concat());
+        for name in names {
+            let acts = ["compact0", "compact1", "compactall", "waitforcompaction", "flush", "stats", "levelstats",
+                "memstats", "sstables", "resetstats", "block_cache_entry_stats"];
+            let line = text.lines().any(|line| line.starts_with(name) && line.contains(" : ") && line.contains("micros/op"));
+            assert!(acts.contains(&name) || line, "no report of {name} in\n{text}");
+        }
+    }
+}
+
+#[test]
+fn mixgraph_counts_what_it_was_asked_to_mix() {
+    let mix = ["--benchmarks=fillseq,mixgraph", "--num=5000", "--reads=4000"];
+    let model = [
+        "--key_dist_a=0.002312", "--key_dist_b=0.3467", "--keyrange_num=30", "--keyrange_dist_a=14.18",
+        "--keyrange_dist_b=-2.917", "--keyrange_dist_c=0.0164", "--keyrange_dist_d=-0.08082",
+    ];
+    let shares = ["--mix_get_ratio=0.5", "--mix_put_ratio=0.3", "--mix_seek_ratio=0.2"];
+    let number = |text: &str, name: &str| -> f64 {
+        let rest = text.split_once(name).unwrap_or_else(|| panic!("{name} in {text}")).1;
+        rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
+    };
+    for args in [[&mix[..], &shares].concat(), [&mix[..], &shares, &model].concat()] {
+        let text = ran(&args);
+        let [gets, puts, seeks] = ["Gets:", "Puts:", "Seek:"].map(|name| number(&text, name));
+        assert_eq!(gets + puts + seeks, 4000.0);
+        for (count, share) in [(gets, 0.5), (puts, 0.3), (seeks, 0.2)] {
+            assert!((count / 4000.0 - share).abs() < 0.05, "{text}");
+        }
+    }
+}
+
+#[test]
+fn timeseries_writes_on_its_own_and_deletes_what_is_old() {
+    let common = ["--benchmarks=timeseries", "--num=20000", "--key_id_range=20", "--threads=3", "--time_range=100"];
+    for style in ["none", "delete"] {
+        let style = format!("--expire_style={style}");
+        let text = ran(&[&common[..], &[style.as_str()]].concat());
+        assert!(text.contains("timeseries write : ") && text.contains(" found)"), "{text}");
+    }
+}
+
+#[test]
+fn getmergeoperands_finds_the_number_both_ways() {
+    let text = ran(&["--benchmarks=getmergeoperands", "--merge_operator=sortlist"]);
+    assert_eq!(text.matches("Found key? 1").count(), 2, "{text}");
+    assert!(text.contains("Sample data from Get API call: 1,2,3,4,5,"), "{text}");
+}
+
+#[test]
+fn deterministic_fills_leave_one_run_on_each_level() {
+    for benchmark in ["fillseqdeterministic", "filluniquerandomdeterministic"] {
+        let text = ran(&[
+            &format!("--benchmarks={benchmark}"), "--num=60000", "--num_levels=3", "--disable_auto_compactions=true",
+            "--max_bytes_for_level_multiplier=4", "--write_buffer_size=262144", "--target_file_size_base=262144",
+        ]);
+        let bytes = |level: u32| -> u64 {
+            let row = text.lines().find(|line| line.starts_with(&format!("Level[{level}]: "))).unwrap();
+            row.split_once("total size: ").unwrap().1.split(' ').next().unwrap().parse().unwrap()
+        };
+        assert!(text.contains("Level[0]: /"), "{text}");
+        assert!(bytes(1) > 0 && bytes(2) > 3 * bytes(1), "{text}");
+    }
+}
+
+#[test]
+fn fillanddeleteuniquerandom_deletes_each_batch_that_was_to_go() {
+    let text = ran(&[
+        "--benchmarks=fillanddeleteuniquerandom,readseq", "--num=4000", "--disposable_entries_batch_size=10",
+        "--persistent_entries_batch_size=5",
+    ]);
+    let after = |name: &str| -> u64 {
+        let rest = text.split_once(name).unwrap_or_else(|| panic!("{text}")).1;
+        rest.trim_start().split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
+    };
+    let (kept, deleted) = (after("(disposable+persistent):"), after("'disposable entry delete':"));
+    assert_eq!(kept + deleted, 4000);
+    assert!(deleted > 1000, "{text}");
+}
