@@ -49,7 +49,7 @@ impl Db {
     /// Opens for reading: nothing on disk changes, no lock is taken, logs are replayed into memory.
     ///
     /// # Errors
-    /// As [`Db::open`].
+    /// As [`Db::open`], but IoError if it does not exist.
     pub fn open_read_only(path: impl AsRef<Path>, options: Options) -> Result<Db> {
         let path = path.as_ref();
         let families = existing(path, &options)?;
@@ -139,7 +139,7 @@ impl Db {
     /// Adds an operand for the family's merge operator.
     ///
     /// # Errors
-    /// As [`Self::put`]; a read fails if the family has no operator.
+    /// As [`Self::put`]; NotSupported if the family has no operator.
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         self.merge_with(key, operand, &WriteOptions::default())
     }
@@ -384,7 +384,8 @@ impl Db {
     /// Changes database options while open, by RocksDB's names.
     ///
     /// # Errors
-    /// As [`Db::set_options`].
+    /// NotFound for an option that does not exist or cannot change, InvalidArgument for a bad value; nothing is
+    /// changed.
     pub fn set_db_options(&self, changes: &[(&str, &str)]) -> Result<()> {
         self.inner.set_db_options(changes)
     }

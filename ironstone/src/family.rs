@@ -90,7 +90,7 @@ impl Family {
     /// Adds an operand for the family's merge operator.
     ///
     /// # Errors
-    /// As [`Self::put`]; a read fails if the family has no operator.
+    /// As [`Self::put`]; NotSupported if the family has no operator.
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         self.merge_with(key, operand, &WriteOptions::default())
     }

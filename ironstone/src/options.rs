@@ -31,7 +31,7 @@ impl Options {
     pub fn update(&mut self, text: &str) -> Result<()> {
         let mut changed = self.clone();
         for (name, value) in format::options_ini::parse_map(text)? {
-            if DbOptions::default().get(&name).is_some() {
+            if DbOptions::is_known(&name) {
                 changed.db.set(&name, &value)?;
             } else {
                 changed.family.set(&name, &value)?;

@@ -260,7 +260,7 @@ fn walk(
         }
         stands(&iter, rows, at, &story)?;
     }
-    if chance.percent(20) {
+    if chance.percent(20) && options.snapshot.is_none() {
         iter.refresh().map_err(|e| e.to_string())?;
         iter.seek_to_first();
         stands(&iter, rows, Some(0), "refresh, first")?;

@@ -1,6 +1,6 @@
 //! Options changed while the database is open.
 
-use base::Result;
+use base::{Error, Result};
 
 use super::Db;
 use super::open::manifest_settings;
@@ -14,10 +14,13 @@ impl Db {
     ///
     /// # Errors
     /// InvalidArgument for an option that does not exist, cannot change while open, or a value out of
-    /// range; nothing is changed then.
+    /// range; ColumnFamilyDropped. Nothing is changed then.
     pub fn set_options(&self, family: &Arc<Family>, changes: &[(&str, &str)]) -> Result<()> {
         let writing = self.writing()?;
         let guard = self.inner.changes.lock();
+        if family.is_dropped() {
+            return Err(Error::column_family_dropped(family.name()));
+        }
         let mut options = (*family.options()).clone();
         options.set_live(changes.iter().copied())?;
         options.validate(family.name(), &self.inner.tools.options.load())?;
@@ -37,7 +40,8 @@ impl Db {
     /// Changes options of the database, given as name and text.
     ///
     /// # Errors
-    /// As [`Db::set_options`].
+    /// NotFound for an option that does not exist or cannot change while open, InvalidArgument for a value out
+    /// of range; nothing is changed then.
     pub fn set_db_options(&self, changes: &[(&str, &str)]) -> Result<()> {
         let writing = self.writing()?;
         let inner = &self.inner;

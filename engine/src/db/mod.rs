@@ -150,6 +150,10 @@ impl Db {
     }
 
     pub fn merge(&self, family: &Family, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
+        // In a batch it is the read, or a merge at write, that fails (RocksDB's `DBImpl::Merge`).
+        if family.options().merge_operator.is_none() {
+            return Err(Error::not_supported("Provide a merge_operator when opening DB"));
+        }
         self.single(options, |batch| {
             batch.merge_in(family.id(), key, operand);
         })
@@ -192,8 +196,11 @@ impl Db {
     /// Flushes these families' memtables to tables.
     ///
     /// # Errors
-    /// The background error, when one prevents it.
+    /// The background error, when one prevents it; ColumnFamilyDropped.
     pub fn flush(&self, families: &[Arc<Family>], options: &FlushOptions) -> Result<()> {
+        if let Some(dropped) = families.iter().find(|family| family.is_dropped()) {
+            return Err(Error::column_family_dropped(dropped.name()));
+        }
         let writing = self.writing()?;
         self.inner.tools.events.info(format_args!("Manual flush start."));
         if options.force_atomic_flush && !self.inner.tools.options.load().atomic_flush {

@@ -74,7 +74,7 @@ impl Db {
     /// into memory.
     ///
     /// # Errors
-    /// As [`Db::open`].
+    /// As [`Db::open`], but `IoError` if it does not exist.
     pub fn open_read_only(request: OpenRequest) -> Result<Db> {
         Opening::new(request, true)?.open()
     }
@@ -115,11 +115,12 @@ impl Opening {
         let paths = Arc::new(Paths::new(&path, &options));
         let env = options.env.clone();
         let exists = env.fs.exists(&paths.current())?;
-        if !exists && (read_only || !options.create_if_missing) {
-            return Err(Error::invalid_argument(format!(
-                "{}: does not exist (create_if_missing is false)",
-                paths.current().display()
-            )));
+        if !exists && read_only {
+            env.fs.open_sequential(&paths.current())?;
+        }
+        if !exists && !options.create_if_missing {
+            let current = paths.current();
+            return Err(Error::invalid_argument(format!("{}: does not exist (create_if_missing is false)", current.display())));
         }
         if exists && options.error_if_exists && !read_only {
             return Err(Error::invalid_argument(format!("{}: exists (error_if_exists is true)", path.display())));

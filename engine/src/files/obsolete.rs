@@ -72,7 +72,7 @@ impl Obsolete {
         *disabled == 0
     }
 
-    /// How often deletions were disabled (`rocksdb.is-file-deletions-enabled`).
+    /// How often deletions were disabled; `rocksdb.is-file-deletions-enabled` is 1 while never.
     pub fn disabled_count(&self) -> u32 {
         *self.disabled.lock()
     }

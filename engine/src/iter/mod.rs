@@ -208,11 +208,19 @@ impl Iter {
         }
     }
 
-    /// Makes it see what is visible now (or at its snapshot); it must be positioned again.
+    /// Makes it see what is visible now, whatever snapshot it was made with, as RocksDB's
+    /// `ArenaWrappedDBIter::Refresh` does; it must be positioned again.
     ///
     /// # Errors
     /// As for a new iterator.
     pub fn refresh(&mut self) -> Result<()> {
+        self.options.snapshot = None;
+        self.follows = false;
+        self.renew()
+    }
+
+    /// The newest super version, at the same moment if there is a snapshot.
+    fn renew(&mut self) -> Result<()> {
         let newest = self.ground.family.pin_owned();
         let range_deletes = newest.mem.counts().range_deletes;
         self.walk = build(&self.ground, &self.options, &newest)?;
@@ -244,7 +252,7 @@ impl Iter {
     #[cold]
     fn go_over(&mut self, step: Step) {
         let at = self.valid().then(|| self.key().to_vec());
-        if let Err(error) = self.refresh() {
+        if let Err(error) = self.renew() {
             return self.walk.fail(error);
         }
         match (at, step) {
@@ -254,8 +262,8 @@ impl Iter {
         }
     }
 
-    /// Before it is positioned: is there time left? One that follows goes to the newest moment. A tailing iterator goes to the newest moment, if that is
-    /// another one or has other range tombstones.
+    /// Before it is positioned: is there time left? One that follows goes to the newest moment. So does a tailing
+    /// iterator, if that is another one or has other range tombstones.
     #[cold]
     fn prepare(&mut self) -> Result<()> {
         let deadline = self.options.deadline;
@@ -263,7 +271,7 @@ impl Iter {
             return Err(Error::timed_out("the read's deadline has passed"));
         }
         if self.follows && self.super_version.number != self.ground.family.super_version_number() {
-            return self.refresh();
+            return self.renew();
         }
         if !self.options.tailing {
             return Ok(());
@@ -271,7 +279,7 @@ impl Iter {
         if self.super_version.number != self.ground.family.super_version_number()
             || self.range_deletes != self.super_version.mem.counts().range_deletes
         {
-            self.refresh()?;
+            self.renew()?;
         }
         Ok(())
     }

@@ -111,12 +111,12 @@ impl DbOptions {
     /// result.
     ///
     /// # Errors
-    /// As [`DbOptions::set`], and InvalidArgument for options that cannot change.
+    /// NotFound for options that do not exist or cannot change, InvalidArgument for a bad value.
     pub fn set_live<'a>(&mut self, changes: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
         let mut changed = self.clone();
         for (name, text) in changes {
-            if Self::row(name).is_some_and(|row| !row.is_mutable()) || name == "rate_limiter_bytes_per_sec" {
-                return Err(not_changeable(name));
+            if !Self::row(name).is_some_and(Row::is_mutable) {
+                return Err(unrecognized(name));
             }
             changed.set(name, text)?;
         }
@@ -272,7 +272,7 @@ impl FamilyOptions {
 
     /// Whether memtables of this kind take insertions from several threads.
     pub(super) fn memtable_is_concurrent(&self) -> bool {
-        matches!(self.memtable_factory, MemtableFactory::SkipList { .. })
+        matches!(self.memtable_factory, MemtableFactory::SkipList { .. } | MemtableFactory::Vector { .. })
     }
 }
 
@@ -308,6 +308,12 @@ fn differences<T>(rows: &[Row<T>], a: &T, b: &T) -> Vec<&'static str> {
 #[cold]
 fn no_option(section: &str, name: &str) -> Error {
     Error::invalid_argument(format!("Could not find option: {section}.{name}"))
+}
+
+/// RocksDB looks live changes of a database up among the mutable options alone (`options/db_options.cc`).
+#[cold]
+fn unrecognized(name: &str) -> Error {
+    Error::not_found(format!("Unrecognized option: {name}"))
 }
 
 #[cold]

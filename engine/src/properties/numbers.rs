@@ -41,7 +41,7 @@ fn of_database(ground: &Ground<'_>, short: &str) -> Option<u64> {
         "num-snapshots" => ground.snapshots,
         "oldest-snapshot-sequence" => ground.oldest_snapshot.map_or(0, |(seq, _)| seq),
         "oldest-snapshot-time" => ground.oldest_snapshot.map_or(0, |(_, time)| time),
-        "is-file-deletions-enabled" => u64::from(ground.obsolete.disabled_count()),
+        "is-file-deletions-enabled" => u64::from(ground.obsolete.disabled_count() == 0),
         "min-log-number-to-keep" => ground.min_log_to_keep,
         "min-obsolete-sst-number-to-keep" => ground.numbers.smallest_pending().unwrap_or(u64::MAX),
         "obsolete-sst-files-size" => ground.obsolete.waiting_bytes(),

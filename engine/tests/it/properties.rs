@@ -39,7 +39,7 @@ fn numbers_follow_what_is_there() {
         ("num-entries-active-mem-table", 1),
         ("num-deletes-active-mem-table", 0),
         ("estimate-num-keys", 101),
-        ("is-file-deletions-enabled", 0),
+        ("is-file-deletions-enabled", 1),
         ("num-snapshots", 0),
         ("num-live-versions", 1),
         ("estimate-pending-compaction-bytes", 0),
@@ -58,9 +58,9 @@ fn numbers_follow_what_is_there() {
     assert_eq!(db.int_property(&family, "rocksdb.cfstats"), None);
     assert_eq!(db.property(&family, "num-snapshots"), None);
     db.disable_file_deletions();
-    assert_eq!(number("is-file-deletions-enabled"), 1);
+    assert_eq!(number("is-file-deletions-enabled"), 0);
     assert_eq!(db.aggregated_int_property("rocksdb.estimate-num-keys"), Some(101));
-    assert_eq!(db.aggregated_int_property("rocksdb.is-file-deletions-enabled"), Some(1));
+    assert_eq!(db.aggregated_int_property("rocksdb.is-file-deletions-enabled"), Some(0));
 }
 
 #[test]

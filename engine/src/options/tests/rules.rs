@@ -33,7 +33,6 @@ fn contradictions_are_refused_in_rocksdbs_words() {
             "compaction_style=kCompactionStyleFIFO;ttl=1",
             "FIFO compaction only supported",
         ),
-        ("", "memtable_factory=vector", "Memtable doesn't allow concurrent writes"),
         ("", "inplace_update_support=true", "In-place memtable updates"),
         ("", "compression=kXpressCompression", "Compression type Xpress is not linked with the binary."),
         ("", "compression=kCustomCompression80", "kCustomCompression80"),

@@ -1,0 +1,103 @@
+//! Status codes and edge answers as RocksDB 11.8.1 gives them; each was found by asking both.
+
+use ironstone::{Db, FamilyDescriptor, FamilyOptions, Kind, Options};
+
+fn open(dir: &std::path::Path, text: &str) -> Db {
+    let mut options = Options::default();
+    options.update(&format!("create_if_missing=true;{text}")).unwrap();
+    Db::open(dir, options).unwrap()
+}
+
+#[test]
+fn a_live_change_of_the_database_is_looked_up_among_mutable_options_alone() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path(), "");
+    for (name, value, kind) in [
+        ("create_if_missing", "false", Kind::NotFound),
+        ("wal_dir", "elsewhere", Kind::NotFound),
+        ("no_such_option", "1", Kind::NotFound),
+        ("max_subcompactions", "few", Kind::InvalidArgument),
+    ] {
+        assert_eq!(db.set_db_options(&[(name, value)]).unwrap_err().kind(), kind, "{name}={value}");
+    }
+    for (name, value) in [("num_levels", "3"), ("no_such_option", "1"), ("write_buffer_size", "many")] {
+        assert_eq!(db.set_options(&[(name, value)]).unwrap_err().kind(), Kind::InvalidArgument, "{name}={value}");
+    }
+    db.set_db_options(&[("bytes_per_sync", "5000")]).unwrap();
+}
+
+#[test]
+fn option_text_names_the_databases_old_and_derived_options_too() {
+    let mut options = Options::default();
+    options.update("rate_limiter_bytes_per_sec=1000000;skip_log_error_on_recovery=true").unwrap();
+    assert!(options.db.rate_limiter.is_some());
+    options.update("no_such_option=1").unwrap_err();
+}
+
+#[test]
+fn a_dropped_family_says_so_where_work_is_asked_of_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path(), "");
+    let family = db.create_family(FamilyDescriptor::new("gone", FamilyOptions::default())).unwrap();
+    family.put(b"k", b"v").unwrap();
+    db.drop_family(&family).unwrap();
+    assert_eq!(family.flush().unwrap_err().kind(), Kind::ColumnFamilyDropped);
+    let changed = family.set_options(&[("write_buffer_size", "100000")]);
+    assert_eq!(changed.unwrap_err().kind(), Kind::ColumnFamilyDropped);
+    assert_eq!(family.put(b"k", b"w").unwrap_err().kind(), Kind::InvalidArgument);
+    assert_eq!(db.drop_family(&family).unwrap_err().kind(), Kind::InvalidArgument);
+    assert_eq!(family.get(b"k").unwrap().unwrap(), b"v");
+}
+
+#[test]
+fn a_merge_without_operator_is_refused_at_the_call() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path(), "");
+    assert_eq!(db.merge(b"k", b"v").unwrap_err().kind(), Kind::NotSupported);
+    assert!(db.get(b"k").unwrap().is_none());
+}
+
+#[test]
+fn opening_nothing_for_reading_is_an_io_error_and_for_writing_an_invalid_argument() {
+    let scratch = tempfile::tempdir().unwrap();
+    let nowhere = scratch.path().join("nowhere");
+    let kind = |outcome: ironstone::Result<Db>| outcome.err().map(|e| e.kind());
+    assert_eq!(kind(Db::open_read_only(&nowhere, Options::default())), Some(Kind::IoError));
+    assert_eq!(kind(Db::open(&nowhere, Options::default())), Some(Kind::InvalidArgument));
+    assert!(!nowhere.exists());
+}
+
+#[test]
+fn a_refreshed_iterator_forgets_its_snapshot() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path(), "");
+    db.put(b"a", b"1").unwrap();
+    let snapshot = db.snapshot();
+    let mut iter = snapshot.iter().unwrap();
+    db.put(b"b", b"2").unwrap();
+    let count = |iter: &mut ironstone::Iter| {
+        iter.seek_to_first();
+        let mut n = 0;
+        while iter.valid() {
+            n += 1;
+            iter.next();
+        }
+        n
+    };
+    assert_eq!(count(&mut iter), 1);
+    iter.refresh().unwrap();
+    assert_eq!(count(&mut iter), 2);
+}
+
+#[test]
+fn vector_memtables_take_concurrent_insertions() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path(), "memtable_factory=vector;allow_concurrent_memtable_write=true");
+    std::thread::scope(|scope| {
+        for t in 0..4 {
+            let db = &db;
+            scope.spawn(move || (0..200).for_each(|i| db.put(format!("{t}.{i}").as_bytes(), b"v").unwrap()));
+        }
+    });
+    assert_eq!(db.rows().count(), 800);
+}
