@@ -16,6 +16,7 @@
 
 pub mod crash;
 pub mod damage;
+pub mod life;
 pub mod look;
 pub mod random;
 pub mod sample;

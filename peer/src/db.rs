@@ -1,0 +1,403 @@
+//! An open database: families, writes, maintenance, properties.
+
+use std::ffi::c_uchar;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::library::{Library, Options, Result, c_text, path_text};
+use crate::table::{Bytes, Raw, Text};
+
+pub(crate) struct Open {
+    pub(crate) raw: Raw,
+    pub(crate) library: Library,
+    /// Kept as long as the database: it may refer to what its options own.
+    _options: Vec<Options>,
+}
+
+// SAFETY: RocksDB's databases may be used and closed from any thread.
+unsafe impl Send for Open {}
+// SAFETY: as above; its calls lock for themselves.
+unsafe impl Sync for Open {}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // SAFETY: open until now; families, iterators and snapshots hold an `Arc` of this, so none is left.
+        unsafe { (self.library.table().close)(self.raw) };
+    }
+}
+
+/// An open database. The last handle to go closes it.
+#[derive(Clone)]
+pub struct Db {
+    pub(crate) open: Arc<Open>,
+}
+
+pub(crate) struct Handle {
+    pub(crate) raw: Raw,
+    pub(crate) open: Arc<Open>,
+}
+
+// SAFETY: a family's handle is a reference count and an id; RocksDB lets any thread use and destroy it.
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: made by the library, destroyed once, the database still open.
+        unsafe { (self.open.library.table().column_family_handle_destroy)(self.raw) };
+    }
+}
+
+/// A column family.
+#[derive(Clone)]
+pub struct Family(pub(crate) Arc<Handle>);
+
+/// Options of a write.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Writing {
+    pub sync: bool,
+    pub disable_wal: bool,
+    pub ignore_missing: bool,
+}
+
+/// Options of a manual compaction. `bottommost` as RocksDB numbers it; no `target_level`: levels stay.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Compaction {
+    pub bottommost: u8,
+    pub exclusive: bool,
+    pub target_level: Option<i32>,
+    pub subcompactions: i32,
+}
+
+pub(crate) fn data(bytes: &[u8]) -> Bytes {
+    bytes.as_ptr().cast()
+}
+
+struct WriteOptions<'a>(Raw, &'a Library);
+
+impl<'a> WriteOptions<'a> {
+    fn new(library: &'a Library, writing: Writing) -> Self {
+        let t = library.table();
+        // SAFETY: a fresh handle, set up before anyone sees it.
+        unsafe {
+            let raw = (t.writeoptions_create)();
+            (t.writeoptions_set_sync)(raw, c_uchar::from(writing.sync));
+            (t.writeoptions_disable_WAL)(raw, i32::from(writing.disable_wal));
+            (t.writeoptions_set_ignore_missing_column_families)(raw, c_uchar::from(writing.ignore_missing));
+            WriteOptions(raw, library)
+        }
+    }
+}
+
+impl Drop for WriteOptions<'_> {
+    fn drop(&mut self) {
+        // SAFETY: made above, destroyed once.
+        unsafe { (self.1.table().writeoptions_destroy)(self.0) };
+    }
+}
+
+impl Db {
+    /// Opens the database at `path` with these families, each with its option string.
+    ///
+    /// # Errors
+    /// RocksDB's refusal of the options or the directory.
+    pub fn open(
+        library: &Library,
+        path: &Path,
+        text: &str,
+        families: &[(String, String)],
+        read_only: bool,
+    ) -> Result<(Db, Vec<Family>)> {
+        let options = library.options(text)?;
+        let own = families.iter().map(|f| library.options(&f.1)).collect::<Result<Vec<_>>>()?;
+        let raw_options: Vec<Raw> = own.iter().map(|o| o.raw).collect();
+        let names = families.iter().map(|f| c_text(&f.0)).collect::<Result<Vec<_>>>()?;
+        let raw_names: Vec<Text> = names.iter().map(|n| n.as_ptr()).collect();
+        let mut handles: Vec<Raw> = vec![std::ptr::null_mut(); families.len()];
+        let (path, count) = (path_text(path)?, families.len() as i32);
+        let (n, o) = (raw_names.as_ptr(), raw_options.as_ptr());
+        // SAFETY: live handles; names, options and room for handles are `count` long; texts outlive the call.
+        let raw = library.checked(|t, e| unsafe {
+            let h = handles.as_mut_ptr();
+            if read_only {
+                (t.open_for_read_only_column_families)(options.raw, path.as_ptr(), count, n, o, h, 0, e)
+            } else {
+                (t.open_column_families)(options.raw, path.as_ptr(), count, n, o, h, e)
+            }
+        })?;
+        let mut kept = own;
+        kept.push(options);
+        let open = Arc::new(Open { raw, library: library.clone(), _options: kept });
+        let families = handles.into_iter().map(|raw| Family(Arc::new(Handle { raw, open: open.clone() }))).collect();
+        Ok((Db { open }, families))
+    }
+
+    fn library(&self) -> &Library {
+        &self.open.library
+    }
+
+    /// Creates a family.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn create_family(&self, name: &str, text: &str) -> Result<Family> {
+        let (options, name) = (self.library().options(text)?, c_text(name)?);
+        // SAFETY: live handles, a text that outlives the call. The family copies its options.
+        let raw = self.library().checked(|t, e| unsafe {
+            (t.create_column_family)(self.open.raw, options.raw, name.as_ptr(), e)
+        })?;
+        Ok(Family(Arc::new(Handle { raw, open: self.open.clone() })))
+    }
+
+    /// Drops a family; its handle goes on reading.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn drop_family(&self, family: &Family) -> Result<()> {
+        // SAFETY: live handles.
+        self.library().checked(|t, e| unsafe { (t.drop_column_family)(self.open.raw, family.0.raw, e) })
+    }
+
+    /// Writes a batch.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn write(&self, batch: &Batch, writing: Writing) -> Result<()> {
+        let options = WriteOptions::new(self.library(), writing);
+        // SAFETY: live handles.
+        self.library().checked(|t, e| unsafe { (t.write)(self.open.raw, options.0, batch.raw, e) })
+    }
+
+    /// Sets the value of a key.
+    ///
+    /// # Errors
+    /// RocksDB's refusal; so for the four below.
+    pub fn put(&self, family: &Family, key: &[u8], value: &[u8], writing: Writing) -> Result<()> {
+        let o = WriteOptions::new(self.library(), writing);
+        // SAFETY: live handles; both slices outlive the call, which copies them.
+        self.library().checked(|t, e| unsafe {
+            (t.put_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), data(value), value.len(), e)
+        })
+    }
+
+    pub fn merge(&self, family: &Family, key: &[u8], operand: &[u8], writing: Writing) -> Result<()> {
+        let o = WriteOptions::new(self.library(), writing);
+        // SAFETY: as `put`.
+        self.library().checked(|t, e| unsafe {
+            (t.merge_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), data(operand), operand.len(), e)
+        })
+    }
+
+    pub fn delete_range(&self, family: &Family, begin: &[u8], end: &[u8], writing: Writing) -> Result<()> {
+        let o = WriteOptions::new(self.library(), writing);
+        // SAFETY: as `put`.
+        self.library().checked(|t, e| unsafe {
+            (t.delete_range_cf)(self.open.raw, o.0, family.0.raw, data(begin), begin.len(), data(end), end.len(), e)
+        })
+    }
+
+    pub fn delete(&self, family: &Family, key: &[u8], writing: Writing) -> Result<()> {
+        let o = WriteOptions::new(self.library(), writing);
+        // SAFETY: as `put`.
+        self.library()
+            .checked(|t, e| unsafe { (t.delete_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), e) })
+    }
+
+    pub fn single_delete(&self, family: &Family, key: &[u8], writing: Writing) -> Result<()> {
+        let o = WriteOptions::new(self.library(), writing);
+        // SAFETY: as `put`.
+        self.library()
+            .checked(|t, e| unsafe { (t.singledelete_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), e) })
+    }
+
+    /// Flushes families and waits.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn flush(&self, families: &[Family]) -> Result<()> {
+        let raw: Vec<Raw> = families.iter().map(|f| f.0.raw).collect();
+        // SAFETY: live handles, as many as said; the options live until the call is done.
+        self.library().checked(|t, e| unsafe {
+            let options = (t.flushoptions_create)();
+            (t.flush_cfs)(self.open.raw, options, raw.as_ptr(), raw.len() as i32, e);
+            (t.flushoptions_destroy)(options);
+        })
+    }
+
+    /// Hands gathered log records to the system, and makes them durable if `sync`.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn flush_wal(&self, sync: bool) -> Result<()> {
+        // SAFETY: a live handle.
+        self.library().checked(|t, e| unsafe { (t.flush_wal)(self.open.raw, c_uchar::from(sync), e) })
+    }
+
+    /// Compacts a range; the C interface tells no error.
+    pub fn compact(&self, family: &Family, begin: Option<&[u8]>, end: Option<&[u8]>, how: Compaction) {
+        let t = self.library().table();
+        let part = |key: Option<&[u8]>| key.map_or((std::ptr::null(), 0), |k| (data(k), k.len()));
+        let ((a, a_len), (b, b_len)) = (part(begin), part(end));
+        // SAFETY: live handles; the keys outlive the call; a null key is no bound.
+        unsafe {
+            let o = (t.compactoptions_create)();
+            (t.compactoptions_set_bottommost_level_compaction)(o, how.bottommost);
+            (t.compactoptions_set_exclusive_manual_compaction)(o, c_uchar::from(how.exclusive));
+            if let Some(level) = how.target_level {
+                (t.compactoptions_set_change_level)(o, 1);
+                (t.compactoptions_set_target_level)(o, level);
+            }
+            (t.compactoptions_set_max_subcompactions)(o, how.subcompactions);
+            (t.compact_range_cf_opt)(self.open.raw, family.0.raw, o, a, a_len, b, b_len);
+            (t.compactoptions_destroy)(o);
+        }
+    }
+
+    /// Waits until no flush or compaction runs or is due.
+    ///
+    /// # Errors
+    /// The background error.
+    pub fn wait_for_compact(&self) -> Result<()> {
+        // SAFETY: live handles; the options live until the call is done.
+        self.library().checked(|t, e| unsafe {
+            let options = (t.wait_for_compact_options_create)();
+            (t.wait_for_compact)(self.open.raw, options, e);
+            (t.wait_for_compact_options_destroy)(options);
+        })
+    }
+
+    /// Changes options of a family, or with none of the database.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn set_options(&self, family: Option<&Family>, changes: &[(&str, &str)]) -> Result<()> {
+        let names = changes.iter().map(|c| c_text(c.0)).collect::<Result<Vec<_>>>()?;
+        let values = changes.iter().map(|c| c_text(c.1)).collect::<Result<Vec<_>>>()?;
+        let n: Vec<Text> = names.iter().map(|t| t.as_ptr()).collect();
+        let v: Vec<Text> = values.iter().map(|t| t.as_ptr()).collect();
+        let count = changes.len() as i32;
+        // SAFETY: live handles; as many texts as said, which outlive the call.
+        self.library().checked(|t, e| unsafe {
+            match family {
+                Some(f) => (t.set_options_cf)(self.open.raw, f.0.raw, count, n.as_ptr(), v.as_ptr(), e),
+                None => (t.set_db_options)(self.open.raw, count, n.as_ptr(), v.as_ptr(), e),
+            }
+        })
+    }
+
+    /// A property as text.
+    pub fn property(&self, family: &Family, name: &str) -> Option<String> {
+        let name = c_text(name).ok()?;
+        // SAFETY: live handles, a text that outlives the call.
+        let value = unsafe { (self.library().table().property_value_cf)(self.open.raw, family.0.raw, name.as_ptr()) };
+        if value.is_null() { None } else { Some(self.library().words(value)) }
+    }
+
+    /// A property as a number.
+    pub fn int_property(&self, family: &Family, name: &str) -> Option<u64> {
+        let (name, mut value) = (c_text(name).ok()?, 0u64);
+        let t = self.library().table();
+        // SAFETY: live handles, a text that outlives the call, room for one number.
+        let code = unsafe { (t.property_int_cf)(self.open.raw, family.0.raw, name.as_ptr(), &raw mut value) };
+        (code == 0).then_some(value)
+    }
+
+    pub fn latest_sequence(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { (self.library().table().get_latest_sequence_number)(self.open.raw) }
+    }
+
+    /// Reads every block of every table.
+    ///
+    /// # Errors
+    /// The first that is damaged.
+    pub fn verify_checksum(&self) -> Result<()> {
+        // SAFETY: a live handle.
+        self.library().checked(|t, e| unsafe { (t.verify_checksum)(self.open.raw, e) })
+    }
+}
+
+impl Family {
+    pub fn id(&self) -> u32 {
+        // SAFETY: a live handle.
+        unsafe { (self.0.open.library.table().column_family_handle_get_id)(self.0.raw) }
+    }
+}
+
+/// A write batch.
+pub struct Batch {
+    raw: Raw,
+    library: Library,
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        // SAFETY: made below, destroyed once.
+        unsafe { (self.library.table().writebatch_destroy)(self.raw) };
+    }
+}
+
+impl Batch {
+    pub fn new(library: &Library) -> Batch {
+        // SAFETY: a fresh handle.
+        Batch { raw: unsafe { (library.table().writebatch_create)() }, library: library.clone() }
+    }
+
+    pub fn count(&self) -> u32 {
+        // SAFETY: a live handle.
+        unsafe { (self.library.table().writebatch_count)(self.raw) as u32 }
+    }
+
+    pub fn put(&mut self, family: &Family, key: &[u8], value: &[u8]) {
+        let t = self.library.table();
+        // SAFETY: live handles; the slices are copied. So for the next four.
+        unsafe { (t.writebatch_put_cf)(self.raw, family.0.raw, data(key), key.len(), data(value), value.len()) };
+    }
+
+    pub fn merge(&mut self, family: &Family, key: &[u8], operand: &[u8]) {
+        let t = self.library.table();
+        // SAFETY: as `put`.
+        unsafe { (t.writebatch_merge_cf)(self.raw, family.0.raw, data(key), key.len(), data(operand), operand.len()) };
+    }
+
+    pub fn delete_range(&mut self, family: &Family, begin: &[u8], end: &[u8]) {
+        let t = self.library.table();
+        // SAFETY: as `put`.
+        unsafe { (t.writebatch_delete_range_cf)(self.raw, family.0.raw, data(begin), begin.len(), data(end), end.len()) };
+    }
+
+    pub fn delete(&mut self, family: &Family, key: &[u8]) {
+        // SAFETY: as `put`.
+        unsafe { (self.library.table().writebatch_delete_cf)(self.raw, family.0.raw, data(key), key.len()) };
+    }
+
+    pub fn single_delete(&mut self, family: &Family, key: &[u8]) {
+        // SAFETY: as `put`.
+        unsafe { (self.library.table().writebatch_singledelete_cf)(self.raw, family.0.raw, data(key), key.len()) };
+    }
+
+    pub fn put_log_data(&mut self, blob: &[u8]) {
+        // SAFETY: a live handle; the slice is copied.
+        unsafe { (self.library.table().writebatch_put_log_data)(self.raw, data(blob), blob.len()) };
+    }
+
+    pub fn set_save_point(&mut self) {
+        // SAFETY: a live handle.
+        unsafe { (self.library.table().writebatch_set_save_point)(self.raw) };
+    }
+
+    /// # Errors
+    /// NotFound if there is no save point.
+    pub fn rollback_to_save_point(&mut self) -> Result<()> {
+        // SAFETY: a live handle.
+        self.library.checked(|t, e| unsafe { (t.writebatch_rollback_to_save_point)(self.raw, e) })
+    }
+
+    /// # Errors
+    /// NotFound if there is no save point.
+    pub fn pop_save_point(&mut self) -> Result<()> {
+        // SAFETY: a live handle.
+        self.library.checked(|t, e| unsafe { (t.writebatch_pop_save_point)(self.raw, e) })
+    }
+}

@@ -1,0 +1,22 @@
+//! RocksDB's own library, loaded at run time, behind handles that cannot be misused.
+//!
+//! ```text
+//!  table     function pointers of the C interface, looked up by name
+//!  library   the loaded library, options from text, errors, listing and destroying
+//!  db        an open database: families, writes, batches, maintenance, properties
+//!  read      gets, multi-gets, snapshots, iterators
+//! ```
+//! Nothing is compiled or linked: the library is a file that the caller names (the native library in the
+//! `rocksdbjni` archive exports the C interface). Every handle keeps alive what it needs, so that they may be dropped
+//! in any order. Errors are RocksDB's `Status::ToString`.
+//!
+//! For programs that compare; no product crate depends on it.
+
+mod db;
+mod library;
+mod read;
+mod table;
+
+pub use db::{Batch, Compaction, Db, Family, Writing};
+pub use library::{Library, Options, Result};
+pub use read::{Iter, Reading, Snapshot};

@@ -1,0 +1,264 @@
+//! Reading: gets, multi-gets, snapshots, iterators.
+
+use std::ffi::{c_char, c_uchar};
+use std::sync::Arc;
+
+use crate::db::{Db, Family, Open, data};
+use crate::library::{Library, Result, copy};
+use crate::table::{Bytes, Raw};
+
+/// Options of a read. All default to RocksDB's, but for what is off there by default and on here: nothing.
+#[derive(Clone, Default)]
+pub struct Reading {
+    pub snapshot: Option<Snapshot>,
+    pub lower: Option<Vec<u8>>,
+    pub upper: Option<Vec<u8>>,
+    pub tailing: bool,
+    pub total_order: bool,
+    pub auto_prefix: bool,
+    pub same_prefix: bool,
+    pub pin_data: bool,
+    pub async_io: bool,
+    pub no_fill_cache: bool,
+    pub no_checksums: bool,
+    pub readahead: usize,
+    pub soft_limit: Option<u64>,
+}
+
+/// The library's read options, with what they point to.
+struct Native {
+    raw: Raw,
+    library: Library,
+    kept: Reading,
+}
+
+impl Native {
+    fn new(library: &Library, reading: &Reading) -> Native {
+        let t = library.table();
+        // SAFETY: a fresh handle. The bounds that it points to are copies in `kept`, which live in the same struct and
+        // are never changed: a vector's bytes stay where they are when it moves.
+        unsafe {
+            let made = Native { raw: (t.readoptions_create)(), library: library.clone(), kept: reading.clone() };
+            if let Some(snapshot) = &made.kept.snapshot {
+                (t.readoptions_set_snapshot)(made.raw, snapshot.0.raw);
+            }
+            if let Some(key) = &made.kept.lower {
+                (t.readoptions_set_iterate_lower_bound)(made.raw, data(key), key.len());
+            }
+            if let Some(key) = &made.kept.upper {
+                (t.readoptions_set_iterate_upper_bound)(made.raw, data(key), key.len());
+            }
+            (t.readoptions_set_tailing)(made.raw, c_uchar::from(reading.tailing));
+            (t.readoptions_set_total_order_seek)(made.raw, c_uchar::from(reading.total_order));
+            (t.readoptions_set_auto_prefix_mode)(made.raw, c_uchar::from(reading.auto_prefix));
+            (t.readoptions_set_prefix_same_as_start)(made.raw, c_uchar::from(reading.same_prefix));
+            (t.readoptions_set_pin_data)(made.raw, c_uchar::from(reading.pin_data));
+            (t.readoptions_set_async_io)(made.raw, c_uchar::from(reading.async_io));
+            (t.readoptions_set_fill_cache)(made.raw, c_uchar::from(!reading.no_fill_cache));
+            (t.readoptions_set_verify_checksums)(made.raw, c_uchar::from(!reading.no_checksums));
+            (t.readoptions_set_readahead_size)(made.raw, reading.readahead);
+            if let Some(limit) = reading.soft_limit {
+                (t.readoptions_set_value_size_soft_limit)(made.raw, limit);
+            }
+            made
+        }
+    }
+}
+
+impl Drop for Native {
+    fn drop(&mut self) {
+        // SAFETY: made above, destroyed once; what used it is gone (an iterator drops before its options).
+        unsafe { (self.library.table().readoptions_destroy)(self.raw) };
+    }
+}
+
+struct Held {
+    raw: Raw,
+    open: Arc<Open>,
+}
+
+// SAFETY: RocksDB's snapshots are immutable, and released under the database's lock by any thread.
+unsafe impl Send for Held {}
+// SAFETY: as above.
+unsafe impl Sync for Held {}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // SAFETY: taken from this database, which is still open, released once.
+        unsafe { (self.open.library.table().release_snapshot)(self.open.raw, self.raw) };
+    }
+}
+
+/// A moment to read from.
+#[derive(Clone)]
+pub struct Snapshot(Arc<Held>);
+
+impl Db {
+    pub fn snapshot(&self) -> Snapshot {
+        let open = self.open.clone();
+        // SAFETY: a live handle.
+        let raw = unsafe { (open.library.table().create_snapshot)(open.raw) };
+        Snapshot(Arc::new(Held { raw, open }))
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// RocksDB's.
+    pub fn get(&self, family: &Family, key: &[u8], reading: &Reading) -> Result<Option<Vec<u8>>> {
+        let library = &self.open.library;
+        let options = Native::new(library, reading);
+        let mut len = 0usize;
+        // SAFETY: live handles; the key outlives the call; room for one number.
+        let value = library.checked(|t, e| unsafe {
+            (t.get_cf)(self.open.raw, options.raw, family.0.raw, data(key), key.len(), &raw mut len, e)
+        })?;
+        Ok(if value.is_null() { None } else { Some(library.bytes(value, len)) })
+    }
+
+    /// The values of several keys of one family; `batched` is the other of RocksDB's two ways.
+    pub fn multi_get(
+        &self,
+        family: &Family,
+        keys: &[&[u8]],
+        reading: &Reading,
+        batched: bool,
+    ) -> Vec<Result<Option<Vec<u8>>>> {
+        let library = &self.open.library;
+        let t = library.table();
+        let options = Native::new(library, reading);
+        let families = vec![family.0.raw; keys.len()];
+        let pointers: Vec<Bytes> = keys.iter().map(|k| data(k)).collect();
+        let lengths: Vec<usize> = keys.iter().map(|k| k.len()).collect();
+        let mut errors: Vec<*mut c_char> = vec![std::ptr::null_mut(); keys.len()];
+        let mut found: Vec<Option<Vec<u8>>> = Vec::with_capacity(keys.len());
+        let (p, l, e) = (pointers.as_ptr(), lengths.as_ptr(), errors.as_mut_ptr());
+        if batched {
+            let mut slices: Vec<Raw> = vec![std::ptr::null_mut(); keys.len()];
+            let s = slices.as_mut_ptr();
+            // SAFETY: live handles; every array is as long as `keys`.
+            unsafe { (t.batched_multi_get_cf)(self.open.raw, options.raw, family.0.raw, keys.len(), p, l, s, e, false) };
+            for slice in slices {
+                if slice.is_null() {
+                    found.push(None);
+                    continue;
+                }
+                let mut len = 0usize;
+                // SAFETY: a slice of the library's, its bytes copied before it is destroyed, once.
+                unsafe {
+                    let value = (t.pinnableslice_value)(slice, &raw mut len);
+                    found.push(Some(copy(value, len)));
+                    (t.pinnableslice_destroy)(slice);
+                }
+            }
+        } else {
+            let mut values: Vec<*mut c_char> = vec![std::ptr::null_mut(); keys.len()];
+            let mut sizes = vec![0usize; keys.len()];
+            let (f, v, z) = (families.as_ptr(), values.as_mut_ptr(), sizes.as_mut_ptr());
+            // SAFETY: live handles; every array is as long as `keys`.
+            unsafe { (t.multi_get_cf)(self.open.raw, options.raw, f, keys.len(), p, l, v, z, e) };
+            let taken = values.into_iter().zip(sizes);
+            found.extend(taken.map(|(v, n)| if v.is_null() { None } else { Some(library.bytes(v, n)) }));
+        }
+        let told = found.into_iter().zip(errors);
+        told.map(|(value, error)| if error.is_null() { Ok(value) } else { Err(library.words(error)) }).collect()
+    }
+
+    /// An iterator over a family.
+    pub fn iter(&self, family: &Family, reading: &Reading) -> Iter {
+        let open = self.open.clone();
+        let mut options = Native::new(&open.library, reading);
+        // SAFETY: live handles; the iterator drops before its options, its family and its database.
+        let raw = unsafe { (open.library.table().create_iterator_cf)(open.raw, options.raw, family.0.raw) };
+        // An iterator needs its snapshot only to be made.
+        options.kept.snapshot = None;
+        Iter { raw, _options: options, _family: family.clone(), open }
+    }
+}
+
+/// A position in a family.
+pub struct Iter {
+    raw: Raw,
+    _options: Native,
+    _family: Family,
+    open: Arc<Open>,
+}
+
+impl Drop for Iter {
+    fn drop(&mut self) {
+        // SAFETY: made above, destroyed once, before the fields it refers to.
+        unsafe { (self.open.library.table().iter_destroy)(self.raw) };
+    }
+}
+
+impl Iter {
+    pub fn valid(&self) -> bool {
+        // SAFETY: a live handle. So for all below.
+        unsafe { (self.open.library.table().iter_valid)(self.raw) != 0 }
+    }
+
+    pub fn seek_to_first(&mut self) {
+        // SAFETY: as `valid`.
+        unsafe { (self.open.library.table().iter_seek_to_first)(self.raw) };
+    }
+
+    pub fn seek_to_last(&mut self) {
+        // SAFETY: as `valid`.
+        unsafe { (self.open.library.table().iter_seek_to_last)(self.raw) };
+    }
+
+    pub fn seek(&mut self, key: &[u8]) {
+        // SAFETY: as `valid`; the key is copied.
+        unsafe { (self.open.library.table().iter_seek)(self.raw, data(key), key.len()) };
+    }
+
+    pub fn seek_for_prev(&mut self, key: &[u8]) {
+        // SAFETY: as `seek`.
+        unsafe { (self.open.library.table().iter_seek_for_prev)(self.raw, data(key), key.len()) };
+    }
+
+    /// # Panics
+    /// If it is not valid: RocksDB's behaviour is undefined then.
+    pub fn next(&mut self) {
+        assert!(self.valid(), "next of an iterator that stands nowhere");
+        // SAFETY: it stands somewhere.
+        unsafe { (self.open.library.table().iter_next)(self.raw) };
+    }
+
+    /// # Panics
+    /// As `next`.
+    pub fn prev(&mut self) {
+        assert!(self.valid(), "prev of an iterator that stands nowhere");
+        // SAFETY: it stands somewhere.
+        unsafe { (self.open.library.table().iter_prev)(self.raw) };
+    }
+
+    /// Key and value; nothing if it stands nowhere.
+    pub fn row(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        if !self.valid() {
+            return None;
+        }
+        let (t, mut key_len, mut value_len) = (self.open.library.table(), 0usize, 0usize);
+        // SAFETY: it stands somewhere; both slices are copied before it moves.
+        unsafe {
+            let key = (t.iter_key)(self.raw, &raw mut key_len);
+            let key = copy(key, key_len);
+            let value = (t.iter_value)(self.raw, &raw mut value_len);
+            Some((key, copy(value, value_len)))
+        }
+    }
+
+    /// # Errors
+    /// What ended the iteration.
+    pub fn status(&self) -> Result<()> {
+        // SAFETY: as `valid`.
+        self.open.library.checked(|t, e| unsafe { (t.iter_get_error)(self.raw, e) })
+    }
+
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn refresh(&mut self) -> Result<()> {
+        // SAFETY: as `valid`.
+        self.open.library.checked(|t, e| unsafe { (t.iter_refresh)(self.raw, e) })
+    }
+}

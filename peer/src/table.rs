@@ -1,0 +1,136 @@
+//! The functions of RocksDB's C interface that comparisons use, as pointers out of a loaded library.
+//!
+//! Signatures follow RocksDB 11.8.1's `include/rocksdb/c.h`; every handle there is a pointer to a type that is never
+//! defined, so one [`Raw`] stands for all of them.
+
+use std::ffi::{c_char, c_int, c_uchar, c_void};
+
+/// A handle of the library.
+pub type Raw = *mut c_void;
+/// Where a call leaves its error, to be freed by the caller.
+pub type ErrorSlot = *mut *mut c_char;
+pub type Text = *const c_char;
+pub type Bytes = *const c_char;
+
+macro_rules! table {
+    ($(fn $name:ident($($argument:ty),*) $(-> $answer:ty)?;)*) => {
+        /// One pointer for each function, named as there without `rocksdb_`.
+        #[allow(non_snake_case)]
+        pub struct Table {
+            $(pub $name: unsafe extern "C" fn($($argument),*) $(-> $answer)?,)*
+        }
+
+        impl Table {
+            /// Looks every function up.
+            ///
+            /// # Safety
+            /// The library must be RocksDB: functions of these names with these signatures. The pointers are good for
+            /// as long as the library stays loaded.
+            pub unsafe fn find(library: &libloading::Library) -> Result<Table, libloading::Error> {
+                Ok(Table {
+                    $($name: {
+                        let symbol = concat!("rocksdb_", stringify!($name), "\0");
+                        // SAFETY: the caller vouches for name and signature.
+                        *unsafe { library.get(symbol.as_bytes()) }?
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+table! {
+    fn free(Raw);
+    fn options_create() -> Raw;
+    fn options_destroy(Raw);
+    fn get_options_from_string(Raw, Text, Raw, ErrorSlot);
+    fn open_column_families(Raw, Text, c_int, *const Text, *const Raw, *mut Raw, ErrorSlot) -> Raw;
+    fn open_for_read_only_column_families(Raw, Text, c_int, *const Text, *const Raw, *mut Raw, c_uchar, ErrorSlot) -> Raw;
+    fn list_column_families(Raw, Text, *mut usize, ErrorSlot) -> *mut *mut c_char;
+    fn list_column_families_destroy(*mut *mut c_char, usize);
+    fn close(Raw);
+    fn create_column_family(Raw, Raw, Text, ErrorSlot) -> Raw;
+    fn drop_column_family(Raw, Raw, ErrorSlot);
+    fn column_family_handle_destroy(Raw);
+    fn column_family_handle_get_id(Raw) -> u32;
+    fn write(Raw, Raw, Raw, ErrorSlot);
+    fn put_cf(Raw, Raw, Raw, Bytes, usize, Bytes, usize, ErrorSlot);
+    fn merge_cf(Raw, Raw, Raw, Bytes, usize, Bytes, usize, ErrorSlot);
+    fn delete_range_cf(Raw, Raw, Raw, Bytes, usize, Bytes, usize, ErrorSlot);
+    fn delete_cf(Raw, Raw, Raw, Bytes, usize, ErrorSlot);
+    fn singledelete_cf(Raw, Raw, Raw, Bytes, usize, ErrorSlot);
+    fn writebatch_create() -> Raw;
+    fn writebatch_destroy(Raw);
+    fn writebatch_count(Raw) -> c_int;
+    fn writebatch_put_cf(Raw, Raw, Bytes, usize, Bytes, usize);
+    fn writebatch_merge_cf(Raw, Raw, Bytes, usize, Bytes, usize);
+    fn writebatch_delete_range_cf(Raw, Raw, Bytes, usize, Bytes, usize);
+    fn writebatch_delete_cf(Raw, Raw, Bytes, usize);
+    fn writebatch_singledelete_cf(Raw, Raw, Bytes, usize);
+    fn writebatch_put_log_data(Raw, Bytes, usize);
+    fn writebatch_set_save_point(Raw);
+    fn writebatch_rollback_to_save_point(Raw, ErrorSlot);
+    fn writebatch_pop_save_point(Raw, ErrorSlot);
+    fn writeoptions_create() -> Raw;
+    fn writeoptions_destroy(Raw);
+    fn writeoptions_set_sync(Raw, c_uchar);
+    fn writeoptions_disable_WAL(Raw, c_int);
+    fn writeoptions_set_ignore_missing_column_families(Raw, c_uchar);
+    fn readoptions_create() -> Raw;
+    fn readoptions_destroy(Raw);
+    fn readoptions_set_snapshot(Raw, Raw);
+    fn readoptions_set_iterate_lower_bound(Raw, Bytes, usize);
+    fn readoptions_set_iterate_upper_bound(Raw, Bytes, usize);
+    fn readoptions_set_tailing(Raw, c_uchar);
+    fn readoptions_set_total_order_seek(Raw, c_uchar);
+    fn readoptions_set_auto_prefix_mode(Raw, c_uchar);
+    fn readoptions_set_prefix_same_as_start(Raw, c_uchar);
+    fn readoptions_set_pin_data(Raw, c_uchar);
+    fn readoptions_set_fill_cache(Raw, c_uchar);
+    fn readoptions_set_verify_checksums(Raw, c_uchar);
+    fn readoptions_set_async_io(Raw, c_uchar);
+    fn readoptions_set_readahead_size(Raw, usize);
+    fn readoptions_set_value_size_soft_limit(Raw, u64);
+    fn get_cf(Raw, Raw, Raw, Bytes, usize, *mut usize, ErrorSlot) -> *mut c_char;
+    fn multi_get_cf(Raw, Raw, *const Raw, usize, *const Bytes, *const usize, *mut *mut c_char, *mut usize, *mut *mut c_char);
+    fn batched_multi_get_cf(Raw, Raw, Raw, usize, *const Bytes, *const usize, *mut Raw, *mut *mut c_char, bool);
+    fn pinnableslice_value(Raw, *mut usize) -> *const c_char;
+    fn pinnableslice_destroy(Raw);
+    fn create_iterator_cf(Raw, Raw, Raw) -> Raw;
+    fn iter_destroy(Raw);
+    fn iter_valid(Raw) -> c_uchar;
+    fn iter_seek_to_first(Raw);
+    fn iter_seek_to_last(Raw);
+    fn iter_seek(Raw, Bytes, usize);
+    fn iter_seek_for_prev(Raw, Bytes, usize);
+    fn iter_next(Raw);
+    fn iter_prev(Raw);
+    fn iter_key(Raw, *mut usize) -> *const c_char;
+    fn iter_value(Raw, *mut usize) -> *const c_char;
+    fn iter_get_error(Raw, ErrorSlot);
+    fn iter_refresh(Raw, ErrorSlot);
+    fn create_snapshot(Raw) -> Raw;
+    fn release_snapshot(Raw, Raw);
+    fn flushoptions_create() -> Raw;
+    fn flushoptions_destroy(Raw);
+    fn flush_cfs(Raw, Raw, *const Raw, c_int, ErrorSlot);
+    fn flush_wal(Raw, c_uchar, ErrorSlot);
+    fn compactoptions_create() -> Raw;
+    fn compactoptions_destroy(Raw);
+    fn compactoptions_set_bottommost_level_compaction(Raw, c_uchar);
+    fn compactoptions_set_exclusive_manual_compaction(Raw, c_uchar);
+    fn compactoptions_set_change_level(Raw, c_uchar);
+    fn compactoptions_set_target_level(Raw, c_int);
+    fn compactoptions_set_max_subcompactions(Raw, c_int);
+    fn compact_range_cf_opt(Raw, Raw, Raw, Bytes, usize, Bytes, usize);
+    fn wait_for_compact(Raw, Raw, ErrorSlot);
+    fn wait_for_compact_options_create() -> Raw;
+    fn wait_for_compact_options_destroy(Raw);
+    fn set_options_cf(Raw, Raw, c_int, *const Text, *const Text, ErrorSlot);
+    fn set_db_options(Raw, c_int, *const Text, *const Text, ErrorSlot);
+    fn property_value_cf(Raw, Raw, Text) -> *mut c_char;
+    fn property_int_cf(Raw, Raw, Text, *mut u64) -> c_int;
+    fn get_latest_sequence_number(Raw) -> u64;
+    fn verify_checksum(Raw, ErrorSlot);
+    fn destroy_db(Raw, Text, ErrorSlot);
+}

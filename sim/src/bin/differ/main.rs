@@ -1,0 +1,98 @@
+//! `differ`: Ironstone and RocksDB side by side.
+//!
+//! ```text
+//!  differ --peer LIBRARY [--seed N] [--seconds S] [--len N] [--threads N] [--scratch DIR] [--failures N] [--no-reduce]
+//!  differ --peer LIBRARY --turns [--tools DIR] ...      one directory in turns: see `turns`
+//! ```
+//! Each seed is a life of a pair of databases: the same random operations on both, every answer compared. A
+//! difference is told with its seed, the command that runs it again, and its script cut down. The work is done by
+//! child processes, so that a crash of either engine is a finding too. The last two lines are a sentence and the same
+//! as JSON.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
+
+mod ours;
+mod pair;
+mod rows;
+mod script;
+mod store;
+mod theirs;
+mod turns;
+mod work;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What the command line says.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub peer: PathBuf,
+    pub seed: u64,
+    pub seconds: u64,
+    pub len: usize,
+    pub threads: u64,
+    pub scratch: PathBuf,
+    pub failures: u64,
+    pub reduce: bool,
+    /// This process is the worker of that number.
+    pub worker: Option<u64>,
+    /// One directory in turns, rather than two side by side.
+    pub turns: bool,
+    /// RocksDB's tools, for that.
+    pub tools: Option<PathBuf>,
+    /// This process takes that turn.
+    pub turn: Option<turns::Turn>,
+}
+
+const USAGE: &str = "usage: differ --peer LIBRARY [--seed N] [--seconds S] [--len N] [--threads N] [--scratch DIR] \
+                     [--failures N] [--no-reduce] [--turns [--tools DIR]]";
+
+fn main() -> ExitCode {
+    let Some(settings) = parse(std::env::args().skip(1)) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match (&settings.turn, settings.worker) {
+        (Some(turn), _) => turns::live(&settings, turn),
+        (None, Some(number)) => work::worker(&settings, number),
+        (None, None) if settings.turns => turns::campaign(&settings),
+        (None, None) => work::campaign(&settings),
+    }
+}
+
+fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
+    let mut settings = Settings {
+        peer: PathBuf::new(),
+        seed: 1,
+        seconds: 0,
+        len: 2000,
+        threads: 2,
+        scratch: std::env::temp_dir(),
+        failures: 5,
+        reduce: true,
+        worker: None,
+        turns: false,
+        tools: None,
+        turn: None,
+    };
+    while let Some(name) = arguments.next() {
+        let mut next = || arguments.next();
+        match name.as_str() {
+            "--peer" => settings.peer = next()?.into(),
+            "--scratch" => settings.scratch = next()?.into(),
+            "--seed" => settings.seed = next()?.parse().ok()?,
+            "--seconds" => settings.seconds = next()?.parse().ok()?,
+            "--len" => settings.len = next()?.parse().ok()?,
+            "--threads" => settings.threads = next()?.parse().ok()?,
+            "--failures" => settings.failures = next()?.parse().ok()?,
+            "--worker" => settings.worker = Some(next()?.parse().ok()?),
+            "--turns" => settings.turns = true,
+            "--tools" => settings.tools = Some(next()?.into()),
+            "--turn" => settings.turn = Some(turns::Turn::parse(&mut arguments)?),
+            "--no-reduce" => settings.reduce = false,
+            _ => return None,
+        }
+    }
+    (!settings.peer.as_os_str().is_empty() && settings.threads > 0).then_some(settings)
+}

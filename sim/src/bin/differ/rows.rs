@@ -1,0 +1,248 @@
+//! The option rows: drawn for each opening, in the string form that both engines read.
+
+use ironstone_sim::sample::{self, Fixed};
+use testkit::chance::Chance;
+
+/// What an opening is made with.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// The database's; what it says of a family counts for none.
+    pub db: String,
+    pub fixed: Fixed,
+    pub seed: u64,
+}
+
+/// The prefix extractors drawn, as the option string names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefix {
+    None,
+    Fixed(usize),
+    Capped(usize),
+    Noop,
+}
+
+impl Prefix {
+    /// The prefix of a key; `None` if it has none.
+    pub fn of<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
+        match self {
+            Prefix::None => None,
+            Prefix::Fixed(n) => key.get(..*n),
+            Prefix::Capped(n) => Some(&key[..key.len().min(*n)]),
+            Prefix::Noop => Some(key),
+        }
+    }
+}
+
+/// Options of families beyond those of the simulator's rows.
+const MORE: &[(&str, &[&str])] = &[
+    ("max_successive_merges", &["", "", "3"]),
+    ("memtable_max_range_deletions", &["", "", "5"]),
+    ("paranoid_file_checks", &["", "", "true"]),
+    ("sample_for_compression", &["", "", "3"]),
+    ("compression_per_level", &["", "", "kNoCompression:kSnappyCompression:kZSTD"]),
+    ("target_file_size_is_upper_bound", &["", "true"]),
+    ("max_bytes_for_level_multiplier_additional", &["", "", "2:1:3"]),
+    ("level0_stop_writes_trigger", &["", "12"]),
+    ("periodic_compaction_seconds", &["", "", "100000"]),
+    ("verify_output_flags", &["", "", "4294967295"]),
+];
+
+const MORE_DB: &[(&str, &[&str])] = &[
+    ("wal_compression", &["", "", "kZSTD"]),
+    ("wal_recovery_mode", &["", "kAbsoluteConsistency", "kTolerateCorruptedTailRecords"]),
+    ("verify_manifest_content_on_close", &["", "", "true"]),
+    ("prefix_seek_opt_in_only", &["", "", "", "true"]),
+    ("allow_concurrent_memtable_write", &["", "", "false"]),
+    ("delayed_write_rate", &["", "100000000"]),
+    ("max_background_jobs", &["", "1", "4"]),
+    ("use_direct_reads", &["", "", "", "false"]),
+    ("skip_stats_update_on_db_open", &["", "true"]),
+    ("flush_verify_memtable_count", &["", "true"]),
+    ("compaction_verify_record_count", &["", "true"]),
+    ("verify_sst_unique_id_in_manifest", &["", "false"]),
+    ("write_dbid_to_manifest", &["", "false"]),
+];
+
+/// The families' names; each has its merge operator for life.
+pub const NAMES: &[(&str, &str)] = &[
+    ("default", "stringappend"),
+    ("adds", "uint64add"),
+    ("greatest", "max"),
+    ("none", ""),
+    ("xors", "bytesxor"),
+    ("commas", "stringappendtest"),
+    ("semicolons", "StringAppendOperator:;"),
+    ("last", "put"),
+];
+
+pub fn operator(name: &str) -> &'static str {
+    NAMES.iter().find(|n| n.0 == name).map_or("", |n| n.1)
+}
+
+fn more(out: &mut String, rows: &[(&str, &[&str])], chance: &mut Chance) {
+    for (name, values) in rows {
+        let value = chance.pick(values);
+        if !value.is_empty() {
+            out.push_str(&format!("{name}={value};"));
+        }
+    }
+}
+
+impl Opening {
+    pub fn draw(seed: u64, fixed: Fixed) -> Opening {
+        let chance = &mut Chance::new(seed);
+        let mut db = sample::draw(chance, fixed).text;
+        more(&mut db, MORE_DB, chance);
+        db.push_str(
+            "create_if_missing=true;keep_log_file_num=1;info_log_level=FATAL_LEVEL;max_file_opening_threads=1;\
+             stats_dump_period_sec=0;stats_persist_period_sec=0;",
+        );
+        Opening { db, fixed, seed }
+    }
+
+    /// Writes that go around the log are lost at closing.
+    pub fn loses_unlogged(&self) -> bool {
+        self.db.contains("avoid_flush_during_shutdown=true")
+    }
+
+    /// A family's option string and its prefix extractor.
+    pub fn family(&self, name: &str) -> (String, Prefix) {
+        let salt = name.bytes().fold(7u64, |n, b| n.wrapping_mul(31).wrapping_add(u64::from(b)));
+        let chance = &mut Chance::new(self.seed ^ salt);
+        let sample = sample::draw(chance, self.fixed);
+        let mut text = sample.text;
+        more(&mut text, MORE, chance);
+        // Large memtables keep more in memory; small ones reach the files sooner.
+        if chance.percent(30) {
+            text.push_str("write_buffer_size=4194304;");
+        }
+        let mut prefix = Prefix::None;
+        if sample.prefix.is_some() {
+            let (kind, words) = *chance.pick(&[
+                (Prefix::Fixed(1), "fixed:1"),
+                (Prefix::Fixed(2), "fixed:2"),
+                (Prefix::Fixed(2), "rocksdb.FixedPrefix.2"),
+                (Prefix::Fixed(4), "fixed:4"),
+                (Prefix::Capped(3), "capped:3"),
+                (Prefix::Noop, "rocksdb.Noop"),
+            ]);
+            prefix = kind;
+            text = text.replace("prefix_extractor=fixed:2", &format!("prefix_extractor={words}"));
+        }
+        let operator = operator(name);
+        let merge = match operator {
+            "" => "merge_operator=nullptr".to_string(),
+            "StringAppendOperator:;" => "merge_operator={id=StringAppendOperator;delimiter=|}".to_string(),
+            name => format!("merge_operator={name}"),
+        };
+        text = text.replace("merge_operator=stringappend", &merge);
+        (text, prefix)
+    }
+}
+
+/// An operand that suits the family's operator, mostly.
+pub fn operand(name: &str, serial: u64) -> Vec<u8> {
+    match operator(name) {
+        "uint64add" if serial % 30 == 0 => b"odd".to_vec(),
+        "uint64add" => (serial * 0x0123_4567).to_le_bytes().to_vec(),
+        "bytesxor" => serial.to_le_bytes()[..1 + (serial % 8) as usize].to_vec(),
+        _ => format!("m{serial}").into_bytes(),
+    }
+}
+
+/// Live changes of options: legal and illegal ones, with whether they are the database's.
+pub const LIVE: &[(bool, &str, &str)] = &[
+    (false, "write_buffer_size", "131072"),
+    (false, "write_buffer_size", "65536"),
+    (false, "disable_auto_compactions", "true"),
+    (false, "disable_auto_compactions", "false"),
+    (false, "level0_file_num_compaction_trigger", "3"),
+    (false, "max_bytes_for_level_base", "10000"),
+    (false, "target_file_size_base", "2000"),
+    (false, "compression", "kLZ4Compression"),
+    (false, "max_sequential_skip_in_iterations", "1"),
+    (false, "paranoid_file_checks", "true"),
+    (false, "memtable_prefix_bloom_size_ratio", "0.2"),
+    (false, "block_based_table_factory", "{block_size=700}"),
+    (false, "num_levels", "3"),
+    (false, "no_such_option", "1"),
+    (false, "write_buffer_size", "many"),
+    (false, "max_write_buffer_number", "-x"),
+    (false, "compression", "kNoSuchCompression"),
+    (true, "max_background_jobs", "3"),
+    (true, "bytes_per_sync", "5000"),
+    (true, "max_open_files", "20"),
+    (true, "stats_dump_period_sec", "0"),
+    (true, "avoid_flush_during_shutdown", "false"),
+    (true, "create_if_missing", "false"),
+    (true, "wal_dir", "elsewhere"),
+    (true, "no_such_option", "1"),
+    (true, "max_subcompactions", "few"),
+    (true, "max_total_wal_size", "40000"),
+];
+
+/// Option strings that one engine might take and the other refuse.
+pub const TEXTS: &[&str] = &[
+    "",
+    ";",
+    "write_buffer_size=1000",
+    "write_buffer_size = 1000 ;",
+    "write_buffer_size=1k",
+    "write_buffer_size=1x",
+    "write_buffer_size=-1",
+    "write_buffer_size=",
+    "write_buffer_size",
+    "=1",
+    "no_such_option=1",
+    "create_if_missing=yes",
+    "create_if_missing=1",
+    "create_if_missing=True",
+    "max_open_files=-1",
+    "max_open_files=99999999999",
+    "num_levels=2.5",
+    "compression=kSnappyCompression",
+    "compression=snappy",
+    "compression_per_level=kNoCompression:kZSTD",
+    "compression_per_level=kNoCompression:",
+    "block_based_table_factory={block_size=4096}",
+    "block_based_table_factory={block_size=4096",
+    "block_based_table_factory={no_such=1}",
+    "block_based_table_factory={filter_policy=bloomfilter:10:false}",
+    "block_based_table_factory={filter_policy=bloomfilter:x}",
+    "block_based_table_factory={index_type=kNoSuch}",
+    "block_based_table_factory={checksum=kXXH3;format_version=7}",
+    "merge_operator=uint64add",
+    "merge_operator=no_such_operator",
+    "comparator=no_such_comparator",
+    "prefix_extractor=fixed:3",
+    "prefix_extractor=fixed:x",
+    "prefix_extractor=nullptr",
+    "compaction_style=kCompactionStyleUniversal",
+    "compaction_style=1",
+    "compaction_pri=kRoundRobin",
+    "max_bytes_for_level_multiplier=1.5",
+    "max_bytes_for_level_multiplier=x",
+    "wal_recovery_mode=kAbsoluteConsistency",
+    "memtable_factory=vector",
+    "memtable_factory=skip_list",
+    "memtable_factory=no_such",
+    "{write_buffer_size=1000}",
+    "write_buffer_size=1000;write_buffer_size=2000",
+    "compaction_options_universal={size_ratio=10}",
+    "compaction_options_universal={no_such=10}",
+    "ttl=100",
+    "rate_limiter_bytes_per_sec=1000",
+    "max_background_jobs=2;max_subcompactions=3",
+];
+
+/// Those that RocksDB takes, in part or by leaving things out silently, and we refuse: `docs/differences.md`.
+pub const LISTED: &[&str] = &[
+    "write_buffer_size=1x",
+    "write_buffer_size=-1",
+    "num_levels=2.5",
+    "block_based_table_factory={filter_policy=bloomfilter:x}",
+    "merge_operator=no_such_operator",
+    "comparator=no_such_comparator",
+    "prefix_extractor=fixed:x",
+    "memtable_factory=no_such",
+];

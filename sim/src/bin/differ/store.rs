@@ -1,0 +1,163 @@
+//! One face for both engines: what a comparison asks, and how an answer looks.
+
+use std::path::Path;
+
+use peer::Library;
+
+use crate::ours::Ours;
+use crate::theirs::Theirs;
+
+/// A status as RocksDB names its code: `Invalid argument`, `NotFound`, ..
+pub type Code = String;
+pub type Told<T> = Result<T, Code>;
+
+/// What a read is asked with.
+#[derive(Clone, Debug, Default)]
+pub struct Spec {
+    pub lower: Option<Vec<u8>>,
+    pub upper: Option<Vec<u8>>,
+    pub mode: Mode,
+    pub pin: bool,
+    pub async_io: bool,
+    pub no_fill: bool,
+    pub no_checksums: bool,
+    pub readahead: usize,
+    pub soft_limit: Option<u64>,
+}
+
+/// How an iterator goes about prefixes and later writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    #[default]
+    Total,
+    Auto,
+    Prefix,
+    SamePrefix,
+    Tailing,
+}
+
+/// One move of an iterator.
+#[derive(Clone, Debug)]
+pub enum Move {
+    First,
+    Last,
+    Seek(Vec<u8>),
+    SeekForPrev(Vec<u8>),
+    Next,
+    Prev,
+    Refresh,
+}
+
+/// Where an iterator stands.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Position {
+    At(Vec<u8>, Vec<u8>),
+    End,
+    Failed(Code),
+}
+
+/// One record of a batch; families by their place in the list of open ones.
+#[derive(Clone, Debug)]
+pub enum Item {
+    Put(usize, Vec<u8>, Vec<u8>),
+    Delete(usize, Vec<u8>),
+    SingleDelete(usize, Vec<u8>),
+    Merge(usize, Vec<u8>, Vec<u8>),
+    DeleteRange(usize, Vec<u8>, Vec<u8>),
+    LogData(Vec<u8>),
+    SavePoint,
+    Rollback,
+    PopSavePoint,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Writing {
+    pub sync: bool,
+    pub no_wal: bool,
+    pub ignore_missing: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Compacting {
+    /// As RocksDB numbers them: skip, if there is a filter, force, force optimised.
+    pub bottommost: u8,
+    pub exclusive: bool,
+    pub target_level: Option<i32>,
+    pub subcompactions: u32,
+}
+
+/// A name and its option string.
+pub type FamilyText = (String, String);
+
+/// An open database of either engine. Dropping it closes it.
+pub trait Store {
+    fn create(&mut self, name: &str, text: &str) -> Told<()>;
+    /// Drops a family; its handle stays behind as `ghost`, last of its kind.
+    fn drop_family(&mut self, at: usize) -> Told<()>;
+    /// Calls on the family dropped last, in a fixed order.
+    fn haunt(&mut self) -> Vec<Told<()>>;
+    /// One record by its own call, not by a batch.
+    fn single(&mut self, item: &Item, writing: Writing) -> Told<()>;
+    /// A batch: the answers of its save points, its count, and the write's.
+    fn batch(&mut self, items: &[Item], writing: Writing) -> (Vec<Told<()>>, u32, Told<()>);
+    fn get(&mut self, at: usize, key: &[u8], snapshot: Option<usize>, spec: &Spec) -> Told<Option<Vec<u8>>>;
+    fn multi_get(
+        &mut self,
+        at: usize,
+        keys: &[Vec<u8>],
+        snapshot: Option<usize>,
+        spec: &Spec,
+        batched: bool,
+    ) -> Vec<Told<Option<Vec<u8>>>>;
+    fn snapshot(&mut self);
+    fn release(&mut self, at: usize);
+    fn open_iter(&mut self, slot: usize, at: usize, snapshot: Option<usize>, spec: &Spec);
+    fn close_iter(&mut self, slot: usize);
+    /// Moves and tells where it stands; a step from nowhere stays there.
+    fn move_iter(&mut self, slot: usize, how: &Move) -> Position;
+    fn flush(&mut self, families: &[usize]) -> Told<()>;
+    fn flush_wal(&mut self, sync: bool) -> Told<()>;
+    fn compact(&mut self, at: usize, begin: Option<&[u8]>, end: Option<&[u8]>, how: Compacting);
+    fn wait(&mut self) -> Told<()>;
+    /// Of a family, or of the database.
+    fn set_options(&mut self, at: Option<usize>, name: &str, value: &str) -> Told<()>;
+    fn int_property(&mut self, at: usize, name: &str) -> Option<u64>;
+    fn has_property(&mut self, at: usize, name: &str) -> bool;
+    fn sequence(&mut self) -> u64;
+    fn verify(&mut self) -> Told<()>;
+    fn family_id(&mut self, at: usize) -> u32;
+}
+
+/// One of the two engines.
+#[derive(Clone)]
+pub enum Side {
+    Ours,
+    Theirs(Library),
+}
+
+impl Side {
+    pub fn open(&self, path: &Path, text: &str, families: &[FamilyText], read_only: bool) -> Told<Box<dyn Store>> {
+        Ok(match self {
+            Side::Ours => Box::new(Ours::open(path, text, families, read_only)?),
+            Side::Theirs(library) => Box::new(Theirs::open(library, path, text, families, read_only)?),
+        })
+    }
+
+    /// The families on disk, in the order of their ids.
+    pub fn families(&self, path: &Path) -> Told<Vec<String>> {
+        match self {
+            Side::Ours => {
+                ironstone::list_column_families(path, &ironstone::DbOptions::default()).map_err(|e| crate::ours::code(&e))
+            }
+            Side::Theirs(library) => library.families(path).map_err(crate::theirs::code),
+        }
+    }
+
+    /// Whether an option string is taken.
+    pub fn takes(&self, text: &str) -> Told<()> {
+        match self {
+            Side::Ours => ironstone::Options::default().update(text).map_err(|e| crate::ours::code(&e)),
+            Side::Theirs(library) => library.options(text).map(|_| ()).map_err(crate::theirs::code),
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! One directory, written by both engines in turn.
+//!
+//! A turn is a child process: it opens the directory with one engine and drawn options, tells every row it reads, and
+//! goes on writing until it is done and closes, or is killed. The parent knows the same steps and holds what must be
+//! read. Every few turns, and at the end of each directory, RocksDB's own tools look at it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use ironstone_sim::life::{self, Change, FAMILIES, Step, World};
+use peer::Library;
+use testkit::chance::Chance;
+use testkit::golden::{hex, unhex};
+
+use crate::Settings;
+use crate::store::{Compacting, Item, Move, Position, Side, Spec, Store, Told, Writing};
+
+const STEPS: usize = 120;
+/// Turns in one directory.
+const TURNS: u64 = 12;
+
+/// What a turn is told: engine, directory, seeds of steps and options, how many steps.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    pub ours: bool,
+    pub dir: PathBuf,
+    pub seed: u64,
+    pub options: u64,
+    pub steps: usize,
+}
+
+impl Turn {
+    pub fn parse(arguments: &mut impl Iterator<Item = String>) -> Option<Turn> {
+        let mut next = || arguments.next();
+        Some(Turn {
+            ours: next()? == "ours",
+            dir: next()?.into(),
+            seed: next()?.parse().ok()?,
+            options: next()?.parse().ok()?,
+            steps: next()?.parse().ok()?,
+        })
+    }
+}
+
+fn take(store: &mut dyn Store, step: &Step) -> Told<()> {
+    match step {
+        Step::Write { changes, sync } => {
+            let (mut items, mut seen) = (Vec::new(), Vec::new());
+            for change in changes {
+                items.push(match change.clone() {
+                    Change::Put(f, k, v) => Item::Put(f, k, v),
+                    Change::Delete(f, k) => Item::Delete(f, k),
+                    Change::Merge(f, k, v) => Item::Merge(f, k, v),
+                    Change::DeleteRange(f, a, b) => Item::DeleteRange(f, a, b),
+                    Change::Toggle(f, k, v) => {
+                        let found = store.get(f, &k, None, &Spec::default())?.is_some();
+                        if life::toggled(&mut seen, f, &k, || found) { Item::SingleDelete(f, k) } else { Item::Put(f, k, v) }
+                    }
+                });
+            }
+            store.batch(&items, Writing { sync: *sync, ..Writing::default() }).2
+        }
+        Step::Flush(f) => store.flush(&[*f]),
+        Step::Compact(f) => {
+            store.compact(*f, None, None, Compacting { bottommost: 1, ..Compacting::default() });
+            Ok(())
+        }
+        Step::FlushWal(sync) => store.flush_wal(*sync),
+    }
+}
+
+/// The child: `r` lines of rows, `O`, then a number after each step; `E` and a code for an error.
+pub fn live(settings: &Settings, turn: &Turn) -> ExitCode {
+    let say = |line: String| {
+        let mut out = std::io::stdout().lock();
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    };
+    let side = if turn.ours {
+        Side::Ours
+    } else {
+        match Library::load(&settings.peer) {
+            Ok(library) => Side::Theirs(library),
+            Err(words) => {
+                say(format!("E {words}"));
+                return ExitCode::FAILURE;
+            }
+        }
+    };
+    let text = life::options(turn.options);
+    let families: Vec<_> = FAMILIES.iter().map(|name| ((*name).to_string(), text.clone())).collect();
+    let done = (|| {
+        let mut store = side.open(&turn.dir, &text, &families, false).map_err(|c| format!("refused: {c}"))?;
+        for at in 0..FAMILIES.len() {
+            store.open_iter(0, at, None, &Spec::default());
+            let mut stands = store.move_iter(0, &Move::First);
+            while let Position::At(key, value) = stands {
+                let got = store.get(at, &key, None, &Spec::default())?;
+                if got.as_ref() != Some(&value) {
+                    return Err(format!("get {} differs from the scan", key.escape_ascii()));
+                }
+                say(format!("r {at} {} {}", hex(&key), hex(&value)));
+                stands = store.move_iter(0, &Move::Next);
+            }
+            if let Position::Failed(code) = stands {
+                return Err(format!("scan: {code}"));
+            }
+            store.close_iter(0);
+        }
+        say("O".to_string());
+        for (i, step) in life::steps(turn.seed, turn.steps).iter().enumerate() {
+            take(&mut *store, step)?;
+            say((i + 1).to_string());
+        }
+        Ok(())
+    })();
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(words) => {
+            say(format!("E {words}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct Fate {
+    found: World,
+    opened: bool,
+    done: usize,
+    killed: bool,
+}
+
+fn run(settings: &Settings, turn: &Turn, kill_after: Option<usize>) -> Result<Fate, String> {
+    let told = |e: std::io::Error| e.to_string();
+    let mut command = Command::new(std::env::current_exe().map_err(told)?);
+    command.arg("--peer").arg(&settings.peer).arg("--turn").arg(if turn.ours { "ours" } else { "theirs" }).arg(&turn.dir);
+    for number in [turn.seed, turn.options, turn.steps as u64] {
+        command.arg(number.to_string());
+    }
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(told)?;
+    let mut fate = Fate { found: World::default(), opened: false, done: 0, killed: false };
+    let mut error = None;
+    if let Some(out) = child.stdout.take() {
+        for line in BufReader::new(out).lines() {
+            let line = line.map_err(told)?;
+            let words: Vec<&str> = line.split(' ').collect();
+            match words[..] {
+                ["r", family, key, value] => {
+                    if let Some(model) = family.parse().ok().and_then(|f: usize| fate.found.get_mut(f)) {
+                        model.put(&unhex(key), &unhex(value));
+                    }
+                }
+                ["O"] => fate.opened = true,
+                ["E", ..] => error = Some(line[2..].to_string()),
+                _ => fate.done = line.parse().unwrap_or(fate.done),
+            }
+            if kill_after.is_some_and(|n| fate.done >= n) {
+                child.kill().map_err(told)?;
+            }
+        }
+    }
+    let status = child.wait().map_err(told)?;
+    fate.killed = status.signal() == Some(9);
+    match error {
+        Some(words) => Err(words),
+        None if !fate.killed && !status.success() => Err(format!("ended with {status}")),
+        None => Ok(fate),
+    }
+}
+
+/// What RocksDB's tools say of a closed directory; how many of them were asked.
+fn tools(folder: &Path, dir: &Path) -> Result<u64, String> {
+    let db = format!("--db={}", dir.display());
+    let file = format!("--file={}", dir.display());
+    let calls: [(&str, &[&str]); 3] = [
+        ("ldb", &[&db, "--try_load_options", "checkconsistency"]),
+        ("ldb", &[&db, "manifest_dump"]),
+        ("sst_dump", &[&file, "--command=verify"]),
+    ];
+    for (tool, arguments) in calls {
+        let out = Command::new(folder.join(tool)).args(arguments).output().map_err(|e| format!("{tool}: {e}"))?;
+        let text = [out.stdout, out.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let bad = !out.status.success() || text.contains("Corruption") || text.contains("Failed:");
+        if bad || (arguments.contains(&"checkconsistency") && !text.contains("OK")) {
+            let end: String = text.chars().take(600).collect();
+            return Err(format!("{tool} {arguments:?}: {} {end}", out.status));
+        }
+    }
+    Ok(calls.len() as u64)
+}
+
+#[derive(Default)]
+struct Counts {
+    rounds: AtomicU64,
+    kills: AtomicU64,
+    steps: AtomicU64,
+    tools: AtomicU64,
+    failures: Mutex<Vec<String>>,
+}
+
+fn directory(settings: &Settings, dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) -> Result<(), String> {
+    let chance = &mut Chance::new(seed);
+    // What is there, and what was being done to it when its writer went.
+    let (mut world, mut steps, mut durable, mut attempted) = (World::default(), Vec::new(), 0, 0);
+    let mut ours = chance.percent(50);
+    for round in 0..=TURNS {
+        let last = round == TURNS || !more();
+        let turn =
+            Turn { ours, dir: dir.to_path_buf(), seed: chance.next(), options: chance.next(), steps: if last { 0 } else { STEPS } };
+        let kill_after = (!last && chance.percent(50)).then(|| 1 + chance.below(STEPS as u64) as usize);
+        let told = |words: String| format!("turn {round}, {turn:?}: {words}");
+        let fate = run(settings, &turn, kill_after).map_err(told)?;
+        if !fate.opened {
+            return Err(told("ended before it was open".to_string()));
+        }
+        let kept = life::settle(&world, &steps, durable, attempted, &fate.found)
+            .map_err(|e| told(format!("rows differ from what the other wrote: {e}")))?;
+        counts.steps.fetch_add(kept as u64, Ordering::Relaxed);
+        world = fate.found;
+        steps = life::steps(turn.seed, turn.steps);
+        (durable, attempted) = (fate.done, fate.done);
+        if fate.killed {
+            attempted += 1;
+            if life::gathers(&life::options(turn.options)) {
+                let safe = |step: &Step| matches!(step, Step::FlushWal(_) | Step::Write { sync: true, .. });
+                durable = steps[..fate.done].iter().rposition(safe).map_or(0, |i| i + 1);
+            }
+            counts.kills.fetch_add(1, Ordering::Relaxed);
+        } else if let Some(folder) = settings.tools.as_ref().filter(|_| last || chance.percent(20)) {
+            counts.tools.fetch_add(tools(folder, dir).map_err(told)?, Ordering::Relaxed);
+        }
+        counts.rounds.fetch_add(u64::from(!last), Ordering::Relaxed);
+        if last {
+            return Ok(());
+        }
+        ours = if chance.percent(85) { !ours } else { ours };
+    }
+    Ok(())
+}
+
+/// Directories until the time is up.
+pub fn campaign(settings: &Settings) -> ExitCode {
+    let start = Instant::now();
+    let counts = Counts::default();
+    let failed = || counts.failures.lock().map_or(0, |f| f.len() as u64);
+    let more = || start.elapsed() < Duration::from_secs(settings.seconds) && failed() < settings.failures;
+    std::thread::scope(|scope| {
+        for lane in 0..settings.threads {
+            let (counts, more) = (&counts, &more);
+            scope.spawn(move || {
+                let mut seed = settings.seed + lane;
+                loop {
+                    let dir = tempfile::Builder::new().prefix("turns-").tempdir_in(&settings.scratch);
+                    let outcome = match &dir {
+                        Ok(dir) => directory(settings, &dir.path().join("db"), seed, counts, more),
+                        Err(error) => Err(error.to_string()),
+                    };
+                    if let Err(words) = outcome {
+                        let left = dir.map(|d| d.keep().display().to_string()).unwrap_or_default();
+                        println!(
+                            "FAILED seed {seed}: {words}\nleft in {left}\nrun it again (kills fall elsewhere): differ --peer {} --turns \
+                             --threads 1 --seconds 5 --seed {seed}\n",
+                            settings.peer.display()
+                        );
+                        if let Ok(mut failures) = counts.failures.lock() {
+                            failures.push(words);
+                        }
+                    }
+                    seed += settings.threads;
+                    if !more() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    let spent = start.elapsed().as_secs_f64();
+    let n = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    println!(
+        "turns: {} turns of the two engines on one directory ({} killed), {} steps checked, {} answers of RocksDB's tools, {} failures \
+         in {spent:.1} s",
+        n(&counts.rounds),
+        n(&counts.kills),
+        n(&counts.steps),
+        n(&counts.tools),
+        failed()
+    );
+    println!(
+        "{{\"test\":\"turns\",\"rounds\":{},\"kills\":{},\"steps\":{},\"tool_answers\":{},\"failures\":{},\"seconds\":{spent:.1},\"first_seed\":{}}}",
+        n(&counts.rounds),
+        n(&counts.kills),
+        n(&counts.steps),
+        n(&counts.tools),
+        failed(),
+        settings.seed
+    );
+    if failed() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,253 @@
+//! Seeds run in child processes, watched, and counted.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use peer::Library;
+use testkit::chance::Chance;
+
+use crate::Settings;
+use crate::pair::Pair;
+use crate::script::{self, Op};
+use crate::store::Side;
+
+/// Seconds after which a seed counts as hung.
+const HANG_S: u64 = 60;
+/// Reruns spent on cutting one script down.
+const TRIES: usize = 400;
+
+struct Failure {
+    words: String,
+    options: String,
+    at: usize,
+}
+
+/// What a seed came to.
+#[derive(Clone, Copy, Default)]
+struct Ran {
+    operations: u64,
+    openings: u64,
+}
+
+fn run(sides: &[Side; 2], scratch: &Path, seed: u64, ops: &[Op]) -> Result<Ran, Failure> {
+    let dir = tempfile::Builder::new().prefix("differ-").tempdir_in(scratch);
+    let dir = dir.map_err(|e| Failure { words: e.to_string(), options: String::new(), at: 0 })?;
+    let mut at = 0;
+    let mut options = String::new();
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let mut pair = Pair::new(sides.clone(), dir.path(), seed)?;
+        let mut ran = Ran::default();
+        // Seed 0 is not drawn: the tables.
+        let mut done = if seed == 0 { pair.tables() } else { Ok(()) };
+        for op in ops.iter().filter(|_| seed > 0) {
+            at += 1;
+            ran.operations += script::weight(op);
+            done = pair.step(op);
+            if done.is_err() {
+                break;
+            }
+        }
+        done = done.and_then(|()| pair.end());
+        if done.is_err() {
+            options = pair.options();
+        }
+        ran.openings = pair.openings;
+        done.map(|()| ran)
+    }));
+    let outcome = outcome.unwrap_or_else(|payload| {
+        let words = payload.downcast_ref::<&str>().map(|s| (*s).to_string());
+        Err(format!("panic: {}", words.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()))
+    });
+    outcome.map_err(|words| Failure { words, options, at })
+}
+
+/// Runs seeds: its number, then every so many, until its time is up. Lines on standard output: `S seed` before and
+/// `R operations openings` after each, `F` and what follows for a failure.
+pub fn worker(settings: &Settings, number: u64) -> ExitCode {
+    let library = match Library::load(&settings.peer) {
+        Ok(library) => library,
+        Err(words) => {
+            println!("F cannot load the library: {words}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let sides = [Side::Ours, Side::Theirs(library)];
+    let start = Instant::now();
+    let mut seed = settings.seed + number;
+    loop {
+        tell(&format!("S {seed}"));
+        let ops = script::draw(&mut Chance::new(seed), settings.len);
+        match run(&sides, &settings.scratch, seed, &ops) {
+            Ok(ran) => tell(&format!("R {} {}", ran.operations, ran.openings)),
+            Err(failure) => {
+                let mut words = format!("F seed {seed}, operation {}: {}\n{}", failure.at, failure.words, failure.options);
+                if settings.reduce {
+                    let sort = |words: &str| words.split(|c: char| !c.is_alphabetic()).next().map(str::to_string);
+                    let kind = sort(&failure.words);
+                    let shorter = script::reduce(ops[..failure.at.min(ops.len())].to_vec(), TRIES, |ops| {
+                        // A beat for the watcher: cutting down takes longer than a run.
+                        tell("B");
+                        run(&sides, &settings.scratch, seed, ops).err().is_some_and(|f| sort(&f.words) == kind)
+                    });
+                    let last = run(&sides, &settings.scratch, seed, &shorter).err();
+                    words.push_str(&format!("cut down to {}: {}\n", shorter.len(), last.map(|f| f.words).unwrap_or_default()));
+                    shorter.iter().for_each(|op| words.push_str(&format!("  {op:?}\n")));
+                }
+                tell(words.trim_end());
+            }
+        }
+        seed += settings.threads;
+        if start.elapsed() >= Duration::from_secs(settings.seconds) {
+            return ExitCode::SUCCESS;
+        }
+    }
+}
+
+fn tell(line: &str) {
+    let mut out = std::io::stdout().lock();
+    // A parent that is gone ends this process at the next line.
+    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
+        std::process::exit(1);
+    }
+}
+
+struct Worker {
+    child: Child,
+    lines: Receiver<String>,
+    seed: u64,
+    beat: Instant,
+    done: bool,
+}
+
+fn spawn(settings: &Settings, number: u64, seed: u64, left: u64) -> std::io::Result<Worker> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("--peer").arg(&settings.peer).arg("--scratch").arg(&settings.scratch);
+    for (name, value) in [
+        ("--seed", seed - number),
+        ("--seconds", left),
+        ("--len", settings.len as u64),
+        ("--threads", settings.threads),
+        ("--worker", number),
+    ] {
+        command.arg(name).arg(value.to_string());
+    }
+    if !settings.reduce {
+        command.arg("--no-reduce");
+    }
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let (send, lines) = channel();
+    if let Some(out) = child.stdout.take() {
+        std::thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    Ok(Worker { child, lines, seed, beat: Instant::now(), done: false })
+}
+
+#[derive(Default)]
+struct Counts {
+    seeds: u64,
+    operations: u64,
+    openings: u64,
+    failures: u64,
+}
+
+/// Runs workers until the time is up, telling what they find.
+pub fn campaign(settings: &Settings) -> ExitCode {
+    let start = Instant::now();
+    let left = || settings.seconds.saturating_sub(start.elapsed().as_secs());
+    let replay = |seed: u64| {
+        format!("run it again: differ --peer {} --threads 1 --len {} --seed {seed}", settings.peer.display(), settings.len)
+    };
+    let mut counts = Counts::default();
+    let mut workers = Vec::new();
+    for number in 0..settings.threads {
+        match spawn(settings, number, settings.seed + number, settings.seconds) {
+            Ok(worker) => workers.push(worker),
+            Err(error) => {
+                eprintln!("differ: {error}");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    while workers.iter().any(|w| !w.done) && counts.failures < settings.failures {
+        for (number, worker) in workers.iter_mut().enumerate().filter(|(_, w)| !w.done) {
+            match worker.lines.recv_timeout(Duration::from_millis(20)) {
+                Ok(line) => {
+                    worker.beat = Instant::now();
+                    take(&line, worker, &mut counts, &replay);
+                    while let Ok(line) = worker.lines.try_recv() {
+                        take(&line, worker, &mut counts, &replay);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) if worker.beat.elapsed() < Duration::from_secs(HANG_S) => {}
+                Err(why) => {
+                    let hung = why == RecvTimeoutError::Timeout;
+                    if hung {
+                        let _ = worker.child.kill();
+                    }
+                    let status = worker.child.wait();
+                    worker.done = true;
+                    let signal = status.ok().and_then(|s| s.signal());
+                    if hung || signal.is_some() {
+                        counts.failures += 1;
+                        let what = if hung { format!("no end after {HANG_S} s") } else { format!("died of signal {signal:?}") };
+                        println!("FAILED seed {}: {what}\n{}\n", worker.seed, replay(worker.seed));
+                        if left() > 0
+                            && let Ok(next) = spawn(settings, number as u64, worker.seed + settings.threads, left())
+                        {
+                            *worker = next;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    for worker in &mut workers {
+        if !worker.done {
+            let _ = worker.child.kill();
+            let _ = worker.child.wait();
+        }
+    }
+    let spent = start.elapsed().as_secs_f64();
+    let Counts { seeds, operations, openings, failures } = counts;
+    println!(
+        "differ: {operations} operations on both engines, {seeds} pairs of databases, {openings} openings with drawn options, \
+         {failures} differences in {spent:.1} s: {:.0} operations a minute",
+        operations as f64 * 60.0 / spent
+    );
+    println!(
+        "{{\"test\":\"differ\",\"operations\":{operations},\"seeds\":{seeds},\"openings\":{openings},\"differences\":{failures},\
+         \"seconds\":{spent:.1},\"first_seed\":{},\"threads\":{}}}",
+        settings.seed, settings.threads
+    );
+    if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn take(line: &str, worker: &mut Worker, counts: &mut Counts, replay: &dyn Fn(u64) -> String) {
+    let mut words = line.split(' ');
+    match words.next() {
+        Some("S") => worker.seed = words.next().and_then(|w| w.parse().ok()).unwrap_or(worker.seed),
+        Some("R") => {
+            let mut number = || words.next().and_then(|w| w.parse::<u64>().ok()).unwrap_or(0);
+            counts.seeds += 1;
+            counts.operations += number();
+            counts.openings += number();
+        }
+        Some("F") => {
+            counts.failures += 1;
+            println!("FAILED {}\n{}", &line[2..], replay(worker.seed));
+        }
+        Some("B") => {}
+        _ => println!("{line}"),
+    }
+}

@@ -1,0 +1,387 @@
+//! The child: epochs of open, verify, work in threads, close.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use env::Env;
+use env::fault::FaultFs;
+use ironstone::{CompactRangeOptions, Db, Family, ReadOptions, Snapshot, WriteBatch, WriteOptions};
+use ironstone_sim::life;
+use parking_lot::Mutex;
+use testkit::chance::Chance;
+
+use crate::Settings;
+use crate::expected::{Expected, FAMILIES, KEYS, Slot, name};
+use crate::gauge;
+
+/// What may fail in an epoch, as plans of the fault file system.
+const PLANS: &[&str] = &[
+    "sync *.log #3 EIO",
+    "append *.log #200 EIO",
+    "append *.log #150 torn 10",
+    "append *.sst #2 ENOSPC",
+    "append *.sst #1..9 ENOSPC",
+    "sync *.sst #1 EIO",
+    "create *.sst #1 EMFILE",
+    "append MANIFEST-* #2 EIO",
+    "sync MANIFEST-* #1 EIO",
+    "read *.sst #20..30 EIO",
+    "read *.sst #5 short 10",
+    "unlink * #1..3 EIO",
+    "create *.log #1 ENOSPC",
+    "write * #300..320 ENOSPC",
+];
+
+/// Memory that the last third of the epochs may have more than the first, in KiB, beside half of that.
+const GROWTH_KB: u64 = 96 * 1024;
+const DISK_MAX_KB: u64 = 512 * 1024;
+const THREADS_MAX: u64 = 96;
+
+pub fn live(settings: &Settings, dir: &Path) -> ExitCode {
+    let start = Instant::now();
+    let expected_path = dir.with_extension("expected");
+    let chance = &mut Chance::new(settings.seed);
+    let mut gauges: Vec<gauge::Gauge> = Vec::new();
+    let mut operations = 0;
+    let mut epoch = 0u64;
+    while epoch == 0 || start.elapsed() < Duration::from_secs(settings.seconds) {
+        epoch += 1;
+        let outcome = Epoch::run(settings, dir, &expected_path, chance.next());
+        match outcome {
+            Ok(done) => operations += done,
+            Err(words) => {
+                say(&format!("E epoch {epoch} of seed {}: {words}", settings.seed));
+                return ExitCode::FAILURE;
+            }
+        }
+        let gauge = gauge::read(dir);
+        say(&format!(
+            "{{\"seconds\":{:.1},\"epoch\":{epoch},\"operations\":{operations},\"rss_kb\":{},\"handles\":{},\"threads\":{},\"disk_kb\":{}}}",
+            start.elapsed().as_secs_f64(),
+            gauge.rss_kb,
+            gauge.handles,
+            gauge.threads,
+            gauge.disk_kb
+        ));
+        gauges.push(gauge);
+        if let Err(words) = bounded(&gauges) {
+            say(&format!("E growth: {words}"));
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Whether what the process takes is bounded, the database being closed.
+fn bounded(gauges: &[gauge::Gauge]) -> Result<(), String> {
+    let (Some(first), Some(last)) = (gauges.first(), gauges.last()) else { return Ok(()) };
+    if last.handles > first.handles {
+        return Err(format!("{} handles open after closing, {} after the first", last.handles, first.handles));
+    }
+    if last.threads > THREADS_MAX {
+        return Err(format!("{} threads", last.threads));
+    }
+    if last.disk_kb > DISK_MAX_KB {
+        return Err(format!("{} KiB on disk", last.disk_kb));
+    }
+    let third = gauges.len() / 3;
+    if third >= 3 {
+        let peak = |of: &[gauge::Gauge]| of.iter().map(|g| g.rss_kb).max().unwrap_or(0);
+        let (early, late) = (peak(&gauges[..third]), peak(&gauges[gauges.len() - third..]));
+        if late > early + early / 2 + GROWTH_KB {
+            return Err(format!("{late} KiB of memory, {early} KiB in the first third"));
+        }
+    }
+    Ok(())
+}
+
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
+        std::process::exit(1);
+    }
+}
+
+/// What the threads of an epoch share.
+struct Epoch {
+    db: Db,
+    families: Vec<Family>,
+    /// Calls fail, or did: errors are no findings.
+    faulty: bool,
+    stop: AtomicBool,
+    operations: AtomicU64,
+    failure: Mutex<Option<String>>,
+}
+
+impl Epoch {
+    fn run(settings: &Settings, dir: &Path, expected: &Path, seed: u64) -> Result<u64, String> {
+        let chance = &mut Chance::new(seed);
+        // Acknowledged is what a kill must leave, so that nothing may be gathered in memory.
+        let text = life::options(chance.next()).replace("manual_wal_flush=true", "manual_wal_flush=false");
+        let told = |what: &str| format!("{what} (options {text})");
+        let mut env = Env::posix();
+        let faults = FaultFs::wrap(env.fs.clone());
+        env.fs = faults.clone();
+        let (db, families) = life::open(dir, &text, env).map_err(|e| told(&format!("refused: {e}")))?;
+        let mut slots = (0..settings.threads)
+            .map(|thread| Expected::load(expected, thread).map_err(|e| e.to_string()))
+            .collect::<Result<Vec<_>, _>>()?;
+        for (thread, slots) in slots.iter_mut().enumerate() {
+            verify(&families, thread, slots).map_err(|e| told(&format!("after opening: {e}")))?;
+        }
+        let plan = chance.percent(40).then(|| *chance.pick(PLANS));
+        let epoch = Arc::new(Epoch {
+            db,
+            families,
+            faulty: plan.is_some(),
+            stop: AtomicBool::new(false),
+            operations: AtomicU64::new(0),
+            failure: Mutex::new(None),
+        });
+        let seeds: Vec<u64> = slots.iter().map(|_| chance.next()).collect();
+        let length = Duration::from_millis(200 + chance.below(1000));
+        std::thread::scope(|scope| {
+            for ((thread, slots), seed) in slots.iter_mut().enumerate().zip(seeds) {
+                let epoch = &epoch;
+                scope.spawn(move || {
+                    let mut worker = Worker { epoch, thread, slots, chance: Chance::new(seed), snapshots: Vec::new() };
+                    if let Err(words) = worker.work() {
+                        epoch.failure.lock().get_or_insert(words);
+                        epoch.stop.store(true, Ordering::Relaxed);
+                    }
+                });
+            }
+            let began = Instant::now();
+            let mut set = false;
+            while began.elapsed() < length && !epoch.stop.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(10));
+                if let Some(plan) = plan.filter(|_| !set && began.elapsed() > length / 4) {
+                    set = true;
+                    if let Err(error) = faults.hook().set_plan(plan) {
+                        epoch.failure.lock().get_or_insert(error.to_string());
+                    }
+                }
+                if set && began.elapsed() > length / 2 && faults.hook().fired() > 0 {
+                    // Told after the calls work again: it may still refuse, and the next opening settles it.
+                    let _ = faults.hook().set_plan("");
+                    let _ = epoch.db.resume();
+                }
+            }
+            epoch.stop.store(true, Ordering::Relaxed);
+        });
+        let _ = faults.hook().set_plan("");
+        if let Some(words) = epoch.failure.lock().take() {
+            return Err(told(&format!("{words} (plan {plan:?})")));
+        }
+        let closed = epoch.db.close();
+        if let Err(error) = closed.as_ref().map_err(|e| e.to_string())
+            && !epoch.faulty
+        {
+            return Err(told(&format!("close: {error}")));
+        }
+        Ok(epoch.operations.load(Ordering::Relaxed))
+    }
+}
+
+/// Every key of a thread, by a scan; open slots are closed.
+fn verify(families: &[Family], thread: usize, slots: &mut Expected) -> Result<(), String> {
+    for family in 0..FAMILIES {
+        let mut rows = scan(&families[family], thread, false).map_err(|e| e.to_string())?;
+        rows.reverse();
+        for key in 0..KEYS {
+            let name = name(thread, key);
+            let found = if rows.last().is_some_and(|r| r.0 == name.as_bytes()) { rows.pop() } else { None };
+            slots.resolve(family, key, found.as_ref().map(|r| r.1.as_slice()))?;
+        }
+        if let Some(row) = rows.pop() {
+            return Err(format!("a row that nobody wrote: {}", row.0.escape_ascii()));
+        }
+    }
+    Ok(())
+}
+
+type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+
+fn scan(family: &Family, thread: usize, backward: bool) -> ironstone::Result<Rows> {
+    let bound = |n: usize| Some(format!("t{n:02}").into_bytes());
+    let options = ReadOptions {
+        iterate_lower_bound: bound(thread),
+        iterate_upper_bound: bound(thread + 1),
+        total_order_seek: true,
+        ..ReadOptions::default()
+    };
+    let mut iter = family.iter_with(options)?;
+    let mut rows = Vec::new();
+    if backward { iter.seek_to_last() } else { iter.seek_to_first() }
+    while iter.valid() {
+        rows.push((iter.key().to_vec(), iter.value().to_vec()));
+        if backward { iter.prev() } else { iter.next() }
+    }
+    iter.status()?;
+    if backward {
+        rows.reverse();
+    }
+    Ok(rows)
+}
+
+struct Worker<'a> {
+    epoch: &'a Epoch,
+    thread: usize,
+    slots: &'a mut Expected,
+    chance: Chance,
+    snapshots: Vec<(Snapshot, usize, Vec<Slot>)>,
+}
+
+impl Worker<'_> {
+    fn work(&mut self) -> Result<(), String> {
+        while !self.epoch.stop.load(Ordering::Relaxed) {
+            self.one()?;
+            self.epoch.operations.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// An error is a finding unless calls fail.
+    fn told<T>(&self, what: &str, outcome: ironstone::Result<T>) -> Result<Option<T>, String> {
+        match outcome {
+            Ok(value) => Ok(Some(value)),
+            Err(_) if self.epoch.faulty => Ok(None),
+            Err(error) => Err(format!("thread {}: {what}: {error}", self.thread)),
+        }
+    }
+
+    fn one(&mut self) -> Result<(), String> {
+        let (family, key) = (self.chance.below(FAMILIES as u64) as usize, self.chance.below(KEYS as u64) as usize);
+        match self.chance.below(1000) {
+            0..450 => self.write(&[(family, key, true)]),
+            450..580 => self.write(&[(family, key, false)]),
+            580..660 => {
+                let n = 1 + self.chance.below(12) as usize;
+                let chance = &mut self.chance;
+                let mut keys: Vec<_> = (0..n)
+                    .map(|_| (chance.below(FAMILIES as u64) as usize, chance.below(KEYS as u64) as usize, chance.percent(80)))
+                    .collect();
+                keys.sort();
+                keys.dedup_by_key(|k| (k.0, k.1));
+                self.write(&keys)
+            }
+            660..690 => self.delete_range(family, key),
+            690..850 => self.get(family, key),
+            850..890 => self.multi_get(family),
+            890..930 => self.scan(family),
+            930..960 => self.snapshot(family),
+            960..990 => self.look_back(),
+            990..993 => self.told("flush", self.epoch.families[family].flush()).map(drop),
+            993..994 => {
+                let options = CompactRangeOptions::default();
+                self.told("compact", self.epoch.families[family].compact_range(None, None, &options)).map(drop)
+            }
+            994..997 => {
+                let (name, value) = *self.chance.pick(&[
+                    ("write_buffer_size", "100000"),
+                    ("write_buffer_size", "65536"),
+                    ("level0_file_num_compaction_trigger", "3"),
+                    ("max_bytes_for_level_base", "20000"),
+                ]);
+                self.told("set_options", self.epoch.families[family].set_options(&[(name, value)])).map(drop)
+            }
+            _ => self.told("sync_wal", self.epoch.db.sync_wal()).map(drop),
+        }
+    }
+
+    /// Puts and deletions of distinct keys in one batch. Keys whose state is open are left alone.
+    fn write(&mut self, keys: &[(usize, usize, bool)]) -> Result<(), String> {
+        let keys: Vec<_> = keys.iter().filter(|k| !self.slots.slot(k.0, k.1).is_open()).copied().collect();
+        let mut batch = WriteBatch::new();
+        for (family, key, put) in &keys {
+            let generation = self.slots.begin(*family, *key, *put);
+            let (id, name) = (self.epoch.families[*family].id(), name(self.thread, *key));
+            match crate::expected::value(self.thread, *family, *key, generation) {
+                Some(value) => batch.put_in(id, name.as_bytes(), &value),
+                None => batch.delete_in(id, name.as_bytes()),
+            };
+        }
+        let options = WriteOptions { sync: self.chance.percent(2), ..WriteOptions::default() };
+        if self.told("write", self.epoch.db.write(batch, &options))?.is_some() {
+            keys.iter().for_each(|k| self.slots.settle(k.0, k.1));
+        }
+        Ok(())
+    }
+
+    fn delete_range(&mut self, family: usize, from: usize) -> Result<(), String> {
+        let to = (from + 1 + self.chance.below(20) as usize).min(KEYS);
+        if (from..to).any(|key| self.slots.slot(family, key).is_open()) {
+            return Ok(());
+        }
+        for key in from..to {
+            self.slots.begin(family, key, false);
+        }
+        let (begin, end) = (name(self.thread, from), name(self.thread, to));
+        let outcome = self.epoch.families[family].delete_range(begin.as_bytes(), end.as_bytes());
+        if self.told("delete_range", outcome)?.is_some() {
+            (from..to).for_each(|key| self.slots.settle(family, key));
+        }
+        Ok(())
+    }
+
+    fn get(&mut self, family: usize, key: usize) -> Result<(), String> {
+        let got = self.epoch.families[family].get(name(self.thread, key).as_bytes());
+        let Some(found) = self.told("get", got)? else { return Ok(()) };
+        self.slots.check(family, key, found.as_deref())
+    }
+
+    fn multi_get(&mut self, family: usize) -> Result<(), String> {
+        let keys: Vec<usize> = (0..1 + self.chance.below(20)).map(|_| self.chance.below(KEYS as u64) as usize).collect();
+        let names: Vec<String> = keys.iter().map(|k| name(self.thread, *k)).collect();
+        let slices: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
+        for (key, got) in keys.iter().zip(self.epoch.families[family].multi_get(&slices)) {
+            if let Some(found) = self.told("multi_get", got)? {
+                self.slots.check(family, *key, found.as_deref())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn scan(&mut self, family: usize) -> Result<(), String> {
+        let backward = self.chance.percent(40);
+        let got = scan(&self.epoch.families[family], self.thread, backward);
+        let Some(mut rows) = self.told("scan", got)? else { return Ok(()) };
+        rows.reverse();
+        for key in 0..KEYS {
+            let name = name(self.thread, key);
+            let found = if rows.last().is_some_and(|r| r.0 == name.as_bytes()) { rows.pop() } else { None };
+            self.slots.check(family, key, found.as_ref().map(|r| r.1.as_slice()))?;
+        }
+        if rows.is_empty() { Ok(()) } else { Err(format!("scan: {} rows that nobody wrote", rows.len())) }
+    }
+
+    fn snapshot(&mut self, family: usize) -> Result<(), String> {
+        if self.snapshots.len() >= 4 {
+            let at = self.chance.below(4) as usize;
+            self.snapshots.remove(at);
+        }
+        let slots = (0..KEYS).map(|key| self.slots.slot(family, key)).collect();
+        self.snapshots.push((self.epoch.db.snapshot(), family, slots));
+        Ok(())
+    }
+
+    fn look_back(&mut self) -> Result<(), String> {
+        if self.snapshots.is_empty() {
+            return Ok(());
+        }
+        let key = self.chance.below(KEYS as u64) as usize;
+        let at = self.chance.below(self.snapshots.len() as u64) as usize;
+        let (snapshot, family, slots) = &self.snapshots[at];
+        let got = snapshot.get_in(&self.epoch.families[*family], name(self.thread, key).as_bytes());
+        let Some(found) = self.told("get at a snapshot", got)? else { return Ok(()) };
+        let is = |g: u64| crate::expected::value(self.thread, *family, key, g).as_deref() == found.as_deref();
+        if is(slots[key].settled) || is(slots[key].pending) {
+            return Ok(());
+        }
+        Err(format!("thread {}, family {family}, key {key}: a snapshot changed", self.thread))
+    }
+}

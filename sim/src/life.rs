@@ -1,0 +1,254 @@
+//! The life of a database that is killed: steps drawn from a seed, and what must be read after each.
+//!
+//! A child process does the steps and says when each is done; its parent does them on the model. Both draw the same
+//! steps from the same seed, so that only numbers cross the pipe, and whatever the child had not said when it was
+//! killed is known to the parent as well.
+
+use ironstone::{CompactRangeOptions, Db, Family, FamilyDescriptor, Options, WriteBatch, WriteOptions};
+use testkit::chance::Chance;
+use testkit::model::Model;
+
+use crate::sample::{self, Fixed};
+
+/// The families of every such database; all merge as `stringappend`.
+pub const FAMILIES: [&str; 3] = ["default", "second", "third"];
+
+/// All families at one moment.
+pub type World = [Model; 3];
+
+/// A change of the family with that place in [`FAMILIES`].
+#[derive(Clone, Debug)]
+pub enum Change {
+    Put(usize, Vec<u8>, Vec<u8>),
+    Delete(usize, Vec<u8>),
+    Merge(usize, Vec<u8>, Vec<u8>),
+    DeleteRange(usize, Vec<u8>, Vec<u8>),
+    /// A put of a key that is absent, a single deletion of one that is there: the only legal use.
+    Toggle(usize, Vec<u8>, Vec<u8>),
+}
+
+#[derive(Clone, Debug)]
+pub enum Step {
+    Write { changes: Vec<Change>, sync: bool },
+    Flush(usize),
+    Compact(usize),
+    FlushWal(bool),
+}
+
+/// Keys that single deletions may touch, above all others.
+const TOGGLES: u8 = b'~';
+
+fn key(chance: &mut Chance) -> Vec<u8> {
+    match chance.below(50) {
+        0 => Vec::new(),
+        1 => vec![0; 1 + chance.below(3) as usize],
+        2 => vec![b'}'; 1 + chance.below(3) as usize],
+        _ => format!("k{:03}", chance.below(300)).into_bytes(),
+    }
+}
+
+fn value(chance: &mut Chance, mark: &str) -> Vec<u8> {
+    let mut out = mark.as_bytes().to_vec();
+    match chance.below(20) {
+        0 => out.clear(),
+        1..=6 => {
+            let n = chance.below(400) as usize;
+            out.extend(chance.bytes(n));
+        }
+        7 => out.extend(std::iter::repeat_n(b'r', chance.below(6000) as usize)),
+        _ => {}
+    }
+    out
+}
+
+fn change(chance: &mut Chance, mark: &str) -> Change {
+    let family = chance.below(3) as usize;
+    match chance.below(100) {
+        0..60 => Change::Put(family, key(chance), value(chance, mark)),
+        60..72 => Change::Delete(family, key(chance)),
+        72..86 => Change::Merge(family, key(chance), mark.as_bytes().to_vec()),
+        86..91 => {
+            let (a, b) = (key(chance), key(chance));
+            Change::DeleteRange(family, a.clone().min(b.clone()), a.max(b))
+        }
+        _ => Change::Toggle(family, vec![TOGGLES, chance.below(10) as u8], value(chance, mark)),
+    }
+}
+
+/// The steps of a seed.
+pub fn steps(seed: u64, len: usize) -> Vec<Step> {
+    let chance = &mut Chance::new(seed);
+    (0..len)
+        .map(|i| match chance.below(100) {
+            0 | 1 => Step::Flush(chance.below(3) as usize),
+            2 if chance.percent(50) => Step::Compact(chance.below(3) as usize),
+            3 | 4 => Step::FlushWal(chance.percent(50)),
+            _ => {
+                let n = if chance.percent(75) { 1 } else { 1 + chance.below(12) };
+                let changes = (0..n).map(|j| change(chance, &format!("{seed:x}.{i}.{j};"))).collect();
+                Step::Write { changes, sync: chance.percent(8) }
+            }
+        })
+        .collect()
+}
+
+/// Makes a step's changes on the model.
+pub fn apply(world: &mut World, step: &Step) {
+    let Step::Write { changes, .. } = step else { return };
+    for change in changes {
+        match change {
+            Change::Put(f, key, value) => world[*f].put(key, value),
+            Change::Delete(f, key) => world[*f].delete(key),
+            Change::Merge(f, key, operand) => world[*f].append(key, operand),
+            Change::DeleteRange(f, a, b) => world[*f].delete_range(a, b),
+            Change::Toggle(f, key, value) => {
+                if world[*f].get(key).is_some() {
+                    world[*f].delete(key);
+                } else {
+                    world[*f].put(key, value);
+                }
+            }
+        }
+    }
+}
+
+/// A batch's toggles as they stand: a key may come twice in one batch.
+pub fn toggled(seen: &mut Vec<(usize, Vec<u8>, bool)>, family: usize, key: &[u8], there: impl FnOnce() -> bool) -> bool {
+    let known = seen.iter().rposition(|t| t.0 == family && t.1 == key).map(|i| seen[i].2);
+    let there = known.unwrap_or_else(there);
+    seen.push((family, key.to_vec(), !there));
+    there
+}
+
+/// What stays the same for the life of such a database.
+pub const FIXED: Fixed = Fixed { reverse: false, levels: 7 };
+
+/// The options of an opening.
+pub fn options(seed: u64) -> String {
+    let mut text = sample::draw(&mut Chance::new(seed), FIXED).text;
+    text.push_str("create_if_missing=true;create_missing_column_families=true;keep_log_file_num=2;");
+    text
+}
+
+/// Whether writes gather in memory until the log is flushed.
+pub fn gathers(options: &str) -> bool {
+    options.contains("manual_wal_flush=true")
+}
+
+/// Opens a database of [`FAMILIES`].
+///
+/// # Errors
+/// The engine's.
+pub fn open(path: &std::path::Path, text: &str, env: env::Env) -> ironstone::Result<(Db, Vec<Family>)> {
+    let mut options = Options::default();
+    options.update(text)?;
+    options.db.env = env;
+    let families = FAMILIES.iter().map(|name| FamilyDescriptor::new(*name, options.family.clone())).collect();
+    let db = Db::open_with_families(path, options, families)?;
+    let families = FAMILIES.iter().map(|name| db.family(name)).collect::<ironstone::Result<Vec<_>>>()?;
+    Ok((db, families))
+}
+
+/// Does a step.
+///
+/// # Errors
+/// The engine's.
+pub fn take(db: &Db, families: &[Family], step: &Step) -> ironstone::Result<()> {
+    match step {
+        Step::Write { changes, sync } => {
+            let mut batch = WriteBatch::new();
+            let mut seen = Vec::new();
+            for change in changes {
+                match change {
+                    Change::Put(f, key, value) => batch.put_in(families[*f].id(), key, value),
+                    Change::Delete(f, key) => batch.delete_in(families[*f].id(), key),
+                    Change::Merge(f, key, operand) => batch.merge_in(families[*f].id(), key, operand),
+                    Change::DeleteRange(f, a, b) => batch.delete_range_in(families[*f].id(), a, b),
+                    Change::Toggle(f, key, value) => {
+                        let found = families[*f].get(key)?.is_some();
+                        if toggled(&mut seen, *f, key, || found) {
+                            batch.single_delete_in(families[*f].id(), key)
+                        } else {
+                            batch.put_in(families[*f].id(), key, value)
+                        }
+                    }
+                };
+            }
+            db.write(batch, &WriteOptions { sync: *sync, ..WriteOptions::default() })
+        }
+        Step::Flush(f) => families[*f].flush(),
+        Step::Compact(f) => families[*f].compact_range(None, None, &CompactRangeOptions::default()),
+        Step::FlushWal(sync) => db.flush_wal(*sync),
+    }
+}
+
+/// All rows, forward, backward and by key.
+///
+/// # Errors
+/// An error of reading, or the ways of reading disagree.
+pub fn read(families: &[Family]) -> Result<World, String> {
+    let mut world = World::default();
+    for (model, family) in world.iter_mut().zip(families) {
+        let told = |e: ironstone::Error| format!("reading {}: {e}", family.name());
+        let options = ironstone::ReadOptions { total_order_seek: true, ..ironstone::ReadOptions::default() };
+        let mut iter = family.iter_with(options).map_err(told)?;
+        iter.seek_to_first();
+        while iter.valid() {
+            model.put(iter.key(), iter.value());
+            iter.next();
+        }
+        iter.status().map_err(told)?;
+        let rows = model.rows();
+        let mut back = rows.iter().rev();
+        iter.seek_to_last();
+        while iter.valid() {
+            let row = back.next().ok_or("more rows backward than forward")?;
+            if (iter.key(), iter.value()) != (&row.0[..], &row.1[..]) {
+                return Err(format!("backward at {}", iter.key().escape_ascii()));
+            }
+            iter.prev();
+        }
+        iter.status().map_err(told)?;
+        if back.next().is_some() {
+            return Err("fewer rows backward than forward".to_string());
+        }
+        for (key, value) in rows.iter().step_by(3) {
+            let got = family.get(key).map_err(told)?;
+            if got.as_deref() != Some(&value[..]) {
+                return Err(format!("get {} differs from the scan", key.escape_ascii()));
+            }
+        }
+    }
+    Ok(world)
+}
+
+/// The states after each step, from `before`, and whether `found` is one of those from `durable` steps to `attempted`.
+///
+/// # Errors
+/// How `found` differs from the newest of them.
+pub fn settle(before: &World, steps: &[Step], durable: usize, attempted: usize, found: &World) -> Result<usize, String> {
+    let mut world = before.clone();
+    let mut last = None;
+    for done in 0..=attempted.min(steps.len()) {
+        if done > 0 {
+            apply(&mut world, &steps[done - 1]);
+        }
+        if done >= durable && world == *found {
+            last = Some(done);
+            break;
+        }
+    }
+    last.ok_or_else(|| {
+        let mut words = format!("no state from step {durable} to {attempted}");
+        for (f, (expected, found)) in world.iter().zip(found).enumerate() {
+            let (expected, found) = (expected.rows(), found.rows());
+            let missing = expected.iter().filter(|r| !found.contains(r)).count();
+            let more = found.iter().filter(|r| !expected.contains(r)).count();
+            words.push_str(&format!("; {}: {} rows expected, {missing} missing, {more} others", FAMILIES[f], expected.len()));
+            if let Some(row) = expected.iter().find(|r| !found.contains(r)) {
+                words.push_str(&format!(", first missing {}", row.0.escape_ascii()));
+            }
+        }
+        words
+    })
+}
