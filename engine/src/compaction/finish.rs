@@ -146,6 +146,7 @@ fn report(job: &Job, done: &[piece::Done], error: Option<Error>, micros: (u64, u
             .unwrap_or_else(|| "NoCompression".to_string()),
         num_single_delete_mismatches: stats.num_single_del_mismatch,
         num_single_delete_fallthrough: stats.num_single_del_fallthru,
+        num_merge_comparisons: done.iter().map(|piece| piece.comparisons).sum(),
         lsm_state: (0..version.num_levels()).map(|level| version.level(level).len()).collect(),
     }
 }

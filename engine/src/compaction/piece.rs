@@ -22,6 +22,8 @@ use crate::sync::Arc;
 pub struct Done {
     pub outputs: Outputs,
     pub stats: CollapseStats,
+    /// Comparisons between the inputs that put the rows in order.
+    pub comparisons: u64,
 }
 
 /// How compactions read tables: past the cache, with read-ahead.
@@ -69,7 +71,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, stretch: &Stretch) -> Result<Done
     let outputs = output::write_all(&mut collapse, &settings, Some(cutter), stretch, &mut |start, end| {
         below.range_not_exists(start, end)
     })?;
-    Ok(Done { outputs, stats: collapse.stats })
+    Ok(Done { outputs, stats: collapse.stats, comparisons: collapse.input().stats.comparisons })
 }
 
 fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {

@@ -95,6 +95,8 @@ fn compaction_finished(line: &mut Line, e: &CompactionFinished) {
     line.number("num_single_delete_mismatches", e.num_single_delete_mismatches);
     line.number("num_single_delete_fallthrough", e.num_single_delete_fallthrough);
     line.list("lsm_state", &e.lsm_state);
+    // RocksDB's line ends before this.
+    line.number("num_merge_comparisons", e.num_merge_comparisons);
 }
 
 fn table_created(line: &mut Line, e: &TableCreated) {

@@ -187,6 +187,8 @@ pub struct CompactionFinished {
     pub output_compression: String,
     pub num_single_delete_mismatches: u64,
     pub num_single_delete_fallthrough: u64,
+    /// Comparisons between the inputs that put their rows in order; over the input records, a row's.
+    pub num_merge_comparisons: u64,
     pub lsm_state: Vec<usize>,
 }
 

@@ -336,3 +336,33 @@ fn unordered_writes_are_seen_in_order_all_the_same() {
     });
     assert_eq!(scan(&db).len(), 600);
 }
+
+#[test]
+fn compactions_report_their_comparisons_about_one_a_row_in_runs() {
+    let env = Env::memory(31);
+    let (db, ear) = open(DbOptions { ..options(&env) }, FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() });
+    const FILES: u32 = 4;
+    const RUN: u32 = 500;
+    // Runs: each file has every fourth stretch of the keys.
+    for file in 0..FILES {
+        for stretch in 0..3 {
+            for i in 0..RUN {
+                let at = (stretch * FILES + file) * RUN + i;
+                put(&db, &format!("{at:08}"), "value");
+            }
+        }
+        flush(&db);
+    }
+    let default = db.default_family().unwrap();
+    db.compact_range(&default, None, None, &Default::default()).unwrap();
+    let finished: Vec<_> = ear
+        .events()
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::CompactionFinished(e) => Some((e.num_input_records, e.num_merge_comparisons)),
+            _ => None,
+        })
+        .collect();
+    let rows = u64::from(3 * FILES * RUN);
+    assert!(matches!(finished[..], [(input, comparisons)] if input == rows && (rows..rows + rows / 20).contains(&comparisons)), "{finished:?}");
+}

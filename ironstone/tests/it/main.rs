@@ -9,4 +9,5 @@ mod handles;
 mod no_copies;
 mod oracle;
 mod random;
+mod rogue_operators;
 mod repair;

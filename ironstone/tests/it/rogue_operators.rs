@@ -1,0 +1,137 @@
+//! Merge operators that fail or panic, and ranges that are inverted: errors or the documented answer on every
+//! road, and a database that goes on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ironstone::{Db, FullMerge, MergeFailure, MergeOperator, Merged, Options, ReadOptions, Result, Subcode};
+
+/// Joins operands with commas; keys named `rogue` it treats as it is told, while it is told to.
+struct Moody {
+    rogue: AtomicBool,
+    act: fn() -> std::result::Result<Merged, MergeFailure>,
+}
+
+impl MergeOperator for Moody {
+    fn name(&self) -> &str {
+        "test.Moody"
+    }
+
+    fn full(&self, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> std::result::Result<Merged, MergeFailure> {
+        if merge.key == b"rogue" && self.rogue.load(Ordering::Relaxed) {
+            out.extend_from_slice(b"half of an answer");
+            return (self.act)();
+        }
+        *out = merge.operands.join(&b","[..]);
+        Ok(Merged::New)
+    }
+}
+
+const ACTS: [fn() -> std::result::Result<Merged, MergeFailure>; 5] = [
+    || Err(MergeFailure::Merge),
+    || Err(MergeFailure::MustMerge),
+    || panic!("an operator of the user's"),
+    || Ok(Merged::Operand(99)),
+    || Ok(Merged::Existing),
+];
+
+fn open(path: &std::path::Path, operator: &Arc<Moody>) -> Db {
+    let mut options = Options::default();
+    options.update("create_if_missing=true;disable_auto_compactions=true").unwrap();
+    options.family.merge_operator = Some(operator.clone());
+    Db::open(path, options).unwrap()
+}
+
+fn refused<T>(outcome: Result<T>) {
+    assert_eq!(outcome.err().unwrap().subcode(), Subcode::MergeOperatorFailed);
+}
+
+/// What every road says of `rogue` is an error; of its neighbours, their values.
+fn check_roads(db: &Db) {
+    refused(db.get(b"rogue"));
+    assert_eq!(db.get(b"after").unwrap().as_deref(), Some(&b"1,2"[..]));
+    let keys: [&[u8]; 3] = [b"after", b"rogue", b"tame"];
+    let mut answers = db.multi_get(&keys).into_iter();
+    assert_eq!(answers.next().unwrap().unwrap().as_deref(), Some(&b"1,2"[..]));
+    refused(answers.next().unwrap());
+    assert_eq!(answers.next().unwrap().unwrap().as_deref(), Some(&b"1,2"[..]));
+    let mut iter = db.iter().unwrap();
+    iter.seek_to_first();
+    assert_eq!(iter.key(), b"after");
+    iter.next();
+    assert!(!iter.valid());
+    refused(iter.status());
+    iter.seek_to_last();
+    assert_eq!((iter.key(), iter.value()), (&b"tame"[..], &b"1,2"[..]));
+    iter.prev();
+    assert!(!iter.valid());
+    refused(iter.status());
+    // The next positioning call starts anew.
+    iter.seek(b"s");
+    assert_eq!(iter.key(), b"tame");
+    iter.status().unwrap();
+    assert_eq!(db.get_merge_operands(b"rogue", &ReadOptions::default()).unwrap().len(), 2);
+}
+
+#[test]
+fn an_operator_that_fails_or_panics_is_an_error_where_its_key_is_read_and_nowhere_else() {
+    for act in ACTS {
+        let scratch = tempfile::tempdir().unwrap();
+        let operator = Arc::new(Moody { rogue: AtomicBool::new(true), act });
+        let db = open(scratch.path(), &operator);
+        for operand in [b"1", b"2"] {
+            for key in [&b"after"[..], b"rogue", b"tame"] {
+                db.merge(key, operand).unwrap();
+            }
+        }
+        check_roads(&db);
+        // Without a base nothing must be merged, so a flush keeps what it cannot join.
+        db.flush().unwrap();
+        check_roads(&db);
+        operator.rogue.store(false, Ordering::Relaxed);
+        assert_eq!(db.get(b"rogue").unwrap().as_deref(), Some(&b"1,2"[..]));
+        drop(db);
+        let db = open(scratch.path(), &operator);
+        assert_eq!(db.rows().count(), 3);
+        assert_eq!(db.get(b"rogue").unwrap().as_deref(), Some(&b"1,2"[..]));
+    }
+}
+
+#[test]
+fn a_flush_that_must_merge_and_cannot_says_so_and_loses_nothing() {
+    for act in ACTS {
+        let scratch = tempfile::tempdir().unwrap();
+        let operator = Arc::new(Moody { rogue: AtomicBool::new(true), act });
+        let db = open(scratch.path(), &operator);
+        db.delete(b"rogue").unwrap();
+        db.merge(b"rogue", b"1").unwrap();
+        db.put(b"tame", b"value").unwrap();
+        // Operands that are to be kept where nobody must merge are flushed as they are.
+        let kept = matches!(std::panic::catch_unwind(act), Ok(Err(MergeFailure::MustMerge)));
+        let flushed = db.flush();
+        assert_eq!(flushed.is_ok(), kept, "{flushed:?}");
+        assert_eq!(db.get(b"tame").unwrap().as_deref(), Some(&b"value"[..]));
+        refused(db.get(b"rogue"));
+        drop(db);
+        operator.rogue.store(false, Ordering::Relaxed);
+        let db = open(scratch.path(), &operator);
+        assert_eq!(db.get(b"rogue").unwrap().as_deref(), Some(&b"1"[..]), "replayed or read");
+        assert_eq!(db.get(b"tame").unwrap().as_deref(), Some(&b"value"[..]));
+    }
+}
+
+#[test]
+fn an_inverted_or_empty_range_holds_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let operator = Arc::new(Moody { rogue: AtomicBool::new(false), act: ACTS[0] });
+    let db = open(scratch.path(), &operator);
+    for i in 0..300 {
+        db.put(format!("{i:05}").as_bytes(), b"value").unwrap();
+    }
+    for (begin, end) in [(&b"00200"[..], &b"00100"[..]), (b"00100", b"00100"), (b"", b""), (b"z", b"")] {
+        assert_eq!(db.approximate_memtable_stats(begin, end).unwrap(), (0, 0));
+        assert_eq!(db.approximate_size(begin, end).unwrap(), 0);
+        assert_eq!(db.range(begin..end).count(), 0);
+    }
+    assert_eq!(db.approximate_memtable_stats(b"00100", b"00140").unwrap().0, 40);
+}
