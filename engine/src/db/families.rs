@@ -1,6 +1,6 @@
 //! Column families created, dropped and listed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base::{Error, FamilyId, Result};
 use env::Env;
@@ -8,7 +8,7 @@ use format::edit::VersionEdit;
 use lsm::file_meta::FileMetaData;
 
 use super::Db;
-use super::open::{family_dirs, make_dir, request_of};
+use super::open::{make_dir, request_of};
 use crate::commit::of_new_family;
 use crate::components::FamilyDescriptor;
 use crate::event::Event;
@@ -105,4 +105,9 @@ impl Db {
         inner.tools.events.info(format_args!("Dropped column family with id {}", family.id()));
         self.options_changed()
     }
+}
+
+/// The directories that families bring of their own (`cf_paths`).
+pub(super) fn family_dirs(families: &[FamilyDescriptor]) -> Vec<PathBuf> {
+    families.iter().flat_map(|f| f.options.cf_paths.iter().map(|p| p.path.clone())).collect()
 }

@@ -13,6 +13,7 @@ mod proved;
 mod reads;
 mod repair;
 mod session;
+mod stats_family;
 mod tree;
 
 pub use destroy::destroy;

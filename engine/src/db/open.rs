@@ -15,6 +15,8 @@ use table::sst::BlockCache;
 
 use super::proved::Found;
 use super::session::{host_id, new_session_id};
+use super::families::family_dirs;
+use super::stats_family::add_stats_family;
 use super::{Db, Inner, Writing};
 use crate::background::{Background, BackgroundParts};
 use crate::bell::Bell;
@@ -159,6 +161,7 @@ impl Opening {
         let db_id = self.identity()?;
         let Found { recovered, proof, lost } = self.read_manifest(&db_id)?;
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
+        add_stats_family(&mut self.descriptors, &recovered);
         let block_cache = block_cache(&self.components, &self.descriptors)?;
         let requested = self
             .descriptors
@@ -653,11 +656,6 @@ struct WritingParts {
     obsolete: Arc<Obsolete>,
     errors: Arc<ErrorState>,
     unlogged: Arc<AtomicBool>,
-}
-
-/// The directories that families bring of their own (`cf_paths`).
-pub(super) fn family_dirs(families: &[FamilyDescriptor]) -> Vec<PathBuf> {
-    families.iter().flat_map(|f| f.options.cf_paths.iter().map(|p| p.path.clone())).collect()
 }
 
 /// Makes a directory whose name survives: a database that was synced must not vanish with it.

@@ -7,7 +7,7 @@
 use base::{Error, Result};
 
 use super::{
-    CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory, Temperature,
+    CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory,
 };
 
 /// Hints: options without effect here, because they change speed or housekeeping alone. `two_write_queues` is one
@@ -110,7 +110,6 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "enable_blob_files" "blob files" |o| o.enable_blob_files;
     "experimental_mempurge_threshold" "memtables purged in memory" |o| o.experimental_mempurge_threshold > 0.0;
     "inplace_update_support" "updates in place" |o| o.inplace_update_support;
-    "last_level_temperature" "a temperature of the last level" |o| o.last_level_temperature != Temperature::Unknown;
     "strict_max_successive_merges" "reading files to merge at write"
         |o| o.strict_max_successive_merges && o.max_successive_merges > 0;
     "max_write_buffer_size_to_maintain" "history of flushed memtables" |o| o.max_write_buffer_size_to_maintain > 0;

@@ -52,6 +52,7 @@ impl JobTools {
         if !compression.is_supported() {
             return Err(base::Error::not_supported(format!("compression {compression} in this build")));
         }
+        let temperature = parts.pick.default_write_temperature;
         Ok(OutputSettings {
             env: self.env.clone(),
             numbers: self.numbers.clone(),
@@ -71,7 +72,7 @@ impl JobTools {
             oldest_ancestor_time: 0,
             oldest_key_time: 0,
             newest_key_time: 0,
-            temperature: 0,
+            temperature,
             sample_for_compression: own.sample_for_compression,
             rate_limiter: db.rate_limiter.clone(),
             priority: if is_flush { IoPriority::High } else { IoPriority::Low },

@@ -366,3 +366,18 @@ fn compactions_report_their_comparisons_about_one_a_row_in_runs() {
     let rows = u64::from(3 * FILES * RUN);
     assert!(matches!(finished[..], [(input, comparisons)] if input == rows && (rows..rows + rows / 20).contains(&comparisons)), "{finished:?}");
 }
+
+#[test]
+fn the_family_of_persisted_statistics_opens_unasked() {
+    const NAME: &str = "___rocksdb_stats_history___";
+    let env = Env::memory(10);
+    let (db, _) = open(options(&env), FamilyOptions::default());
+    let stats = ironstone_engine::components::FamilyDescriptor::new(NAME, FamilyOptions::default());
+    let family = db.create_family(stats).unwrap();
+    db.put(&family, b"1", b"ticker", &WriteOptions::default()).unwrap();
+    drop((db, family));
+    let (db, _) = open(options(&env), FamilyOptions::default());
+    let family = db.family(NAME).unwrap();
+    assert_eq!(family.options().write_buffer_size, 2 << 20);
+    assert_eq!(db.get(&family, b"1", &Default::default()).unwrap().as_deref(), Some(&b"ticker"[..]));
+}

@@ -451,3 +451,26 @@ fn tables_lie_in_the_directories_of_their_family() {
     db.wait_for_compact_with(&WaitForCompactOptions { wait_for_purge: true, ..Default::default() }).unwrap();
     assert_eq!(dirs(&env), [0, 0, 0, 1]);
 }
+
+#[test]
+fn tables_note_the_temperature_they_are_written_with() {
+    let env = Env::memory(18);
+    let family = FamilyOptions {
+        default_write_temperature: Temperature::Warm,
+        last_level_temperature: Temperature::Cold,
+        ..plain()
+    };
+    let db = open(&env, family.clone());
+    let temperatures = |db: &Db| {
+        let version = db.default_family().unwrap().pin().version.clone();
+        version.files().map(|(_, f)| f.temperature).collect::<Vec<_>>()
+    };
+    put(&db, "a", "1");
+    flush(&db);
+    assert_eq!(temperatures(&db), [Temperature::Warm as u8]);
+    put(&db, "a", "2");
+    compact(&db, &CompactRangeOptions::default()).unwrap();
+    assert_eq!(temperatures(&db), [Temperature::Cold as u8]);
+    drop(db);
+    assert_eq!(temperatures(&open(&env, family)), [Temperature::Cold as u8], "in the MANIFEST too");
+}

@@ -204,3 +204,11 @@ fn every_option_is_read_refused_or_a_hint() {
         assert!(known, "{name} is parsed and nobody reads it: refuse it or list it as a hint");
     }
 }
+
+#[test]
+fn the_readme_names_every_option_that_is_refused() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
+    for option in crate::options::unsupported::refused() {
+        assert!(readme.contains(&format!("| `{option}")), "{option} is missing in the table of what is not built");
+    }
+}

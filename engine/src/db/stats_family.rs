@@ -1,0 +1,27 @@
+//! The family that RocksDB keeps its statistics in (`persist_stats_to_disk`): it opens unasked.
+//!
+//! Follows RocksDB `VersionEditHandler::OnColumnFamilyAdd` and `OptimizeForPersistentStats`.
+
+use crate::components::FamilyDescriptor;
+use crate::manifest::Recovered;
+use crate::options::{CompressionType, FamilyOptions};
+
+const NAME: &str = "___rocksdb_stats_history___";
+
+/// Adds it, with options of its own, if the database has it and the caller does not name it.
+pub(super) fn add_stats_family(descriptors: &mut Vec<FamilyDescriptor>, recovered: &Recovered) {
+    let there = recovered.families.values().any(|f| f.name == NAME);
+    if !there || descriptors.iter().any(|d| d.name == NAME) {
+        return;
+    }
+    let options = FamilyOptions {
+        write_buffer_size: 2 << 20,
+        target_file_size_base: 2 << 20,
+        max_bytes_for_level_base: 10 << 20,
+        soft_pending_compaction_bytes_limit: 256 << 20,
+        hard_pending_compaction_bytes_limit: 1 << 30,
+        compression: CompressionType::NONE,
+        ..FamilyOptions::default()
+    };
+    descriptors.push(FamilyDescriptor::new(NAME, options));
+}
