@@ -11,7 +11,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use base::stats::Statistics;
+use base::stats::{HistogramKind, Statistics, Stopwatch};
 use base::{Error, Result};
 
 use crate::fs::{Append, Syncer};
@@ -33,6 +33,8 @@ pub struct WriterOptions {
     pub priority: IoPriority,
     /// Where the waits are counted.
     pub statistics: Option<Arc<Statistics>>,
+    /// For a table: which of the `file.write.*.micros` its writes are for, beside `sst.write.micros`.
+    pub histogram: Option<HistogramKind>,
     /// Keep a CRC32C of the whole file; only for files written from their start.
     pub checksum: bool,
 }
@@ -46,6 +48,7 @@ impl Default for WriterOptions {
             rate_limiter: None,
             priority: IoPriority::Total,
             statistics: None,
+            histogram: None,
             checksum: false,
         }
     }
@@ -228,10 +231,22 @@ impl FileWriter {
                 }
             };
             let (now, later) = data.split_at(n);
+            let start = self.timed().map(|_| Stopwatch::start());
             self.run(|file| file.append(now))?;
+            if let (Some(start), Some((statistics, histogram))) = (start, self.timed()) {
+                let micros = start.micros();
+                statistics.measure_time(HistogramKind::SstWriteMicros, micros);
+                statistics.measure_time(histogram, micros);
+            }
             data = later;
         }
         self.start_write_back()
+    }
+
+    /// Where times of writes go, if they are wanted.
+    fn timed(&self) -> Option<(&Statistics, HistogramKind)> {
+        let statistics = self.options.statistics.as_deref().filter(|s| s.timers_on())?;
+        Some((statistics, self.options.histogram?))
     }
 
     fn start_write_back(&mut self) -> Result<()> {

@@ -6,6 +6,7 @@
 
 use base::iter::InternalIterator;
 use base::key::SequenceNumber;
+use base::stats::HistogramKind;
 use base::{Pinned, Result};
 use lsm::merging::Merging;
 use lsm::range_del::{FragmentCover, LevelCover, Uncovered};
@@ -253,6 +254,7 @@ fn ctx(ground: &Ground, options: &ReadOptions, moment: &SuperVersion) -> ReadCtx
         auto_prefix_mode: options.auto_prefix_mode,
         readahead_size: options.readahead_size,
         for_compaction: false,
+        histogram: HistogramKind::FileReadDbIteratorMicros,
         limits: ground.tables.limits(options),
         auto_readahead_size: options.auto_readahead_size,
         async_io: options.async_io,

@@ -105,6 +105,7 @@ impl OpenFile {
             rate_limiter: s.rate_limiter.clone(),
             priority: s.priority,
             statistics: s.stats.statistics().cloned(),
+            histogram: Some(if s.is_flush { HistogramKind::FileWriteFlushMicros } else { HistogramKind::FileWriteCompactionMicros }),
             checksum: s.file_checksum,
         };
         let created_s = s.env.clock.now_seconds();

@@ -137,7 +137,7 @@ impl Reads {
     ) {
         let version = &super_version.version;
         let order = family.order();
-        let ctx = self.ctx(options);
+        let ctx = ReadCtx { histogram: HistogramKind::FileReadMultigetMicros, ..self.ctx(options) };
         let place = Table { reads: self, super_version, ctx: &ctx, seq, options };
         let mut open: Vec<usize> = (0..slots.list.len()).filter(|&i| slots.open(i)).collect();
         for file in version.level(0).iter() {

@@ -143,3 +143,77 @@ fn the_perf_context_counts_only_when_asked() {
         assert!(perf_counter(counter) > 0, "{counter:?}");
     }
 }
+
+/// The product's code but for the tables of names.
+fn product() -> String {
+    fn gather(dir: &std::path::Path, out: &mut String) {
+        for path in std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                if name != "tests" {
+                    gather(&path, out);
+                }
+            } else if name.ends_with(".rs") && name != "tests.rs" {
+                out.push_str(&std::fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut out = String::new();
+    for room in ["compress", "env", "engine", "format", "ironstone", "lsm", "mem", "table"] {
+        gather(&root.join(room).join("src"), &mut out);
+    }
+    out
+}
+
+#[test]
+fn every_statistic_is_fed_or_listed_with_what_is_missing() {
+    let code = product();
+    let words: std::collections::HashSet<&str> =
+        code.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':')).collect();
+    let fed = |kind: &str, variant: String| {
+        [kind, "T", "LevelCounter"].iter().any(|of| words.contains(format!("{of}::{variant}").as_str()))
+    };
+    let all = Ticker::ALL.iter().map(|t| (t.name(), fed("Ticker", format!("{t:?}"))));
+    let all = all.chain(HistogramKind::ALL.iter().map(|h| (h.name(), fed("HistogramKind", format!("{h:?}")))));
+    let all = all.chain(PerfCounter::ALL.iter().map(|p| (p.name(), fed("PerfCounter", format!("{p:?}")))));
+    let listed: std::collections::HashMap<&str, &str> = include_str!("testdata/unfed_statistics.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(": "))
+        .collect();
+    let mut seen = 0;
+    for (name, fed) in all {
+        assert_eq!(fed, !listed.contains_key(name), "{name}: fed {fed}; listed as {:?}", listed.get(name));
+        seen += usize::from(!fed);
+    }
+    assert_eq!(seen, listed.len(), "names in the list that no statistic has");
+}
+
+#[test]
+fn times_of_file_accesses_go_to_the_histogram_of_what_they_are_for() {
+    let env = Env::memory(88);
+    let mut options = FamilyOptions::default();
+    options.set("table_factory", "{block_size=256;no_block_cache=true}").unwrap();
+    let (db, s) = open(&env, options);
+    (0..200).for_each(|i| put(&db, &format!("key{i:03}"), "some value"));
+    let count = |kind| s.histogram_data(kind).count;
+    assert_eq!(count(HistogramKind::FileWriteFlushMicros), 0);
+    flush(&db);
+    assert!(count(HistogramKind::FileWriteFlushMicros) > 0);
+    assert_eq!(count(HistogramKind::SstWriteMicros), count(HistogramKind::FileWriteFlushMicros));
+    let family = db.default_family().unwrap();
+    get(&db, "key007");
+    assert!(count(HistogramKind::FileReadGetMicros) > 0);
+    let gets = count(HistogramKind::FileReadGetMicros);
+    db.multi_get(&family, &[b"key001", b"key100", b"key190"], &ReadOptions::default());
+    assert!(count(HistogramKind::FileReadMultigetMicros) > 0);
+    scan(&db);
+    assert!(count(HistogramKind::FileReadDbIteratorMicros) > 2);
+    assert_eq!(count(HistogramKind::FileReadGetMicros), gets);
+    // The scan read ahead, and found what it had read.
+    assert!(s.ticker(Ticker::PrefetchBytes) > 0 && s.ticker(Ticker::PrefetchHits) > 0);
+    assert!(s.ticker(Ticker::PrefetchBytesUseful) <= s.ticker(Ticker::PrefetchBytes) + 10_000);
+    db.verify_checksum().unwrap();
+    assert!(s.ticker(Ticker::VerifyChecksumReadBytes) > 200 * 10);
+}

@@ -10,6 +10,7 @@ use base::stats::{
 };
 
 use super::fetch::BlockKind;
+use super::read_ctx::ReadCtx;
 
 /// Where a table counts.
 pub(super) struct Counts {
@@ -123,15 +124,34 @@ impl Counts {
     }
 
     /// A block was had from the file, or from what was read ahead of it.
-    pub(super) fn read_took(&self, micros: u64, for_compaction: bool) {
+    pub(super) fn read_took(&self, micros: u64, ctx: &ReadCtx) {
         let Some(statistics) = &self.statistics else { return };
-        let (block, file) = match for_compaction {
+        let (block, file) = match ctx.for_compaction {
             true => (HistogramKind::ReadBlockCompactionMicros, HistogramKind::FileReadCompactionMicros),
-            false => (HistogramKind::ReadBlockGetMicros, HistogramKind::FileReadGetMicros),
+            false => (HistogramKind::ReadBlockGetMicros, ctx.histogram),
         };
         statistics.measure_time(HistogramKind::SstReadMicros, micros);
         statistics.measure_time(block, micros);
         statistics.measure_time(file, micros);
+    }
+
+    /// A read went `ahead` bytes further than was asked for, and would have gone further but for the bound.
+    pub(super) fn read_ahead(&self, ahead: u64, trimmed: bool) {
+        self.add(Ticker::PrefetchBytes, ahead);
+        if trimmed {
+            self.add(Ticker::ReadaheadTrimmed, 1);
+        }
+    }
+
+    /// A block of so many bytes was found in what had been read ahead.
+    pub(super) fn found_ahead(&self, bytes: usize) {
+        self.add(Ticker::PrefetchHits, 1);
+        self.add(Ticker::PrefetchBytesUseful, bytes as u64);
+    }
+
+    /// A block of so many bytes is checked for the checking's sake.
+    pub(super) fn verifying(&self, bytes: u64) {
+        self.add(Ticker::VerifyChecksumReadBytes, bytes);
     }
 
     /// A block's checksum was computed and compared.

@@ -196,7 +196,7 @@ impl Source {
             self.raw(handle, window, ctx.limits.as_deref()).map_err(|e| self.blame(e, handle, kind))?
         };
         if let Some(start) = start {
-            self.counts.read_took(start.micros(), ctx.for_compaction);
+            self.counts.read_took(start.micros(), ctx);
         }
         self.counts.read(kind, 1, raw.len());
         let block =

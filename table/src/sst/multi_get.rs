@@ -9,6 +9,7 @@
 use std::ops::ControlFlow;
 
 use base::key::user_key;
+use base::stats::Stopwatch;
 use base::{Error, Result};
 use env::fs::ReadRequest;
 use format::block::Block;
@@ -186,6 +187,7 @@ impl Source {
             self.file.multi_read(&mut requests);
             Ok(())
         };
+        let start = self.counts.times_reads().then(Stopwatch::start);
         let within = match &ctx.limits {
             None => read_all(),
             Some(limits) => limits.around(total, read_all),
@@ -193,6 +195,9 @@ impl Source {
         if let Err(error) = within {
             missing.iter().for_each(|&i| outcomes[i] = Some(self.blame(error.clone(), handles[i], BlockKind::Data)));
             return;
+        }
+        if let Some(start) = start {
+            self.counts.read_took(start.micros(), ctx);
         }
         let read: Vec<Result<usize>> = requests.into_iter().map(|request| request.outcome).collect();
         self.counts.read(BlockKind::Data, missing.len() as u64, buffers.iter().map(Vec::len).sum());

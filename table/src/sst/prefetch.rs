@@ -154,7 +154,10 @@ impl Window for ReadAhead {
     ) -> Result<Option<&[u8]>> {
         let end = offset + len as u64;
         let at = match self.has(offset, len) {
-            Some(at) => at,
+            Some(at) => {
+                source.counts.found_ahead(len);
+                at
+            }
             None => {
                 let amount = self.amount(offset) as u64;
                 if amount == 0 {
@@ -164,6 +167,7 @@ impl Window for ReadAhead {
                 let limit = self.limit.min(self.trimmed);
                 let stop = end.saturating_add(amount).min(limit).max(end);
                 let total = (stop - offset) as usize;
+                source.counts.read_ahead(stop - end, self.trimmed < end.saturating_add(amount).min(self.limit));
                 self.start = offset;
                 self.bytes.resize(total, 0);
                 let read = source.read_at(offset, &mut self.bytes, limits);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base::Pinned;
 use base::order::PrefixExtractor;
+use base::stats::HistogramKind;
 use format::block::Block;
 
 use super::limits::ReadLimits;
@@ -29,6 +30,8 @@ pub struct ReadCtx {
     pub readahead_size: usize,
     /// The read is a compaction's or a flush's: it uses no filter.
     pub for_compaction: bool,
+    /// Which of the `file.read.*.micros` histograms its reads are for. Default: those of look-ups.
+    pub histogram: HistogramKind,
     /// What accesses to the file are held to. Default `None`: nothing.
     pub limits: Option<Arc<ReadLimits>>,
     /// Nothing is read ahead past the block that holds the upper bound. Default true.
@@ -51,6 +54,7 @@ impl Default for ReadCtx {
             auto_prefix_mode: false,
             readahead_size: 0,
             for_compaction: false,
+            histogram: HistogramKind::FileReadGetMicros,
             limits: None,
             auto_readahead_size: true,
             async_io: false,

@@ -52,6 +52,7 @@ impl Reader {
     fn check(&self, handle: BlockHandle, kind: BlockKind, ahead: &mut ReadAhead) -> Result<()> {
         let source = &self.source;
         let raw = source.raw(handle, Some(ahead), None).map_err(|e| source.blame(e, handle, kind))?;
+        source.counts.verifying(raw.len() as u64);
         match trailer::verify(source.checksum, source.base_context, handle.offset, &raw) {
             Ok(_) => Ok(()),
             // The one block whose checksum may be off was checked, and forgiven, when the table was opened.
