@@ -233,32 +233,10 @@ fn damaged_databases_are_answered_as_rocksdb_does_or_refused() {
 
 #[test]
 fn options_of_a_call_that_nothing_heeds_are_refused_by_name() {
-    use ironstone::{Db, Options, ReadOptions, WriteOptions};
+    use ironstone::WriteOptions;
     let scratch = tempfile::tempdir().unwrap();
-    let mut options = Options::default();
-    options.db.create_if_missing = true;
-    let db = Db::open(scratch.path(), options).unwrap();
+    let db = Db::open(scratch.path(), creating()).unwrap();
     db.put(b"k", b"v").unwrap();
-    type Set = fn(&mut ReadOptions);
-    let asked: [(&str, Set); 3] = [
-        ("io_timeout", |o| o.io_timeout = std::time::Duration::from_millis(1)),
-        ("merge_operand_count_threshold", |o| o.merge_operand_count_threshold = Some(3)),
-        ("auto_refresh_iterator_with_snapshot", |o| o.auto_refresh_iterator_with_snapshot = true),
-    ];
-    for (name, set) in asked {
-        let mut read = ReadOptions::default();
-        set(&mut read);
-        let answers = [
-            db.get_with(b"k", &read).err(),
-            db.multi_get_with(&[b"k"], &read).pop().and_then(Result::err),
-            db.iter_with(read).err(),
-        ];
-        for error in answers {
-            let error = error.expect("a refusal");
-            assert_eq!(error.kind(), ironstone::Kind::NotSupported);
-            assert!(error.to_string().contains(name), "{error}");
-        }
-    }
     let write = WriteOptions { protection_bytes_per_key: 8, ..WriteOptions::default() };
     assert_eq!(db.put_with(b"k", b"w", &write).unwrap_err().kind(), ironstone::Kind::NotSupported);
     assert_eq!(db.get(b"k").unwrap().unwrap(), b"v");
