@@ -64,6 +64,11 @@ pub trait Logger: Send + Sync + fmt::Debug {
     /// Writes one message, prefix included, if `level` is at least [`Logger::level`].
     fn log(&self, level: LogLevel, message: fmt::Arguments<'_>);
 
+    /// Whether anybody will read it; if not, callers need not put words together.
+    fn is_heard(&self) -> bool {
+        true
+    }
+
     /// Hands buffered lines to the system.
     fn flush(&self) {}
 
@@ -88,6 +93,10 @@ impl Logger for NullLogger {
     fn set_level(&self, _level: LogLevel) {}
 
     fn log(&self, _level: LogLevel, _message: fmt::Arguments<'_>) {}
+
+    fn is_heard(&self) -> bool {
+        false
+    }
 }
 
 /// Keeps the messages, level prefix included, for tests.

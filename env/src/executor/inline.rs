@@ -3,7 +3,8 @@
 //! Pools are queues without threads; a pool of size 0 holds its jobs back, as a real one would. `help`
 //! draws a pool among those with work and runs its oldest job: order within a pool is kept, order between
 //! pools is chance. A job due later is moved to its queue once the clock has passed its time; when
-//! nothing else is left to do, `wait_for_all` does not wait for it.
+//! nothing else is left to do, `wait_for_all` does not wait for it. Who waits for work that nobody can do any
+//! more would wait for ever: such rounds are counted, and told to who asked ([`Inline::on_starved`]).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,6 +22,23 @@ pub struct Inline {
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
     panics: Panics,
+    starved: Mutex<Starved>,
+}
+
+type OnStarved = Box<dyn Fn(u64) + Send + Sync>;
+
+#[derive(Default)]
+struct Starved {
+    /// Since a program last came back from waiting, as far as told by [`Inline::fed`].
+    rounds: u64,
+    patience: u64,
+    tell: Option<Arc<OnStarved>>,
+}
+
+impl std::fmt::Debug for Starved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} rounds of {}", self.rounds, self.patience)
+    }
 }
 
 #[derive(Default)]
@@ -47,7 +65,32 @@ impl Inline {
             clock,
             state: Mutex::new(State { threads: [1; 4], ..State::default() }),
             panics: Panics::default(),
+            starved: Mutex::default(),
         }
+    }
+
+    /// Calls `tell` after every `patience` rounds of waiting in which there was nothing to run, with how often
+    /// that was so far. Rounds are counted anew by [`Inline::fed`]. The step bound of a simulation.
+    pub fn on_starved(&self, patience: u64, tell: impl Fn(u64) + Send + Sync + 'static) {
+        *self.starved.lock() = Starved { rounds: 0, patience: patience.max(1), tell: Some(Arc::new(Box::new(tell))) };
+    }
+
+    /// The wait is over.
+    pub fn fed(&self) {
+        self.starved.lock().rounds = 0;
+    }
+
+    /// One more round of waiting; whether somebody counts them, who wants it asked again.
+    fn count_round(&self) -> bool {
+        let mut s = self.starved.lock();
+        s.rounds += 1;
+        let Some(tell) = s.tell.clone() else { return false };
+        let (rounds, patience) = (s.rounds, s.patience);
+        drop(s);
+        if rounds.is_multiple_of(patience) {
+            tell(rounds / patience);
+        }
+        true
     }
 
     /// Drops every queued job and timer, as the end of the process does.
@@ -147,12 +190,11 @@ impl Executor for Inline {
             let timers = s.timers.iter().filter(|(_, pool, ..)| s.threads[*pool as usize] > 0);
             timers.map(|(due, ..)| *due).min()
         };
-        let Some(due) = due else { return false };
-        let ahead = due.saturating_sub(self.clock.now_nanos());
+        let ahead = due.map_or(0, |due| due.saturating_sub(self.clock.now_nanos()));
         if ahead > 0 {
             self.clock.sleep_micros(ahead.div_ceil(1000));
         }
-        true
+        self.count_round() || due.is_some()
     }
 
     fn run_all<'a>(&self, mut jobs: Vec<Box<dyn FnOnce() + Send + 'a>>) {

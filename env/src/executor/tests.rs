@@ -169,3 +169,17 @@ fn threads_run_delayed_jobs_and_drop_cancels_the_rest() {
     drop(ex);
     assert!(receive.recv().is_err(), "the late job is dropped with its sender");
 }
+
+#[test]
+fn who_waits_for_nothing_is_counted() {
+    let inline = Inline::new(1, Arc::new(ManualClock::new(0)));
+    assert!(!inline.pass_time(), "nobody asked");
+    let told = Arc::new(parking_lot::Mutex::new(Vec::new()));
+    let tells = told.clone();
+    inline.on_starved(3, move |times| tells.lock().push(times));
+    assert!((0..7).all(|_| inline.pass_time()));
+    assert_eq!(*told.lock(), [1, 2]);
+    inline.fed();
+    assert!(inline.pass_time() && inline.pass_time());
+    assert_eq!(told.lock().len(), 2);
+}

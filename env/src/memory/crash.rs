@@ -20,6 +20,14 @@ pub enum Survivors {
     NamesWithoutData,
     /// All names and lengths, with zeros where bytes were not synced.
     ZerosForData,
+    /// All names and lengths, with bytes of whatever was on the disk there before, drawn from the seed.
+    SizeWithoutData(u64),
+    /// All names; of each file all but a part of its last write, cut at a byte drawn from the seed.
+    TornLast(u64),
+    /// All names; of what was not synced any sectors of 512 bytes, drawn from the seed for each file.
+    Sectors(u64),
+    /// All bytes, but of the changes of names only a prefix, drawn from the seed for each directory.
+    NamesLost(u64),
     /// Drawn from the seed for each file: a prefix of its operations, the next one torn at any byte, or
     /// its sectors of 512 bytes in any order, or zeros; and for names a prefix of the journal, or one
     /// that differs by directory.
@@ -29,17 +37,20 @@ pub enum Survivors {
 const SECTOR: usize = 512;
 
 pub(super) fn crash(names: &mut Names, survivors: Survivors) {
-    let mut draw = match survivors {
-        Survivors::Random(seed) => Some(SeededRng::new(seed)),
-        _ => None,
+    let draw = match survivors {
+        Survivors::Random(seed)
+        | Survivors::SizeWithoutData(seed)
+        | Survivors::TornLast(seed)
+        | Survivors::Sectors(seed)
+        | Survivors::NamesLost(seed) => SeededRng::new(seed),
+        _ => SeededRng::new(0),
     };
     let journal = std::mem::take(&mut names.journal);
     let mut dirs = std::mem::take(&mut names.durable);
-    match (survivors, &mut draw) {
-        (Survivors::Synced, _) => {}
-        (Survivors::Random(_), Some(rng)) => {
-            keep_some_names(&mut dirs, &journal, rng);
-        }
+    match survivors {
+        Survivors::Synced => {}
+        Survivors::Random(_) => keep_some_names(&mut dirs, &journal, draw.one_in(2), &draw),
+        Survivors::NamesLost(_) => keep_some_names(&mut dirs, &journal, false, &draw),
         _ => journal.iter().for_each(|change| apply(&mut dirs, change)),
     }
     // Each surviving file once, in the order of the tree, so that one seed gives one disk.
@@ -49,7 +60,7 @@ pub(super) fn crash(names: &mut Names, survivors: Survivors) {
     for entry in dirs.values_mut().flat_map(Entries::values_mut) {
         let Entry::File(node) = entry else { continue };
         if seen.insert(Arc::as_ptr(node)) {
-            settle(node, survivors, draw.as_ref());
+            settle(node, survivors, &draw);
         }
     }
     names.live = dirs.clone();
@@ -71,8 +82,7 @@ fn reachable(dirs: &BTreeMap<DirId, Entries>) -> HashSet<DirId> {
     reached
 }
 
-fn keep_some_names(dirs: &mut BTreeMap<DirId, Entries>, journal: &[super::names::Change], rng: &SeededRng) {
-    let whole = rng.one_in(2);
+fn keep_some_names(dirs: &mut BTreeMap<DirId, Entries>, journal: &[super::names::Change], whole: bool, rng: &SeededRng) {
     let cut = rng.below(journal.len() as u64 + 1) as usize;
     let mut cuts: BTreeMap<DirId, usize> = BTreeMap::new();
     // A change that builds on a lost one is lost as well.
@@ -95,35 +105,55 @@ fn keep_some_names(dirs: &mut BTreeMap<DirId, Entries>, journal: &[super::names:
 }
 
 /// Makes a file what is left of it.
-fn settle(node: &FileNode, survivors: Survivors, rng: Option<&SeededRng>) {
+fn settle(node: &FileNode, survivors: Survivors, rng: &SeededRng) {
     let s = &mut *node.state.write();
     let ops = std::mem::take(&mut s.unsynced);
-    match (survivors, rng) {
-        (Survivors::Synced | Survivors::NamesWithoutData, _) => {}
-        (Survivors::Everything, _) => ops.iter().for_each(|op| op.apply(&mut s.durable)),
-        (Survivors::ZerosForData, _) => ops.iter().for_each(|op| zeros(op, &mut s.durable)),
-        (Survivors::Random(_), None) => {}
-        (Survivors::Random(_), Some(rng)) => {
+    if !ops.is_empty() {
+        keep_some_bytes(&ops, Arc::make_mut(&mut s.durable), survivors, rng);
+    }
+    s.live = s.durable.clone();
+}
+
+fn keep_some_bytes(ops: &[Op], durable: &mut Vec<u8>, survivors: Survivors, rng: &SeededRng) {
+    match survivors {
+        Survivors::Synced | Survivors::NamesWithoutData => {}
+        Survivors::Everything | Survivors::NamesLost(_) => ops.iter().for_each(|op| op.apply(durable)),
+        Survivors::ZerosForData => ops.iter().for_each(|op| zeros(op, durable)),
+        Survivors::SizeWithoutData(_) => ops.iter().for_each(|op| garbage(op, durable, rng)),
+        Survivors::Sectors(_) => ops.iter().for_each(|op| sectors(op, durable, rng)),
+        Survivors::TornLast(_) => {
+            if let Some((last, before)) = ops.split_last() {
+                before.iter().for_each(|op| op.apply(durable));
+                torn(last, durable, rng);
+            }
+        }
+        Survivors::Random(_) => {
             let kept = rng.below(ops.len() as u64 + 1) as usize;
             let (before, after) = ops.split_at(kept);
             match rng.below(5) {
                 0 => {}
-                1 => before.iter().for_each(|op| op.apply(&mut s.durable)),
+                1 => before.iter().for_each(|op| op.apply(durable)),
                 2 => {
-                    before.iter().for_each(|op| op.apply(&mut s.durable));
+                    before.iter().for_each(|op| op.apply(durable));
                     if let Some(op) = after.first() {
-                        torn(op, &mut s.durable, rng);
+                        torn(op, durable, rng);
                     }
                 }
-                3 => ops.iter().for_each(|op| sectors(op, &mut s.durable, rng)),
+                3 => ops.iter().for_each(|op| sectors(op, durable, rng)),
                 _ => {
-                    before.iter().for_each(|op| op.apply(&mut s.durable));
-                    after.iter().for_each(|op| zeros(op, &mut s.durable));
+                    before.iter().for_each(|op| op.apply(durable));
+                    after.iter().for_each(|op| zeros(op, durable));
                 }
             }
         }
     }
-    s.live = s.durable.clone();
+}
+
+/// Only the length; the bytes that came with it are a former file's.
+fn garbage(op: &Op, to: &mut Vec<u8>, rng: &SeededRng) {
+    let was = to.len();
+    zeros(op, to);
+    to.iter_mut().skip(was).for_each(|byte| *byte = rng.below(256) as u8);
 }
 
 fn zeros(op: &Op, to: &mut Vec<u8>) {

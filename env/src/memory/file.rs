@@ -13,7 +13,7 @@ use crate::fs::{Append, RandomRead, SequentialRead, Syncer};
 /// Something done to a file since its last sync.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
-    Write { offset: u64, data: Vec<u8> },
+    Write { offset: u64, data: Arc<[u8]> },
     Truncate { size: u64 },
 }
 
@@ -34,10 +34,11 @@ pub(crate) fn write(to: &mut Vec<u8>, offset: u64, data: &[u8]) {
     to[start..end].copy_from_slice(data);
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FileState {
-    pub live: Vec<u8>,
-    pub durable: Vec<u8>,
+    /// Bytes are copied when they are changed while a fork of the disk holds them too.
+    pub live: Arc<Vec<u8>>,
+    pub durable: Arc<Vec<u8>>,
     pub unsynced: Vec<Op>,
     modified: u64,
 }
@@ -66,9 +67,21 @@ impl FileNode {
 
     pub(crate) fn damage(&self, change: impl FnOnce(&mut Vec<u8>)) {
         let mut s = self.state.write();
-        change(&mut s.live);
+        change(Arc::make_mut(&mut s.live));
         s.durable = s.live.clone();
         s.unsynced.clear();
+    }
+
+    /// The same file for another disk; bytes are shared until one of them changes.
+    pub(crate) fn fork(&self) -> Self {
+        FileNode { state: RwLock::new(self.state.read().clone()) }
+    }
+
+    /// Cuts the newest unsynced write to its first `bytes`. What programs see stays.
+    pub(crate) fn tear(&self, bytes: usize) {
+        if let Some(Op::Write { data, .. }) = self.state.write().unsynced.last_mut() {
+            *data = Arc::from(&data[..bytes.min(data.len())]);
+        }
     }
 
     pub(crate) fn forget_unsynced(&self) {
@@ -83,16 +96,18 @@ impl FileNode {
 
     fn act(&self, op: Op, now: u64) {
         let mut s = self.state.write();
-        op.apply(&mut s.live);
+        op.apply(Arc::make_mut(&mut s.live));
         s.modified = now;
         s.unsynced.push(op);
     }
 
     fn sync(&self) {
         let s = &mut *self.state.write();
-        for op in s.unsynced.drain(..) {
-            op.apply(&mut s.durable);
+        if s.unsynced.is_empty() {
+            return;
         }
+        let durable = Arc::make_mut(&mut s.durable);
+        s.unsynced.drain(..).for_each(|op| op.apply(durable));
     }
 
     fn read(&self, offset: u64, buffer: &mut [u8]) -> usize {
@@ -185,7 +200,7 @@ impl MemoryAppend {
 
 impl Append for MemoryAppend {
     fn append(&mut self, data: &[u8]) -> Result<()> {
-        self.act(Op::Write { offset: self.size, data: data.to_vec() })?;
+        self.act(Op::Write { offset: self.size, data: Arc::from(data) })?;
         self.size += data.len() as u64;
         Ok(())
     }

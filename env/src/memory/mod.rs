@@ -105,6 +105,37 @@ impl MemoryFs {
         crash::crash(&mut names, survivors);
     }
 
+    /// Another disk that holds what this one does now, unsynced operations included; neither sees what the
+    /// other does from here on. Times come from `clock`. Costs a few words a file: bytes are shared until changed.
+    pub fn fork(&self, clock: Arc<dyn Clock>) -> MemoryFs {
+        MemoryFs {
+            shared: Arc::new(Shared {
+                clock,
+                names: Mutex::new(self.shared.names.lock().fork()),
+                generation: AtomicU64::new(0),
+                locks: Mutex::default(),
+                capacity: AtomicU64::new(self.shared.capacity.load(Ordering::Relaxed)),
+            }),
+        }
+    }
+
+    /// Every file with its bytes, in the order of the tree.
+    pub fn image(&self) -> Vec<(PathBuf, Arc<Vec<u8>>)> {
+        self.shared.names.lock().image()
+    }
+
+    /// Cuts the newest unsynced write of a file to its first `bytes`, for a crash in the middle of that write: only
+    /// what a crash leaves changes, not what is seen. False when there is no such file.
+    pub fn tear(&self, path: &Path, bytes: usize) -> bool {
+        match self.shared.names.lock().find(path) {
+            Some(Entry::File(node)) => {
+                node.tear(bytes);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Changes a file's bytes, live and durable, as damage at rest would: no time, no operation. The
     /// length may change. False when there is no such file.
     pub fn damage(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) -> bool {

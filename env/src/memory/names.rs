@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use base::map::HashSet;
+use base::map::{HashMap, HashSet};
 
 use super::file::FileNode;
 
@@ -47,6 +47,35 @@ impl Names {
     pub(crate) fn new() -> Self {
         let root = BTreeMap::from([(ROOT, Entries::new())]);
         Names { live: root.clone(), durable: root, journal: Vec::new(), next_id: 1 }
+    }
+
+    /// The same names for another disk, with files of its own.
+    pub(crate) fn fork(&self) -> Self {
+        let mut made: HashMap<*const FileNode, Arc<FileNode>> = HashMap::default();
+        let mut copy = |entry: &mut Entry| {
+            if let Entry::File(node) = entry {
+                *node = made.entry(Arc::as_ptr(node)).or_insert_with(|| Arc::new(node.fork())).clone();
+            }
+        };
+        let (mut live, mut durable, mut journal) = (self.live.clone(), self.durable.clone(), self.journal.clone());
+        live.values_mut().chain(durable.values_mut()).flat_map(Entries::values_mut).for_each(&mut copy);
+        journal.iter_mut().flatten().filter_map(|edit| edit.to.as_mut()).for_each(copy);
+        Names { live, durable, journal, next_id: self.next_id }
+    }
+
+    /// Every file by its path.
+    pub(crate) fn image(&self) -> Vec<(PathBuf, Arc<Vec<u8>>)> {
+        let mut out = Vec::new();
+        let mut work = vec![(PathBuf::from("/"), ROOT)];
+        while let Some((path, id)) = work.pop() {
+            for (name, entry) in self.live.get(&id).into_iter().flatten() {
+                match entry {
+                    Entry::Dir(child) => work.push((path.join(name), *child)),
+                    Entry::File(node) => out.push((path.join(name), node.state.read().live.clone())),
+                }
+            }
+        }
+        out
     }
 
     pub(crate) fn find(&self, path: &Path) -> Option<Entry> {

@@ -160,3 +160,52 @@ fn a_random_crash_keeps_what_was_synced_and_repeats_by_seed() {
     }
     assert!(lengths.len() > 20, "crashes differ: {}", lengths.len());
 }
+
+#[test]
+fn a_fork_holds_what_the_disk_held_and_neither_sees_the_other() {
+    let fs = disk();
+    let mut f = fs.create(Path::new("/db/a"), &AppendHints::default()).unwrap();
+    f.append(b"synced").unwrap();
+    f.sync().unwrap();
+    sync(&fs, "/db");
+    f.append(b" lost").unwrap();
+    fs.link(Path::new("/db/a"), Path::new("/db/b")).unwrap();
+    let fork = fs.fork(Arc::new(ManualClock::new(0)));
+    f.append(b" later").unwrap();
+    assert_eq!(read(&fork, "/db/a").unwrap(), b"synced lost");
+    assert_eq!(fork.link_count(Path::new("/db/a")).unwrap(), 2, "two names of one file are that in the fork too");
+    fork.crash(Survivors::Synced);
+    assert_eq!(read(&fork, "/db/a").unwrap(), b"synced");
+    assert_eq!(read(&fork, "/db/b"), None);
+    assert_eq!(read(&fs, "/db/a").unwrap(), b"synced lost later");
+    f.append(b"!").unwrap();
+    assert_eq!(fs.image().len(), 2);
+}
+
+/// What each way of stopping leaves of a file of six synced bytes, then two writes, the last torn after its first byte.
+#[test]
+fn a_crash_in_the_middle_of_a_write_leaves_its_first_bytes() {
+    let left = |survivors| {
+        let fs = disk();
+        let mut f = fs.create(Path::new("/db/a"), &AppendHints::default()).unwrap();
+        f.append(b"synced").unwrap();
+        f.sync().unwrap();
+        sync(&fs, "/db");
+        f.append(b"-one").unwrap();
+        f.append(b"-two").unwrap();
+        assert!(fs.tear(Path::new("/db/a"), 1));
+        write(&fs, "/db/new", b"name", true);
+        fs.crash(survivors);
+        (read(&fs, "/db/a").unwrap(), read(&fs, "/db/new").is_some())
+    };
+    assert_eq!(left(Survivors::Everything), (b"synced-one-".to_vec(), true));
+    assert_eq!(left(Survivors::ZerosForData), (b"synced\0\0\0\0\0".to_vec(), true));
+    let (bytes, named) = left(Survivors::SizeWithoutData(3));
+    assert!(bytes.starts_with(b"synced") && bytes.len() == 11 && bytes[6..] != [0; 5] && named);
+    let (bytes, named) = left(Survivors::TornLast(3));
+    assert!(bytes.starts_with(b"synced-one") && bytes.len() <= 11 && named);
+    let (bytes, _) = left(Survivors::Sectors(3));
+    assert!(bytes.starts_with(b"synced"));
+    assert!((0..20).any(|seed| !left(Survivors::NamesLost(seed)).1), "names may be lost");
+    assert!((0..20).all(|seed| left(Survivors::NamesLost(seed)).0 == b"synced-one-"), "bytes are not");
+}
