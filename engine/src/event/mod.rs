@@ -40,7 +40,9 @@ impl Events {
 
     /// Writes the event's line, if it has one, and tells the listeners.
     pub fn emit(&self, event: &Event) {
-        if let Some(line) = show::line(event, self.clock.now_micros()) {
+        if self.logger.is_heard()
+            && let Some(line) = show::line(event, self.clock.now_micros())
+        {
             self.logger.log(LogLevel::Info, format_args!("EVENT_LOG_v1 {line}"));
         }
         for listener in &self.listeners {
