@@ -7,6 +7,9 @@
 //!  look     everything a reader can do, compared with a state
 //!  random   script on a database that nobody harms: every answer equals the model's
 //!  damage   small databases, one place damaged: right rows or an error, never else
+//!  scene    scripted workloads as text; play runs one and notes what a crash may leave
+//!  every    every crash and every failing call of the scenes
+//!  audit    what must hold of a database just opened: rows by every way of reading, levels, files
 //!  crash    script on a disk that crashes or fails: one prefix state, between durable and attempted
 //! ```
 //! A run is a function of its seed. A failing one is told as a seed and the command that replays it.
@@ -14,11 +17,15 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a rig")]
 
+pub mod audit;
 pub mod crash;
 pub mod damage;
 pub mod life;
+pub mod every;
 pub mod look;
+pub mod play;
 pub mod random;
 pub mod sample;
+pub mod scene;
 pub mod script;
 pub mod state;

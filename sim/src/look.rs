@@ -17,7 +17,10 @@ fn show(bytes: &[u8]) -> String {
     if bytes.len() > 40 { format!("{text}..({})", bytes.len()) } else { text }
 }
 
-/// A few reads of each kind.
+/// How many kinds of reads [`one`] knows.
+pub const KINDS: u64 = 6;
+
+/// A few reads of a drawn kind in each family.
 pub fn some(
     db: &Db,
     state: &State,
@@ -27,22 +30,51 @@ pub fn some(
     keys: u64,
 ) -> Checked {
     let chance = &mut Chance::new(seed);
-    for family in db.families() {
-        let rows = state.rows(family.name(), sample.reverse);
-        let told = |e: String| format!("family {} of {} rows: {e}", family.name(), rows.len());
-        let mut options = draw(chance, snapshot);
-        match chance.below(6) {
-            0 => scan(&family, &rows, options, chance.percent(50)).map_err(told)?,
-            1 => gets(&family, &rows, &options, chance, keys).map_err(told)?,
-            2 => multi_get(&family, &rows, &options, chance, keys).map_err(told)?,
-            3 if sample.prefix.is_some() => {
-                options.total_order_seek = false;
-                prefixed(&family, &rows, options, sample, chance, keys).map_err(told)?;
-            }
-            _ => walk(&family, &rows, options, sample, chance, keys).map_err(told)?,
+    db.families().iter().try_for_each(|family| {
+        let options = draw(chance, snapshot);
+        let kind = chance.below(KINDS);
+        family_reads(family, state, sample, options, chance, keys, kind)
+    })
+}
+
+/// A few reads of one kind, below [`KINDS`], in each family.
+pub fn one(
+    db: &Db,
+    state: &State,
+    sample: &Sample,
+    snapshot: Option<&ironstone::Snapshot>,
+    seed: u64,
+    keys: u64,
+    kind: u64,
+) -> Checked {
+    let chance = &mut Chance::new(seed);
+    db.families().iter().try_for_each(|family| {
+        let options = draw(chance, snapshot);
+        family_reads(family, state, sample, options, chance, keys, kind)
+    })
+}
+
+fn family_reads(
+    family: &Family,
+    state: &State,
+    sample: &Sample,
+    mut options: ReadOptions,
+    chance: &mut Chance,
+    keys: u64,
+    kind: u64,
+) -> Checked {
+    let rows = state.rows(family.name(), sample.reverse);
+    let read = match kind {
+        0 => scan(family, &rows, options, chance.percent(50)),
+        1 => gets(family, &rows, &options, chance, keys),
+        2 => multi_get(family, &rows, &options, chance, keys),
+        3 if sample.prefix.is_some() => {
+            options.total_order_seek = false;
+            prefixed(family, &rows, options, sample, chance, keys)
         }
-    }
-    Ok(())
+        _ => walk(family, &rows, options, sample, chance, keys),
+    };
+    read.map_err(|e| format!("family {} of {} rows: {e}", family.name(), rows.len()))
 }
 
 /// Every row of every family, forward and back and by key.

@@ -85,6 +85,7 @@ const FAMILY: &[Row] = &[
     ("force_consistency_checks", &["true"]),
     ("disable_auto_compactions", &["", "", "", "", "true"]),
     ("ttl", &["", "0", "1000"]),
+    ("arena_block_size", &["4096"]),
     ("bloom_locality", &["", "1"]),
     ("compaction_options_universal", &["", "{size_ratio=10;min_merge_width=2;max_size_amplification_percent=50}", "{allow_trivial_move=true}", "{stop_style=kCompactionStopStyleSimilarSize}"]),
     ("memtable_protection_bytes_per_key", &["", "", "8"]),

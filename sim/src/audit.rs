@@ -1,0 +1,120 @@
+//! What must hold of a database that was just opened, whatever happened to it before.
+//!
+//! The same rows through every way of reading; levels that are in order; files that the tree names and that are
+//! there, and no others.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use env::FileSystem;
+use format::names::FileName;
+use ironstone::{Db, ReadOptions};
+
+use crate::look;
+use crate::sample::Sample;
+use crate::state::State;
+
+/// Every row of every family, read forward.
+///
+/// # Errors
+/// Of the iterator.
+pub fn rows(db: &Db) -> Result<State, String> {
+    let mut found = State::default();
+    for family in db.families() {
+        let model = found.families.entry(family.name().to_string()).or_default();
+        let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
+        let mut iter = family.iter_with(options).map_err(|e| format!("iterator: {e}"))?;
+        iter.seek_to_first();
+        while iter.valid() {
+            model.put(iter.key(), iter.value());
+            iter.next();
+        }
+        iter.status().map_err(|e| format!("scan: {e}"))?;
+    }
+    Ok(found)
+}
+
+/// Get, multi-get, forward, reverse, bounded and prefix iteration, now and through a snapshot, see `state`.
+///
+/// # Errors
+/// The first answer that differs.
+pub fn reads(db: &Db, state: &State, sample: &Sample, seed: u64) -> Result<(), String> {
+    look::all(db, state, sample.reverse, None)?;
+    let snapshot = db.snapshot();
+    look::all(db, state, sample.reverse, Some(&snapshot)).map_err(|e| format!("snapshot: {e}"))?;
+    for kind in 0..look::KINDS {
+        let held = (seed >> kind) & 1 == 1;
+        look::one(db, state, sample, held.then_some(&snapshot), seed.rotate_left(kind as u32), 40, kind)?;
+    }
+    Ok(())
+}
+
+/// The levels below the first are in order and apart, and every file is there, in its whole length.
+///
+/// # Errors
+/// The file that is not.
+pub fn tree(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    for family in db.engine().families() {
+        let version = family.pin().version.clone();
+        let order = family.order();
+        let mut before: Option<(usize, Box<[u8]>, u64)> = None;
+        for (level, file) in version.files() {
+            let number = file.number.0;
+            let told = |what: &str| Err(format!("{} L{level} {number:06}: {what}", family.name()));
+            if !seen.insert(number) {
+                return told("named twice");
+            }
+            if order.compare(&file.smallest, &file.largest).is_gt() {
+                return told("ends before it begins");
+            }
+            if let Some((of, largest, other)) = &before
+                && level > 0
+                && *of == level
+                && order.compare(largest, &file.smallest).is_ge()
+            {
+                return told(&format!("overlaps {other:06}"));
+            }
+            let path = dir.join(format::names::table(file.number));
+            match fs.file_size(&path) {
+                Ok(size) if size == file.size => {}
+                Ok(size) => return told(&format!("{size} bytes long, not {}", file.size)),
+                Err(error) => return told(&error.to_string()),
+            }
+            before = Some((level, file.largest.clone(), number));
+        }
+    }
+    Ok(())
+}
+
+/// No file is there that nothing refers to, once what was due to be deleted is.
+///
+/// # Errors
+/// The files too many.
+pub fn leftovers(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String> {
+    let mut live = BTreeSet::new();
+    for family in db.engine().families() {
+        for version in family.live_versions() {
+            live.extend(version.files().map(|(_, file)| file.number.0));
+        }
+    }
+    let names = fs.list(dir).map_err(|e| e.to_string())?;
+    let current = fs.read_all(&dir.join(format::names::CURRENT), 4096).map_err(|e| e.to_string())?;
+    let current = String::from_utf8_lossy(&current).trim_end().to_string();
+    let mut options = 0;
+    let mut extra: Vec<&String> = names
+        .iter()
+        .filter(|name| match FileName::parse(name) {
+            Some(FileName::Table(number)) => !live.contains(&number.0),
+            Some(FileName::Manifest(_)) => **name != current,
+            Some(FileName::Temp(_) | FileName::OptionsTemp(_)) => true,
+            Some(FileName::Options(_)) => {
+                options += 1;
+                options > 2
+            }
+            _ => false,
+        })
+        .collect();
+    extra.sort();
+    if extra.is_empty() { Ok(()) } else { Err(format!("nothing refers to {extra:?}")) }
+}

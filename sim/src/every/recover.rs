@@ -1,0 +1,157 @@
+//! A disk as a crash left it, opened, and all that must hold of it looked at.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use env::Executor;
+use env::clock::ManualClock;
+use env::memory::{MemoryFs, Survivors};
+use ironstone::{Db, Options};
+
+use super::watch::{Place, Watch};
+use crate::audit;
+use crate::play::Outside;
+use crate::sample::Sample;
+use crate::state::State;
+
+/// How an opening ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// These rows, and nothing was wrong with them.
+    Rows(State),
+    /// The database does not open.
+    Refused(String),
+    /// It opens, and something does not hold.
+    Wrong(String),
+    Panicked(String),
+    /// It waited for what nobody would do.
+    Hung(String),
+}
+
+/// The eight ways a crash may leave the disk.
+pub const SURVIVORS: [&str; 8] = ["synced", "all", "names", "zeros", "stale", "torn", "sectors", "lostnames"];
+
+pub fn survivors(name: &str, seed: u64) -> Option<Survivors> {
+    Some(match name {
+        "synced" => Survivors::Synced,
+        "all" => Survivors::Everything,
+        "names" => Survivors::NamesWithoutData,
+        "zeros" => Survivors::ZerosForData,
+        "stale" => Survivors::SizeWithoutData(seed),
+        "torn" => Survivors::TornLast(seed),
+        "sectors" => Survivors::Sectors(seed),
+        "lostnames" => Survivors::NamesLost(seed),
+        _ => return None,
+    })
+}
+
+/// Whether two disks are one: names and bytes.
+pub fn digest(disk: &MemoryFs) -> u128 {
+    let (mut a, mut b) = (0u64, 1u64);
+    for (path, bytes) in disk.image() {
+        let name = path.to_string_lossy();
+        for part in [name.as_bytes(), &bytes[..]] {
+            a = kernel::checksum::xxh3::hash64_with_seed(part, a ^ part.len() as u64);
+            b = kernel::checksum::xxh3::hash64_with_seed(part, b.rotate_left(17) ^ a);
+        }
+    }
+    u128::from(a) << 64 | u128::from(b)
+}
+
+/// Rounds of waiting for nothing before a wait counts as one without end.
+const PATIENCE: u64 = 2000;
+
+/// Words told, and the process ended, when even a machine that stops ends no wait.
+pub fn hang_means_exit(what: String) -> impl Fn() + Send + Sync {
+    move || {
+        let way = std::backtrace::Backtrace::force_capture();
+        println!("FAILED {what}: waits for ever, even though the machine has stopped\n{way}");
+        println!("run it again: simulate --state '{what}'");
+        std::process::exit(3);
+    }
+}
+
+/// Stops the machine when something waits too long, and ends the process when that is not enough.
+pub fn bound(outside: &Outside, watch: &Arc<env::hook::Hooked<Watch>>, what: &str) {
+    let (hook, end) = (watch.hook().clone(), hang_means_exit(what.to_string()));
+    outside.executor.on_starved(PATIENCE, move |times| if times < 2 { hook.stop() } else { end() });
+}
+
+/// What recovering came to.
+pub struct Recovery {
+    pub outcome: Outcome,
+    /// Where the machine may stop while it recovers, if asked for.
+    pub places: Vec<Place>,
+}
+
+/// Opens the database on a copy of the disk.
+pub fn recover(disk: &MemoryFs, options: &Options, name: &str, keep: bool) -> Recovery {
+    let clock = Arc::new(ManualClock::new(1_700_000_100_000_000));
+    let disk = disk.fork(clock.clone());
+    let watch = Watch::around(&disk, &clock, keep, None);
+    let outside = Outside::new(watch.clone(), clock, 11);
+    bound(&outside, &watch, name);
+    let places = Cell::new(Vec::new());
+    let run = AssertUnwindSafe(|| look(&outside, options, &watch, &places));
+    let outcome = catch_unwind(run).unwrap_or_else(|payload| {
+        let words = payload.downcast_ref::<String>().cloned();
+        let words = words.or_else(|| payload.downcast_ref::<&str>().map(|s| (*s).to_string()));
+        Outcome::Panicked(words.unwrap_or_default())
+    });
+    let outcome = if watch.hook().has_stopped() && !matches!(outcome, Outcome::Panicked(_)) {
+        Outcome::Hung(format!("{outcome:?}"))
+    } else {
+        outcome
+    };
+    Recovery { outcome, places: places.take() }
+}
+
+fn look(outside: &Outside, options: &Options, watch: &env::hook::Hooked<Watch>, places: &Cell<Vec<Place>>) -> Outcome {
+    let mut options = options.clone();
+    options.db.env = outside.env.clone();
+    let opened = Db::open("/db", options.clone());
+    places.set(watch.hook().places());
+    let db = match opened {
+        Ok(db) => db,
+        Err(error) => return Outcome::Refused(error.to_string()),
+    };
+    let found = match audit::rows(&db) {
+        Ok(found) => found,
+        Err(words) => return Outcome::Wrong(words),
+    };
+    let held = whole(&db, outside, &found, &options).and_then(|()| {
+        let closed = db.close();
+        drop(db);
+        closed.map_err(|e| format!("close: {e}"))?;
+        // Nothing was written, so a second opening finds what the first did.
+        let again = Db::open("/db", options).map_err(|e| format!("second open: {e}"))?;
+        if audit::rows(&again)? != found {
+            return Err("the second open finds other rows than the first".to_string());
+        }
+        while outside.env.executor.help() {}
+        // Only now: what a torn MANIFEST puts in doubt stays until an opening that proves its end.
+        audit::leftovers(&again, &*outside.env.fs, Path::new("/db"))
+    });
+    let panics = outside.executor.panics();
+    match held {
+        _ if panics.0 > 0 => Outcome::Panicked(format!("a job: {}", panics.1.unwrap_or_default())),
+        Ok(()) => Outcome::Rows(found),
+        Err(words) => Outcome::Wrong(words),
+    }
+}
+
+fn whole(db: &Db, outside: &Outside, found: &State, options: &Options) -> Result<(), String> {
+    let dir = Path::new("/db");
+    let prefix = options.family.prefix_extractor.is_some().then_some(1);
+    let sample = Sample { text: String::new(), reverse: false, prefix };
+    let seed = db.latest_sequence().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    audit::reads(db, found, &sample, seed)?;
+    while outside.env.executor.help() {}
+    audit::tree(db, &*outside.env.fs, dir)?;
+    if audit::rows(db)? != *found {
+        return Err("background work changed the rows".to_string());
+    }
+    Ok(())
+}

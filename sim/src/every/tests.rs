@@ -1,0 +1,45 @@
+use super::watch::Strike;
+use super::*;
+
+fn until() -> Instant {
+    Instant::now() + std::time::Duration::from_secs(3600)
+}
+
+fn scene(name: &str) -> Recorded {
+    let (name, text) = SCENES.iter().find(|(n, _)| *n == name).unwrap();
+    Recorded::new(name, text).unwrap()
+}
+
+#[test]
+fn every_crash_of_plain_writes_leaves_a_state_between_durable_and_attempted() {
+    let mut report = Report::new(1, 1);
+    assert!(scene("puts").crashes(&mut report, until()));
+    assert_eq!(report.failed(), 0);
+    assert!(report.states > 900 && report.opened > 200, "{report:?}");
+}
+
+#[test]
+fn crashes_of_recoveries_replay_by_their_name() {
+    let mut report = Report::new(1, 1);
+    let mut families = scene("families");
+    (0..5).for_each(|seed| families.deep(&mut Chance::new(seed), &mut report));
+    assert_eq!(report.failed(), 0);
+    assert!(report.deep > 0);
+    let told = replay("families/60+5~torn/9~all").unwrap();
+    assert_eq!(told, replay("families/60+5~torn/9~all").unwrap());
+    assert!(told.ends_with("holds") && told.contains("crash at call 9"), "{told}");
+    assert!(replay("families/100000~all").is_err());
+    assert!(replay("puts!40=EIO..~synced").is_ok());
+}
+
+/// The oracle is not blind: a disk that breaks its promise is found out.
+#[test]
+fn syncs_that_lie_lose_acknowledged_writes_and_that_is_seen() {
+    let puts = scene("puts");
+    let syncs = (1..).zip(&puts.ops).filter(|(_, op)| Strike::Lie.fits(**op)).map(|(call, _)| call);
+    let lost = syncs.filter(|call| {
+        let told = replay(&format!("puts!{call}=LIE~synced"));
+        told.is_err_and(|words| words.starts_with("lost") || words.starts_with("refused"))
+    });
+    assert!(lost.count() >= 3);
+}

@@ -1,0 +1,205 @@
+//! The disk between a playing and its memory: keeps the disk as it was before each call that changes it, and makes one
+//! call fail.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use base::Error;
+use env::clock::ManualClock;
+use env::hook::{Call, Hook, Hooked, Op, Verdict};
+use env::memory::MemoryFs;
+use parking_lot::Mutex;
+
+use crate::play::Mark;
+
+/// The disk at a place where the machine may stop.
+#[derive(Clone)]
+pub struct Place {
+    /// Of the call that changes the disk, from 1; the last place, behind all calls, has one more.
+    pub call: u64,
+    /// Of an append: how many bytes it brings, and the disk behind it.
+    pub inside: Option<(PathBuf, usize, MemoryFs)>,
+    pub disk: MemoryFs,
+    pub mark: Mark,
+    pub what: String,
+}
+
+/// How a call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strike {
+    Errno(i32),
+    /// Half of the bytes, then EIO; other calls just fail.
+    Short,
+    /// EIO, and what the file has unsynced is taken for clean and never written.
+    Forget,
+    /// Success is told, nothing done: breaks what a disk promises, to see that the oracle sees.
+    Lie,
+}
+
+impl Strike {
+    pub const ALL: [(&'static str, Strike); 7] = [
+        ("EIO", Strike::Errno(5)),
+        ("ENOSPC", Strike::Errno(28)),
+        ("EINTR", Strike::Errno(4)),
+        ("EMFILE", Strike::Errno(24)),
+        ("SHORT", Strike::Short),
+        ("FORGET", Strike::Forget),
+        ("LIE", Strike::Lie),
+    ];
+
+    pub fn name(self) -> &'static str {
+        Strike::ALL.iter().find(|(_, s)| *s == self).map_or("", |(name, _)| name)
+    }
+
+    pub fn by_name(name: &str) -> Option<Strike> {
+        Strike::ALL.iter().find(|(n, _)| *n == name).map(|(_, s)| *s)
+    }
+
+    /// Whether that call can fail so.
+    pub fn fits(self, op: Op) -> bool {
+        match self {
+            Strike::Short => op == Op::Append,
+            Strike::Forget => op == Op::Sync,
+            Strike::Lie => matches!(op, Op::Sync | Op::SyncDir),
+            Strike::Errno(_) => true,
+        }
+    }
+}
+
+/// Which call fails: of all calls, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub call: u64,
+    pub strike: Strike,
+    pub for_good: bool,
+}
+
+/// More calls than any playing makes: beyond it the machine stops.
+const CALLS_MAX: u64 = 200_000;
+
+pub struct Watch {
+    disk: MemoryFs,
+    clock: Arc<ManualClock>,
+    keep: bool,
+    fault: Option<Fault>,
+    calls: AtomicU64,
+    writes: AtomicU64,
+    fired: AtomicU64,
+    dead: AtomicBool,
+    places: Mutex<Vec<Place>>,
+    ops: Mutex<Vec<Op>>,
+    mark: Mutex<Mark>,
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Watch({} calls)", self.calls())
+    }
+}
+
+impl Watch {
+    /// Around that disk; with `keep`, every place is kept.
+    pub fn around(disk: &MemoryFs, clock: &Arc<ManualClock>, keep: bool, fault: Option<Fault>) -> Arc<Hooked<Watch>> {
+        let watch = Watch {
+            disk: disk.clone(),
+            clock: clock.clone(),
+            keep,
+            fault,
+            calls: AtomicU64::new(0),
+            writes: AtomicU64::new(0),
+            fired: AtomicU64::new(0),
+            dead: AtomicBool::new(false),
+            places: Mutex::default(),
+            ops: Mutex::default(),
+            mark: Mutex::default(),
+        };
+        Arc::new(Hooked::new(Arc::new(disk.clone()), Arc::new(watch)))
+    }
+
+    pub fn set_mark(&self, mark: Mark) {
+        *self.mark.lock() = mark;
+    }
+
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    pub fn fired(&self) -> u64 {
+        self.fired.load(Ordering::Relaxed)
+    }
+
+    /// Every call fails from now on.
+    pub fn stop(&self) {
+        self.dead.store(true, Ordering::Release);
+    }
+
+    pub fn has_stopped(&self) -> bool {
+        self.dead.load(Ordering::Acquire)
+    }
+
+    /// The kinds of all calls, in order.
+    pub fn ops(&self) -> Vec<Op> {
+        std::mem::take(&mut self.ops.lock())
+    }
+
+    /// The places kept, and one more for the end.
+    pub fn places(&self) -> Vec<Place> {
+        let mut places = std::mem::take(&mut *self.places.lock());
+        let call = self.writes.load(Ordering::Relaxed) + 1;
+        let disk = self.disk.fork(self.clock.clone());
+        places.push(Place { call, inside: None, disk, mark: *self.mark.lock(), what: "the end".to_string() });
+        places
+    }
+}
+
+impl Hook for Watch {
+    fn name(&self) -> &'static str {
+        "watch"
+    }
+
+    fn before(&self, call: &Call<'_>) -> Verdict {
+        let n = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        if n > CALLS_MAX {
+            self.stop();
+        }
+        if self.has_stopped() {
+            return Verdict::Fail(Error::io_error("the machine has stopped").file(call.path));
+        }
+        if self.keep {
+            self.ops.lock().push(call.op);
+            if call.op.is_write() {
+                let number = self.writes.fetch_add(1, Ordering::Relaxed) + 1;
+                let name = call.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+                let what = format!("{} {name}", call.op.name());
+                let disk = self.disk.fork(self.clock.clone());
+                self.places.lock().push(Place { call: number, inside: None, disk, mark: *self.mark.lock(), what });
+            }
+        }
+        let Some(fault) = self.fault else { return Verdict::Go };
+        let struck = n == fault.call || (fault.for_good && n > fault.call && fault.strike.fits(call.op));
+        if !struck {
+            return Verdict::Go;
+        }
+        self.fired.fetch_add(1, Ordering::Relaxed);
+        let error = |code| Error::io(call.op.name(), call.path, std::io::Error::from_raw_os_error(code)).at(call.offset);
+        match fault.strike {
+            Strike::Errno(code) => Verdict::Fail(error(code)),
+            Strike::Short if call.op == Op::Append => Verdict::Part(call.bytes / 2, Some(error(5))),
+            Strike::Short => Verdict::Fail(error(5)),
+            Strike::Forget => {
+                self.disk.forget_unsynced(call.path);
+                Verdict::Fail(error(5))
+            }
+            Strike::Lie => Verdict::Skip,
+        }
+    }
+
+    fn after(&self, call: &Call<'_>, ok: bool) {
+        if self.keep && ok && call.op == Op::Append && call.bytes > 1
+            && let Some(place) = self.places.lock().last_mut()
+        {
+            place.inside = Some((call.path.to_path_buf(), call.bytes, self.disk.fork(self.clock.clone())));
+        }
+    }
+}

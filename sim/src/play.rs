@@ -1,0 +1,256 @@
+//! A scene played on a database, with the states it may be in noted after each step.
+//!
+//! ```text
+//!  moments   what a reader sees after each step that changes something; several where a step failed
+//!            0 ........ durable ........ now
+//!  a crash during a step may leave any moment from `durable` to the one that step would make
+//! ```
+
+use std::sync::Arc;
+
+use env::{Env, Executor};
+use env::clock::ManualClock;
+use env::executor::Inline;
+use env::rng::SeededRng;
+use ironstone::{CompactRangeOptions, Db, Error, FamilyDescriptor, Options, Snapshot, WriteBatch, WriteOptions};
+
+use crate::scene::{Change, Scene, Step};
+use crate::state::State;
+
+/// Where a run stands: shared with who watches the calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// The oldest moment that a crash may leave.
+    pub durable: usize,
+    /// The step under way.
+    pub step: usize,
+}
+
+/// Everything that was noted.
+#[derive(Clone, Debug)]
+pub struct Past {
+    /// What may be there after each change, oldest first.
+    pub moments: Vec<Vec<State>>,
+    /// For each step begun, the newest moment that it could make.
+    pub reach: Vec<usize>,
+    pub mark: Mark,
+    /// Families whose making or dropping failed.
+    pub doubtful: Vec<String>,
+    /// Steps that were refused, with the error's words.
+    pub refused: Vec<(usize, String)>,
+}
+
+impl Past {
+    fn new() -> Past {
+        Past { moments: vec![vec![State::new()]], reach: Vec::new(), mark: Mark::default(), doubtful: Vec::new(), refused: Vec::new() }
+    }
+
+    pub fn now(&self) -> &[State] {
+        self.moments.last().map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The simulated outside of one database.
+pub struct Outside {
+    pub env: Env,
+    pub clock: Arc<ManualClock>,
+    pub executor: Arc<Inline>,
+}
+
+impl Outside {
+    pub fn new(fs: Arc<dyn env::FileSystem>, clock: Arc<ManualClock>, seed: u64) -> Outside {
+        let executor = Arc::new(Inline::new(seed, clock.clone()));
+        let env =
+            Env { fs, clock: clock.clone(), rng: Arc::new(SeededRng::new(seed)), executor: executor.clone() };
+        Outside { env, clock, executor }
+    }
+}
+
+/// Options of a scene, ready to be given an environment.
+///
+/// # Errors
+/// What the engine says to them.
+pub fn options(text: &str) -> Result<Options, Error> {
+    let mut options = Options::default();
+    options.update("merge_operator=stringappend;arena_block_size=4096;write_buffer_size=65536")?;
+    options.update("block_based_table_factory={block_size=256;block_cache=64k}")?;
+    options.update(text)?;
+    options.db.create_if_missing = true;
+    options.db.info_log = Some(Arc::new(env::logger::NullLogger));
+    Ok(options)
+}
+
+/// One playing.
+pub struct Play<'a> {
+    outside: &'a Outside,
+    options: Options,
+    db: Option<Db>,
+    held: Vec<Snapshot>,
+    pub past: Past,
+    /// Told before each step and after each change of the mark.
+    watch: &'a dyn Fn(Mark),
+}
+
+impl<'a> Play<'a> {
+    pub fn new(outside: &'a Outside, mut options: Options, watch: &'a dyn Fn(Mark)) -> Play<'a> {
+        options.db.env = outside.env.clone();
+        Play { outside, options, db: None, held: Vec::new(), past: Past::new(), watch }
+    }
+
+    /// Plays to the end, or until `stop` after a step.
+    ///
+    /// # Errors
+    /// The first step refused, unless `go_on` lets refusals pass; then a panic of a job only.
+    pub fn run(&mut self, scene: &Scene, go_on: &dyn Fn(&Error) -> bool) -> Result<(), String> {
+        for (at, (line, step)) in [(0, Step::Reopen(String::new()))].iter().chain(&scene.steps).enumerate() {
+            self.past.mark.step = at;
+            (self.watch)(self.past.mark);
+            let before = self.past.moments.len();
+            let done = self.step(step);
+            // A step that makes no moment leaves what was there.
+            self.past.reach.push(if self.past.moments.len() > before { before } else { before - 1 });
+            (self.watch)(self.past.mark);
+            if let Err(error) = done {
+                self.past.refused.push((at, error.to_string()));
+                if !go_on(&error) {
+                    return Err(format!("{}, line {line}: {step:?}: {error}", scene.name));
+                }
+                if self.db.is_none() {
+                    break;
+                }
+            }
+            let panics = self.outside.executor.panics();
+            if panics.0 > 0 {
+                return Err(format!("{}, line {line}: a job panicked: {:?}", scene.name, panics.1));
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), Error> {
+        if let Step::Reopen(text) = step {
+            return self.reopen(text);
+        }
+        let Some(db) = self.db.clone() else { return Ok(()) };
+        match step {
+            Step::Write { edits, sync } => {
+                let mut batch = WriteBatch::new();
+                let mut after = self.past.now().to_vec();
+                for edit in edits {
+                    let family = db.family(&edit.family)?.id();
+                    match &edit.change {
+                        Change::Put(value) => drop(batch.put_in(family, &edit.key, value)),
+                        Change::Delete => drop(batch.delete_in(family, &edit.key)),
+                        Change::Single => drop(batch.single_delete_in(family, &edit.key)),
+                        Change::Merge(operand) => drop(batch.merge_in(family, &edit.key, operand)),
+                        Change::DeleteRange(to) => drop(batch.delete_range_in(family, &edit.key, to)),
+                    }
+                    after.iter_mut().for_each(|state| edit.apply(state));
+                }
+                let written = db.write(batch, &WriteOptions { sync: *sync, ..WriteOptions::default() });
+                if written.is_err() {
+                    let before = self.past.now().to_vec();
+                    after.extend(before);
+                    after.dedup();
+                }
+                self.past.moments.push(after);
+                if written.is_ok() && *sync {
+                    self.durable();
+                }
+                written
+            }
+            Step::Flush(name) => {
+                db.family(name)?.flush()?;
+                self.flushed(name);
+                Ok(())
+            }
+            Step::Compact(name) => db.family(name)?.compact_range(None, None, &CompactRangeOptions::default()),
+            Step::FlushWal { sync } => {
+                db.flush_wal(*sync)?;
+                if *sync {
+                    self.durable();
+                }
+                Ok(())
+            }
+            Step::Create(name) => {
+                let was_there = db.family(name).is_ok();
+                let made = db.create_family(FamilyDescriptor::new(name, self.options.family.clone()));
+                if made.is_err() && db.family(name).is_err() {
+                    self.past.doubtful.push(name.clone());
+                    return made.map(drop);
+                }
+                if was_there {
+                    return made.map(drop);
+                }
+                self.families(|state| drop(state.families.insert(name.clone(), Default::default())));
+                made.map(drop)
+            }
+            Step::Drop(name) => {
+                let family = db.family(name)?;
+                let dropped = db.drop_family(&family);
+                if dropped.is_err() && db.family(name).is_ok() {
+                    self.past.doubtful.push(name.clone());
+                    return dropped;
+                }
+                self.families(|state| drop(state.families.remove(name)));
+                dropped
+            }
+            Step::Set(name, value) => db.set_options(&[(name, value)]),
+            Step::Jobs(n) => {
+                for _ in 0..*n {
+                    self.outside.env.executor.help();
+                }
+                Ok(())
+            }
+            Step::Settle => db.wait_for_compact(),
+            Step::Snapshot => {
+                self.held.push(db.snapshot());
+                Ok(())
+            }
+            Step::Close | Step::Reopen(_) => {
+                self.held.clear();
+                self.db = None;
+                db.close()
+            }
+        }
+    }
+
+    fn reopen(&mut self, text: &str) -> Result<(), Error> {
+        self.held.clear();
+        if let Some(db) = self.db.take() {
+            db.close()?;
+        }
+        if !text.is_empty() {
+            self.options.update(text)?;
+        }
+        self.db = Some(Db::open("/db", self.options.clone())?);
+        Ok(())
+    }
+
+    fn families(&mut self, change: impl Fn(&mut State)) {
+        let mut after = self.past.now().to_vec();
+        after.iter_mut().for_each(change);
+        self.past.moments.push(after);
+    }
+
+    /// The family's last change is in a table; so is, or with the logs closed before it, all that came before.
+    fn flushed(&mut self, family: &str) {
+        let of = |moment: &[State]| moment.iter().map(|s| s.families.get(family).cloned()).collect::<Vec<_>>();
+        let last = of(self.past.now());
+        let newest = self.past.moments.len() - 1;
+        let first_same = (0..newest).rev().take_while(|&i| of(&self.past.moments[i]) == last).last().unwrap_or(newest);
+        self.past.mark.durable = self.past.mark.durable.max(first_same);
+        (self.watch)(self.past.mark);
+    }
+
+    fn durable(&mut self) {
+        self.past.mark.durable = self.past.moments.len() - 1;
+        (self.watch)(self.past.mark);
+    }
+
+    /// The machine stops.
+    pub fn stop(self) -> Past {
+        self.outside.executor.abandon();
+        self.past
+    }
+}
