@@ -36,7 +36,7 @@ pub(super) struct Durable<'a> {
 }
 
 /// Where reading a log stands with what is claimed of it.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Progress {
     claim: Option<Extent>,
     met: bool,
@@ -119,6 +119,9 @@ impl<'a> Durable<'a> {
             return Ok(());
         }
         let whole = reader.whole_end();
+        // A log may hold nothing but announcements, which are no records to be read.
+        let vouched = |c: Extent| c.bytes == whole && c.digest.is_none_or(|d| d == reader.digest());
+        let progress = &Progress { met: progress.met || progress.claim.is_some_and(vouched), ..*progress };
         let gap = reader.gap().filter(|gap| *gap >= progress.verified);
         let at = match (fault, gap) {
             (Some((at, _)), Some(gap)) => at.min(gap),
