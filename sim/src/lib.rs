@@ -23,6 +23,8 @@ pub mod damage;
 pub mod life;
 pub mod every;
 pub mod look;
+#[cfg(test)]
+mod pinned;
 pub mod play;
 pub mod random;
 pub mod sample;

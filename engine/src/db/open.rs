@@ -154,9 +154,7 @@ impl Opening {
         self.events.header(format_args!("Ironstone {}, compatible with RocksDB version: 11.8.1", env!("CARGO_PKG_VERSION")));
         self.events.header(format_args!("DB SUMMARY"));
         self.events.header(format_args!("Path: {}", self.paths.db.display()));
-        if self.events.logger().is_heard() {
-            self.options.log_lines().iter().for_each(|line| self.events.header(format_args!("{line}")));
-        }
+        self.events.headers(|| self.options.log_lines());
     }
 
     fn recover_all(&mut self) -> Result<Db> {
@@ -731,9 +729,7 @@ pub(super) fn request_of(
     db.compat.cap(&mut options)?;
     mended.iter().for_each(|line| events.warn(format_args!("{line}")));
     events.header(format_args!("--------------- Options for column family [{}]:", d.name));
-    if events.logger().is_heard() {
-        options.log_lines(Some(&cache)).iter().for_each(|line| events.header(format_args!("{line}")));
-    }
+    events.headers(|| options.log_lines(Some(&cache)));
     let parts = Parts::resolve(&options, db, dir, Some(cache))?;
     Ok(RequestedFamily {
         name: d.name.clone(),

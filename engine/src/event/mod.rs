@@ -69,6 +69,13 @@ impl Events {
         self.logger.log(LogLevel::Header, message);
     }
 
+    /// Many such lines, put together only if somebody hears them.
+    pub fn headers(&self, lines: impl FnOnce() -> Vec<String>) {
+        if self.logger.is_heard() {
+            lines().iter().for_each(|line| self.header(format_args!("{line}")));
+        }
+    }
+
     pub fn logger(&self) -> &Arc<dyn Logger> {
         &self.logger
     }

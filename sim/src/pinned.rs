@@ -1,0 +1,124 @@
+//! What seeds and states found once, each in its smallest form.
+
+use std::sync::Arc;
+
+use env::FileSystem;
+use env::clock::ManualClock;
+use env::fault::FaultFs;
+use env::memory::{MemoryFs, Survivors};
+use ironstone::{Db, WriteOptions};
+
+use crate::play::{Outside, options};
+
+struct World {
+    disk: MemoryFs,
+    faults: Arc<FaultFs>,
+    outside: Outside,
+}
+
+impl World {
+    fn new() -> World {
+        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
+        let disk = MemoryFs::new(clock.clone());
+        let faults = FaultFs::wrap(Arc::new(disk.clone()));
+        let outside = Outside::new(faults.clone(), clock, 1);
+        World { disk, faults, outside }
+    }
+
+    fn open(&self, text: &str) -> Db {
+        let mut options = options(text).unwrap();
+        options.db.env = self.outside.env.clone();
+        Db::open("/db", options).unwrap()
+    }
+
+    fn crash(&self, db: Db, survivors: Survivors) {
+        self.faults.hook().crash();
+        self.outside.executor.abandon();
+        drop(db);
+        self.disk.crash(survivors);
+        self.faults.hook().revive();
+    }
+}
+
+fn synced() -> WriteOptions {
+    WriteOptions { sync: true, ..WriteOptions::default() }
+}
+
+/// Crash seeds 194 and 232: a log kept though its end was torn was judged again, by another mode, once a newer log had
+/// synced writes, and those were dropped.
+#[test]
+fn a_torn_log_is_not_kept_for_another_mode_to_stop_at() {
+    for bytes in [1, 5, 9, 20] {
+        let world = World::new();
+        let db = world.open("");
+        db.put_with(b"a", b"1", &synced()).unwrap();
+        db.put(b"b", b"unsynced, and torn").unwrap();
+        let list = world.disk.list(std::path::Path::new("/db")).unwrap();
+        let log = list.iter().find(|n| n.ends_with(".log")).unwrap();
+        assert!(world.disk.tear(&std::path::Path::new("/db").join(log), bytes));
+        world.crash(db, Survivors::Everything);
+        let db = world.open("wal_recovery_mode=kTolerateCorruptedTailRecords;avoid_flush_during_recovery=true");
+        db.put_with(b"c", b"3", &synced()).unwrap();
+        world.crash(db, Survivors::Synced);
+        let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
+        assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]), "torn after {bytes} bytes");
+        assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+    }
+}
+
+/// Crash seeds 28 and 448: a manual flush whose job failed, and did not stop the database, waited for ever.
+#[test]
+fn a_manual_flush_that_fails_returns_why() {
+    let world = World::new();
+    let db = world.open("paranoid_checks=false");
+    db.put(b"a", b"1").unwrap();
+    world.faults.hook().set_plan("append *.sst #1.. EIO").unwrap();
+    let error = db.flush().unwrap_err();
+    assert!(error.to_string().contains(".sst"), "{error}");
+    world.faults.hook().revive();
+    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+}
+
+/// State `set-options/1~synced`: what a clean close says of a log that holds nothing but the announcement of its
+/// compression was never met, and the next open was refused.
+#[test]
+fn a_log_with_nothing_but_its_compression_is_closed_and_opened() {
+    let world = World::new();
+    for _ in 0..3 {
+        world.open("wal_compression=kZSTD").close().unwrap();
+    }
+    let db = world.open("wal_compression=kZSTD");
+    db.put(b"a", b"1").unwrap();
+    db.close().unwrap();
+    drop(db);
+    assert_eq!(world.open("").get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+}
+
+/// Found by the states of `set-options`: the temporary that an interrupted writing of an OPTIONS file left stayed for good.
+#[test]
+fn temporaries_of_options_files_go_at_the_next_open() {
+    let world = World::new();
+    let db = world.open("");
+    let temp = std::path::Path::new("/db/OPTIONS-000001.dbtmp");
+    (&*world.faults as &dyn FileSystem).write_all(temp, b"half", true).unwrap();
+    world.crash(db, Survivors::Everything);
+    let db = world.open("");
+    while world.outside.env.executor.help() {}
+    assert!(!world.disk.exists(temp).unwrap());
+    drop(db);
+}
+
+/// Random seed 18: each step of a manual compaction of a universal tree with a small `max_compaction_bytes` planned the
+/// same step again.
+#[test]
+fn manual_compaction_of_a_universal_tree_ends() {
+    let world = World::new();
+    let db = world.open("compaction_style=kCompactionStyleUniversal;max_compaction_bytes=2000;disable_auto_compactions=true");
+    for i in 0..6u8 {
+        db.put(&[i], &vec![i; 2000]).unwrap();
+        db.put(&[i + 1], &vec![i; 2000]).unwrap();
+        db.flush().unwrap();
+    }
+    db.compact_range(None, None, &ironstone::CompactRangeOptions::default()).unwrap();
+    assert_eq!(db.get(&[6]).unwrap().as_deref(), Some(&[5u8; 2000][..]));
+}
