@@ -2,6 +2,7 @@
 
 use base::key::{MAX_SEQUENCE, seek_key};
 use base::Result;
+use lsm::file_meta::FileMetaData;
 
 use super::Reads;
 use crate::family::Family;
@@ -47,18 +48,25 @@ impl Reads {
         let from = seek_key(&stamped(family, begin), MAX_SEQUENCE);
         let to = seek_key(&stamped(family, end), MAX_SEQUENCE);
         let ctx = table::sst::ReadCtx::default();
+        let offset_of = |level: usize, file: &FileMetaData, key: &[u8]| -> Result<u64> {
+            if order.compare(&file.largest, key).is_le() {
+                return Ok(file.size);
+            }
+            if order.compare(&file.smallest, key).is_gt() {
+                return Ok(0);
+            }
+            self.tables.get(&super_version.parts, level, file)?.approximate_offset_of(key, &ctx)
+        };
         for (level, file) in super_version.version.files() {
-            let after_begin = order.compare(&file.smallest, &from).is_ge();
-            let before_end = order.compare(&file.largest, &to).is_lt();
-            if order.compare(&file.largest, &from).is_lt() || order.compare(&file.smallest, &to).is_ge() {
-                continue;
-            }
-            if after_begin && before_end {
-                total += file.size;
+            total += if order.compare(&file.largest, &from).is_le() || order.compare(&file.smallest, &to).is_gt() {
+                0
+            } else if order.compare(&file.smallest, &from).is_ge() {
+                offset_of(level, file, &to)?
+            } else if order.compare(&file.largest, &to).is_lt() {
+                file.size.saturating_sub(offset_of(level, file, &from)?)
             } else {
-                let reader = self.tables.get(&super_version.parts, level, file)?;
-                total += reader.approximate_size(&from, &to, &ctx)?;
-            }
+                self.tables.get(&super_version.parts, level, file)?.approximate_size(&from, &to, &ctx)?
+            };
         }
         Ok(total)
     }

@@ -2,7 +2,7 @@
 
 use base::stats::{PerfCounter, PerfLevel, perf_context_reset, perf_counter, set_perf_level};
 use ironstone_engine::db::Db;
-use ironstone_engine::options::{CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
+use ironstone_engine::options::{CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, SizeApproximationOptions, WriteOptions};
 
 use crate::basic::{open, put};
 
@@ -96,4 +96,23 @@ fn ignored_tombstones_hide_nothing() {
         iter.next();
     }
     assert_eq!(keys, KEYS);
+}
+
+#[test]
+fn a_table_of_tombstones_alone_counts_by_its_bounds() {
+    let env = env::Env::memory(74);
+    let db = open(&env, FamilyOptions::default());
+    let family = db.default_family().unwrap();
+    db.delete_range(&family, b"d", b"p", &WriteOptions::default()).unwrap();
+    flush(&db);
+    let options = SizeApproximationOptions::default();
+    let size = |from: &[u8], to: &[u8]| db.reads().approximate_size(&family, from, to, &options).unwrap();
+    let whole = size(b"a", b"z");
+    assert!(whole > 0);
+    // As RocksDB: what is cut on one side is half of it, what is cut on both is all.
+    for (from, to, expected) in
+        [("a", "c", 0), ("q", "z", 0), ("a", "m", whole / 2), ("m", "z", whole - whole / 2), ("f", "m", whole)]
+    {
+        assert_eq!(size(from.as_bytes(), to.as_bytes()), expected, "{from} to {to}");
+    }
 }

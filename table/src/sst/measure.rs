@@ -9,20 +9,27 @@ use super::reader::Reader;
 
 impl Reader {
     /// Where in the file the data of an internal key would start, about: offset among the data blocks,
-    /// stretched so that the end of the data is the end of the file.
+    /// stretched so that the end of the data is the end of the file. In a file without data, its middle.
     ///
     /// # Errors
     /// Corruption or errors of the file.
     pub fn approximate_offset_of(&self, key: &[u8], ctx: &ReadCtx) -> Result<u64> {
+        if self.data_size() == 0 {
+            // Nothing is known of where in it a key would lie.
+            return Ok(self.source.size / 2);
+        }
         let offset = self.data_offset_of(key, ctx)?;
         Ok(self.stretch(offset))
     }
 
-    /// Bytes of the file between two internal keys, about.
+    /// Bytes of the file between two internal keys, about; of a file without data, all of them.
     ///
     /// # Errors
     /// Corruption or errors of the file.
     pub fn approximate_size(&self, start: &[u8], end: &[u8], ctx: &ReadCtx) -> Result<u64> {
+        if self.data_size() == 0 {
+            return Ok(self.source.size);
+        }
         let (from, to) = (self.data_offset_of(start, ctx)?, self.data_offset_of(end, ctx)?);
         Ok(self.stretch(to.saturating_sub(from)))
     }
@@ -80,6 +87,7 @@ impl Reader {
 
     fn data_size(&self) -> u64 {
         match self.properties.data_size {
+            0 if self.properties.num_entries <= self.properties.num_range_deletions => 0,
             0 => self.data_end,
             size => size.min(self.source.size),
         }
