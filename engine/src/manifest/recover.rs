@@ -107,7 +107,8 @@ fn read_file(env: &Env, path: &Path, number: FileNumber, claim: Option<Extent>) 
     let mut reader = Reader::new(FileSource(file), ReaderOptions::default());
     let mut state = Builder::new(number);
     let read = read_all(&mut reader, &mut state, claim);
-    let mut out = read.and_then(|()| state.finish()).map_err(|e| e.doing("reading the MANIFEST").file(path))?;
+    let end = state.out.size;
+    let mut out = read.and_then(|()| state.finish().map_err(|e| e.at(end))).map_err(|e| e.doing("reading the MANIFEST").file(path))?;
     if let Some(lost) = &mut out.lost {
         lost.error = lost.error.clone().doing("reading the MANIFEST").file(path);
     }

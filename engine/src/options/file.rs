@@ -90,7 +90,7 @@ pub fn read(text: &str, config: &ReadConfig) -> Result<OptionsFile> {
     let mut notes = Notes { config, unknown_ok, missing: Vec::new(), ignored: Vec::new() };
     for (name, value) in parsed.db_options() {
         let result = file.db.set(name, value);
-        notes.take(None, name, value, DbOptions::is_known(name), result)?;
+        notes.take(None, name, value, DbOptions::is_known(name), result).map_err(|e| e.at(place(text, name, value)))?;
     }
     for family in parsed.families() {
         let mut options = FamilyOptions::default();
@@ -100,7 +100,8 @@ pub fn read(text: &str, config: &ReadConfig) -> Result<OptionsFile> {
                 ("table_factory", Some(_)) => Ok(()),
                 _ => options.set(name, value),
             };
-            notes.take(Some(family), name, value, FamilyOptions::is_known(name), result)?;
+            let taken = notes.take(Some(family), name, value, FamilyOptions::is_known(name), result);
+            taken.map_err(|e| e.at(place(text, name, value)))?;
         }
         if let Some((factory, statements)) = parsed.table(family) {
             options.table_factory = TableFactory::by_name(factory)
@@ -108,13 +109,27 @@ pub fn read(text: &str, config: &ReadConfig) -> Result<OptionsFile> {
             for (name, value) in statements {
                 let known = options.table_factory.is_known(name);
                 let result = options.table_factory.set(name, value);
-                notes.take(Some(family), name, value, known, result)?;
+                let taken = notes.take(Some(family), name, value, known, result);
+                taken.map_err(|e| e.at(place(text, name, value)))?;
             }
         }
         file.families.push((family.to_string(), options));
     }
     (file.missing, file.ignored) = (notes.missing, notes.ignored);
     Ok(file)
+}
+
+/// Where the first statement with this name and value begins in the text; 0 if there is none.
+fn place(text: &str, name: &str, value: &str) -> u64 {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let is_it = line.split_once('=').is_some_and(|(n, v)| n.trim() == name && v.trim().starts_with(value));
+        if is_it {
+            return at + (line.len() - line.trim_start().len()) as u64;
+        }
+        at += line.len() as u64;
+    }
+    0
 }
 
 /// What could not be taken, sorted into what stops the reading and what is told.

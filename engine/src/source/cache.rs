@@ -166,7 +166,8 @@ impl TableCache {
                 return Err(Error::corruption(format!(
                     "the table is {size} bytes long, the MANIFEST says {}",
                     file.size
-                )));
+                ))
+                .at(size.min(file.size)));
             }
             let unique_id = (self.settings.verify_unique_id && file.unique_id != (0, 0))
                 .then_some([file.unique_id.0, file.unique_id.1]);

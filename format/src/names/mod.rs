@@ -234,21 +234,34 @@ pub fn current_content(manifest_number: FileNumber) -> String {
 /// Corruption if it does not end with a newline or names no MANIFEST.
 pub fn parse_current(content: &[u8]) -> Result<FileNumber> {
     let Some(name) = content.strip_suffix(b"\n") else {
-        return Err(Error::corruption("CURRENT file does not end with newline"));
+        return Err(Error::corruption("CURRENT file does not end with newline").at(content.len() as u64));
     };
     match std::str::from_utf8(name).ok().and_then(FileName::parse) {
         Some(FileName::Manifest(n)) if !name.starts_with(b"/") => Ok(n),
         _ => Err(Error::corruption(format!(
             "CURRENT file names no MANIFEST but {:?}",
             name[..name.len().min(64)].escape_ascii().to_string()
-        ))),
+        ))
+        .at(first_wrong(name) as u64)),
     }
+}
+
+/// Where a name stops being that of a MANIFEST.
+fn first_wrong(name: &[u8]) -> usize {
+    let prefix = MANIFEST_PREFIX.as_bytes();
+    let same = name.iter().zip(prefix).take_while(|(a, b)| a == b).count();
+    if same < prefix.len() {
+        return same;
+    }
+    same + name[same..].iter().take_while(|b| b.is_ascii_digit()).count()
 }
 
 /// The database id that IDENTITY's content holds: one trailing newline is dropped.
 pub fn parse_identity(content: &[u8]) -> Result<String> {
     let id = content.strip_suffix(b"\n").unwrap_or(content);
-    String::from_utf8(id.to_vec()).map_err(|_| Error::corruption("IDENTITY file is not UTF-8"))
+    let text = std::str::from_utf8(id);
+    let text = text.map_err(|e| Error::corruption("IDENTITY file is not UTF-8").at(e.valid_up_to() as u64))?;
+    Ok(text.to_string())
 }
 
 /// Decimal digits alone, at least one, within 64 bits.

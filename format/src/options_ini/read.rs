@@ -68,11 +68,21 @@ impl Sections {
 ///
 /// # Errors
 /// InvalidArgument with the line for what cannot be read or stands in the wrong place; Corruption if
-/// DBOptions or the default family are missing.
+/// DBOptions or the default family are missing. Each with the offset in the text of the line at which it was
+/// noticed.
 pub fn parse(text: &str) -> Result<Sections> {
+    let mut at = 0;
+    parse_lines(text, &mut at).map_err(|e| e.at(at as u64))
+}
+
+/// `at_byte` is where the line begins that is being read.
+fn parse_lines(text: &str, at_byte: &mut usize) -> Result<Sections> {
     let mut file = Sections::default();
     let mut seen_version = false;
-    for (i, raw) in text.lines().enumerate() {
+    let mut next = 0;
+    for (i, raw) in text.split_inclusive('\n').enumerate() {
+        *at_byte = next;
+        next += raw.len();
         let number = i + 1;
         let line = strip_comment(raw).trim_matches(is_space);
         if line.is_empty() {
@@ -100,6 +110,7 @@ pub fn parse(text: &str) -> Result<Sections> {
             section.statements.push((name.to_string(), value.to_string()));
         }
     }
+    *at_byte = next;
     if seen_version {
         read_versions(&mut file)?;
     }

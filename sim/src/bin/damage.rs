@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use ironstone_sim::damage::cases::{self, Case, kind_of};
 use ironstone_sim::damage::fixture::{Fixture, World};
-use ironstone_sim::damage::{Tally, judge};
+use ironstone_sim::damage::{Class, Tally, judge};
 
 const HANG_S: u64 = 10;
 
@@ -64,14 +64,14 @@ fn main() -> ExitCode {
     for worker in workers {
         match worker.join() {
             Ok(own) => tally.merge(own),
-            Err(_) => tally.tell("a worker panicked".to_string()),
+            Err(_) => tally.tell("", "", Class::Crash, "a worker panicked"),
         }
     }
     let seconds = began.elapsed().as_secs_f64();
     let all = sweep.order.len();
     let done = sweep.next.load(Ordering::Relaxed).min(all);
     println!("{{\n  \"seconds\": {seconds:.1},\n  \"threads\": {threads},\n  \"planned\": {all},\n  \"tried\": {done},\n{}\n}}", tally.json());
-    tally.bad.iter().for_each(|words| eprintln!("BAD {words}"));
+    tally.bad.iter().for_each(|(_, words)| eprintln!("BAD {words}"));
     if tally.bad() == 0 && tally.bad.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -104,7 +104,8 @@ fn work(sweep: &Sweep, beat: &AtomicU64, began: Instant) -> Tally {
         tally.add(fixture.name, case.damage.kind(), kind_of(&case.file), judged.class);
         if judged.class.is_bad() {
             let how = if read_only { "reading" } else { "writing" };
-            tally.tell(format!("{} {} {:?} ({how}): {}: {}", fixture.name, case.file, case.damage, judged.class.name(), judged.why));
+            let words = format!("{} {} {:?} ({how}): {}: {}", fixture.name, case.file, case.damage, judged.class.name(), judged.why);
+            tally.tell(case.damage.kind(), kind_of(&case.file), judged.class, words);
         }
     }
     tally

@@ -73,6 +73,8 @@ impl World {
         let made = self.env.fs.create_dir_all(Path::new(DIR));
         let write = |(name, bytes): (&String, &Vec<u8>)| self.env.fs.write_all(&path(name), bytes, true);
         let done = made.and_then(|()| files.iter().try_for_each(write));
+        // The directory itself must survive a crash.
+        let done = done.and_then(|()| self.env.fs.open_dir(Path::new("/"))?.sync());
         done.unwrap_or_else(|e| panic!("a disk in memory takes files: {e}"));
     }
 

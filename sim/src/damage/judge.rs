@@ -55,7 +55,9 @@ fn judge(fixture: &Fixture, world: &World, case: &Case, read_only: bool) -> Verd
             return options;
         }
     }
-    let judged = match fixture.open(world, read_only) {
+    let opened = fixture.open(world, read_only);
+    let failed = opened.is_err();
+    let judged = match opened {
         Err(error) => told(error),
         Ok(db) => {
             let read = rows(fixture, &db);
@@ -67,7 +69,7 @@ fn judge(fixture: &Fixture, world: &World, case: &Case, read_only: bool) -> Verd
     if judged.class.is_bad() || read_only {
         return judged;
     }
-    match deleted(fixture, world, case, judged.class) {
+    match deleted(fixture, world, case, failed) {
         Some(name) => verdict(Class::Deleted, format!("{name} is gone; {}", judged.why)),
         None => judged,
     }
@@ -92,12 +94,13 @@ pub fn load_options(world: &World) -> ironstone::Result<String> {
 }
 
 fn told(error: Error) -> Verdict {
-    let placed = error.path().is_some() && error.offset().is_some();
+    // A file that is not there has no offset.
+    let placed = error.path().is_some() && (error.offset().is_some() || error.is_not_found());
     verdict(if placed { Class::Detected } else { Class::Unplaced }, error.to_string())
 }
 
 /// A file of the fixture that must still be there, under its name or in `lost/`, and is not.
-fn deleted(fixture: &Fixture, world: &World, case: &Case, class: Class) -> Option<String> {
+fn deleted(fixture: &Fixture, world: &World, case: &Case, failed: bool) -> Option<String> {
     let aside = world.env.fs.list(&path("lost")).unwrap_or_default();
     let gone = |name: &str| {
         let there = world.env.fs.exists(&path(name)).unwrap_or(false);
@@ -106,21 +109,14 @@ fn deleted(fixture: &Fixture, world: &World, case: &Case, class: Class) -> Optio
     let mut names = fixture.files.keys().filter(|name| **name != case.file);
     let found = names.find(|name| {
         let must_stay = match kind_of(name) {
-            // An open that reads everything is done with its logs and its MANIFEST.
+            // An open that went through is done with its logs and its MANIFEST.
             "table" => true,
-            "WAL" | "MANIFEST" => class == Class::Detected && !opened(world),
+            "WAL" | "MANIFEST" | "CURRENT" | "PROOF" => failed,
             _ => false,
         };
         must_stay && gone(name)
     });
     found.cloned()
-}
-
-/// Whether an open came as far as writing a MANIFEST.
-fn opened(world: &World) -> bool {
-    let names = world.env.fs.list(Path::new(DIR)).unwrap_or_default();
-    names.iter().any(|name| kind_of(name) == "OPTIONS" && !world.env.fs.exists(&path("PROOF")).unwrap_or(true))
-        || names.iter().filter(|name| kind_of(name) == "MANIFEST").count() != 1
 }
 
 /// Every row forward, backward and by key.

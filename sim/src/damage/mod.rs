@@ -74,20 +74,22 @@ impl Class {
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub counts: BTreeMap<(&'static str, &'static str, &'static str, Class), u64>,
-    /// The first bad cases, in words.
-    pub bad: Vec<String>,
+    /// The first bad cases of each kind, in words.
+    pub bad: Vec<((&'static str, &'static str, Class), String)>,
 }
 
 impl Tally {
-    const BAD_MAX: usize = 20;
+    const BAD_MAX: usize = 4;
 
     pub fn add(&mut self, fixture: &'static str, kind: &'static str, file: &'static str, class: Class) {
         *self.counts.entry((fixture, kind, file, class)).or_default() += 1;
     }
 
-    pub fn tell(&mut self, words: String) {
-        if self.bad.len() < Self::BAD_MAX {
-            self.bad.push(words);
+    /// Keeps the words for a bad case, if there are few yet of its damage, file and class.
+    pub fn tell(&mut self, kind: &'static str, file: &'static str, class: Class, words: impl Into<String>) {
+        let key = (kind, file, class);
+        if self.bad.iter().filter(|(k, _)| *k == key).count() < Self::BAD_MAX {
+            self.bad.push((key, words.into()));
         }
     }
 
@@ -95,7 +97,7 @@ impl Tally {
         for (key, count) in other.counts {
             *self.counts.entry(key).or_default() += count;
         }
-        other.bad.into_iter().for_each(|words| self.tell(words));
+        other.bad.into_iter().for_each(|((kind, file, class), words)| self.tell(kind, file, class, words));
     }
 
     pub fn of(&self, class: Class) -> u64 {
