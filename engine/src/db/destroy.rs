@@ -4,8 +4,9 @@ use std::path::Path;
 
 use base::Result;
 use format::names::{self, FileName};
+use format::proof::PROOF;
 
-use crate::files::{DbLock, Paths};
+use crate::files::{DbLock, LOST_DIR, Paths};
 use crate::options::DbOptions;
 
 /// Deletes every file of the database at `path`, and its directories if nothing else is in them. A
@@ -31,6 +32,12 @@ pub fn destroy(path: &Path, options: &DbOptions) -> Result<()> {
             }
         }
     }
+    for dir in paths.all() {
+        let lost = dir.join(LOST_DIR);
+        fs.list(&lost).unwrap_or_default().iter().for_each(|name| drop(fs.unlink(&lost.join(name))));
+        let _ = fs.remove_dir(&lost);
+    }
+    let _ = fs.unlink(&path.join(PROOF));
     drop(lock);
     let _ = fs.unlink(&path.join(names::LOCK));
     for dir in [archive.as_path()].into_iter().chain(paths.all()).chain([path]) {

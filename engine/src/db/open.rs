@@ -25,9 +25,7 @@ use crate::components::{Components, FamilyDescriptor};
 use crate::errors::ErrorState;
 use crate::event::{Event, Events};
 use crate::family::{Family, FamilySet, FlushPick, Parts, Sealed};
-use crate::files::{
-    DbLock, LOST_DIR, Live, Numbers, Obsolete, Paths, Recycle, Sweep, move_aside, purge_lost, sweep,
-};
+use crate::files::{DbLock, Live, Numbers, Obsolete, Paths, Recycle, purge_lost, sweep};
 use crate::manifest::{Manifest, ManifestSettings, Recovered, write_identity};
 use crate::options::{CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory, file, refuse};
 use crate::output::{JobTools, OutputFile};
@@ -557,35 +555,6 @@ impl Opening {
         }
         background.delete_swept(found);
         Ok(())
-    }
-
-    /// Moves to `lost/` what a MANIFEST with an unproved end may have forgotten: tables, logs that were not
-    /// replayed now, other MANIFESTs.
-    fn set_aside(&self, found: &mut Sweep, manifest: FileNumber, replayed: &[FileNumber]) {
-        let now_s = self.env.clock.now_seconds();
-        let aside = |path: &Path| {
-            match move_aside(&*self.env.fs, path, now_s) {
-                Ok(()) => self.events.warn(format_args!("{}: nobody refers to it; moved to {LOST_DIR}", path.display())),
-                Err(error) => self.events.warn(format_args!("a file nobody refers to could not be moved aside: {error}")),
-            }
-        };
-        found.tables.drain(..).for_each(|(_, path)| aside(&path));
-        found.logs.retain(|(number, path)| {
-            let ours = replayed.contains(number);
-            if !ours {
-                aside(path);
-            }
-            ours
-        });
-        let read = self.paths.manifest(manifest);
-        found.others.retain(|path| {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            let other = *path != read && matches!(name.as_deref().and_then(FileName::parse), Some(FileName::Manifest(_)));
-            if other {
-                aside(path);
-            }
-            !other
-        });
     }
 
     fn assemble(&mut self, shared: Shared, parts: Option<WritingParts>, block_cache: Arc<BlockCache>) -> Db {

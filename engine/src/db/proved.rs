@@ -1,9 +1,14 @@
-//! The MANIFEST read at open, held to what the proof of the last close or idle moment says of it.
+//! The MANIFEST read at open, held to what the proof of the last close or idle moment says of it; and what
+//! happens to files that it does not name when nothing proves its end.
 
-use base::{Error, Result};
+use std::path::Path;
+
+use base::{Error, FileNumber, Result};
+use format::names::FileName;
 use format::proof::Proof;
 
 use super::open::Opening;
+use crate::files::{LOST_DIR, Sweep, move_aside};
 use crate::manifest::{Recovered, read_current, read_proof, recover_proved};
 
 /// The MANIFEST, and the proof if it speaks of this database as it is.
@@ -46,5 +51,36 @@ impl Opening {
                 Ok(Found { recovered, proof, lost })
             }
         }
+    }
+
+    /// Moves to `lost/` what a MANIFEST with an unproved end may have forgotten: tables, logs that were not
+    /// replayed now, other MANIFESTs.
+    pub(super) fn set_aside(&self, found: &mut Sweep, manifest: FileNumber, replayed: &[FileNumber]) {
+        let now_s = self.env.clock.now_seconds();
+        let aside = |path: &Path| {
+            match move_aside(&*self.env.fs, path, now_s) {
+                Ok(()) => self.events.warn(format_args!("{}: nobody refers to it; moved to {LOST_DIR}", path.display())),
+                Err(error) => self.events.warn(format_args!("a file nobody refers to could not be moved aside: {error}")),
+            }
+        };
+        found.tables.drain(..).for_each(|(_, path)| aside(&path));
+        // With an archive no log is deleted.
+        let archived = self.options.WAL_ttl_seconds > 0 || self.options.WAL_size_limit_MB > 0;
+        found.logs.retain(|(number, path)| {
+            let ours = archived || replayed.contains(number);
+            if !ours {
+                aside(path);
+            }
+            ours
+        });
+        let read = self.paths.manifest(manifest);
+        found.others.retain(|path| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            let other = *path != read && matches!(name.as_deref().and_then(FileName::parse), Some(FileName::Manifest(_)));
+            if other {
+                aside(path);
+            }
+            !other
+        });
     }
 }

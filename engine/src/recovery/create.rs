@@ -15,7 +15,8 @@ const FIRST_MANIFEST: FileNumber = FileNumber(1);
 /// Writes the first MANIFEST and points CURRENT at it.
 ///
 /// # Errors
-/// Corruption if there are logs: their database lost its CURRENT, and a new one would hide their data.
+/// Corruption if there are logs or tables: their database lost its CURRENT, and a new one would hide their data
+/// and delete it.
 pub fn create_database(env: &Env, paths: &Paths, db_id: Option<&str>) -> Result<()> {
     let logs = env.fs.list(&paths.wal)?;
     if let Some(log) = logs.iter().find(|name| matches!(FileName::parse(name), Some(FileName::Wal(_)))) {
@@ -23,6 +24,13 @@ pub fn create_database(env: &Env, paths: &Paths, db_id: Option<&str>) -> Result<
             "While creating a new Db, wal_dir contains existing log file; CURRENT is missing",
         )
         .file(paths.wal.join(log)));
+    }
+    for dir in &paths.tables {
+        let names = env.fs.list(dir)?;
+        if let Some(table) = names.iter().find(|name| matches!(FileName::parse(name), Some(FileName::Table(_)))) {
+            return Err(Error::corruption("While creating a new Db, there are tables; CURRENT is missing")
+                .file(dir.join(table)));
+        }
     }
     let edit = VersionEdit {
         db_id: db_id.map(str::to_string),

@@ -5,6 +5,7 @@
 mod basic;
 mod close;
 mod covered;
+mod durable;
 mod features;
 mod flushes;
 mod golden;

@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use base::key::InternalOrder;
 use base::stats::{PerfCounter, PerfTimer, Stopwatch};
@@ -30,6 +30,7 @@ use super::inflate::inflate;
 use super::limits::ReadLimits;
 use super::prefetch::Window;
 use super::read_ctx::ReadCtx;
+use super::salvage::one_bit;
 
 /// A block that is in use: pinned in the cache, or not in it at all.
 #[derive(Clone)]
@@ -137,7 +138,13 @@ pub(super) struct Source {
     pub index_layout: IndexLayout,
     pub dict: Option<Dictionary>,
     pub counts: Counts,
+    /// Where the first damaged block is, and what one bit would put it right: the search is not cheap, and a
+    /// damaged block is read again and again.
+    pub diagnosed: OnceLock<(u64, Option<(usize, u8)>)>,
 }
+
+/// Blocks above it are not searched for their bit: ten milliseconds with a checksum that is not linear.
+const DIAGNOSED_BYTES_MAX: usize = 4096 + 64;
 
 impl Source {
     /// The block at `handle`; `window` may hold it already.
@@ -315,7 +322,8 @@ impl Source {
     ) -> Result<Cow<'a, [u8]>> {
         let compression = if verify {
             let _time = PerfTimer::start(PerfCounter::BlockChecksumTime);
-            self.counts.verified(trailer::verify(self.checksum, self.base_context, handle.offset, &raw))?
+            let verified = trailer::verify(self.checksum, self.base_context, handle.offset, &raw);
+            self.counts.verified(verified).map_err(|e| self.diagnose(e, handle, &raw))?
         } else {
             trailer::compression_type(&raw)?
         };
@@ -339,6 +347,26 @@ impl Source {
         }
         self.counts.decompressed(payload.len(), block.len());
         Ok(block)
+    }
+
+    /// A checksum's error, and the one wrong bit if it is one.
+    #[cold]
+    fn diagnose(&self, error: Error, handle: BlockHandle, raw: &[u8]) -> Error {
+        let search = || {
+            let mut trial = raw.to_vec();
+            (trial.len() <= DIAGNOSED_BYTES_MAX)
+                .then(|| one_bit(self.checksum, self.base_context, handle.offset, &mut trial))
+                .flatten()
+        };
+        let first = self.diagnosed.get_or_init(|| (handle.offset, search()));
+        let found = if first.0 == handle.offset { first.1 } else { search() };
+        match found {
+            Some((byte, bit)) => {
+                let at = handle.offset + byte as u64;
+                Error::corruption(format!("{}; one bit is wrong, bit {bit} of byte {at}", error.message())).at(handle.offset)
+            }
+            None => error,
+        }
     }
 
     /// An error with what was being read and where.

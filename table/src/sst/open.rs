@@ -57,6 +57,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         index_layout: IndexLayout::default(),
         dict: None,
         counts: Counts { statistics: options.statistics.clone(), level: u32::from(options.level.0), last_level: options.last_level },
+        diagnosed: Default::default(),
     };
     let metaindex = Metaindex::decode(&plain(&source, footer.metaindex, &tail)?)
         .map_err(|e| e.shifted(footer.metaindex.offset))?;

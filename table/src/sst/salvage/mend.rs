@@ -14,7 +14,7 @@ const SEARCH_BYTES_MAX: usize = 256 << 10;
 
 /// Flips the one bit of `block` (payload, type, checksum, read from `offset`) that makes its checksum fit; says
 /// which. `None`, and nothing changed: no bit does, or there is no checksum.
-pub(super) fn one_bit(kind: ChecksumType, context: u32, offset: u64, block: &mut [u8]) -> Option<(usize, u8)> {
+pub(in crate::sst) fn one_bit(kind: ChecksumType, context: u32, offset: u64, block: &mut [u8]) -> Option<(usize, u8)> {
     let summed_len = block.len().checked_sub(4)?;
     if kind == ChecksumType::None || block.len() > SEARCH_BYTES_MAX {
         return None;

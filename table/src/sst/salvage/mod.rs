@@ -27,6 +27,8 @@ use format::metaindex::{Metaindex, names};
 use format::properties::Properties;
 use format::trailer;
 
+pub(super) use mend::one_bit;
+
 use super::cache_key::CacheKeyBase;
 use super::counts::Counts;
 use super::fetch::Source;
@@ -473,5 +475,6 @@ fn source(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Source
         index_layout: IndexLayout::default(),
         dict: None,
         counts: Counts { statistics: None, level: 0, last_level: false },
+        diagnosed: Default::default(),
     }
 }

@@ -1,0 +1,313 @@
+//! What was durable is missed when it is gone; what a crash may take is not.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use base::Kind;
+use env::Env;
+use env::clock::ManualClock;
+use env::executor::{Executor, Inline};
+use env::memory::{MemoryFs, Survivors};
+use env::rng::SeededRng;
+use format::proof::{PROOF, Proof};
+use format::wal::{Item, Reader, ReaderOptions, marks_of};
+use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::event::{Event, Listener};
+use ironstone_engine::options::file::{ReadConfig, load_latest};
+use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WriteOptions};
+use ironstone_engine::properties::LOST_BYTES;
+use parking_lot::Mutex;
+
+use crate::basic::{get, put};
+
+struct World {
+    disk: MemoryFs,
+    clock: Arc<ManualClock>,
+    executor: Arc<Inline>,
+    env: Env,
+}
+
+impl World {
+    fn new() -> World {
+        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
+        let disk = MemoryFs::new(clock.clone());
+        let executor = Arc::new(Inline::new(1, clock.clone()));
+        let rng = Arc::new(SeededRng::new(1));
+        let env = Env { fs: Arc::new(disk.clone()), clock: clock.clone(), rng, executor: executor.clone() };
+        World { disk, clock, executor, env }
+    }
+
+    fn request(&self) -> OpenRequest {
+        let options = DbOptions { create_if_missing: true, env: self.env.clone(), ..DbOptions::default() };
+        let family = FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() };
+        OpenRequest::new("/db", options, family)
+    }
+
+    fn open(&self) -> base::Result<Db> {
+        Db::open(self.request())
+    }
+
+    /// The one file with this beginning and end.
+    fn file(&self, begin: &str, end: &str) -> String {
+        let mut names = self.env.fs.list(Path::new("/db")).unwrap();
+        names.retain(|n| n.starts_with(begin) && n.ends_with(end));
+        names.sort();
+        format!("/db/{}", names.pop().unwrap_or_else(|| panic!("no {begin}*{end}")))
+    }
+
+    fn bytes(&self, path: &str) -> Vec<u8> {
+        self.env.fs.read_all(Path::new(path), 1 << 30).unwrap()
+    }
+
+    fn damage(&self, path: &str, change: impl FnOnce(&mut Vec<u8>)) {
+        assert!(self.disk.damage(Path::new(path), change), "{path}");
+    }
+
+    fn crash(&self, db: Db, survivors: Survivors) {
+        self.disk.crash(survivors);
+        self.executor.abandon();
+        drop(db);
+    }
+}
+
+fn synced(db: &Db, key: &str, value: &str) {
+    let family = db.default_family().unwrap();
+    let sync = WriteOptions { sync: true, ..WriteOptions::default() };
+    db.put(&family, key.as_bytes(), value.as_bytes(), &sync).unwrap();
+}
+
+/// A database with three synced writes in its log, closed.
+fn closed() -> World {
+    let world = World::new();
+    let db = world.open().unwrap();
+    ["a", "b", "c"].into_iter().for_each(|key| synced(&db, key, key));
+    db.close().unwrap();
+    world
+}
+
+#[derive(Default)]
+struct Heard(Mutex<Vec<u64>>);
+
+impl Listener for Heard {
+    fn on_event(&self, event: &Event) {
+        if let Event::WritesLost { bytes, .. } = event {
+            self.0.lock().push(*bytes);
+        }
+    }
+}
+
+#[test]
+fn a_log_cut_anywhere_after_a_clean_close_fails_the_open_with_file_offset_and_loss() {
+    let world = closed();
+    let (log, whole) = (world.file("", ".log"), world.bytes(&world.file("", ".log")));
+    for len in 0..whole.len() {
+        world.damage(&log, |bytes| bytes.truncate(len));
+        let error = world.open().err().unwrap_or_else(|| panic!("cut to {len}"));
+        assert_eq!(error.kind(), Kind::Corruption, "{error}");
+        assert!(error.data_loss(), "{error}");
+        assert_eq!(error.path(), Some(Path::new(&log)));
+        assert!(error.offset().unwrap() <= len as u64, "{error}");
+        world.damage(&log, |bytes| bytes.clone_from(&whole));
+    }
+    let db = world.open().unwrap();
+    assert_eq!(get(&db, "c").as_deref(), Some("c"));
+    assert_eq!(db.property(&db.default_family().unwrap(), LOST_BYTES).as_deref(), Some("0"));
+}
+
+#[test]
+fn open_despite_lost_writes_tells_what_it_opens_without() {
+    let world = closed();
+    let log = world.file("", ".log");
+    let size = world.bytes(&log).len() as u64;
+    let keep = 40;
+    world.damage(&log, |bytes| bytes.truncate(keep as usize));
+    let heard = Arc::new(Heard::default());
+    let mut request = world.request();
+    request.options.open_despite_lost_writes = true;
+    request.components.listeners.push(heard.clone());
+    let db = Db::open(request).unwrap();
+    assert_eq!((get(&db, "a").as_deref(), get(&db, "c")), (Some("a"), None));
+    let lost = heard.0.lock().clone();
+    assert_eq!(lost.len(), 1);
+    assert!(lost[0] >= size - keep && lost[0] <= size, "{lost:?} of {size}");
+    let family = db.default_family().unwrap();
+    assert_eq!(db.property(&family, LOST_BYTES), Some(lost[0].to_string()));
+    // What was accepted is not missed again.
+    db.close().unwrap();
+    world.open().unwrap();
+}
+
+#[test]
+fn a_missing_log_is_named() {
+    let world = closed();
+    let log = world.file("", ".log");
+    world.env.fs.unlink(Path::new(&log)).unwrap();
+    for read_only in [false, true] {
+        let opened = if read_only { Db::open_read_only(world.request()) } else { world.open() };
+        let error = opened.err().unwrap();
+        assert!(error.is_corruption() && error.path() == Some(Path::new(&log)), "{error}");
+    }
+}
+
+#[test]
+fn a_manifest_cut_anywhere_after_a_clean_close_fails_the_open_and_nothing_is_deleted() {
+    let world = World::new();
+    let db = world.open().unwrap();
+    for key in ["a", "b"] {
+        put(&db, key, key);
+        db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+    }
+    db.close().unwrap();
+    let manifest = world.file("MANIFEST", "");
+    let whole = world.bytes(&manifest);
+    let names = || {
+        let mut names = world.env.fs.list(Path::new("/db")).unwrap();
+        names.retain(|n| !n.starts_with("LOG"));
+        names.sort();
+        names
+    };
+    let before = names();
+    for len in 0..whole.len() {
+        world.damage(&manifest, |bytes| bytes.truncate(len));
+        let error = world.open().err().unwrap_or_else(|| panic!("cut to {len}"));
+        assert!(error.is_corruption() && error.offset().is_some(), "{error}");
+        assert_eq!(names(), before, "cut to {len}");
+        world.damage(&manifest, |bytes| bytes.clone_from(&whole));
+    }
+    world.open().unwrap();
+}
+
+#[test]
+fn marks_alone_tell_damage_below_the_last_sync_from_what_a_crash_left() {
+    let world = World::new();
+    let db = world.open().unwrap();
+    ["a", "b", "c"].into_iter().for_each(|key| synced(&db, key, &key.repeat(40)));
+    world.crash(db, Survivors::Synced);
+    let log = world.file("", ".log");
+    let whole = world.bytes(&log);
+    // The first record's header is noise: not one bit, and its length may leave the file.
+    for noise in [0x00, 0x5a, 0xff] {
+        world.damage(&log, |bytes| bytes[..12].fill(noise));
+        let error = world.open().err().unwrap_or_else(|| panic!("{noise:x}"));
+        assert!(error.is_corruption() && error.offset() == Some(0), "{error}");
+        world.damage(&log, |bytes| bytes.clone_from(&whole));
+    }
+    // The last record is proved by nothing: it is taken for torn.
+    world.damage(&log, |bytes| bytes.truncate(whole.len() - 30));
+    let db = world.open().unwrap();
+    assert!(get(&db, "b").is_some() && get(&db, "c").is_none());
+}
+
+#[test]
+fn only_the_first_batch_behind_a_sync_carries_a_mark() {
+    let world = World::new();
+    let db = world.open().unwrap();
+    for (key, sync) in [("a", false), ("b", true), ("c", false), ("d", false), ("e", true), ("f", true)] {
+        if sync { synced(&db, key, key) } else { put(&db, key, key) }
+    }
+    let log = world.bytes(&world.file("", ".log"));
+    let mut reader = Reader::new(&log[..], ReaderOptions::default());
+    let mut marked = Vec::new();
+    while let Item::Record { bytes, offset, .. } = reader.next().unwrap() {
+        let marks = marks_of(bytes);
+        marked.push(marks.is_some());
+        assert!(marks.into_iter().flatten().all(|m| m.log_number == 0 && m.bytes == offset));
+    }
+    assert_eq!(marked, [false, false, true, false, false, true]);
+}
+
+#[test]
+fn what_was_not_synced_may_be_gone_after_a_crash() {
+    for survivors in [Survivors::Synced, Survivors::NamesWithoutData, Survivors::ZerosForData, Survivors::Random(3)] {
+        let world = World::new();
+        let db = world.open().unwrap();
+        synced(&db, "a", "a");
+        put(&db, "b", "b");
+        put(&db, "c", "c");
+        world.crash(db, survivors);
+        let db = world.open().unwrap_or_else(|e| panic!("{survivors:?}: {e}"));
+        assert_eq!(get(&db, "a").as_deref(), Some("a"), "{survivors:?}");
+    }
+}
+
+#[test]
+fn an_idle_database_is_proved_by_the_clock_and_killed_without_loss() {
+    let world = World::new();
+    let db = world.open().unwrap();
+    put(&db, "a", "a");
+    for _ in 0..3 {
+        world.clock.advance(3_000_000);
+        while world.executor.help() {}
+    }
+    let proof = Proof::decode(&world.bytes(&format!("/db/{PROOF}"))).unwrap();
+    assert!(!proof.closed && proof.wals.iter().any(|wal| wal.bytes > 0), "{proof:?}");
+    world.crash(db, Survivors::Synced);
+    let log = world.file("", ".log");
+    let whole = world.bytes(&log);
+    world.damage(&log, |bytes| bytes.clear());
+    assert!(world.open().is_err());
+    world.damage(&log, |bytes| *bytes = whole);
+    assert_eq!(get(&world.open().unwrap(), "a").as_deref(), Some("a"));
+}
+
+#[test]
+fn a_proof_that_is_damaged_older_gone_or_another_databases_refuses_nothing() {
+    let other = closed().bytes(&format!("/db/{PROOF}"));
+    let world = closed();
+    let path = format!("/db/{PROOF}");
+    let own = world.bytes(&path);
+    let mut foreign = Proof::decode(&other).unwrap();
+    foreign.db_id = "another".to_string();
+    foreign.manifest.bytes += 1000;
+    let damaged: Vec<u8> = own.iter().map(|b| b ^ 1).collect();
+    for content in [Vec::new(), damaged, foreign.encode(), own] {
+        // Each opening begins another MANIFEST, so the last one is older than all.
+        world.damage(&path, |bytes| bytes.clone_from(&content));
+        let db = world.open().unwrap();
+        synced(&db, "d", "d");
+        db.close().unwrap();
+    }
+    world.env.fs.unlink(Path::new(&path)).unwrap();
+    assert_eq!(get(&world.open().unwrap(), "d").as_deref(), Some("d"));
+}
+
+#[test]
+fn files_nobody_refers_to_are_set_aside_unless_the_end_of_the_manifest_is_proved() {
+    let world = closed();
+    let stray = |name: &str| world.env.fs.write_all(Path::new(&format!("/db/{name}")), b"x", true).unwrap();
+    let lost = || world.env.fs.list(Path::new("/db/lost")).unwrap_or_default();
+    stray("000002.sst");
+    let db = world.open().unwrap();
+    assert!(!world.env.fs.exists(Path::new("/db/000002.sst")).unwrap() && lost().is_empty());
+    // Killed: what the next opening finds may be somebody's.
+    world.crash(db, Survivors::Everything);
+    stray("000003.sst");
+    let db = world.open().unwrap();
+    assert!(lost().iter().any(|name| name.ends_with("-000003.sst")), "{:?}", lost());
+    db.close().unwrap();
+    world.open().unwrap().close().unwrap();
+    assert!(!lost().is_empty(), "not a day old");
+    world.clock.advance(25 * 60 * 60 * 1_000_000);
+    world.open().unwrap().close().unwrap();
+    assert!(lost().is_empty(), "{:?}", lost());
+}
+
+#[test]
+fn an_options_file_that_was_changed_is_told_by_its_place_and_read_only_on_request() {
+    let world = closed();
+    let options = world.file("OPTIONS", "");
+    let text = String::from_utf8(world.bytes(&options)).unwrap();
+    let at = text.find("max_background_jobs=2").unwrap() + "max_background_jobs=".len();
+    world.damage(&options, |bytes| bytes[at] = b'6');
+    let load = |config: &ReadConfig| load_latest(&world.env, Path::new("/db"), config);
+    let error = load(&ReadConfig::default()).err().unwrap();
+    assert!(error.is_corruption() && error.offset() == Some(at as u64), "{error}");
+    let edited = load(&ReadConfig { accept_changed: true, ..ReadConfig::default() }).unwrap().1;
+    assert_eq!(edited.db.max_background_jobs, 6);
+    world.env.fs.unlink(Path::new(&options)).unwrap();
+    let error = load(&ReadConfig::default()).err().unwrap();
+    assert!(error.is_corruption() || error.is_not_found(), "{error}");
+    // Opening needs no such file, and writes a new one.
+    world.open().unwrap().close().unwrap();
+    load(&ReadConfig::default()).unwrap();
+}
