@@ -39,6 +39,7 @@ pub const ALL: &[Target] = &[
     target("batch", logs::batch),
     target("edit", logs::edit),
     target("manifest", logs::manifest),
+    target("proof", logs::proof),
     target("wide", logs::wide),
     target("blob", logs::blob),
     target("names", texts::names),

@@ -3,7 +3,8 @@
 use format::batch::Batch;
 use format::blob::{BlobIndex, Footer, Header, RecordHeader};
 use format::edit::VersionEdit;
-use format::wal::{Item, Predecessor, Reader, ReaderOptions, diagnose};
+use format::proof::{OptionsExtent, Proof};
+use format::wal::{Item, Predecessor, Reader, ReaderOptions, diagnose, marks_of, parse_marks, put_marks};
 use format::{annotate, wide as entity};
 
 /// A log of any bytes comes to an end, checksums right or not.
@@ -94,5 +95,25 @@ pub fn blob(data: &[u8]) {
         let mut bytes = Vec::new();
         index.encode(&mut bytes);
         assert_eq!(BlobIndex::decode(&bytes).expect("what we wrote reads"), index);
+    }
+}
+
+/// A proof that reads is written to the same bytes, whatever its last line was; marks read back as they were put.
+pub fn proof(data: &[u8]) {
+    const CRC_LINE_LEN: usize = 13;
+    let body = &data[..data.len().saturating_sub(CRC_LINE_LEN)];
+    let crc = kernel::checksum::crc32c::value(body);
+    let mended = [body, format!("crc {:08x}\n", kernel::checksum::crc32c::mask(crc)).as_bytes()].concat();
+    for bytes in [data, &mended] {
+        if let Ok(proof) = Proof::decode(bytes) {
+            assert_eq!(proof.encode(), bytes);
+        }
+    }
+    assert_eq!(OptionsExtent::of(1, data).difference(data), None);
+    let _ = marks_of(data);
+    if let Some(marks) = parse_marks(data) {
+        let mut batch = vec![0; format::batch::HEADER_LEN];
+        put_marks(&mut batch, &marks);
+        assert_eq!(marks_of(&batch), Some(marks));
     }
 }
