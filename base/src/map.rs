@@ -7,9 +7,37 @@
 #![allow(clippy::disallowed_types, reason = "the replacement is made of them")]
 
 use std::collections::hash_map::DefaultHasher;
-use std::hash::BuildHasherDefault;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// `std::collections::HashMap` with a fixed key.
 pub type HashMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
 /// `std::collections::HashSet` with a fixed key.
 pub type HashSet<K> = std::collections::HashSet<K, BuildHasherDefault<DefaultHasher>>;
+
+/// A map by numbers that the database itself gives out, ascending, whose hash is one multiplication: for look-ups
+/// so frequent that SipHash shows (files of a cached read).
+pub type NumberMap<V> = std::collections::HashMap<u64, V, BuildHasherDefault<NumberHasher>>;
+
+/// The hash of [`NumberMap`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    #[inline]
+    fn write_u64(&mut self, number: u64) {
+        let product = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // Maps take their place from the low bits and their tag from the high ones.
+        self.0 = product ^ product >> 32;
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}

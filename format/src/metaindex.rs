@@ -45,7 +45,7 @@ impl Metaindex {
     /// Corruption if the block is not well formed or a handle is cut short.
     pub fn decode(payload: &[u8]) -> Result<Metaindex> {
         let mut entries = BTreeMap::new();
-        let mut iter = BlockIter::new(Block::parse(payload.into())?);
+        let mut iter = BlockIter::new(Block::parse(payload)?);
         iter.seek_to_first();
         while iter.valid() {
             entries.insert(iter.key().to_vec(), BlockHandle::decode_from(iter.value())?);

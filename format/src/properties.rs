@@ -158,7 +158,7 @@ impl Properties {
     /// # Errors
     /// Corruption if the block is not well formed or its names are not strictly ascending.
     pub fn decode(payload: &[u8], offset: u64) -> Result<Properties> {
-        let block = Block::parse(payload.into())?;
+        let block = Block::parse(payload)?;
         let mut properties = Properties::default();
         let mut last: Option<Vec<u8>> = None;
         let mut iter = BlockIter::new(block);
@@ -169,7 +169,8 @@ impl Properties {
                 return Err(Error::corruption("properties unsorted").at(offset));
             }
             if name == names::GLOBAL_SEQNO.as_bytes() {
-                properties.global_seqno_offset = Some(offset.saturating_add(iter.value_range().start as u64));
+                let at = iter.value_offset() as u64;
+                properties.global_seqno_offset = Some(offset.saturating_add(at));
             }
             properties.set(name, value);
             last = Some(name.to_vec());

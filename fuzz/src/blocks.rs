@@ -33,7 +33,7 @@ pub fn properties(data: &[u8]) {
 /// A data block of any bytes gives entries or an error, both ways and by search, through its hash index too.
 pub fn block(data: &[u8]) {
     let order = InternalOrder::new(Order::Bytewise);
-    for block in [Block::parse(data.into()), Block::parse_searchable(data, Some(HeadOrder::Bytewise))] {
+    for block in [Block::parse(data), Block::parse_searchable(data, Some(HeadOrder::Bytewise))] {
         let Ok(block) = block else { continue };
         let target = data.get(..16).unwrap_or(data);
         let mut seen = 0;

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use base::map::HashMap;
+use base::map::NumberMap;
 use base::stats::{HistogramKind, PerfCounter, PerfTimer, Ticker};
 use base::{Error, Level, Result};
 use env::fs::{RandomRead, ReadHints};
@@ -47,7 +47,7 @@ struct Slot {
 pub struct TableCache {
     env: Env,
     settings: TableCacheSettings,
-    shards: Vec<RwLock<HashMap<u64, Slot>>>,
+    shards: Vec<RwLock<NumberMap<Slot>>>,
     count: AtomicUsize,
     tables_max: AtomicUsize,
     opens: AtomicU64,
@@ -255,13 +255,13 @@ impl TableCache {
         }
     }
 
-    fn shard(&self, number: u64) -> &RwLock<HashMap<u64, Slot>> {
+    fn shard(&self, number: u64) -> &RwLock<NumberMap<Slot>> {
         &self.shards[number as usize % SHARDS]
     }
 
     /// Second chance within one shard: file numbers spread evenly, so each shard pays for itself.
-    fn put_out(&self, shard: &mut HashMap<u64, Slot>, keep: u64) {
-        let unused = |shard: &HashMap<u64, Slot>| {
+    fn put_out(&self, shard: &mut NumberMap<Slot>, keep: u64) {
+        let unused = |shard: &NumberMap<Slot>| {
             shard.iter().find(|(n, slot)| **n != keep && !slot.used.swap(false, Ordering::Relaxed)).map(|(n, _)| *n)
         };
         if let Some(victim) = unused(shard).or_else(|| unused(shard)) {

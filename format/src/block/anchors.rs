@@ -1,17 +1,21 @@
 //! The search array in front of a data block.
 //!
 //! ```text
-//! common prefix | u32 head[n] | u16 offset[n], or u32 in blocks above 64 KiB | payload
+//! common prefix | head[n], 1, 2 or 4 bytes each | rest[n], 1, 2 or 4 bytes each | payload
 //! ```
 //! An anchor is an entry at which reading can start without the entries before it, as at a restart, but
-//! there is one every hundred bytes or so: with rows of ordinary size, at every row. That costs about a
-//! twentieth of the block's memory and saves walking through the restart interval, half a kilobyte of
-//! memory that is rarely in the processor's cache; a look-up reads the array (three or four lines side by
-//! side) and then the row.
+//! there is one every hundred bytes or so: with rows of ordinary size, at every row. That saves walking
+//! through the restart interval, half a kilobyte of memory that is rarely in the processor's cache; a
+//! look-up reads the array (two lines or three side by side) and then the row.
+//!
+//! Arrays lie in every cached block, so they are as narrow as the block allows. Heads take no more bytes than
+//! tell the block's keys apart as well as four would. An anchor's offset is `i * stride + rest - lead`: where
+//! rows are of much the same size, rests fit a byte. A block of 4 KiB with rows of 100 bytes has an array of
+//! some 100 bytes; with heads of four bytes and offsets of two it was 210.
 //!
 //! It works because an entry's missing bytes, those it shares with its predecessor, are mostly bytes that
 //! all keys of the block share. So an entry can be an anchor if
-//! - it shares no more than the block's common prefix and the four bytes behind it, which are its head;
+//! - it shares no more than the block's common prefix and the bytes behind it that are its head;
 //! - those bytes are all of its user key;
 //! - its user key is another than its predecessor's, so that a key's versions are never cut.
 
@@ -22,28 +26,33 @@ use base::key::user_key;
 
 use super::entry::{header, separated_restart_header};
 use super::heads::HeadOrder;
-use super::{Block, Shape};
+use super::{HEADER, Shape};
 
 /// Bytes from one anchor to the next, at least.
 const SPACING: usize = 96;
-/// Bytes of a key that a head holds.
+/// Bytes of a key that a head holds at most.
 const HEAD: usize = 4;
 /// Bytes of the array that are asked for before they are searched.
 const PREFETCH: usize = 320;
 /// A longer common prefix is cut to this, so that the array stays small beside the block.
 const PREFIX_MAX: usize = 64;
 
-/// Where the array lies.
+/// What the array is like; part of the block's header.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Anchors {
     /// Number of anchors; 0 if there is no array.
-    count: u32,
-    prefix_len: u8,
-    wide: bool,
-    /// Every user key of the block has an anchor.
-    dense: bool,
-    order: HeadOrder,
+    pub count: u32,
+    pub prefix_len: u8,
+    /// Bits 0 and 1: log2 of a head's bytes; 2 and 3: of a rest's; and the bits below.
+    pub flags: u8,
+    /// (stride << 8) | lead, the stride in 256ths of a byte.
+    pub spread: u32,
 }
+
+/// Every user key of the block has an anchor.
+const DENSE: u8 = 1 << 4;
+/// Heads are of the reverse order.
+const REVERSE: u8 = 1 << 5;
 
 /// An anchor, looked up.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +65,9 @@ pub(super) struct Anchor {
 /// Where a user key must be if it is in the block.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Found {
-    /// At or behind this anchor, and before the next.
+    /// The first entry of the key is anchor `i`, which lies at `at`.
+    At { i: usize, at: usize },
+    /// Behind this anchor, and before the next.
     Behind(usize),
     /// Nowhere. Either all keys are before it, or `next` is the anchor of the first one behind it.
     Absent { all_before: bool, next: usize },
@@ -71,6 +82,8 @@ impl Anchors {
         let mut heads: Vec<u32> = Vec::with_capacity(payload.len() / SPACING + 1);
         let mut offsets: Vec<u32> = Vec::with_capacity(payload.len() / SPACING + 1);
         let mut dense = true;
+        // The most bytes that an anchor shares with the entry before it.
+        let mut shared = 0;
         while walk.next < shape.entries_end as usize {
             let Some(step) = walk.step(payload, shape) else { return none };
             let user = user_key(&walk.key);
@@ -83,6 +96,7 @@ impl Anchors {
             if far && whole && (step.is_restart || !shape.separated) {
                 heads.push(order.short_head(rest));
                 offsets.push(step.at as u32);
+                shared = shared.max(step.shared);
             } else {
                 dense = false;
             }
@@ -90,21 +104,44 @@ impl Anchors {
         if offsets.first() != Some(&0) {
             return none;
         }
-        let wide = payload.len() > usize::from(u16::MAX);
-        let len = prefix.len() + heads.len() * if wide { 8 } else { 6 };
-        if u32::try_from(len + payload.len()).is_err() {
+        let head_log = head_log(&heads, shared.saturating_sub(prefix.len()));
+        let (spread, rest_log) = spread(&mut offsets);
+        let len = prefix.len() + (heads.len() << head_log) + (offsets.len() << rest_log);
+        if u32::try_from(HEADER + len + payload.len()).is_err() {
             return none;
         }
         let mut array = Vec::with_capacity(len);
         let prefix_len = prefix.len() as u8;
         array.extend_from_slice(&payload[prefix]);
-        array.extend(heads.iter().flat_map(|head| head.to_le_bytes()));
-        match wide {
-            true => array.extend(offsets.iter().flat_map(|offset| offset.to_le_bytes())),
-            false => array.extend(offsets.iter().flat_map(|offset| (*offset as u16).to_le_bytes())),
+        for head in &heads {
+            let top = head >> (32 - (8 << head_log));
+            array.extend_from_slice(&top.to_le_bytes()[..1 << head_log]);
         }
-        shape.anchors = Anchors { count: heads.len() as u32, prefix_len, wide, dense, order };
+        for rest in &offsets {
+            array.extend_from_slice(&rest.to_le_bytes()[..1 << rest_log]);
+        }
+        let flags = head_log
+            | rest_log << 2
+            | if dense { DENSE } else { 0 }
+            | if order == HeadOrder::Reverse { REVERSE } else { 0 };
+        shape.anchors = Anchors { count: heads.len() as u32, prefix_len, flags, spread };
         array
+    }
+
+    #[inline]
+    fn order(&self) -> HeadOrder {
+        if self.flags & REVERSE == 0 { HeadOrder::Bytewise } else { HeadOrder::Reverse }
+    }
+
+    #[inline]
+    fn head_log(&self) -> u8 {
+        self.flags & 3
+    }
+
+    /// Bytes of a head.
+    #[inline]
+    fn head_len(&self) -> usize {
+        (1 << self.head_log()).min(HEAD)
     }
 
     #[inline]
@@ -112,10 +149,10 @@ impl Anchors {
         self.count > 0
     }
 
-    /// Asks the processor for the array, or the start of a large one.
+    /// Asks the processor for header and array, or the start of a large one.
     #[inline]
-    pub(super) fn prefetch(&self, block: &Block) {
-        kernel::prefetch::read(&block.bytes[..block.bytes.len().min(PREFETCH)]);
+    pub(super) fn prefetch(block: &[u8]) {
+        kernel::prefetch::read(&block[..block.len().min(PREFETCH)]);
     }
 
     #[inline]
@@ -124,36 +161,48 @@ impl Anchors {
     }
 
     #[inline]
-    fn prefix<'a>(&self, block: &'a Block) -> &'a [u8] {
-        block.bytes.get(..usize::from(self.prefix_len)).unwrap_or_default()
+    fn prefix<'a>(&self, block: &'a [u8]) -> &'a [u8] {
+        block.get(HEADER..HEADER + usize::from(self.prefix_len)).unwrap_or_default()
     }
 
     #[inline]
-    fn heads<'a>(&self, block: &'a Block) -> &'a [[u8; 4]] {
-        let at = usize::from(self.prefix_len);
-        block.bytes.get(at..at + HEAD * self.len()).unwrap_or_default().as_chunks::<HEAD>().0
+    fn heads_at(&self) -> usize {
+        HEADER + usize::from(self.prefix_len)
+    }
+
+    #[inline(always)]
+    fn heads<'a, const W: usize>(&self, block: &'a [u8]) -> &'a [[u8; W]] {
+        let at = self.heads_at();
+        block.get(at..at + W * self.len()).unwrap_or_default().as_chunks::<W>().0
     }
 
     /// The offset of an anchor's entry in the payload.
     #[inline]
-    pub(super) fn offset(&self, block: &Block, i: usize) -> usize {
-        let at = usize::from(self.prefix_len) + HEAD * self.len();
-        let rest = block.bytes.get(at..).unwrap_or_default();
-        match self.wide {
-            true => rest.as_chunks::<4>().0.get(i).map_or(0, |o| u32::from_le_bytes(*o) as usize),
-            false => rest.as_chunks::<2>().0.get(i).map_or(0, |o| usize::from(u16::from_le_bytes(*o))),
-        }
+    pub(super) fn offset(&self, block: &[u8], i: usize) -> usize {
+        let at = self.heads_at() + (self.len() << self.head_log());
+        let rests = block.get(at..).unwrap_or_default();
+        let rest = match self.flags >> 2 & 3 {
+            0 => rests.get(i).copied().map(u32::from),
+            1 => rests.as_chunks::<2>().0.get(i).map(number),
+            _ => rests.as_chunks::<4>().0.get(i).map(number),
+        };
+        place(self.spread, i).wrapping_add(rest.unwrap_or_default() as usize)
     }
 
     #[inline]
-    pub(super) fn get(&self, block: &Block, i: usize) -> Anchor {
-        let head = self.heads(block).get(i).map_or(0, |h| u32::from_le_bytes(*h));
-        Anchor { at: self.offset(block, i), head: self.order.bytes_of(head) }
+    pub(super) fn get(&self, block: &[u8], i: usize) -> Anchor {
+        let head = match self.head_log() {
+            0 => self.heads::<1>(block).get(i).map(number),
+            1 => self.heads::<2>(block).get(i).map(number),
+            _ => self.heads::<4>(block).get(i).map(number),
+        };
+        let whole = head.unwrap_or_default() << (32 - 8 * self.head_len());
+        Anchor { at: self.offset(block, i), head: self.order().bytes_of(whole) }
     }
 
     /// The last anchor before offset `at`, which is most often `hint` or near it; 0 if there is none.
     #[inline]
-    pub(super) fn before(&self, block: &Block, at: usize, hint: usize) -> usize {
+    pub(super) fn before(&self, block: &[u8], at: usize, hint: usize) -> usize {
         let mut i = hint.min(self.len().saturating_sub(1));
         // Scans come here anchor after anchor.
         for _ in 0..2 {
@@ -184,76 +233,141 @@ impl Anchors {
     pub(super) fn common_with(&self, anchor: Anchor, user: &[u8]) -> (usize, u8) {
         let prefix = usize::from(self.prefix_len);
         let rest = user.get(prefix..).unwrap_or_default();
-        let more = anchor.head.iter().zip(rest).take_while(|(a, b)| a == b).count();
-        (prefix + more, anchor.head.get(more).copied().unwrap_or_default())
+        let head = &anchor.head[..self.head_len()];
+        let more = head.iter().zip(rest).take_while(|(a, b)| a == b).count();
+        (prefix + more, head.get(more).copied().unwrap_or_default())
+    }
+
+    /// How many bytes of `user` any anchor of its head has in common with it at least, all that the
+    /// anchor's entry may share among them.
+    #[inline]
+    pub(super) fn common_of_head(&self, user: &[u8]) -> usize {
+        (usize::from(self.prefix_len) + self.head_len()).min(user.len())
     }
 
     /// Puts the bytes that an anchor's entry may share at the front of `key`; returns how many.
     #[inline]
-    pub(super) fn unshare(&self, block: &Block, anchor: Anchor, key: &mut [u8]) -> usize {
+    pub(super) fn unshare(&self, block: &[u8], anchor: Anchor, key: &mut [u8]) -> usize {
         let prefix = self.prefix(block);
         key[..prefix.len()].copy_from_slice(prefix);
+        // What of it is not the head's counts as not there.
         key[prefix.len()..prefix.len() + HEAD].copy_from_slice(&anchor.head);
-        prefix.len() + HEAD
+        prefix.len() + self.head_len()
     }
 
     /// Bytes that [`Self::unshare`] needs.
     pub(super) const UNSHARED_MAX: usize = PREFIX_MAX + HEAD;
 
-    /// Where `user` must be.
+    /// Where `user` must be in the block `block`, which is of this shape.
     #[inline]
-    pub(super) fn find(&self, block: &Block, user: &[u8]) -> Found {
-        let prefix = self.prefix(block);
-        match self.order.against_prefix(user, prefix) {
+    pub(super) fn find(shape: &Shape, block: &[u8], user: &[u8]) -> Found {
+        let anchors = &shape.anchors;
+        let prefix = anchors.prefix(block);
+        match anchors.order().against_prefix(user, prefix) {
             Ordering::Less => return Found::Absent { all_before: false, next: 0 },
-            Ordering::Greater => return Found::Absent { all_before: true, next: self.count as usize },
+            Ordering::Greater => return Found::Absent { all_before: true, next: anchors.len() },
             Ordering::Equal => {}
         }
-        let sought = self.order.short_head(&user[prefix.len()..]);
-        let heads = self.heads(block);
-        let below = heads.partition_point(|h| u32::from_le_bytes(*h) < sought);
-        let ties = heads[below..].iter().take_while(|h| u32::from_le_bytes(**h) == sought).count();
         // The last anchor that is not behind the key.
-        let (mut low, mut high) = (below, below + ties);
+        let (mut low, mut high) = anchors.ties(block, &user[prefix.len()..]);
         while low < high {
             let middle = low.midpoint(high);
-            match self.compare_tied(block, middle, user) {
+            let at = anchors.offset(block, middle);
+            match anchors.compare_tied(shape, block, at, user) {
                 Ordering::Less => low = middle + 1,
-                Ordering::Equal => return Found::Behind(middle),
+                Ordering::Equal => return Found::At { i: middle, at },
                 Ordering::Greater => high = middle,
             }
         }
-        if self.dense || low == 0 {
-            return Found::Absent { all_before: low == heads.len(), next: low };
+        if anchors.flags & DENSE != 0 || low == 0 {
+            return Found::Absent { all_before: low == anchors.len(), next: low };
         }
         Found::Behind(low - 1)
     }
 
+    /// From where to where the anchors' heads are that of `rest`.
+    #[inline(always)]
+    fn ties(&self, block: &[u8], rest: &[u8]) -> (usize, usize) {
+        let sought = self.order().short_head(rest);
+        match self.head_log() {
+            0 => ties(self.heads::<1>(block), sought >> 24),
+            1 => ties(self.heads::<2>(block), sought >> 16),
+            _ => ties(self.heads::<4>(block), sought),
+        }
+    }
+
     /// The anchor that [`Self::find`] most likely ends at, told without looking at a row.
     #[inline]
-    pub(super) fn likely(&self, block: &Block, user: &[u8]) -> Option<usize> {
+    pub(super) fn likely(&self, block: &[u8], user: &[u8]) -> Option<usize> {
         let rest = user.get(usize::from(self.prefix_len)..)?;
-        let sought = self.order.short_head(rest);
-        let below = self.heads(block).partition_point(|h| u32::from_le_bytes(*h) < sought);
+        let below = self.ties(block, rest).0;
         self.len().checked_sub(1).map(|last| below.min(last))
     }
 
-    /// Compares the user key at an anchor with one that has the same head.
+    /// Compares the user key at an anchor, which lies at `at`, with one that has the same head.
     #[inline]
-    fn compare_tied(&self, block: &Block, i: usize, user: &[u8]) -> Ordering {
-        let (bytes, at) = (block.payload(), self.offset(block, i));
-        let header = if block.shape.separated {
+    fn compare_tied(&self, shape: &Shape, block: &[u8], at: usize, user: &[u8]) -> Ordering {
+        let bytes = shape.payload(block);
+        let header = if shape.separated {
             separated_restart_header(bytes, at).map(|(h, _)| h)
         } else {
             header(bytes, at)
         };
+        let order = self.order();
         // It decoded when the array was built.
         let Some(h) = header else { return Ordering::Greater };
-        let Some(rest) = user.get(h.shared..) else { return self.order.turn(Ordering::Greater) };
+        let Some(rest) = user.get(h.shared..) else { return order.turn(Ordering::Greater) };
         let end = (h.key_at + h.non_shared).saturating_sub(base::key::TRAILER_LEN);
         let own = bytes.get(h.key_at..end).unwrap_or_default();
-        self.order.turn(own.cmp(rest))
+        order.turn(own.cmp(rest))
     }
+}
+
+/// A stored head or rest as a number.
+#[inline(always)]
+fn number<const W: usize>(stored: &[u8; W]) -> u32 {
+    let mut bytes = [0; 4];
+    bytes[..W].copy_from_slice(stored);
+    u32::from_le_bytes(bytes)
+}
+
+#[inline(always)]
+fn ties<const W: usize>(heads: &[[u8; W]], sought: u32) -> (usize, usize) {
+    let below = heads.partition_point(|head| number(head) < sought);
+    let equal = heads[below..].iter().take_while(|head| number(*head) == sought).count();
+    (below, below + equal)
+}
+
+/// Where anchor `i` lies, but for its rest.
+#[inline(always)]
+fn place(spread: u32, i: usize) -> usize {
+    (i.wrapping_mul((spread >> 8) as usize) >> 8).wrapping_sub((spread & 0xff) as usize)
+}
+
+/// log2 of the bytes a head needs: `shared` at least, and as many as tell heads apart that differ at all.
+fn head_log(heads: &[u32], shared: usize) -> u8 {
+    let same = |shift: u32| heads.windows(2).filter(|pair| pair[0] >> shift == pair[1] >> shift).count();
+    let least = same(0);
+    (0..2).find(|&log| shared <= 1 << log && same(32 - (8 << log)) == least).unwrap_or(2)
+}
+
+/// Turns offsets into rests; returns the spread, and log2 of the bytes of a rest.
+fn spread(offsets: &mut [u32]) -> (u32, u8) {
+    let last = offsets.last().copied().unwrap_or_default();
+    let stride = (u64::from(last) << 8).checked_div(offsets.len() as u64 - 1).unwrap_or_default();
+    if stride < 1 << 24 {
+        let line = |i: usize| place((stride as u32) << 8, i) as i64;
+        let rests = || offsets.iter().enumerate().map(|(i, &offset)| i64::from(offset) - line(i));
+        // The first rest is 0, so the least is not above it.
+        let lead = -rests().min().unwrap_or_default();
+        if rests().all(|rest| rest + lead <= i64::from(u8::MAX)) {
+            for (i, offset) in offsets.iter_mut().enumerate() {
+                *offset = (i64::from(*offset) - line(i) + lead) as u32;
+            }
+            return ((stride as u32) << 8 | lead as u32, 0);
+        }
+    }
+    (0, if last <= u32::from(u16::MAX) { 1 } else { 2 })
 }
 
 /// What the user keys of the first and the last entry have in common: where it lies in the first.
@@ -294,7 +408,7 @@ impl Walk {
         let (h, value_at) = if is_restart {
             self.next_restart += 1;
             let (h, value) = separated_restart_header(bytes, at)?;
-            (h, shape.values_at as usize + value)
+            (h, shape.entries_end as usize + value)
         } else if shape.separated {
             (header(bytes, at)?, self.value_end)
         } else {

@@ -7,7 +7,6 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
-use std::sync::Arc;
 
 use base::key::{InternalOrder, SequenceNumber, TRAILER_LEN, pack, trailer, user_key};
 use base::order::compare_bytes;
@@ -59,6 +58,8 @@ const CHUNK: usize = 16;
 #[derive(Debug)]
 pub struct BlockIter {
     block: Block,
+    /// The block's.
+    shape: Shape,
     rewrite: KeyRewrite,
     rewriting: bool,
     valid: bool,
@@ -73,8 +74,9 @@ pub struct BlockIter {
     shown: Vec<u8>,
     /// The first restart from `next` on; kept only where values are separated.
     next_restart: usize,
-    /// The anchor last used: the one before it is likely next when going backward.
+    /// The anchor last used, and where it lies: the one before it is next when going backward from there.
     anchor: usize,
+    anchor_at: usize,
     behind: Vec<Behind>,
     behind_keys: Vec<u8>,
     /// A shorter key is damage.
@@ -91,6 +93,7 @@ impl BlockIter {
     /// An iterator over internal keys that shows them other than they are stored.
     pub fn rewriting(block: Block, rewrite: KeyRewrite) -> BlockIter {
         BlockIter {
+            shape: block.shape(),
             block,
             rewrite,
             rewriting: !rewrite.is_none(),
@@ -103,6 +106,7 @@ impl BlockIter {
             shown: Vec::new(),
             next_restart: 0,
             anchor: 0,
+            anchor_at: 0,
             behind: Vec::new(),
             behind_keys: Vec::new(),
             key_len_min: TRAILER_LEN,
@@ -112,12 +116,14 @@ impl BlockIter {
 
     /// An iterator over nothing, to be given a block later.
     pub fn empty(rewrite: KeyRewrite) -> BlockIter {
-        BlockIter::rewriting(Block { bytes: Arc::new([]), shape: Shape::default() }, rewrite)
+        BlockIter::rewriting(Block::none(), rewrite)
     }
 
     /// Takes another block; positioned nowhere. Buffers are kept.
     pub fn reset(&mut self, block: Block) {
+        self.shape = block.shape();
         self.block = block;
+        self.anchor = 0;
         self.valid = false;
         self.behind.clear();
         self.behind_keys.clear();
@@ -147,24 +153,30 @@ impl BlockIter {
     /// The current value. Only while valid.
     #[inline]
     pub fn value(&self) -> &[u8] {
-        &self.block.payload()[self.value.0..self.value.1]
+        &self.shape.payload(&self.block.bytes)[self.value.0..self.value.1]
     }
 
     /// Where in [`Block::bytes`] the current value lies.
     #[inline]
     pub fn value_range(&self) -> Range<usize> {
-        let base = self.block.shape.payload_at as usize;
+        let base = self.shape.payload_at as usize;
         base + self.value.0..base + self.value.1
     }
 
     /// Where in [`Block::bytes`] the current key lies, if it is stored whole and shown as it is stored.
     pub fn key_range(&self) -> Option<Range<usize>> {
-        let payload = self.block.payload();
-        let own = payload.get(..self.value.0).filter(|_| self.valid && !self.rewriting && !self.block.shape.separated)?;
+        let payload = self.shape.payload(&self.block.bytes);
+        let own = payload.get(..self.value.0).filter(|_| self.valid && !self.rewriting && !self.shape.separated)?;
         let start = own.len().checked_sub(self.key_len)?;
         let whole = header(payload, self.at)?.shared == 0;
-        let base = self.block.shape.payload_at as usize;
+        let base = self.shape.payload_at as usize;
         whole.then_some(base + start..base + own.len())
+    }
+
+    /// Where in the payload the current value starts. Only while valid.
+    #[inline]
+    pub fn value_offset(&self) -> usize {
+        self.value.0
     }
 
     /// # Errors
@@ -185,15 +197,15 @@ impl BlockIter {
 
     pub fn seek_to_last(&mut self) {
         self.valid = false;
-        if self.block.is_empty() {
+        if self.shape.entries_end == 0 {
             return;
         }
-        if self.block.shape.anchors.exist() {
-            self.go_to_anchor(self.block.shape.anchors.len() - 1);
-            return self.step_up_to(self.block.shape.entries_end as usize);
+        if self.shape.anchors.exist() {
+            self.go_to_anchor(self.shape.anchors.len() - 1);
+            return self.step_up_to(self.shape.entries_end as usize);
         }
-        let last = self.block.num_restarts() - 1;
-        if self.fill_behind(last, self.block.shape.entries_end as usize) {
+        let last = self.shape.num_restarts as usize - 1;
+        if self.fill_behind(last, self.shape.entries_end as usize) {
             self.take_behind();
         }
     }
@@ -231,13 +243,16 @@ impl BlockIter {
 
     /// To the entry before. Only while valid.
     pub fn prev(&mut self) {
-        if self.block.shape.anchors.exist() {
+        if self.shape.anchors.exist() {
             let at = self.at;
             if at == 0 {
                 self.valid = false;
                 return;
             }
-            let i = self.block.shape.anchors.before(&self.block, at, self.anchor);
+            let i = match self.anchor.checked_sub(1) {
+                Some(before) if self.anchor_at == at => before,
+                _ => self.shape.anchors.before(&self.block.bytes, at, self.anchor),
+            };
             self.go_to_anchor(i);
             return self.step_up_to(at);
         }
@@ -265,15 +280,15 @@ impl BlockIter {
     /// Decodes the entry at `next`. False at the end or on an error.
     #[inline(always)]
     fn step(&mut self) -> bool {
-        let (at, end) = (self.next, self.block.shape.entries_end as usize);
+        let (at, end) = (self.next, self.shape.entries_end as usize);
         if at >= end {
             self.valid = false;
             return false;
         }
-        if self.block.shape.separated {
+        if self.shape.separated {
             return self.step_separated();
         }
-        let bytes = self.block.payload();
+        let bytes = self.shape.payload(&self.block.bytes);
         let Some(h) = header(bytes, at) else { return self.fail(at) };
         let value_at = h.key_at + h.non_shared;
         let next = value_at + h.value_len;
@@ -293,12 +308,12 @@ impl BlockIter {
     }
 
     fn step_separated(&mut self) -> bool {
-        let bytes = self.block.payload();
-        let shape = self.block.shape;
+        let bytes = self.shape.payload(&self.block.bytes);
+        let shape = self.shape;
         let (at, end) = (self.next, shape.entries_end as usize);
         let is_restart = shape.restart(bytes, self.next_restart) == Some(at);
         let decoded = if is_restart {
-            separated_restart_header(bytes, at).map(|(h, v)| (h, shape.values_at as usize + v))
+            separated_restart_header(bytes, at).map(|(h, v)| (h, shape.entries_end as usize + v))
         } else {
             header(bytes, at).map(|h| (h, self.value.1))
         };
@@ -330,7 +345,7 @@ impl BlockIter {
     #[cold]
     fn fail(&mut self, at: usize) -> bool {
         self.valid = false;
-        self.next = self.block.shape.entries_end as usize;
+        self.next = self.shape.entries_end as usize;
         self.error = Some(Error::corruption("bad entry in block").at(at as u64));
         false
     }
@@ -341,16 +356,16 @@ impl BlockIter {
         self.error = None;
         self.key_len = 0;
         self.next_restart = i;
-        if i == 0 && self.block.shape.starts_at_zero {
+        if i == 0 && self.shape.starts_at_zero {
             // The restarts lie at the other end of the block, in memory that a scan need not touch.
             self.next = 0;
             return;
         }
-        match self.block.shape.restart(self.block.payload(), i) {
+        match self.shape.restart(self.shape.payload(&self.block.bytes), i) {
             Some(at) => self.next = at,
-            None if self.block.is_empty() => self.next = 0,
+            None if self.shape.entries_end == 0 => self.next = 0,
             None => {
-                self.fail(self.block.shape.restarts_at as usize);
+                self.fail(self.shape.restarts_at as usize);
             }
         }
     }
@@ -358,17 +373,17 @@ impl BlockIter {
     /// Makes `step` decode an entry not far before the target, or the first.
     #[inline]
     fn go_before(&mut self, order: &InternalOrder, user: &[u8], trailer: u64) {
-        let anchors = &self.block.shape.anchors;
+        let anchors = &self.shape.anchors;
         if !anchors.exist() {
             return self.go_to_restart_before(order, user, trailer);
         }
-        anchors.prefetch(&self.block);
-        let i = match anchors.find(&self.block, user) {
-            Found::Behind(i) => i,
+        Anchors::prefetch(&self.block.bytes);
+        let i = match Anchors::find(&self.shape, &self.block.bytes, user) {
+            Found::At { i, .. } | Found::Behind(i) => i,
             Found::Absent { all_before: false, next } => next,
             Found::Absent { all_before: true, .. } => {
                 self.error = None;
-                self.next = self.block.shape.entries_end as usize;
+                self.next = self.shape.entries_end as usize;
                 return;
             }
         };
@@ -376,25 +391,26 @@ impl BlockIter {
     }
 
     fn go_to_anchor(&mut self, i: usize) {
-        let shape = &self.block.shape;
-        let anchor = shape.anchors.get(&self.block, i);
+        let shape = &self.shape;
+        let anchor = shape.anchors.get(&self.block.bytes, i);
         if self.key.len() < Anchors::UNSHARED_MAX {
             self.key.resize(2 * Anchors::UNSHARED_MAX, 0);
         }
-        self.key_len = shape.anchors.unshare(&self.block, anchor, &mut self.key);
+        self.key_len = shape.anchors.unshare(&self.block.bytes, anchor, &mut self.key);
         self.anchor = i;
+        self.anchor_at = anchor.at;
         self.valid = false;
         self.error = None;
         self.next = anchor.at;
         if shape.separated {
             // An anchor of such a block is a restart.
-            self.next_restart = shape.restarts_up_to(self.block.payload(), anchor.at).saturating_sub(1);
+            self.next_restart = shape.restarts_up_to(self.shape.payload(&self.block.bytes), anchor.at).saturating_sub(1);
         }
     }
 
     /// Makes `step` decode the last restart whose key is before the target, or the first.
     fn go_to_restart_before(&mut self, order: &InternalOrder, user: &[u8], trailer: u64) {
-        let (shape, bytes) = (&self.block.shape, self.block.payload());
+        let (shape, bytes) = (&self.shape, self.shape.payload(&self.block.bytes));
         let before = if !self.rewriting {
             shape.restart_before(bytes, order, user, trailer).ok()
         } else {
@@ -410,14 +426,14 @@ impl BlockIter {
         match before {
             Some(restart) => self.go_to_restart(restart),
             None => {
-                self.fail(self.block.shape.restarts_at as usize);
+                self.fail(self.shape.restarts_at as usize);
             }
         }
     }
 
     /// The interval that holds the entry which ends at `at`; `None` if `at` is the first.
     fn interval_before(&self, at: usize) -> Option<usize> {
-        self.block.shape.restarts_up_to(self.block.payload(), at.checked_sub(1)?).checked_sub(1)
+        self.shape.restarts_up_to(self.shape.payload(&self.block.bytes), at.checked_sub(1)?).checked_sub(1)
     }
 
     /// Decodes interval `i` up to offset `until`. False on an error or if there is nothing.

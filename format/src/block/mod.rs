@@ -13,10 +13,19 @@
 //! A key is the first `shared` bytes of the one before it and its own bytes; at a restart `shared` is 0.
 //! Facts: RocksDB `table/block_based/block.cc`, `data_block_footer.h`.
 //!
-//! A [`Block`] owns its bytes together with a small array in front of them that finds a row without
-//! walking (see `anchors`). The array lies beside the reference count, so that whoever takes a share of
-//! the block has touched its memory already.
-//! Building it costs one pass over the entries when the block is loaded.
+//! A [`Block`] is one allocation: the payload, and before it what a reader needs first, so that whoever
+//! takes a share of the block has touched that memory already:
+//!
+//! ```text
+//! counts 16 | header 28 | search array | payload
+//!
+//! header : u32 entries_end, u32 restarts_at, u32 num_restarts (bit 30 the first at 0,
+//!          bit 29 uniform, bit 28 separated),
+//!          u32 payload_at, u32 anchors, u8 common prefix, u8 anchor flags, u16 buckets,
+//!          u32 (stride << 8 | lead)
+//! ```
+//! The search array finds a row without walking (see `anchors`); building it costs one pass over the entries
+//! when the block is loaded.
 
 mod anchors;
 mod entry;
@@ -47,23 +56,24 @@ const RESTARTS: u32 = SEPARATED - 1;
 /// A block, parsed. Cloning shares the bytes.
 #[derive(Clone, Debug)]
 pub struct Block {
+    /// Header, search array, payload; empty in an iterator that has no block.
     bytes: Arc<[u8]>,
-    shape: Shape,
 }
 
-/// Where the parts of a block lie.
+/// Bytes of the header.
+const HEADER: usize = 28;
+
+/// Where the parts of a block lie: the header, decoded.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
     /// Where in the block's memory the payload starts; all other offsets are in the payload.
     payload_at: u32,
-    /// Where entries, or with separated values their keys, end.
+    /// Where entries, or with separated values their keys, end. Separated values start there.
     entries_end: u32,
     /// Where values end: the restart array starts here.
     restarts_at: u32,
     num_restarts: u32,
-    /// Offset of separated values.
-    values_at: u32,
-    buckets_at: u32,
+    /// Buckets of the hash index, behind the restart array.
     num_buckets: u16,
     separated: bool,
     uniform: bool,
@@ -77,9 +87,8 @@ impl Block {
     ///
     /// # Errors
     /// Corruption if the parts do not fit into each other.
-    pub fn parse(payload: Arc<[u8]>) -> Result<Block> {
-        let shape = Shape::parse(&payload)?;
-        Ok(Block { bytes: payload, shape })
+    pub fn parse(payload: &[u8]) -> Result<Block> {
+        Block::parse_searchable(payload, None)
     }
 
     /// Parses a payload of internal keys and, if the keys are in an order that heads can express,
@@ -93,16 +102,23 @@ impl Block {
             Some(order) => anchors::Anchors::build(payload, &mut shape, order),
             None => Vec::new(),
         };
-        shape.payload_at = array.len() as u32;
-        let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, array.len() + payload.len()).collect();
+        let payload_at = HEADER + array.len();
+        shape.payload_at = payload_at as u32;
+        let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, payload_at + payload.len()).collect();
         if let Some(bytes) = Arc::get_mut(&mut bytes) {
-            bytes[..array.len()].copy_from_slice(&array);
-            bytes[array.len()..].copy_from_slice(payload);
+            bytes[..HEADER].copy_from_slice(&shape.encode());
+            bytes[HEADER..payload_at].copy_from_slice(&array);
+            bytes[payload_at..].copy_from_slice(payload);
         }
-        Ok(Block { bytes, shape })
+        Ok(Block { bytes })
     }
 
-    /// The block's memory: a search array, then the payload.
+    /// No block: it has no entries.
+    fn none() -> Block {
+        Block { bytes: Arc::new([]) }
+    }
+
+    /// The block's memory: header, search array, payload.
     #[inline]
     pub fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
@@ -111,40 +127,101 @@ impl Block {
     /// The block as it was parsed.
     #[inline]
     pub fn payload(&self) -> &[u8] {
-        &self.bytes[self.shape.payload_at as usize..]
+        let at = get_u32(&self.bytes, PAYLOAD_AT).unwrap_or_default() as usize;
+        self.bytes.get(at..).unwrap_or_default()
     }
 
-    /// Bytes of memory that the block takes.
+    /// Bytes that the block takes from the allocator, in one piece.
     pub fn memory_bytes(&self) -> usize {
-        self.bytes.len() + size_of::<Block>()
+        // Two counts before the bytes, and padding to their alignment.
+        (2 * size_of::<usize>() + self.bytes.len()).next_multiple_of(align_of::<usize>())
+    }
+
+    #[inline]
+    fn shape(&self) -> Shape {
+        Shape::decode(&self.bytes)
     }
 
     #[inline]
     pub fn num_restarts(&self) -> usize {
-        self.shape.num_restarts as usize
+        self.shape().num_restarts as usize
     }
 
     /// Whether the block has no entry.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.shape.entries_end == 0
+        self.shape().entries_end == 0
     }
 
     pub fn has_hash_index(&self) -> bool {
-        self.shape.num_buckets > 0
+        self.shape().num_buckets > 0
     }
 
     pub fn has_separated_values(&self) -> bool {
-        self.shape.separated
+        self.shape().separated
     }
 
     /// Whether the writer found the keys evenly spread.
     pub fn is_uniform(&self) -> bool {
-        self.shape.uniform
+        self.shape().uniform
     }
 }
 
+/// In the header's word of restarts: the first is at offset 0.
+const STARTS_AT_ZERO: u32 = RESERVED;
+
+/// Where in the header `payload_at` lies.
+const PAYLOAD_AT: usize = 12;
+
 impl Shape {
+    fn encode(&self) -> [u8; HEADER] {
+        let counts = self.num_restarts
+            | if self.separated { SEPARATED } else { 0 }
+            | if self.uniform { UNIFORM } else { 0 }
+            | if self.starts_at_zero { STARTS_AT_ZERO } else { 0 };
+        let anchors = &self.anchors;
+        let mut header = [0; HEADER];
+        header[..4].copy_from_slice(&self.entries_end.to_le_bytes());
+        header[4..8].copy_from_slice(&self.restarts_at.to_le_bytes());
+        header[8..12].copy_from_slice(&counts.to_le_bytes());
+        header[PAYLOAD_AT..16].copy_from_slice(&self.payload_at.to_le_bytes());
+        header[16..20].copy_from_slice(&anchors.count.to_le_bytes());
+        header[20] = anchors.prefix_len;
+        header[21] = anchors.flags;
+        header[22..24].copy_from_slice(&self.num_buckets.to_le_bytes());
+        header[24..].copy_from_slice(&anchors.spread.to_le_bytes());
+        header
+    }
+
+    #[inline(always)]
+    fn decode(block: &[u8]) -> Shape {
+        let Some(header) = block.first_chunk::<HEADER>() else { return Shape::default() };
+        let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let counts = word(8);
+        Shape {
+            payload_at: word(PAYLOAD_AT),
+            entries_end: word(0),
+            restarts_at: word(4),
+            num_restarts: counts & RESTARTS,
+            num_buckets: u16::from_le_bytes([header[22], header[23]]),
+            starts_at_zero: counts & STARTS_AT_ZERO != 0,
+            separated: counts & SEPARATED != 0,
+            uniform: counts & UNIFORM != 0,
+            anchors: anchors::Anchors {
+                count: word(16),
+                prefix_len: header[20],
+                flags: header[21],
+                spread: word(24),
+            },
+        }
+    }
+
+    /// The payload within a block's memory.
+    #[inline(always)]
+    fn payload<'a>(&self, block: &'a [u8]) -> &'a [u8] {
+        block.get(self.payload_at as usize..).unwrap_or_default()
+    }
+
     fn parse(payload: &[u8]) -> Result<Shape> {
         Self::parse_parts(payload).ok_or_else(|| {
             Error::corruption(format!(
@@ -172,7 +249,7 @@ impl Shape {
         }
         if shape.separated {
             end = end.checked_sub(4)?;
-            shape.values_at = get_u32(payload, end)?;
+            shape.entries_end = get_u32(payload, end)?;
         }
         if packed & HASH_INDEX != 0 {
             end = end.checked_sub(2)?;
@@ -181,11 +258,12 @@ impl Shape {
                 return None;
             }
             end = end.checked_sub(usize::from(shape.num_buckets))?;
-            shape.buckets_at = end as u32;
         }
         end = end.checked_sub(4 * shape.num_restarts as usize)?;
         shape.restarts_at = end as u32;
-        shape.entries_end = if shape.separated { shape.values_at } else { shape.restarts_at };
+        if !shape.separated {
+            shape.entries_end = shape.restarts_at;
+        }
         if shape.entries_end > shape.restarts_at {
             return None;
         }
@@ -193,6 +271,7 @@ impl Shape {
         // An empty block is written with one restart at 0, where there is nothing.
         if shape.num_restarts == 0 || shape.entries_end == 0 {
             shape.num_restarts = 0;
+            shape.num_buckets = 0;
             shape.entries_end = 0;
         }
         Some(shape)
@@ -215,7 +294,8 @@ impl Shape {
             return None;
         }
         let hash = kernel::hash::hash32(user_key, HASH_INDEX_SEED);
-        let at = self.buckets_at as usize + (hash % u32::from(self.num_buckets)) as usize;
+        let buckets_at = self.restarts_at as usize + 4 * self.num_restarts as usize;
+        let at = buckets_at + (hash % u32::from(self.num_buckets)) as usize;
         bytes.get(at).copied()
     }
 

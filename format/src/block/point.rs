@@ -13,7 +13,7 @@ use base::{Error, Order, Result};
 
 use super::anchors::{Anchors, Found};
 use super::entry::{header, separated_restart_header};
-use super::{Block, BlockIter, KeyRewrite};
+use super::{Block, BlockIter, KeyRewrite, Shape};
 
 /// How a scan ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,21 +56,29 @@ impl Block {
             return self.visit_by_iterator(order, rewrite, seek_key, visit);
         }
         let user = user_key(seek_key);
-        let anchors = &self.shape.anchors;
-        let start = if anchors.exist() {
-            anchors.prefetch(self);
-            match anchors.find(self, user) {
+        let shape = &self.shape();
+        let start = if shape.anchors.exist() {
+            Anchors::prefetch(&self.bytes);
+            match Anchors::find(shape, &self.bytes, user) {
                 Found::Absent { all_before, .. } => return Ok(all_before),
-                Found::Behind(i) => self.anchor_start(i, user),
+                Found::At { at, .. } => {
+                    let matched = shape.anchors.common_of_head(user);
+                    self.start_at(shape, at, matched, 0)
+                }
+                Found::Behind(i) => {
+                    let anchor = shape.anchors.get(&self.bytes, i);
+                    let (matched, behind) = shape.anchors.common_with(anchor, user);
+                    self.start_at(shape, anchor.at, matched, behind)
+                }
             }
         } else {
-            match self.restart_start(order, user, trailer(seek_key))? {
+            match self.restart_start(shape, order, user, trailer(seek_key))? {
                 Some(start) => start,
                 None => return Ok(true),
             }
         };
-        let mut scan = Scan { block: self, user, trailer: trailer(seek_key), reverse, start };
-        let visited = if self.shape.separated { scan.run::<true>(visit) } else { scan.run::<false>(visit) };
+        let mut scan = Scan { block: self, shape, user, trailer: trailer(seek_key), reverse, start };
+        let visited = if shape.separated { scan.run::<true>(visit) } else { scan.run::<false>(visit) };
         match visited? {
             Visited::Settled => Ok(false),
             Visited::BlockEnd => Ok(true),
@@ -81,7 +89,7 @@ impl Block {
     /// Asks the processor for the search array, ahead of a look-up.
     #[inline]
     pub fn prefetch(&self) {
-        self.shape.anchors.prefetch(self);
+        Anchors::prefetch(&self.bytes);
     }
 
     /// Asks the processor for the first row, ahead of a scan.
@@ -95,37 +103,42 @@ impl Block {
     /// Asks the processor for the row that a look-up of `user_key` will read. Wants the search array.
     #[inline]
     pub fn prefetch_row(&self, user_key: &[u8]) {
-        if let Some(i) = self.shape.anchors.likely(self, user_key) {
-            let at = self.shape.anchors.offset(self, i);
-            let payload = self.payload();
+        let shape = &self.shape();
+        if let Some(i) = shape.anchors.likely(&self.bytes, user_key) {
+            let at = shape.anchors.offset(&self.bytes, i);
+            let payload = shape.payload(&self.bytes);
             kernel::prefetch::read(&payload[at.min(payload.len())..(at + ROW).min(payload.len())]);
         }
     }
 
+    /// At the anchor that lies at `at`.
     #[inline]
-    fn anchor_start(&self, i: usize, user: &[u8]) -> Start {
-        let bytes = self.payload();
-        let anchor = self.shape.anchors.get(self, i);
-        let (matched, behind) = self.shape.anchors.common_with(anchor, user);
-        let interval = match self.shape.separated {
-            true => self.shape.restarts_up_to(bytes, anchor.at).saturating_sub(1),
+    fn start_at(&self, shape: &Shape, at: usize, matched: usize, behind: u8) -> Start {
+        let interval = match shape.separated {
+            true => shape.restarts_up_to(shape.payload(&self.bytes), at).saturating_sub(1),
             false => 0,
         };
-        Start { at: anchor.at, interval, matched, behind, known: Anchors::UNSHARED_MAX }
+        Start { at, interval, matched, behind, known: Anchors::UNSHARED_MAX }
     }
 
     /// The restart interval to scan. `None` if the hash index knows that no interval has the key.
-    fn restart_start(&self, order: &InternalOrder, user: &[u8], trailer: u64) -> Result<Option<Start>> {
-        let bytes = self.payload();
-        let interval = match self.shape.bucket(bytes, user) {
-            None | Some(COLLISION) => self.shape.restart_before(bytes, order, user, trailer)?,
+    fn restart_start(
+        &self,
+        shape: &Shape,
+        order: &InternalOrder,
+        user: &[u8],
+        trailer: u64,
+    ) -> Result<Option<Start>> {
+        let bytes = shape.payload(&self.bytes);
+        let interval = match shape.bucket(bytes, user) {
+            None | Some(COLLISION) => shape.restart_before(bytes, order, user, trailer)?,
             Some(NOT_HERE) => return Ok(None),
             Some(interval) => usize::from(interval),
         };
-        match self.shape.restart(bytes, interval) {
+        match shape.restart(bytes, interval) {
             Some(at) => Ok(Some(Start { at, interval, matched: 0, behind: 0, known: 0 })),
-            None if self.is_empty() => Ok(None),
-            None => Err(Error::corruption("bad restart point").at(u64::from(self.shape.restarts_at))),
+            None if shape.entries_end == 0 => Ok(None),
+            None => Err(Error::corruption("bad restart point").at(u64::from(shape.restarts_at))),
         }
     }
 
@@ -169,6 +182,7 @@ struct Start {
 
 struct Scan<'a> {
     block: &'a Block,
+    shape: &'a Shape,
     user: &'a [u8],
     trailer: u64,
     reverse: bool,
@@ -181,8 +195,8 @@ impl Scan<'_> {
         &mut self,
         visit: &mut impl FnMut(&[u8], u64, Range<usize>) -> ControlFlow<()>,
     ) -> Result<Visited> {
-        let bytes = self.block.payload();
-        let shape = &self.block.shape;
+        let shape = self.shape;
+        let bytes = shape.payload(&self.block.bytes);
         let base = shape.payload_at as usize;
         let user = self.user;
         let end = shape.entries_end as usize;
@@ -200,7 +214,7 @@ impl Scan<'_> {
                 if shape.restart(bytes, next_restart) == Some(at) {
                     next_restart += 1;
                     let (h, v) = separated_restart_header(bytes, at).ok_or_else(bad)?;
-                    (h, shape.values_at as usize + v)
+                    (h, shape.entries_end as usize + v)
                 } else {
                     (header(bytes, at).ok_or_else(bad)?, value_end)
                 }

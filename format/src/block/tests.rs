@@ -94,7 +94,7 @@ fn blocks_of_rocksdb_read_on_every_road() {
         let rows: Vec<Row> =
             v["kvs"].as_array().unwrap().iter().map(|kv| (hex(&kv[0]), hex(&kv[1]))).collect();
         let payload = hex(&v["bytes"]);
-        let block = Block::parse(payload.clone().into()).unwrap();
+        let block = Block::parse(&payload).unwrap();
         assert_eq!(block.has_separated_values(), v["separated_kv"].as_bool().unwrap());
         let between: Vec<Vec<u8>> = rows
             .iter()
@@ -109,17 +109,68 @@ fn blocks_of_rocksdb_read_on_every_road() {
     }
 }
 
+/// Blocks of keys and values by number, and what their search arrays may take.
+#[test]
+fn search_arrays_are_as_narrow_as_the_block_allows_and_lead_to_every_row() {
+    type Make = fn(u32) -> Vec<u8>;
+    let near: Make = |i| (1_000_000 + u64::from(i)).to_be_bytes().to_vec();
+    let apart: Make = |i| (u64::from(i) << 40 | 1 << 60).to_be_bytes().to_vec();
+    let text: Make = |i| format!("user{:07}suffix", i * 37).into_bytes();
+    let wild: Make = |i| i.wrapping_mul(i).wrapping_mul(0x9e37_79b1).to_be_bytes().to_vec();
+    let even: Make = |_| vec![7; 100];
+    let uneven: Make = |i| vec![7; 100 + (i * i % 7 * 90) as usize];
+    // Rows, keys, values, the most bytes that an anchor may take.
+    let cases = [
+        (35, near, even, 2),
+        (35, apart, even, 2),
+        (35, text, even, 5),
+        (35, wild, even, 5),
+        (35, near, uneven, 3),
+        (900, near, even, 3),
+        (900, wild, even, 6),
+        (900, wild, uneven, 8),
+        (1, near, even, 2),
+    ];
+    for (case, (count, key, value, most)) in cases.into_iter().enumerate() {
+        for order in [Order::Bytewise, Order::Reverse] {
+            let internal = InternalOrder::new(order.clone());
+            let mut rows: Vec<Row> = (0..count)
+                .map(|i| ([key(i), pack(3, 1).to_le_bytes().to_vec()].concat(), value(i)))
+                .collect();
+            rows.sort_by(|a, b| internal.compare(&a.0, &b.0));
+            rows.dedup_by(|a, b| a.0 == b.0);
+            let mut builder = BlockBuilder::new(BlockConfig::default());
+            rows.iter().for_each(|(key, value)| builder.add(key, value));
+            let payload = builder.finish();
+            let block = Block::parse_searchable(payload, HeadOrder::of(&order)).unwrap();
+            let array = block.memory_bytes() - Block::parse(payload).unwrap().memory_bytes();
+            assert!(array > 0 && array <= most * rows.len() + 16, "case {case}: {array} of {}", rows.len());
+            if count < 100 {
+                check(payload, &order, &rows, &[]);
+                continue;
+            }
+            let mut iter = BlockIter::new(block.clone());
+            assert_eq!((forward(&mut iter), backward(&mut iter)), (rows.clone(), rows.clone()));
+            for row in &rows {
+                iter.seek(&internal, &row.0);
+                assert_eq!((iter.key(), iter.value()), (&row.0[..], &row.1[..]));
+                assert_eq!(point(&block, &internal, &row.0).0, [(pack(3, 1), row.1.clone())]);
+            }
+        }
+    }
+}
+
 #[test]
 fn the_last_word_says_what_the_block_is() {
     for v in vectors("uniform_block") {
-        let block = Block::parse(hex(&v["bytes"]).into()).unwrap();
+        let block = Block::parse(&hex(&v["bytes"])).unwrap();
         assert_eq!(block.is_uniform(), v["uniform"].as_bool().unwrap());
     }
-    assert!(Block::parse(Vec::new().into()).is_err());
-    assert!(Block::parse(vec![0, 0, 0].into()).is_err());
+    assert!(Block::parse(&[]).is_err());
+    assert!(Block::parse(&[0, 0, 0]).is_err());
     let reserved = (1u32 << 30 | 1).to_le_bytes();
-    assert!(Block::parse([[0; 4], reserved].concat().into()).is_err());
-    let empty = Block::parse([0u32.to_le_bytes(), 1u32.to_le_bytes()].concat().into()).unwrap();
+    assert!(Block::parse(&[[0; 4], reserved].concat()).is_err());
+    let empty = Block::parse(&[0u32.to_le_bytes(), 1u32.to_le_bytes()].concat()).unwrap();
     assert!(empty.is_empty());
     check(empty.payload(), &Order::Bytewise, &[], &[b"k\x01\0\0\0\0\0\0\0".to_vec()]);
 }

@@ -8,10 +8,19 @@ use std::sync::Arc;
 /// The cache that tables share.
 pub type BlockCache = mem::cache::Cache<CachedBlock>;
 
-/// A block as the cache keeps it.
+/// A block as the cache keeps it: two words, so that a cache entry is one line. Data blocks, which are most,
+/// are one step away; what is made of other blocks is two.
 #[derive(Debug)]
 pub enum CachedBlock {
     Data(Block),
+    Other(Box<Other>),
+}
+
+const _: () = assert!(size_of::<CachedBlock>() == 16);
+
+/// What is not a data block.
+#[derive(Debug)]
+pub enum Other {
     /// An index, a partition of one, or the index over filter partitions.
     Index(Index),
     /// A full filter or a partition of one.
@@ -27,15 +36,28 @@ pub struct FilterBlock {
     pub filter: Filter,
 }
 
+impl From<Other> for CachedBlock {
+    fn from(other: Other) -> CachedBlock {
+        CachedBlock::Other(Box::new(other))
+    }
+}
+
 impl CachedBlock {
-    /// Bytes of memory to charge.
+    /// Bytes it takes from the allocator; the two words themselves lie in the cache's entry, which the cache
+    /// charges.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<CachedBlock>()
-            + match self {
-                CachedBlock::Data(block) => block.memory_bytes(),
-                CachedBlock::Index(index) => index.memory_bytes(),
-                CachedBlock::Filter(filter) => filter.bits.len(),
-                CachedBlock::Raw(bytes) => bytes.len(),
+        let other = match self {
+            CachedBlock::Data(block) => return block.memory_bytes(),
+            CachedBlock::Other(other) => other,
+        };
+        size_of::<Other>()
+            + match &**other {
+                Other::Index(index) => index.memory_bytes() - size_of::<Index>(),
+                Other::Filter(filter) => filter.bits.len(),
+                // Two counts before the bytes, and padding to their alignment.
+                Other::Raw(bytes) => {
+                    (2 * size_of::<usize>() + bytes.len()).next_multiple_of(align_of::<usize>())
+                }
             }
     }
 }

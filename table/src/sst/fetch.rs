@@ -23,7 +23,7 @@ use format::trailer;
 use kernel::filter::Filter;
 use mem::cache::{CacheKey, Handle, Priority, Role};
 
-use super::block_cache::{BlockCache, CachedBlock, FilterBlock};
+use super::block_cache::{BlockCache, CachedBlock, FilterBlock, Other};
 use super::cache_key::CacheKeyBase;
 use super::counts::Counts;
 use super::inflate::inflate;
@@ -65,7 +65,7 @@ impl BlockRef {
     pub(super) fn own_memory_bytes(&self) -> usize {
         match self {
             BlockRef::Cached(_) => 0,
-            BlockRef::Own(block) => block.memory_bytes(),
+            BlockRef::Own(block) => size_of::<CachedBlock>() + block.memory_bytes(),
         }
     }
 }
@@ -297,18 +297,19 @@ impl Source {
             BlockKind::Data => CachedBlock::Data(
                 Block::parse_searchable(&payload, heads).map_err(|e| e.shifted(handle.offset))?,
             ),
-            BlockKind::Index => CachedBlock::Index(
-                Index::decode(&payload, &self.index_layout).map_err(|e| e.shifted(handle.offset))?,
-            ),
+            BlockKind::Index => {
+                Other::Index(Index::decode(&payload, &self.index_layout).map_err(|e| e.shifted(handle.offset))?)
+                    .into()
+            }
             BlockKind::FilterIndex => {
                 let layout = IndexLayout { first_keys: false, ..self.index_layout };
-                CachedBlock::Index(Index::decode(&payload, &layout).map_err(|e| e.shifted(handle.offset))?)
+                Other::Index(Index::decode(&payload, &layout).map_err(|e| e.shifted(handle.offset))?).into()
             }
             BlockKind::Filter => {
                 let filter = Filter::parse(&payload);
-                CachedBlock::Filter(FilterBlock { bits: payload.into(), filter })
+                Other::Filter(FilterBlock { bits: payload.into(), filter }).into()
             }
-            BlockKind::Blob => CachedBlock::Raw(payload.into()),
+            BlockKind::Blob => Other::Raw(payload.into()).into(),
         })
     }
 
@@ -400,7 +401,10 @@ pub(super) fn data(block: &CachedBlock) -> Option<&Block> {
 #[inline]
 pub(super) fn index(block: &CachedBlock) -> Option<&Index> {
     match block {
-        CachedBlock::Index(index) => Some(index),
-        _ => None,
+        CachedBlock::Other(other) => match &**other {
+            Other::Index(index) => Some(index),
+            _ => None,
+        },
+        CachedBlock::Data(_) => None,
     }
 }

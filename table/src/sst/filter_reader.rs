@@ -6,7 +6,7 @@ use base::key::user_key;
 use base::order::PrefixExtractor;
 use base::{Kind, Order, Result};
 
-use super::block_cache::{CachedBlock, FilterBlock};
+use super::block_cache::{CachedBlock, FilterBlock, Other};
 use super::fetch::{BlockKind, Borrowed, Source};
 use super::index_reader::IndexReader;
 use super::read_ctx::ReadCtx;
@@ -209,8 +209,11 @@ fn partition_block<'a>(
 #[inline]
 fn filter(block: &CachedBlock) -> Option<&FilterBlock> {
     match block {
-        CachedBlock::Filter(filter) => Some(filter),
-        _ => None,
+        CachedBlock::Other(other) => match &**other {
+            Other::Filter(filter) => Some(filter),
+            _ => None,
+        },
+        CachedBlock::Data(_) => None,
     }
 }
 

@@ -228,7 +228,7 @@ pub(super) fn read_properties(
 fn read_tombstones(source: &Source, handle: BlockHandle, tail: &Fixed) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let payload = plain(source, handle, tail)?;
     let shift = |e: Error| e.shifted(handle.offset);
-    let block = Block::parse(payload.as_ref().into()).map_err(shift)?;
+    let block = Block::parse(&payload).map_err(shift)?;
     let mut iter = BlockIter::rewriting(block, source.rewrite);
     let mut tombstones = Vec::new();
     iter.seek_to_first();

@@ -20,7 +20,7 @@ use format::metaindex::Metaindex;
 use format::properties::{self, Properties};
 use mem::range_del::FragmentedTombstones;
 
-use super::block_cache::{BlockCache, CachedBlock};
+use super::block_cache::{BlockCache, CachedBlock, Other};
 use super::fetch::{BlockKind, Source, data};
 use super::filter_reader::{Answer, FilterReader};
 use super::index_reader::IndexReader;
@@ -250,8 +250,11 @@ impl Reader {
             return Err(blame(Error::corruption("a blob index points into a table that carries no blobs")));
         }
         let block = self.source.fetch(handle, BlockKind::Blob, ctx, None)?;
-        match &*block {
-            CachedBlock::Raw(bytes) => Ok(Pinned::bytes(bytes.clone(), 0..bytes.len())),
+        let CachedBlock::Other(other) = &*block else {
+            return Err(self.source.wrong_kind(handle, BlockKind::Blob));
+        };
+        match &**other {
+            Other::Raw(bytes) => Ok(Pinned::bytes(bytes.clone(), 0..bytes.len())),
             _ => Err(self.source.wrong_kind(handle, BlockKind::Blob)),
         }
     }

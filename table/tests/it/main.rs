@@ -4,6 +4,7 @@
 
 mod dump_oracle;
 mod external_oracle;
+mod memory;
 mod reader_damage;
 mod reader_golden;
 mod reader_roads;

@@ -1,0 +1,72 @@
+//! What the block cache is charged is what its blocks took.
+
+use std::sync::Arc;
+
+use allocation_counter::measure;
+use base::ValueType;
+use base::iter::InternalIterator;
+use base::key::{InternalOrder, append_internal};
+use base::order::Order;
+use ironstone_table::options::{BlockBasedTableOptions, FilterPolicy};
+use ironstone_table::sst::{BlockCache, OpenOptions, ReadCtx, WriterOptions};
+use mem::cache::{CacheOptions, MetadataCharge};
+
+use crate::reader_support::{open, options};
+use crate::support::write;
+
+#[test]
+fn the_cache_is_charged_what_blocks_of_every_kind_took_from_the_allocator() {
+    let orders = [Order::Bytewise, Order::Reverse];
+    for (order, (block_size, value_len)) in orders.into_iter().zip([(4096, 100), (70_000, 333)]) {
+        for partitioned in [false, true] {
+            let mut table = BlockBasedTableOptions {
+                block_size,
+                cache_index_and_filter_blocks: true,
+                partition_filters: partitioned,
+                filter_policy: Some(FilterPolicy::bloom(10.0)),
+                ..BlockBasedTableOptions::default()
+            };
+            if partitioned {
+                table.index_type = ironstone_table::options::IndexType::TwoLevelIndexSearch;
+            }
+            let table = Arc::new(table);
+            let written = WriterOptions {
+                order: InternalOrder::new(order.clone()),
+                table: table.clone(),
+                ..WriterOptions::default()
+            };
+            let mut users: Vec<u32> = (0..2000).collect();
+            users.sort_by(|a, b| order.compare(&a.to_be_bytes(), &b.to_be_bytes()));
+            let (bytes, _) = write(written, |writer| {
+                for user in users {
+                    let mut key = Vec::new();
+                    append_internal(&mut key, &user.to_be_bytes(), 5, ValueType::Value);
+                    writer.add(&key, &vec![user as u8; value_len + user as usize % 7]).unwrap();
+                }
+            });
+            let cache = CacheOptions { metadata_charge: MetadataCharge::None, ..CacheOptions::hyper_clock(64 << 20) };
+            let cache = BlockCache::new(cache).unwrap();
+            let read = OpenOptions { cache: Some(cache.clone()), table, ..options(order.clone()) };
+            let reader = open("/t.sst", bytes, &read).unwrap();
+            let fill = || {
+                let mut iter = reader.iter(&ReadCtx::default());
+                iter.seek_to_first();
+                while iter.valid() {
+                    assert!(reader.may_match(base::key::user_key(iter.key()), &ReadCtx::default()).unwrap());
+                    iter.next();
+                }
+                iter.status().unwrap();
+            };
+            // The first time round the cache's own lists grow. What the table pins stays.
+            fill();
+            cache.erase_unreferenced();
+            fill();
+            let (charged, blocks) = (cache.usage(), cache.occupancy());
+            assert!(blocks > 5 && charged > 2000 * value_len, "{charged} bytes of {blocks} blocks");
+            let given_back = measure(|| cache.erase_unreferenced());
+            assert!(cache.occupancy() < 5, "what is pinned is little");
+            let discharged = (charged - cache.usage()) as i64;
+            assert_eq!(given_back.bytes_current, -discharged, "{blocks} blocks");
+        }
+    }
+}
