@@ -13,6 +13,7 @@ pub mod archive;
 pub mod blocks;
 pub mod logs;
 pub mod meter;
+pub mod mutate;
 pub mod pack;
 pub mod repair;
 pub mod texts;

@@ -3,12 +3,18 @@
 //! `ironstone-fuzz pack DIR`: the corpora `DIR/TARGET/*` into `fixtures/fuzz/TARGET.pack`, smallest inputs first, as
 //! many as fit the share of each.
 //! `ironstone-fuzz replay TARGET FILE`: one input.
+//! `ironstone-fuzz mutate SECONDS SEED [TARGET]`: packed inputs changed at random, for that long each; the first that breaks
+//! a promise is written to `finding-TARGET` and ends it.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
+use env::rng::SeededRng;
 use format::wide::Column;
+use ironstone_fuzz::mutate::mutate;
 use ironstone_fuzz::{ALL, archive, find, meter, pack};
 
 #[global_allocator]
@@ -25,12 +31,14 @@ fn main() -> std::io::Result<()> {
         ["seed", dir] => seed(Path::new(dir)),
         ["unpack", dir] => unpack_all(Path::new(dir)),
         ["pack", dir] => pack_all(Path::new(dir)),
+        ["mutate", seconds, seed] => mutate_all(seconds, seed, None),
+        ["mutate", seconds, seed, target] => mutate_all(seconds, seed, Some(target)),
         ["replay", target, file] => {
             find(target).check(&std::fs::read(file)?);
             Ok(())
         }
         _ => {
-            eprintln!("usage: ironstone-fuzz seed DIR | unpack DIR | pack DIR | replay TARGET FILE");
+            eprintln!("usage: ironstone-fuzz seed DIR | unpack DIR | pack DIR | replay TARGET FILE | mutate SECONDS SEED [TARGET]");
             std::process::exit(2);
         }
     }
@@ -165,6 +173,37 @@ fn unpack_all(dir: &Path) -> std::io::Result<()> {
         for (i, input) in pack::unpack(&bytes).into_iter().enumerate() {
             std::fs::write(dir.join(target.name).join(format!("pack-{i}")), input)?;
         }
+    }
+    Ok(())
+}
+
+fn mutate_all(seconds: &str, seed: &str, only: Option<&str>) -> std::io::Result<()> {
+    static PANICS: AtomicUsize = AtomicUsize::new(0);
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        PANICS.fetch_add(1, Ordering::Relaxed);
+        before(info);
+    }));
+    let number = |text: &str| text.parse::<u64>().map_err(std::io::Error::other);
+    let (seconds, seed) = (number(seconds)?, number(seed)?);
+    for target in ALL.iter().filter(|target| only.is_none_or(|name| name == target.name)) {
+        let bytes = std::fs::read(fixtures().join("fuzz").join(format!("{}.pack", target.name)))?;
+        let inputs = pack::unpack(&bytes);
+        let rng = SeededRng::new(seed);
+        let start = Instant::now();
+        let mut runs = 0u64;
+        while start.elapsed().as_secs() < seconds {
+            let input = mutate(&inputs, &rng);
+            let outcome = std::panic::catch_unwind(|| target.check(&input));
+            if outcome.is_err() || PANICS.load(Ordering::Relaxed) > 0 {
+                let name = format!("finding-{}", target.name);
+                std::fs::write(&name, &input)?;
+                println!("{}: run {runs} broke a promise: {name}", target.name);
+                std::process::exit(1);
+            }
+            runs += 1;
+        }
+        println!("{}: {runs} runs", target.name);
     }
     Ok(())
 }
