@@ -171,7 +171,12 @@ impl Notes<'_> {
 /// it changed since the database was closed, or is gone (see [`ReadConfig::accept_changed`]).
 pub fn load_latest(env: &Env, db_path: &Path, config: &ReadConfig) -> Result<(FileNumber, OptionsFile)> {
     let newest = numbers(&env.fs.list(db_path)?).into_iter().max();
-    let newest = newest.ok_or_else(|| Error::not_found("No options files found in the DB directory."))?;
+    let Some(newest) = newest else {
+        if !config.accept_changed {
+            unchanged(env, db_path, FileNumber(0), &db_path.join(names::options(FileNumber(0))))?;
+        }
+        return Err(Error::not_found("No options files found in the DB directory."));
+    };
     let path = db_path.join(names::options(newest));
     if !config.accept_changed {
         unchanged(env, db_path, newest, &path)?;
