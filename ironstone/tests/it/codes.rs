@@ -101,3 +101,15 @@ fn vector_memtables_take_concurrent_insertions() {
     });
     assert_eq!(db.rows().count(), 800);
 }
+
+#[test]
+fn a_log_without_batches_whose_size_the_manifest_knows_opens_again() {
+    let scratch = tempfile::tempdir().unwrap();
+    for text in ["wal_compression=kZSTD", "wal_compression=kZSTD;recycle_log_file_num=3", "track_and_verify_wals=true"] {
+        for _ in 0..4 {
+            let db = open(scratch.path(), &format!("track_and_verify_wals_in_manifest=true;{text}"));
+            db.sync_wal().unwrap();
+            db.close().unwrap();
+        }
+    }
+}

@@ -129,6 +129,9 @@ impl Opening {
             prefix = kind;
             text = text.replace("prefix_extractor=fixed:2", &format!("prefix_extractor={words}"));
         }
+        if text.contains("index_type=kHashSearch") {
+            text = text.replace("index_block_restart_interval=3", "index_block_restart_interval=1");
+        }
         let operator = operator(name);
         let merge = match operator {
             "" => "merge_operator=nullptr".to_string(),

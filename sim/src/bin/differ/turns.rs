@@ -176,9 +176,11 @@ fn run(settings: &Settings, turn: &Turn, kill_after: Option<usize>) -> Result<Fa
 fn tools(folder: &Path, dir: &Path) -> Result<u64, String> {
     let db = format!("--db={}", dir.display());
     let file = format!("--file={}", dir.display());
+    let current = std::fs::read_to_string(dir.join("CURRENT")).map_err(|e| e.to_string())?;
+    let manifest = format!("--path={}", dir.join(current.trim()).display());
     let calls: [(&str, &[&str]); 3] = [
         ("ldb", &[&db, "--try_load_options", "checkconsistency"]),
-        ("ldb", &[&db, "manifest_dump"]),
+        ("ldb", &["manifest_dump", &manifest]),
         ("sst_dump", &[&file, "--command=verify"]),
     ];
     for (tool, arguments) in calls {
