@@ -1,5 +1,7 @@
 //! Estimates of how much lies in a range, without reading it.
 
+use std::borrow::Cow;
+
 use base::key::{MAX_SEQUENCE, seek_key};
 use base::Result;
 use lsm::file_meta::FileMetaData;
@@ -13,7 +15,7 @@ impl Reads {
     /// memtable. An inverted range holds nothing.
     pub fn memtable_stats(&self, family: &Family, begin: &[u8], end: &[u8]) -> (u64, u64) {
         let super_version = family.pin();
-        let (begin, end) = (&stamped(family, begin)[..], &stamped(family, end)[..]);
+        let (begin, end) = (&*stamped(family, begin), &*stamped(family, end));
         let mems = std::iter::once(&super_version.mem).chain(super_version.imm.iter());
         mems.map(|mem| mem.approximate_stats(begin, end)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
     }
@@ -73,8 +75,13 @@ impl Reads {
 }
 
 /// A key without timestamp as the one that stands before all its versions.
-fn stamped(family: &Family, key: &[u8]) -> Vec<u8> {
-    let mut stamped = key.to_vec();
-    stamped.resize(key.len() + family.order().user.timestamp_size(), 0xff);
-    stamped
+fn stamped<'k>(family: &Family, key: &'k [u8]) -> Cow<'k, [u8]> {
+    let stamp = family.order().user.timestamp_size();
+    if stamp == 0 {
+        return Cow::Borrowed(key);
+    }
+    let mut stamped = Vec::with_capacity(key.len() + stamp);
+    stamped.extend_from_slice(key);
+    stamped.resize(key.len() + stamp, 0xff);
+    Cow::Owned(stamped)
 }
