@@ -12,6 +12,8 @@
 //! crash's doing: the open fails, as with damage in the first two modes; `paranoid_checks = false` waives it.
 //! What is damaged or gone below the byte that was known durable fails the open in all modes but the last
 //! (`durable` says how that is known and how to open all the same).
+//! The next number is either of two if the last batch holds empty range deletions: a writer counts them, applying a
+//! batch does not (RocksDB goes by the latter alone, and drops durable writes behind such a batch).
 //! In every mode a batch that is no batch, and a sequence number that goes back, fail the open: they are
 //! not what a crash leaves. What is dropped is told in the LOG with file, offset and bytes.
 //! Facts: RocksDB `db/db_impl/db_impl_open.cc`.
@@ -76,6 +78,9 @@ pub struct Replay<'a> {
     settings: ReplaySettings,
     job: base::ids::JobId,
     next_seq: Option<SequenceNumber>,
+    /// The same by the last batch's header: larger if empty range deletions are in it, which the writer counts and
+    /// applying does not.
+    next_counted: SequenceNumber,
     dropping: bool,
     /// The log that was cut off, while what follows it has not been shown to go on from there.
     cut_off: Option<u64>,
@@ -103,6 +108,7 @@ impl<'a> Replay<'a> {
             durable,
             job,
             next_seq: None,
+            next_counted: 0,
             dropping: false,
             cut_off: None,
             previous: None,
@@ -210,7 +216,7 @@ impl<'a> Replay<'a> {
         if seq.saturating_add(u64::from(batch::count(bytes))) > key::MAX_SEQUENCE {
             return Err(Fault::Report(Error::corruption(format!("sequence {seq} is too large"))));
         }
-        if self.dropping && self.next_seq.unwrap_or(self.settings.last_seq + 1) == seq {
+        if self.dropping && self.goes_on(seq) {
             self.dropping = false;
             self.cut_off = None;
         }
@@ -233,11 +239,18 @@ impl<'a> Replay<'a> {
             ))));
         }
         self.next_seq = Some(applied.next_seq);
+        self.next_counted = seq + u64::from(batch::count(bytes));
         self.done.records += 1;
         if applied.memtable_full && self.settings.may_flush {
             self.flush_full().map_err(Fault::Fatal)?;
         }
         Ok(Verdict::GoOn)
+    }
+
+    /// Whether nothing can be missing between what was replayed and a batch at `seq`.
+    fn goes_on(&self, seq: SequenceNumber) -> bool {
+        let next = self.next_seq.unwrap_or(self.settings.last_seq + 1);
+        (next..=next.max(self.next_counted)).contains(&seq)
     }
 
     /// Something is wrong; what that means is the mode's to say.
