@@ -223,10 +223,15 @@ impl<O: OpenTombstones> Coverage for LevelCover<O> {
         if self.order.compare(internal_key, &lower).is_lt() {
             return Ok(Cover { seq: 0, start: before, end: Some(lower) });
         }
-        match self.at(index)? {
-            Some(cover) => cover.cover(internal_key),
-            None => Ok(Cover { seq: 0, start: Some(lower), end: Some(upper_position(&file.largest)) }),
+        let mut cover = match self.at(index)? {
+            Some(cover) => cover.cover(internal_key)?,
+            None => Cover { seq: 0, start: Some(lower), end: Some(upper_position(&file.largest)) },
+        };
+        // At a largest key of sequence number 0 the table's own tombstones have ceased, but not the level's.
+        if cover.end.as_ref().is_none_or(|end| self.order.compare(end, internal_key).is_le()) {
+            cover.end = self.files.get(index + 1).map(|next| lower_position(&next.smallest));
         }
+        Ok(cover)
     }
 }
 

@@ -149,6 +149,24 @@ fn a_level_opens_only_the_table_that_a_position_lies_in() -> Result<()> {
 }
 
 #[test]
+fn at_a_table_s_last_row_of_sequence_zero_a_level_still_knows_of_the_next_table() -> Result<()> {
+    let mut edit = Edit::default();
+    for (number, smallest, largest) in [(1, "b#9,SET", "f#0,SET"), (2, "k#9,SET", "p#9,SET")] {
+        edit.added.push((1, Arc::new(FileMetaData::new(FileNumber(number), 100, &at(smallest), &at(largest)))));
+    }
+    let version = Version::empty(order(), 3).apply(&[edit])?;
+    for own in [vec![], vec![("b", "c", 7)]] {
+        let mut level = LevelCover::new(order(), version.level_shared(1), 15, |file: &FileMetaData| {
+            Ok(Some(if file.number.0 == 1 { fragments(&own) } else { fragments(&[("l", "m", 12)]) }))
+        });
+        let mut ask = |key: &str| level.cover(&at(key)).map(|c| stretch(&c));
+        assert!(ask("f#0,SET")?.ends_with("to k#9,0x1a"), "{}", ask("f#0,SET")?);
+        assert_eq!(ask("l#1,SET")?, "12 from l#inf,RANGEDEL to m#inf,RANGEDEL");
+    }
+    Ok(())
+}
+
+#[test]
 fn positions_around_a_boundary() {
     assert_eq!(draw::key(&lower_position(&at("c#5,SET"))), "c#5,0x1a");
     assert_eq!(draw::key(&upper_position(&at("c#5,SET"))), "c#4,0x1a");

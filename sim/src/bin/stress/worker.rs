@@ -331,7 +331,7 @@ impl Worker<'_> {
     fn get(&mut self, family: usize, key: usize) -> Result<(), String> {
         let got = self.epoch.families[family].get(name(self.thread, key).as_bytes());
         let Some(found) = self.told("get", got)? else { return Ok(()) };
-        self.slots.check(family, key, found.as_deref())
+        self.slots.check(family, key, found.as_deref()).map_err(|e| format!("get: {e}"))
     }
 
     fn multi_get(&mut self, family: usize) -> Result<(), String> {
@@ -340,7 +340,7 @@ impl Worker<'_> {
         let slices: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
         for (key, got) in keys.iter().zip(self.epoch.families[family].multi_get(&slices)) {
             if let Some(found) = self.told("multi_get", got)? {
-                self.slots.check(family, *key, found.as_deref())?;
+                self.slots.check(family, *key, found.as_deref()).map_err(|e| format!("multi_get: {e}"))?;
             }
         }
         Ok(())
@@ -354,7 +354,8 @@ impl Worker<'_> {
         for key in 0..KEYS {
             let name = name(self.thread, key);
             let found = if rows.last().is_some_and(|r| r.0 == name.as_bytes()) { rows.pop() } else { None };
-            self.slots.check(family, key, found.as_ref().map(|r| r.1.as_slice()))?;
+            let way = if backward { "backward" } else { "forward" };
+            self.slots.check(family, key, found.as_ref().map(|r| r.1.as_slice())).map_err(|e| format!("scan {way}: {e}"))?;
         }
         if rows.is_empty() { Ok(()) } else { Err(format!("scan: {} rows that nobody wrote", rows.len())) }
     }
