@@ -11,6 +11,8 @@
 //! place at fault are found by looking for records that are whole: a log in memory of which nothing else
 //! speaks still tells that way.
 
+use std::collections::VecDeque;
+
 use base::map::HashMap;
 use base::{Error, FileNumber, Result};
 use env::ReadHints;
@@ -36,13 +38,19 @@ pub(super) struct Durable<'a> {
 }
 
 /// Where reading a log stands with what is claimed of it.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 pub(super) struct Progress {
     claim: Option<Extent>,
     met: bool,
     /// Marks of its own were compared up to there.
     verified: u64,
+    /// Where the last records ended, and the digest there: a mark may tell of a sync that records were appended
+    /// beside, by other threads.
+    ends: VecDeque<(u64, u32)>,
 }
+
+/// How many ends are remembered; a mark of a place before them is not compared.
+const ENDS_MAX: usize = 1024;
 
 impl<'a> Durable<'a> {
     pub(super) fn new(tools: &'a JobTools, proved: &[Extent], accept: bool, min_log: u64) -> Self {
@@ -52,7 +60,7 @@ impl<'a> Durable<'a> {
 
     pub(super) fn begin(&self, log: FileNumber) -> Progress {
         let claim = self.claims.get(&log.0).copied();
-        Progress { claim, met: claim.is_none_or(|c| c.bytes == 0), verified: 0 }
+        Progress { claim, met: claim.is_none_or(|c| c.bytes == 0), verified: 0, ends: VecDeque::new() }
     }
 
     /// A record was read; `marks` are those it carries.
@@ -78,13 +86,18 @@ impl<'a> Durable<'a> {
             } else if mark.bytes <= offset {
                 // What was not synced then may be a hole that a crash left.
                 let hole = reader.gap().is_some_and(|gap| gap >= mark.bytes);
-                if mark.digest != reader.digest_before() && !hole && mark.bytes > progress.verified {
+                let written = progress.ends.iter().rev().find(|(end, _)| *end == mark.bytes).map(|(_, digest)| *digest);
+                if written.is_some_and(|d| d != mark.digest) && !hole && mark.bytes > progress.verified {
                     let at = reader.gap().unwrap_or(0);
                     self.lost(log, at, mark.bytes, 0, "records are not those that were written")?;
                 }
                 progress.verified = mark.bytes;
             }
         }
+        if progress.ends.len() == ENDS_MAX {
+            progress.ends.pop_front();
+        }
+        progress.ends.push_back((reader.whole_end(), reader.digest()));
         Ok(())
     }
 
@@ -121,7 +134,8 @@ impl<'a> Durable<'a> {
         let whole = reader.whole_end();
         // A log may hold nothing but announcements, which are no records to be read.
         let vouched = |c: Extent| c.bytes == whole && c.digest.is_none_or(|d| d == reader.digest());
-        let progress = &Progress { met: progress.met || progress.claim.is_some_and(vouched), ..*progress };
+        let met = progress.met || progress.claim.is_some_and(vouched);
+        let progress = &Progress { claim: progress.claim, met, verified: progress.verified, ends: VecDeque::new() };
         let gap = reader.gap().filter(|gap| *gap >= progress.verified);
         let at = match (fault, gap) {
             (Some((at, _)), Some(gap)) => at.min(gap),

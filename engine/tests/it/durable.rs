@@ -10,7 +10,7 @@ use env::executor::{Executor, Inline};
 use env::memory::{MemoryFs, Survivors};
 use env::rng::SeededRng;
 use format::proof::{PROOF, Proof};
-use format::wal::{Item, Reader, ReaderOptions, marks_of};
+use format::wal::{Framing, Item, Mark, Reader, ReaderOptions, Writer, marks_of, put_marks};
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, Listener};
 use ironstone_engine::options::file::{ReadConfig, load_latest};
@@ -214,6 +214,33 @@ fn only_the_first_batch_behind_a_sync_carries_a_mark() {
         assert!(marks.into_iter().flatten().all(|m| m.log_number == 0 && m.bytes == offset));
     }
     assert_eq!(marked, [false, false, true, false, false, true]);
+}
+
+/// Another thread appends while one syncs: the mark comes a record later than the place it tells of.
+#[test]
+fn a_mark_tells_of_the_place_where_its_sync_began_whatever_was_appended_meanwhile() {
+    let world = World::new();
+    let db = world.open().unwrap();
+    synced(&db, "a", "1");
+    let seq = db.latest_sequence();
+    world.crash(db, Survivors::Synced);
+    let (mut log, mut writer) = (Vec::new(), Writer::new(Framing::Classic));
+    let mut mark = None;
+    for (i, key) in ["a", "b", "c"].into_iter().enumerate() {
+        let mut batch = Vec::new();
+        format::batch::begin(&mut batch);
+        format::batch::put(&mut batch, base::FamilyId::DEFAULT, key.as_bytes(), &[], b"1");
+        if let Some(mark) = mark.filter(|_| i == 2) {
+            put_marks(&mut batch, &[mark]);
+        }
+        format::batch::set_sequence(&mut batch, seq + i as u64);
+        format::batch::set_count(&mut batch, 1);
+        writer.append(&mut log, &batch).unwrap();
+        mark.get_or_insert(Mark { log_number: 0, bytes: writer.offset(), digest: writer.digest().unwrap() });
+    }
+    world.damage(&world.file("", ".log"), |bytes| *bytes = log);
+    let db = world.open().unwrap();
+    assert!(["a", "b", "c"].iter().all(|key| get(&db, key).is_some()));
 }
 
 #[test]
