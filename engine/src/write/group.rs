@@ -11,6 +11,10 @@
 //! first, then the group's records, which already lie in one piece as the log wants them. So no writer
 //! ever reads another thread's batch, and the order of records in the log is the order of joining.
 //!
+//! A leader that waits for room lends the lead ([`Queue::hold_back`]) to who gets the database over an error
+//! ([`Queue::enter_ahead`]): the room may come from nobody else. Nothing of the lender's group has a sequence
+//! number or is in the log by then, and it goes on only when the lead is back.
+//!
 //! Followers either wait for the outcome, or, when the memtable takes concurrent inserts, insert their own
 //! batch at the sequence number they are told and report back.
 //!
@@ -22,7 +26,7 @@ use std::mem;
 
 use base::{Error, Result, SequenceNumber};
 
-use crate::sync::{Arc, AtomicBool, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, spin_until};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, spin_until};
 
 /// What writers must agree on to share a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,6 +97,8 @@ pub struct Group {
     followers: Vec<Follower>,
     concurrent: bool,
     alone: bool,
+    /// Goes before all who write.
+    ahead: bool,
     /// Bytes of the leader's own records, for the size bound.
     lead_bytes: usize,
     /// Set for a group that waits: who is to lead it.
@@ -203,14 +209,18 @@ fn own_waiter() -> Arc<Waiter> {
 /// The queue of writers of one database.
 pub struct Queue {
     inner: Mutex<Inner>,
-    /// Non-zero while the leader is held back: writers that would not wait are turned away.
-    held_back: AtomicU8,
+    /// The lead that was lent is back.
+    returned: Condvar,
     group_bytes_max: usize,
 }
 
 struct Inner {
     /// Here while nobody leads.
     baton: Option<Box<Baton>>,
+    /// While the leader waits for room: writers that would not wait are turned away.
+    held_back: bool,
+    /// Here while the leader waits for room and nobody has borrowed it. Then no group that goes ahead waits.
+    lent: Option<Box<Baton>>,
     waiting: VecDeque<Group>,
     /// Buffers of finished groups.
     spare: Vec<Vec<u8>>,
@@ -225,8 +235,8 @@ impl Queue {
     pub fn new(group_bytes_max: u64, last_seq: SequenceNumber) -> Self {
         let baton = Some(Box::new(Baton { last_seq, ..Baton::default() }));
         Queue {
-            inner: Mutex::new(Inner { baton, waiting: VecDeque::new(), spare: Vec::new() }),
-            held_back: AtomicU8::new(0),
+            inner: Mutex::new(Inner { baton, held_back: false, lent: None, waiting: VecDeque::new(), spare: Vec::new() }),
+            returned: Condvar::new(),
             group_bytes_max: usize::try_from(group_bytes_max).unwrap_or(usize::MAX),
         }
     }
@@ -238,7 +248,7 @@ impl Queue {
             if let Some(baton) = inner.baton.take() {
                 return Role::Lead(Group::led_by(entry, None), baton);
             }
-            if entry.flags.no_slowdown && self.held_back.load(Ordering::Relaxed) != 0 {
+            if entry.flags.no_slowdown && inner.held_back {
                 return Role::Done(Err(would_stall()));
             }
             let waiter = own_waiter();
@@ -314,27 +324,83 @@ impl Queue {
         inner.baton = Some(baton);
     }
 
-    /// The leader is about to wait for room: those who would not wait are told so, now and until
-    /// [`Queue::hold_back_end`].
-    pub fn hold_back_begin(&self) {
-        self.held_back.fetch_add(1, Ordering::Relaxed);
-        let mut turned_away = Vec::new();
-        {
-            let mut inner = self.inner.lock();
-            let (stay, go) = mem::take(&mut inner.waiting).into_iter().partition(|g| !g.flags.no_slowdown);
-            inner.waiting = stay;
-            turned_away.extend::<VecDeque<Group>>(go);
-        }
-        for mut group in turned_away {
+    /// Runs `wait`, in which the leader waits for room. Until it is back, those who would not wait are told so,
+    /// and the lead is lent to whoever goes ahead; `baton` is empty meanwhile.
+    pub fn hold_back<T>(&self, baton: &mut Baton, wait: impl FnOnce() -> T) -> T {
+        for mut group in self.lend(mem::take(baton)) {
             if let Some(leader) = group.leader.take() {
                 leader.signal(Signal::Done(Err(would_stall())));
             }
             self.finish(group, &Err(would_stall()));
         }
+        let out = wait();
+        let mut inner = self.inner.lock();
+        *baton = loop {
+            match inner.lent.take() {
+                Some(baton) => break *baton,
+                None => self.returned.wait(&mut inner),
+            }
+        };
+        inner.held_back = false;
+        out
     }
 
-    pub fn hold_back_end(&self) {
-        self.held_back.fetch_sub(1, Ordering::Relaxed);
+    /// Holds the queue back; the groups that are to be turned away.
+    fn lend(&self, baton: Baton) -> VecDeque<Group> {
+        let mut inner = self.inner.lock();
+        let (stay, go) = mem::take(&mut inner.waiting).into_iter().partition(|g| !g.flags.no_slowdown);
+        inner.waiting = stay;
+        inner.held_back = true;
+        self.pass_ahead(inner, Box::new(baton));
+        go
+    }
+
+    /// While the leader is held back: the lead goes to the next that goes ahead, or lies ready.
+    fn pass_ahead(&self, mut inner: MutexGuard<'_, Inner>, baton: Box<Baton>) {
+        if inner.waiting.front().is_some_and(|group| group.ahead)
+            && let Some(mut group) = inner.waiting.pop_front()
+            && let Some(leader) = group.leader.take()
+        {
+            drop(inner);
+            leader.signal(Signal::Lead(group, baton));
+            return;
+        }
+        inner.lent = Some(baton);
+        drop(inner);
+        self.returned.notify_all();
+    }
+
+    /// Leads before all who write, and while the leader waits for room; to be ended by
+    /// [`Queue::leave_ahead`].
+    pub fn enter_ahead(&self) -> Result<Box<Baton>> {
+        let waiter = {
+            let mut inner = self.inner.lock();
+            if let Some(baton) = inner.baton.take() {
+                return Ok(baton);
+            }
+            if let Some(baton) = inner.lent.take() {
+                return Ok(baton);
+            }
+            let waiter = own_waiter();
+            let entry = Entry { records: &[], count: 0, flags: Flags::default(), alone: true, concurrent: false };
+            let at = inner.waiting.iter().take_while(|group| group.ahead).count();
+            inner.waiting.insert(at, Group { ahead: true, ..Group::led_by(entry, Some(waiter.clone())) });
+            waiter
+        };
+        match waiter.wait() {
+            Signal::Lead(_, baton) => Ok(baton),
+            _ => Err(Error::aborted("not led")),
+        }
+    }
+
+    /// The lead goes back to who lent it, or on.
+    pub fn leave_ahead(&self, baton: Box<Baton>) {
+        let inner = self.inner.lock();
+        if inner.held_back {
+            return self.pass_ahead(inner, baton);
+        }
+        drop(inner);
+        self.hand_over(baton);
     }
 }
 

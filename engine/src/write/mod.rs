@@ -422,11 +422,10 @@ impl Writer {
         let entry = Entry { records: &[], count: 0, flags: Flags::default(), alone: true, concurrent: false };
         match self.queue.join(entry) {
             Role::Lead(group, mut baton) => {
-                self.publisher.wait_for(baton.ticket);
-                let out = self.check_open().map(|()| catch_unwind(AssertUnwindSafe(|| f(&mut baton))));
+                let out = self.as_leader(&mut baton, f);
                 self.queue.hand_over(baton);
                 self.queue.finish(group, &Ok(()));
-                out?.map_err(|_| Error::aborted("the engine panicked while it led the writers"))
+                out
             }
             Role::Done(outcome) => Err(outcome.err().unwrap_or_else(|| Error::aborted("not led"))),
             Role::Insert(order) => {
@@ -434,6 +433,21 @@ impl Writer {
                 Err(Error::aborted("not led"))
             }
         }
+    }
+
+    /// As [`Writer::alone`], before all writers and even while the one that leads waits for room. For what
+    /// that room may depend on: a leader that waited for a recovery which waits to lead would wait for ever.
+    fn alone_ahead<T>(&self, f: impl FnOnce(&mut Baton) -> T) -> Result<T> {
+        let mut baton = self.queue.enter_ahead()?;
+        let out = self.as_leader(&mut baton, f);
+        self.queue.leave_ahead(baton);
+        out
+    }
+
+    fn as_leader<T>(&self, baton: &mut Baton, f: impl FnOnce(&mut Baton) -> T) -> Result<T> {
+        self.publisher.wait_for(baton.ticket);
+        let out = self.check_open().map(|()| catch_unwind(AssertUnwindSafe(|| f(baton))));
+        out?.map_err(|_| Error::aborted("the engine panicked while it led the writers"))
     }
 
     /// Seals the memtables of these families and rings for their flush. With atomic flush, those of all
@@ -464,7 +478,7 @@ impl Writer {
 
     /// Seals every memtable behind a new log, forgetting the poisoned one: the first step of resuming.
     pub fn seal_all_for_recovery(&self) -> Result<()> {
-        self.alone(|baton| {
+        self.alone_ahead(|baton| {
             let all = self.with_data();
             self.publisher.wait_for(baton.ticket);
             self.roll_log()?;
@@ -477,7 +491,7 @@ impl Writer {
     /// Nothing in memory needs a log before the active one: what families know of that, once everything is
     /// flushed.
     pub fn pass_old_logs(&self) -> Result<()> {
-        self.alone(|_| self.pass_empty_families(self.logs.active_number().0, &[]))
+        self.alone_ahead(|_| self.pass_empty_families(self.logs.active_number().0, &[]))
     }
 
     /// Begins a new log although the active one is not full: after an error, once all is flushed.

@@ -38,13 +38,13 @@ impl Writer {
             self.relieve_buffers(baton)?;
         }
         let give_up = || self.errors.ends_stalls();
-        match self.controller.admit(&self.env, &self.queue, bytes, flags.no_slowdown, &give_up) {
+        match self.controller.admit(&self.env, &self.queue, baton, bytes, flags.no_slowdown, &give_up) {
             Ok(0) => {}
             Ok(held_us) => self.count_stall(held_us),
             Err(error) => return self.errors.check().and(Err(error)),
         }
         if self.buffers.should_stall() {
-            self.wait_for_buffers(flags)?;
+            self.wait_for_buffers(baton, flags)?;
         }
         self.errors.check()
     }
@@ -110,15 +110,14 @@ impl Writer {
     }
 
     #[cold]
-    fn wait_for_buffers(&self, flags: Flags) -> Result<()> {
+    fn wait_for_buffers(&self, baton: &mut Baton, flags: Flags) -> Result<()> {
         if flags.no_slowdown {
             return Err(super::group::would_stall());
         }
         self.stats.database.add(DatabaseCounter::BufferManagerStops, 1);
-        self.queue.hold_back_begin();
         let give_up = || self.controller.is_closing() || self.errors.ends_stalls().is_some();
-        self.buffers.wait_while_stalled(&give_up, &|| self.env.executor.help() || self.env.executor.pass_time());
-        self.queue.hold_back_end();
+        let help = || self.env.executor.help() || self.env.executor.pass_time();
+        self.queue.hold_back(baton, || self.buffers.wait_while_stalled(&give_up, &help));
         match self.errors.ends_stalls() {
             Some(error) if self.buffers.should_stall() => self.errors.check().and(Err(Error::incomplete(error.to_string()))),
             _ => Ok(()),

@@ -10,7 +10,7 @@ use base::{Error, FamilyId, Result};
 use env::Env;
 use lsm::pressure::{Decision, Stall};
 
-use super::group::{Queue, would_stall};
+use super::group::{Baton, Queue, would_stall};
 use crate::sync::{AtomicBool, AtomicU8, Condvar, Mutex, Ordering};
 
 const GO: u8 = 0;
@@ -101,8 +101,9 @@ impl Controller {
         self.changed.notify_all();
     }
 
-    /// Lets a group of `bytes` through, now or later; the microseconds it was held back. `give_up` ends a
-    /// wait: an error was noted and nobody gets over it.
+    /// Lets a group of `bytes` through, now or later; the microseconds it was held back. Meanwhile its
+    /// leader's `baton` is lent: see [`Queue::hold_back`]. `give_up` ends a wait: an error was noted and
+    /// nobody gets over it.
     ///
     /// # Errors
     /// Incomplete instead of any wait if the group would not wait. When a wait ended without room:
@@ -112,6 +113,7 @@ impl Controller {
         &self,
         env: &Env,
         queue: &Queue,
+        baton: &mut Baton,
         bytes: u64,
         no_slowdown: bool,
         give_up: &dyn Fn() -> Option<Error>,
@@ -119,7 +121,7 @@ impl Controller {
         if self.state.load(Ordering::Acquire) == GO {
             return Ok(0);
         }
-        self.hold_back(env, queue, bytes, no_slowdown, give_up)
+        self.hold_back(env, queue, baton, bytes, no_slowdown, give_up)
     }
 
     #[cold]
@@ -127,6 +129,7 @@ impl Controller {
         &self,
         env: &Env,
         queue: &Queue,
+        baton: &mut Baton,
         bytes: u64,
         no_slowdown: bool,
         give_up: &dyn Fn() -> Option<Error>,
@@ -137,18 +140,18 @@ impl Controller {
         }
         let start = env.clock.now_nanos();
         let waits = || self.is_stopped() && !self.is_closing() && give_up().is_none();
-        queue.hold_back_begin();
-        self.sleep(env, delay_us, give_up);
-        while waits() {
-            if env.executor.help() || env.executor.pass_time() {
-                continue;
+        queue.hold_back(baton, || {
+            self.sleep(env, delay_us, give_up);
+            while waits() {
+                if env.executor.help() || env.executor.pass_time() {
+                    continue;
+                }
+                let mut inner = self.inner.lock();
+                if waits() {
+                    self.changed.wait(&mut inner);
+                }
             }
-            let mut inner = self.inner.lock();
-            if waits() {
-                self.changed.wait(&mut inner);
-            }
-        }
-        queue.hold_back_end();
+        });
         if self.is_stopped() {
             if self.is_closing() {
                 return Err(Error::shutdown_in_progress("stalled writes"));

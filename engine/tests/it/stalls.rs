@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Kind;
 use env::Env;
-use env::executor::Threads;
+use env::executor::{Executor, Job, Pool, Tag, Threads};
 use env::fault::FaultFs;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WriteOptions};
@@ -143,4 +143,120 @@ fn a_full_disk_stops_writes_not_reads_and_writes_resume_within_a_second_of_space
         assert_eq!(scan(&db).len(), 2, "{what}");
         db.close().unwrap();
     }
+}
+
+/// Threads that can be held, and that tell of a writer that waits: whoever waits asks to help first.
+#[derive(Debug)]
+struct Gate {
+    threads: Threads,
+    waits: std::sync::mpsc::Sender<()>,
+}
+
+impl Executor for Gate {
+    fn spawn(&self, pool: Pool, tag: Tag, job: Job) {
+        self.threads.spawn(pool, tag, job);
+    }
+
+    fn spawn_after(&self, delay_us: u64, pool: Pool, tag: Tag, job: Job) {
+        self.threads.spawn_after(delay_us, pool, tag, job);
+    }
+
+    fn unschedule(&self, pool: Pool, tag: Tag) -> usize {
+        self.threads.unschedule(pool, tag)
+    }
+
+    fn set_threads(&self, pool: Pool, count: usize) {
+        self.threads.set_threads(pool, count);
+    }
+
+    fn grow_threads(&self, pool: Pool, count: usize) {
+        self.threads.grow_threads(pool, count);
+    }
+
+    fn threads(&self, pool: Pool) -> usize {
+        self.threads.threads(pool)
+    }
+
+    fn queue_len(&self, pool: Pool) -> usize {
+        self.threads.queue_len(pool)
+    }
+
+    fn help(&self) -> bool {
+        // Nobody listens any more once the first has told.
+        let _ = self.waits.send(());
+        false
+    }
+
+    fn run_all<'a>(&self, jobs: Vec<Box<dyn FnOnce() + Send + 'a>>) {
+        self.threads.run_all(jobs);
+    }
+
+    fn wait_for_all(&self) {
+        self.threads.wait_for_all();
+    }
+
+    fn panics(&self) -> (u64, Option<String>) {
+        self.threads.panics()
+    }
+}
+
+/// The writer that waits leads its group; what it waits for is the recovery, which seals memtables as a leader.
+#[test]
+fn a_recovery_gets_by_the_stalled_writer_that_waits_for_it() {
+    for (threads, pipelined, memory) in cases() {
+        let what = format!("threads {threads}, pipelined {pipelined}, a stall for memory {memory}");
+        let mut env = Env::memory(7);
+        let fs = FaultFs::wrap(env.fs.clone());
+        env.fs = fs.clone();
+        let (tell, stalled) = std::sync::mpsc::channel();
+        if threads {
+            env.executor = Arc::new(Gate { threads: Threads::new(), waits: tell });
+        }
+        let buffers = memory.then(|| Arc::new(WriteBufferManager::new(1 << 20, None, true)));
+        let options = DbOptions {
+            write_buffer_manager: buffers,
+            enable_pipelined_write: pipelined,
+            bgerror_resume_retry_interval: 0,
+            ..options(&env)
+        };
+        let write_buffer_size = if memory { 64 << 20 } else { 1 << 18 };
+        let family = FamilyOptions { write_buffer_size, max_write_buffer_number: 2, ..FamilyOptions::default() };
+        let db = Db::open(OpenRequest::new("/db", options, family)).unwrap();
+        // The first flush has no space; it is made only when a writer waits for it.
+        fs.hook().set_plan("create *.sst #1 ENOSPC").unwrap();
+        let flushers = env.executor.threads(Pool::High);
+        if threads {
+            env.executor.set_threads(Pool::High, 0);
+        }
+        let writer = {
+            let db = db.clone();
+            let what = what.clone();
+            move || {
+                let family = db.default_family().unwrap();
+                for key in 0..30u32 {
+                    let put = || db.put(&family, &key.to_be_bytes(), &vec![b'v'; 100_000], &WriteOptions::default());
+                    while let Err(error) = put() {
+                        // There is memory a little before the recovery has ended.
+                        assert!(threads && memory && error.subcode() == base::Subcode::NoSpace, "{what}: {error}");
+                        std::thread::yield_now();
+                    }
+                }
+            }
+        };
+        if threads {
+            let writer = std::thread::spawn(writer);
+            stalled.recv().unwrap();
+            env.executor.set_threads(Pool::High, flushers);
+            writer.join().unwrap();
+        } else {
+            writer();
+        }
+        assert_eq!(db.int_property(&db.default_family().unwrap(), "rocksdb.background-errors"), Some(1), "{what}");
+        assert_eq!(scan(&db).len(), 30, "{what}");
+        db.close().unwrap();
+    }
+}
+
+fn cases() -> impl Iterator<Item = (bool, bool, bool)> {
+    (0..8).map(|bits| (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0))
 }

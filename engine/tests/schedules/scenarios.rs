@@ -1,6 +1,7 @@
 //! What is run, and what must hold whatever the schedule.
 
-use base::Kind;
+use base::{Kind, Subcode};
+use env::fault::FaultFs;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::options::{CompactRangeOptions, FamilyOptions, FlushOptions};
 use shuttle::thread;
@@ -187,6 +188,49 @@ fn background_work_goes_on_after_a_pause() {
         db.wait_for_compact().unwrap();
         pauser.join().unwrap();
         assert_eq!(scan_pair(&db, &family, "a"), Some(3));
+        db.close().unwrap();
+    });
+}
+
+/// Two memtables stop writers, and the first table finds no space.
+#[test]
+fn writers_get_over_a_full_disk_whoever_leads() {
+    explore(|| {
+        let mut env = world();
+        let fs = FaultFs::wrap(env.fs.clone());
+        env.fs = fs.clone();
+        let mut request = drawn(&env);
+        request.options.bgerror_resume_retry_interval = 0;
+        for family in &mut request.families {
+            family.options.write_buffer_size = 64 << 10;
+            family.options.max_write_buffer_number = 2;
+        }
+        let db = open(request);
+        fs.hook().set_plan("create *.sst #1 ENOSPC").unwrap();
+        let writers = ["a", "b"].map(|name| {
+            let db = db.clone();
+            thread::spawn(move || {
+                let family = db.default_family().unwrap();
+                let put = |number: u64| {
+                    let key = format!("{name}{number}");
+                    db.put(&family, key.as_bytes(), &[b'v'; 30_000], &WriteOptions::default())
+                };
+                for number in 0..4 {
+                    while let Err(error) = put(number) {
+                        assert_eq!(error.subcode(), Subcode::NoSpace, "{error}");
+                        thread::yield_now();
+                    }
+                }
+            })
+        });
+        for thread in writers {
+            thread.join().unwrap();
+        }
+        let family = db.default_family().unwrap();
+        for key in ["a", "b"].iter().flat_map(|name| (0..4).map(move |number| format!("{name}{number}"))) {
+            let value = db.get(&family, key.as_bytes(), &ReadOptions::default()).unwrap();
+            assert_eq!(value.map(|v| v.len()), Some(30_000), "{key}");
+        }
         db.close().unwrap();
     });
 }
