@@ -157,7 +157,7 @@ impl Background {
         self.wait_until(|| if family.is_dropped() { Some(true) } else { family.state().turn(pick) })
     }
 
-    fn flush_failed(&self, error: Error) {
+    pub(super) fn flush_failed(&self, error: Error) {
         // Incomplete: an older memtable's flush failed, which was told by itself.
         if matches!(error.kind(), Kind::ShutdownInProgress | Kind::ColumnFamilyDropped | Kind::Incomplete) {
             return;

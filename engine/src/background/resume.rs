@@ -63,7 +63,11 @@ impl Background {
         let families = self.families.all();
         // What a job has already taken comes first; if that fails, so does this.
         self.wait_until(|| (!families.iter().any(|family| family.state().is_flushing())).then_some(()));
-        let run = |some: &[_], atomic| crate::flush::run(&tools, job, some, FlushReason::ErrorRecovery, atomic);
+        // A failure is noted like that of any flush: it may be one that nobody gets over, and ends the trying.
+        let run = |some: &[_], atomic| {
+            let done = crate::flush::run(&tools, job, some, FlushReason::ErrorRecovery, atomic);
+            done.inspect_err(|error| self.flush_failed(error.clone()))
+        };
         if self.atomic_flush {
             if let Some(committed) = &run(&families, true)?.committed {
                 self.committed(committed);
@@ -121,6 +125,7 @@ impl Background {
                     false
                 }
                 Err(error) if error.severity() >= Severity::Fatal => false,
+                Err(_) if me.errors.get().is_some_and(|noted| noted.severity() >= Severity::Fatal) => false,
                 Err(_) => tries < i64::from(options.max_bgerror_resume_count),
             };
             if again {

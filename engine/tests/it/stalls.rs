@@ -257,6 +257,24 @@ fn a_recovery_gets_by_the_stalled_writer_that_waits_for_it() {
     }
 }
 
+/// As in RocksDB, whose flushes note their failure whatever they are for.
+#[test]
+fn a_recovery_that_meets_an_error_nobody_gets_over_is_not_tried_again() {
+    let mut env = Env::memory(8);
+    let fs = FaultFs::wrap(env.fs.clone());
+    env.fs = fs.clone();
+    let family = FamilyOptions { write_buffer_size: 1 << 16, max_write_buffer_number: 2, ..FamilyOptions::default() };
+    let db = Db::open(OpenRequest::new("/db", options(&env), family)).unwrap();
+    // A full disk, that is replaced by a broken one.
+    fs.hook().set_plan("create *.sst #1 ENOSPC\ncreate *.sst #2.. EIO").unwrap();
+    let family = db.default_family().unwrap();
+    let put = |i: u32| db.put(&family, &i.to_be_bytes(), &[b'v'; 30_000], &WriteOptions::default());
+    let error = (0..20).find_map(|i| put(i).err()).unwrap();
+    assert_eq!((error.severity(), error.subcode()), (base::Severity::Fatal, base::Subcode::None), "{error}");
+    assert_eq!(db.resume().unwrap_err().severity(), base::Severity::Fatal);
+    db.close().unwrap();
+}
+
 fn cases() -> impl Iterator<Item = (bool, bool, bool)> {
     (0..8).map(|bits| (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0))
 }
