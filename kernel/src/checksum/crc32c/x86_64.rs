@@ -102,28 +102,42 @@ const SHORT: usize = THREE_WAY_MIN;
 #[inline]
 fn serial(state: u32, data: &[u8]) -> u32 {
     let mut state = u64::from(state);
-    let (fours, rest) = data.as_chunks::<32>();
-    for four in fours {
-        for word in four.as_chunks::<8>().0 {
-            state = _mm_crc32_u64(state, u64::from_le_bytes(*word));
-        }
+    let (blocks, mut rest) = data.as_chunks::<64>();
+    for block in blocks {
+        state = chained(state, block);
+    }
+    // What is left, halved again and again: no loop, and no test more than its length has bits.
+    if let Some((piece, behind)) = rest.split_first_chunk::<32>() {
+        (state, rest) = (chained(state, piece), behind);
+    }
+    if let Some((piece, behind)) = rest.split_first_chunk::<16>() {
+        (state, rest) = (chained(state, piece), behind);
+    }
+    if let Some((piece, behind)) = rest.split_first_chunk::<8>() {
+        (state, rest) = (chained(state, piece), behind);
     }
     if rest.is_empty() {
         return state as u32;
     }
-    let (words, mut rest) = rest.as_chunks::<8>();
-    for word in words {
-        state = _mm_crc32_u64(state, u64::from_le_bytes(*word));
-    }
     let mut state = state as u32;
-    if let Some((half, few)) = rest.split_first_chunk::<4>() {
-        state = _mm_crc32_u32(state, u32::from_le_bytes(*half));
-        rest = few;
+    if let Some((piece, behind)) = rest.split_first_chunk::<4>() {
+        (state, rest) = (_mm_crc32_u32(state, u32::from_le_bytes(*piece)), behind);
     }
-    for &byte in rest {
-        state = _mm_crc32_u8(state, byte);
+    if let Some((piece, behind)) = rest.split_first_chunk::<2>() {
+        (state, rest) = (_mm_crc32_u16(state, u16::from_le_bytes(*piece)), behind);
     }
-    state
+    match rest.first() {
+        Some(&byte) => _mm_crc32_u8(state, byte),
+        None => state,
+    }
+}
+
+/// A piece of whole words, its loop unrolled.
+#[target_feature(enable = "sse4.2")]
+#[inline]
+fn chained<const N: usize>(state: u64, piece: &[u8; N]) -> u64 {
+    const { assert!(N.is_multiple_of(8)) };
+    piece.as_chunks::<8>().0.iter().fold(state, |state, word| _mm_crc32_u64(state, u64::from_le_bytes(*word)))
 }
 
 #[target_feature(enable = "sse4.2,pclmulqdq")]

@@ -27,66 +27,83 @@ pub(crate) const LANES: [u64; 8] = [P32_3, P1, P2, P3, P4, P32_2, P5, P32_1];
 /// XXH3-64 with the default secret and seed 0.
 #[inline]
 pub fn hash64(data: &[u8]) -> u64 {
-    hash64_with_seed(data, 0)
+    hashed(data, 0)
 }
 
 /// XXH3-64 under `seed`.
 #[inline]
 pub fn hash64_with_seed(data: &[u8], seed: u64) -> u64 {
-    match data.len() {
-        0 => xxh64::avalanche(seed ^ const { word(56) ^ word(64) }),
-        1..=3 => xxh64::avalanche(
-            u64::from(packed3(data)) ^ (const { low(word(0) ^ (word(0) >> 32)) }).wrapping_add(seed),
-        ),
-        4..=8 => {
-            let seed = widened(seed);
-            let input = u64::from(read32(data, data.len() - 4)) + (u64::from(read32(data, 0)) << 32);
-            let mut h = input ^ (const { word(8) ^ word(16) }).wrapping_sub(seed);
-            h ^= h.rotate_left(49) ^ h.rotate_left(24);
-            h = h.wrapping_mul(MIX);
-            h ^= (h >> 35).wrapping_add(data.len() as u64);
-            h = h.wrapping_mul(MIX);
-            h ^ (h >> 28)
-        }
-        9..=16 => {
-            let low = read64(data, 0) ^ (const { word(24) ^ word(32) }).wrapping_add(seed);
-            let high = read64(data, data.len() - 8) ^ (const { word(40) ^ word(48) }).wrapping_sub(seed);
-            let sum = (data.len() as u64).wrapping_add(low.swap_bytes()).wrapping_add(high);
-            avalanche(sum.wrapping_add(fold(low, high)))
-        }
-        17..=128 => {
-            let n = data.len();
-            // Pieces from both ends towards the middle. Written out, because then no access is checked.
-            let pair = |i: usize| {
-                mix16(data, 16 * i, &DEFAULT, 32 * i, seed)
-                    .wrapping_add(mix16(data, n - 16 * (i + 1), &DEFAULT, 32 * i + 16, seed))
-            };
-            let mut acc = (n as u64).wrapping_mul(P1).wrapping_add(pair(0));
-            if n > 32 {
-                acc = acc.wrapping_add(pair(1));
-                if n > 64 {
-                    acc = acc.wrapping_add(pair(2));
-                    if n > 96 {
-                        acc = acc.wrapping_add(pair(3));
-                    }
-                }
-            }
-            avalanche(acc)
-        }
-        129..=MEDIUM_MAX => {
-            let n = data.len();
-            let mut acc = (n as u64).wrapping_mul(P1);
-            for i in 0..8 {
-                acc = acc.wrapping_add(mix16(data, 16 * i, &DEFAULT, 16 * i, seed));
-            }
-            acc = avalanche(acc);
-            for i in 8..n / 16 {
-                acc = acc.wrapping_add(mix16(data, 16 * i, &DEFAULT, 16 * (i - 8) + 3, seed));
-            }
-            avalanche(acc.wrapping_add(mix16(data, n - 16, &DEFAULT, 136 - 17, seed)))
-        }
-        _ => hash64_long(data, seed),
+    hashed(data, seed)
+}
+
+/// Once for seed 0, which then costs nothing, and once for any. The frequent lengths are tested first.
+#[inline(always)]
+fn hashed(data: &[u8], seed: u64) -> u64 {
+    let n = data.len();
+    if n > 16 {
+        return match n {
+            ..=128 => hash64_pairs(data, seed),
+            ..=MEDIUM_MAX => hash64_medium(data, seed),
+            _ => hash64_long(data, seed),
+        };
     }
+    if n > 8 {
+        let low = read64(data, 0) ^ (const { word(24) ^ word(32) }).wrapping_add(seed);
+        let high = read64(data, n - 8) ^ (const { word(40) ^ word(48) }).wrapping_sub(seed);
+        let sum = (n as u64).wrapping_add(low.swap_bytes()).wrapping_add(high);
+        return avalanche(sum.wrapping_add(fold(low, high)));
+    }
+    if n >= 4 {
+        let seed = widened(seed);
+        let input = u64::from(read32(data, n - 4)) + (u64::from(read32(data, 0)) << 32);
+        let mut h = input ^ (const { word(8) ^ word(16) }).wrapping_sub(seed);
+        h ^= h.rotate_left(49) ^ h.rotate_left(24);
+        h = h.wrapping_mul(MIX);
+        h ^= (h >> 35).wrapping_add(n as u64);
+        h = h.wrapping_mul(MIX);
+        return h ^ (h >> 28);
+    }
+    if n == 0 {
+        return xxh64::avalanche(seed ^ const { word(56) ^ word(64) });
+    }
+    let key = (const { low(word(0) ^ (word(0) >> 32)) }).wrapping_add(seed);
+    xxh64::avalanche(u64::from(packed3(data)) ^ key)
+}
+
+/// 17 to 128 bytes: pieces from both ends towards the middle. Written out, because then no access is checked.
+#[inline(always)]
+fn hash64_pairs(data: &[u8], seed: u64) -> u64 {
+    let n = data.len();
+    let pair = |i: usize| {
+        mix16(data, 16 * i, &DEFAULT, 32 * i, seed)
+            .wrapping_add(mix16(data, n - 16 * (i + 1), &DEFAULT, 32 * i + 16, seed))
+    };
+    let mut acc = (n as u64).wrapping_mul(P1).wrapping_add(pair(0));
+    if n > 32 {
+        acc = acc.wrapping_add(pair(1));
+        if n > 64 {
+            acc = acc.wrapping_add(pair(2));
+            if n > 96 {
+                acc = acc.wrapping_add(pair(3));
+            }
+        }
+    }
+    avalanche(acc)
+}
+
+/// 129 to 240 bytes.
+#[inline(always)]
+fn hash64_medium(data: &[u8], seed: u64) -> u64 {
+    let n = data.len();
+    let mut acc = (n as u64).wrapping_mul(P1);
+    for i in 0..8 {
+        acc = acc.wrapping_add(mix16(data, 16 * i, &DEFAULT, 16 * i, seed));
+    }
+    acc = avalanche(acc);
+    for i in 8..n / 16 {
+        acc = acc.wrapping_add(mix16(data, 16 * i, &DEFAULT, 16 * (i - 8) + 3, seed));
+    }
+    avalanche(acc.wrapping_add(mix16(data, n - 16, &DEFAULT, 136 - 17, seed)))
 }
 
 /// XXH3-128 under `seed`, as `(high, low)`.
