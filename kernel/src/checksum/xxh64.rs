@@ -1,7 +1,5 @@
 //! XXH64 (Yann Collet), seedable: block checksum type 3 (its low 32 bits).
 
-use super::{read32, read64};
-
 pub(super) const P1: u64 = 0x9e37_79b1_85eb_ca87;
 pub(super) const P2: u64 = 0xc2b2_ae3d_27d4_eb4f;
 pub(super) const P3: u64 = 0x1656_67b1_9e37_79f9;
@@ -9,14 +7,17 @@ pub(super) const P4: u64 = 0x85eb_ca77_c2b2_ae63;
 pub(super) const P5: u64 = 0x27d4_eb2f_1656_67c5;
 
 /// XXH64 of `data`; RocksDB's blocks use seed 0.
+#[inline]
 pub fn hash(data: &[u8], seed: u64) -> u64 {
-    let mut stripes = data.chunks_exact(32);
-    let mut h = if data.len() >= 32 {
+    let (stripes, rest) = data.as_chunks::<32>();
+    let mut h = if stripes.is_empty() {
+        seed.wrapping_add(P5)
+    } else {
         let mut lanes =
             [seed.wrapping_add(P1).wrapping_add(P2), seed.wrapping_add(P2), seed, seed.wrapping_sub(P1)];
-        for stripe in &mut stripes {
-            for (i, lane) in lanes.iter_mut().enumerate() {
-                *lane = round(*lane, read64(stripe, 8 * i));
+        for stripe in stripes {
+            for (word, lane) in stripe.as_chunks::<8>().0.iter().zip(&mut lanes) {
+                *lane = round(*lane, u64::from_le_bytes(*word));
             }
         }
         let mut h = lanes[0]
@@ -28,19 +29,16 @@ pub fn hash(data: &[u8], seed: u64) -> u64 {
             h = (h ^ round(0, lane)).wrapping_mul(P1).wrapping_add(P4);
         }
         h
-    } else {
-        seed.wrapping_add(P5)
     };
     h = h.wrapping_add(data.len() as u64);
-    let mut words = stripes.remainder().chunks_exact(8);
-    for word in &mut words {
-        h = (h ^ round(0, read64(word, 0))).rotate_left(27).wrapping_mul(P1).wrapping_add(P4);
+    let (words, mut rest) = rest.as_chunks::<8>();
+    for word in words {
+        h = (h ^ round(0, u64::from_le_bytes(*word))).rotate_left(27).wrapping_mul(P1).wrapping_add(P4);
     }
-    let mut rest = words.remainder();
-    if rest.len() >= 4 {
-        h ^= u64::from(read32(rest, 0)).wrapping_mul(P1);
+    if let Some((half, behind)) = rest.split_first_chunk::<4>() {
+        h ^= u64::from(u32::from_le_bytes(*half)).wrapping_mul(P1);
         h = h.rotate_left(23).wrapping_mul(P2).wrapping_add(P3);
-        rest = &rest[4..];
+        rest = behind;
     }
     for &byte in rest {
         h = (h ^ u64::from(byte).wrapping_mul(P5)).rotate_left(11).wrapping_mul(P1);
