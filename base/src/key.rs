@@ -191,6 +191,22 @@ pub fn parse(internal: &[u8]) -> Result<Parsed<'_>> {
     }
 }
 
+/// Kinds that a file's boundary alone may carry: a tombstone cut at a file's edge in the middle of a user key's
+/// versions begins there with a kind that sorts before all others of its sequence number. It is one above the last
+/// kind a release knows (11.8: `kTypeMaxValid`, 0x1a), so older releases have written smaller ones.
+const BOUNDARY_KINDS: std::ops::RangeInclusive<u8> = 0x14..=0x1a;
+
+/// Checks an internal key that is a boundary and no row: its kind may be one that no row has.
+///
+/// # Errors
+/// Corruption if it is shorter than its trailer or of a kind that no release has written.
+pub fn check_boundary(internal: &[u8]) -> Result<()> {
+    match internal.last_chunk::<TRAILER_LEN>() {
+        Some(trailer) if BOUNDARY_KINDS.contains(&trailer[0]) => Ok(()),
+        _ => parse(internal).map(|_| ()),
+    }
+}
+
 impl fmt::Display for Parsed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{},{}", self.user_key.escape_ascii(), self.seq, self.kind.word())

@@ -302,6 +302,6 @@ fn nested_number(what: &str, c: &mut Cursor<'_>) -> Result<u64> {
 
 fn internal_key(what: &str, c: &mut Cursor<'_>) -> Result<Vec<u8>> {
     let bytes = need(what, c.slice())?;
-    key::parse(bytes).map_err(|e| bad(format!("{what}: {}", e.message())))?;
+    key::check_boundary(bytes).map_err(|e| bad(format!("{what}: {}", e.message())))?;
     Ok(bytes.to_vec())
 }

@@ -108,8 +108,8 @@ impl NewFile {
         min_log_number_to_keep: Option<u64>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        key::parse(&self.smallest)?;
-        key::parse(&self.largest)?;
+        key::check_boundary(&self.smallest)?;
+        key::check_boundary(&self.largest)?;
         if self.epoch_number == 0 || self.path_id > super::PATH_ID_MAX {
             return Err(Error::corruption(format!(
                 "file {} has epoch number {} and path {}",

@@ -212,6 +212,25 @@ fn boundaries_lose_timestamps_that_are_not_persisted() {
     assert!(edit.encode(8, &mut Vec::new()).unwrap_err().is_corruption());
 }
 
+/// RocksDB's compactions begin a file so where they cut a tombstone between two versions of a key.
+#[test]
+fn a_boundary_may_be_of_the_kind_before_all_kinds_and_of_none_above() {
+    let edit = |kind: u8| {
+        let mut smallest = b"a".to_vec();
+        smallest.extend_from_slice(&(7 << 8 | u64::from(kind)).to_le_bytes());
+        let mut largest = b"b".to_vec();
+        largest.extend_from_slice(&(9 << 8 | 1u64).to_le_bytes());
+        let file = NewFile { number: 5, epoch_number: 1, smallest, largest, ..NewFile::default() };
+        VersionEdit { new_files: vec![file], ..VersionEdit::default() }
+    };
+    for kind in [0x0f, 0x1a] {
+        let mut bytes = Vec::new();
+        edit(kind).encode(0, &mut bytes).unwrap();
+        assert_eq!(VersionEdit::decode(&bytes).unwrap(), edit(kind));
+    }
+    assert!(edit(0x1b).encode(0, &mut Vec::new()).is_err());
+}
+
 #[test]
 fn a_file_without_epoch_is_not_written() {
     let mut smallest = Vec::new();
