@@ -40,6 +40,23 @@ pub(crate) fn map(layout: Layout) -> Option<*mut u8> {
     Some(start)
 }
 
+/// Takes the memory behind a mapping away: it stays usable, as zeros. A refusal leaves it as it is.
+///
+/// # Safety
+/// `start` must come from [`map`] with the same layout; whoever uses it meanwhile must put up with zeros.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) unsafe fn discard(start: *mut u8, layout: Layout) {
+    // SAFETY: by the caller's promise exactly this range is mapped, privately and without a file behind it.
+    unsafe { libc::madvise(start.cast(), layout.size(), libc::MADV_DONTNEED) };
+}
+
+/// Does nothing: the allocator's memory cannot be taken away in parts.
+///
+/// # Safety
+/// As elsewhere.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(crate) unsafe fn discard(_start: *mut u8, _layout: Layout) {}
+
 /// # Safety
 /// `start` must come from [`map`] with the same layout, and be used no more.
 #[cfg(all(target_os = "linux", not(miri)))]

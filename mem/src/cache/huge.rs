@@ -49,6 +49,17 @@ impl<T: Zeroed> ZeroedArray<T> {
         ZeroedArray { start, count }
     }
 
+    /// Gives the memory of a mapped array back to the system, if that can be; its elements then are zeros, each
+    /// bit at a time of its own. Only for elements that are changed through atomics.
+    pub(super) fn give_back(&self) {
+        let layout = Self::layout(self.count);
+        if layout.size() >= MAPPED {
+            // SAFETY: a mapping of `new`'s with this layout. Zeros are a value of `T`, whose users, by this
+            // method's contract, expect changes by others.
+            unsafe { chunk::discard(self.start.as_ptr().cast(), layout) };
+        }
+    }
+
     fn layout(count: usize) -> Layout {
         let layout = Layout::array::<T>(count).expect("an array that fits the address space");
         if layout.size() >= HUGE_PAGE {

@@ -66,6 +66,12 @@ impl Index {
         self.len() * size_of::<Bucket>()
     }
 
+    /// Gives memory back, after which words may be missing and none are wrong. For a table that has been
+    /// replaced.
+    pub(super) fn retire(&self) {
+        self.buckets.give_back();
+    }
+
     fn len(&self) -> usize {
         self.buckets.as_slice().len()
     }

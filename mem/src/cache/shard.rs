@@ -52,7 +52,8 @@ pub(super) struct Shard<V: Send + Sync + 'static> {
 }
 
 struct State {
-    /// The current index is the last. Older ones stay: a look-up may still be reading one.
+    /// The current index is the last. Older ones stay, without memory of their own where the system can take
+    /// it back: a look-up may still be reading one, and comes to the current one if it finds nothing there.
     indices: Vec<NonNull<Index>>,
     /// Words in the index.
     indexed: usize,
@@ -143,11 +144,20 @@ impl<V: Send + Sync + 'static> Shard<V> {
         if self.lru {
             return self.lookup_lru(key, hash);
         }
-        self.index().find(hash, |number| {
-            let entry = self.pool.get(number)?;
-            // SAFETY: pinned, so the reference is ours to pass on.
-            entry.pin(key).then(|| unsafe { Handle::new(entry) })
-        })
+        let mut index = self.index();
+        loop {
+            let found = index.find(hash, |number| {
+                let entry = self.pool.get(number)?;
+                // SAFETY: pinned, so the reference is ours to pass on.
+                entry.pin(key).then(|| unsafe { Handle::new(entry) })
+            });
+            // An index that was replaced meanwhile may have been emptied under the search.
+            let now = self.index();
+            if found.is_some() || std::ptr::eq(index, now) {
+                return found;
+            }
+            index = now;
+        }
     }
 
     #[inline]
@@ -521,6 +531,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
                 let larger = NonNull::from(Box::leak(Box::new(larger)));
                 s.indices.push(larger);
                 self.index.store(larger.as_ptr(), Ordering::Release);
+                index.retire();
             }
             return true;
         }

@@ -31,6 +31,7 @@ use super::limits::ReadLimits;
 use super::prefetch::Window;
 use super::read_ctx::ReadCtx;
 use super::salvage::one_bit;
+use super::scratch;
 
 /// A block that is in use: pinned in the cache, or not in it at all.
 #[derive(Clone)]
@@ -272,7 +273,7 @@ impl Source {
 
     /// Exactly `len` bytes of the file.
     pub(super) fn read(&self, offset: u64, len: usize, limits: Option<&ReadLimits>) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; len];
+        let mut bytes = scratch::take(len);
         let got = self.read_at(offset, &mut bytes, limits)?;
         if got < len {
             return Err(Error::corruption(format!("truncated block: {got} bytes where {len} were to be read")));
@@ -293,7 +294,7 @@ impl Source {
         let verify = ctx.verify_checksums;
         let dict = if kind == BlockKind::Data { self.dict.as_ref() } else { None };
         let payload = self.payload(raw, handle, verify, dict)?;
-        Ok(match kind {
+        let block = match kind {
             BlockKind::Data => CachedBlock::Data(
                 Block::parse_searchable(&payload, heads).map_err(|e| e.shifted(handle.offset))?,
             ),
@@ -307,10 +308,12 @@ impl Source {
             }
             BlockKind::Filter => {
                 let filter = Filter::parse(&payload);
-                Other::Filter(FilterBlock { bits: payload.into(), filter }).into()
+                Other::Filter(FilterBlock { bits: Box::from(&*payload), filter }).into()
             }
-            BlockKind::Blob => Other::Raw(payload.into()).into(),
-        })
+            BlockKind::Blob => Other::Raw(Arc::from(&*payload)).into(),
+        };
+        give_back(payload);
+        Ok(block)
     }
 
     /// The payload behind a block's bytes: checked and decompressed.
@@ -330,7 +333,9 @@ impl Source {
         };
         let len = raw.len() - trailer::LEN;
         if compression != 0 {
-            return self.inflate(compression, &raw[..len], dict).map(Cow::Owned);
+            let payload = self.inflate(compression, &raw[..len], dict).map(Cow::Owned);
+            give_back(raw);
+            return payload;
         }
         match &mut raw {
             Cow::Borrowed(bytes) => *bytes = &bytes[..len],
@@ -385,6 +390,13 @@ impl Source {
     #[cold]
     pub(super) fn blame_data(&self, error: Error, handle: BlockHandle) -> Error {
         self.blame(error.shifted(handle.offset), handle, BlockKind::Data)
+    }
+}
+
+/// A buffer that was read or decompressed into is kept for the next block.
+fn give_back(bytes: Cow<'_, [u8]>) {
+    if let Cow::Owned(buffer) = bytes {
+        scratch::give(buffer);
     }
 }
 

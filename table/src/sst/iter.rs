@@ -44,7 +44,13 @@ impl TableIter {
             handle: BlockHandle::NULL,
             near_bound: false,
             cursor: IndexCursor::default(),
-            ahead: ReadAhead::new(&reader.table_options, ctx.readahead_size, reader.data_end, ctx.async_io),
+            ahead: ReadAhead::new(
+                &reader.table_options,
+                ctx.readahead_size,
+                reader.data_end,
+                ctx.async_io,
+                ctx.for_compaction,
+            ),
             look_ahead: LookAhead::new(),
             check_prefix: !ctx.total_order_seek
                 && !ctx.for_compaction

@@ -25,6 +25,7 @@ pub mod read_ctx;
 pub(crate) mod raw_dump;
 pub mod reader;
 pub mod salvage;
+mod scratch;
 mod verify;
 pub mod writer;
 

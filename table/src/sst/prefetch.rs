@@ -3,12 +3,19 @@
 //! A scan that reads blocks one behind the other is given larger and larger reads: after two of them
 //! 8 KiB ahead, then twice as much each time up to 256 KiB, as the table options say; or a fixed amount
 //! if the caller asked for one. Blocks found in the cache do not count.
+//!
+//! A compaction reads megabytes ahead of each of its files. Where the system can hold them, it is asked to, and
+//! the window has a part of them only (RocksDB `table/block_based/block_prefetcher.cc` has no window then).
 
 use base::Result;
 
 use super::fetch::Source;
 use super::limits::ReadLimits;
+use super::scratch;
 use crate::options::BlockBasedTableOptions;
+
+/// The window of a scan whose far end the system brings in.
+const WINDOW: usize = 128 << 10;
 
 /// A part of a file in memory.
 pub(super) trait Window {
@@ -69,6 +76,10 @@ pub(super) struct ReadAhead {
     trimmed: u64,
     /// Tell the system what will be read behind the window.
     announce: bool,
+    /// Leave to the system, if it can, what lies further ahead than [`WINDOW`].
+    delegate: bool,
+    /// Where what the system was asked for ends.
+    delegated: u64,
     start: u64,
     bytes: Vec<u8>,
 }
@@ -81,7 +92,15 @@ pub struct Pace {
 }
 
 impl ReadAhead {
-    pub(super) fn new(options: &BlockBasedTableOptions, explicit: usize, limit: u64, announce: bool) -> Self {
+    /// `explicit` bytes ahead, or as the options say if 0. `announce`: the system is told what comes behind the
+    /// window. `delegate`: what is far ahead is the system's to hold.
+    pub(super) fn new(
+        options: &BlockBasedTableOptions,
+        explicit: usize,
+        limit: u64,
+        announce: bool,
+        delegate: bool,
+    ) -> Self {
         let most = options.max_auto_readahead_size;
         let initial = options.initial_auto_readahead_size.min(most);
         ReadAhead {
@@ -96,6 +115,8 @@ impl ReadAhead {
             handed: None,
             trimmed: u64::MAX,
             announce,
+            delegate,
+            delegated: 0,
             start: 0,
             bytes: Vec::new(),
         }
@@ -138,9 +159,39 @@ impl ReadAhead {
         amount
     }
 
+    /// What is read into the window of `explicit` bytes ahead of `end`, where the system was asked for the rest.
+    fn near_part(&mut self, source: &Source, offset: u64, end: u64, amount: usize) -> usize {
+        if !self.delegate || amount <= WINDOW {
+            return amount;
+        }
+        let near_end = end.saturating_add(WINDOW as u64).min(self.limit);
+        if offset < self.start || near_end > self.delegated {
+            let stop = end.saturating_add(amount as u64).min(self.limit).max(end);
+            self.delegate = source.file.prefetch(offset, stop - offset);
+            self.delegated = stop;
+        }
+        if self.delegate { WINDOW } else { amount }
+    }
+
+    /// Makes the buffer `len` bytes long. What was in it is lost.
+    fn resize(&mut self, len: usize) {
+        if self.bytes.capacity() < len {
+            // Not twice what there was, as a vector grows: amounts change by a block's length.
+            scratch::give(std::mem::take(&mut self.bytes));
+            self.bytes = scratch::take(len);
+        }
+        self.bytes.resize(len, 0);
+    }
+
     fn has(&self, offset: u64, len: usize) -> Option<usize> {
         let at = usize::try_from(offset.checked_sub(self.start)?).ok()?;
         (at.checked_add(len)? <= self.bytes.len()).then_some(at)
+    }
+}
+
+impl Drop for ReadAhead {
+    fn drop(&mut self) {
+        scratch::give(std::mem::take(&mut self.bytes));
     }
 }
 
@@ -159,17 +210,18 @@ impl Window for ReadAhead {
                 at
             }
             None => {
-                let amount = self.amount(offset) as u64;
+                let amount = self.amount(offset);
                 if amount == 0 {
                     self.last_end = end;
                     return Ok(None);
                 }
+                let amount = self.near_part(source, offset, end, amount) as u64;
                 let limit = self.limit.min(self.trimmed);
                 let stop = end.saturating_add(amount).min(limit).max(end);
                 let total = (stop - offset) as usize;
                 source.counts.read_ahead(stop - end, self.trimmed < end.saturating_add(amount).min(self.limit));
                 self.start = offset;
-                self.bytes.resize(total, 0);
+                self.resize(total);
                 let read = source.read_at(offset, &mut self.bytes, limits);
                 // After a failed read the window holds nothing: what is in the buffer is not the file's.
                 self.bytes.truncate(read.as_ref().map_or(0, |got| *got));

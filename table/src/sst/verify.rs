@@ -21,7 +21,7 @@ impl Reader {
     /// Corruption with the offset of the first bad block; errors of the file.
     pub fn verify_checksums(&self, ctx: &ReadCtx) -> Result<()> {
         let readahead = if ctx.readahead_size > 0 { ctx.readahead_size } else { READAHEAD };
-        let mut ahead = ReadAhead::new(&self.table_options, readahead, self.source.size, false);
+        let mut ahead = ReadAhead::new(&self.table_options, readahead, self.source.size, false, false);
         let once = ReadCtx { fill_cache: false, verify_checksums: true, cache_only: false, ..ctx.clone() };
         for handle in self.metaindex.entries.values() {
             self.check(*handle, BlockKind::Index, &mut ahead)?;

@@ -234,6 +234,21 @@ fn a_pace_handed_over_saves_the_next_table_the_slow_start() {
 }
 
 #[test]
+fn a_compaction_leaves_what_is_far_ahead_to_the_system() {
+    let ctx = |for_compaction| ReadCtx { readahead_size: 2 << 20, for_compaction, ..ReadCtx::default() };
+    let (whole, announced, _) = scan(&ctx(false), None);
+    assert_eq!((whole.len(), announced.len()), (1, 0), "one window holds the table");
+    let (parts, announced, _) = scan(&ctx(true), None);
+    assert_eq!(announced, whole, "the system is asked once for what the window held");
+    assert!(parts.len() > 1 && parts.iter().all(|(_, len)| *len < 140 << 10), "{parts:?}");
+    for pair in parts.windows(2) {
+        let [(at, len), (next, next_len)] = [pair[0], pair[1]];
+        let end = at + len;
+        assert!(at < next && next <= end && end < next + next_len, "the cut block, and what follows: {parts:?}");
+    }
+}
+
+#[test]
 fn with_async_io_what_follows_the_window_is_announced() {
     let (plain, none, _) = scan(&ReadCtx::default(), None);
     let (reads, announced, _) = scan(&ReadCtx { async_io: true, ..ReadCtx::default() }, None);

@@ -1,0 +1,100 @@
+//! Buffers for what is soon gone: a block's bytes as read, its payload, the window of a short scan.
+//!
+//! Taken from the allocator one by one, they lie between the blocks that stay in the cache, and what is left of
+//! their holes fits no block: 17 MB beside a cache of 300 MB. So each thread keeps a few.
+
+use std::cell::RefCell;
+
+/// Longer buffers are not kept.
+const LARGEST: usize = 64 << 10;
+/// Buffers that a thread keeps: one read, one decompressed, and the windows of an iterator over some tables.
+const KEPT: usize = 8;
+/// All bytes that a thread keeps.
+const KEPT_BYTES: usize = 128 << 10;
+
+#[derive(Default)]
+struct Kept {
+    buffers: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Kept {
+    /// The one that was kept last of those with room.
+    fn take(&mut self, len: usize) -> Option<Vec<u8>> {
+        let at = self.buffers.iter().rposition(|buffer| buffer.capacity() >= len)?;
+        let buffer = self.buffers.remove(at);
+        self.bytes -= buffer.capacity();
+        Some(buffer)
+    }
+
+    /// Those kept longest make room, so that lengths that are asked for no more do not stay.
+    fn give(&mut self, buffer: Vec<u8>) {
+        self.bytes += buffer.capacity();
+        self.buffers.push(buffer);
+        while self.buffers.len() > KEPT || self.bytes > KEPT_BYTES {
+            self.bytes -= self.buffers.remove(0).capacity();
+        }
+    }
+}
+
+thread_local! {
+    static BUFFERS: RefCell<Kept> = RefCell::default();
+}
+
+/// A buffer of `len` bytes, whatever they are. Its capacity is rounded up, so that another of about that length
+/// finds room in it.
+pub(super) fn take(len: usize) -> Vec<u8> {
+    // A thread that is ending has no buffers any more.
+    let kept = if len > LARGEST { None } else { BUFFERS.try_with(|kept| kept.borrow_mut().take(len)).ok().flatten() };
+    let step = if len > LARGEST { 16 << 10 } else { 4 << 10 };
+    let mut buffer = kept.unwrap_or_else(|| Vec::with_capacity(len.next_multiple_of(step)));
+    buffer.resize(len, 0);
+    buffer
+}
+
+/// Keeps a buffer for a `take` of this thread.
+pub(super) fn give(buffer: Vec<u8>) {
+    if buffer.capacity() > 0 && buffer.capacity() <= LARGEST {
+        // A thread that is ending drops it.
+        let _ = BUFFERS.try_with(|kept| kept.borrow_mut().give(buffer));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_gets_its_buffers_back_and_keeps_few() {
+        for len in [1, 4096, 4097, LARGEST] {
+            let first = take(len);
+            let address = first.as_ptr();
+            assert_eq!(first.len(), len);
+            give(first);
+            let again = take(len);
+            assert_eq!((again.as_ptr(), again.len()), (address, len));
+            give(again);
+        }
+        for len in [4096, LARGEST] {
+            (0..2 * KEPT).for_each(|_| give(Vec::with_capacity(len)));
+            let (count, bytes) = BUFFERS.with_borrow(|kept| (kept.buffers.len(), kept.bytes));
+            assert!(count <= KEPT && bytes <= KEPT_BYTES, "{count} buffers, {bytes} bytes");
+            assert_eq!(bytes, BUFFERS.with_borrow(|kept| kept.buffers.iter().map(Vec::capacity).sum::<usize>()));
+            assert_eq!(take(len).capacity(), len, "the latest is kept");
+        }
+    }
+
+    #[test]
+    fn a_buffer_too_small_is_left_for_a_shorter_one() {
+        give(Vec::with_capacity(100));
+        assert!(take(5000).capacity() >= 5000);
+        assert_eq!(take(50).capacity(), 100);
+    }
+
+    #[test]
+    fn large_buffers_are_not_kept() {
+        give(take(LARGEST + 1));
+        give(Vec::new());
+        assert_eq!(BUFFERS.with_borrow(|kept| kept.buffers.len()), 0);
+    }
+}
