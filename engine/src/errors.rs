@@ -73,6 +73,11 @@ impl ErrorState {
         !(inner.no_jobs || inner.error.as_ref().is_some_and(|e| e.severity() >= Severity::Hard))
     }
 
+    /// What went wrong since resuming began.
+    pub fn during_recovery(&self) -> Option<Error> {
+        self.inner.lock().during_recovery.clone()
+    }
+
     pub fn get(&self) -> Option<Error> {
         self.inner.lock().error.clone()
     }

@@ -61,22 +61,36 @@ impl Background {
             turn: &|family, pick| self.flush_turn(family, pick),
         };
         let families = self.families.all();
-        // What a job has already taken comes first; if that fails, so does this.
-        self.wait_until(|| (!families.iter().any(|family| family.state().is_flushing())).then_some(()));
+        let newest: Vec<_> = families.iter().map(|family| family.state().newest_sealed()).collect();
+        let left = || {
+            let mut all = families.iter().zip(&newest);
+            all.any(|(f, newest)| newest.is_some_and(|id| !f.is_dropped() && f.state().has_sealed_up_to(id)))
+        };
         // A failure is noted like that of any flush: it may be one that nobody gets over, and ends the trying.
         let run = |some: &[_], atomic| {
             let done = crate::flush::run(&tools, job, some, FlushReason::ErrorRecovery, atomic);
             done.inspect_err(|error| self.flush_failed(error.clone()))
         };
-        if self.atomic_flush {
-            if let Some(committed) = &run(&families, true)?.committed {
-                self.committed(committed);
+        // A job that was queued before may take memtables at any moment until none is left. What it has taken comes
+        // first; if that fails, so does this.
+        while left() {
+            self.wait_until(|| (!families.iter().any(|family| family.state().is_flushing())).then_some(()));
+            if let Some(error) = self.errors.during_recovery() {
+                return Err(error);
             }
-        } else {
-            for family in &families {
-                if let Some(committed) = &run(std::slice::from_ref(family), false)?.committed {
+            let mut progress = families.iter().any(|family| family.state().is_flushing());
+            let groups: Vec<&[_]> = match self.atomic_flush {
+                true => vec![&families],
+                false => families.iter().map(std::slice::from_ref).collect(),
+            };
+            for group in groups {
+                if let Some(committed) = &run(group, self.atomic_flush)?.committed {
+                    progress = true;
                     self.committed(committed);
                 }
+            }
+            if !progress && left() {
+                return Err(Error::busy("memtables are kept for a flush of several column families"));
             }
         }
         // A new MANIFEST, whatever became of the record that failed. It says that no log before the new

@@ -126,6 +126,16 @@ impl State {
         waiting > 0 && (self.flush_requested || waiting >= min_to_merge.max(1))
     }
 
+    /// The newest sealed memtable's id.
+    pub fn newest_sealed(&self) -> Option<u64> {
+        self.sealed.iter().map(|m| m.id).max()
+    }
+
+    /// Whether a memtable sealed as `id` or before is not in a table yet.
+    pub fn has_sealed_up_to(&self, id: u64) -> bool {
+        self.sealed.iter().any(|m| m.id <= id)
+    }
+
     /// Whether a job has some of the sealed memtables.
     pub fn is_flushing(&self) -> bool {
         self.sealed.iter().any(|m| m.flushing)
