@@ -54,10 +54,8 @@ fn a_compressed_log_is_smaller_and_replayed() {
             put(&db, &format!("key{i:03}"), &"value".repeat(20));
         }
         put(&db, "long", &"long value".repeat(20_000));
-        let size = env
-            .fs
-            .list(Path::new("/db"))
-            .unwrap()
+        let names = env.fs.list(Path::new("/db")).unwrap();
+        let size = names
             .iter()
             .filter(|n| n.ends_with(".log"))
             .map(|n| env.fs.file_size(&Path::new("/db").join(n)).unwrap());
