@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  closed: 000004.log  000009.log          active: 000012.log ◄── append (leader of a write group)
-//!     │ sync_closed, before a flush              │ sync: closed first, oldest to newest, then this,
-//!     ▼                                          ▼       then the directory if names in it are new
+//!     │ sync_closed, before a flush              │ sync: closed first, oldest to newest, then the
+//!     ▼                                          ▼       directory if names in it are new, then this
 //!  obsolete once every family's log number has passed them ──► deleted, archived or recycled (`files`)
 //! ```
 //! The first batch behind a sync carries a mark (`format::wal::Mark`) of what was synced, so that a later
@@ -19,9 +19,12 @@ use base::map::HashSet;
 use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::fs::Syncer;
 use env::{Append, AppendHints, Env};
+use format::batch::log_data;
 use format::names;
 use format::proof::Extent;
-use format::wal::{COMPRESSION_ZSTD, Framing, Mark, Predecessor, StreamCompressor, StreamDecompressor, Writer, put_marks};
+use format::wal::{
+    COMPRESSION_ZSTD, Framing, Mark, Predecessor, StreamCompressor, StreamDecompressor, Writer, is_mark, put_marks,
+};
 
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
 
@@ -180,13 +183,14 @@ impl LiveLogs {
         self.active.lock().as_ref().is_none_or(|a| a.last_seq_recorded == 0)
     }
 
-    /// Appends one record made of `parts` and hands it to the system (unless flushed by hand); returns
-    /// the bytes it took in the log. `first_seq` is the number in its header. `timestamped` names the
-    /// families with timestamps that it may have keys of.
+    /// Appends one batch and hands it to the system (unless flushed by hand); returns the bytes it took in
+    /// the log. `first_seq` is the number in its header. `timestamped` names the families with timestamps that
+    /// it may have keys of. A batch that ends as marks do (read from another log, or log data of the user's
+    /// own) gets empty log data behind it, so that no reader takes it for what this log says of itself.
     ///
     /// # Errors
     /// Of the file system, naming the log; the logs are poisoned by it.
-    pub fn append(&self, parts: &[&[u8]], first_seq: SequenceNumber, timestamped: &[(FamilyId, u16)]) -> Result<u64> {
+    pub fn append(&self, batch: &[u8], first_seq: SequenceNumber, timestamped: &[(FamilyId, u16)]) -> Result<u64> {
         self.check()?;
         let mut slot = self.active.lock();
         let Some(active) = &mut *slot else { return Err(closed()) };
@@ -194,10 +198,12 @@ impl LiveLogs {
         if !timestamped.is_empty() {
             active.note_timestamps(timestamped);
         }
-        let framed = if active.marks.is_empty() {
-            active.writer.append_parts(&mut active.pending, parts)
+        let framed = if !active.marks.is_empty() {
+            active.append_marked(batch)
+        } else if is_mark(batch) {
+            active.append_covered(batch)
         } else {
-            active.append_marked(parts)
+            active.writer.append(&mut active.pending, batch)
         };
         let written = framed.and_then(|()| {
             active.last_seq_recorded = first_seq;
@@ -299,9 +305,8 @@ impl LiveLogs {
             synced.push((log.number, log.size));
         }
         drop(closed);
-        if !synced.is_empty() {
-            self.sync_dir()?;
-        }
+        // Also where another call has synced the files: it may not have come to their names yet.
+        self.sync_dir()?;
         Ok(synced)
     }
 
@@ -447,16 +452,22 @@ impl LiveLogs {
 }
 
 impl Active {
-    /// A record with the marks that are due behind its last part. Once a sync.
+    /// A batch with the marks that are due at its end. Once a sync.
     #[cold]
-    fn append_marked(&mut self, parts: &[&[u8]]) -> Result<()> {
+    fn append_marked(&mut self, batch: &[u8]) -> Result<()> {
         let mut marks = Vec::new();
         put_marks(&mut marks, &self.marks);
-        let mut with: Vec<&[u8]> = parts.to_vec();
-        with.push(&marks);
-        self.writer.append_parts(&mut self.pending, &with)?;
+        self.writer.append_parts(&mut self.pending, &[batch, &marks])?;
         self.marks.clear();
         Ok(())
+    }
+
+    /// A batch that ends as marks do and is none of this log's.
+    #[cold]
+    fn append_covered(&mut self, batch: &[u8]) -> Result<()> {
+        let mut cover = Vec::new();
+        log_data(&mut cover, &[]);
+        self.writer.append_parts(&mut self.pending, &[batch, &cover])
     }
 
     /// The log is durable up to there: the next batch tells, and the first time what is known of others.

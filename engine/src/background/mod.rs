@@ -286,11 +286,16 @@ impl Background {
         for log in self.logs.release(committed.min_log_to_keep) {
             self.dispose_of_log(log.number);
         }
-        if let Some(old) = committed.old_manifest {
+        self.remove_old_manifests();
+        self.schedule_purge();
+    }
+
+    /// Deletes MANIFESTs that commits have rolled away from.
+    pub fn remove_old_manifests(&self) {
+        for old in self.committer.take_old_manifests() {
             // The next open sweeps what cannot be removed now.
             let _ = self.tools.env.fs.unlink(&self.tools.paths.manifest(old));
         }
-        self.schedule_purge();
     }
 
     /// Notes a failure and starts what may mend it.

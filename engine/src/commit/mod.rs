@@ -47,8 +47,6 @@ impl Change {
 pub struct Committed {
     /// WALs below this number are not needed any more.
     pub min_log_to_keep: u64,
-    /// The MANIFEST that a roll made superfluous.
-    pub old_manifest: Option<FileNumber>,
 }
 
 /// Everything a commit touches.
@@ -62,6 +60,8 @@ pub struct Committer {
     db_id: Option<String>,
     min_log_to_keep: AtomicU64,
     tracked_wals: Mutex<BTreeMap<u64, Option<u64>>>,
+    /// MANIFESTs that rolls made superfluous, by whatever kind of commit.
+    old_manifests: Mutex<Vec<FileNumber>>,
 }
 
 impl Committer {
@@ -83,12 +83,18 @@ impl Committer {
             db_id,
             min_log_to_keep: AtomicU64::new(min_log_to_keep),
             tracked_wals: Mutex::default(),
+            old_manifests: Mutex::default(),
         }
     }
 
     /// WALs below this number hold nothing that is needed.
     pub fn min_log_to_keep(&self) -> u64 {
         self.min_log_to_keep.load(Ordering::Acquire)
+    }
+
+    /// Takes the MANIFESTs that rolls made superfluous since the last call: the caller deletes them.
+    pub fn take_old_manifests(&self) -> Vec<FileNumber> {
+        std::mem::take(&mut *self.old_manifests.lock())
     }
 
     pub fn manifest_number(&self) -> FileNumber {
@@ -128,7 +134,7 @@ impl Committer {
         }
         let min_log = self.min_log_after(&parts);
         let records = self.records_of(&parts, min_log, atomic);
-        let old_manifest = self.write(&mut manifest, records)?;
+        self.write(&mut manifest, records)?;
         self.min_log_to_keep.fetch_max(min_log.unwrap_or(0), Ordering::AcqRel);
         let mut old_super_versions = Vec::with_capacity(parts.len());
         for part in &parts {
@@ -147,7 +153,7 @@ impl Committer {
             self.retire(part);
         }
         drop(old_super_versions);
-        Ok(Committed { min_log_to_keep: self.min_log_to_keep(), old_manifest })
+        Ok(Committed { min_log_to_keep: self.min_log_to_keep() })
     }
 
     /// Writes records that change no tree (families added and dropped, counters, tracked WALs), and runs
@@ -155,9 +161,9 @@ impl Committer {
     pub fn commit_records(&self, edits: Vec<VersionEdit>, then: impl FnOnce()) -> Result<Committed> {
         let mut manifest = self.manifest.lock();
         let records = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
-        let old_manifest = self.write(&mut manifest, records)?;
+        self.write(&mut manifest, records)?;
         then();
-        Ok(Committed { min_log_to_keep: self.min_log_to_keep(), old_manifest })
+        Ok(Committed { min_log_to_keep: self.min_log_to_keep() })
     }
 
     /// Records synced sizes of closed WALs (`track_and_verify_wals_in_manifest`).
@@ -181,22 +187,22 @@ impl Committer {
         let needed = self.families.all().into_iter().map(|family| family.state().log_number).min();
         self.min_log_to_keep.fetch_max(needed.unwrap_or(0), Ordering::AcqRel);
         let records: Vec<Record> = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
-        let old = self.roll_locked(&mut manifest, records)?;
-        Ok(Committed { min_log_to_keep: self.min_log_to_keep(), old_manifest: Some(old) })
+        self.roll_locked(&mut manifest, records)?;
+        Ok(Committed { min_log_to_keep: self.min_log_to_keep() })
     }
 
     pub fn close(&self) -> Result<()> {
         self.manifest.lock().close()
     }
 
-    fn write(&self, manifest: &mut Manifest, records: Vec<Record>) -> Result<Option<FileNumber>> {
+    fn write(&self, manifest: &mut Manifest, records: Vec<Record>) -> Result<()> {
         if manifest.must_roll() {
-            return self.roll_locked(manifest, records).map(Some);
+            return self.roll_locked(manifest, records);
         }
-        manifest.append(&records).map(|()| None)
+        manifest.append(&records)
     }
 
-    fn roll_locked(&self, manifest: &mut Manifest, mut records: Vec<Record>) -> Result<FileNumber> {
+    fn roll_locked(&self, manifest: &mut Manifest, mut records: Vec<Record>) -> Result<()> {
         let number = self.numbers.take();
         let old = manifest.number();
         if records.is_empty() {
@@ -219,7 +225,8 @@ impl Committer {
             self.sequence.visible(),
         );
         manifest.roll(number, &snapshot, &records)?;
-        Ok(old)
+        self.old_manifests.lock().push(old);
+        Ok(())
     }
 
     /// Fields that every appended edit has.

@@ -62,6 +62,7 @@ impl Db {
             let family = new_family(id, &request, log, baton.last_seq, &inner.bell);
             inner.committer.commit_records(vec![edit], || inner.families.add(family.clone())).map(|_| family)
         })??;
+        writing.background.remove_old_manifests();
         writing.background.reconsider(&family);
         writing.background.plan_trigger();
         Ok(family)
@@ -100,6 +101,7 @@ impl Db {
             file: file.clone(),
         };
         inner.obsolete.retire(version.files().map(waiting));
+        writing.background.remove_old_manifests();
         writing.background.reconsider(family);
         inner.tools.events.emit(&Event::FamilyDropped(named(family)));
         inner.tools.events.info(format_args!("Dropped column family with id {}", family.id()));

@@ -380,10 +380,12 @@ impl Opening {
             format::batch::begin(&mut record);
             let next = tools.sequence.visible() + 1;
             format::batch::set_sequence(&mut record, next);
-            live_logs.append(&[&record], next, &[])?;
+            live_logs.append(&record, next, &[])?;
             live_logs.sync()?;
         }
-        let committed = if changes.is_empty() { committer.roll(Vec::new())? } else { committer.commit(changes, false)? };
+        if changes.is_empty() { committer.roll(Vec::new())? } else { committer.commit(changes, false)? };
+        // The session before made it: whether it may go is the sweep's to say.
+        committer.take_old_manifests();
         let errors = Arc::new(ErrorState::new(o.paranoid_checks));
         let controller = Arc::new(Controller::default());
         let recycle = Arc::new(Recycle::new(o.recycle_log_file_num, live_logs.active_number()));
@@ -432,7 +434,6 @@ impl Opening {
             stats: tools.stats.clone(),
         }));
         self.sweep(&shared, &recovered, &committer, &background, logs)?;
-        let _ = committed;
         let parts = WritingParts { writer, background, logs: live_logs, committer, obsolete, errors, unlogged };
         let db = self.assemble(shared, Some(parts), block_cache);
         if let Some(writing) = &db.inner.writing {

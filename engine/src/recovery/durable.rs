@@ -19,6 +19,7 @@ use env::ReadHints;
 use format::proof::Extent;
 use format::wal::{Item, Mark, Reader, ReaderOptions, marks_of};
 
+use super::logs::ReplaySettings;
 use crate::event::Event;
 use crate::manifest::{FileSource, read_current, recover};
 use crate::output::JobTools;
@@ -28,6 +29,8 @@ pub(super) struct Durable<'a> {
     tools: &'a JobTools,
     /// Losses are told and not refused.
     accept: bool,
+    /// Somebody may be writing the logs meanwhile.
+    beside_writer: bool,
     /// Logs below this number are not needed and may be gone.
     min_log: u64,
     claims: HashMap<u64, Extent>,
@@ -53,9 +56,10 @@ pub(super) struct Progress {
 const ENDS_MAX: usize = 1024;
 
 impl<'a> Durable<'a> {
-    pub(super) fn new(tools: &'a JobTools, proved: &[Extent], accept: bool, min_log: u64) -> Self {
-        let claims = proved.iter().filter(|e| e.number >= min_log).map(|e| (e.number, *e)).collect();
-        Durable { tools, accept, min_log, claims, ends: HashMap::default(), told: Vec::new() }
+    pub(super) fn new(tools: &'a JobTools, settings: &ReplaySettings, accept: bool) -> Self {
+        let (min_log, beside_writer) = (settings.min_log, !settings.may_flush);
+        let claims = settings.proved.iter().filter(|e| e.number >= min_log).map(|e| (e.number, *e)).collect();
+        Durable { tools, accept, beside_writer, min_log, claims, ends: HashMap::default(), told: Vec::new() }
     }
 
     pub(super) fn begin(&self, log: FileNumber) -> Progress {
@@ -75,10 +79,13 @@ impl<'a> Durable<'a> {
         offset: u64,
         marks: &[Mark],
     ) -> Result<()> {
-        if let Some(claim) = progress.claim
-            && reader.whole_end() == claim.bytes
-        {
-            progress.met |= claim.digest.is_none_or(|d| d == reader.digest());
+        if let Some(claim) = progress.claim {
+            progress.met |= if reader.whole_end() == claim.bytes {
+                claim.digest.is_none_or(|d| d == reader.digest())
+            } else {
+                // The announcement of a compression is passed over in silence: a claim may end behind it.
+                claim.bytes <= offset && claim.digest == Some(reader.digest_before())
+            };
         }
         for mark in marks {
             if mark.log_number != 0 {
@@ -110,6 +117,9 @@ impl<'a> Durable<'a> {
             None => self.missing(FileNumber(mark.log_number), mark.bytes),
             Some(end) if *end < mark.bytes => {
                 let end = *end;
+                if self.written_since(FileNumber(mark.log_number), end)? {
+                    return Ok(());
+                }
                 self.lost(FileNumber(mark.log_number), end, mark.bytes, 0, "the log ends too early")
             }
             Some(_) => Ok(()),
@@ -162,7 +172,7 @@ impl<'a> Durable<'a> {
                 durable = durable.max(self.told_by(*later, log)?);
             }
         }
-        if durable <= at {
+        if durable <= at || (progress.met && self.written_since(log, at)?) {
             return Ok(());
         }
         let what = match fault {
@@ -171,6 +181,28 @@ impl<'a> Durable<'a> {
             None => "the log ends too early",
         };
         self.lost(log, at, durable, records, what)
+    }
+
+    /// Whether what stands at `at`, where reading ended, is whole by now: then a writer was in the middle of it,
+    /// and what is known durable became so since. Never where nobody else writes.
+    fn written_since(&self, log: FileNumber, at: u64) -> Result<bool> {
+        if !self.beside_writer {
+            return Ok(false);
+        }
+        let file = self.tools.env.fs.open_random(&self.tools.paths.wal(log), &ReadHints::default())?;
+        let mut reader = Reader::new(FileSource(file), options(log));
+        loop {
+            match reader.next()? {
+                Item::Record { .. } | Item::TimestampSizes { .. } | Item::Predecessor { .. } => {}
+                _ => return Ok(false),
+            }
+            if reader.gap().is_some_and(|gap| gap <= at) {
+                return Ok(false);
+            }
+            if reader.whole_end() > at {
+                return Ok(true);
+            }
+        }
     }
 
     /// What the first marks of a later log say of `log`.

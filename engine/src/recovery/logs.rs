@@ -100,7 +100,7 @@ impl<'a> Replay<'a> {
         let accept = settings.accept_lost
             || !settings.paranoid_checks
             || settings.mode == WalRecoveryMode::SkipAnyCorruptedRecords;
-        let durable = Durable::new(tools, &settings.proved, accept, settings.min_log);
+        let durable = Durable::new(tools, &settings, accept);
         Replay {
             tools,
             families,

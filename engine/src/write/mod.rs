@@ -304,7 +304,7 @@ impl Writer {
                 limiter.charge(record.len() as u64, IoPriority::User, Direction::Write, statistics);
             }
             let time = PerfTimer::start(PerfCounter::WriteWalTime);
-            let logged = self.logs.append(&[record], first, &self.families.timestamped());
+            let logged = self.logs.append(record, first, &self.families.timestamped());
             let logged = logged.and_then(|_| if group.flags.sync { self.sync_log() } else { Ok(()) });
             time.stop();
             self.count_logged(record.len() as u64, writers);

@@ -20,15 +20,15 @@ use parking_lot::Mutex;
 
 use crate::basic::{get, put};
 
-struct World {
-    disk: MemoryFs,
-    clock: Arc<ManualClock>,
-    executor: Arc<Inline>,
-    env: Env,
+pub struct World {
+    pub disk: MemoryFs,
+    pub clock: Arc<ManualClock>,
+    pub executor: Arc<Inline>,
+    pub env: Env,
 }
 
 impl World {
-    fn new() -> World {
+    pub fn new() -> World {
         let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
         let disk = MemoryFs::new(clock.clone());
         let executor = Arc::new(Inline::new(1, clock.clone()));
@@ -37,40 +37,40 @@ impl World {
         World { disk, clock, executor, env }
     }
 
-    fn request(&self) -> OpenRequest {
+    pub fn request(&self) -> OpenRequest {
         let options = DbOptions { create_if_missing: true, env: self.env.clone(), ..DbOptions::default() };
         let family = FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() };
         OpenRequest::new("/db", options, family)
     }
 
-    fn open(&self) -> base::Result<Db> {
+    pub fn open(&self) -> base::Result<Db> {
         Db::open(self.request())
     }
 
     /// The one file with this beginning and end.
-    fn file(&self, begin: &str, end: &str) -> String {
+    pub fn file(&self, begin: &str, end: &str) -> String {
         let mut names = self.env.fs.list(Path::new("/db")).unwrap();
         names.retain(|n| n.starts_with(begin) && n.ends_with(end));
         names.sort();
         format!("/db/{}", names.pop().unwrap_or_else(|| panic!("no {begin}*{end}")))
     }
 
-    fn bytes(&self, path: &str) -> Vec<u8> {
+    pub fn bytes(&self, path: &str) -> Vec<u8> {
         self.env.fs.read_all(Path::new(path), 1 << 30).unwrap()
     }
 
-    fn damage(&self, path: &str, change: impl FnOnce(&mut Vec<u8>)) {
+    pub fn damage(&self, path: &str, change: impl FnOnce(&mut Vec<u8>)) {
         assert!(self.disk.damage(Path::new(path), change), "{path}");
     }
 
-    fn crash(&self, db: Db, survivors: Survivors) {
+    pub fn crash(&self, db: Db, survivors: Survivors) {
         self.disk.crash(survivors);
         self.executor.abandon();
         drop(db);
     }
 }
 
-fn synced(db: &Db, key: &str, value: &str) {
+pub fn synced(db: &Db, key: &str, value: &str) {
     let family = db.default_family().unwrap();
     let sync = WriteOptions { sync: true, ..WriteOptions::default() };
     db.put(&family, key.as_bytes(), value.as_bytes(), &sync).unwrap();

@@ -16,6 +16,7 @@ mod properties;
 mod read_options;
 mod quarantine;
 mod reads;
+mod sound;
 mod stalls;
 mod stats;
 mod styles;

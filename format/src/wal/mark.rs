@@ -10,8 +10,9 @@
 //! 4 bytes 'I' 'D' 'M' D1                     magic, at the end: so a record without is known at a glance
 //! ```
 //! RocksDB keeps log data in the log and puts none of it into memtables, so it reads such a batch to the
-//! same rows (7.8 and 11.8 tried). What a user put as log data must not end with the magic, or it is taken
-//! for a mark. A damaged log tells by its marks which of its damage no crash can have left.
+//! same rows (7.8 and 11.8 tried). A batch that ends with the magic and not with marks of the log it goes to
+//! (read from another log, or log data of the user's own) must get a record behind that, log data of no bytes:
+//! else it is taken for marks. A damaged log tells by its marks which of its damage no crash can have left.
 //!
 //! The digest is of the checksums in the records' headers, which cover the payloads: one multiplication a
 //! record, on both sides. An empty log has digest 0.
@@ -63,9 +64,10 @@ pub fn put_marks(out: &mut Vec<u8>, marks: &[Mark]) {
     batch::log_data(out, &blob);
 }
 
-/// Whether log data is the engine's own and not the user's.
-pub fn is_mark(blob: &[u8]) -> bool {
-    blob.ends_with(&MARK_MAGIC)
+/// Whether log data, or a batch, ends as marks do.
+#[inline]
+pub fn is_mark(bytes: &[u8]) -> bool {
+    bytes.ends_with(&MARK_MAGIC)
 }
 
 /// The marks in log data. `None` if it is none, or not whole.
@@ -81,7 +83,7 @@ pub fn parse_marks(blob: &[u8]) -> Option<Vec<Mark>> {
 /// The marks at the end of a batch, if it has any. Cost: a comparison of four bytes; only a batch that ends
 /// with the magic is read.
 pub fn marks_of(record: &[u8]) -> Option<Vec<Mark>> {
-    if !record.ends_with(&MARK_MAGIC) {
+    if !is_mark(record) {
         return None;
     }
     let last = Batch::new(record).ok()?.records().map_while(Result::ok).last()?;

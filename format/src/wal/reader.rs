@@ -184,7 +184,7 @@ impl<S: Source> Reader<S> {
         self.digest.value()
     }
 
-    /// The same of those before the last logical record that was returned.
+    /// The same of those before the last logical record, or announcement, that was returned.
     pub fn digest_before(&self) -> u32 {
         self.digest_before.value()
     }
@@ -346,6 +346,7 @@ impl<S: Source> Reader<S> {
             SET_COMPRESSION => self.set_compression(at, payload),
             PREDECESSOR | RECYCLABLE_PREDECESSOR => {
                 self.forget_partial();
+                self.digest_before = self.digest_last;
                 Ok(match Predecessor::decode(&self.block[payload.clone()]) {
                     Ok(info) => {
                         self.settle();
@@ -423,6 +424,7 @@ impl<S: Source> Reader<S> {
     }
 
     fn timestamp_sizes(&mut self, at: usize, payload: Range<usize>) -> Step {
+        self.digest_before = self.digest_last;
         let (offset, len) = (self.block_offset + at as u64, payload.len());
         let Some(sizes) = decode_timestamp_sizes(&self.block[payload]) else {
             return self.refuse(at, len, "could not decode user-defined timestamp size record");

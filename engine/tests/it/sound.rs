@@ -1,0 +1,224 @@
+//! What is sound is never taken for lost.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock, Weak};
+
+use base::FileNumber;
+use env::Env;
+use env::hook::{Call, Hook, Hooked, Op, Verdict};
+use env::memory::Survivors;
+use format::wal::{Item, Mark, Reader, ReaderOptions, marks_of, put_marks};
+use ironstone_engine::batch::WriteBatch;
+use ironstone_engine::components::FamilyDescriptor;
+use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WriteOptions};
+use ironstone_engine::wal::{LiveLogs, WalSettings};
+use parking_lot::Mutex;
+
+use crate::basic::{get, put};
+use crate::durable::{World, synced};
+
+/// The claim ends behind the announcement, and the first batch is read with it in one step.
+#[cfg(feature = "zstd")]
+#[test]
+fn a_proof_of_a_log_that_held_its_announcement_alone_is_met_by_what_came_after() {
+    use env::executor::Executor;
+    use ironstone_engine::options::CompressionType;
+
+    let world = World::new();
+    let request = || {
+        let mut request = world.request();
+        request.options.wal_compression = CompressionType::ZSTD;
+        request
+    };
+    let db = Db::open(request()).unwrap();
+    for _ in 0..3 {
+        world.clock.advance(3_000_000);
+        while world.executor.help() {}
+    }
+    let proof = world.bytes(&format!("/db/{}", format::proof::PROOF));
+    let proof = format::proof::Proof::decode(&proof).unwrap();
+    let claim = *proof.wals.last().unwrap();
+    assert!(!proof.closed && claim.bytes > 0 && claim.bytes == world.bytes(&world.file("", ".log")).len() as u64);
+    put(&db, "a", "1");
+    world.crash(db, Survivors::Everything);
+    let log = world.file("", ".log");
+    // Another announcement there is still missed.
+    let whole = world.bytes(&log);
+    world.damage(&log, |bytes| bytes.drain(..claim.bytes as usize).for_each(drop));
+    assert!(Db::open(request()).is_err());
+    world.damage(&log, |bytes| *bytes = whole);
+    assert_eq!(get(&Db::open(request()).unwrap(), "a").as_deref(), Some("1"));
+}
+
+/// The batches of the newest log.
+fn batches(world: &World) -> Vec<Vec<u8>> {
+    let log = world.bytes(&world.file("", ".log"));
+    let mut reader = Reader::new(&log[..], ReaderOptions::default());
+    let mut batches = Vec::new();
+    while let Item::Record { bytes, .. } = reader.next().unwrap() {
+        batches.push(bytes.to_vec());
+    }
+    batches
+}
+
+#[test]
+fn a_batch_of_another_log_brings_none_of_its_marks_with_it() {
+    let source = World::new();
+    let db = source.open().unwrap();
+    ["a", "b"].into_iter().for_each(|key| synced(&db, key, "1"));
+    let marked = batches(&source).pop().unwrap();
+    assert!(marks_of(&marked).is_some());
+
+    let world = World::new();
+    let db = world.open().unwrap();
+    // As long as the first record there and not the same: the mark's place is here, its digest is not.
+    put(&db, "a", "2");
+    db.write(&mut WriteBatch::from_bytes(&marked).unwrap(), &WriteOptions::default()).unwrap();
+    assert!(batches(&world).iter().all(|batch| marks_of(batch).is_none()));
+    world.crash(db, Survivors::Everything);
+    let db = world.open().unwrap();
+    assert_eq!((get(&db, "a").as_deref(), get(&db, "b").as_deref()), (Some("2"), Some("1")));
+}
+
+#[test]
+fn log_data_that_looks_like_marks_is_the_users() {
+    let mut record = Vec::new();
+    put_marks(&mut record, &[Mark { log_number: 9999, bytes: 100, digest: 1 }]);
+    let world = World::new();
+    let db = world.open().unwrap();
+    for sync in [false, true, false] {
+        let mut batch = WriteBatch::new();
+        batch.put_log_data(&record[2..]);
+        db.write(&mut batch, &WriteOptions { sync, ..WriteOptions::default() }).unwrap();
+        put(&db, "a", "1");
+    }
+    // The log's own mark is the one that is read, behind the user's.
+    let own: Vec<_> = batches(&world).iter().filter_map(|batch| marks_of(batch)).flatten().collect();
+    assert!(own.len() == 1 && own[0].log_number == 0, "{own:?}");
+    world.crash(db, Survivors::Everything);
+    assert_eq!(get(&world.open().unwrap(), "a").as_deref(), Some("1"));
+}
+
+/// Before names are made durable for the first time, another flush comes by.
+#[derive(Debug, Default)]
+struct TwoFlushes {
+    logs: OnceLock<Weak<LiveLogs>>,
+    began: OnceLock<()>,
+    names_durable: OnceLock<()>,
+    /// Whether names were durable when the second flush went on.
+    second: OnceLock<bool>,
+}
+
+impl Hook for TwoFlushes {
+    fn name(&self) -> &'static str {
+        "two flushes"
+    }
+
+    fn before(&self, call: &Call<'_>) -> Verdict {
+        if call.op == Op::SyncDir
+            && let Some(logs) = self.logs.get().and_then(Weak::upgrade)
+            && self.began.set(()).is_ok()
+        {
+            assert!(logs.sync_closed().unwrap().is_empty(), "the first has synced the files");
+            self.second.set(self.names_durable.get().is_some()).unwrap();
+        }
+        Verdict::Go
+    }
+
+    fn after(&self, call: &Call<'_>, ok: bool) {
+        if call.op == Op::SyncDir && ok {
+            let _ = self.names_durable.set(());
+        }
+    }
+}
+
+#[test]
+fn a_flush_that_finds_the_logs_synced_waits_for_their_names() {
+    let hook = Arc::new(TwoFlushes::default());
+    let memory = Env::memory(1);
+    memory.fs.create_dir_all(Path::new("/db")).unwrap();
+    let env = Env { fs: Arc::new(Hooked::new(memory.fs.clone(), hook.clone())), ..memory };
+    let logs = Arc::new(LiveLogs::new(env, WalSettings::plain("/db".into())));
+    hook.logs.set(Arc::downgrade(&logs)).unwrap();
+    [4, 5].into_iter().for_each(|number| logs.roll(FileNumber(number), None, 0).unwrap());
+    assert_eq!(logs.sync_closed().unwrap(), [(FileNumber(4), 0)]);
+    assert_eq!(hook.second.get(), Some(&true));
+}
+
+/// The first look at a log sees so much of it: its writer was there.
+#[derive(Debug)]
+struct Early(Mutex<Option<usize>>);
+
+impl Hook for Early {
+    fn name(&self) -> &'static str {
+        "early"
+    }
+
+    fn before(&self, call: &Call<'_>) -> Verdict {
+        if call.op == Op::Read && call.path.extension().is_some_and(|end| end == "log") {
+            return self.0.lock().take().map_or(Verdict::Go, |bytes| Verdict::Part(bytes, None));
+        }
+        Verdict::Go
+    }
+}
+
+#[test]
+fn reading_beside_a_writer_takes_its_half_written_record_for_nothing_else() {
+    let world = World::new();
+    let db = world.open().unwrap();
+    ["a", "b", "c"].into_iter().for_each(|key| synced(&db, key, key));
+    let log = world.file("", ".log");
+    let whole = world.bytes(&log);
+    let read = |seen: Option<usize>| {
+        let hook = Arc::new(Early(Mutex::new(seen)));
+        let mut request = world.request();
+        request.options.env.fs = Arc::new(Hooked::new(world.env.fs.clone(), hook));
+        Db::open_read_only(request)
+    };
+    let mut ends = vec![0];
+    let mut reader = Reader::new(&whole[..], ReaderOptions::default());
+    while let Item::Record { end, .. } = reader.next().unwrap() {
+        ends.push(end as usize);
+    }
+    for seen in ends[1] + 1..ends[2] {
+        let reader = read(Some(seen)).unwrap_or_else(|e| panic!("{seen}: {e}"));
+        assert_eq!((get(&reader, "a").as_deref(), get(&reader, "c")), (Some("a"), None), "{seen}");
+    }
+    assert_eq!(get(&read(None).unwrap(), "c").as_deref(), Some("c"));
+    // What is damaged stays so, however often it is read.
+    world.damage(&log, |bytes| bytes[ends[1]..ends[1] + 12].fill(0x5a));
+    assert!(read(None).err().unwrap().is_corruption());
+}
+
+#[test]
+fn a_manifest_that_any_commit_rolled_away_from_is_deleted() {
+    let env = Env::memory(1);
+    let options = DbOptions {
+        create_if_missing: true,
+        env: env.clone(),
+        track_and_verify_wals_in_manifest: true,
+        max_manifest_file_size: 1,
+        max_manifest_space_amp_pct: 0,
+        ..DbOptions::default()
+    };
+    let db = Db::open(OpenRequest::new("/db", options, FamilyOptions::default())).unwrap();
+    let manifests = || {
+        let mut names = env.fs.list(Path::new("/db")).unwrap();
+        names.retain(|name| name.starts_with("MANIFEST"));
+        names
+    };
+    let mut newest = manifests();
+    let mut rolled = |by: &str| {
+        let now = manifests();
+        assert!(now.len() == 1 && now != newest, "{by}: {now:?}");
+        newest = now;
+    };
+    let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    rolled("a family added");
+    put(&db, "a", "1");
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+    rolled("a flush");
+    db.drop_family(&other).unwrap();
+    rolled("a family dropped");
+}
