@@ -6,10 +6,16 @@ use std::alloc::Layout;
 /// 2 MiB: what x86-64 and ARM with 4 KiB pages call huge.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
+/// What a mapping takes up: whole pages, were they the 64 KiB of some ARM systems.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn mapped_size(layout: Layout) -> Option<usize> {
+    layout.size().checked_next_multiple_of(64 << 10)
+}
+
 /// Zeroed memory, or `None` if there is none.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn map(layout: Layout) -> Option<*mut u8> {
-    let (size, align) = (layout.size(), layout.align());
+    let (size, align) = (mapped_size(layout)?, layout.align());
     // Room to move the start up to a multiple of `align`; what is over goes back at once.
     let slack = if align > 4096 { align } else { 0 };
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -62,7 +68,7 @@ pub(crate) unsafe fn discard(_start: *mut u8, _layout: Layout) {}
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) unsafe fn unmap(start: *mut u8, layout: Layout) {
     // SAFETY: the caller's promise: exactly this range was mapped, and nobody uses it.
-    unsafe { libc::munmap(start.cast(), layout.size()) };
+    unsafe { libc::munmap(start.cast(), mapped_size(layout).unwrap_or(layout.size())) };
 }
 
 /// Zeroed memory, or `None` if there is none.

@@ -48,6 +48,9 @@ pub(super) struct Lru {
 }
 
 impl Lru {
+    /// What an entry costs here.
+    pub(super) const BYTES_AN_ENTRY: usize = size_of::<Link>();
+
     pub(super) fn new(high_ratio: f64, low_ratio: f64) -> Self {
         let empty = List { oldest: NONE, newest: NONE, usage: 0 };
         Lru { lists: [empty; 3], links: Vec::new(), high_ratio, low_ratio }

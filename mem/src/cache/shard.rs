@@ -92,7 +92,10 @@ impl<V: Send + Sync + 'static> Shard<V> {
     pub(super) fn new(options: &CacheOptions, limit: usize) -> NonNull<Self> {
         let overhead = match options.metadata_charge {
             MetadataCharge::None => 0,
-            MetadataCharge::Full => size_of::<Entry<V>>() + Index::BYTES_AN_ENTRY,
+            MetadataCharge::Full => {
+                let links = if matches!(options.kind, Kind::Lru { .. }) { Lru::BYTES_AN_ENTRY } else { 0 };
+                size_of::<Entry<V>>() + Index::BYTES_AN_ENTRY + links
+            }
         };
         let (entries, lists, lru, grows) = match options.kind {
             Kind::HyperClock { estimated_entry_charge: 0 } => {

@@ -295,6 +295,28 @@ fn overhead_is_charged_unless_told_otherwise() {
     drop(put(&cache, 1));
     assert!((150..400).contains(&cache.usage()), "{}", cache.usage());
     assert!(cache.table_bytes() > 0);
+    let lru: Arc<Cache<u64>> = Cache::new(CacheOptions::lru(1 << 20)).unwrap();
+    drop(put(&lru, 1));
+    assert_eq!(lru.usage(), cache.usage() + 12, "two neighbours and a list");
+}
+
+/// Address space is counted for the whole process, so that other tests may disturb a round, but not each.
+#[test]
+#[cfg(all(target_os = "linux", not(miri)))]
+fn an_array_of_no_whole_number_of_pages_leaves_no_address_space_behind() {
+    let pages = || -> usize {
+        std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').next().unwrap().parse().unwrap()
+    };
+    // Buckets are of 64 bytes and have room for four each.
+    let entries = (crate::arena::chunk::HUGE_PAGE / 64 + 1) * 4;
+    let grown = (0..8).map(|_| {
+        let before = pages();
+        (0..512).for_each(|_| drop(super::index::Index::for_entries(entries)));
+        pages().saturating_sub(before) * 4096
+    });
+    // A leak would be of about a huge page each.
+    let least = grown.min().unwrap();
+    assert!(least < 256 << 20, "{least} bytes");
 }
 
 #[test]
