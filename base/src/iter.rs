@@ -28,6 +28,18 @@ pub trait InternalIterator {
     /// To the last entry at or before `target` (an internal key).
     fn seek_for_prev(&mut self, target: &[u8]);
 
+    /// As `seek`, but in total order whatever the reader's options say: no filter may answer that the prefix
+    /// of `target` is not there. For jumps in the middle of a scan, whose target the user never named.
+    /// Default: `seek`, for sources that have no filter.
+    fn seek_total(&mut self, target: &[u8]) {
+        self.seek(target);
+    }
+
+    /// As `seek_for_prev`, in total order likewise.
+    fn seek_total_for_prev(&mut self, target: &[u8]) {
+        self.seek_for_prev(target);
+    }
+
     fn next(&mut self);
 
     fn prev(&mut self);
@@ -72,6 +84,12 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn seek_for_prev(&mut self, target: &[u8]) {
         (**self).seek_for_prev(target);
+    }
+    fn seek_total(&mut self, target: &[u8]) {
+        (**self).seek_total(target);
+    }
+    fn seek_total_for_prev(&mut self, target: &[u8]) {
+        (**self).seek_total_for_prev(target);
     }
     fn next(&mut self) {
         (**self).next();

@@ -221,9 +221,16 @@ impl Iter {
 
     /// The newest super version, at the same moment if there is a snapshot.
     fn renew(&mut self) -> Result<()> {
+        self.renewed(|_, _| {})
+    }
+
+    /// Hands the new walk and the one before it to `adopt`, while the moment of the one before is still held.
+    fn renewed(&mut self, adopt: impl FnOnce(&mut Walk<Tree>, &mut Walk<Tree>)) -> Result<()> {
         let newest = self.ground.family.pin_owned();
         let range_deletes = newest.mem.counts().range_deletes;
-        self.walk = build(&self.ground, &self.options, &newest)?;
+        let mut walk = build(&self.ground, &self.options, &newest)?;
+        adopt(&mut walk, &mut self.walk);
+        self.walk = walk;
         (self.super_version, self.range_deletes) = (newest, range_deletes);
         Ok(())
     }
@@ -251,14 +258,9 @@ impl Iter {
 
     #[cold]
     fn go_over(&mut self, step: Step) {
-        let at = self.valid().then(|| self.key().to_vec());
-        if let Err(error) = self.renew() {
-            return self.walk.fail(error);
-        }
-        match (at, step) {
-            (Some(key), Step::Next) => self.walk.seek(&key),
-            (Some(key), Step::Prev) => self.walk.seek_for_prev(&key),
-            (None, _) => {}
+        let backward = matches!(step, Step::Prev);
+        if let Err(error) = self.renewed(|walk, before| walk.go_on_from(before, backward)) {
+            self.walk.fail(error);
         }
     }
 

@@ -56,6 +56,12 @@ impl InternalIterator for Tree {
     fn seek_for_prev(&mut self, target: &[u8]) {
         each!(self, i => i.seek_for_prev(target))
     }
+    fn seek_total(&mut self, target: &[u8]) {
+        each!(self, i => i.seek_total(target))
+    }
+    fn seek_total_for_prev(&mut self, target: &[u8]) {
+        each!(self, i => i.seek_total_for_prev(target))
+    }
     #[inline]
     fn next(&mut self) {
         each!(self, i => i.next())

@@ -266,8 +266,32 @@ impl<I: InternalIterator> Walk<I> {
 
     /// To the first key at or after `target` (without timestamp).
     pub fn seek(&mut self, target: &[u8]) {
-        self.start(Direction::Forward);
         self.prefix = prefix_of(&self.view, target);
+        self.seek_by(target, I::seek);
+    }
+
+    /// To the last key at or before `target` (without timestamp).
+    pub fn seek_for_prev(&mut self, target: &[u8]) {
+        self.prefix = prefix_of(&self.view, target);
+        self.seek_for_prev_by(target, I::seek_for_prev);
+    }
+
+    /// Goes on where `before`, a walk over another moment, stands: within the same prefix, in total order.
+    /// Does nothing if it is not valid.
+    pub fn go_on_from(&mut self, before: &mut Self, backward: bool) {
+        if !before.valid {
+            return;
+        }
+        self.view.prefix = before.view.prefix.take();
+        self.prefix = before.prefix.take();
+        match backward {
+            false => self.seek_by(before.key(), I::seek_total),
+            true => self.seek_for_prev_by(before.key(), I::seek_total_for_prev),
+        }
+    }
+
+    fn seek_by(&mut self, target: &[u8], seek: impl FnOnce(&mut I, &[u8])) {
+        self.start(Direction::Forward);
         let target = match &self.view.lower {
             Some(lower) if self.view.order.compare_bare(target, lower).is_lt() => lower,
             _ => target,
@@ -279,12 +303,11 @@ impl<I: InternalIterator> Walk<I> {
             pack(self.view.seq, key::TYPE_FOR_SEEK),
             &self.view.timestamp,
         );
-        self.source.seek(&self.seek_key);
+        seek(&mut self.source, &self.seek_key);
         self.forward(false);
     }
 
-    /// To the last key at or before `target` (without timestamp).
-    pub fn seek_for_prev(&mut self, target: &[u8]) {
+    fn seek_for_prev_by(&mut self, target: &[u8], seek: impl FnOnce(&mut I, &[u8])) {
         self.start(Direction::Reverse);
         let below_upper = match &self.view.upper {
             Some(upper) => {
@@ -300,8 +323,7 @@ impl<I: InternalIterator> Walk<I> {
         if below_upper {
             seek_key(&mut self.seek_key, target, self.timestamp_size, 0, MIN_TS);
         }
-        self.prefix = prefix_of(&self.view, target);
-        self.source.seek_for_prev(&self.seek_key);
+        seek(&mut self.source, &self.seek_key);
         self.backward();
     }
 
@@ -355,7 +377,7 @@ impl<I: InternalIterator> Walk<I> {
         self.direction = Direction::Forward;
         let bare = self.saved_key.len().saturating_sub(self.timestamp_size);
         seek_key(&mut self.seek_key, &self.saved_key[..bare], self.timestamp_size, u64::MAX, MAX_TS);
-        self.source.seek(&self.seek_key);
+        self.source.seek_total(&self.seek_key);
         self.forward(true);
     }
 
@@ -369,7 +391,7 @@ impl<I: InternalIterator> Walk<I> {
         self.direction = Direction::Reverse;
         let bare = self.saved_key.len().saturating_sub(self.timestamp_size);
         seek_key(&mut self.seek_key, &self.saved_key[..bare], self.timestamp_size, u64::MAX, MAX_TS);
-        self.source.seek_for_prev(&self.seek_key);
+        self.source.seek_total_for_prev(&self.seek_key);
     }
 
     /// Ends the iteration; an error of the source is kept.

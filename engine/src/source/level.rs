@@ -97,6 +97,37 @@ impl LevelIter {
         }
     }
 
+    /// To the file where `target` lies, in it by `seek`, and on to the files behind if it has nothing there.
+    #[inline]
+    fn seek_by(&mut self, target: &[u8], seek: impl FnOnce(&mut TableIter, &[u8])) {
+        self.error = None;
+        let index = self.files.find_internal(&self.order, target);
+        if self.open(index) {
+            if let Some(current) = &mut self.current {
+                seek(current, target);
+                if current.valid() {
+                    return;
+                }
+            }
+            self.skip_forward();
+        }
+    }
+
+    /// The same backward.
+    #[inline]
+    fn seek_for_prev_by(&mut self, target: &[u8], seek: impl FnOnce(&mut TableIter, &[u8])) {
+        self.error = None;
+        // The file whose range holds the target, or ends before it.
+        let index = self.files.find_internal(&self.order, target);
+        let index = if index == self.files.len() { index.wrapping_sub(1) } else { index };
+        if self.open(index) {
+            if let Some(current) = &mut self.current {
+                seek(current, target);
+            }
+            self.skip_backward();
+        }
+    }
+
     fn is_past(&self, user_key: &[u8], bound: &[u8]) -> bool {
         let end = user_key.len().saturating_sub(self.order.user.timestamp_size());
         self.order.user.compare_bare(&user_key[..end], bound).is_ge()
@@ -151,30 +182,19 @@ impl InternalIterator for LevelIter {
     }
 
     fn seek(&mut self, target: &[u8]) {
-        self.error = None;
-        let index = self.files.find_internal(&self.order, target);
-        if self.open(index) {
-            if let Some(current) = &mut self.current {
-                current.seek(target);
-                if current.valid() {
-                    return;
-                }
-            }
-            self.skip_forward();
-        }
+        self.seek_by(target, TableIter::seek);
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.error = None;
-        // The file whose range holds the target, or ends before it.
-        let index = self.files.find_internal(&self.order, target);
-        let index = if index == self.files.len() { index.wrapping_sub(1) } else { index };
-        if self.open(index) {
-            if let Some(current) = &mut self.current {
-                current.seek_for_prev(target);
-            }
-            self.skip_backward();
-        }
+        self.seek_for_prev_by(target, TableIter::seek_for_prev);
+    }
+
+    fn seek_total(&mut self, target: &[u8]) {
+        self.seek_by(target, TableIter::seek_total);
+    }
+
+    fn seek_total_for_prev(&mut self, target: &[u8]) {
+        self.seek_for_prev_by(target, TableIter::seek_total_for_prev);
     }
 
     #[inline]

@@ -12,6 +12,7 @@ mod golden;
 mod model;
 mod live;
 mod options;
+mod prefix_scans;
 mod properties;
 mod read_options;
 mod quarantine;

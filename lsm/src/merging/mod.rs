@@ -134,8 +134,8 @@ impl<I: InternalIterator> Merging<I> {
     pub fn skip_current_to(&mut self, target: &[u8]) {
         let source = &mut self.sources[self.winner as usize];
         match self.direction {
-            Direction::Forward => source.seek(target),
-            Direction::Backward => source.seek_for_prev(target),
+            Direction::Forward => source.seek_total(target),
+            Direction::Backward => source.seek_total_for_prev(target),
         }
         self.settle_winner();
     }
@@ -294,13 +294,13 @@ impl<I: InternalIterator> Merging<I> {
             // Of equal keys the earlier source's comes first in the forward order.
             match to {
                 Direction::Backward => {
-                    source.seek_for_prev(&at);
+                    source.seek_total_for_prev(&at);
                     if i > current && source.valid() && self.order.compare(source.key(), &at).is_eq() {
                         source.prev();
                     }
                 }
                 Direction::Forward => {
-                    source.seek(&at);
+                    source.seek_total(&at);
                     if i < current && source.valid() && self.order.compare(source.key(), &at).is_eq() {
                         source.next();
                     }
@@ -336,6 +336,14 @@ impl<I: InternalIterator> InternalIterator for Merging<I> {
 
     fn seek_for_prev(&mut self, target: &[u8]) {
         self.seek_backward_with(|_, source| source.seek_for_prev(target));
+    }
+
+    fn seek_total(&mut self, target: &[u8]) {
+        self.seek_forward_with(|_, source| source.seek_total(target));
+    }
+
+    fn seek_total_for_prev(&mut self, target: &[u8]) {
+        self.seek_backward_with(|_, source| source.seek_total_for_prev(target));
     }
 
     #[inline]

@@ -372,6 +372,39 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
         Ok(())
     }
 
+    /// Every source by `seek`, older ones not at the target but past the tombstones of newer ones over it.
+    fn seek_by(&mut self, target: &[u8], seek: fn(&mut I, &[u8])) {
+        if self.covers.is_empty() {
+            return self.merging.seek_forward_with(|_, source| seek(source, target));
+        }
+        self.forget();
+        let mut at = target.to_vec();
+        let mut moved = false;
+        let order = self.merging.order().clone();
+        let (covers, failed, reseeks) = (&mut self.covers, &mut self.failed, &mut self.reseeks);
+        self.merging.seek_forward_with(|i, source| {
+            // No filter is asked for a prefix that only a tombstone names.
+            if moved { source.seek_total(&at) } else { seek(source, &at) }
+            match covers[i].cover(&at) {
+                Ok(cover) if cover.seq > 0 => {
+                    if let Some(end) = cover.end
+                        && order.compare(&end, &at).is_gt()
+                    {
+                        *reseeks += 1;
+                        perf_add(PerfCounter::InternalRangeDelReseekCount, 1);
+                        at = end;
+                        moved = true;
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => *failed = Some(error),
+            }
+        });
+        if self.failed.is_none() {
+            self.settle();
+        }
+    }
+
     /// Forgets the covers: the next row asks every source.
     fn forget(&mut self) {
         self.failed = None;
@@ -397,38 +430,22 @@ impl<I: InternalIterator, C: Coverage> InternalIterator for Uncovered<I, C> {
         self.settle();
     }
 
-    /// Older sources are sought not at the target but past the tombstones of newer ones over it.
     fn seek(&mut self, target: &[u8]) {
-        if self.covers.is_empty() {
-            return self.merging.seek(target);
-        }
-        self.forget();
-        let mut at = target.to_vec();
-        let order = self.merging.order().clone();
-        let (covers, failed, reseeks) = (&mut self.covers, &mut self.failed, &mut self.reseeks);
-        self.merging.seek_forward_with(|i, source| {
-            source.seek(&at);
-            match covers[i].cover(&at) {
-                Ok(cover) if cover.seq > 0 => {
-                    if let Some(end) = cover.end
-                        && order.compare(&end, &at).is_gt()
-                    {
-                        *reseeks += 1;
-                        perf_add(PerfCounter::InternalRangeDelReseekCount, 1);
-                        at = end;
-                    }
-                }
-                Ok(_) => {}
-                Err(error) => *failed = Some(error),
-            }
-        });
-        if self.failed.is_none() {
-            self.settle();
-        }
+        self.seek_by(target, I::seek);
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
         self.merging.seek_for_prev(target);
+        self.forget();
+        self.settle();
+    }
+
+    fn seek_total(&mut self, target: &[u8]) {
+        self.seek_by(target, I::seek_total);
+    }
+
+    fn seek_total_for_prev(&mut self, target: &[u8]) {
+        self.merging.seek_total_for_prev(target);
         self.forget();
         self.settle();
     }

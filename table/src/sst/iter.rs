@@ -194,6 +194,10 @@ impl TableIter {
             self.leave_block();
             return Ok(());
         }
+        self.try_seek_total(target)
+    }
+
+    fn try_seek_total(&mut self, target: &[u8]) -> Result<()> {
         let reader = &self.reader;
         self.cursor.seek(&reader.index, &reader.source, &self.ctx, target)?;
         if !self.enter_block()? {
@@ -209,6 +213,10 @@ impl TableIter {
             self.leave_block();
             return Ok(());
         }
+        self.try_seek_total_for_prev(target)
+    }
+
+    fn try_seek_total_for_prev(&mut self, target: &[u8]) -> Result<()> {
         let reader = &self.reader;
         self.cursor.seek(&reader.index, &reader.source, &self.ctx, target)?;
         if !self.cursor.valid() {
@@ -289,6 +297,18 @@ impl InternalIterator for TableIter {
         self.settle(outcome);
     }
 
+    fn seek_total(&mut self, target: &[u8]) {
+        self.look_ahead.reset();
+        let outcome = self.try_seek_total(target);
+        self.settle(outcome);
+    }
+
+    fn seek_total_for_prev(&mut self, target: &[u8]) {
+        self.look_ahead.reset();
+        let outcome = self.try_seek_total_for_prev(target);
+        self.settle(outcome);
+    }
+
     #[inline]
     fn next(&mut self) {
         self.rows.next();
@@ -333,6 +353,8 @@ impl InternalIterator for TableIter {
 
     fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
         self.ctx.upper_bound = bound.map(<[u8]>::to_vec);
+        // What the bound before put out of reach is within it again; the next block read trims anew.
+        self.ahead.trim(u64::MAX);
         let order = &self.reader.source.order.user;
         self.near_bound = match (&self.ctx.upper_bound, self.cursor.index()) {
             (Some(bound), Some(index)) if !self.handle.is_null() => {

@@ -1,7 +1,6 @@
 //! What can be said of a table without reading its data: offsets, sizes, where to split it.
 
 use base::Result;
-use base::key::MAX_SEQUENCE;
 
 use super::index_reader::IndexCursor;
 use super::read_ctx::ReadCtx;
@@ -102,9 +101,4 @@ impl Reader {
         let ratio = bytes as f64 / data as f64;
         (ratio.min(1.0) * self.source.size as f64) as u64
     }
-}
-
-/// The internal key before all versions of a user key: what the functions above take for a user key.
-pub fn start_of(user_key: &[u8]) -> Vec<u8> {
-    base::key::seek_key(user_key, MAX_SEQUENCE)
 }

@@ -153,7 +153,7 @@ impl<I: InternalIterator> Walk<I> {
             pack(self.view.seq, key::TYPE_FOR_SEEK),
             &self.view.timestamp,
         );
-        self.source.seek(&self.seek_key);
+        self.source.seek_total(&self.seek_key);
         // Of older timestamps there can be versions newer than the snapshot.
         while self.source.valid()
             && key::sequence(self.source.key()) > self.view.seq
@@ -192,7 +192,7 @@ impl<I: InternalIterator> Walk<I> {
             self.source.status()?;
         }
         seek_key(&mut self.seek_key, &saved[..bare_len], self.timestamp_size, u64::MAX, MAX_TS);
-        self.source.seek_for_prev(&self.seek_key);
+        self.source.seek_total_for_prev(&self.seek_key);
         self.place = Place::Saved;
         Ok(found)
     }

@@ -136,7 +136,7 @@ impl<I: InternalIterator> Walk<I> {
         self.reseeks += 1;
         let bare = self.saved_key.len().saturating_sub(self.timestamp_size);
         seek_key(&mut self.seek_key, &self.saved_key[..bare], self.timestamp_size, 0, MIN_TS);
-        self.source.seek(&self.seek_key);
+        self.source.seek_total(&self.seek_key);
         // The very oldest possible entry of the key has this position itself.
         while self.source.valid() && self.same_key(key::user_key(self.source.key()), &self.saved_key) {
             self.source.next();
@@ -159,7 +159,7 @@ impl<I: InternalIterator> Walk<I> {
         let here = base::key::InternalOrder::new(self.view.order.clone());
         if here.compare(&self.seek_key, self.source.key()).is_gt() {
             self.reseeks += 1;
-            self.source.seek(&self.seek_key);
+            self.source.seek_total(&self.seek_key);
         } else {
             self.source.next();
         }
