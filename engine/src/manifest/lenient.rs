@@ -1,6 +1,6 @@
 //! A MANIFEST read for what is left of it: for repairs, never for opening.
 
-use std::collections::HashSet;
+use base::map::HashSet;
 use std::path::Path;
 
 use base::{FileNumber, Result};
@@ -31,7 +31,7 @@ pub struct Lenient {
 pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<Lenient> {
     let file = env.fs.open_random(path, &ReadHints::default())?;
     let mut state = Builder::new(number);
-    let mut deleted = HashSet::new();
+    let mut deleted = HashSet::default();
     let (mut last_end, mut refused) = (0, Vec::new());
     let mut faults = salvage(&mut FileSource(file), &ReaderOptions::default(), &mut |bytes, offset, end| {
         let edit = match VersionEdit::decode(bytes) {

@@ -1,9 +1,10 @@
 //! Puts right what the survey found. Order: new tables and logs, a new MANIFEST, CURRENT, then what is replaced
 //! goes to `lost/`: a crash in between leaves a database that can be repaired again.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use base::map::HashSet;
 use base::{FamilyId, Result};
 use compress::Compression;
 use env::rate::IoPriority;

@@ -1,8 +1,9 @@
 //! What a repair finds before it touches anything.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use base::map::{HashMap, HashSet};
 use base::key::user_key;
 use base::{Error, FamilyId, FileNumber, Level, Order, Result, SequenceNumber, key};
 use env::ReadHints;

@@ -334,7 +334,7 @@ fn number<const W: usize>(stored: &[u8; W]) -> u32 {
 #[inline(always)]
 fn ties<const W: usize>(heads: &[[u8; W]], sought: u32) -> (usize, usize) {
     let below = heads.partition_point(|head| number(head) < sought);
-    let equal = heads[below..].iter().take_while(|head| number(*head) == sought).count();
+    let equal = heads[below..].iter().take_while(|head| number(head) == sought).count();
     (below, below + equal)
 }
 

@@ -43,7 +43,7 @@ fn hashed(data: &[u8], seed: u64) -> u64 {
     if n > 16 {
         return match n {
             ..=128 => hash64_pairs(data, seed),
-            ..=MEDIUM_MAX => hash64_medium(data, seed),
+            129..=MEDIUM_MAX => hash64_medium(data, seed),
             _ => hash64_long(data, seed),
         };
     }

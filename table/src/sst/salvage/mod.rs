@@ -231,15 +231,19 @@ impl Run<'_> {
 
     fn tombstones(&mut self, handle: BlockHandle) -> Result<()> {
         let Some(payload) = self.meta_block(handle, Part::RangeTombstones)? else { return Ok(()) };
-        let block = match Block::parse(payload.as_ref().into()) {
+        let block = match Block::parse(payload.as_ref()) {
             Ok(block) => block,
-            Err(error) => return Ok(self.lose_handle(Part::RangeTombstones, handle, &error)),
+            Err(error) => {
+                self.lose_handle(Part::RangeTombstones, handle, &error);
+                return Ok(());
+            }
         };
         let mut iter = BlockIter::rewriting(block, self.source.rewrite);
         iter.seek_to_first();
         while iter.valid() {
             if let Err(error) = parse(iter.key()) {
-                return Ok(self.lose_handle(Part::RangeTombstones, handle, &error));
+                self.lose_handle(Part::RangeTombstones, handle, &error);
+                return Ok(());
             }
             let mut end = iter.value().to_vec();
             end.resize(end.len() + self.source.rewrite.timestamp_pad, 0);
@@ -402,7 +406,7 @@ impl Run<'_> {
 
     /// Hands out a data block's rows. The inner error: from there on they are no rows.
     fn rows(&mut self, payload: &[u8], offset: u64) -> Result<std::result::Result<(), Error>> {
-        let block = match Block::parse(payload.into()) {
+        let block = match Block::parse(payload) {
             Ok(block) => block,
             Err(error) => return Ok(Err(error)),
         };

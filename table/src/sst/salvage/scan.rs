@@ -114,7 +114,7 @@ impl Run<'_> {
 
     /// The range tombstones of a block that holds nothing else.
     fn all_tombstones(&self, payload: &[u8]) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
-        let mut iter = BlockIter::rewriting(Block::parse(payload.into()).ok()?, self.source.rewrite);
+        let mut iter = BlockIter::rewriting(Block::parse(payload).ok()?, self.source.rewrite);
         let mut found = Vec::new();
         iter.seek_to_first();
         while iter.valid() {
@@ -144,7 +144,7 @@ impl Run<'_> {
 
     /// Whether the block's first rows may follow what was handed out.
     fn is_data(&self, payload: &[u8]) -> bool {
-        let Ok(block) = Block::parse(payload.into()) else { return false };
+        let Ok(block) = Block::parse(payload) else { return false };
         let mut iter = BlockIter::rewriting(block, self.source.rewrite);
         iter.seek_to_first();
         iter.valid() && self.check_key(iter.key()).is_ok()
@@ -153,7 +153,7 @@ impl Run<'_> {
     /// An index of one block has keys that might be data's; its first value is the handle of the file's first
     /// block.
     fn is_index(&self, payload: &[u8]) -> bool {
-        let Ok(block) = Block::parse(payload.into()) else { return false };
+        let Ok(block) = Block::parse(payload) else { return false };
         let mut iter = BlockIter::new(block);
         iter.seek_to_first();
         self.out.num_blocks > 0
@@ -228,7 +228,7 @@ fn begins_with_a_key(payload: &[u8], compression: u8) -> bool {
             Err(_) => return false,
         },
     };
-    let Ok(block) = Block::parse(payload.as_ref().into()) else { return false };
+    let Ok(block) = Block::parse(payload.as_ref()) else { return false };
     let mut iter = BlockIter::new(block);
     iter.seek_to_first();
     iter.valid() && base::key::parse(iter.key()).is_ok()
