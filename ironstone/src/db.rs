@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use base::{Error, Pinned, Result};
 use engine::components::{Components, FamilyDescriptor as Descriptor};
-use engine::options::{CompactRangeOptions, DbOptions, FlushOptions, WriteOptions};
+use engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, WriteOptions};
 
 use crate::iter::{Range, bounds};
 use crate::{Answered, Family, FamilyDescriptor, Iter, Options, ReadOptions, Snapshot, WriteBatch};
@@ -468,12 +468,22 @@ pub fn list_column_families(path: impl AsRef<Path>, options: &DbOptions) -> Resu
     engine::db::list_families(&options.env, path.as_ref())
 }
 
-/// Deletes every file of the database at `path`; a directory that does not exist is fine.
+/// Deletes every file of the database at `path`; a directory that does not exist is fine. Tables that families keep
+/// in directories of their own (`cf_paths`) stay: see [`destroy_with`].
 ///
 /// # Errors
 /// IoError if it is open somewhere; the first failure to delete.
 pub fn destroy(path: impl AsRef<Path>, options: &DbOptions) -> Result<()> {
-    engine::db::destroy(path.as_ref(), options)
+    destroy_with(path, options, &[])
+}
+
+/// As [`destroy`], with the tables in the `cf_paths` of `families`: no file of the database names these directories.
+/// RocksDB: `DestroyDB` with column families.
+///
+/// # Errors
+/// As [`destroy`].
+pub fn destroy_with(path: impl AsRef<Path>, options: &DbOptions, families: &[FamilyOptions]) -> Result<()> {
+    engine::db::destroy(path.as_ref(), options, families)
 }
 
 impl std::fmt::Debug for Db {

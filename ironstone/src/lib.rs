@@ -68,7 +68,7 @@ pub use lsm::merge::{
 pub use table::options::BlockBasedTableOptions;
 pub use table::sst::BlockCache;
 
-pub use db::{Db, destroy, list_column_families};
+pub use db::{Db, destroy, destroy_with, list_column_families};
 pub use family::Family;
 pub use iter::{Iter, Range};
 pub use options::{FamilyDescriptor, Options, ReadOptions};

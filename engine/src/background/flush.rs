@@ -24,7 +24,7 @@ impl Background {
             }
             request
         };
-        let families = request.as_ref().map(|r| r.families.clone()).unwrap_or_default();
+        let mut families = request.as_ref().map(|r| r.families.clone()).unwrap_or_default();
         let outcome = match request {
             Some(request) => self.flush(request),
             None => Ok(()),
@@ -48,6 +48,10 @@ impl Background {
             state.flushes_scheduled -= 1;
             self.schedule(&mut state);
             self.changed.tell();
+        }
+        if self.atomic_flush {
+            // Those that have come meanwhile too: nothing was due in any while this job had a part of one.
+            families = self.families.all();
         }
         if failed {
             self.reconsider_later(families);
@@ -130,6 +134,9 @@ impl Background {
             Ok(done) => done.committed.iter().for_each(|committed| self.committed(committed)),
             Err(error) => self.flush_failed(error.clone()),
         }
+        if self.atomic_flush {
+            families = self.families.all();
+        }
         families.iter().for_each(|family| self.reconsider(family));
         self.changed.tell();
         outcome.map(|_| ())
@@ -153,8 +160,9 @@ impl Background {
 
     /// See [`FlushTools::turn`].
     pub(super) fn flush_turn(&self, family: &Family, pick: &FlushPick) -> bool {
-        // Of a dropped family nothing is committed, and no memtable leaves it.
-        self.wait_until(|| if family.is_dropped() { Some(true) } else { family.state().turn(pick) })
+        // Of a dropped family nothing is committed, and no memtable leaves it. The older job has a thread; one that
+        // helped here could put a younger job on its own stack, which then would wait for what lies below it.
+        self.wait_for_others(|| if family.is_dropped() { Some(true) } else { family.state().turn(pick) })
     }
 
     pub(super) fn flush_failed(&self, error: Error) {

@@ -91,7 +91,11 @@ impl Background {
         })?;
         if exclusive {
             // None starts from now on; those that have a slot end first.
-            self.wait_until(|| (self.state.lock().compactions_scheduled == 0).then_some(()));
+            self.wait_until(|| {
+                let state = self.state.lock();
+                // Closing takes those back that have no thread yet, and their slots stay taken.
+                (state.closing || state.compactions_scheduled == 0).then_some(())
+            });
         }
         Ok(canceled)
     }
@@ -294,10 +298,8 @@ impl Background {
         };
         match plan(&view, &pin.parts.pick, request, self.tools.env.clock.now_seconds()) {
             Step::Nothing => Some(Ok(None)),
-            // What is in the way would stay there.
-            Step::Conflict if quarantined(&pin.version, request).is_some() => {
-                Some(Err(quarantined(&pin.version, request).unwrap_or_else(given_up)))
-            }
+            // Where no job is in the way, something is that would stay there.
+            Step::Conflict if running.is_empty() => quarantined(&pin.version, request).map(Err),
             Step::Conflict => None,
             Step::Do(task, rest) => {
                 let job = self.reserve(&mut state, family, *task, options.canceled.clone());
@@ -316,12 +318,19 @@ impl Background {
     }
 }
 
-/// The refusal of a range that has a quarantined table in it.
+/// The refusal of a range that a quarantined table is in the way of: one in the range if there is one, else one that
+/// must go along with what is in it.
 fn quarantined(version: &lsm::version::Version, request: &Request) -> Option<Error> {
     let (begin, end) = (request.begin.as_deref(), request.end.as_deref());
-    let mut files = (0..version.num_levels()).flat_map(|level| version.overlapping(level, begin, end));
-    let number = files.find(|f| f.is_quarantined())?.number;
-    Some(Error::corruption(format!("table {:06} is quarantined: a part of it cannot be read", number.0)))
+    let mut inside = (0..version.num_levels()).flat_map(|level| version.overlapping(level, begin, end));
+    let anywhere = || version.files().find(|(_, f)| f.is_quarantined()).map(|(_, f)| f.number);
+    let number = inside.find(|f| f.is_quarantined()).map(|f| f.number).or_else(anywhere)?;
+    Some(set_aside(number))
+}
+
+/// The refusal for a quarantined table's sake.
+pub(super) fn set_aside(number: base::FileNumber) -> Error {
+    Error::corruption(format!("table {:06} is quarantined: a part of it cannot be read", number.0))
 }
 
 fn given_up() -> Error {

@@ -202,9 +202,12 @@ impl Background {
         let mut state = self.state.lock();
         // Looked at under the lock: of two that reconsider, the later must not decide by what was before.
         // A stop that is decided by memtables long flushed would never be taken back.
+        // With `atomic_flush` one flush at a time, of all families; the job that ends looks at all of them.
+        let group = self.atomic_flush.then(|| self.families.last_group());
+        let taken = self.atomic_flush && self.families.all().iter().any(|f| f.state().is_flushing());
         let (pin, unflushed, full, ts_low) = {
             let own = family.state();
-            let due = own.flush_due(family.parts().pick.min_write_buffer_number_to_merge);
+            let due = !taken && own.flush_due(family.parts().pick.min_write_buffer_number_to_merge, group);
             (family.pin_owned(), own.sealed.len(), due, own.full_history_ts_low.clone())
         };
         let options = &pin.parts.pick;
@@ -242,7 +245,9 @@ impl Background {
             let l0_compacting = pin.version.level(0).iter().any(|f| f.being_compacted());
             family.stats.lock().stalls.count(cause, after == StallCondition::Stopped, l0_compacting);
         }
-        self.controller.set(family.id(), decision);
+        let l0_stops = after == StallCondition::Stopped && matches!(decision.cause, Cause::L0FileCountLimit);
+        let hopeless = if l0_stops && running.is_empty() { blocked(&view, options, now) } else { None };
+        self.controller.set(family.id(), decision, hopeless);
         if full {
             self.enqueue_flush(&mut state, vec![family.clone()], FlushReason::WriteBufferFull, self.atomic_flush);
         }
@@ -283,19 +288,16 @@ impl Background {
 
     /// What must follow every commit: logs and the old MANIFEST released, readers' garbage looked at.
     fn committed(&self, committed: &Committed) {
-        for log in self.logs.release(committed.min_log_to_keep) {
-            self.dispose_of_log(log.number);
-        }
-        self.remove_old_manifests();
+        let logs = self.logs.release(committed.min_log_to_keep).into_iter().map(|log| log.number);
+        self.obsolete.retire_records(logs, self.committer.take_old_manifests());
+        self.dispose_of_records();
         self.schedule_purge();
     }
 
-    /// Deletes MANIFESTs that commits have rolled away from.
+    /// Deletes MANIFESTs that commits have rolled away from, unless deletions are disabled.
     pub fn remove_old_manifests(&self) {
-        for old in self.committer.take_old_manifests() {
-            // The next open sweeps what cannot be removed now.
-            let _ = self.tools.env.fs.unlink(&self.tools.paths.manifest(old));
-        }
+        self.obsolete.retire_records(std::iter::empty(), self.committer.take_old_manifests());
+        self.dispose_of_records();
     }
 
     /// Notes a failure and starts what may mend it.
@@ -378,6 +380,12 @@ impl Background {
             events.info(format_args!("STATISTICS:\n {statistics}"));
         }
     }
+}
+
+/// Why level 0 stays as full as it is: a table of the family is quarantined, and nothing can be compacted beside it.
+fn blocked(view: &View<'_>, options: &lsm::pick::Options, now: u64) -> Option<Error> {
+    let number = view.version.files().find(|(_, f)| f.is_quarantined())?.1.number;
+    lsm::pick::pick(view, options, now).is_none().then(|| manual::set_aside(number))
 }
 
 fn stall_cause(cause: Cause) -> Option<StallCause> {

@@ -8,7 +8,7 @@ use format::names::{self, FileName};
 
 use super::Background;
 use crate::event::Event;
-use crate::files::{Sweep, Waiting};
+use crate::files::{Records, Sweep, Waiting};
 use crate::sync::Ordering;
 
 impl Background {
@@ -27,8 +27,9 @@ impl Background {
         });
     }
 
-    /// Deletes the waiting tables that no version holds.
+    /// Deletes the waiting tables that no version holds, and what was kept while deletions were disabled.
     pub fn purge(&self) {
+        self.dispose_of_records();
         let free = self.obsolete.take_free();
         if free.is_empty() {
             return;
@@ -47,6 +48,18 @@ impl Background {
         }
         self.tools.stats.add(Ticker::FilesDeletedImmediately, u64::from(outcome.is_ok()));
         self.tools.events.emit(&Event::FileDeleted { job, number, path: path.to_path_buf(), error: outcome.err() });
+    }
+
+    /// Obsolete logs and MANIFESTs go, unless deletions are disabled: then they wait.
+    pub(super) fn dispose_of_records(&self) {
+        let Records { logs, manifests } = self.obsolete.take_records();
+        for log in logs {
+            self.dispose_of_log(log);
+        }
+        for old in manifests {
+            // The next open sweeps what cannot be removed now.
+            let _ = self.tools.env.fs.unlink(&self.tools.paths.manifest(old));
+        }
     }
 
     /// An obsolete log: written over later, moved to the archive, or deleted.

@@ -22,6 +22,17 @@ impl Background {
         }
     }
 
+    /// As [`Background::wait_until`], without helping: for what only jobs bring about that have a thread already.
+    pub(super) fn wait_for_others<T>(&self, mut ready: impl FnMut() -> Option<T>) -> T {
+        loop {
+            let seen = self.changed.now();
+            if let Some(out) = ready() {
+                return out;
+            }
+            self.changed.wait_past(seen);
+        }
+    }
+
     /// Waits until no flush or compaction runs or is due.
     ///
     /// # Errors

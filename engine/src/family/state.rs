@@ -120,9 +120,10 @@ impl State {
         self.mem_id += 1;
     }
 
-    /// Whether enough memtables wait that no job has taken, or one was asked for.
-    pub fn flush_due(&self, min_to_merge: usize) -> bool {
-        let waiting = self.sealed.iter().filter(|m| !m.flushing && !m.together).count();
+    /// Whether a flush would take enough memtables, or any if one was asked for. `up_to_group` as for
+    /// [`State::pick_flush`].
+    pub fn flush_due(&self, min_to_merge: usize, up_to_group: Option<u64>) -> bool {
+        let waiting = self.next_flush(up_to_group).len();
         waiting > 0 && (self.flush_requested || waiting >= min_to_merge.max(1))
     }
 
@@ -136,6 +137,17 @@ impl State {
         self.sealed.iter().any(|m| m.id <= id)
     }
 
+    /// Those of the sealed memtables that [`State::pick_flush`] takes.
+    fn next_flush(&self, up_to_group: Option<u64>) -> std::ops::Range<usize> {
+        if up_to_group.is_some() && self.is_flushing() {
+            return 0..0;
+        }
+        let closed = |m: &Sealed| m.together || up_to_group.is_some_and(|last| m.atomic_group.is_some_and(|group| group > last));
+        let from = self.sealed.iter().position(|m| !m.flushing || closed(m)).unwrap_or(self.sealed.len());
+        let len = self.sealed[from..].iter().take_while(|m| !m.flushing && !closed(m)).count();
+        from..from + len
+    }
+
     /// Whether a job has some of the sealed memtables.
     pub fn is_flushing(&self) -> bool {
         self.sealed.iter().any(|m| m.flushing)
@@ -145,23 +157,12 @@ impl State {
     /// atomic groups up to that one, and then nothing while a job has some. Another job may be at work on older
     /// ones: see [`State::turn`].
     pub fn pick_flush(&mut self, up_to_group: Option<u64>) -> FlushPick {
-        let mut memtables: Vec<Sealed> = Vec::new();
         if up_to_group.is_some() && self.is_flushing() {
-            return FlushPick { memtables };
+            return FlushPick { memtables: Vec::new() };
         }
-        for sealed in &mut self.sealed {
-            if up_to_group.is_some_and(|last| sealed.atomic_group.is_some_and(|group| group > last)) {
-                break;
-            }
-            if sealed.together {
-                break;
-            }
-            if sealed.flushing {
-                if memtables.is_empty() { continue } else { break }
-            }
-            sealed.flushing = true;
-            memtables.push(sealed.clone());
-        }
+        let next = self.next_flush(up_to_group);
+        self.sealed[next.clone()].iter_mut().for_each(|m| m.flushing = true);
+        let memtables = self.sealed[next].to_vec();
         self.flush_requested = false;
         FlushPick { memtables }
     }

@@ -15,7 +15,7 @@ mod sweep;
 
 pub use lock::DbLock;
 pub use lost::{LOST_DIR, move_aside, purge as purge_lost};
-pub use obsolete::{Obsolete, Waiting};
+pub use obsolete::{Obsolete, Records, Waiting};
 pub use paths::Paths;
 pub use recycle::Recycle;
 pub use sweep::{Live, Sweep, sweep};

@@ -1,7 +1,9 @@
-//! Files that left the current version and wait for the last reader.
+//! Files that left the current version and wait for the last reader; logs and MANIFESTs that wait until files may be
+//! deleted (RocksDB's `DisableFileDeletions` keeps them too).
 
 use std::path::PathBuf;
 
+use base::FileNumber;
 use lsm::file_meta::FileMetaData;
 
 use crate::bell::Bell;
@@ -10,9 +12,17 @@ use crate::sync::{Arc, Mutex};
 /// The waiting files of one database.
 pub struct Obsolete {
     waiting: Mutex<Vec<Waiting>>,
+    records: Mutex<Records>,
     bell: Arc<Bell>,
     /// Above 0: deletions are disabled by the user (`disable_file_deletions`), that many times.
     disabled: Mutex<u32>,
+}
+
+/// Obsolete logs and MANIFESTs, which no reader holds.
+#[derive(Debug, Default)]
+pub struct Records {
+    pub logs: Vec<FileNumber>,
+    pub manifests: Vec<FileNumber>,
 }
 
 /// A file and where it lies.
@@ -23,7 +33,7 @@ pub struct Waiting {
 
 impl Obsolete {
     pub fn new(bell: Arc<Bell>) -> Self {
-        Obsolete { waiting: Mutex::default(), bell, disabled: Mutex::new(0) }
+        Obsolete { waiting: Mutex::default(), records: Mutex::default(), bell, disabled: Mutex::new(0) }
     }
 
     pub fn bell(&self) -> &Arc<Bell> {
@@ -49,6 +59,21 @@ impl Obsolete {
         *waiting = held;
         self.bell.set_waiting(waiting.len() as u64);
         free
+    }
+
+    /// Nobody needs these any more.
+    pub fn retire_records(&self, logs: impl IntoIterator<Item = FileNumber>, manifests: impl IntoIterator<Item = FileNumber>) {
+        let mut records = self.records.lock();
+        records.logs.extend(logs);
+        records.manifests.extend(manifests);
+    }
+
+    /// Takes out the logs and MANIFESTs. None while deletions are disabled.
+    pub fn take_records(&self) -> Records {
+        if *self.disabled.lock() > 0 {
+            return Records::default();
+        }
+        std::mem::take(&mut self.records.lock())
     }
 
     /// Bytes of waiting files (`rocksdb.obsolete-sst-files-size`).

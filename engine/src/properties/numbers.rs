@@ -61,7 +61,7 @@ fn of_memtables(family: &Family, short: &str) -> Option<u64> {
         "num-immutable-mem-table-flushed" => 0,
         "mem-table-flush-pending" => {
             let min = pinned.parts.pick.min_write_buffer_number_to_merge;
-            u64::from(family.state().flush_due(min))
+            u64::from(family.state().flush_due(min, None))
         }
         "cur-size-active-mem-table" => used(&pinned.mem),
         "cur-size-all-mem-tables" | "size-all-mem-tables" => used(&pinned.mem) + sealed(&used),

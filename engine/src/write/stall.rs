@@ -34,6 +34,8 @@ pub struct Controller {
 #[derive(Default)]
 struct Inner {
     families: HashMap<FamilyId, Decision>,
+    /// Why a family that is stopped will not get room by itself.
+    hopeless: HashMap<FamilyId, Error>,
     /// Bytes a second for all writers together; 0 when not delayed.
     rate: u64,
     credit_bytes: u64,
@@ -41,10 +43,15 @@ struct Inner {
 }
 
 impl Controller {
-    /// Puts a family's new decision in place and wakes who may go on now.
-    pub fn set(&self, family: FamilyId, decision: Decision) {
+    /// Puts a family's new decision in place and wakes who may go on now. `hopeless`: the decision is to stop, and
+    /// no job will make room; who waits is told this.
+    pub fn set(&self, family: FamilyId, decision: Decision, hopeless: Option<Error>) {
         let mut inner = self.inner.lock();
         inner.families.insert(family, decision);
+        match hopeless {
+            Some(error) => inner.hopeless.insert(family, error),
+            None => inner.hopeless.remove(&family),
+        };
         self.sum_up(&mut inner);
     }
 
@@ -52,6 +59,7 @@ impl Controller {
     pub fn forget(&self, family: FamilyId) {
         let mut inner = self.inner.lock();
         inner.families.remove(&family);
+        inner.hopeless.remove(&family);
         self.sum_up(&mut inner);
     }
 
@@ -142,12 +150,12 @@ impl Controller {
         let waits = || self.is_stopped() && !self.is_closing() && give_up().is_none();
         queue.hold_back(baton, || {
             self.sleep(env, delay_us, give_up);
-            while waits() {
+            while waits() && self.hopeless().is_none() {
                 if env.executor.help() || env.executor.pass_time() {
                     continue;
                 }
                 let mut inner = self.inner.lock();
-                if waits() {
+                if waits() && inner.hopeless.is_empty() {
                     self.changed.wait(&mut inner);
                 }
             }
@@ -156,11 +164,15 @@ impl Controller {
             if self.is_closing() {
                 return Err(Error::shutdown_in_progress("stalled writes"));
             }
-            if let Some(error) = give_up() {
+            if let Some(error) = give_up().or_else(|| self.hopeless()) {
                 return Err(Error::incomplete(error.to_string()));
             }
         }
         Ok(env.clock.now_nanos().saturating_sub(start) / 1000)
+    }
+
+    fn hopeless(&self) -> Option<Error> {
+        self.inner.lock().hopeless.values().next().cloned()
     }
 
     /// In steps, while the delay is in force; with an inline executor jobs run meanwhile.

@@ -144,3 +144,33 @@ fn with_many_flush_slots_the_newest_value_is_read_and_survives() {
         assert_eq!(get(&db, &format!("k{}", i % 40)), Some(format!("{i}{filler}")));
     }
 }
+
+#[test]
+fn an_exclusive_compaction_that_waits_for_a_slot_is_let_go() {
+    let mut env = env::Env::memory(8);
+    env.executor = Arc::new(env::executor::Threads::new());
+    let family = FamilyOptions { level0_file_num_compaction_trigger: 2, ..FamilyOptions::default() };
+    let db = open(&env, family);
+    // A compaction gets a slot and never a thread.
+    env.executor.set_threads(env::executor::Pool::Low, 0);
+    let family = db.default_family().unwrap();
+    for _ in 0..2 {
+        put(&db, "a", "1");
+        db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    }
+    let other = db.clone();
+    let manual = std::thread::spawn(move || {
+        let exclusive = CompactRangeOptions { exclusive_manual_compaction: true, ..CompactRangeOptions::default() };
+        let family = other.default_family().unwrap();
+        other.compact_range(&family, None, None, &exclusive).map_err(|e| e.kind())
+    });
+    while db.int_property(&family, "rocksdb.num-running-compactions") == Some(0) {
+        std::thread::yield_now();
+    }
+    let (tell, told) = std::sync::mpsc::channel();
+    let closing = std::thread::spawn(move || drop(tell.send(db.close())));
+    // Only a bound for a run that would hang.
+    told.recv_timeout(std::time::Duration::from_secs(60)).expect("closing waits for ever").unwrap();
+    closing.join().unwrap();
+    assert_eq!(manual.join().unwrap(), Err(Kind::ShutdownInProgress));
+}

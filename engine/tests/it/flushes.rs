@@ -174,3 +174,127 @@ fn scans_that_step_over_too_much_ask_for_a_flush() {
         assert_eq!(files > 0, asked, "{by_one} {by_average} {deleted}");
     }
 }
+
+/// In the first flush: writes and asks for another, and runs what there is to run then.
+struct Meddler {
+    db: Mutex<Option<Db>>,
+    env: Env,
+    jobs: Mutex<usize>,
+}
+
+impl Listener for Meddler {
+    fn on_event(&self, event: &Event) {
+        if !matches!(event, Event::FlushStarted(_)) {
+            return;
+        }
+        let Some(db) = self.db.lock().unwrap().take() else { return };
+        seal(&db, "new");
+        let jobs = (0..1000).take_while(|_| self.env.executor.help()).count();
+        *self.jobs.lock().unwrap() = jobs;
+    }
+}
+
+#[test]
+fn an_atomic_flush_that_must_wait_for_another_is_not_tried_over_and_over() {
+    let env = Env::memory(5);
+    let meddler = Arc::new(Meddler { db: Mutex::default(), env: env.clone(), jobs: Mutex::default() });
+    let options = DbOptions { max_background_jobs: 8, atomic_flush: true, ..options(&env) };
+    let family = FamilyOptions { max_write_buffer_number: 6, ..FamilyOptions::default() };
+    let mut request = OpenRequest::new("/db", options, family);
+    request.components.listeners.push(meddler.clone());
+    let db = Db::open(request).unwrap();
+    *meddler.db.lock().unwrap() = Some(db.clone());
+    let default = db.default_family().unwrap();
+    put(&db, "k", "old");
+    db.flush(&[default.clone()], &FlushOptions::default()).unwrap();
+    let jobs = *meddler.jobs.lock().unwrap();
+    assert!((1..10).contains(&jobs), "{jobs}");
+    db.wait_for_compact().unwrap();
+    assert_eq!(default.pin().version.num_files(), 2, "the second came when the first was done");
+    assert!(default.pin().mem.is_empty() && default.pin().imm.is_empty());
+    assert_eq!(get(&db, "k").as_deref(), Some("new"));
+}
+
+/// The second flush is under way while the first is held, with a third one queued.
+struct Order {
+    first: Mutex<Option<Receiver<()>>>,
+    started: Sender<()>,
+    written: Sender<()>,
+    on_stack: Mutex<std::collections::HashMap<std::thread::ThreadId, usize>>,
+    nested: std::sync::atomic::AtomicBool,
+}
+
+impl Listener for Order {
+    fn on_event(&self, event: &Event) {
+        let thread = std::thread::current().id();
+        match event {
+            Event::FlushStarted(_) => {
+                let depth = {
+                    let mut all = self.on_stack.lock().unwrap();
+                    let depth = all.entry(thread).or_default();
+                    *depth += 1;
+                    *depth
+                };
+                if depth > 1 {
+                    self.nested.store(true, std::sync::atomic::Ordering::Release);
+                }
+                let first = self.first.lock().unwrap().take();
+                if let Some(go) = first {
+                    self.started.send(()).unwrap();
+                    go.recv().unwrap();
+                }
+            }
+            Event::FlushFinished(_) => *self.on_stack.lock().unwrap().entry(thread).or_default() -= 1,
+            Event::TableCreated(_) => drop(self.written.send(())),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_flush_that_waits_for_an_older_one_takes_no_younger_one_on_its_stack() {
+    let env = Env::memory(6);
+    let (go, first) = channel();
+    let (started, begun) = channel();
+    let (written, wrote) = channel();
+    let order = Arc::new(Order {
+        first: Mutex::new(Some(first)),
+        started,
+        written,
+        on_stack: Mutex::default(),
+        nested: Default::default(),
+    });
+    let options = DbOptions { max_background_jobs: 12, ..options(&env) };
+    let family = FamilyOptions { max_write_buffer_number: 8, disable_auto_compactions: true, ..FamilyOptions::default() };
+    let mut request = OpenRequest::new("/db", options, family);
+    request.components.listeners.push(order.clone());
+    let db = Db::open(request).unwrap();
+    while env.executor.help() {}
+    // The older one has much to write once it may.
+    (0..2000).for_each(|i| put(&db, &format!("{i:05}"), &"v".repeat(1000)));
+    seal(&db, "1");
+    let oldest = {
+        let env = env.clone();
+        std::thread::spawn(move || env.executor.help())
+    };
+    begun.recv().unwrap();
+    seal(&db, "2");
+    let (tell, told) = channel();
+    let second = {
+        let env = env.clone();
+        std::thread::spawn(move || {
+            env.executor.help();
+            let _ = tell.send(());
+        })
+    };
+    wrote.recv().unwrap();
+    seal(&db, "3");
+    go.send(()).unwrap();
+    // Only a bound for a run that would hang.
+    told.recv_timeout(Duration::from_secs(60)).expect("the second flush waits for ever");
+    assert!(!order.nested.load(std::sync::atomic::Ordering::Acquire));
+    assert!(oldest.join().unwrap());
+    second.join().unwrap();
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+    assert_eq!(get(&db, "k").as_deref(), Some("3"));
+}

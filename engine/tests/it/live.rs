@@ -233,3 +233,61 @@ fn bottommost_tables_are_rewritten_only_for_a_released_snapshot() {
     db.wait_for_compact().unwrap();
     assert_eq!(ear.heard("compaction_started"), before + 1, "what the snapshot kept goes");
 }
+
+#[test]
+fn disabled_deletions_keep_logs_and_manifests_too() {
+    let env = Env::memory(9);
+    let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() });
+    db.set_db_options(&[("max_manifest_file_size", "1"), ("max_manifest_space_amp_pct", "0")]).unwrap();
+    let names = |what: fn(&str) -> bool| {
+        let mut names = env.fs.list(Path::new("/db")).unwrap();
+        names.retain(|name| what(name));
+        names.sort();
+        names
+    };
+    let kept = || (names(|name| name.ends_with(".log")), names(|name| name.starts_with("MANIFEST")));
+    let flush_some = || {
+        for round in 0..3 {
+            fill(&db, round, 1);
+            flush(&db);
+        }
+        db.wait_for_compact().unwrap();
+    };
+    flush_some();
+    let (logs, manifests) = kept();
+    assert_eq!((logs.len(), manifests.len()), (1, 1));
+    db.disable_file_deletions();
+    db.disable_file_deletions();
+    flush_some();
+    let (more_logs, more_manifests) = kept();
+    assert_eq!((more_logs.len(), more_manifests.len()), (4, 4));
+    assert!(more_logs.contains(&logs[0]) && more_manifests.contains(&manifests[0]));
+    db.enable_file_deletions();
+    assert_eq!(kept(), (more_logs, more_manifests), "disabled twice");
+    db.enable_file_deletions();
+    let (logs, manifests) = kept();
+    assert_eq!((logs.len(), manifests.len()), (1, 1));
+    flush_some();
+    assert_eq!(scan(&db).len(), 3);
+}
+
+#[test]
+fn destroying_takes_the_tables_in_directories_of_families_that_are_known() {
+    for known in [false, true] {
+        let env = Env::memory(10);
+        let own = |dir: &str| ironstone_engine::options::DbPath { path: dir.into(), target_size: 1 << 30 };
+        let family = FamilyOptions { cf_paths: vec![own("/own"), own("/empty")], ..FamilyOptions::default() };
+        let db = open(&env, family.clone());
+        fill(&db, 0, 10);
+        flush(&db);
+        db.close().unwrap();
+        drop(db);
+        env.fs.write_all(Path::new("/own/theirs"), b"x", true).unwrap();
+        let families = if known { vec![family] } else { Vec::new() };
+        ironstone_engine::db::destroy(Path::new("/db"), &options(&env), &families).unwrap();
+        assert!(!env.fs.exists(Path::new("/db")).unwrap());
+        let left = env.fs.list(Path::new("/own")).unwrap();
+        assert_eq!(left.len(), if known { 1 } else { 2 }, "{left:?}");
+        assert_eq!(env.fs.exists(Path::new("/empty")).unwrap(), !known);
+    }
+}

@@ -6,6 +6,7 @@ use env::Env;
 use format::names::FileName;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::options::CompactionStyle;
 use ironstone_engine::options::{BottommostLevelCompaction, CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
 
 use crate::basic::{get, options, put};
@@ -39,10 +40,15 @@ fn tables(env: &Env) -> Vec<PathBuf> {
 
 /// A database with one table whose second block is damaged: `key010` or so.
 fn damaged(seed: u64) -> (Env, Db) {
+    damaged_with(seed, &family_options(), |_| ())
+}
+
+fn damaged_with(seed: u64, family: &FamilyOptions, prepare: impl FnOnce(&Db)) -> (Env, Db) {
     let env = Env::memory(seed);
-    let open = || Db::open(OpenRequest::new("/db", options(&env), family_options())).unwrap();
+    let open = || Db::open(OpenRequest::new("/db", options(&env), family.clone())).unwrap();
     let db = open();
     fill(&db, "first");
+    prepare(&db);
     db.close().unwrap();
     let path = tables(&env).remove(0);
     let mut bytes = env.fs.read_all(&path, 1 << 20).unwrap();
@@ -111,5 +117,99 @@ fn a_manual_compaction_of_its_range_says_so_and_of_other_ranges_works() {
     db.compact_range(&family, Some(b"zebra"), Some(b"zzz"), &force).unwrap();
     assert!(db.background_error().is_none());
     put(&db, "zulu", "1");
+    db.close().unwrap();
+}
+
+/// What comes of it, if it ends at all.
+fn ends<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (tell, told) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || drop(tell.send(work())));
+    // Only a bound for a run that would hang.
+    let outcome = told.recv_timeout(std::time::Duration::from_secs(60)).expect("it waits for ever, or panicked");
+    thread.join().unwrap();
+    outcome
+}
+
+#[test]
+fn a_manual_compaction_whose_inputs_need_it_says_so_though_the_range_does_not() {
+    for style in [CompactionStyle::Level, CompactionStyle::Universal] {
+        let family = FamilyOptions { compaction_style: style, ..family_options() };
+        // In the last level, below whatever reaches into its keys.
+        let (_env, db) = damaged_with(3, &family, |db| {
+            let family = db.default_family().unwrap();
+            db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+        });
+        let family = db.default_family().unwrap();
+        put(&db, "key100", "1");
+        put(&db, "zebra", "1");
+        flush(&db);
+        let force = CompactRangeOptions {
+            bottommost_level_compaction: BottommostLevelCompaction::Force,
+            exclusive_manual_compaction: true,
+            ..CompactRangeOptions::default()
+        };
+        db.compact_range(&family, None, None, &force).expect_err("the damage");
+        let number = db.property(&family, PROPERTY).unwrap();
+        let other = db.clone();
+        let range = ends(move || {
+            let family = other.default_family().unwrap();
+            other.compact_range(&family, Some(b"zebra"), Some(b"zzz"), &force)
+        });
+        let error = range.expect_err("its table reaches into the damaged one");
+        assert!(error.is_corruption() && error.to_string().contains(&number), "{style:?} {number}: {error}");
+        db.close().unwrap();
+    }
+}
+
+#[test]
+fn writes_go_on_though_every_table_of_level_0_overlaps_it() {
+    for trigger in [2, 4] {
+        let family = FamilyOptions {
+            level0_file_num_compaction_trigger: trigger,
+            level0_slowdown_writes_trigger: trigger,
+            level0_stop_writes_trigger: trigger + 2,
+            max_compaction_bytes: 1,
+            ..family_options()
+        };
+        let (env, db) = damaged_with(4, &family, |_| ());
+        let db = ends(move || {
+            for round in 0..30 {
+                put(&db, "key000", &format!("round {round}"));
+                put(&db, "key199", "1");
+                flush(&db);
+            }
+            db
+        });
+        let family = db.default_family().unwrap();
+        assert_ne!(db.property(&family, PROPERTY).as_deref(), Some(""));
+        assert!(tables(&env).len() <= trigger as usize + 2, "{:?}", tables(&env));
+        assert_eq!(get(&db, "key000").as_deref(), Some("round 29"));
+        db.close().unwrap();
+    }
+}
+
+#[test]
+fn a_stall_that_no_compaction_can_end_because_of_it_ends_with_an_error() {
+    let family = FamilyOptions {
+        level0_file_num_compaction_trigger: 2,
+        level0_slowdown_writes_trigger: 2,
+        level0_stop_writes_trigger: 2,
+        ..family_options()
+    };
+    let (_env, db) = damaged_with(5, &family, |_| ());
+    let (db, outcome) = ends(move || {
+        put(&db, "key000", "1");
+        put(&db, "key199", "1");
+        flush(&db);
+        let outcome = db.put(&db.default_family().unwrap(), b"a", b"1", &WriteOptions::default());
+        (db, outcome)
+    });
+    let error = outcome.expect_err("no room, and none to come");
+    assert_eq!(error.kind(), base::Kind::Incomplete);
+    assert!(error.message().contains("quarantined"), "{error}");
+    assert!(db.background_error().is_none());
+    let family = db.default_family().unwrap();
+    db.set_options(&family, &[("level0_stop_writes_trigger", "20"), ("level0_slowdown_writes_trigger", "20")]).unwrap();
+    put(&db, "a", "1");
     db.close().unwrap();
 }

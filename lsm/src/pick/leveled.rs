@@ -101,7 +101,10 @@ impl Picker<'_> {
                 return choice(self.intra_l0_by_size()?, 0, false);
             }
             if self.version.level(0).iter().any(|f| f.is_quarantined()) {
-                return choice(self.beside_quarantine(output_level)?, output_level, false);
+                return match self.beside_quarantine(output_level) {
+                    Some(files) => choice(files, output_level, false),
+                    None => choice(self.before_quarantine()?, 0, false),
+                };
             }
             if let Some(files) = self.l0_move(output_level) {
                 return choice(files, output_level, true);
@@ -140,6 +143,21 @@ impl Picker<'_> {
             let free = self.overlapping_l0(&mut files, output_level) && !any_taken(&files);
             free.then(|| vec![file.clone()])
         })
+    }
+
+    /// The level-0 files that are newer than all that are taken, merged among themselves: as far as it pays, and all of
+    /// them, whatever their size, once level 0 is so full that writes are slowed down for it. Else nothing could go
+    /// down any more, and writes would stop for good long before there is no room.
+    fn before_quarantine(&self) -> Option<Files> {
+        let l0 = self.version.level(0);
+        if let Some(files) = self.intra_l0_by_size().or_else(|| self.intra_l0_by_cost()) {
+            return Some(files);
+        }
+        let least = |trigger: i32| trigger.max(0) as usize;
+        let files: Files = l0.iter().take_while(|f| !f.being_compacted()).cloned().collect();
+        let slow = l0.len() >= least(self.options.level0_slowdown_writes_trigger) && files.len() >= MIN_INTRA_L0_FILES;
+        let stop = l0.len() + 1 >= least(self.options.level0_stop_writes_trigger) && files.len() >= 2;
+        (slow || stop).then_some(files)
     }
 
     /// The oldest level-0 files that overlap neither each other nor the output level.

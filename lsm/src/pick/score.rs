@@ -166,6 +166,11 @@ impl Scores {
         if version.num_levels() < 2 {
             return score;
         }
+        // Quarantined files are no work to do, but count for the stalls: before those come, the others must go.
+        let crowded = options.level0_slowdown_writes_trigger.min(options.level0_stop_writes_trigger - 1).max(0) as usize;
+        if l0.len() >= crowded && l0.iter().any(|f| f.is_quarantined()) {
+            score = score.max(1.0);
+        }
         if !options.level_compaction_dynamic_level_bytes {
             return score.max(bytes as f64 / options.max_bytes_for_level_base as f64);
         }
