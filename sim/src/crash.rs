@@ -350,7 +350,7 @@ impl World {
             options.update(&format!("wal_recovery_mode={mode}"))?;
         }
         self.paranoid = options.db.paranoid_checks;
-        if std::env::var_os("IRONSTONE_STORY").is_none() && self.seed % 10 != 0 {
+        if std::env::var_os("IRONSTONE_STORY").is_none() && !self.seed.is_multiple_of(10) {
             options.db.info_log = Some(Arc::new(env::logger::NullLogger));
         }
         options.db.env = self.env.clone();

@@ -1,5 +1,7 @@
 //! The programs that kill and load processes, run for a moment; and that they would see what is lost.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
+
 use std::process::Command;
 
 use ironstone_sim::life::{self, World};

@@ -4,6 +4,8 @@
 //! `--writing` (default 16) is opened for writing, to see that nothing is deleted. A case that takes longer
 //! than ten seconds is a hang: it is told, and the process gives up.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
+
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -99,7 +101,7 @@ fn work(sweep: &Sweep, beat: &AtomicU64, began: Instant) -> Tally {
         beat.store(began.elapsed().as_secs() << 32 | index as u64, Ordering::Relaxed);
         let (fixture, cases) = &sweep.fixtures[f];
         let case = &cases[c];
-        let read_only = index % sweep.writing != 0;
+        let read_only = !index.is_multiple_of(sweep.writing);
         let Some(judged) = judge::case(fixture, &mut worlds[f], case, read_only) else { continue };
         tally.add(fixture.name, case.damage.kind(), kind_of(&case.file), judged.class);
         if judged.class.is_bad() {

@@ -71,7 +71,6 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
         Settings { seed: 1, seconds: 10, kills: u64::MAX, threads: 2, scratch: std::env::temp_dir(), child: None };
     while let Some(name) = arguments.next() {
         let mut next = || arguments.next();
-        let child = || Child::default();
         match name.as_str() {
             "--seed" => settings.seed = next()?.parse().ok()?,
             "--seconds" => settings.seconds = next()?.parse().ok()?,
@@ -86,7 +85,6 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
                     steps: next()?.parse().ok()?,
                     at: next()?.parse().ok()?,
                     how: next()?.parse().ok()?,
-                    ..child()
                 });
             }
             _ => return None,

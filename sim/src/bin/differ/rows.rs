@@ -146,7 +146,7 @@ impl Opening {
 /// An operand that suits the family's operator, mostly.
 pub fn operand(name: &str, serial: u64) -> Vec<u8> {
     match operator(name) {
-        "uint64add" if serial % 30 == 0 => b"odd".to_vec(),
+        "uint64add" if serial.is_multiple_of(30) => b"odd".to_vec(),
         "uint64add" => (serial * 0x0123_4567).to_le_bytes().to_vec(),
         "bytesxor" => serial.to_le_bytes()[..1 + (serial % 8) as usize].to_vec(),
         _ => format!("m{serial}").into_bytes(),

@@ -86,7 +86,7 @@ pub fn key(chance: &mut Chance, keys: u64) -> Vec<u8> {
 fn plain(n: u64) -> Vec<u8> {
     let mut out = format!("{}{:02}", (b'a' + (n % 5) as u8) as char, n / 25).into_bytes();
     out.push((n % 25) as u8 * 10);
-    if n % 7 == 0 {
+    if n.is_multiple_of(7) {
         out.extend_from_slice(b"longer-than-the-others");
     }
     out

@@ -125,7 +125,7 @@ pub fn value(thread: usize, family: usize, key: usize, generation: u64) -> Optio
         return None;
     }
     let mut out = format!("{thread}.{family}.{key}.{generation}.").into_bytes();
-    let more = if generation % 17 == 0 { 3000 } else { generation.wrapping_mul(7919) % 300 };
+    let more = if generation.is_multiple_of(17) { 3000 } else { generation.wrapping_mul(7919) % 300 };
     out.extend((0..more).map(|i| (i * generation % 251) as u8));
     Some(out)
 }

@@ -189,8 +189,8 @@ impl Epoch {
 
 /// Every key of a thread, by a scan; open slots are closed.
 fn verify(families: &[Family], thread: usize, slots: &mut Expected) -> Result<(), String> {
-    for family in 0..FAMILIES {
-        let mut rows = scan(&families[family], thread, false).map_err(|e| e.to_string())?;
+    for (family, handle) in families.iter().enumerate().take(FAMILIES) {
+        let mut rows = scan(handle, thread, false).map_err(|e| e.to_string())?;
         rows.reverse();
         for key in 0..KEYS {
             let name = name(thread, key);
