@@ -29,12 +29,7 @@ pub fn some(
     seed: u64,
     keys: u64,
 ) -> Checked {
-    let chance = &mut Chance::new(seed);
-    db.families().iter().try_for_each(|family| {
-        let options = draw(chance, snapshot);
-        let kind = chance.below(KINDS);
-        family_reads(family, state, sample, options, chance, keys, kind)
-    })
+    reads(db, state, sample, snapshot, seed, keys, None)
 }
 
 /// A few reads of one kind, below [`KINDS`], in each family.
@@ -47,9 +42,22 @@ pub fn one(
     keys: u64,
     kind: u64,
 ) -> Checked {
+    reads(db, state, sample, snapshot, seed, keys, Some(kind))
+}
+
+fn reads(
+    db: &Db,
+    state: &State,
+    sample: &Sample,
+    snapshot: Option<&ironstone::Snapshot>,
+    seed: u64,
+    keys: u64,
+    kind: Option<u64>,
+) -> Checked {
     let chance = &mut Chance::new(seed);
     db.families().iter().try_for_each(|family| {
         let options = draw(chance, snapshot);
+        let kind = kind.unwrap_or_else(|| chance.below(KINDS));
         family_reads(family, state, sample, options, chance, keys, kind)
     })
 }

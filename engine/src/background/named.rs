@@ -68,6 +68,7 @@ impl Background {
         let pin = family.pin_owned();
         let paths = pin.parts.pick.paths.len();
         let path = match output_path_id {
+            // RocksDB refuses it so too, in these words.
             None if paths > 1 => {
                 return Err(Error::not_supported(
                     "Automatic output path selection is not yet supported in CompactFiles()",

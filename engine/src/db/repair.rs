@@ -4,6 +4,7 @@ use base::Result;
 
 use super::{Db, OpenRequest};
 use crate::files::Paths;
+use crate::manifest::{read_current, recover};
 use crate::repair::{self, Report, Scope};
 
 /// Looks through every file of a database. Writes nothing.
@@ -25,21 +26,16 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
     // What is lost is in the report; no log stays that speaks of it.
     request.options.open_despite_lost_writes = true;
     request.options.avoid_flush_during_recovery = false;
-    for name in super::list_families(&request.options.env, &request.path)? {
-        if !request.families.iter().any(|f| f.name == name) {
-            let recorded = comparator(&request, &name)?;
-            request.families.push(repair::descriptor(&scope(&request), &name, recorded.as_deref())?);
+    let env = &request.options.env;
+    let recovered = recover(env, &request.path, read_current(env, &request.path)?)?;
+    for family in recovered.families.into_values() {
+        if !request.families.iter().any(|f| f.name == family.name) {
+            let descriptor = repair::descriptor(&scope(&request), &family.name, family.comparator.as_deref())?;
+            request.families.push(descriptor);
         }
     }
     Db::open(request)?.close()?;
     Ok(report)
-}
-
-fn comparator(request: &OpenRequest, family: &str) -> Result<Option<String>> {
-    let env = &request.options.env;
-    let number = crate::manifest::read_current(env, &request.path)?;
-    let recovered = crate::manifest::recover(env, &request.path, number)?;
-    Ok(recovered.families.into_values().find(|f| f.name == family).and_then(|f| f.comparator))
 }
 
 fn scope(request: &OpenRequest) -> Scope {

@@ -16,9 +16,9 @@ use table::sst::salvage::salvage;
 use table::unique_id::SessionId;
 
 use super::survey::{State, Survey, Table, descriptor_of, log_options, look, sound_batch, table_options};
-use super::{LOST_DIR, Report, Scope};
+use super::{Report, Scope};
 use crate::family::Parts;
-use crate::files::{DbLock, Numbers};
+use crate::files::{DbLock, LOST_DIR, Numbers};
 use crate::manifest::{FileSource, Manifest, ManifestSettings, Record, write_identity};
 use crate::output::{OutputFile, OutputSettings, Rewrite, compression_options};
 use crate::stats::Stats;

@@ -27,9 +27,6 @@ use crate::options::DbOptions;
 pub use mend::mend;
 pub use survey::descriptor_of as descriptor;
 
-/// Where replaced files go, in the database's directory.
-pub const LOST_DIR: &str = "lost";
-
 /// What [`survey`] and [`mend`] work on.
 pub struct Scope {
     pub paths: Paths,

@@ -184,7 +184,6 @@ impl Survey {
             found.bytes = durable - end;
             self.report.problems.push(found);
             self.manifest_damaged = true;
-            self.manifest.faults.iter_mut().for_each(|fault| fault.at_end = false);
             self.manifest.lost_end = true;
         }
         self.claims.extend(proof.wals.iter().map(|wal| (wal.number, wal.bytes)));

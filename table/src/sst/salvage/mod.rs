@@ -141,7 +141,7 @@ pub fn salvage(
     };
     (source.checksum, source.base_context) = (checksum, base_context);
     out.footer = footer;
-    let mut run = Run { source, out, row, last: Vec::new(), key: Vec::new(), pending: Vec::new(), first_size: 0 };
+    let mut run = Run { source, out, row, last: Vec::new(), key: Vec::new(), pending: Vec::new() };
     let plan = run.metadata(options, footer.as_ref())?;
     run.data(plan)?;
     run.close_losses(None);
@@ -166,8 +166,6 @@ pub(super) struct Run<'a> {
     key: Vec<u8>,
     /// Losses whose next key is not known yet.
     pending: Vec<Loss>,
-    /// Size of the block at offset 0.
-    first_size: u64,
 }
 
 impl Salvaged {
@@ -426,9 +424,6 @@ impl Run<'_> {
             std::mem::swap(&mut self.last, &mut self.key);
             self.out.num_rows += 1;
             iter.next();
-        }
-        if offset == 0 {
-            self.first_size = payload.len() as u64;
         }
         self.out.num_blocks += 1;
         Ok(iter.status())

@@ -158,7 +158,7 @@ impl Run<'_> {
         iter.seek_to_first();
         self.out.num_blocks > 0
             && iter.valid()
-            && BlockHandle::decode_from(iter.value()).is_ok_and(|h| h.offset == 0 && h.size > 0 && h.size <= self.first_size.max(h.size))
+            && BlockHandle::decode_from(iter.value()).is_ok_and(|h| h.offset == 0 && h.size > 0)
             && iter.value().len() <= 20
     }
 }
