@@ -8,4 +8,5 @@ pub mod memtable;
 pub mod range_del;
 mod rep;
 pub mod shelf;
+mod sync;
 pub mod write_buffer;

@@ -18,14 +18,13 @@
 //! Entries live in a [`super::pool::Pool`] and are never freed while the shard is, so looking at one that
 //! has been recycled is harmless: its key is compared after it is pinned.
 
-use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::huge::Zeroed;
 use super::shard::Shard;
 use super::{CacheKey, Priority, Role};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Cell, Ordering};
 
 const REF: u64 = 1;
 const REFS: u64 = 0xffff_ffff;
@@ -51,15 +50,36 @@ pub(super) struct Entry<V: Send + Sync + 'static> {
     priority: AtomicU8,
     /// Whether the shard is of the LRU kind.
     lru: AtomicBool,
-    value: UnsafeCell<MaybeUninit<V>>,
+    value: Cell<MaybeUninit<V>>,
 }
 
 /// With a value of two words, an entry is one cache line: what a hit reads comes in one miss.
+#[cfg(not(loom))]
 const _: () = assert!(size_of::<Entry<[usize; 2]>>() == 64);
 
 // SAFETY: atomics and a null pointer are valid at zero, `MaybeUninit` at anything; what must be dropped,
 // the value, is taken out before the memory is freed (`Shard` does, see `close` and `reclaim`).
-unsafe impl<V: Send + Sync + 'static> Zeroed for Entry<V> {}
+unsafe impl<V: Send + Sync + 'static> Zeroed for Entry<V> {
+    #[cfg(loom)]
+    fn zero() -> Self {
+        Entry {
+            meta: AtomicU64::new(0),
+            key: std::array::from_fn(|_| AtomicU64::new(0)),
+            charge: AtomicUsize::new(0),
+            shard: AtomicPtr::new(std::ptr::null_mut()),
+            number: AtomicU32::new(0),
+            role: AtomicU8::new(0),
+            priority: AtomicU8::new(0),
+            lru: AtomicBool::new(false),
+            value: Cell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    #[cfg(loom)]
+    fn fade(&self) {
+        unreachable!("entries are never given back");
+    }
+}
 
 // SAFETY: the value is reached mutably only by the one owner of an empty entry and shared by those who
 // pin it, and `V` is `Send + Sync`; all else is atomic.
@@ -106,7 +126,7 @@ impl<V: Send + Sync + 'static> Entry<V> {
         self.priority.store(priority as u8, Ordering::Relaxed);
         // SAFETY: the caller is the only owner, so nobody reads the value, and the place is empty, so
         // nothing is overwritten undropped.
-        unsafe { (*self.value.get()).write(value) };
+        self.value.with_mut(|place| unsafe { (*place).write(value) });
         let clock = CLOCK_ONE * (3 - priority as u64);
         let state = if visible { VISIBLE } else { INVISIBLE };
         // Releases the writes above to whoever pins the entry.
@@ -238,7 +258,7 @@ impl<V: Send + Sync + 'static> Entry<V> {
     /// must hold a value, and not take it twice.
     pub(super) unsafe fn take(&self) -> V {
         // SAFETY: the caller owns the entry, so nobody else reads or writes the value, and it is there.
-        unsafe { (*self.value.get()).assume_init_read() }
+        self.value.with_mut(|place| unsafe { (*place).assume_init_read() })
     }
 
     /// # Safety
@@ -246,7 +266,7 @@ impl<V: Send + Sync + 'static> Entry<V> {
     #[inline]
     pub(super) unsafe fn value(&self) -> &V {
         // SAFETY: a referenced entry holds a value that nobody changes or takes.
-        unsafe { (*self.value.get()).assume_init_ref() }
+        self.value.with(|place| unsafe { (*place).assume_init_ref() })
     }
 
     /// Brings the entry's words and its value towards the processor.

@@ -15,9 +15,8 @@
 //! never trusts one: the entry it names is pinned and its key compared. The bucket follows from the
 //! word's own hash bits, so a larger table is filled without touching an entry.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::huge::{Zeroed, ZeroedArray};
+use crate::sync::{AtomicU64, Ordering};
 
 const SLOTS: usize = 7;
 const OVERFLOW_SHIFT: u32 = 56;
@@ -33,7 +32,18 @@ struct Bucket {
 }
 
 // SAFETY: atomic integers are valid at zero and need no dropping.
-unsafe impl Zeroed for Bucket {}
+unsafe impl Zeroed for Bucket {
+    #[cfg(loom)]
+    fn zero() -> Self {
+        Bucket { control: AtomicU64::new(0), words: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+
+    // Whoever reads a page that was taken sees all that was done before it was: the system stops him for it.
+    #[cfg(loom)]
+    fn fade(&self) {
+        std::iter::once(&self.control).chain(&self.words).for_each(|word| word.store(0, Ordering::Release));
+    }
+}
 
 pub(super) struct Index {
     buckets: ZeroedArray<Bucket>,
@@ -41,7 +51,7 @@ pub(super) struct Index {
 
 /// Entries that fit at the load where the table should grow: four of seven a bucket. One in twenty
 /// buckets then overflows.
-const LOAD: usize = 4;
+const LOAD: usize = if cfg!(loom) { 1 } else { 4 };
 
 impl Index {
     /// What an entry costs here at the load where the table grows; up to twice that after it grew.

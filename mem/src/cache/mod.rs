@@ -19,14 +19,17 @@ use parking_lot::Mutex;
 
 mod entry;
 mod handle;
+#[cfg_attr(loom, path = "explored.rs")]
 mod huge;
 mod index;
 mod lru;
 mod options;
 mod pool;
 mod role;
+#[cfg(all(test, loom))]
+mod schedules;
 mod shard;
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;
 
 use shard::{Shard, Taken};

@@ -6,7 +6,7 @@ use super::entry::Entry;
 use super::huge::ZeroedArray;
 
 /// Entries in the first segment.
-const FIRST: u32 = 64;
+const FIRST: u32 = if cfg!(loom) { 2 } else { 64 };
 const SEGMENTS: usize = 26;
 
 pub(super) struct Pool<V: Send + Sync + 'static> {
@@ -33,7 +33,7 @@ impl<V: Send + Sync + 'static> Pool<V> {
     }
 }
 
-/// Segment `s` holds the numbers from `64 * (2^s - 1)`, `64 << s` of them.
+/// Segment `s` holds the numbers from `FIRST * (2^s - 1)`, `FIRST << s` of them.
 #[inline]
 fn place(number: u32) -> (usize, usize) {
     let n = u64::from(number) + u64::from(FIRST);

@@ -9,10 +9,8 @@
 //! sets a bit in it, and whoever brings it to that bit alone frees the shard.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use base::{Error, Result, Subcode};
-use parking_lot::Mutex;
 
 use super::entry::{Detached, Entry, Tick};
 use super::handle::Handle;
@@ -20,6 +18,7 @@ use super::index::Index;
 use super::lru::Lru;
 use super::pool::Pool;
 use super::{CacheKey, CacheOptions, Kind, MetadataCharge, Priority, ROLES, Role, RoleUsage};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Mutex, Ordering};
 
 /// Set in `live` once the cache is gone.
 const CLOSED: usize = 1 << (usize::BITS - 1);
@@ -29,7 +28,7 @@ const CLOSED: usize = 1 << (usize::BITS - 1);
 const EFFORT: u64 = 30;
 
 /// Entries the index of a growing clock has room for at first.
-const FIRST_ENTRIES: usize = 256;
+const FIRST_ENTRIES: usize = if cfg!(loom) { 1 } else { 256 };
 
 #[repr(align(128))]
 pub(super) struct Shard<V: Send + Sync + 'static> {

@@ -1,0 +1,30 @@
+//! The arrays of `huge` under the schedule explorer, whose atomics are not valid at zero: made one by one.
+
+/// A type for which all zero bits are a value.
+///
+/// # Safety
+/// As the other: none of its obligations is used here.
+pub(super) unsafe trait Zeroed {
+    fn zero() -> Self;
+
+    /// Becomes zero while others read it: the system takes its memory back.
+    fn fade(&self);
+}
+
+/// A fixed array of `T`, all zeros at first.
+pub(super) struct ZeroedArray<T: Zeroed>(Box<[T]>);
+
+impl<T: Zeroed> ZeroedArray<T> {
+    pub(super) fn new(count: usize) -> Self {
+        ZeroedArray((0..count).map(|_| T::zero()).collect())
+    }
+
+    /// What the system does to a mapping, done to every array.
+    pub(super) fn give_back(&self) {
+        self.0.iter().for_each(T::fade);
+    }
+
+    pub(super) fn as_slice(&self) -> &[T] {
+        &self.0
+    }
+}

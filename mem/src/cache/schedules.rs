@@ -1,0 +1,190 @@
+//! A shard under all schedules and all values that the memory model lets a load see: look-ups, which take no lock,
+//! against everything that changes what can be found. `RUSTFLAGS='--cfg loom' LOOM_MAX_PREEMPTIONS=2
+//! cargo test --release -p ironstone-mem --lib schedules`
+//!
+//! The explorer follows the place where a value lies: whoever reads one that another moves out without an order between
+//! them fails the model. Each model ends with the shard closed and asks that every value was dropped once.
+
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicIsize;
+
+use loom::thread;
+
+use super::handle::Handle;
+use super::shard::{Shard, Taken};
+use super::*;
+
+struct Value {
+    number: u64,
+    /// Counted behind the explorer's back: not one of the steps.
+    alive: &'static AtomicIsize,
+}
+
+impl Drop for Value {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A shard as the cache holds it.
+#[derive(Clone, Copy)]
+struct Shared {
+    shard: NonNull<Shard<Value>>,
+    alive: &'static AtomicIsize,
+}
+
+// SAFETY: a shard is reached by shared reference alone, as from the `Cache`, which is `Send` and `Sync`.
+unsafe impl Send for Shared {}
+
+const CLOCK: Kind = Kind::HyperClock { estimated_entry_charge: 0 };
+const LRU: Kind = Kind::Lru { high_pri_pool_ratio: 0.5, low_pri_pool_ratio: 0.0 };
+
+fn key(n: u64) -> CacheKey {
+    CacheKey::new(7, n * 4096)
+}
+
+impl Shared {
+    fn new(kind: Kind, entries: usize) -> Shared {
+        let options = CacheOptions { kind, metadata_charge: MetadataCharge::None, ..CacheOptions::hyper_clock(0) };
+        let alive = Box::leak(Box::new(AtomicIsize::new(0)));
+        Shared { shard: Shard::new(&options, entries * 100), alive }
+    }
+
+    fn shard(&self) -> &Shard<Value> {
+        // SAFETY: the models close a shard after every thread that reaches it was joined.
+        unsafe { self.shard.as_ref() }
+    }
+
+    fn put(&self, n: u64) -> Handle<Value> {
+        self.alive.fetch_add(1, Ordering::SeqCst);
+        let value = Value { number: n, alive: self.alive };
+        let (_, hash) = key(n).hash();
+        self.shard().insert(&key(n), hash, value, 100, (Priority::Bottom, Role::Misc), true).unwrap()
+    }
+
+    /// The number found under a key.
+    fn look(&self, n: u64) -> Option<u64> {
+        let (_, hash) = key(n).hash();
+        self.shard().lookup(&key(n), hash).map(|found| found.number)
+    }
+
+    fn erase(&self, n: u64) -> bool {
+        let (_, hash) = key(n).hash();
+        self.shard().erase(&key(n), hash)
+    }
+
+    fn close(self) {
+        // SAFETY: closed once, by its model; no thread is in a call.
+        unsafe { Shard::close(self.shard) };
+    }
+
+    /// Closes the shard, with which the last values must go.
+    fn ends(self) {
+        self.close();
+        self.all_dropped();
+    }
+
+    fn all_dropped(&self) {
+        assert_eq!(self.alive.load(Ordering::SeqCst), 0, "values alive");
+    }
+}
+
+#[test]
+fn a_look_up_finds_the_value_or_nothing_while_it_is_erased() {
+    for kind in [CLOCK, LRU] {
+        loom::model(move || {
+            let shared = Shared::new(kind, 10);
+            drop(shared.put(1));
+            let reader = thread::spawn(move || shared.look(1));
+            assert!(shared.erase(1));
+            assert!(matches!(reader.join().unwrap(), None | Some(1)));
+            assert_eq!((shared.look(1), shared.shard().occupancy(), shared.shard().usage()), (None, 0, 0));
+            shared.ends();
+        });
+    }
+}
+
+#[test]
+fn the_last_of_two_handles_takes_an_erased_value_back() {
+    for kind in [CLOCK, LRU] {
+        loom::model(move || {
+            let shared = Shared::new(kind, 10);
+            let (one, two) = (shared.put(1), shared.put(1));
+            drop(one);
+            let other = two.clone();
+            let holder = thread::spawn(move || {
+                assert_eq!(other.number, 1);
+                drop(other);
+            });
+            assert!(shared.erase(1));
+            assert_eq!(two.number, 1);
+            drop(two);
+            holder.join().unwrap();
+            shared.all_dropped();
+            assert_eq!((shared.shard().occupancy(), shared.shard().usage()), (0, 0));
+            shared.ends();
+        });
+    }
+}
+
+#[test]
+fn a_handle_may_outlive_its_cache() {
+    for kind in [CLOCK, LRU] {
+        loom::model(move || {
+            let shared = Shared::new(kind, 10);
+            let (one, two) = (shared.put(1), shared.put(2));
+            let holder = thread::spawn(move || {
+                assert_eq!(one.number, 1);
+                drop(one);
+            });
+            shared.close();
+            assert_eq!(two.number, 2);
+            drop(two);
+            holder.join().unwrap();
+            shared.all_dropped();
+        });
+    }
+}
+
+#[test]
+fn a_look_up_of_a_key_never_meets_the_value_that_takes_its_place() {
+    loom::model(|| {
+        let shared = Shared::new(CLOCK, 1);
+        drop(shared.put(1));
+        let reader = thread::spawn(move || shared.look(1));
+        drop(shared.put(2));
+        assert!(matches!(reader.join().unwrap(), None | Some(1)));
+        assert_eq!(shared.look(2), Some(2));
+        shared.ends();
+    });
+}
+
+#[test]
+fn what_stays_is_found_while_the_index_is_replaced_and_its_memory_taken() {
+    loom::model(|| {
+        let shared = Shared::new(CLOCK, 10);
+        drop(shared.put(1));
+        let reader = thread::spawn(move || shared.look(1));
+        drop(shared.put(2));
+        assert_eq!(reader.join().unwrap(), Some(1));
+        assert_eq!(shared.look(2), Some(2));
+        shared.ends();
+    });
+}
+
+#[test]
+fn a_smaller_budget_takes_what_nobody_holds_and_leaves_what_is_held() {
+    loom::model(|| {
+        let shared = Shared::new(CLOCK, 10);
+        drop(shared.put(1));
+        let reader = thread::spawn(move || shared.look(1));
+        let mut taken = Taken::new();
+        shared.shard().set_limit(0, &mut taken);
+        drop(taken);
+        let found = reader.join().unwrap();
+        assert!(matches!(found, None | Some(1)));
+        // Who was held when the hand passed is still there, for the hand's next round.
+        assert!(shared.look(1).is_none() || found == Some(1));
+        shared.ends();
+    });
+}
