@@ -11,6 +11,7 @@
 
 pub mod archive;
 pub mod blocks;
+pub mod corpus;
 pub mod logs;
 pub mod meter;
 pub mod mutate;

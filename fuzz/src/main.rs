@@ -2,20 +2,22 @@
 //! `ironstone-fuzz unpack DIR`: what was packed, as `DIR/TARGET/pack-N`.
 //! `ironstone-fuzz pack DIR`: the corpora `DIR/TARGET/*` into `fixtures/fuzz/TARGET.pack`, smallest inputs first, as
 //! many as fit the share of each.
+//! `ironstone-fuzz corpus`: every packed input, as JSON.
 //! `ironstone-fuzz replay TARGET FILE`: one input.
+//! `ironstone-fuzz targets`: their names.
 //! `ironstone-fuzz mutate SECONDS SEED [TARGET]`: packed inputs changed at random, for that long each; the first that breaks
 //! a promise is written to `finding-TARGET` and ends it.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::process::exit;
 use std::time::Instant;
 
 use env::rng::SeededRng;
 use format::wide::Column;
 use ironstone_fuzz::mutate::mutate;
-use ironstone_fuzz::{ALL, archive, find, meter, pack};
+use ironstone_fuzz::{ALL, archive, corpus, find, meter, pack};
 
 #[global_allocator]
 static METER: meter::Meter = meter::Meter;
@@ -33,13 +35,21 @@ fn main() -> std::io::Result<()> {
         ["pack", dir] => pack_all(Path::new(dir)),
         ["mutate", seconds, seed] => mutate_all(seconds, seed, None),
         ["mutate", seconds, seed, target] => mutate_all(seconds, seed, Some(target)),
+        ["corpus"] => replay_all(),
+        ["targets"] => {
+            ALL.iter().for_each(|target| println!("{}", target.name));
+            Ok(())
+        }
         ["replay", target, file] => {
             find(target).check(&std::fs::read(file)?);
             Ok(())
         }
         _ => {
-            eprintln!("usage: ironstone-fuzz seed DIR | unpack DIR | pack DIR | replay TARGET FILE | mutate SECONDS SEED [TARGET]");
-            std::process::exit(2);
+            eprintln!(
+                "usage: ironstone-fuzz seed DIR | unpack DIR | pack DIR | corpus | replay TARGET FILE | targets | \
+                 mutate SECONDS SEED [TARGET]"
+            );
+            exit(2);
         }
     }
 }
@@ -177,13 +187,23 @@ fn unpack_all(dir: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+fn replay_all() -> std::io::Result<()> {
+    corpus::watch_panics();
+    let start = Instant::now();
+    let replayed = corpus::replay(&fixtures().join("fuzz"))?;
+    replayed.failures.iter().for_each(|words| println!("FAILED {words}"));
+    println!(
+        "{{\"test\":\"corpus\",\"targets\":{},\"inputs\":{},\"failures\":{},\"seconds\":{:.1}}}",
+        ALL.len(),
+        replayed.inputs,
+        replayed.failures.len(),
+        start.elapsed().as_secs_f64()
+    );
+    exit(i32::from(!replayed.failures.is_empty()));
+}
+
 fn mutate_all(seconds: &str, seed: &str, only: Option<&str>) -> std::io::Result<()> {
-    static PANICS: AtomicUsize = AtomicUsize::new(0);
-    let before = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        PANICS.fetch_add(1, Ordering::Relaxed);
-        before(info);
-    }));
+    corpus::watch_panics();
     let number = |text: &str| text.parse::<u64>().map_err(std::io::Error::other);
     let (seconds, seed) = (number(seconds)?, number(seed)?);
     for target in ALL.iter().filter(|target| only.is_none_or(|name| name == target.name)) {
@@ -195,11 +215,11 @@ fn mutate_all(seconds: &str, seed: &str, only: Option<&str>) -> std::io::Result<
         while start.elapsed().as_secs() < seconds {
             let input = mutate(&inputs, &rng);
             let outcome = std::panic::catch_unwind(|| target.check(&input));
-            if outcome.is_err() || PANICS.load(Ordering::Relaxed) > 0 {
+            if outcome.is_err() || corpus::panics() > 0 {
                 let name = format!("finding-{}", target.name);
                 std::fs::write(&name, &input)?;
                 println!("{}: run {runs} broke a promise: {name}", target.name);
-                std::process::exit(1);
+                exit(1);
             }
             runs += 1;
         }
