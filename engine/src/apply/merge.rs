@@ -1,63 +1,48 @@
-//! Merging at write: an operand that would follow many others is merged with them, and the result written.
+//! Merging at write: an operand that would follow many others is merged with all before it, and the result written.
 //!
 //! ```text
 //!  k#3,SET  k#4,MERGE .. k#9,MERGE     max_successive_merges = 6, next operand:     k#10,SET (all of them)
 //! ```
-//! Only what the active memtable holds is looked at, so no write waits for a file: where the chain's base
-//! lies deeper, the operand is written as it is. RocksDB looks further, as far as its block cache goes; with
-//! `strict_max_successive_merges` as far as it takes, which is refused here.
+//! The operands are counted in the active memtable alone. What they are merged onto may lie deeper: it is looked
+//! for as far as the block cache goes, with `strict_max_successive_merges` in files too, which the write then
+//! waits for. What cannot be had or merged is written as the operand it is; its readers hear of it.
 
 use std::ops::ControlFlow;
 
 use base::{SequenceNumber, ValueType};
-use lsm::merge::{Existing, FullMerge, Merged, full_merge};
 use mem::memtable::MemTable;
 
-use crate::family::Parts;
+use crate::family::{Family, Parts};
 
-/// The value that the operand at `seq` makes of the key, if it is to be merged now. Versions before `seq`
-/// must all be in the memtable, and nobody may be adding any of this key.
+/// Who can look below the memtable: the room of reads.
+pub trait Merger: Send + Sync {
+    /// The entry that `operand` makes of the key with all there is of it up to `seq`. Without `io` only what
+    /// is in memory is looked at. `None`: not to be had, or not to be merged.
+    fn merged(&self, family: &Family, key: &[u8], operand: &[u8], seq: SequenceNumber, io: bool) -> Option<(ValueType, Vec<u8>)>;
+}
+
+/// The entry that is to stand for the operand at `seq`, if it is to be merged now. Versions before `seq` must all
+/// be in memory, and nobody may be adding any of this key.
 pub(super) fn at_write(
+    merger: &dyn Merger,
+    family: &Family,
     parts: &Parts,
     mem: &MemTable,
     seq: SequenceNumber,
     key: &[u8],
     operand: &[u8],
-) -> Option<Vec<u8>> {
-    let operator = parts.merge_operator.as_ref()?;
+) -> Option<(ValueType, Vec<u8>)> {
     let before = seq.checked_sub(1)?;
-    let covering = mem.max_covering_tombstone(key, before).unwrap_or(0);
-    // Newest first.
-    let mut operands = vec![operand];
-    let mut base = None;
-    let searched = mem.get(key, before, |version| {
-        match version.kind {
-            _ if version.seq < covering => base = Some(Existing::None),
-            ValueType::Merge => {
-                operands.push(version.value);
-                return ControlFlow::Continue(());
-            }
-            ValueType::Value => base = Some(Existing::Value(version.value)),
-            ValueType::Deletion | ValueType::SingleDeletion => base = Some(Existing::None),
-            // Entities and the rarer kinds are left to the reader.
-            _ => operands.clear(),
+    let mut operands = 0;
+    let counted = mem.get(key, before, |version| {
+        if version.kind != ValueType::Merge {
+            return ControlFlow::Break(());
         }
-        ControlFlow::Break(())
+        operands += 1;
+        if operands < parts.successive_merges_max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    if base.is_none() && covering > 0 {
-        base = Some(Existing::None);
-    }
-    let existing = base?;
-    if searched.is_err() || operands.len() as u64 <= parts.successive_merges_max {
+    if counted.is_err() || operands < parts.successive_merges_max {
         return None;
     }
-    operands.reverse();
-    let mut out = Vec::new();
-    let merge = FullMerge { key, existing, operands: &operands };
-    // What cannot be merged is written as it is; its readers hear of it.
-    match full_merge(&**operator, &merge, &mut out).ok()? {
-        Merged::New => Some(out),
-        Merged::Operand(at) => operands.get(at).map(|operand| operand.to_vec()),
-        Merged::Existing | Merged::Columns(_) => None,
-    }
+    merger.merged(family, key, operand, before, parts.strict_successive_merges)
 }

@@ -10,6 +10,7 @@ use format::batch::{Batch, Marker, Record};
 use mem::write_buffer::WriteBufferManager;
 
 use crate::family::{Family, FamilySet};
+pub use merge::Merger;
 use crate::sync::Arc;
 
 /// What is done with records whose family is not there.
@@ -28,8 +29,8 @@ pub struct Source<'a> {
     pub log: Option<u64>,
     /// Who is told how memtables grow.
     pub buffers: Option<&'a Arc<WriteBufferManager>>,
-    /// All entries before the batch's are in: `max_successive_merges` may be heeded.
-    pub in_order: bool,
+    /// Merges for `max_successive_merges`; only where all entries before the batch's are in.
+    pub merger: Option<&'a dyn Merger>,
 }
 
 /// What an application did.
@@ -140,7 +141,7 @@ fn run_of_family<'a>(
     let pin = family.pin();
     let mem = &pin.mem;
     let timestamps = family.order().user.timestamp_size() > 0;
-    let merges = source.in_order && !timestamps && pin.parts.successive_merges_max > 0;
+    let merger = source.merger.filter(|_| !timestamps && pin.parts.successive_merges_max > 0);
     let mut writer = mem.writer();
     let mut record = first;
     let rest = loop {
@@ -152,12 +153,14 @@ fn run_of_family<'a>(
                 }
             } else {
                 let kind = if timestamps && kind == ValueType::Deletion { ValueType::DeletionWithTimestamp } else { kind };
-                let merged = match kind {
-                    ValueType::Merge if merges => merge::at_write(&pin.parts, mem, done.next_seq, key, value),
+                let merged = match (kind, merger) {
+                    (ValueType::Merge, Some(merger)) => {
+                        merge::at_write(merger, family, &pin.parts, mem, done.next_seq, key, value)
+                    }
                     _ => None,
                 };
                 match &merged {
-                    Some(value) => writer.add(done.next_seq, ValueType::Value, key, value)?,
+                    Some((kind, value)) => writer.add(done.next_seq, *kind, key, value)?,
                     None => writer.add(done.next_seq, kind, key, value)?,
                 };
                 done.next_seq += 1;

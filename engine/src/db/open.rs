@@ -406,6 +406,7 @@ impl Opening {
             Arc::new(WriteBufferManager::new(o.db_write_buffer_size, None, false))
         });
         let unlogged = Arc::new(AtomicBool::new(false));
+        let reads = self.reads(&shared, unlogged.clone());
         let writer = Arc::new(Writer::new(WriterParts {
             env: self.env.clone(),
             settings: WriteSettings {
@@ -430,11 +431,12 @@ impl Opening {
             bell: background.clone(),
             faults: background.clone(),
             wal_bytes_max: wal_bytes_max(o.max_total_wal_size, &families.all()),
-            unlogged: unlogged.clone(),
+            unlogged,
+            merger: Arc::new(reads.clone()),
             stats: tools.stats.clone(),
         }));
         self.sweep(&shared, &recovered, &committer, &background, logs)?;
-        let parts = WritingParts { writer, background, logs: live_logs, committer, obsolete, errors, unlogged };
+        let parts = WritingParts { writer, background, logs: live_logs, committer, obsolete, errors, reads };
         let db = self.assemble(shared, Some(parts), block_cache);
         if let Some(writing) = &db.inner.writing {
             writing.background.start(&writing.writer);
@@ -558,16 +560,19 @@ impl Opening {
         Ok(())
     }
 
-    fn assemble(&mut self, shared: Shared, parts: Option<WritingParts>, block_cache: Arc<BlockCache>) -> Db {
-        let Shared { tools, families, tables, bell } = shared;
-        let unlogged = parts.as_ref().map_or_else(|| Arc::new(AtomicBool::new(false)), |p| p.unlogged.clone());
-        let reads = Reads {
-            tables: tables.clone(),
-            sequence: tools.sequence.clone(),
+    fn reads(&self, shared: &Shared, unlogged: Arc<AtomicBool>) -> Reads {
+        Reads {
+            tables: shared.tables.clone(),
+            sequence: shared.tools.sequence.clone(),
             clock: self.env.clock.clone(),
             unlogged,
-            stats: tools.stats.clone(),
-        };
+            stats: shared.tools.stats.clone(),
+        }
+    }
+
+    fn assemble(&mut self, shared: Shared, parts: Option<WritingParts>, block_cache: Arc<BlockCache>) -> Db {
+        let reads = parts.as_ref().map_or_else(|| self.reads(&shared, Arc::default()), |p| p.reads.clone());
+        let Shared { tools, families, tables, bell } = shared;
         let (writing, logs, committer, obsolete, errors) = match parts {
             Some(p) => {
                 (Some(Writing { writer: p.writer, background: p.background }), p.logs, p.committer, p.obsolete, p.errors)
@@ -625,7 +630,7 @@ struct WritingParts {
     committer: Arc<Committer>,
     obsolete: Arc<Obsolete>,
     errors: Arc<ErrorState>,
-    unlogged: Arc<AtomicBool>,
+    reads: Reads,
 }
 
 /// Makes a directory whose name survives: a database that was synced must not vanish with it.

@@ -40,6 +40,8 @@ pub struct Parts {
     pub verify_outputs: (bool, bool),
     /// An operand after so many others of its key is merged as it is written; 0: never.
     pub successive_merges_max: u64,
+    /// Even if a file must be read for that.
+    pub strict_successive_merges: bool,
     /// Where its tables lie, by path id: `cf_paths`, or `db_paths`; never empty.
     pub table_dirs: Arc<[PathBuf]>,
     /// Wide-column entities may be written: the release that `compat` names reads them.

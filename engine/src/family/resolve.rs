@@ -65,6 +65,7 @@ impl Parts {
             paranoid_file_checks: options.paranoid_file_checks,
             verify_outputs: verified_outputs(options.verify_output_flags),
             successive_merges_max: options.max_successive_merges as u64,
+            strict_successive_merges: options.strict_max_successive_merges,
             table_dirs: match table_paths(options, db) {
                 [] => Arc::from([dir.to_path_buf()]),
                 paths => paths.iter().map(|p| p.path.clone()).collect(),

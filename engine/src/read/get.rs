@@ -55,7 +55,7 @@ impl Reads {
         let mut buffer = Vec::new();
         let walked = self
             .full_key(family, key, options, &mut buffer)
-            .and_then(|full| self.walk(&super_version, full, key, options, &mut answer));
+            .and_then(|full| self.walk(&super_version, full, key, self.read_sequence(options), options, &mut answer));
         let place = match walked {
             Ok(place) => place,
             Err(error) => return (Err(error), 0),
@@ -98,7 +98,7 @@ impl Reads {
         let mut answer = Answer::for_operands();
         let mut buffer = Vec::new();
         let full = self.full_key(family, key, options, &mut buffer)?;
-        self.walk(&super_version, full, key, options, &mut answer)?;
+        self.walk(&super_version, full, key, self.read_sequence(options), options, &mut answer)?;
         answer.finish_operands(key)
     }
 
@@ -121,17 +121,17 @@ impl Reads {
         }
     }
 
-    /// Feeds `answer` the versions of the key, newest first; where it was settled. `full` is the key with
-    /// its timestamp.
-    fn walk(
+    /// Feeds `answer` the versions of the key up to `seq`, newest first; where it was settled. `full` is the
+    /// key with its timestamp.
+    pub(super) fn walk(
         &self,
         super_version: &SuperVersion,
         full: &[u8],
         key: &[u8],
+        seq: SequenceNumber,
         options: &ReadOptions,
         answer: &mut Answer<'_>,
     ) -> Result<Place> {
-        let seq = self.read_sequence(options);
         let timestamp = options.timestamp.as_deref();
         if self.reads_memtables(options) {
             let _time = PerfTimer::start(PerfCounter::GetFromMemtableTime);

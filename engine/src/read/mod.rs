@@ -5,6 +5,7 @@
 //! a view into the memtable or the block it lies in.
 
 mod answer;
+mod at_write;
 mod estimate;
 mod get;
 mod multi_get;

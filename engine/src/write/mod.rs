@@ -27,7 +27,7 @@ use env::rate::{Direction, IoPriority, RateLimiter};
 use format::batch as encoding;
 use mem::write_buffer::WriteBufferManager;
 
-use crate::apply::{self, Applied, Missing, Source};
+use crate::apply::{self, Applied, Merger, Missing, Source};
 use crate::batch::WriteBatch;
 use crate::errors::ErrorState;
 use crate::event::{Events, FlushReason};
@@ -82,6 +82,8 @@ pub struct WriterParts {
     pub wal_bytes_max: u64,
     /// Raised once something goes around the log.
     pub unlogged: Arc<AtomicBool>,
+    /// For `max_successive_merges`.
+    pub merger: Arc<dyn Merger>,
     pub stats: Arc<Stats>,
 }
 
@@ -109,6 +111,7 @@ pub struct Writer {
     closing: AtomicBool,
     /// Whether something is in memory that is not in the log.
     unlogged: Arc<AtomicBool>,
+    merger: Arc<dyn Merger>,
     stats: Arc<Stats>,
 }
 
@@ -135,6 +138,7 @@ impl Writer {
             relieved_log: AtomicU64::new(0),
             closing: AtomicBool::new(false),
             unlogged: parts.unlogged,
+            merger: parts.merger,
             stats: parts.stats,
         }
     }
@@ -395,7 +399,8 @@ impl Writer {
         let _time = PerfTimer::start(PerfCounter::WriteMemtableTime);
         // Pipelined groups insert at the same time.
         let in_order = !(self.settings.pipelined && self.settings.concurrent_memtable);
-        let source = Source { missing: Missing::Skip, log: None, buffers: Some(&self.buffers), in_order };
+        let merger = in_order.then_some(&*self.merger);
+        let source = Source { missing: Missing::Skip, log: None, buffers: Some(&self.buffers), merger };
         // A comparator is the user's code. Without this the group of one that panics would wait for ever.
         let applied = catch_unwind(AssertUnwindSafe(|| apply::batch(bytes, seq, &self.families, source)));
         let done = applied.unwrap_or_else(|_| Err(Error::aborted("inserting into a memtable panicked")))?;

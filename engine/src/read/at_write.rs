@@ -1,0 +1,31 @@
+//! What a key reads as in the middle of a write, for `max_successive_merges`.
+
+use base::key::{SequenceNumber, ValueType};
+use base::Pinned;
+
+use super::Reads;
+use super::answer::Answer;
+use crate::apply::Merger;
+use crate::family::Family;
+use crate::options::{ReadOptions, ReadTier};
+use crate::source::resolve::{self, Base, Found, Scratch};
+
+impl Merger for Reads {
+    fn merged(&self, family: &Family, key: &[u8], operand: &[u8], seq: SequenceNumber, io: bool) -> Option<(ValueType, Vec<u8>)> {
+        let super_version = family.pin();
+        let operator = super_version.parts.merge_operator.as_ref();
+        let read_tier = if io { ReadTier::All } else { ReadTier::BlockCache };
+        let options = ReadOptions { read_tier, ..ReadOptions::default() };
+        let mut answer = Answer::new(operator);
+        self.walk(&super_version, key, key, seq, &options, &mut answer).ok()?;
+        let base = match answer.finish(key).ok()?? {
+            Found::Value(value) => Base::Value(value),
+            Found::Entity(entity) => Base::Entity(entity),
+        };
+        let mut operands = vec![Pinned::copy(operand)];
+        match resolve::merge(operator, key, base, &mut operands, &mut Scratch::default()).ok()? {
+            Found::Value(value) => Some((ValueType::Value, value.to_vec())),
+            Found::Entity(entity) => Some((ValueType::WideColumnEntity, entity.to_vec())),
+        }
+    }
+}
