@@ -38,7 +38,7 @@ pub struct Source<'a> {
 pub struct Applied {
     /// The sequence number after the last one used.
     pub next_seq: SequenceNumber,
-    /// Whether a memtable touched has reached its size.
+    /// Whether a memtable touched has reached its size, or what is kept of flushed ones its own.
     pub memtable_full: bool,
 }
 
@@ -175,7 +175,8 @@ fn run_of_family<'a>(
     if let Some(buffers) = source.buffers {
         family.buffer_grown(buffers);
     }
-    done.memtable_full |= pin.parts.is_full(mem).is_some();
+    done.memtable_full |= pin.parts.is_full(mem).is_some()
+        || (!pin.history.is_empty() && family.state().history_is_due(mem.memory_used()));
     Ok(rest)
 }
 

@@ -141,7 +141,7 @@ impl Committer {
             let mut state = part.change.family.state();
             state.version = part.next.clone();
             if let Some(pick) = &part.change.flushed {
-                state.remove_flushed(pick);
+                state.keep_flushed(pick);
             }
             if let Some(low) = &part.change.full_history_ts_low {
                 state.full_history_ts_low = Some(low.clone());

@@ -65,8 +65,9 @@ impl Family {
         bell: Arc<Bell>,
     ) -> Arc<Self> {
         let order = version.order().clone();
+        let history_bytes_max = parts.history_bytes_max;
         let next_epoch = version.files().map(|(_, f)| f.epoch_number).max().unwrap_or(0).saturating_add(1);
-        let first = SuperVersion::new(1, mem.clone(), Arc::from([]), version.clone(), parts.clone(), bell.clone());
+        let first = SuperVersion::new(1, mem.clone(), [Arc::from([]), Arc::from([])], version.clone(), parts.clone(), bell.clone());
         Arc::new(Family {
             id,
             name,
@@ -74,7 +75,7 @@ impl Family {
             options: ArcSwap::new(options),
             parts: ArcSwap::new(parts),
             current: ArcSwap::from_pointee(first),
-            state: Mutex::new(State::new(mem, version, log_number, next_epoch)),
+            state: Mutex::new(State::new(mem, version, log_number, next_epoch, history_bytes_max)),
             dropped: AtomicBool::new(false),
             charged: AtomicUsize::new(0),
             buffers: OnceLock::new(),
@@ -184,12 +185,23 @@ impl Family {
         let next = SuperVersion::new(
             state.super_version_number,
             state.mem.clone(),
-            state.sealed_newest_first(),
+            [state.sealed_newest_first(), state.history_newest_first()],
             state.version.clone(),
             self.parts.load_full(),
             self.bell.clone(),
         );
         self.current.swap(Arc::new(next))
+    }
+
+    /// Lets go of what is kept of flushed memtables and has no room any more, `all`: of all of it.
+    pub(crate) fn trim_history(&self, all: bool) {
+        let mut state = self.state();
+        let active = if all { usize::MAX / 2 } else { state.mem.memory_used() };
+        if state.trim_history(active) {
+            let old = self.install(&mut state);
+            drop(state);
+            drop(old);
+        }
     }
 
     /// Puts new options in place and lets readers see them.

@@ -42,6 +42,8 @@ pub struct Parts {
     pub successive_merges_max: u64,
     /// Even if a file must be read for that.
     pub strict_successive_merges: bool,
+    /// Memory of memtables below which flushed ones are kept (`max_write_buffer_size_to_maintain`); 0: none is.
+    pub history_bytes_max: usize,
     /// Where its tables lie, by path id: `cf_paths`, or `db_paths`; never empty.
     pub table_dirs: Arc<[PathBuf]>,
     /// Wide-column entities may be written: the release that `compat` names reads them.

@@ -66,6 +66,7 @@ impl Parts {
             verify_outputs: verified_outputs(options.verify_output_flags),
             successive_merges_max: options.max_successive_merges as u64,
             strict_successive_merges: options.strict_max_successive_merges,
+            history_bytes_max: history_bytes_max(options),
             table_dirs: match table_paths(options, db) {
                 [] => Arc::from([dir.to_path_buf()]),
                 paths => paths.iter().map(|p| p.path.clone()).collect(),
@@ -73,6 +74,13 @@ impl Parts {
             entities: db.compat.reads((7, 9)),
         })
     }
+}
+
+/// A negative size stands for all memtables there may be.
+fn history_bytes_max(o: &FamilyOptions) -> usize {
+    let all = (o.write_buffer_size as u64).saturating_mul(o.max_write_buffer_number.max(2).unsigned_abs().into());
+    let bytes = u64::try_from(o.max_write_buffer_size_to_maintain).unwrap_or(all);
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 /// Reading all rows checks all blocks as well, so either asks for it.

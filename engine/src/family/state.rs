@@ -69,6 +69,10 @@ pub struct State {
     pub mem_id: u64,
     /// Oldest first.
     pub sealed: Vec<Sealed>,
+    /// Flushed and kept (`max_write_buffer_size_to_maintain`): the newest of them, oldest first.
+    pub history: Vec<Sealed>,
+    /// How much memory all memtables may take for `history` to be kept; 0: none is.
+    history_bytes_max: usize,
     pub version: Arc<Version>,
     /// Versions that were installed and may still be read.
     pub(super) versions: Vec<Weak<Version>>,
@@ -86,11 +90,13 @@ pub struct State {
 }
 
 impl State {
-    pub(super) fn new(mem: Arc<MemTable>, version: Arc<Version>, log_number: u64, next_epoch: u64) -> Self {
+    pub(super) fn new(mem: Arc<MemTable>, version: Arc<Version>, log_number: u64, next_epoch: u64, history_bytes_max: usize) -> Self {
         State {
             mem,
             mem_id: 1,
             sealed: Vec::new(),
+            history: Vec::new(),
+            history_bytes_max,
             versions: vec![Arc::downgrade(&version)],
             version,
             super_version_number: 1,
@@ -118,6 +124,7 @@ impl State {
             atomic_group,
         });
         self.mem_id += 1;
+        self.trim_history(0);
     }
 
     /// Whether a flush would take enough memtables, or any if one was asked for. `up_to_group` as for
@@ -208,12 +215,51 @@ impl State {
 
     /// Removes memtables that are in the version now.
     pub fn remove_flushed(&mut self, pick: &FlushPick) {
-        self.sealed.retain(|s| !pick.memtables.iter().any(|m| m.id == s.id));
+        self.take_flushed(pick);
+    }
+
+    /// As [`State::remove_flushed`]; they stay in the history as long as there is room for it.
+    pub fn keep_flushed(&mut self, pick: &FlushPick) {
+        let flushed = self.take_flushed(pick);
+        if self.history_bytes_max > 0 {
+            self.history.extend(flushed);
+            self.trim_history(0);
+        }
+    }
+
+    fn take_flushed(&mut self, pick: &FlushPick) -> Vec<Sealed> {
+        let flushed = |s: &Sealed| pick.memtables.iter().any(|m| m.id == s.id);
+        let (flushed, sealed) = std::mem::take(&mut self.sealed).into_iter().partition(flushed);
+        self.sealed = sealed;
         self.log_number = self.log_number.max(pick.next_log());
+        flushed
+    }
+
+    /// Whether the oldest of the history is to go: all but that one take more than they may, with `active` bytes
+    /// in the active memtable.
+    pub fn history_is_due(&self, active: usize) -> bool {
+        let bytes = |list: &[Sealed]| list.iter().map(|s| s.mem.memory_used()).sum::<usize>();
+        match self.history.split_first() {
+            None => false,
+            Some((_, newer)) => bytes(&self.sealed) + bytes(newer) + active >= self.history_bytes_max,
+        }
+    }
+
+    /// Lets the oldest of the history go until the rest fits; whether any went.
+    pub fn trim_history(&mut self, active: usize) -> bool {
+        let before = self.history.len();
+        while self.history_is_due(active) {
+            self.history.remove(0);
+        }
+        self.history.len() < before
     }
 
     pub(super) fn sealed_newest_first(&self) -> Arc<[Arc<MemTable>]> {
-        self.sealed.iter().rev().map(|s| s.mem.clone()).collect()
+        newest_first(&self.sealed)
+    }
+
+    pub(super) fn history_newest_first(&self) -> Arc<[Arc<MemTable>]> {
+        newest_first(&self.history)
     }
 
     pub fn take_epoch(&mut self) -> u64 {
@@ -221,4 +267,8 @@ impl State {
         self.next_epoch = self.next_epoch.saturating_add(1);
         epoch
     }
+}
+
+fn newest_first(list: &[Sealed]) -> Arc<[Arc<MemTable>]> {
+    list.iter().rev().map(|s| s.mem.clone()).collect()
 }

@@ -1,5 +1,6 @@
 //! What a reader pins: all places a family's entries can be at one moment.
 
+use base::SequenceNumber;
 use lsm::version::Version;
 use mem::memtable::MemTable;
 
@@ -15,6 +16,8 @@ pub struct SuperVersion {
     pub mem: Arc<MemTable>,
     /// Sealed memtables not yet in `version`, newest first: the order in which to look.
     pub imm: Arc<[Arc<MemTable>]>,
+    /// Memtables whose entries are in `version` too, kept for who asks what was written lately; newest first.
+    pub history: Arc<[Arc<MemTable>]>,
     pub version: Arc<Version>,
     /// The components and settings of that moment.
     pub parts: Arc<Parts>,
@@ -28,12 +31,25 @@ impl SuperVersion {
     pub(crate) fn new(
         number: u64,
         mem: Arc<MemTable>,
-        imm: Arc<[Arc<MemTable>]>,
+        [imm, history]: [Arc<[Arc<MemTable>]>; 2],
         version: Arc<Version>,
         parts: Arc<Parts>,
         bell: Arc<Bell>,
     ) -> Self {
-        SuperVersion { number, mem, imm, version, parts, table_tombstones: OnceLock::new(), _ring: Ring(bell) }
+        SuperVersion { number, mem, imm, history, version, parts, table_tombstones: OnceLock::new(), _ring: Ring(bell) }
+    }
+}
+
+impl SuperVersion {
+    /// Every version newer than this is in memory, of the flushed ones those in the history.
+    pub fn in_memory_since(&self) -> SequenceNumber {
+        let oldest = self.history.last().or(self.imm.last()).unwrap_or(&self.mem);
+        oldest.earliest_seq()
+    }
+
+    /// Memtables, those of the history too, newest first.
+    pub fn memtables_and_history(&self) -> impl Iterator<Item = &Arc<MemTable>> {
+        std::iter::once(&self.mem).chain(self.imm.iter()).chain(self.history.iter())
     }
 }
 

@@ -110,7 +110,6 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "enable_blob_files" "blob files" |o| o.enable_blob_files;
     "experimental_mempurge_threshold" "memtables purged in memory" |o| o.experimental_mempurge_threshold > 0.0;
     "inplace_update_support" "updates in place" |o| o.inplace_update_support;
-    "max_write_buffer_size_to_maintain" "history of flushed memtables" |o| o.max_write_buffer_size_to_maintain > 0;
     "memtable_factory" "a memtable other than skip list and vector" |o| matches!(o.memtable_factory, MemtableFactory::Other { .. });
     "memtable_verify_per_key_checksum_on_seek" "checks at each step of a memtable seek"
         |o| o.memtable_verify_per_key_checksum_on_seek;

@@ -57,14 +57,14 @@ fn of_memtables(family: &Family, short: &str) -> Option<u64> {
     let used = |m: &MemTable| m.memory_used() as u64;
     Some(match short {
         "num-immutable-mem-table" => pinned.imm.len() as u64,
-        // None stays once it is a table.
-        "num-immutable-mem-table-flushed" => 0,
+        "num-immutable-mem-table-flushed" => pinned.history.len() as u64,
         "mem-table-flush-pending" => {
             let min = pinned.parts.pick.min_write_buffer_number_to_merge;
             u64::from(family.state().flush_due(min, None))
         }
         "cur-size-active-mem-table" => used(&pinned.mem),
-        "cur-size-all-mem-tables" | "size-all-mem-tables" => used(&pinned.mem) + sealed(&used),
+        "cur-size-all-mem-tables" => used(&pinned.mem) + sealed(&used),
+        "size-all-mem-tables" => pinned.memtables_and_history().map(|m| used(m)).sum(),
         "num-entries-active-mem-table" => pinned.mem.counts().entries,
         "num-entries-imm-mem-tables" => sealed(&|m| m.counts().entries),
         "num-deletes-active-mem-table" => pinned.mem.counts().deletes,

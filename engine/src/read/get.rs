@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use base::key::{SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack};
+use base::key::{MAX_SEQUENCE, SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack};
 use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics, Ticker, perf_add, perf_counting};
 use base::{Pinned, Result};
 
@@ -110,6 +110,27 @@ impl Reads {
             Ok(None) => (false, None),
             Err(_) => (true, None),
         }
+    }
+
+    /// The sequence number of the key's newest version, if that is in memory: the history of flushed memtables
+    /// (`max_write_buffer_size_to_maintain`) is looked through as well. With the sequence number behind which
+    /// nothing is missing there. What a transaction asks before it commits.
+    ///
+    /// # Errors
+    /// Corruption if an entry does not match its protection bytes.
+    pub fn newest_in_memory(&self, family: &Family, key: &[u8]) -> Result<(Option<SequenceNumber>, SequenceNumber)> {
+        let super_version = family.pin();
+        for mem in super_version.memtables_and_history() {
+            let mut newest = mem.max_covering_tombstone(key, MAX_SEQUENCE);
+            mem.get(key, MAX_SEQUENCE, |version| {
+                newest = newest.max(Some(version.seq));
+                ControlFlow::Break(())
+            })?;
+            if newest.is_some() {
+                return Ok((newest, super_version.in_memory_since()));
+            }
+        }
+        Ok((None, super_version.in_memory_since()))
     }
 
     /// The sequence to read at. Called after the super version is pinned.

@@ -60,6 +60,7 @@ impl Writer {
     #[cold]
     fn seal_full(&self, baton: &mut Baton) -> Result<()> {
         self.memtable_full.store(false, Ordering::Relaxed);
+        self.trim_histories(false);
         let mut reason = None;
         let full: Vec<_> = self
             .families
@@ -75,6 +76,12 @@ impl Writer {
         let Some(reason) = reason else { return Ok(()) };
         let victims = if self.settings.atomic_flush { self.with_data() } else { full };
         self.seal(baton, &victims, reason)
+    }
+
+    /// Lets go of flushed memtables that are kept beyond their room; `all`: of all of them.
+    fn trim_histories(&self, all: bool) {
+        let kept = |family: &Arc<Family>| !family.pin().history.is_empty();
+        self.families.all().iter().filter(|family| kept(family)).for_each(|family| family.trim_history(all));
     }
 
     /// Too many bytes in logs: flush the families that keep the oldest one alive.
@@ -113,6 +120,11 @@ impl Writer {
     fn wait_for_buffers(&self, baton: &mut Baton, flags: Flags) -> Result<()> {
         if flags.no_slowdown {
             return Err(super::group::would_stall());
+        }
+        // What is flushed already is no reason to wait: its memory would not come back by waiting.
+        self.trim_histories(true);
+        if !self.buffers.should_stall() {
+            return Ok(());
         }
         self.stats.database.add(DatabaseCounter::BufferManagerStops, 1);
         let give_up = || self.controller.is_closing() || self.errors.ends_stalls().is_some();
