@@ -57,6 +57,15 @@ pub struct Index {
     handles: Handles,
     first_keys: Box<[u8]>,
     first_ends: Box<[u32]>,
+    checksums: Option<Box<Checksums>>,
+}
+
+/// Checksums of the entries (`block_protection_bytes_per_key`).
+#[derive(Clone, Debug)]
+struct Checksums {
+    /// Bytes of each: 1, 2, 4 or 8.
+    width: usize,
+    bytes: Box<[u8]>,
 }
 
 impl Index {
@@ -86,6 +95,49 @@ impl Index {
             }
         }
         Ok(builder.finish(layout))
+    }
+
+    /// Keeps `bytes_per_key` bytes of checksum (0, 1, 2, 4 or 8) for each entry from now on; [`Index::verify`]
+    /// compares them.
+    pub fn protect(&mut self, bytes_per_key: u8) {
+        let width = usize::from(bytes_per_key.min(8));
+        let sums = (0..self.len()).flat_map(|i| self.checksum(i).to_le_bytes().into_iter().take(width));
+        let bytes = sums.collect();
+        self.checksums = (width > 0).then(|| Box::new(Checksums { width, bytes }));
+    }
+
+    /// Compares entry `i` with its checksum, if it has one.
+    ///
+    /// # Errors
+    /// Corruption if memory has changed since the index was loaded.
+    #[inline]
+    pub fn verify(&self, i: usize) -> Result<()> {
+        match &self.checksums {
+            None => Ok(()),
+            Some(sums) => self.verify_with(sums, i),
+        }
+    }
+
+    #[inline(never)]
+    fn verify_with(&self, sums: &Checksums, i: usize) -> Result<()> {
+        let stored = sums.bytes.get(i * sums.width..(i + 1) * sums.width);
+        if i >= self.len() || stored.is_some_and(|sum| self.checksum(i).to_le_bytes().starts_with(sum)) {
+            return Ok(());
+        }
+        Err(Error::corruption(format!("entry {i} of an index in memory does not match its protection bytes")))
+    }
+
+    fn checksum(&self, i: usize) -> u64 {
+        use kernel::hash::{hash64, hash64_seeded};
+        let handle = self.handle(i);
+        let head = self.heads.as_ref().and_then(|(_, heads)| heads.get(i)).copied().unwrap_or_default();
+        let trailer = self.trailers.get(i).copied().unwrap_or_default();
+        let mut numbers = [0; 32];
+        for (place, number) in numbers.chunks_exact_mut(8).zip([handle.offset, handle.size, trailer, head]) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        let sum = hash64_seeded(self.rest(i).unwrap_or_default(), hash64(&numbers));
+        hash64_seeded(self.first_key(i).unwrap_or_default(), hash64_seeded(&self.prefix, sum))
     }
 
     /// Number of blocks.
@@ -225,6 +277,7 @@ impl Index {
             + self.handles.memory_bytes()
             + self.first_keys.len()
             + 4 * self.first_ends.len()
+            + self.checksums.as_ref().map_or(0, |sums| size_of::<Checksums>() + sums.bytes.len())
     }
 }
 

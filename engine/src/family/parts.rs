@@ -34,6 +34,8 @@ pub struct Parts {
     pub prefix_seek_opt_in_only: bool,
     /// A memtable with so many range deletions is full; `u64::MAX` for no bound.
     pub range_deletions_max: u64,
+    /// Bytes of checksum for each entry of blocks in memory, of tables opened from now on.
+    pub block_protection_bytes_per_key: u8,
     /// New tables are read through and compared with what was written.
     pub paranoid_file_checks: bool,
     /// How compaction outputs are verified (`verify_output_flags`): rows and blocks, file checksum.

@@ -62,6 +62,7 @@ impl Parts {
                 0 => u64::MAX,
                 most => most,
             },
+            block_protection_bytes_per_key: options.block_protection_bytes_per_key,
             paranoid_file_checks: options.paranoid_file_checks,
             verify_outputs: verified_outputs(options.verify_output_flags),
             successive_merges_max: options.max_successive_merges as u64,

@@ -103,7 +103,6 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
 };
 
 const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
-    "block_protection_bytes_per_key" "checksums of entries in cached blocks" |o| o.block_protection_bytes_per_key > 0;
     "cf_allow_ingest_behind" "ingestion behind existing data" |o| o.cf_allow_ingest_behind;
     "disallow_memtable_writes" "families that are only ingested into" |o| o.disallow_memtable_writes;
     "enable_blob_direct_write" "blobs written before the WAL" |o| o.enable_blob_direct_write;

@@ -184,6 +184,7 @@ impl TableCache {
                 unique_id,
                 db_session_id: self.settings.db_session_id.clone(),
                 max_flushed_file_size: parts.pick.write_buffer_size.saturating_mul(3) / 2,
+                block_protection_bytes_per_key: parts.block_protection_bytes_per_key,
                 skip_filters: parts.optimize_filters_for_hits && level + 1 == parts.pick.num_levels,
                 statistics: self.settings.stats.statistics().cloned(),
             };

@@ -14,7 +14,7 @@ use base::{Error, Order, Result};
 
 use super::entry::{Header, header, separated_restart_header};
 use super::anchors::{Anchors, Found};
-use super::{Block, Shape, partition_restarts, restart_key};
+use super::{Block, Shape, partition_restarts, protect, restart_key};
 
 /// How keys read from a block differ from keys shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +62,8 @@ pub struct BlockIter {
     shape: Shape,
     rewrite: KeyRewrite,
     rewriting: bool,
+    /// More is to be done with a decoded entry: it is compared with its checksum or shown otherwise.
+    dressed: bool,
     valid: bool,
     /// Offsets of the current entry and the one after it.
     at: usize,
@@ -92,11 +94,13 @@ impl BlockIter {
 
     /// An iterator over internal keys that shows them other than they are stored.
     pub fn rewriting(block: Block, rewrite: KeyRewrite) -> BlockIter {
+        let shape = block.shape();
         BlockIter {
-            shape: block.shape(),
+            shape,
             block,
             rewrite,
             rewriting: !rewrite.is_none(),
+            dressed: shape.protected || !rewrite.is_none(),
             valid: false,
             at: 0,
             next: 0,
@@ -122,6 +126,7 @@ impl BlockIter {
     /// Takes another block; positioned nowhere. Buffers are kept.
     pub fn reset(&mut self, block: Block) {
         self.shape = block.shape();
+        self.dressed = self.shape.protected || self.rewriting;
         self.block = block;
         self.anchor = 0;
         self.valid = false;
@@ -171,6 +176,11 @@ impl BlockIter {
         let whole = header(payload, self.at)?.shared == 0;
         let base = self.shape.payload_at as usize;
         whole.then_some(base + start..base + own.len())
+    }
+
+    /// Where in the payload the current entry starts. Only while valid.
+    pub(super) fn offset(&self) -> usize {
+        self.at
     }
 
     /// Where in the payload the current value starts. Only while valid.
@@ -301,8 +311,8 @@ impl BlockIter {
         self.at = at;
         self.next = next;
         self.valid = true;
-        if self.rewriting {
-            self.show();
+        if self.dressed {
+            return self.dress();
         }
         true
     }
@@ -330,16 +340,27 @@ impl BlockIter {
         self.at = at;
         self.next = next;
         self.valid = true;
-        if self.rewriting {
-            self.show();
+        if self.dressed {
+            return self.dress();
         }
         true
     }
 
+    /// Compares the decoded entry with its checksum and makes the key that is shown.
     #[inline(never)]
-    fn show(&mut self) {
-        self.shown.clear();
-        self.rewrite.apply(&self.key[..self.key_len], &mut self.shown);
+    fn dress(&mut self) -> bool {
+        let payload_at = self.shape.payload_at as usize;
+        let holds = |iter: &Self| protect::holds(&iter.block.bytes, payload_at, iter.at, iter.stored_key(), iter.value());
+        if self.shape.protected && !holds(self) {
+            self.fail(self.at);
+            self.error = Some(protect::mismatch(self.at));
+            return false;
+        }
+        if self.rewriting {
+            self.shown.clear();
+            self.rewrite.apply(&self.key[..self.key_len], &mut self.shown);
+        }
+        true
     }
 
     #[cold]
@@ -471,8 +492,8 @@ impl BlockIter {
         self.value = entry.value;
         self.next_restart = entry.next_restart;
         self.valid = true;
-        if self.rewriting {
-            self.show();
+        if self.dressed {
+            self.dress();
         }
     }
 }

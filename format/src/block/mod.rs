@@ -17,10 +17,10 @@
 //! takes a share of the block has touched that memory already:
 //!
 //! ```text
-//! counts 16 | header 28 | search array | payload
+//! counts 16 | header 28 | search array | [checksums of entries] | payload
 //!
 //! header : u32 entries_end, u32 restarts_at, u32 num_restarts (bit 30 the first at 0,
-//!          bit 29 uniform, bit 28 separated),
+//!          bit 31 checksums of entries, bit 29 uniform, bit 28 separated),
 //!          u32 payload_at, u32 anchors, u8 common prefix, u8 anchor flags, u16 buckets,
 //!          u32 (stride << 8 | lead)
 //! ```
@@ -33,6 +33,7 @@ mod heads;
 mod iter;
 mod plain;
 mod point;
+mod protect;
 #[cfg(test)]
 mod tests;
 
@@ -77,6 +78,8 @@ struct Shape {
     num_buckets: u16,
     separated: bool,
     uniform: bool,
+    /// Checksums of the entries lie before the payload.
+    protected: bool,
     /// The first restart is the first entry, as it should be.
     starts_at_zero: bool,
     anchors: anchors::Anchors,
@@ -97,17 +100,37 @@ impl Block {
     /// # Errors
     /// Corruption if the parts do not fit into each other.
     pub fn parse_searchable(payload: &[u8], order: Option<HeadOrder>) -> Result<Block> {
+        Block::assemble(payload, order, &[])
+    }
+
+    /// As [`Block::parse_searchable`], with `bytes_per_key` bytes of checksum (1, 2, 4 or 8) kept for each entry;
+    /// iterators and look-ups compare them with what they read. 0: without.
+    ///
+    /// # Errors
+    /// Corruption if the parts do not fit into each other or, with checksums, an entry does not decode.
+    pub fn parse_protected(payload: &[u8], order: Option<HeadOrder>, bytes_per_key: u8) -> Result<Block> {
+        if bytes_per_key == 0 {
+            return Block::parse_searchable(payload, order);
+        }
+        let checksums = protect::build(&Block::parse(payload)?, bytes_per_key)?;
+        Block::assemble(payload, order, &checksums)
+    }
+
+    fn assemble(payload: &[u8], order: Option<HeadOrder>, checksums: &[u8]) -> Result<Block> {
         let mut shape = Shape::parse(payload)?;
+        shape.protected = !checksums.is_empty();
         let array = match order {
             Some(order) => anchors::Anchors::build(payload, &mut shape, order),
             None => Vec::new(),
         };
-        let payload_at = HEADER + array.len();
+        let checksums_at = HEADER + array.len();
+        let payload_at = checksums_at + checksums.len();
         shape.payload_at = payload_at as u32;
         let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, payload_at + payload.len()).collect();
         if let Some(bytes) = Arc::get_mut(&mut bytes) {
             bytes[..HEADER].copy_from_slice(&shape.encode());
-            bytes[HEADER..payload_at].copy_from_slice(&array);
+            bytes[HEADER..checksums_at].copy_from_slice(&array);
+            bytes[checksums_at..payload_at].copy_from_slice(checksums);
             bytes[payload_at..].copy_from_slice(payload);
         }
         Ok(Block { bytes })
@@ -170,6 +193,9 @@ impl Block {
 /// In the header's word of restarts: the first is at offset 0.
 const STARTS_AT_ZERO: u32 = RESERVED;
 
+/// In the same: checksums of the entries lie before the payload.
+const PROTECTED: u32 = HASH_INDEX;
+
 /// Where in the header `payload_at` lies.
 const PAYLOAD_AT: usize = 12;
 
@@ -178,6 +204,7 @@ impl Shape {
         let counts = self.num_restarts
             | if self.separated { SEPARATED } else { 0 }
             | if self.uniform { UNIFORM } else { 0 }
+            | if self.protected { PROTECTED } else { 0 }
             | if self.starts_at_zero { STARTS_AT_ZERO } else { 0 };
         let anchors = &self.anchors;
         let mut header = [0; HEADER];
@@ -207,6 +234,7 @@ impl Shape {
             starts_at_zero: counts & STARTS_AT_ZERO != 0,
             separated: counts & SEPARATED != 0,
             uniform: counts & UNIFORM != 0,
+            protected: counts & PROTECTED != 0,
             anchors: anchors::Anchors {
                 count: word(16),
                 prefix_len: header[20],

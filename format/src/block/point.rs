@@ -52,11 +52,12 @@ impl Block {
             Order::Reverse => true,
             Order::Custom(_) => return self.visit_by_iterator(order, rewrite, seek_key, visit),
         };
-        if !rewrite.is_none() {
+        let shape = &self.shape();
+        // What is compared with checksums is put together first.
+        if !rewrite.is_none() || shape.protected {
             return self.visit_by_iterator(order, rewrite, seek_key, visit);
         }
         let user = user_key(seek_key);
-        let shape = &self.shape();
         let start = if shape.anchors.exist() {
             Anchors::prefetch(&self.bytes);
             match Anchors::find(shape, &self.bytes, user) {

@@ -135,6 +135,8 @@ pub(super) struct Source {
     pub metadata_priority: Priority,
     pub order: InternalOrder,
     pub heads: Option<HeadOrder>,
+    /// Bytes of checksum for each entry of a loaded block; 0, 1, 2, 4 or 8.
+    pub protection: u8,
     pub rewrite: KeyRewrite,
     pub index_layout: IndexLayout,
     pub dict: Option<Dictionary>,
@@ -296,15 +298,12 @@ impl Source {
         let payload = self.payload(raw, handle, verify, dict)?;
         let block = match kind {
             BlockKind::Data => CachedBlock::Data(
-                Block::parse_searchable(&payload, heads).map_err(|e| e.shifted(handle.offset))?,
+                Block::parse_protected(&payload, heads, self.protection).map_err(|e| e.shifted(handle.offset))?,
             ),
-            BlockKind::Index => {
-                Other::Index(Index::decode(&payload, &self.index_layout).map_err(|e| e.shifted(handle.offset))?)
-                    .into()
-            }
+            BlockKind::Index => self.decode_index(&payload, &self.index_layout, handle)?,
             BlockKind::FilterIndex => {
                 let layout = IndexLayout { first_keys: false, ..self.index_layout };
-                Other::Index(Index::decode(&payload, &layout).map_err(|e| e.shifted(handle.offset))?).into()
+                self.decode_index(&payload, &layout, handle)?
             }
             BlockKind::Filter => {
                 let filter = Filter::parse(&payload);
@@ -314,6 +313,29 @@ impl Source {
         };
         give_back(payload);
         Ok(block)
+    }
+
+    fn decode_index(&self, payload: &[u8], layout: &IndexLayout, handle: BlockHandle) -> Result<CachedBlock> {
+        let mut index = Index::decode(payload, layout).map_err(|e| e.shifted(handle.offset))?;
+        index.protect(self.protection);
+        Ok(Other::Index(index).into())
+    }
+
+    /// The handle of entry `at` of an index.
+    ///
+    /// # Errors
+    /// Corruption if the entry does not match its protection bytes.
+    #[inline]
+    pub(super) fn handle_in(&self, index: &Index, at: usize) -> Result<BlockHandle> {
+        match index.verify(at) {
+            Ok(()) => Ok(index.handle(at)),
+            Err(error) => Err(self.blame_index(error)),
+        }
+    }
+
+    #[cold]
+    fn blame_index(&self, error: Error) -> Error {
+        error.doing("reading an index".to_string()).file(self.file.path())
     }
 
     /// The payload behind a block's bytes: checked and decompressed.

@@ -210,9 +210,8 @@ impl IndexCursor {
         }
         self.block = None;
         self.top_at = at;
-        let Some(handle) = self.top().filter(|top| at < top.len()).map(|top| top.handle(at)) else {
-            return Ok(());
-        };
+        let Some(top) = self.top().filter(|top| at < top.len()) else { return Ok(()) };
+        let handle = source.handle_in(top, at)?;
         let block = reader.partition_ref(source, handle, ctx)?;
         if index(&block).is_none() {
             return Err(source.wrong_kind(handle, reader.kind));

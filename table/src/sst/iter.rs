@@ -105,7 +105,7 @@ impl TableIter {
             return Ok(false);
         };
         let source = &self.reader.source;
-        let handle = index.handle(self.cursor.at);
+        let handle = source.handle_in(index, self.cursor.at)?;
         self.near_bound = match &self.ctx.upper_bound {
             Some(bound) => !index.is_below(self.cursor.at, &source.order.user, bound),
             None => false,

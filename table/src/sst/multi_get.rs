@@ -107,7 +107,7 @@ impl Reader {
             if index.first_key(cursor.at).is_some_and(past) {
                 continue;
             }
-            let handle = index.handle(cursor.at);
+            let handle = self.source.handle_in(index, cursor.at)?;
             if handles.last() != Some(&handle) {
                 handles.push(handle);
             }

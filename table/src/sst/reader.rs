@@ -52,6 +52,8 @@ pub struct OpenOptions {
     pub max_flushed_file_size: u64,
     /// Do not open the filter: files of the last level where `optimize_filters_for_hits` is set.
     pub skip_filters: bool,
+    /// Bytes of checksum that each entry of a block gets as it is loaded: 0 (the default), 1, 2, 4 or 8.
+    pub block_protection_bytes_per_key: u8,
     pub statistics: Option<Arc<Statistics>>,
 }
 
@@ -71,6 +73,7 @@ impl Default for OpenOptions {
             db_session_id: Arc::from(""),
             max_flushed_file_size: u64::MAX,
             skip_filters: false,
+            block_protection_bytes_per_key: 0,
             statistics: None,
         }
     }
@@ -147,7 +150,7 @@ impl Reader {
             return self.get_in(index, seek_key, ctx, visit).map(|_| ());
         }
         for at in index.seek(&self.source.order, seek_key)..index.len() {
-            let block = self.index.partition(&self.source, index.handle(at), ctx)?;
+            let block = self.index.partition(&self.source, self.source.handle_in(index, at)?, ctx)?;
             let partition = self.index.as_index(&self.source, &block)?;
             if !self.get_in(partition, seek_key, ctx, visit)? {
                 break;
@@ -172,7 +175,7 @@ impl Reader {
             if index.first_key(at).is_some_and(past) {
                 return Ok(false);
             }
-            let handle = index.handle(at);
+            let handle = self.source.handle_in(index, at)?;
             let block = self.source.fetch(handle, BlockKind::Data, ctx, None)?;
             if !self.visit_block(&block, handle, seek_key, visit)? || !index.may_continue(at, &order.user, user) {
                 return Ok(false);
