@@ -8,6 +8,9 @@ use base::{Error, FamilyId, Result, SequenceNumber};
 use format::batch as encoding;
 use format::batch::{Batch, HEADER_LEN, KEY_LEN_MAX, Marker, Record, VALUE_LEN_MAX};
 
+#[cfg(test)]
+mod tests;
+
 /// What a batch holds, as far as the write path asks before it reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
@@ -26,6 +29,8 @@ pub struct WriteBatch {
     contents: Contents,
     save_points: Vec<SavePoint>,
     fault: Option<Error>,
+    /// Checksums of the counted records, while a write that asked for them is on its way.
+    protection: Option<Box<[u64]>>,
 }
 
 #[derive(Clone, Copy)]
@@ -50,7 +55,7 @@ impl WriteBatch {
     pub fn with_capacity(bytes: usize) -> Self {
         let mut buffer = Vec::with_capacity(HEADER_LEN + bytes);
         encoding::begin(&mut buffer);
-        WriteBatch { bytes: buffer, contents: Contents::default(), save_points: Vec::new(), fault: None }
+        WriteBatch { bytes: buffer, contents: Contents::default(), save_points: Vec::new(), fault: None, protection: None }
     }
 
     /// From a batch's bytes, as [`WriteBatch::bytes`] gives them.
@@ -243,6 +248,39 @@ impl WriteBatch {
         encoding::set_sequence(&mut self.bytes, seq);
     }
 
+    /// Keeps checksums of the records from now on, or none any more (`WriteOptions::protection_bytes_per_key`).
+    pub(crate) fn protect(&mut self, on: bool) -> Result<()> {
+        self.protection = None;
+        if on {
+            let entry = |record: Result<Record<'_>>| record.map(|r| checksum(&r)).transpose();
+            self.protection = Some(self.iter().filter_map(entry).collect::<Result<_>>()?);
+        }
+        Ok(())
+    }
+
+    /// See [`WriteBatch::protect`].
+    #[inline]
+    pub(crate) fn protection(&self) -> Option<&[u64]> {
+        self.protection.as_deref()
+    }
+
+    /// Compares the records with their checksums.
+    ///
+    /// # Errors
+    /// Corruption if memory has changed since [`WriteBatch::protect`].
+    pub(crate) fn verify_protection(&self) -> Result<()> {
+        let Some(sums) = &self.protection else { return Ok(()) };
+        let mut sums = sums.iter();
+        for record in self.iter() {
+            if let Some(sum) = checksum(&record?)
+                && sums.next() != Some(&sum)
+            {
+                return Err(mismatch());
+            }
+        }
+        if sums.next().is_some() { Err(mismatch()) } else { Ok(()) }
+    }
+
     /// What went wrong while it was built.
     pub(crate) fn check(&self) -> Result<()> {
         match &self.fault {
@@ -308,4 +346,18 @@ impl WriteBatch {
 
 fn no_save_point() -> Error {
     Error::not_found("no save point is set")
+}
+
+/// The checksum of a counted record: kind, family, key and value.
+pub(crate) fn checksum(record: &Record<'_>) -> Option<u64> {
+    use kernel::hash::{hash64, hash64_seeded};
+    let (kind, key, value) = record.entry()?;
+    let family = record.family().unwrap_or(FamilyId::DEFAULT);
+    let head = (u64::from(family.0) << 8 | u64::from(kind as u8)).to_le_bytes();
+    Some(hash64_seeded(value, hash64_seeded(key, hash64(&head))))
+}
+
+#[cold]
+pub(crate) fn mismatch() -> Error {
+    Error::corruption("a record of a write batch does not match its protection bytes")
 }

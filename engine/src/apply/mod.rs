@@ -31,6 +31,24 @@ pub struct Source<'a> {
     pub buffers: Option<&'a Arc<WriteBufferManager>>,
     /// Merges for `max_successive_merges`; only where all entries before the batch's are in.
     pub merger: Option<&'a dyn Merger>,
+    /// Checksums of the counted records, to compare them with as they are applied.
+    pub protection: Option<&'a [u64]>,
+}
+
+impl Source<'_> {
+    /// Compares the next counted record with its checksum.
+    #[inline]
+    fn check_protection(&mut self, record: &Record<'_>) -> Result<()> {
+        let Some(sums) = self.protection else { return Ok(()) };
+        let Some(sum) = crate::batch::checksum(record) else { return Ok(()) };
+        match sums.split_first() {
+            Some((first, rest)) if *first == sum => {
+                self.protection = Some(rest);
+                Ok(())
+            }
+            _ => Err(crate::batch::mismatch()),
+        }
+    }
 }
 
 /// What an application did.
@@ -105,7 +123,7 @@ fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
 ///
 /// # Errors
 /// Those of decoding and of the memtable. Records before the one at fault are in.
-pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, source: Source<'_>) -> Result<Applied> {
+pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, mut source: Source<'_>) -> Result<Applied> {
     let mut records = Batch::new(bytes)?.records();
     let mut done = Applied { next_seq: seq, memtable_full: false };
     let mut next = records.next().transpose()?;
@@ -118,9 +136,10 @@ pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, source: So
             continue;
         };
         next = match families.get(id).filter(|f| source.log.is_none_or(|log| log >= f.state().log_number)) {
-            Some(family) => run_of_family(&family, id, record, &mut records, source, &mut done)?,
+            Some(family) => run_of_family(&family, id, record, &mut records, &mut source, &mut done)?,
             None if source.missing == Missing::Refuse => return Err(no_family(id)),
             None => {
+                source.check_protection(&record)?;
                 done.next_seq += 1;
                 records.next().transpose()?
             }
@@ -135,7 +154,7 @@ fn run_of_family<'a>(
     id: FamilyId,
     first: Record<'a>,
     records: &mut format::batch::Records<'a>,
-    source: Source<'_>,
+    source: &mut Source<'_>,
     done: &mut Applied,
 ) -> Result<Option<Record<'a>>> {
     let pin = family.pin();
@@ -145,6 +164,7 @@ fn run_of_family<'a>(
     let mut writer = mem.writer();
     let mut record = first;
     let rest = loop {
+        source.check_protection(&record)?;
         if let Some((kind, key, value)) = record.entry() {
             if kind == ValueType::RangeDeletion {
                 if family.order().user.compare_without_timestamp(key, value).is_lt() {

@@ -45,6 +45,8 @@ impl Parts {
             prefix_extractor: options.prefix_extractor.clone(),
             protection_bytes_per_key: u8::try_from(options.memtable_protection_bytes_per_key)
                 .map_err(|_| Error::invalid_argument("memtable_protection_bytes_per_key must be 0, 1, 2, 4 or 8"))?,
+            paranoid_checks: options.paranoid_memory_checks,
+            verify_on_seek: options.memtable_verify_per_key_checksum_on_seek && options.memtable_protection_bytes_per_key > 0,
         };
         Ok(Parts {
             order,

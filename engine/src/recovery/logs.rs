@@ -225,7 +225,7 @@ impl<'a> Replay<'a> {
         }
         Batch::new(bytes).and_then(|b| b.verify()).map_err(Fault::Fatal)?;
         *last_in_log = seq;
-        let source = Source { missing: Missing::Skip, log: Some(log.0), buffers: None, merger: None };
+        let source = Source { missing: Missing::Skip, log: Some(log.0), buffers: None, merger: None, protection: None };
         let applied = match apply::batch(bytes, seq, self.families, source) {
             Ok(applied) => applied,
             Err(error) if error.kind() == Kind::NotSupported => return Err(Fault::Fatal(error)),

@@ -164,11 +164,16 @@ impl Writer {
             low_pri: options.low_pri,
             charged: options.rate_limiter_priority == Some(IoPriority::User),
         };
+        let protected = options.protection_bytes_per_key > 0;
+        if protected || batch.protection().is_some() {
+            batch.protect(protected)?;
+        }
         let entry = Entry {
             records: batch.records(),
             count: batch.count(),
             flags,
-            alone: hook.is_some() || missing == Missing::Skip,
+            // Of a group the records are copied together, without their checksums.
+            alone: hook.is_some() || missing == Missing::Skip || protected,
             concurrent: !batch.contents().merges,
         };
         let began = self.stats.begin();
@@ -179,7 +184,7 @@ impl Writer {
             Role::Lead(group, baton) => self.lead(group, baton, batch, hook),
             Role::Insert(order) => {
                 batch.set_sequence(order.seq);
-                let done = self.insert(batch.bytes(), order.seq);
+                let done = self.insert(batch.bytes(), order.seq, None);
                 order.finish(done.map(|_| ()))
             }
             Role::Done(outcome) => outcome,
@@ -218,8 +223,8 @@ impl Writer {
             ));
         }
         self.check_priority(options)?;
-        if options.protection_bytes_per_key != 0 {
-            return Err(Error::not_supported("WriteOptions::protection_bytes_per_key"));
+        if !matches!(options.protection_bytes_per_key, 0 | 8) {
+            return Err(Error::not_supported("WriteBatch protection info must be zero or eight bytes/key"));
         }
         let contents = batch.contents();
         let plain = !(contents.merges || contents.range_deletions || contents.other_families || contents.rare);
@@ -280,6 +285,7 @@ impl Writer {
         hook: Option<&dyn WriteHook>,
     ) -> Result<SequenceNumber> {
         self.check_open()?;
+        batch.verify_protection()?;
         let bytes = batch.data_size() + group.records.len();
         let writers = group.writers() as u64;
         self.ensure_room(baton, bytes as u64, group.flags)?;
@@ -376,11 +382,11 @@ impl Writer {
     ) -> Result<()> {
         let applied = if group.concurrent() && self.settings.concurrent_memtable {
             let crew = self.queue.insert_together(group, first + u64::from(batch.count()));
-            let own = self.insert(batch.bytes(), first);
+            let own = self.insert(batch.bytes(), first, None);
             crew.join().and(own.map(|_| ()))
         } else {
             let bytes = if group.records.is_empty() { batch.bytes() } else { merged };
-            self.insert(bytes, first).map(|_| ())
+            self.insert(bytes, first, batch.protection()).map(|_| ())
         };
         if let Err(error) = &applied {
             self.faults.memtable_failed(error);
@@ -395,12 +401,12 @@ impl Writer {
 
     /// A family that is not there was dropped since the batch was checked: its records are as good as
     /// written, and an error here, behind the log, would stop the database.
-    fn insert(&self, bytes: &[u8], seq: SequenceNumber) -> Result<Applied> {
+    fn insert(&self, bytes: &[u8], seq: SequenceNumber, protection: Option<&[u64]>) -> Result<Applied> {
         let _time = PerfTimer::start(PerfCounter::WriteMemtableTime);
         // Pipelined groups insert at the same time.
         let in_order = !(self.settings.pipelined && self.settings.concurrent_memtable);
         let merger = in_order.then_some(&*self.merger);
-        let source = Source { missing: Missing::Skip, log: None, buffers: Some(&self.buffers), merger };
+        let source = Source { missing: Missing::Skip, log: None, buffers: Some(&self.buffers), merger, protection };
         // A comparator is the user's code. Without this the group of one that panics would wait for ever.
         let applied = catch_unwind(AssertUnwindSafe(|| apply::batch(bytes, seq, &self.families, source)));
         let done = applied.unwrap_or_else(|_| Err(Error::aborted("inserting into a memtable panicked")))?;

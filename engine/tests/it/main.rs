@@ -17,6 +17,7 @@ mod properties;
 mod read_options;
 mod quarantine;
 mod reads;
+mod script;
 mod sound;
 mod stalls;
 mod stats;

@@ -88,6 +88,13 @@ impl World {
             disable_auto_compactions: r.below(8) == 0,
             memtable_op_scan_flush_trigger: if r.below(4) == 0 { 5 } else { 0 },
             memtable_avg_op_scan_flush_trigger: r.below(3) as u32,
+            block_protection_bytes_per_key: [0, 1, 8][r.below(3) as usize],
+            memtable_protection_bytes_per_key: [0, 2, 8][r.below(3) as usize],
+            paranoid_memory_checks: r.below(4) == 0,
+            memtable_verify_per_key_checksum_on_seek: r.below(4) == 0,
+            max_successive_merges: if unordered { 0 } else { r.below(3) as usize },
+            strict_max_successive_merges: self.flip(),
+            max_write_buffer_size_to_maintain: [0, -1, 100_000][r.below(3) as usize],
             merge_operator: lsm::merge::by_name("stringappend"),
             ..FamilyOptions::default()
         };
@@ -183,7 +190,8 @@ fn write(world: &World, db: &Db, state: &mut State) -> bool {
         }
     }
     let sync = world.rng.below(8) == 0;
-    db.write(&mut batch, &WriteOptions { sync, ..WriteOptions::default() }).unwrap();
+    let protection_bytes_per_key = 8 * world.rng.below(2) as usize;
+    db.write(&mut batch, &WriteOptions { sync, protection_bytes_per_key, ..WriteOptions::default() }).unwrap();
     sync
 }
 

@@ -294,3 +294,47 @@ fn an_internal_key_shorter_than_its_trailer_is_corruption() {
         }
     }
 }
+
+#[test]
+fn an_entry_that_changed_in_memory_is_not_shown() {
+    let order = InternalOrder::new(Order::Bytewise);
+    for (separated, interval, width) in [(false, 1, 8), (false, 4, 4), (true, 4, 8), (false, 16, 8)] {
+        let config = BlockConfig { restart_interval: interval, separated, ..BlockConfig::default() };
+        let mut builder = BlockBuilder::new(config);
+        let key = |i: u32| [format!("key{i:03}").as_bytes(), &pack(7, 1).to_le_bytes()].concat();
+        for i in 0..40u32 {
+            builder.add(&key(i), format!("value{i}").as_bytes());
+        }
+        let payload = builder.finish().clone();
+        let rows = forward(&mut BlockIter::new(Block::parse(&payload).unwrap()));
+        for heads in [None, Some(HeadOrder::Bytewise)] {
+            let block = Block::parse_protected(&payload, heads, width).unwrap();
+            assert_eq!(block.payload(), payload);
+            assert_eq!(forward(&mut BlockIter::new(block.clone())), rows);
+            assert_eq!(backward(&mut BlockIter::new(block.clone())), rows);
+            let plain = Block::parse_searchable(&payload, heads).unwrap();
+            let more = block.memory_bytes() - plain.memory_bytes();
+            assert!(more.abs_diff(40 * (4 + usize::from(width)) + 5) < 8, "{more}");
+            let entries = block.shape().restarts_at as usize;
+            let mut found = 0;
+            for at in 0..entries {
+                let mut bytes = block.bytes().to_vec();
+                bytes[block.shape().payload_at as usize + at] ^= 0x10;
+                let spoiled = Block { bytes: bytes.into() };
+                let mut iter = BlockIter::new(spoiled.clone());
+                iter.seek_to_first();
+                while iter.valid() {
+                    assert!(rows.contains(&(iter.key().to_vec(), iter.value().to_vec())), "byte {at}");
+                    iter.next();
+                }
+                found += usize::from(iter.status().is_err());
+                let visited = spoiled.visit_versions(&order, KeyRewrite::default(), &key(20), &mut |user, _, range| {
+                    assert_eq!((user, &spoiled.bytes()[range]), (&b"key020"[..], &b"value20"[..]));
+                    ControlFlow::Break(())
+                });
+                let _ = visited;
+            }
+            assert_eq!(found, entries, "every byte of an entry is under its checksum");
+        }
+    }
+}

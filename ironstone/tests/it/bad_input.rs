@@ -237,7 +237,7 @@ fn options_of_a_call_that_nothing_heeds_are_refused_by_name() {
     let scratch = tempfile::tempdir().unwrap();
     let db = Db::open(scratch.path(), creating()).unwrap();
     db.put(b"k", b"v").unwrap();
-    let write = WriteOptions { protection_bytes_per_key: 8, ..WriteOptions::default() };
+    let write = WriteOptions { protection_bytes_per_key: 4, ..WriteOptions::default() };
     assert_eq!(db.put_with(b"k", b"w", &write).unwrap_err().kind(), ironstone::Kind::NotSupported);
     assert_eq!(db.get(b"k").unwrap().unwrap(), b"v");
 }

@@ -22,6 +22,8 @@ pub struct MemIter {
     entry: Entry<'static>,
     place: Ref,
     error: Option<Error>,
+    /// Searches and moves are checked; see `checked`.
+    checked: bool,
     /// Last, so that it outlives what points into it.
     table: Arc<MemTable>,
 }
@@ -37,7 +39,8 @@ impl MemIter {
             Rep::Tree(_) => Position::Tree(Box::new(Cursor::new())),
             Rep::Vector(vector) => Position::Sorted { places: vector.sorted(&table.entries), at: usize::MAX },
         };
-        MemIter { at, entry: Entry::EMPTY, place: 0, error: None, table }
+        let checked = table.is_checked() && table.rep.tree().is_some();
+        MemIter { at, entry: Entry::EMPTY, place: 0, error: None, checked, table }
     }
 
     /// Goes where `tree` or `sorted` say (the latter gives an index; any past the end means nowhere), and
@@ -75,6 +78,39 @@ impl MemIter {
     fn position(&mut self) {
         self.error = None;
     }
+
+    /// What a search found, if searches are checked.
+    #[inline]
+    fn check_search(&mut self, target: &[u8]) {
+        if self.checked
+            && let Position::Tree(cursor) = &self.at
+        {
+            let target = self.table.entries.target(key::user_key(target), key::trailer(target));
+            let checked = self.table.check_search(cursor, &target);
+            self.settle(checked);
+        }
+    }
+
+    #[cold]
+    fn move_checked(&mut self, forward: bool) {
+        let (was, before) = (self.place, self.entry);
+        match forward {
+            true => self.go(|cursor, table, tree| cursor.next(tree, &table.entries), |_, at, _| at),
+            false => self.go(|cursor, table, tree| cursor.prev(tree, &table.entries), |_, at, _| at),
+        }
+        if was != 0 && self.place != 0 {
+            let (before, after) = if forward { (before, self.entry) } else { (self.entry, before) };
+            let checked = self.table.check_order(&before, &after);
+            self.settle(checked);
+        }
+    }
+
+    fn settle(&mut self, checked: Result<()>) {
+        if let Err(error) = checked {
+            self.error = Some(error);
+            self.place = 0;
+        }
+    }
 }
 
 impl InternalIterator for MemIter {
@@ -105,6 +141,7 @@ impl InternalIterator for MemIter {
                 Vector::partition(places, &table.entries, &table.entries.target(user_key, trailer), false)
             },
         );
+        self.check_search(target);
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
@@ -119,15 +156,25 @@ impl InternalIterator for MemIter {
                 Vector::partition(places, &table.entries, &target, true).wrapping_sub(1)
             },
         );
+        if self.checked && self.place != 0 && self.table.entries.order.compare(self.entry.internal_key, target).is_gt() {
+            let error = Error::corruption("the memtable's entries are out of order");
+            self.settle(Err(error));
+        }
     }
 
     #[inline]
     fn next(&mut self) {
+        if self.checked {
+            return self.move_checked(true);
+        }
         self.go(|cursor, table, tree| cursor.next(tree, &table.entries), |_, at, _| at.wrapping_add(1));
     }
 
     #[inline]
     fn prev(&mut self) {
+        if self.checked {
+            return self.move_checked(false);
+        }
         self.go(|cursor, table, tree| cursor.prev(tree, &table.entries), |_, at, _| at.wrapping_sub(1));
     }
 

@@ -6,6 +6,7 @@
 //! a reader may see is decided by sequence numbers, above.
 
 mod bloom;
+mod checked;
 mod iter;
 mod options;
 mod read;
@@ -53,6 +54,15 @@ pub struct MemTable {
 enum Rep {
     Tree(Tree),
     Vector(Vector),
+}
+
+impl Rep {
+    fn tree(&self) -> Option<&Tree> {
+        match self {
+            Rep::Tree(tree) => Some(tree),
+            Rep::Vector(_) => None,
+        }
+    }
 }
 
 /// What writers change, away from what readers read.

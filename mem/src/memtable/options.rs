@@ -64,6 +64,10 @@ pub struct MemTableOptions {
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
     /// 0, 1, 2, 4 or 8 bytes of checksum with each entry, checked when it is read. Default 0.
     pub protection_bytes_per_key: u8,
+    /// Searches and walks look whether entries are in order. Default false.
+    pub paranoid_checks: bool,
+    /// Searches compare the protection bytes of all entries they decide by. Default false.
+    pub verify_on_seek: bool,
 }
 
 impl MemTableOptions {
@@ -76,6 +80,8 @@ impl MemTableOptions {
             whole_key_filtering: false,
             prefix_extractor: None,
             protection_bytes_per_key: 0,
+            paranoid_checks: false,
+            verify_on_seek: false,
         }
     }
 

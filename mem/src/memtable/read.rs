@@ -8,7 +8,7 @@ use base::error::Result;
 use base::key::{SequenceNumber, TYPE_FOR_SEEK, ValueType, pack};
 
 use crate::rep::entry::{Entry, Target};
-use crate::rep::tree::{Found, GROUP, Tree};
+use crate::rep::tree::{Cursor, Found, GROUP, Tree};
 use crate::rep::vector::Vector;
 
 use super::{MemTable, Pins, Rep};
@@ -55,6 +55,7 @@ impl MemTable {
         let target = self.entries.target(user_key, pack(seq, TYPE_FOR_SEEK));
         let mut answer = Answer { table: self, user_key, seq, visit, result: Ok(()), last: None };
         match &self.rep {
+            Rep::Tree(tree) if self.is_checked() => answer.search_checked(tree, &target),
             Rep::Tree(tree) => answer.search_tree(tree, &target, None),
             Rep::Vector(vector) => answer.search_vector(vector, &target),
         }
@@ -72,7 +73,7 @@ impl MemTable {
         seq: SequenceNumber,
         mut visit: impl FnMut(usize, Version<'a>) -> ControlFlow<()>,
     ) -> Result<()> {
-        let Rep::Tree(tree) = &self.rep else {
+        let Some(tree) = self.rep.tree().filter(|_| !self.is_checked()) else {
             return user_keys.iter().enumerate().try_for_each(|(i, key)| self.get(key, seq, |v| visit(i, v)));
         };
         let mut targets: Vec<Target<'_>> = Vec::with_capacity(GROUP);
@@ -147,6 +148,25 @@ impl<'a, F: FnMut(Version<'a>) -> ControlFlow<()>> Answer<'a, '_, F> {
                     tree.find(entries, &target, true)
                 }
             };
+        }
+    }
+
+    #[cold]
+    fn search_checked(&mut self, tree: &Tree, target: &Target<'_>) {
+        let entries = &self.table.entries;
+        let mut cursor = Cursor::new();
+        cursor.seek(tree, entries, target);
+        self.result = self.table.check_search(&cursor, target);
+        let mut before: Option<Entry<'a>> = None;
+        while self.result.is_ok() && cursor.place() != 0 {
+            // SAFETY: a place that the tree showed.
+            let entry = unsafe { entries.entry(cursor.place()) };
+            self.result = before.map_or(Ok(()), |before| self.table.check_order(&before, &entry));
+            if self.result.is_err() || !self.take(entry, u64::from(cursor.place())) {
+                return;
+            }
+            before = Some(entry);
+            cursor.next(tree, entries);
         }
     }
 

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use base::Order;
 use base::iter::InternalIterator;
-use base::key::{InternalOrder, MAX_SEQUENCE, ValueType, append_internal, seek_key};
+use base::key::{InternalOrder, MAX_SEQUENCE, ValueType, append_internal, seek_key, user_key};
 use base::order::BuiltinPrefix;
 use proptest::prelude::*;
 
 use super::*;
+use crate::rep::tree::Cursor;
 
 fn options(rep: RepKind) -> MemTableOptions {
     MemTableOptions { rep, ..MemTableOptions::new(InternalOrder::new(Order::Bytewise)) }
@@ -198,6 +199,53 @@ fn protection_bytes_are_checked() {
     }
     let wrong = MemTableOptions { protection_bytes_per_key: 3, ..options(RepKind::SkipList) };
     assert!(wrong.check().is_err());
+}
+
+/// Changes the last byte of a stored user key, as failing memory would.
+fn spoil(table: &MemTable, key: &[u8], to: u8) {
+    let mut cursor = Cursor::new();
+    cursor.seek(table.rep.tree().unwrap(), &table.entries, &table.entries.target(key, u64::MAX));
+    // SAFETY: the entry's length takes one byte; its key follows. Nobody reads meanwhile.
+    unsafe { table.entries.arena.at(cursor.place()).add(key.len()).write(to) };
+}
+
+#[test]
+fn checked_memtables_find_what_memory_did() {
+    for (paranoid_checks, protection_bytes_per_key) in [(true, 0), (false, 4), (true, 8)] {
+        let options = MemTableOptions {
+            paranoid_checks,
+            verify_on_seek: true,
+            protection_bytes_per_key,
+            ..options(RepKind::SkipList)
+        };
+        let table = MemTable::new(options, 1, 1);
+        for (seq, key) in (1..).zip(["k1", "k3", "k5", "k7", "k9"]) {
+            table.add(seq, ValueType::Value, key.as_bytes(), b"value").unwrap();
+        }
+        assert_eq!(newest(&table, b"k5", 9), Some(b"value".to_vec()));
+        assert_eq!(newest(&table, b"k4", 9), None);
+        assert_eq!(forward(&table).len(), 5);
+        let mut iter = table.iter();
+        iter.seek_to_last();
+        iter.prev();
+        assert_eq!(user_key(iter.key()), b"k7");
+        iter.seek(&seek_key(b"k4", 9));
+        assert_eq!(user_key(iter.key()), b"k5");
+        iter.seek_for_prev(&seek_key(b"k4", 9));
+        assert_eq!(user_key(iter.key()), b"k3");
+        spoil(&table, b"k5", b'8');
+        let visit = |_: Version<'_>| ControlFlow::Break(());
+        // Another key than the one that was spoiled: the search went by it.
+        assert!(table.get(b"k1", 9, visit).is_err());
+        assert!(table.multi_get(&[b"k1"], 9, |_, _| ControlFlow::Break(())).is_err());
+        iter.seek(&seek_key(b"k1", 9));
+        assert!(!iter.valid() && iter.status().is_err());
+        iter.seek_to_first();
+        while iter.valid() {
+            iter.next();
+        }
+        assert!(iter.status().is_err());
+    }
 }
 
 #[test]

@@ -35,6 +35,16 @@ impl Cursor {
         if self.at < self.len { self.places[self.at % CAP] } else { 0 }
     }
 
+    /// The entries of the leaf the cursor is in.
+    pub(crate) fn leaf(&self) -> &[Ref] {
+        &self.places[..self.len.min(CAP)]
+    }
+
+    /// Which of [`Cursor::leaf`] it is on; as many as there are, or more, for none.
+    pub(crate) fn index(&self) -> usize {
+        self.at
+    }
+
     pub(crate) fn seek_to_first(&mut self, tree: &Tree, entries: &Entries) {
         self.enter(tree, entries, tree.first);
         self.at = 0;

@@ -1,0 +1,166 @@
+//! Options on a page: a script of commands with what each answers, one file a subject in `testdata/options`.
+//!
+//! ```text
+//! > open NAME=VALUE ..     a fresh start on the same disk; options of the database and of the family alike
+//! > put K V | protected BYTES K V | merge K V | delete K | get K | scan | operands K | newest K
+//! > flush | compact | wait | crash | sleep SECONDS | set NAME=VALUE
+//! > property NAME | ticker NAME
+//! ```
+//! `IRONSTONE_REWRITE=1` writes the answers anew.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base::stats::{Statistics, Ticker};
+use env::Env;
+use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
+
+use crate::basic::{get, options, put, scan};
+
+pub struct World {
+    pub env: Env,
+    pub db: Option<Db>,
+    pub statistics: Arc<Statistics>,
+}
+
+impl World {
+    pub fn new() -> Self {
+        World { env: Env::memory(1), db: None, statistics: Arc::new(Statistics::new()) }
+    }
+
+    fn open(&mut self, settings: &[&str]) -> base::Result<()> {
+        self.db = None;
+        let mut db = DbOptions { statistics: Some(self.statistics.clone()), ..options(&self.env) };
+        let mut family = FamilyOptions { merge_operator: lsm::merge::by_name("stringappend"), ..FamilyOptions::default() };
+        for setting in settings {
+            let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+            if DbOptions::ROWS.iter().any(|row| row.name == name) {
+                db.set(name, value)?;
+            } else {
+                family.set(name, value)?;
+            }
+        }
+        self.db = Some(Db::open(OpenRequest::new("/db", db, family))?);
+        Ok(())
+    }
+
+    /// What a command answers; nothing for most.
+    pub fn run(&mut self, words: &[&str]) -> base::Result<String> {
+        if let ["open", settings @ ..] = words {
+            return self.open(settings).map(|()| String::new());
+        }
+        let db = self.db.as_ref().unwrap();
+        let family = db.default_family()?;
+        let write = WriteOptions::default();
+        Ok(match words {
+            ["put", key, value] => {
+                put(db, key, value);
+                String::new()
+            }
+            ["fill", key, bytes] => {
+                put(db, key, &"x".repeat(bytes.parse().unwrap()));
+                String::new()
+            }
+            ["merge", key, operand] => {
+                db.merge(&family, key.as_bytes(), operand.as_bytes(), &write)?;
+                String::new()
+            }
+            ["protected", bytes, key, value] => {
+                let write = WriteOptions { protection_bytes_per_key: bytes.parse().unwrap(), ..write };
+                db.put(&family, key.as_bytes(), value.as_bytes(), &write)?;
+                String::new()
+            }
+            ["delete", key] => {
+                db.delete(&family, key.as_bytes(), &write)?;
+                String::new()
+            }
+            ["get", key] => get(db, key).unwrap_or("nothing".into()),
+            ["scan"] => scan(db).iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" "),
+            ["operands", key] => {
+                let operands = db.reads().operands(&family, key.as_bytes(), &ReadOptions::default())?;
+                let text = |o: &base::Pinned| String::from_utf8_lossy(o).into_owned();
+                operands.iter().map(text).collect::<Vec<_>>().join(" | ")
+            }
+            ["newest", key] => {
+                let (newest, since) = db.reads().newest_in_memory(&family, key.as_bytes())?;
+                let newest = newest.map_or("nothing".into(), |seq| seq.to_string());
+                format!("{newest}, all since {since}")
+            }
+            ["flush"] => {
+                db.flush(&[family], &FlushOptions::default())?;
+                String::new()
+            }
+            ["compact"] => {
+                db.compact_range(&family, None, None, &Default::default())?;
+                String::new()
+            }
+            ["wait"] => {
+                db.wait_for_compact()?;
+                String::new()
+            }
+            ["sleep", seconds] => {
+                self.env.clock.sleep_micros(seconds.parse::<u64>().unwrap() * 1_000_000);
+                String::new()
+            }
+            ["set", setting] => {
+                let (name, value) = setting.split_once('=').unwrap();
+                db.set_options(&family, &[(name, value)])?;
+                String::new()
+            }
+            ["property", name] => db.property(&family, name).unwrap_or("none".into()),
+            ["ticker", name] => {
+                let ticker = Ticker::ALL.iter().find(|t| t.name() == *name).unwrap();
+                self.statistics.ticker(*ticker).to_string()
+            }
+            other => panic!("no command: {other:?}"),
+        })
+    }
+}
+
+/// The script with the answers as they are now.
+fn answered(script: &str) -> String {
+    let mut world = World::new();
+    let mut out = String::new();
+    for line in script.lines().filter(|line| line.is_empty() || line.starts_with(['>', '#'])) {
+        out += line;
+        out.push('\n');
+        let Some(command) = line.strip_prefix("> ") else { continue };
+        let words: Vec<_> = command.split(' ').collect();
+        let answer = world.run(&words).unwrap_or_else(|error| format!("error: {error}"));
+        if !answer.is_empty() {
+            out += answer.trim_end();
+            out.push('\n');
+        }
+    }
+    out
+}
+
+pub fn check(name: &str) {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/testdata/options").join(name);
+    let script = std::fs::read_to_string(&path).unwrap();
+    let now = answered(&script);
+    if std::env::var_os("IRONSTONE_REWRITE").is_some() {
+        std::fs::write(&path, now).unwrap();
+        return;
+    }
+    for (number, (now, was)) in now.lines().zip(script.lines()).enumerate() {
+        assert_eq!(now, was, "{name}, line {}", number + 1);
+    }
+    assert_eq!(now.lines().count(), script.lines().count(), "{name}");
+}
+
+#[test]
+fn merges_at_write_go_as_far_as_they_are_told() {
+    check("strict_max_successive_merges.txt");
+}
+
+#[test]
+fn flushed_memtables_are_kept_as_long_as_there_is_room() {
+    check("max_write_buffer_size_to_maintain.txt");
+}
+
+#[test]
+fn entries_are_protected_on_their_way_and_where_they_rest() {
+    check("protection_bytes_per_key.txt");
+}

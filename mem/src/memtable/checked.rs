@@ -1,0 +1,62 @@
+//! Look-ups and walks that trust no entry: what memory did to a memtable is found before it is an answer.
+//!
+//! `paranoid_memory_checks` looks whether entries are in order wherever a search ends and at each step of a walk;
+//! `memtable_verify_per_key_checksum_on_seek` compares the protection bytes of all entries that a search decided
+//! by. A search in this tree compares entries of one leaf, so that leaf is what is checked, whole. Of the skip list
+//! alone, as in RocksDB.
+
+use base::error::{Error, Result};
+
+use crate::rep::entry::{Entry, Target};
+use crate::rep::tree::Cursor;
+
+use super::MemTable;
+
+impl MemTable {
+    /// Whether searches and walks are checked.
+    #[inline]
+    pub(super) fn is_checked(&self) -> bool {
+        self.options.paranoid_checks || self.options.verify_on_seek
+    }
+
+    /// Checks where a search for `target` ended.
+    pub(super) fn check_search(&self, cursor: &Cursor, target: &Target<'_>) -> Result<()> {
+        let mut before: Option<Entry<'_>> = None;
+        for (i, &place) in cursor.leaf().iter().enumerate() {
+            // SAFETY: a place that the tree showed.
+            let entry = unsafe { self.entries.entry(place) };
+            if self.options.verify_on_seek {
+                self.entries.verify(&entry)?;
+            }
+            if self.options.paranoid_checks {
+                if let Some(before) = &before {
+                    self.check_order(before, &entry)?;
+                }
+                let below = self.entries.order.user.compare(entry.user_key(), target.user_key);
+                let below = below.then_with(|| target.trailer.cmp(&entry.trailer())).is_lt();
+                if below != (i < cursor.index()) {
+                    return Err(out_of_order(&entry));
+                }
+            }
+            before = Some(entry);
+        }
+        Ok(())
+    }
+
+    /// Two entries that a walk found one after the other.
+    pub(super) fn check_order(&self, before: &Entry<'_>, after: &Entry<'_>) -> Result<()> {
+        if !self.options.paranoid_checks {
+            return Ok(());
+        }
+        let order = self.entries.order.user.compare(before.user_key(), after.user_key());
+        match order.then_with(|| after.trailer().cmp(&before.trailer())).is_lt() {
+            true => Ok(()),
+            false => Err(out_of_order(after)),
+        }
+    }
+}
+
+#[cold]
+fn out_of_order(entry: &Entry<'_>) -> Error {
+    Error::corruption(format!("memtable entry {} is out of order", entry.user_key().escape_ascii()))
+}
