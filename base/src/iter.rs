@@ -66,6 +66,9 @@ pub trait InternalIterator {
 
     /// A hint: the reader will not look at keys whose user key is at or past `bound`.
     fn set_upper_bound(&mut self, _bound: Option<&[u8]>) {}
+
+    /// The current entry is shown to the user: for sources that count what their seeks were good for.
+    fn value_shown(&mut self) {}
 }
 
 /// For the edges, where the kind of source is not known until run time.
@@ -114,6 +117,9 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
         (**self).set_upper_bound(bound);
+    }
+    fn value_shown(&mut self) {
+        (**self).value_shown();
     }
 }
 

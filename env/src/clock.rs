@@ -6,6 +6,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use base::stats::{PerfCounter, PerfLevel, perf_add, perf_timing};
+
 /// Tells time and sleeps. Any thread.
 pub trait Clock: Send + Sync + fmt::Debug {
     /// Microseconds since 1970, wall time; may jump.
@@ -69,6 +71,32 @@ impl Clock for RealClock {
 
     fn local_offset_seconds(&self, at_seconds: u64) -> i64 {
         crate::posix::local_offset_seconds(at_seconds)
+    }
+}
+
+/// Adds this thread's CPU time from its start to its drop to a counter of its perf context, in nanoseconds. Asks
+/// for no time when the thread's level wants none: a time that is counted and decides nothing.
+#[derive(Debug)]
+#[must_use = "the time taken is that until the timer is dropped"]
+pub struct CpuTimer {
+    counter: PerfCounter,
+    start: Option<u64>,
+}
+
+impl CpuTimer {
+    #[inline]
+    pub fn start(counter: PerfCounter) -> CpuTimer {
+        let wanted = perf_timing(PerfLevel::EnableTimeAndCpuTimeExceptForMutex);
+        CpuTimer { counter, start: wanted.then(crate::posix::thread_cpu_nanos) }
+    }
+}
+
+impl Drop for CpuTimer {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(start) = self.start {
+            perf_add(self.counter, crate::posix::thread_cpu_nanos().saturating_sub(start));
+        }
     }
 }
 

@@ -403,6 +403,15 @@ impl Db {
         self.inner.verify_checksum()
     }
 
+    /// Reads every table whole and compares its bytes with the checksum that the MANIFEST keeps of it, where files
+    /// are given checksums (`file_checksum_gen_factory`).
+    ///
+    /// # Errors
+    /// InvalidArgument if they are not; the first Corruption, naming the file.
+    pub fn verify_file_checksums(&self) -> Result<()> {
+        self.inner.verify_file_checksums()
+    }
+
     /// A property of the default family or the database, by RocksDB's name; `None` if there is none of that name.
     pub fn property(&self, name: &str) -> Option<String> {
         self.inner.property(&self.default, name)

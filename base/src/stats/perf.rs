@@ -50,6 +50,8 @@ pub type LevelBreakdown = BTreeMap<u32, [u64; LevelCounter::COUNT]>;
 struct Context {
     level: Cell<u8>,
     per_level: Cell<bool>,
+    /// Blocks read from files: of indexes and filters, of data.
+    blocks_read: [Cell<u64>; 2],
     counters: [Cell<u64>; PerfCounter::COUNT],
 }
 
@@ -58,10 +60,27 @@ thread_local! {
         Context {
             level: Cell::new(PerfLevel::EnableCount as u8),
             per_level: Cell::new(false),
+            blocks_read: [const { Cell::new(0) }; 2],
             counters: [const { Cell::new(0) }; PerfCounter::COUNT],
         }
     };
     static BREAKDOWN: RefCell<LevelBreakdown> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// So many blocks were read from a file by this thread. Counted at every level: what a call that looks through
+/// several tables tells of each of them is the difference of two [`blocks_read`].
+#[inline]
+pub fn note_blocks_read(data: bool, blocks: u64) {
+    CONTEXT.with(|context| {
+        let cell = &context.blocks_read[usize::from(data)];
+        cell.set(cell.get().wrapping_add(blocks));
+    });
+}
+
+/// Blocks that this thread has read from files since it began: of indexes and filters, and of data.
+#[inline]
+pub fn blocks_read() -> (u64, u64) {
+    CONTEXT.with(|context| (context.blocks_read[0].get(), context.blocks_read[1].get()))
 }
 
 /// This thread's level.

@@ -23,7 +23,7 @@ impl Background {
                 if family.is_dropped() {
                     continue;
                 }
-                if let Err(error) = me.tables.get(&moment.parts, level, file) {
+                if let Err(error) = me.tables.get_at_open(&moment.parts, level, file) {
                     me.failed(error, ErrorReason::AsyncFileOpen);
                     break;
                 }

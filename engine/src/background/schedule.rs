@@ -1,5 +1,6 @@
 //! Slots: how many jobs of each kind may run, and starting them.
 
+use base::stats::Ticker;
 use env::executor::Pool;
 
 use super::{Background, FlushRequest, State};
@@ -45,6 +46,17 @@ impl Background {
         if atomic {
             if !state.flushes.iter().any(|request| request.atomic) {
                 state.flushes.push_back(FlushRequest { families: self.families.all(), reason, atomic });
+                self.tools.stats.add(
+                    match reason {
+                        FlushReason::WriteBufferFull => Ticker::AtomicFlushRequestReasonWriteBufferFull,
+                        FlushReason::WriteBufferManager => Ticker::AtomicFlushRequestReasonWriteBufferManager,
+                        FlushReason::MemtableMaxRangeDeletions => {
+                            Ticker::AtomicFlushRequestReasonMemtableMaxRangeDeletions
+                        }
+                        _ => Ticker::AtomicFlushRequestReasonOther,
+                    },
+                    1,
+                );
             }
             return;
         }

@@ -13,11 +13,12 @@ mod finish;
 mod piece;
 
 use base::ids::JobId;
+use base::stats::{HistogramKind, Ticker};
 use base::{Error, FileNumber, Result};
 use env::executor::Pool;
 use lsm::collapse::CollapseStats;
 use lsm::cut;
-use lsm::pick::Task;
+use lsm::pick::{Reason, Task};
 use lsm::version::{Edit, Version};
 
 use crate::commit::{Change, Committed, Committer};
@@ -111,6 +112,11 @@ fn drop_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let deleted = job.task.files().map(|(level, file)| (level, file.number)).collect();
     let edit = Edit { deleted, ..Edit::default() };
     let committed = t.committer.commit(vec![Change::new(job.family.clone(), edit)], false)?;
+    match job.task.reason {
+        Reason::FifoMaxSize => t.tools.stats.add(Ticker::FifoMaxSizeCompactions, 1),
+        Reason::FifoTtl => t.tools.stats.add(Ticker::FifoTtlCompactions, 1),
+        _ => {}
+    }
     t.tools.events.info(format_args!("[{}] Deleted {} files", job.family.name(), job.task.num_input_files()));
     Ok(Compacted { committed: Some(committed), ..Compacted::default() })
 }
@@ -163,10 +169,11 @@ fn pieces(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<Stretch>> {
     if max <= 1 || !splits || task.num_input_files() < 2 {
         return Ok(vec![Stretch::default()]);
     }
+    let began = t.tools.stats.begin();
     let ctx = piece::read_ctx(t);
     let mut anchors = Vec::new();
     for (level, file) in task.files() {
-        let table = t.tables.get(&job.parts, level, file)?;
+        let table = t.tables.get_for(&job.parts, level, file, &ctx)?;
         anchors.extend(table.anchors(128, &ctx)?.into_iter().map(|(user_key, bytes)| cut::Anchor { user_key, bytes }));
     }
     let boundaries = cut::split(&job.parts.internal_order(), anchors, max, task.max_output_file_size);
@@ -177,6 +184,7 @@ fn pieces(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<Stretch>> {
         lower = Some(boundary);
     }
     stretches.push(Stretch { lower, upper: None });
+    t.tools.stats.end(began, HistogramKind::SubcompactionSetupTime);
     Ok(stretches)
 }
 

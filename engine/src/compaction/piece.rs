@@ -1,6 +1,7 @@
 //! One stretch of a compaction's keys, from iterators to files.
 
 use base::key;
+use base::stats::HistogramKind;
 use base::{Error, Result};
 use compress::Compression;
 use lsm::collapse::{Collapse, CollapseStats, Compaction, Config};
@@ -15,7 +16,7 @@ use table::sst::ReadCtx;
 use super::below::Below;
 use super::{CompactionTools, Job};
 use crate::output::{self, OutputSettings, Outputs, Stretch};
-use crate::source::{LevelIter, Source};
+use crate::source::{LevelIter, Source, timed_iter};
 use crate::sync::Arc;
 
 /// What a piece wrote, and what became of its rows.
@@ -31,6 +32,7 @@ pub fn read_ctx(t: &CompactionTools<'_>) -> ReadCtx {
     ReadCtx {
         fill_cache: false,
         for_compaction: true,
+        histogram: HistogramKind::FileReadCompactionMicros,
         limits: t.tables.background_limits(IoPriority::Low),
         readahead_size: t.tools.options.load().compaction_readahead_size,
         ..ReadCtx::default()
@@ -61,6 +63,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, stretch: &Stretch) -> Result<Done
         must_count_input: db.compaction_verify_record_count,
         shutting_down: Some(t.tools.shutting_down.clone()),
         canceled: job.canceled.clone(),
+        times: t.tools.stats.collapse_times(),
         ..Config::new(order.clone())
     };
     let below = Below::new(job.version.clone(), task, db.allow_ingest_behind);
@@ -68,9 +71,11 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, stretch: &Stretch) -> Result<Done
     let cutter = Cutter::new(order.clone(), task, &job.parts.pick, now);
     let rows = Merging::new(order, sources);
     let mut collapse = Collapse::new(rows, below.clone(), tombstones, config);
-    let outputs = output::write_all(&mut collapse, &settings, Some(cutter), stretch, &mut |start, end| {
+    let written = output::write_all(&mut collapse, &settings, Some(cutter), stretch, &mut |start, end| {
         below.range_not_exists(start, end)
-    })?;
+    });
+    t.tools.stats.count_collapse(&collapse.stats);
+    let outputs = written?;
     Ok(Done { outputs, stats: collapse.stats, comparisons: collapse.input().stats.comparisons })
 }
 
@@ -114,7 +119,7 @@ fn sources(t: &CompactionTools<'_>, job: &Job, tombstones: &mut CompactionTombst
             continue;
         }
         for file in &input.files {
-            sources.push(Source::Table(t.tables.get(&job.parts, 0, file)?.iter(&ctx)));
+            sources.push(Source::Table(timed_iter(&t.tables.get_for(&job.parts, 0, file, &ctx)?, &ctx)));
         }
     }
     Ok(sources)

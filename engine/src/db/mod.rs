@@ -15,6 +15,7 @@ mod repair;
 mod session;
 mod stats_family;
 mod tree;
+mod verify;
 
 pub use destroy::destroy;
 pub use families::list_families;

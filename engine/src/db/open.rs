@@ -327,7 +327,7 @@ impl Opening {
         for family in shared.families.all() {
             let pin = family.pin_owned();
             for (level, file) in pin.version.files().take(limit) {
-                if let Err(error) = shared.tables.get(&pin.parts, level, file) {
+                if let Err(error) = shared.tables.get_at_open(&pin.parts, level, file) {
                     if self.options.paranoid_checks {
                         return Err(error);
                     }

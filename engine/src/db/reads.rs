@@ -81,21 +81,6 @@ impl Db {
         &self.inner.reads
     }
 
-    /// Reads every block of every table of every family and checks it.
-    ///
-    /// # Errors
-    /// The first Corruption, naming file and offset.
-    pub fn verify_checksum(&self) -> Result<()> {
-        for family in self.families() {
-            let super_version = family.pin_owned();
-            let ctx = table::sst::ReadCtx { verify_checksums: true, fill_cache: false, ..Default::default() };
-            for (level, file) in super_version.version.files() {
-                self.inner.tables.get(&super_version.parts, level, file)?.verify_checksums(&ctx)?;
-            }
-        }
-        Ok(())
-    }
-
     /// A property by RocksDB's name, as text; `None` if there is none of that name.
     pub fn property(&self, family: &Arc<Family>, name: &str) -> Option<String> {
         properties::property(&self.inner.property_ground(), family, name)

@@ -16,7 +16,7 @@ use lsm::version::Edit;
 use crate::commit::{Change, Committed, Committer};
 use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition};
 use crate::family::{Family, FamilySet, FlushPick};
-use crate::output::{JobTools, OutputFile, created, named, write_memtables};
+use crate::output::{JobTools, OutputFile, Purpose, created, named, write_memtables};
 use crate::stats::LevelNumbers;
 use crate::sync::{Arc, Ordering};
 use crate::wal::LiveLogs;
@@ -125,7 +125,7 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
         started(t, job, part, reason);
         let clock = &t.tools.env.clock;
         let start = (clock.now_nanos(), clock.cpu_nanos());
-        let outputs = match write_memtables(t.tools, &part.family, &part.pick) {
+        let outputs = match write_memtables(t.tools, &part.family, &part.pick, Purpose::Flush) {
             Ok(outputs) => outputs,
             Err(error) => return Err(remove(t.tools, parts, error)),
         };

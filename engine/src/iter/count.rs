@@ -50,6 +50,9 @@ impl Counts {
         self.skipped += walk.take_skips();
         self.hand_over();
         self.stats.add(Ticker::NumberDbSeek, 1);
+        if self.statistics {
+            walk.value_shown();
+        }
         if walk.valid() {
             self.stats.add(Ticker::NumberDbSeekFound, 1);
             self.stats.add(Ticker::IterBytesRead, bytes);
@@ -67,6 +70,9 @@ impl Counts {
         let found = u64::from(walk.valid());
         let bytes = shown_bytes(walk);
         self.bytes += bytes;
+        if self.statistics {
+            walk.value_shown();
+        }
         let (counter, moves, hits) = match step {
             Step::Next => (PerfCounter::IterNextCount, &mut self.next, &mut self.next_found),
             Step::Prev => (PerfCounter::IterPrevCount, &mut self.prev, &mut self.prev_found),

@@ -17,7 +17,9 @@ mod watch;
 pub use versions::Versions;
 
 use base::key::MAX_SEQUENCE;
+use base::stats::{PerfCounter, PerfLevel, Ticker, perf_timing};
 use base::{Error, Pinned, Result};
+use env::clock::CpuTimer;
 
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
@@ -64,7 +66,7 @@ impl Iter {
     /// NotSupported for `iter_start_ts` and for tiers an iterator cannot be limited to.
     pub fn new(ground: Ground, options: ReadOptions) -> Result<Self> {
         check(&ground.family, &options)?;
-        let super_version = ground.family.pin_owned();
+        let super_version = acquire(&ground);
         let range_deletes = super_version.mem.counts().range_deletes;
         let walk = build(&ground, &options, &super_version)?;
         let counts = Counts::new(ground.stats.clone());
@@ -177,6 +179,7 @@ impl Iter {
         if self.attends {
             self.walk.watch_step(true);
         }
+        let _cpu = CpuTimer::start(PerfCounter::IterSeekCpuNanos);
         let began = self.ground.stats.begin();
         seek(&mut self.walk);
         if self.counts.wanted() {
@@ -187,24 +190,55 @@ impl Iter {
     /// To the next key. Does nothing when not valid.
     #[inline]
     pub fn next(&mut self) {
+        if self.counts.wanted() {
+            return self.step_counted(Step::Next);
+        }
         self.walk.next();
         if self.attends {
             self.attend(Step::Next);
-        }
-        if self.counts.wanted() {
-            self.counts.moved(&mut self.walk, Step::Next);
         }
     }
 
     /// To the previous key. Does nothing when not valid.
     #[inline]
     pub fn prev(&mut self) {
+        if self.counts.wanted() {
+            return self.step_counted(Step::Prev);
+        }
         self.walk.prev();
         if self.attends {
             self.attend(Step::Prev);
         }
-        if self.counts.wanted() {
-            self.counts.moved(&mut self.walk, Step::Prev);
+    }
+
+    /// A move that somebody wants to know of.
+    #[inline(never)]
+    fn step_counted(&mut self, step: Step) {
+        if perf_timing(PerfLevel::EnableTimeExceptForMutex) {
+            self.step_timed(step);
+        } else {
+            match step {
+                Step::Next => self.walk.next(),
+                Step::Prev => self.walk.prev(),
+            }
+        }
+        if self.attends {
+            self.attend(step);
+        }
+        self.counts.moved(&mut self.walk, step);
+    }
+
+    #[cold]
+    fn step_timed(&mut self, step: Step) {
+        match step {
+            Step::Next => {
+                let _cpu = CpuTimer::start(PerfCounter::IterNextCpuNanos);
+                self.walk.next_timed();
+            }
+            Step::Prev => {
+                let _cpu = CpuTimer::start(PerfCounter::IterPrevCpuNanos);
+                self.walk.prev();
+            }
         }
     }
 
@@ -226,11 +260,12 @@ impl Iter {
 
     /// Hands the new walk and the one before it to `adopt`, while the moment of the one before is still held.
     fn renewed(&mut self, adopt: impl FnOnce(&mut Walk<Tree>, &mut Walk<Tree>)) -> Result<()> {
-        let newest = self.ground.family.pin_owned();
+        let newest = acquire(&self.ground);
         let range_deletes = newest.mem.counts().range_deletes;
         let mut walk = build(&self.ground, &self.options, &newest)?;
         adopt(&mut walk, &mut self.walk);
         self.walk = walk;
+        count_release(&self.ground, &self.super_version);
         (self.super_version, self.range_deletes) = (newest, range_deletes);
         Ok(())
     }
@@ -287,6 +322,28 @@ impl Iter {
     }
 }
 
+impl Drop for Iter {
+    fn drop(&mut self) {
+        count_release(&self.ground, &self.super_version);
+    }
+}
+
+/// The newest super version, to be held: what RocksDB counts as acquired. Point reads only borrow theirs.
+fn acquire(ground: &Ground) -> Arc<SuperVersion> {
+    ground.stats.add(Ticker::NumberSuperversionAcquires, 1);
+    ground.family.pin_owned()
+}
+
+/// A super version is about to be let go of. One that two iterators let go of at the same moment may not be
+/// counted as cleaned up by either.
+fn count_release(ground: &Ground, super_version: &Arc<SuperVersion>) {
+    let Some(statistics) = ground.stats.statistics() else { return };
+    statistics.tick(Ticker::NumberSuperversionReleases);
+    if Arc::strong_count(super_version) == 1 {
+        statistics.tick(Ticker::NumberSuperversionCleanups);
+    }
+}
+
 fn check(family: &Family, options: &ReadOptions) -> Result<()> {
     let size = family.order().user.timestamp_size();
     match &options.timestamp {
@@ -336,6 +393,7 @@ fn build(ground: &Ground, options: &ReadOptions, super_version: &Arc<SuperVersio
         seq,
         timestamp: options.timestamp.clone().unwrap_or_default(),
         merge_operator: parts.merge_operator.clone(),
+        statistics: ground.stats.statistics().cloned(),
         lower: options.iterate_lower_bound.clone(),
         upper: options.iterate_upper_bound.clone(),
         prefix: if options.prefix_same_as_start && !options.total_order_seek { extractor } else { None },

@@ -17,7 +17,7 @@ use table::sst::ReadCtx;
 use super::Ground;
 use crate::family::SuperVersion;
 use crate::options::{ReadOptions, ReadTier};
-use crate::source::{LevelIter, LevelTombstones, Source, SourceCover};
+use crate::source::{LevelIter, LevelTombstones, Source, SourceCover, timed_iter};
 use crate::sync::Arc;
 
 /// One source, several merged, or such a merge without the rows that range tombstones cover.
@@ -87,6 +87,9 @@ impl InternalIterator for Tree {
     }
     fn pin_key(&self) -> Option<Pinned> {
         each!(self, i => i.pin_key())
+    }
+    fn value_shown(&mut self) {
+        each!(self, i => i.value_shown())
     }
 }
 
@@ -179,8 +182,9 @@ impl<'a> Gathering<'a> {
                 self.sorted(0, Arc::new(LevelFiles::new(vec![file.clone()])));
                 continue;
             }
-            let reader = tables.get(parts, 0, file)?;
-            self.add(Source::Table(reader.iter(&self.ctx)), |g| {
+            let reader = tables.get_for(parts, 0, file, &self.ctx)?;
+            let rows = timed_iter(&reader, &self.ctx);
+            self.add(Source::Table(rows), |g| {
                 let order = g.ground.family.order();
                 match reader.tombstones() {
                     None => SourceCover::nothing(order),

@@ -16,6 +16,7 @@ mod forward;
 use base::iter::InternalIterator;
 use base::key::{self, SequenceNumber, ValueType, pack};
 use base::{Error, Order, Pinned, Result};
+use base::stats::{PerfCounter, PerfTimer, Statistics};
 use lsm::merge::MergeOperator;
 
 use super::keys::{MAX_TS, MIN_TS, prefix_of, seek_key};
@@ -32,6 +33,8 @@ pub struct View {
     /// With timestamps: entries at or before this one are seen.
     pub timestamp: Vec<u8>,
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
+    /// Where merges are counted.
+    pub statistics: Option<Arc<Statistics>>,
     pub lower: Option<Vec<u8>>,
     pub upper: Option<Vec<u8>>,
     /// Iteration ends where this prefix of the seek key ends.
@@ -40,6 +43,13 @@ pub struct View {
     pub max_sequential_skip: u64,
     /// Hidden entries in a row before giving up as Incomplete; 0: never.
     pub max_skippable: u64,
+}
+
+/// Does what is part of a seek, on the clock of the thread's perf context.
+#[inline]
+fn timed(counter: PerfCounter, part: impl FnOnce()) {
+    let _time = PerfTimer::start(counter);
+    part();
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,6 +127,13 @@ impl<I: InternalIterator> Walk<I> {
     pub fn watch_step(&mut self, sought: bool) {
         if let Some(watch) = &mut self.watch {
             watch.step(sought);
+        }
+    }
+
+    /// Its row is shown to the user; see [`InternalIterator::value_shown`].
+    pub fn value_shown(&mut self) {
+        if self.valid {
+            self.source.value_shown();
         }
     }
 
@@ -239,8 +256,8 @@ impl<I: InternalIterator> Walk<I> {
             None => {
                 self.start(Direction::Forward);
                 self.prefix = None;
-                self.source.seek_to_first();
-                self.forward(false);
+                timed(PerfCounter::SeekInternalSeekTime, || self.source.seek_to_first());
+                timed(PerfCounter::FindNextUserEntryTime, || self.forward(false));
                 self.prefix = self.valid.then(|| prefix_of(&self.view, self.key())).flatten();
             }
         }
@@ -252,12 +269,12 @@ impl<I: InternalIterator> Walk<I> {
             Some(upper) => {
                 seek_key(&mut self.seek_key, upper, self.timestamp_size, u64::MAX, MAX_TS);
                 self.prefix = prefix_of(&self.view, upper);
-                self.source.seek_for_prev(&self.seek_key);
+                timed(PerfCounter::SeekInternalSeekTime, || self.source.seek_for_prev(&self.seek_key));
                 self.backward();
             }
             None => {
                 self.prefix = None;
-                self.source.seek_to_last();
+                timed(PerfCounter::SeekInternalSeekTime, || self.source.seek_to_last());
                 self.backward();
                 self.prefix = self.valid.then(|| prefix_of(&self.view, self.key())).flatten();
             }
@@ -303,8 +320,8 @@ impl<I: InternalIterator> Walk<I> {
             pack(self.view.seq, key::TYPE_FOR_SEEK),
             &self.view.timestamp,
         );
-        seek(&mut self.source, &self.seek_key);
-        self.forward(false);
+        timed(PerfCounter::SeekInternalSeekTime, || seek(&mut self.source, &self.seek_key));
+        timed(PerfCounter::FindNextUserEntryTime, || self.forward(false));
     }
 
     fn seek_for_prev_by(&mut self, target: &[u8], seek: impl FnOnce(&mut I, &[u8])) {
@@ -323,13 +340,23 @@ impl<I: InternalIterator> Walk<I> {
         if below_upper {
             seek_key(&mut self.seek_key, target, self.timestamp_size, 0, MIN_TS);
         }
-        seek(&mut self.source, &self.seek_key);
+        timed(PerfCounter::SeekInternalSeekTime, || seek(&mut self.source, &self.seek_key));
         self.backward();
     }
 
     /// To the next key. Does nothing when not valid.
     #[inline]
     pub fn next(&mut self) {
+        self.advance(|_| None);
+    }
+
+    /// As [`Walk::next`], on the clock of the thread's perf context.
+    pub fn next_timed(&mut self) {
+        self.advance(|counter| Some(PerfTimer::start(counter)));
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, start: impl FnOnce(PerfCounter) -> Option<PerfTimer>) {
         if !self.valid {
             return;
         }
@@ -346,8 +373,10 @@ impl<I: InternalIterator> Walk<I> {
                 self.saved_key.extend_from_slice(key::user_key(internal));
             }
             self.source.next();
+            let _time = start(PerfCounter::FindNextUserEntryTime);
             self.forward(!alone);
         } else {
+            let _time = start(PerfCounter::FindNextUserEntryTime);
             self.forward(true);
         }
     }

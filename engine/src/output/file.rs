@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use base::stats::{HistogramKind, Ticker};
+use base::stats::HistogramKind;
 use base::iter::InternalIterator;
 use base::{FamilyId, FileNumber, Level, Result};
 use compress::{Compression, CompressionOptions};
@@ -24,6 +24,35 @@ use crate::files::{Numbers, Pending};
 use crate::stats::Stats;
 use crate::sync::Arc;
 
+/// What a file is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Flush,
+    Compaction,
+    /// A memtable that was filled from logs while the database is opened.
+    Open,
+}
+
+impl Purpose {
+    /// Where times of writing are counted.
+    fn writes(self) -> HistogramKind {
+        match self {
+            Purpose::Flush => HistogramKind::FileWriteFlushMicros,
+            Purpose::Compaction => HistogramKind::FileWriteCompactionMicros,
+            Purpose::Open => HistogramKind::FileWriteDbOpenMicros,
+        }
+    }
+
+    /// Where times of reading what was written are counted.
+    fn reads(self) -> HistogramKind {
+        match self {
+            Purpose::Flush => HistogramKind::FileReadFlushMicros,
+            Purpose::Compaction => HistogramKind::FileReadCompactionMicros,
+            Purpose::Open => HistogramKind::FileReadDbOpenMicros,
+        }
+    }
+}
+
 /// What all files of one run share.
 #[derive(Clone)]
 pub struct OutputSettings {
@@ -38,6 +67,7 @@ pub struct OutputSettings {
     pub path_id: u32,
     pub level: usize,
     pub is_flush: bool,
+    pub purpose: Purpose,
     pub epoch: u64,
     pub compression: Compression,
     pub compression_options: CompressionOptions,
@@ -105,7 +135,7 @@ impl OpenFile {
             rate_limiter: s.rate_limiter.clone(),
             priority: s.priority,
             statistics: s.stats.statistics().cloned(),
-            histogram: Some(if s.is_flush { HistogramKind::FileWriteFlushMicros } else { HistogramKind::FileWriteCompactionMicros }),
+            histogram: Some(s.purpose.writes()),
             checksum: s.file_checksum,
         };
         let created_s = s.env.clock.now_seconds();
@@ -229,7 +259,6 @@ impl OpenFile {
             data_size: p.data_size,
             newest_key_time: (p.newest_key_time != 0).then_some(p.newest_key_time),
         });
-        count_blocks(&s.stats, &table.properties, table.pre_compression_size, table.file_size);
         Ok(OutputFile {
             meta: Arc::new(meta),
             pre_compression_size: table.pre_compression_size,
@@ -272,10 +301,12 @@ fn read_through(s: &OutputSettings, path: &Path, size: u64, number: FileNumber, 
         table: s.parts.table.clone(),
         file_number: number,
         db_session_id: Arc::from(s.db_session_id.as_str()),
+        statistics: s.stats.statistics().cloned(),
+        histogram: Some(s.purpose.reads()),
         ..OpenOptions::default()
     };
     let reader = Arc::new(Reader::open(file, size, &options)?);
-    let ctx = ReadCtx { fill_cache: false, for_compaction: true, ..ReadCtx::default() };
+    let ctx = ReadCtx { fill_cache: false, for_compaction: true, histogram: s.purpose.reads(), ..ReadCtx::default() };
     let mut rows = reader.iter(&Arc::new(ctx));
     let mut read = RowHash::default();
     rows.seek_to_first();
@@ -312,19 +343,6 @@ fn verify_file(s: &OutputSettings, path: &Path, size: u64, expected: u32) -> Res
     Err(base::Error::corruption(format!("the file's checksum is {crc:08x}, {expected:08x} was written")))
 }
 
-/// What became of the table's data blocks, from its properties.
-fn count_blocks(stats: &Stats, p: &Properties, bytes_before: u64, bytes: u64) {
-    let Some(statistics) = stats.statistics() else { return };
-    let raw = p.num_data_blocks_compression_rejected + p.num_data_blocks_compression_bypassed;
-    statistics.add(Ticker::NumberBlockCompressed, p.num_data_blocks.saturating_sub(raw));
-    statistics.add(Ticker::NumberBlockCompressionRejected, p.num_data_blocks_compression_rejected);
-    statistics.add(Ticker::NumberBlockCompressionBypassed, p.num_data_blocks_compression_bypassed);
-    if p.num_data_blocks > raw {
-        statistics.add(Ticker::BytesCompressedFrom, bytes_before);
-        statistics.add(Ticker::BytesCompressedTo, bytes);
-    }
-}
-
 fn writer_options(s: &OutputSettings, file_number: u64, now_s: u64) -> WriterOptions {
     let parts = &s.parts;
     let last_level = s.level + 1 == parts.pick.num_levels;
@@ -358,5 +376,6 @@ fn writer_options(s: &OutputSettings, file_number: u64, now_s: u64) -> WriterOpt
         executor: (s.compression_options.parallel_threads > 1).then(|| s.env.executor.clone()),
         ledger: None,
         warm: None,
+        statistics: s.stats.statistics().cloned(),
     }
 }

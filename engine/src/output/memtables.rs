@@ -6,7 +6,7 @@ use lsm::merging::Merging;
 use lsm::range_del::CompactionTombstones;
 use mem::memtable::MemIter;
 
-use super::{JobTools, OutputSettings, Outputs, Stretch};
+use super::{JobTools, OutputSettings, Outputs, Purpose, Stretch};
 use crate::family::{Family, FlushPick, Parts};
 use crate::sync::Arc;
 
@@ -14,11 +14,12 @@ use crate::sync::Arc;
 ///
 /// # Errors
 /// Those of the memtables, the merge operator and the file system.
-pub fn write_memtables(tools: &JobTools, family: &Family, pick: &FlushPick) -> Result<Outputs> {
+pub fn write_memtables(tools: &JobTools, family: &Family, pick: &FlushPick, purpose: Purpose) -> Result<Outputs> {
     let parts = family.parts();
     let order = parts.internal_order();
     let compression = parts.pick.compression_per_level.first().copied().unwrap_or(parts.pick.compression);
     let mut settings = tools.output(family, parts.clone(), 0, true, compression)?;
+    settings.purpose = purpose;
     let mut state = family.state();
     settings.epoch = match pick.epoch() {
         0 => state.take_epoch(),
@@ -46,6 +47,7 @@ pub fn write_memtables(tools: &JobTools, family: &Family, pick: &FlushPick) -> R
         full_history_ts_low,
         enforce_single_del_contracts: tools.options.load().enforce_single_del_contracts,
         must_count_input: tools.options.load().flush_verify_memtable_count,
+        times: tools.stats.collapse_times(),
         ..Config::new(order.clone())
     };
     // Newest first, as merging wants them.
@@ -67,7 +69,9 @@ fn collapse_into<I: base::iter::InternalIterator>(
     settings: &OutputSettings,
     expected: Option<u64>,
 ) -> Result<Outputs> {
-    let mut out = super::write_all(&mut rows, settings, None, &Stretch::default(), &mut |_, _| false)?;
+    let written = super::write_all(&mut rows, settings, None, &Stretch::default(), &mut |_, _| false);
+    settings.stats.count_collapse(&rows.stats);
+    let mut out = written?;
     out.input_bytes = rows.stats.total_input_raw_key_bytes + rows.stats.total_input_raw_value_bytes;
     if let Some(expected) = expected
         && rows.stats.num_itered != expected

@@ -12,7 +12,7 @@ mod memtables;
 mod rewrite;
 mod tools;
 
-pub use file::{OutputFile, OutputSettings};
+pub use file::{OutputFile, OutputSettings, Purpose};
 pub use memtables::write_memtables;
 pub use rewrite::Rewrite;
 pub use tools::{JobTools, compression_options, created, named};

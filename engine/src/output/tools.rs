@@ -7,7 +7,7 @@ use env::Env;
 use env::rate::IoPriority;
 use format::proof::OptionsExtent;
 
-use super::{OutputFile, OutputSettings};
+use super::{OutputFile, OutputSettings, Purpose};
 use crate::event::{Event, Events, Named, TableCreated};
 use crate::family::{Family, Parts};
 use crate::files::{Numbers, Paths};
@@ -64,6 +64,7 @@ impl JobTools {
             path_id: 0,
             level,
             is_flush,
+            purpose: if is_flush { Purpose::Flush } else { Purpose::Compaction },
             epoch: 0,
             compression,
             compression_options: compression_options(&own.compression_opts),

@@ -3,15 +3,18 @@
 use std::ops::ControlFlow;
 
 use base::key::{SequenceNumber, ValueType};
+use base::stats::Statistics;
 use base::{Error, Pinned, Result};
 use lsm::merge::MergeOperator;
 
-use crate::source::resolve::{self, Base, Found, Scratch};
+use crate::source::resolve::{self, Base, Found, Merging, Scratch};
 use crate::sync::Arc;
 
 /// See the module. A look-up feeds it versions until it breaks, then asks for [`Answer::finish`].
 pub struct Answer<'a> {
     operator: Option<&'a Arc<dyn MergeOperator>>,
+    /// Where merges are counted.
+    statistics: Option<&'a Arc<Statistics>>,
     /// The newest range tombstone over the key seen so far; versions older than it are deleted.
     covering: SequenceNumber,
     /// Newest first.
@@ -24,13 +27,26 @@ pub struct Answer<'a> {
 
 impl<'a> Answer<'a> {
     #[inline]
-    pub fn new(operator: Option<&'a Arc<dyn MergeOperator>>) -> Self {
-        Answer { operator, covering: 0, operands: Vec::new(), outcome: None, raw_operands: false, base: None }
+    pub fn new(operator: Option<&'a Arc<dyn MergeOperator>>, statistics: Option<&'a Arc<Statistics>>) -> Self {
+        Answer { operator, statistics, ..Answer::empty() }
+    }
+
+    #[inline]
+    fn empty() -> Self {
+        Answer {
+            operator: None,
+            statistics: None,
+            covering: 0,
+            operands: Vec::new(),
+            outcome: None,
+            raw_operands: false,
+            base: None,
+        }
     }
 
     /// Collects the operands without merging them.
     pub fn for_operands() -> Answer<'static> {
-        Answer { operator: None, covering: 0, operands: Vec::new(), outcome: None, raw_operands: true, base: None }
+        Answer { raw_operands: true, ..Answer::empty() }
     }
 
     /// Operands met so far.
@@ -112,7 +128,8 @@ impl<'a> Answer<'a> {
             }),
             Ok(base) => {
                 self.operands.reverse();
-                resolve::merge(self.operator, user_key, base, &mut self.operands, &mut Scratch::default()).map(Some)
+                let how = Merging { operator: self.operator, statistics: self.statistics };
+                resolve::merge(how, user_key, base, &mut self.operands, &mut Scratch::default()).map(Some)
             }
         };
         self.outcome = Some(outcome);

@@ -8,7 +8,7 @@ use super::answer::Answer;
 use crate::apply::Merger;
 use crate::family::Family;
 use crate::options::{ReadOptions, ReadTier};
-use crate::source::resolve::{self, Base, Found, Scratch};
+use crate::source::resolve::{self, Base, Found, Merging, Scratch};
 
 impl Merger for Reads {
     fn merged(&self, family: &Family, key: &[u8], operand: &[u8], seq: SequenceNumber, io: bool) -> Option<(ValueType, Vec<u8>)> {
@@ -16,14 +16,16 @@ impl Merger for Reads {
         let operator = super_version.parts.merge_operator.as_ref();
         let read_tier = if io { ReadTier::All } else { ReadTier::BlockCache };
         let options = ReadOptions { read_tier, ..ReadOptions::default() };
-        let mut answer = Answer::new(operator);
+        let statistics = self.stats.statistics();
+        let mut answer = Answer::new(operator, statistics);
         self.walk(&super_version, key, key, seq, &options, &mut answer).ok()?;
         let base = match answer.finish(key).ok()?? {
             Found::Value(value) => Base::Value(value),
             Found::Entity(entity) => Base::Entity(entity),
         };
         let mut operands = vec![Pinned::copy(operand)];
-        match resolve::merge(operator, key, base, &mut operands, &mut Scratch::default()).ok()? {
+        let how = Merging { operator, statistics };
+        match resolve::merge(how, key, base, &mut operands, &mut Scratch::default()).ok()? {
             Found::Value(value) => Some((ValueType::Value, value.to_vec())),
             Found::Entity(entity) => Some((ValueType::WideColumnEntity, entity.to_vec())),
         }

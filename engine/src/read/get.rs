@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use base::key::{MAX_SEQUENCE, SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack};
 use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics, Ticker, perf_add, perf_counting};
 use base::{Pinned, Result};
+use env::clock::CpuTimer;
 
 use super::answer::Answer;
 use super::{Answered, Place, Reads};
@@ -49,9 +50,10 @@ impl Reads {
     /// What was found, and the operands met on the way.
     #[inline]
     fn find_counted(&self, family: &Family, key: &[u8], options: &ReadOptions) -> (Result<Option<Found>>, usize) {
+        let _cpu = CpuTimer::start(PerfCounter::GetCpuNanos);
         let began = self.stats.begin();
         let super_version = family.pin();
-        let mut answer = Answer::new(super_version.parts.merge_operator.as_ref());
+        let mut answer = Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics());
         let mut buffer = Vec::new();
         let walked = self
             .full_key(family, key, options, &mut buffer)
@@ -60,6 +62,7 @@ impl Reads {
             Ok(place) => place,
             Err(error) => return (Err(error), 0),
         };
+        let _time = PerfTimer::start(PerfCounter::GetPostProcessTime);
         let operands = answer.operands();
         let found = answer.finish(key);
         if let Some(statistics) = self.stats.statistics() {
@@ -136,6 +139,7 @@ impl Reads {
     /// The sequence to read at. Called after the super version is pinned.
     #[inline]
     pub(super) fn read_sequence(&self, options: &ReadOptions) -> SequenceNumber {
+        let _time = PerfTimer::start(PerfCounter::GetSnapshotTime);
         match &options.snapshot {
             Some(snapshot) => snapshot.sequence(),
             None => self.sequence.visible(),
@@ -163,6 +167,9 @@ impl Reads {
                 if mem.definitely_misses(key) {
                     perf_add(PerfCounter::BloomMemtableMissCount, 1);
                     continue;
+                }
+                if mem.asks_bloom(key) {
+                    perf_add(PerfCounter::BloomMemtableHitCount, 1);
                 }
                 perf_add(PerfCounter::GetFromMemtableCount, 1);
                 mem.get(full, seq, |v| answer.version(key, v.seq, v.kind as u8, || v.pin(mem)))?;

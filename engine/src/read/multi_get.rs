@@ -1,9 +1,10 @@
 //! Many keys at once: sorted, looked up place by place, each place asked for all that are still open.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use base::key::{SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack, trailer, user_key};
-use base::stats::{HistogramKind, PerfCounter, Ticker, perf_add};
+use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics, Ticker, blocks_read, perf_add};
 use base::{Error, Pinned, Result};
 use lsm::file_meta::FileMetaData;
 use table::sst::ReadCtx;
@@ -82,7 +83,7 @@ impl Reads {
                     let start = slots.bytes.len();
                     append_with_trailer(&mut slots.bytes, full, pack(seq, TYPE_FOR_SEEK));
                     let seek_key = start..slots.bytes.len();
-                    let answer = Answer::new(super_version.parts.merge_operator.as_ref());
+                    let answer = Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics());
                     slots.list.push(Slot { index, key, seek_key, answer, place: Place::Nowhere });
                 }
                 Err(error) => results[index] = Err(error),
@@ -96,6 +97,7 @@ impl Reads {
         if options.read_tier != ReadTier::Memtable && super_version.version.num_files() > 0 {
             self.from_tables(family, &super_version, &mut slots, seq, options);
         }
+        let _time = PerfTimer::start(PerfCounter::GetPostProcessTime);
         let (mut found_bytes, mut found_keys) = (0u64, 0u64);
         let statistics = self.stats.statistics();
         for slot in slots.list {
@@ -138,7 +140,8 @@ impl Reads {
         let version = &super_version.version;
         let order = family.order();
         let ctx = ReadCtx { histogram: HistogramKind::FileReadMultigetMicros, ..self.ctx(options) };
-        let place = Table { reads: self, super_version, ctx: &ctx, seq, options };
+        let tally = self.stats.statistics().map(|statistics| Tally::new(statistics));
+        let place = Table { reads: self, super_version, ctx: &ctx, seq, options, tally };
         let mut open: Vec<usize> = (0..slots.list.len()).filter(|&i| slots.open(i)).collect();
         for file in version.level(0).iter() {
             let within: Vec<usize> = open
@@ -151,6 +154,7 @@ impl Reads {
                 })
                 .collect();
             place.ask(0, file, &within, slots);
+            place.end_of_level();
             open.retain(|&i| slots.open(i));
         }
         for level in 1..version.num_levels() {
@@ -185,6 +189,7 @@ impl Reads {
                 }
                 waiting = next;
             }
+            place.end_of_level();
             open.retain(|&i| slots.open(i));
         }
     }
@@ -203,9 +208,14 @@ fn from_memtables(super_version: &SuperVersion, slots: &mut Slots<'_>, seq: Sequ
                 let timestamp = options.timestamp.as_deref();
                 slot.answer.cover(covering_in_memory(mem, slot.key, seq, timestamp));
             }
-            if !mem.definitely_misses(slot.key) {
-                asked.push(i);
+            if mem.definitely_misses(slot.key) {
+                perf_add(PerfCounter::BloomMemtableMissCount, 1);
+                continue;
             }
+            if mem.asks_bloom(slot.key) {
+                perf_add(PerfCounter::BloomMemtableHitCount, 1);
+            }
+            asked.push(i);
         }
         let Slots { bytes, list } = slots;
         let fulls: Vec<&[u8]> = asked.iter().map(|&i| user_key(&bytes[list[i].seek_key.clone()])).collect();
@@ -232,9 +242,60 @@ struct Table<'a> {
     ctx: &'a ReadCtx,
     seq: SequenceNumber,
     options: &'a ReadOptions,
+    tally: Option<Tally<'a>>,
+}
+
+/// What a call has read so far, level by level: each table of level 0 counts as one.
+struct Tally<'a> {
+    statistics: &'a Statistics,
+    /// Blocks of indexes and filters, and tables whose data was read, of the level that is looked through.
+    metadata: Cell<u64>,
+    tables: Cell<u64>,
+    /// Levels of which data was read.
+    levels: Cell<u64>,
+}
+
+impl<'a> Tally<'a> {
+    fn new(statistics: &'a Statistics) -> Self {
+        Tally { statistics, metadata: Cell::new(0), tables: Cell::new(0), levels: Cell::new(0) }
+    }
+
+    /// One table was asked for so many keys; `before` is what the thread had read then.
+    fn asked(&self, keys: usize, before: (u64, u64)) {
+        let now = blocks_read();
+        self.metadata.set(self.metadata.get() + now.0.wrapping_sub(before.0));
+        self.tables.set(self.tables.get() + u64::from(now.1 != before.1));
+        self.statistics.measure(HistogramKind::SstBatchSize, keys as u64);
+    }
+
+    fn end_of_level(&self) {
+        let (metadata, tables) = (self.metadata.take(), self.tables.take());
+        if metadata > 0 {
+            self.statistics.measure(HistogramKind::NumIndexAndFilterBlocksReadPerLevel, metadata);
+        }
+        if tables > 0 {
+            self.statistics.measure(HistogramKind::NumSstReadPerLevel, tables);
+            self.levels.set(self.levels.get() + 1);
+        }
+    }
+}
+
+impl Drop for Tally<'_> {
+    fn drop(&mut self) {
+        if self.levels.get() > 0 {
+            self.statistics.measure(HistogramKind::NumLevelReadPerMultiget, self.levels.get());
+        }
+    }
 }
 
 impl Table<'_> {
+    /// Everything on a level, or one table of level 0, was asked.
+    fn end_of_level(&self) {
+        if let Some(tally) = &self.tally {
+            tally.end_of_level();
+        }
+    }
+
     /// Asks one table for the slots `within` its range.
     fn ask(&self, level: usize, file: &Arc<FileMetaData>, within: &[usize], slots: &mut Slots<'_>) {
         if within.is_empty() {
@@ -262,6 +323,7 @@ impl Table<'_> {
         let asked: Vec<usize> = within.iter().copied().filter(|&i| slots.open(i)).collect();
         let Slots { bytes, list } = slots;
         let keys: Vec<&[u8]> = asked.iter().map(|&i| &bytes[list[i].seek_key.clone()]).collect();
+        let before = blocks_read();
         let failed = reader.multi_get(&keys, self.ctx, |i, entry| {
             // Of older timestamps there can be versions newer than the snapshot.
             if entry.sequence() > self.seq {
@@ -271,6 +333,9 @@ impl Table<'_> {
             slot.place = Place::Level(level);
             slot.answer.version(slot.key, entry.sequence(), entry.kind(), || entry.value.pin())
         });
+        if let Some(tally) = &self.tally {
+            tally.asked(asked.len(), before);
+        }
         for (i, error) in failed {
             list[asked[i]].answer.fail(error);
         }

@@ -31,7 +31,7 @@ use crate::apply::{self, Missing, Source};
 use crate::family::{Family, FamilySet};
 use crate::manifest::FileSource;
 use crate::options::WalRecoveryMode;
-use crate::output::{JobTools, OutputFile, created, write_memtables};
+use crate::output::{JobTools, OutputFile, Purpose, created, write_memtables};
 use crate::sync::Arc;
 
 /// How logs are replayed.
@@ -426,7 +426,7 @@ pub fn flush_family(tools: &JobTools, job: base::ids::JobId, family: &Arc<Family
     let old = family.install(&mut state);
     drop(state);
     drop(old);
-    let written = write_memtables(tools, family, &pick)?;
+    let written = write_memtables(tools, family, &pick, Purpose::Open)?;
     let mut state = family.state();
     state.remove_flushed(&pick);
     let old = family.install(&mut state);

@@ -20,7 +20,7 @@ use super::{Report, Scope};
 use crate::family::Parts;
 use crate::files::{DbLock, LOST_DIR, Numbers};
 use crate::manifest::{FileSource, Manifest, ManifestSettings, Record, write_identity};
-use crate::output::{OutputFile, OutputSettings, Rewrite, compression_options};
+use crate::output::{OutputFile, OutputSettings, Purpose, Rewrite, compression_options};
 use crate::stats::Stats;
 use crate::sync::Arc;
 
@@ -175,6 +175,7 @@ impl<'a> Mending<'a> {
             db_host_id: String::new(),
             path_id: 0,
             level: table.record.level as usize,
+            purpose: Purpose::Open,
             is_flush: false,
             epoch: table.record.epoch_number,
             compression: if kind.is_supported() { kind } else { Compression::None },

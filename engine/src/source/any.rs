@@ -79,4 +79,7 @@ impl InternalIterator for Source {
     fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
         each!(self, i => i.set_upper_bound(bound))
     }
+    fn value_shown(&mut self) {
+        each!(self, i => i.value_shown())
+    }
 }

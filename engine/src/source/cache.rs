@@ -109,7 +109,18 @@ impl TableCache {
     pub fn get(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<Arc<Reader>> {
         match self.find(file) {
             Some(reader) => Ok(reader),
-            None => self.open(parts, level, file),
+            None => self.open(parts, level, file, None),
+        }
+    }
+
+    /// [`TableCache::get`] while the database is opened: what opening reads is counted as that.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_at_open(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<Arc<Reader>> {
+        match self.find(file) {
+            Some(reader) => Ok(reader),
+            None => self.open(parts, level, file, Some(HistogramKind::FileReadDbOpenMicros)),
         }
     }
 
@@ -122,7 +133,7 @@ impl TableCache {
         match self.find(file) {
             Some(reader) => Ok(reader),
             None if ctx.cache_only => Err(Error::incomplete("Table not found in table_cache, no_io is set")),
-            None => self.open(parts, level, file),
+            None => self.open(parts, level, file, Some(ctx.histogram)),
         }
     }
 
@@ -138,8 +149,14 @@ impl TableCache {
     }
 
     #[cold]
-    fn open(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<Arc<Reader>> {
-        let reader = Arc::new(self.open_uncached(parts, level, file)?);
+    fn open(
+        &self,
+        parts: &Parts,
+        level: usize,
+        file: &FileMetaData,
+        histogram: Option<HistogramKind>,
+    ) -> Result<Arc<Reader>> {
+        let reader = Arc::new(self.open_uncached(parts, level, file, histogram)?);
         let mut shard = self.shard(file.number.0).write();
         if let Some(slot) = shard.get(&file.number.0) {
             return Ok(slot.reader.clone());
@@ -153,8 +170,14 @@ impl TableCache {
         Ok(reader)
     }
 
-    /// Opens a table for one use (a big compaction's input), leaving the cache as it is.
-    pub fn open_uncached(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<Reader> {
+    /// Opens a table, leaving the cache as it is; its reads are counted in `histogram`.
+    fn open_uncached(
+        &self,
+        parts: &Parts,
+        level: usize,
+        file: &FileMetaData,
+        histogram: Option<HistogramKind>,
+    ) -> Result<Reader> {
         let path = parts.table_path(file.number, file.path_id);
         self.opens.fetch_add(1, Ordering::Relaxed);
         let stats = &self.settings.stats;
@@ -187,6 +210,7 @@ impl TableCache {
                 block_protection_bytes_per_key: parts.block_protection_bytes_per_key,
                 skip_filters: parts.optimize_filters_for_hits && level + 1 == parts.pick.num_levels,
                 statistics: self.settings.stats.statistics().cloned(),
+                histogram,
             };
             Reader::open(handle, size, &options)
         });

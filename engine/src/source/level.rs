@@ -2,13 +2,20 @@
 
 use base::iter::InternalIterator;
 use base::key::InternalOrder;
+use base::stats::{PerfCounter, PerfTimer};
 use base::{Error, Pinned, Result};
 use lsm::version::LevelFiles;
-use table::sst::{ReadCtx, TableIter};
+use table::sst::{ReadCtx, Reader, TableIter};
 
 use super::TableCache;
 use crate::family::Parts;
 use crate::sync::Arc;
+
+/// An iterator over a table, made on the clock of the thread's perf context.
+pub fn timed_iter(reader: &Arc<Reader>, ctx: &ReadCtx) -> TableIter {
+    let _time = PerfTimer::start(PerfCounter::NewTableIteratorNanos);
+    reader.iter(ctx)
+}
 
 /// See the module.
 pub struct LevelIter {
@@ -59,7 +66,7 @@ impl LevelIter {
         let Some(file) = self.files.get(index) else { return false };
         match self.tables.get_for(&self.parts, self.level, file, &self.ctx) {
             Ok(reader) => {
-                let mut iter = reader.iter(&self.ctx);
+                let mut iter = timed_iter(&reader, &self.ctx);
                 if let Some(pace) = pace {
                     iter.keep_pace(pace);
                 }
@@ -239,6 +246,12 @@ impl InternalIterator for LevelIter {
 
     fn pin_key(&self) -> Option<Pinned> {
         self.current.as_ref()?.pin_key()
+    }
+
+    fn value_shown(&mut self) {
+        if let Some(current) = &mut self.current {
+            current.value_shown();
+        }
     }
 
     fn pin_value(&self) -> Pinned {

@@ -8,5 +8,5 @@ mod tombstones;
 
 pub use any::Source;
 pub use cache::{TableCache, TableCacheSettings};
-pub use level::LevelIter;
+pub use level::{LevelIter, timed_iter};
 pub use tombstones::{LevelTombstones, SourceCover, covering, covering_in_memory};

@@ -1,7 +1,7 @@
 //! From what was found of a key to its value: plain values, entities, merges.
 
 use base::key::ValueType;
-use base::stats::{PerfCounter, PerfTimer, perf_add};
+use base::stats::{PerfCounter, PerfTimer, Statistics, Stopwatch, Ticker, perf_add};
 use base::{Error, Kind, Pinned, Result};
 use lsm::merge::{Existing, FullMerge, MergeOperator, Merged, full_merge};
 
@@ -107,19 +107,26 @@ fn emptied<'to>(mut slices: Vec<&[u8]>) -> Vec<&'to [u8]> {
     slices.into_iter().map(|_| -> &'to [u8] { &[] }).collect()
 }
 
+/// Who merges, and who is told of it.
+#[derive(Clone, Copy)]
+pub struct Merging<'a> {
+    pub operator: Option<&'a Arc<dyn MergeOperator>>,
+    pub statistics: Option<&'a Arc<Statistics>>,
+}
+
 /// Merges `operands` (oldest first) onto `base`. Takes the operand or the base that is the answer; the other
 /// operands stay, in no order.
 ///
 /// # Errors
 /// InvalidArgument without an operator; what [`full_merge`] says.
 pub fn merge(
-    operator: Option<&Arc<dyn MergeOperator>>,
+    how: Merging<'_>,
     user_key: &[u8],
     base: Base,
     operands: &mut Vec<Pinned>,
     scratch: &mut Scratch,
 ) -> Result<Found> {
-    let Some(operator) = operator else {
+    let Some(operator) = how.operator else {
         return Err(Error::new(
             Kind::InvalidArgument,
             "merge_operator is not properly initialized: the key has merge operands and the column family has no operator",
@@ -143,7 +150,14 @@ pub fn merge(
     let _time = PerfTimer::start(PerfCounter::MergeOperatorTimeNanos);
     perf_add(PerfCounter::InternalMergeCount, operands.len() as u64);
     let merge = FullMerge { key: user_key, existing, operands: &slices };
+    let began = how.statistics.map(|_| Stopwatch::start());
     let merged = full_merge(&**operator, &merge, &mut scratch.out);
+    if let (Some(statistics), Some(began)) = (how.statistics, began) {
+        statistics.add(Ticker::MergeOperationTotalTime, began.nanos());
+        if merged.is_err() {
+            statistics.tick(Ticker::NumberMergeFailures);
+        }
+    }
     scratch.slices = emptied(slices);
     match merged? {
         Merged::New => Ok(Found::Value(Pinned::from_vec(std::mem::take(&mut scratch.out)))),

@@ -15,6 +15,7 @@ pub use family::{FamilyNumbers, FamilyStats, LevelNumbers, StallCause, StallCoun
 
 use base::stats::{HistogramKind, Statistics, Ticker};
 use env::Clock;
+use lsm::collapse::{CollapseStats, Times};
 
 use crate::sync::Arc;
 
@@ -65,6 +66,28 @@ impl Stats {
     pub fn end(&self, began: Began, kind: HistogramKind) {
         if let (Some(start), Some(statistics)) = (began.0, &self.statistics) {
             statistics.measure_time(kind, self.clock.now_nanos().saturating_sub(start) / 1000);
+        }
+    }
+
+    /// Which times are to be taken of merges and filters.
+    pub fn collapse_times(&self) -> Times {
+        Times {
+            merges: self.statistics.is_some(),
+            filters: self.statistics.as_ref().is_some_and(|statistics| statistics.detailed_timers_on()),
+        }
+    }
+
+    /// What merge operator and compaction filter came to in a stream that was collapsed, to its end or not.
+    pub fn count_collapse(&self, done: &CollapseStats) {
+        let Some(statistics) = &self.statistics else { return };
+        for (ticker, count) in [
+            (Ticker::NumberMergeFailures, done.num_merge_failures),
+            (Ticker::MergeOperationTotalTime, done.merge_nanos),
+            (Ticker::FilterOperationTotalTime, done.filter_nanos),
+        ] {
+            if count > 0 {
+                statistics.add(ticker, count);
+            }
         }
     }
 

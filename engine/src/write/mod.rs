@@ -289,6 +289,7 @@ impl Writer {
         let bytes = batch.data_size() + group.records.len();
         let writers = group.writers() as u64;
         self.ensure_room(baton, bytes as u64, group.flags)?;
+        let time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
         if let Some(hook) = hook {
             let checked = catch_unwind(AssertUnwindSafe(|| hook.check(baton.last_seq)));
             checked.unwrap_or_else(|_| Err(Error::aborted("a write hook panicked")))?;
@@ -303,6 +304,7 @@ impl Writer {
             baton.scratch.extend_from_slice(&group.records);
             encoding::set_count(&mut baton.scratch, count as u32);
         }
+        time.stop();
         if group.flags.disable_wal {
             self.unlogged.store(true, Ordering::Relaxed);
         } else {
@@ -323,6 +325,7 @@ impl Writer {
                 return Err(error);
             }
         }
+        let _time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
         baton.last_seq += count;
         baton.ticket += 1;
         self.count_group(bytes as u64, count, writers);

@@ -4,7 +4,7 @@
 //! family, and whole on one side of a log's end. What is sealed is told to the background by a bell.
 
 use base::{Error, Result};
-use base::stats::{HistogramKind, PerfCounter, Ticker, perf_add};
+use base::stats::{HistogramKind, PerfCounter, PerfTimer, Ticker, perf_add};
 
 use super::Writer;
 use super::group::{Baton, Flags};
@@ -28,6 +28,7 @@ impl Writer {
     #[inline]
     pub(super) fn ensure_room(&self, baton: &mut Baton, bytes: u64, flags: Flags) -> Result<()> {
         self.errors.check()?;
+        let time = PerfTimer::start(PerfCounter::WriteSchedulingFlushesCompactionsTime);
         if self.memtable_full.load(Ordering::Relaxed) {
             self.seal_full(baton)?;
         }
@@ -37,6 +38,7 @@ impl Writer {
         if self.buffers.should_flush() {
             self.relieve_buffers(baton)?;
         }
+        time.stop();
         let give_up = || self.errors.ends_stalls();
         match self.controller.admit(&self.env, &self.queue, baton, bytes, flags.no_slowdown, &give_up) {
             Ok(0) => {}

@@ -21,4 +21,5 @@ mod script;
 mod sound;
 mod stalls;
 mod stats;
+mod stats_script;
 mod styles;

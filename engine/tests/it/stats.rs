@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::stats::{
-    HistogramKind, PerfCounter, PerfLevel, Statistics, Ticker, perf_context_reset, perf_counter,
+    HistogramKind, PerfCounter, PerfLevel, Statistics, StatsLevel, Ticker, perf_context_reset, perf_counter,
     set_perf_level,
 };
 use env::Env;
@@ -196,6 +196,8 @@ fn times_of_file_accesses_go_to_the_histogram_of_what_they_are_for() {
     let mut options = FamilyOptions::default();
     options.set("table_factory", "{block_size=256;no_block_cache=true}").unwrap();
     let (db, s) = open(&env, options);
+    // Reads of the user's calls are told apart only there.
+    s.set_level(StatsLevel::All);
     (0..200).for_each(|i| put(&db, &format!("key{i:03}"), "some value"));
     let count = |kind| s.histogram_data(kind).count;
     assert_eq!(count(HistogramKind::FileWriteFlushMicros), 0);
@@ -216,4 +218,63 @@ fn times_of_file_accesses_go_to_the_histogram_of_what_they_are_for() {
     assert!(s.ticker(Ticker::PrefetchBytesUseful) <= s.ticker(Ticker::PrefetchBytes) + 10_000);
     db.verify_checksum().unwrap();
     assert!(s.ticker(Ticker::VerifyChecksumReadBytes) > 200 * 10);
+    let (gets, jobs) = (count(HistogramKind::FileReadGetMicros), count(HistogramKind::FileWriteFlushMicros));
+    s.set_level(StatsLevel::ExceptDetailedTimers);
+    put(&db, "key300", "more");
+    flush(&db);
+    get(&db, "key007");
+    assert_eq!(count(HistogramKind::FileReadGetMicros), gets);
+    assert!(count(HistogramKind::FileWriteFlushMicros) > jobs);
+}
+
+#[test]
+fn a_file_is_compared_with_the_checksum_it_was_given() {
+    let env = Env::memory(13);
+    let (db, _) = open(&env, FamilyOptions::default());
+    put(&db, "a", "1");
+    flush(&db);
+    let error = db.verify_file_checksums().unwrap_err();
+    assert!(error.to_string().contains("file_checksum_gen_factory"), "{error}");
+    db.close().unwrap();
+    drop(db);
+    let mut options = DbOptions { env: env.clone(), ..DbOptions::default() };
+    options.set("file_checksum_gen_factory", "FileChecksumGenCrc32cFactory").unwrap();
+    let db = Db::open(OpenRequest::new("/db", options, FamilyOptions::default())).unwrap();
+    put(&db, "b", "2");
+    flush(&db);
+    // The first table was given none, and passes.
+    db.verify_file_checksums().unwrap();
+    let dir = std::path::Path::new("/db");
+    let mut tables: Vec<_> = env.fs.list(dir).unwrap().into_iter().filter(|name| name.ends_with(".sst")).collect();
+    tables.sort();
+    let path = dir.join(tables.last().unwrap());
+    let mut bytes = env.fs.read_all(&path, 1 << 20).unwrap();
+    bytes[3] ^= 1;
+    env.fs.write_all(&path, &bytes, true).unwrap();
+    let error = db.verify_file_checksums().unwrap_err();
+    assert!(error.is_corruption() && error.to_string().contains("file checksum mismatch"), "{error}");
+}
+
+#[test]
+fn a_table_with_a_damaged_footer_is_counted() {
+    let env = Env::memory(12);
+    let (db, _) = open(&env, FamilyOptions::default());
+    put(&db, "a", "1");
+    flush(&db);
+    db.close().unwrap();
+    drop(db);
+    let dir = std::path::Path::new("/db");
+    let table = env.fs.list(dir).unwrap().into_iter().find(|name| name.ends_with(".sst")).unwrap();
+    let mut bytes = env.fs.read_all(&dir.join(&table), 1 << 20).unwrap();
+    let end = bytes.len();
+    bytes[end - 3] ^= 0xff;
+    env.fs.write_all(&dir.join(&table), &bytes, true).unwrap();
+    let statistics = Arc::new(Statistics::new());
+    let options = DbOptions { env: env.clone(), statistics: Some(statistics.clone()), ..DbOptions::default() };
+    if let Ok(db) = Db::open(OpenRequest::new("/db", options, FamilyOptions::default())) {
+        let family = db.default_family().unwrap();
+        assert!(db.get(&family, b"a", &ReadOptions::default()).is_err());
+    }
+    assert!(statistics.ticker(Ticker::SstFooterCorruptionCount) > 0);
+    assert!(statistics.ticker(Ticker::NoFileErrors) > 0);
 }

@@ -3,6 +3,7 @@
 use base::error::Error;
 use base::iter::InternalIterator;
 use base::key::{self, MAX_SEQUENCE, TYPE_FOR_SEEK, ValueType};
+use base::stats::Stopwatch;
 
 use super::{Below, Collapse, ValueAt};
 use crate::filter::{CompactionFilter, Decision, FilterInput, FilterKind};
@@ -18,7 +19,9 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
     /// Asks the filter about the current row. `Some`: everything before that internal key goes.
     pub(super) fn filter_current(&mut self) -> Option<Vec<u8>> {
         let filter = self.config.filter.take()?;
+        let began = self.config.times.filters.then(Stopwatch::start);
         let decision = self.ask(&*filter);
+        self.stats.filter_nanos += began.map_or(0, Stopwatch::nanos);
         self.config.filter = Some(filter);
         self.obey(decision?)
     }
@@ -133,7 +136,10 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
         let user_key = key::user_key(&self.current);
         let input =
             FilterInput { level, user_key, kind: FilterKind::MergeOperand, value: self.input.value() };
-        match filter.filter(&input) {
+        let began = self.config.times.filters.then(Stopwatch::start);
+        let decision = filter.filter(&input);
+        self.stats.filter_nanos += began.map_or(0, Stopwatch::nanos);
+        match decision {
             Decision::Remove | Decision::Purge => Ok(OperandFate::Remove),
             Decision::ChangeValue(value) => Ok(OperandFate::Change(value)),
             Decision::RemoveAndSkipUntil(until) => {

@@ -7,6 +7,7 @@ use base::error::{Error, Result};
 use base::iter::InternalIterator;
 use base::key::{self, SequenceNumber, TRAILER_LEN, ValueType, pack};
 use base::pinned::Pinned;
+use base::stats::Stopwatch;
 
 use super::filter_run::OperandFate;
 use super::{Below, Collapse, ValueAt};
@@ -76,7 +77,6 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
             return;
         }
         if let Err(error) = self.resolve(&end) {
-            self.stats.num_merge_failures += 1;
             return self.failed = Some(error);
         }
         self.give_out_merged();
@@ -174,7 +174,6 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
                 Ok(())
             }
             Err(error) if merge::failure_scope(&error) == Failure::MustMerge => {
-                self.stats.num_merge_failures += 1;
                 self.merge.in_progress = true;
                 Ok(())
             }
@@ -246,16 +245,18 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
         self.as_row(merged, out)
     }
 
-    fn run_operator(&self, existing: Existing<'_>) -> Result<(Merged, Vec<u8>)> {
+    fn run_operator(&mut self, existing: Existing<'_>) -> Result<(Merged, Vec<u8>)> {
         let Some(operator) = &self.config.merge_operator else {
             return Err(Error::invalid_argument("merge_operator is not properly initialized."));
         };
         let operands: Vec<&[u8]> = self.merge.values.iter().rev().map(|v| &**v).collect();
         let mut out = Vec::new();
         let key = key::user_key(&self.current);
-        let merged =
-            merge::full_merge(&**operator, &FullMerge { key, existing, operands: &operands }, &mut out)?;
-        Ok((merged, out))
+        let began = self.config.times.merges.then(Stopwatch::start);
+        let merged = merge::full_merge(&**operator, &FullMerge { key, existing, operands: &operands }, &mut out);
+        self.stats.merge_nanos += began.map_or(0, Stopwatch::nanos);
+        self.stats.num_merge_failures += u64::from(merged.is_err());
+        Ok((merged?, out))
     }
 
     fn as_row(&mut self, merged: Merged, out: Vec<u8>) -> Result<(ValueType, Pinned)> {
@@ -287,7 +288,10 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
         }
         let operands: Vec<&[u8]> = self.merge.values.iter().rev().map(|v| &**v).collect();
         let mut out = Vec::new();
-        if merge::partial_merge(&**operator, key::user_key(&self.current), &operands, &mut out) {
+        let began = self.config.times.merges.then(Stopwatch::start);
+        let merged = merge::partial_merge(&**operator, key::user_key(&self.current), &operands, &mut out);
+        self.stats.merge_nanos += began.map_or(0, Stopwatch::nanos);
+        if merged {
             drop(operands);
             self.merge.keys.truncate(1);
             self.merge.values.clear();

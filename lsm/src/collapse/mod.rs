@@ -69,6 +69,8 @@ pub struct Config {
     pub shutting_down: Option<Arc<AtomicBool>>,
     /// Raised to stop: the collapse ends with `Incomplete`, subcode `ManualCompactionPaused`.
     pub canceled: Option<Arc<AtomicBool>>,
+    /// Default: none.
+    pub times: Times,
 }
 
 impl Config {
@@ -87,6 +89,7 @@ impl Config {
             must_count_input: false,
             shutting_down: None,
             canceled: None,
+            times: Times::default(),
         }
     }
 }
@@ -119,6 +122,16 @@ pub struct CollapseStats {
     pub total_blob_bytes_read: u64,
     /// Merges that the operator failed.
     pub num_merge_failures: u64,
+    /// Time in the merge operator and in the filter, where [`Config::times`] asks for it.
+    pub merge_nanos: u64,
+    pub filter_nanos: u64,
+}
+
+/// Which times [`CollapseStats`] takes. They are counted and decide nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    pub merges: bool,
+    pub filters: bool,
 }
 
 /// Where the current row's value lies.

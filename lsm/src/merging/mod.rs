@@ -20,6 +20,7 @@ use base::iter::InternalIterator;
 use base::key::{InternalOrder, user_key};
 use base::order::{Order, head};
 use base::pinned::Pinned;
+use base::stats::{PerfCounter, PerfTimer, perf_add};
 
 /// What the merge did, for statistics and tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,14 +120,23 @@ impl<I: InternalIterator> Merging<I> {
 
     /// Positions every source by `seek`, which is given its index, and goes on forward from there.
     pub fn seek_forward_with(&mut self, mut seek: impl FnMut(usize, &mut I)) {
-        self.sources.iter_mut().enumerate().for_each(|(i, source)| seek(i, source));
+        self.seek_each(&mut seek);
+        let _time = PerfTimer::start(PerfCounter::SeekMinHeapTime);
         self.rebuild(Direction::Forward);
     }
 
     /// The same, going on backward.
     pub fn seek_backward_with(&mut self, mut seek: impl FnMut(usize, &mut I)) {
-        self.sources.iter_mut().enumerate().for_each(|(i, source)| seek(i, source));
+        self.seek_each(&mut seek);
+        let _time = PerfTimer::start(PerfCounter::SeekMaxHeapTime);
         self.rebuild(Direction::Backward);
+    }
+
+    #[inline]
+    fn seek_each(&mut self, seek: &mut impl FnMut(usize, &mut I)) {
+        let _time = PerfTimer::start(PerfCounter::SeekChildSeekTime);
+        perf_add(PerfCounter::SeekChildSeekCount, self.sources.len() as u64);
+        self.sources.iter_mut().enumerate().for_each(|(i, source)| seek(i, source));
     }
 
     /// Moves the current source alone to `target` (an internal key) in the direction of travel: what it
@@ -405,5 +415,11 @@ impl<I: InternalIterator> InternalIterator for Merging<I> {
 
     fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
         self.sources.iter_mut().for_each(|source| source.set_upper_bound(bound));
+    }
+
+    fn value_shown(&mut self) {
+        if let Some(source) = self.sources.get_mut(self.winner as usize).filter(|source| source.valid()) {
+            source.value_shown();
+        }
     }
 }

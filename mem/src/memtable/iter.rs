@@ -6,6 +6,7 @@ use base::Pinned;
 use base::error::{Error, Result};
 use base::iter::InternalIterator;
 use base::key;
+use base::stats::{PerfCounter, PerfTimer, perf_add};
 
 use crate::arena::Ref;
 use crate::rep::entry::Entry;
@@ -75,6 +76,7 @@ impl MemIter {
         }
     }
 
+    /// A positioning call begins.
     fn position(&mut self) {
         self.error = None;
     }
@@ -111,6 +113,13 @@ impl MemIter {
             self.place = 0;
         }
     }
+
+    /// A seek begins: what it takes is for the thread's perf context.
+    fn begin_seek(&mut self) -> PerfTimer {
+        self.position();
+        perf_add(PerfCounter::SeekOnMemtableCount, 1);
+        PerfTimer::start(PerfCounter::SeekOnMemtableTime)
+    }
 }
 
 impl InternalIterator for MemIter {
@@ -133,7 +142,7 @@ impl InternalIterator for MemIter {
     }
 
     fn seek(&mut self, target: &[u8]) {
-        self.position();
+        let _time = self.begin_seek();
         let (user_key, trailer) = (key::user_key(target), key::trailer(target));
         self.go(
             |cursor, table, tree| cursor.seek(tree, &table.entries, &table.entries.target(user_key, trailer)),
@@ -145,7 +154,7 @@ impl InternalIterator for MemIter {
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.position();
+        let _time = self.begin_seek();
         let (user_key, trailer) = (key::user_key(target), key::trailer(target));
         self.go(
             |cursor, table, tree| {
@@ -164,6 +173,7 @@ impl InternalIterator for MemIter {
 
     #[inline]
     fn next(&mut self) {
+        perf_add(PerfCounter::NextOnMemtableCount, 1);
         if self.checked {
             return self.move_checked(true);
         }
@@ -172,6 +182,7 @@ impl InternalIterator for MemIter {
 
     #[inline]
     fn prev(&mut self) {
+        perf_add(PerfCounter::PrevOnMemtableCount, 1);
         if self.checked {
             return self.move_checked(false);
         }

@@ -114,6 +114,14 @@ impl MemTable {
         self.prefix_definitely_misses(user_key)
     }
 
+    /// Whether there is a Bloom filter that is asked about `user_key` (without timestamp).
+    #[inline]
+    pub fn asks_bloom(&self, user_key: &[u8]) -> bool {
+        let prefix = |e: &Arc<dyn base::order::PrefixExtractor>| e.prefix(user_key).is_some();
+        self.bloom.is_some()
+            && (self.options.whole_key_filtering || self.options.prefix_extractor.as_ref().is_some_and(prefix))
+    }
+
     /// Whether the Bloom filter excludes all keys with the prefix of `user_key` (without timestamp).
     /// False where there are no prefixes in it.
     pub fn prefix_definitely_misses(&self, user_key: &[u8]) -> bool {

@@ -4,13 +4,37 @@
 
 use std::sync::Arc;
 
-use base::Result;
+use base::{Error, Result};
 use base::stats::{
-    HistogramKind, LevelCounter, PerfCounter, Statistics, Ticker, perf_add, perf_add_at_level, perf_add_both,
+    HistogramKind, LevelCounter, PerfCounter, Statistics, Ticker, note_blocks_read, perf_add, perf_add_at_level,
+    perf_add_both,
 };
 
 use super::fetch::BlockKind;
 use super::read_ctx::ReadCtx;
+
+/// Reads of the user's calls are told apart only where detailed times are collected, those of jobs always.
+fn measure_file_read(statistics: &Statistics, kind: HistogramKind, micros: u64) {
+    let always = matches!(
+        kind,
+        HistogramKind::FileReadFlushMicros
+            | HistogramKind::FileReadCompactionMicros
+            | HistogramKind::FileReadDbOpenMicros
+    );
+    if always || statistics.detailed_timers_on() {
+        statistics.measure_time(kind, micros);
+    }
+}
+
+/// Blocks that opening reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Metadata {
+    Index,
+    Filter,
+    Dictionary,
+    /// Metaindex, properties, range tombstones.
+    Other,
+}
 
 /// Where a table counts.
 pub(super) struct Counts {
@@ -94,6 +118,7 @@ impl Counts {
 
     /// Blocks of `bytes` in all were read from the file.
     pub(super) fn read(&self, kind: BlockKind, blocks: u64, bytes: usize) {
+        note_blocks_read(matches!(kind, BlockKind::Data | BlockKind::Blob), blocks);
         perf_add(PerfCounter::BlockReadCount, blocks);
         perf_add(PerfCounter::BlockReadByte, bytes as u64);
         let (read, count) = match self.last_level {
@@ -102,11 +127,62 @@ impl Counts {
         };
         self.add(read, bytes as u64);
         self.add(count, blocks);
+        let bytes = bytes as u64;
         match kind {
-            BlockKind::Index => perf_add(PerfCounter::IndexBlockReadCount, blocks),
-            BlockKind::Filter | BlockKind::FilterIndex => perf_add(PerfCounter::FilterBlockReadCount, blocks),
-            BlockKind::Data | BlockKind::Blob => {}
+            BlockKind::Index => perf_add_both(
+                (PerfCounter::IndexBlockReadCount, blocks),
+                (PerfCounter::IndexBlockReadByte, bytes),
+            ),
+            BlockKind::Filter | BlockKind::FilterIndex => perf_add_both(
+                (PerfCounter::FilterBlockReadCount, blocks),
+                (PerfCounter::FilterBlockReadByte, bytes),
+            ),
+            BlockKind::Data => perf_add(PerfCounter::DataBlockReadByte, bytes),
+            BlockKind::Blob => {}
         }
+    }
+
+    /// A block of the file's end was read by itself.
+    pub(super) fn read_metadata(&self, what: Metadata, bytes: usize) {
+        match what {
+            Metadata::Index => return self.read(BlockKind::Index, 1, bytes),
+            Metadata::Filter => return self.read(BlockKind::Filter, 1, bytes),
+            Metadata::Dictionary | Metadata::Other => {}
+        }
+        let bytes = bytes as u64;
+        perf_add_both((PerfCounter::BlockReadCount, 1), (PerfCounter::BlockReadByte, bytes));
+        match what {
+            Metadata::Dictionary => perf_add_both(
+                (PerfCounter::CompressionDictBlockReadCount, 1),
+                (PerfCounter::CompressionDictBlockReadByte, bytes),
+            ),
+            _ => perf_add(PerfCounter::MetadataBlockReadByte, bytes),
+        }
+    }
+
+    /// The end of a file was read in one piece to open it; for the reads of `opening`, if those are told apart.
+    pub(super) fn tail_read(&self, bytes: usize, took: Option<u64>, opening: Option<HistogramKind>) {
+        let Some(statistics) = &self.statistics else { return };
+        statistics.measure(HistogramKind::TableOpenPrefetchTailReadBytes, bytes as u64);
+        if let Some(micros) = took {
+            statistics.measure_time(HistogramKind::SstReadMicros, micros);
+            if let Some(opening) = opening {
+                measure_file_read(statistics, opening, micros);
+            }
+        }
+    }
+
+    /// What the file ends with was not accepted.
+    #[cold]
+    pub(super) fn footer_refused(&self, error: &Error) {
+        if error.is_corruption() {
+            self.add(Ticker::SstFooterCorruptionCount, 1);
+        }
+    }
+
+    /// A block that opening needs lay in the piece read first, or did not.
+    pub(super) fn sought_in_tail(&self, found: bool) {
+        self.add(if found { Ticker::TableOpenPrefetchTailHit } else { Ticker::TableOpenPrefetchTailMiss }, 1);
     }
 
     /// A block was decompressed.
@@ -126,18 +202,36 @@ impl Counts {
     /// A block was had from the file, or from what was read ahead of it.
     pub(super) fn read_took(&self, micros: u64, ctx: &ReadCtx) {
         let Some(statistics) = &self.statistics else { return };
-        let (block, file) = match ctx.for_compaction {
-            true => (HistogramKind::ReadBlockCompactionMicros, HistogramKind::FileReadCompactionMicros),
-            false => (HistogramKind::ReadBlockGetMicros, ctx.histogram),
+        let block = match ctx.for_compaction {
+            true => HistogramKind::ReadBlockCompactionMicros,
+            false => HistogramKind::ReadBlockGetMicros,
         };
         statistics.measure_time(HistogramKind::SstReadMicros, micros);
         statistics.measure_time(block, micros);
-        statistics.measure_time(file, micros);
+        measure_file_read(statistics, ctx.histogram, micros);
+    }
+
+    /// A block was had to be checked.
+    pub(super) fn check_took(&self, micros: u64, ctx: &ReadCtx) {
+        if let Some(statistics) = &self.statistics {
+            statistics.measure_time(HistogramKind::SstReadMicros, micros);
+            measure_file_read(statistics, ctx.histogram, micros);
+        }
+    }
+
+    /// Several blocks were asked for at once, in so many requests.
+    pub(super) fn read_together(&self, requests: usize) {
+        if let Some(statistics) = &self.statistics {
+            statistics.measure(HistogramKind::MultigetIoBatchSize, requests as u64);
+        }
     }
 
     /// A read went `ahead` bytes further than was asked for, and would have gone further but for the bound.
-    pub(super) fn read_ahead(&self, ahead: u64, trimmed: bool) {
-        self.add(Ticker::PrefetchBytes, ahead);
+    pub(super) fn read_ahead(&self, ahead: u64, trimmed: bool, for_compaction: bool) {
+        match (&self.statistics, for_compaction) {
+            (Some(statistics), true) => statistics.measure(HistogramKind::CompactionPrefetchBytes, ahead),
+            _ => self.add(Ticker::PrefetchBytes, ahead),
+        }
         if trimmed {
             self.add(Ticker::ReadaheadTrimmed, 1);
         }
@@ -147,6 +241,13 @@ impl Counts {
     pub(super) fn found_ahead(&self, bytes: usize) {
         self.add(Ticker::PrefetchHits, 1);
         self.add(Ticker::PrefetchBytesUseful, bytes as u64);
+    }
+
+    /// So many bytes that were read ahead are let go of without having been wanted.
+    pub(super) fn let_go_ahead(&self, bytes: usize) {
+        if let Some(statistics) = &self.statistics {
+            statistics.measure(HistogramKind::PrefetchedBytesDiscarded, bytes as u64);
+        }
     }
 
     /// A block of so many bytes is checked for the checking's sake.
@@ -214,12 +315,37 @@ impl Counts {
         );
     }
 
+    /// The first data block since a seek was entered.
+    pub(super) fn seek_entered_block(&self) {
+        self.add(if self.last_level { Ticker::LastLevelSeekData } else { Ticker::NonLastLevelSeekData }, 1);
+    }
+
+    /// A row was taken from where a seek led; `filtered` if the filter had been asked.
+    pub(super) fn seek_was_useful(&self, filtered: bool) {
+        self.add(
+            match (self.last_level, filtered) {
+                (true, true) => Ticker::LastLevelSeekDataUsefulFilterMatch,
+                (true, false) => Ticker::LastLevelSeekDataUsefulNoFilter,
+                (false, true) => Ticker::NonLastLevelSeekDataUsefulFilterMatch,
+                (false, false) => Ticker::NonLastLevelSeekDataUsefulNoFilter,
+            },
+            1,
+        );
+    }
+
     /// A seek asked the filter about its prefix.
     pub(super) fn seek_filtered(&self, may_match: bool) {
         perf_add(if may_match { PerfCounter::BloomSstHitCount } else { PerfCounter::BloomSstMissCount }, 1);
-        self.add(Ticker::BloomFilterPrefixChecked, 1);
+        let Some(statistics) = &self.statistics else { return };
+        statistics.tick(Ticker::BloomFilterPrefixChecked);
         if !may_match {
-            self.add(Ticker::BloomFilterPrefixUseful, 1);
+            statistics.tick(Ticker::BloomFilterPrefixUseful);
         }
+        statistics.tick(match (self.last_level, may_match) {
+            (true, true) => Ticker::LastLevelSeekFilterMatch,
+            (true, false) => Ticker::LastLevelSeekFiltered,
+            (false, true) => Ticker::NonLastLevelSeekFilterMatch,
+            (false, false) => Ticker::NonLastLevelSeekFiltered,
+        });
     }
 }

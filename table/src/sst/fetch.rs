@@ -14,6 +14,7 @@ use base::key::InternalOrder;
 use base::stats::{PerfCounter, PerfTimer, Stopwatch};
 use base::{Error, Result};
 use compress::Dictionary;
+use env::clock::CpuTimer;
 use env::fs::RandomRead;
 use format::block::{Block, HeadOrder, KeyRewrite};
 use format::checksum::ChecksumType;
@@ -203,6 +204,7 @@ impl Source {
         let start = self.counts.times_reads().then(Stopwatch::start);
         let raw = {
             let _time = PerfTimer::start(PerfCounter::BlockReadTime);
+            let _cpu = CpuTimer::start(PerfCounter::BlockReadCpuTime);
             self.raw(handle, window, ctx.limits.as_deref()).map_err(|e| self.blame(e, handle, kind))?
         };
         if let Some(start) = start {

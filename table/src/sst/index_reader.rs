@@ -5,6 +5,7 @@
 
 
 use base::map::HashMap;
+use base::stats::{PerfCounter, PerfTimer};
 use base::{Error, Result};
 use format::handle::BlockHandle;
 use format::index::Index;
@@ -34,15 +35,25 @@ impl IndexReader {
     pub(super) fn root<'a>(&'a self, source: &Source, ctx: &ReadCtx) -> Result<Borrowed<'a>> {
         match &self.held {
             Some(block) => Ok(Borrowed::Held(block)),
-            None => source.fetch(self.handle, self.kind, ctx, None).map(Borrowed::Fetched),
+            None => self.fetch(source, self.handle, ctx).map(Borrowed::Fetched),
         }
+    }
+
+    /// A block of the index, or a partition of the filter.
+    #[inline]
+    fn fetch(&self, source: &Source, handle: BlockHandle, ctx: &ReadCtx) -> Result<BlockRef> {
+        let _time = PerfTimer::start(match self.kind {
+            BlockKind::Filter | BlockKind::FilterIndex => PerfCounter::ReadFilterBlockNanos,
+            _ => PerfCounter::ReadIndexBlockNanos,
+        });
+        source.fetch(handle, self.kind, ctx, None)
     }
 
     /// The same, to be kept by the caller.
     pub(super) fn root_ref(&self, source: &Source, ctx: &ReadCtx) -> Result<BlockRef> {
         match &self.held {
             Some(block) => Ok(block.clone()),
-            None => source.fetch(self.handle, self.kind, ctx, None),
+            None => self.fetch(source, self.handle, ctx),
         }
     }
 
@@ -55,14 +66,14 @@ impl IndexReader {
     ) -> Result<Borrowed<'a>> {
         match self.partitions.get(&handle.offset) {
             Some(block) => Ok(Borrowed::Held(block)),
-            None => source.fetch(handle, self.kind, ctx, None).map(Borrowed::Fetched),
+            None => self.fetch(source, handle, ctx).map(Borrowed::Fetched),
         }
     }
 
     fn partition_ref(&self, source: &Source, handle: BlockHandle, ctx: &ReadCtx) -> Result<BlockRef> {
         match self.partitions.get(&handle.offset) {
             Some(block) => Ok(block.clone()),
-            None => source.fetch(handle, self.kind, ctx, None),
+            None => self.fetch(source, handle, ctx),
         }
     }
 

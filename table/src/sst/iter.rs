@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use base::iter::InternalIterator;
+use base::stats::{PerfCounter, PerfTimer};
 use base::{Error, Pinned, Result};
 use format::block::BlockIter;
 use format::handle::BlockHandle;
@@ -34,7 +35,34 @@ pub struct TableIter {
     look_ahead: LookAhead,
     /// Seeks may end at once if the filter knows of no key with the prefix.
     check_prefix: bool,
+    /// What came of the last seek, to be counted.
+    sought: Sought,
     error: Option<Error>,
+}
+
+/// A seek within a block.
+#[inline]
+fn timed_seek(seek: impl FnOnce()) {
+    let _time = PerfTimer::start(PerfCounter::BlockSeekNanos);
+    seek();
+}
+
+/// What came of a seek so far. `filtered`: the filter let it through.
+#[derive(Clone, Copy)]
+enum Sought {
+    Begun { filtered: bool },
+    /// A data block was entered.
+    Entered { filtered: bool },
+    /// A row was shown from there, or nobody counts.
+    Counted,
+}
+
+impl Drop for TableIter {
+    fn drop(&mut self) {
+        if let Some(bytes) = self.ahead.unwanted() {
+            self.reader.source.counts.let_go_ahead(bytes);
+        }
+    }
 }
 
 impl TableIter {
@@ -55,6 +83,7 @@ impl TableIter {
             check_prefix: !ctx.total_order_seek
                 && !ctx.for_compaction
                 && reader.filter.has_prefixes(ctx.prefix_extractor.as_ref()),
+            sought: Sought::Counted,
             reader,
             ctx,
             error: None,
@@ -113,6 +142,7 @@ impl TableIter {
         if handle == self.handle {
             return Ok(true);
         }
+        let _time = PerfTimer::start(PerfCounter::NewTableBlockIterNanos);
         let ahead = self.look_ahead.take(handle).inspect(|block| source.counts.cache_hit(BlockKind::Data, block.charge()));
         let block = match ahead.or_else(|| source.lookup(handle, BlockKind::Data)) {
             Some(block) => block,
@@ -126,6 +156,10 @@ impl TableIter {
         let Some(block) = data(&block) else { return Err(source.wrong_kind(handle, BlockKind::Data)) };
         self.rows.reset(block.clone());
         self.handle = handle;
+        if let Sought::Begun { filtered } = self.sought {
+            source.counts.seek_entered_block();
+            self.sought = Sought::Entered { filtered };
+        }
         Ok(true)
     }
 
@@ -179,6 +213,14 @@ impl TableIter {
         }
     }
 
+    /// A positioning call begins.
+    fn begin_seek(&mut self) {
+        self.look_ahead.reset();
+        if !self.ctx.for_compaction {
+            self.sought = Sought::Begun { filtered: false };
+        }
+    }
+
     /// Whether a seek for `target` is over before it starts.
     fn ruled_out(&mut self, target: &[u8]) -> Result<bool> {
         if !self.check_prefix {
@@ -186,7 +228,9 @@ impl TableIter {
         }
         let bound = self.ctx.upper_bound.as_deref();
         let reader = &self.reader;
-        Ok(!reader.filter.prefix_may_match(&reader.source, target, bound, &self.ctx)?)
+        let ruled_out = !reader.filter.prefix_may_match(&reader.source, target, bound, &self.ctx)?;
+        self.sought = Sought::Begun { filtered: true };
+        Ok(ruled_out)
     }
 
     fn try_seek(&mut self, target: &[u8]) -> Result<()> {
@@ -203,7 +247,7 @@ impl TableIter {
         if !self.enter_block()? {
             return Ok(());
         }
-        self.rows.seek(&self.reader.source.order, target);
+        timed_seek(|| self.rows.seek(&self.reader.source.order, target));
         if self.check_rows()? { Ok(()) } else { self.first_behind() }
     }
 
@@ -223,7 +267,7 @@ impl TableIter {
             return self.try_seek_to_last();
         }
         self.enter_block()?;
-        self.rows.seek_for_prev(&self.reader.source.order, target);
+        timed_seek(|| self.rows.seek_for_prev(&self.reader.source.order, target));
         if self.check_rows()? { Ok(()) } else { self.last_before() }
     }
 
@@ -274,37 +318,37 @@ impl InternalIterator for TableIter {
     }
 
     fn seek_to_first(&mut self) {
-        self.look_ahead.reset();
+        self.begin_seek();
         let outcome = self.try_seek_to_first();
         self.settle(outcome);
     }
 
     fn seek_to_last(&mut self) {
-        self.look_ahead.reset();
+        self.begin_seek();
         let outcome = self.try_seek_to_last();
         self.settle(outcome);
     }
 
     fn seek(&mut self, target: &[u8]) {
-        self.look_ahead.reset();
+        self.begin_seek();
         let outcome = self.try_seek(target);
         self.settle(outcome);
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.look_ahead.reset();
+        self.begin_seek();
         let outcome = self.try_seek_for_prev(target);
         self.settle(outcome);
     }
 
     fn seek_total(&mut self, target: &[u8]) {
-        self.look_ahead.reset();
+        self.begin_seek();
         let outcome = self.try_seek_total(target);
         self.settle(outcome);
     }
 
     fn seek_total_for_prev(&mut self, target: &[u8]) {
-        self.look_ahead.reset();
+        self.begin_seek();
         let outcome = self.try_seek_total_for_prev(target);
         self.settle(outcome);
     }
@@ -349,6 +393,13 @@ impl InternalIterator for TableIter {
 
     fn pin_key(&self) -> Option<Pinned> {
         Some(Pinned::bytes(self.rows.block().bytes().clone(), self.rows.key_range()?))
+    }
+
+    fn value_shown(&mut self) {
+        if let Sought::Entered { filtered } = self.sought {
+            self.reader.source.counts.seek_was_useful(filtered);
+            self.sought = Sought::Counted;
+        }
     }
 
     fn set_upper_bound(&mut self, bound: Option<&[u8]>) {

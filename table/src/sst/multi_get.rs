@@ -184,6 +184,7 @@ impl Source {
             groups.iter().zip(&mut buffers).map(|(group, buffer)| ReadRequest::new(group.start, buffer)).collect();
         let total = groups.iter().map(|group| group.len).sum();
         let mut read_all = || {
+            self.counts.read_together(requests.len());
             self.file.multi_read(&mut requests);
             Ok(())
         };

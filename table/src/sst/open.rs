@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use base::key::{self, InternalOrder};
 use base::order::PrefixExtractor;
+use base::stats::Stopwatch;
 use base::{Error, Result};
 use compress::{Compression, Dictionary};
 use env::fs::RandomRead;
@@ -23,7 +24,7 @@ use mem::cache::Priority;
 use mem::range_del::{FragmentedTombstones, Tombstone};
 
 use super::cache_key::{CacheKeyBase, check_id, own_id};
-use super::counts::Counts;
+use super::counts::{Counts, Metadata};
 use super::fetch::{BlockKind, BlockRef, Source};
 use super::filter_reader::{FilterReader, Place};
 use super::index_reader::{IndexReader, check_index_type};
@@ -41,8 +42,14 @@ const INDEX_TYPE_PARTITIONED: u32 = 2;
 const INDEX_TYPE_FIRST_KEY: u32 = 3;
 
 pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<Reader> {
-    let mut tail = read_tail(&*file, size, options)?;
-    let footer = read_footer(&*file, size, &tail)?;
+    let counts = Counts {
+        statistics: options.statistics.clone(),
+        level: u32::from(options.level.0),
+        last_level: options.last_level,
+    };
+    let mut tail = read_tail(&*file, size, options, &counts)?;
+    let footer = read_footer(&*file, size, &tail).inspect_err(|error| counts.footer_refused(error))?;
+    counts.sought_in_tail(true);
     let mut source = Source {
         file,
         size,
@@ -57,7 +64,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         rewrite: KeyRewrite::default(),
         index_layout: IndexLayout::default(),
         dict: None,
-        counts: Counts { statistics: options.statistics.clone(), level: u32::from(options.level.0), last_level: options.last_level },
+        counts,
         diagnosed: Default::default(),
     };
     let metaindex = Metaindex::decode(&plain(&source, footer.metaindex, &tail)?)
@@ -78,7 +85,8 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
     };
     let compressed = check_compression(&properties.compression_name, footer.format_version)?;
     if let Some(handle) = metaindex.get(names::COMPRESSION_DICT).filter(|_| compressed) {
-        source.dict = Some(Dictionary::new(plain(&source, handle, &tail)?.into_owned()));
+        let raw = raw(&source, handle, &tail, Metadata::Dictionary)?;
+        source.dict = Some(Dictionary::new(source.payload(raw, handle, true, None)?.into_owned()));
     }
     let range_tombstones = match metaindex.get(names::RANGE_DEL) {
         Some(handle) => read_tombstones(&source, handle, &tail)?,
@@ -141,7 +149,7 @@ fn fragment(stored: &[(Vec<u8>, Vec<u8>)], order: &InternalOrder) -> Option<Arc<
     (!fragments.is_empty()).then(|| Arc::new(fragments))
 }
 
-fn read_tail(file: &dyn RandomRead, size: u64, options: &OpenOptions) -> Result<Fixed> {
+fn read_tail(file: &dyn RandomRead, size: u64, options: &OpenOptions, counts: &Counts) -> Result<Fixed> {
     let want = if options.tail_size > 0 {
         options.tail_size.max(footer::LEN as u64)
     } else if options.table.cache_index_and_filter_blocks {
@@ -154,7 +162,9 @@ fn read_tail(file: &dyn RandomRead, size: u64, options: &OpenOptions) -> Result<
     let len = len.min(64 << 20);
     let mut bytes = vec![0; len as usize];
     let start = size - len;
+    let began = counts.times_reads().then(Stopwatch::start);
     let got = file.read_at(start, &mut bytes)?;
+    counts.tail_read(got, began.map(Stopwatch::micros), options.histogram);
     if (got as u64) < len {
         return Err(Error::corruption(format!(
             "the file has {} bytes where {size} were expected",
@@ -179,18 +189,23 @@ fn read_footer(file: &dyn RandomRead, size: u64, tail: &Fixed) -> Result<Footer>
 
 /// The payload of a meta block.
 fn plain<'a>(source: &Source, handle: BlockHandle, tail: &'a Fixed) -> Result<Cow<'a, [u8]>> {
-    let raw = raw(source, handle, tail)?;
+    let raw = raw(source, handle, tail, Metadata::Other)?;
     source.payload(raw, handle, true, None)
 }
 
-fn raw<'a>(source: &Source, handle: BlockHandle, tail: &'a Fixed) -> Result<Cow<'a, [u8]>> {
+fn raw<'a>(source: &Source, handle: BlockHandle, tail: &'a Fixed, what: Metadata) -> Result<Cow<'a, [u8]>> {
     if handle.end() > source.size {
         return Err(Error::corruption(format!("block {handle} lies outside the file of {} bytes", source.size)));
     }
     let len = handle.size as usize + trailer::LEN;
-    match tail.get(handle.offset, len) {
+    let found = tail.get(handle.offset, len);
+    source.counts.sought_in_tail(found.is_some());
+    match found {
         Some(bytes) => Ok(Cow::Borrowed(bytes)),
-        None => source.read(handle.offset, len, None).map(Cow::Owned),
+        None => {
+            source.counts.read_metadata(what, len);
+            source.read(handle.offset, len, None).map(Cow::Owned)
+        }
     }
 }
 
@@ -205,7 +220,7 @@ pub(super) fn read_properties(
         .get(names::PROPERTIES)
         .or_else(|| metaindex.get(names::PROPERTIES_OLD))
         .ok_or_else(|| Error::corruption("the metaindex names no properties block"))?;
-    let raw = raw(source, handle, tail)?;
+    let raw = raw(source, handle, tail, Metadata::Other)?;
     let decode = |payload: &[u8]| Properties::decode(payload, handle.offset);
     match source.payload(Cow::Borrowed(&raw), handle, true, None) {
         Ok(payload) => Ok((decode(&payload)?, None)),
@@ -378,7 +393,11 @@ fn load_root(source: &Source, reader: &mut IndexReader, pins: &Pins, tail: &mut 
         }
         return Ok(());
     }
-    let block = raw(source, handle, tail)
+    let what = match kind {
+        BlockKind::Filter | BlockKind::FilterIndex => Metadata::Filter,
+        _ => Metadata::Index,
+    };
+    let block = raw(source, handle, tail, what)
         .and_then(|raw| source.decode(raw, handle, kind, &ReadCtx::default()))
         .map_err(|e| source.blame(e, handle, kind))?;
     reader.held = Some(BlockRef::Own(Arc::new(block)));

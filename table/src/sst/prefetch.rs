@@ -45,12 +45,14 @@ impl Fixed {
 impl Window for Fixed {
     fn bytes(
         &mut self,
-        _source: &Source,
+        source: &Source,
         offset: u64,
         len: usize,
         _limits: Option<&ReadLimits>,
     ) -> Result<Option<&[u8]>> {
-        Ok(self.get(offset, len))
+        let found = self.get(offset, len);
+        source.counts.sought_in_tail(found.is_some());
+        Ok(found)
     }
 }
 
@@ -78,6 +80,7 @@ pub(super) struct ReadAhead {
     announce: bool,
     /// Leave to the system, if it can, what lies further ahead than [`WINDOW`].
     delegate: bool,
+    for_compaction: bool,
     /// Where what the system was asked for ends.
     delegated: u64,
     start: u64,
@@ -116,6 +119,7 @@ impl ReadAhead {
             trimmed: u64::MAX,
             announce,
             delegate,
+            for_compaction: delegate,
             delegated: 0,
             start: 0,
             bytes: Vec::new(),
@@ -183,6 +187,12 @@ impl ReadAhead {
         self.bytes.resize(len, 0);
     }
 
+    /// Bytes of the window that lie behind the last block taken from it; `None` if nothing was ever read ahead.
+    pub(super) fn unwanted(&self) -> Option<usize> {
+        let end = self.start + self.bytes.len() as u64;
+        (!self.bytes.is_empty()).then(|| end.saturating_sub(self.last_end.max(self.start)) as usize)
+    }
+
     fn has(&self, offset: u64, len: usize) -> Option<usize> {
         let at = usize::try_from(offset.checked_sub(self.start)?).ok()?;
         (at.checked_add(len)? <= self.bytes.len()).then_some(at)
@@ -219,7 +229,8 @@ impl Window for ReadAhead {
                 let limit = self.limit.min(self.trimmed);
                 let stop = end.saturating_add(amount).min(limit).max(end);
                 let total = (stop - offset) as usize;
-                source.counts.read_ahead(stop - end, self.trimmed < end.saturating_add(amount).min(self.limit));
+                let trimmed = self.trimmed < end.saturating_add(amount).min(self.limit);
+                source.counts.read_ahead(stop - end, trimmed, self.for_compaction);
                 self.start = offset;
                 self.resize(total);
                 let read = source.read_at(offset, &mut self.bytes, limits);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use base::key::user_key;
 use base::order::PrefixExtractor;
-use base::stats::Statistics;
+use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics};
 use base::{Error, FileNumber, Level, Order, Pinned, Result, SequenceNumber};
 use env::fs::RandomRead;
 use format::handle::BlockHandle;
@@ -55,6 +55,8 @@ pub struct OpenOptions {
     /// Bytes of checksum that each entry of a block gets as it is loaded: 0 (the default), 1, 2, 4 or 8.
     pub block_protection_bytes_per_key: u8,
     pub statistics: Option<Arc<Statistics>>,
+    /// Which of the `file.read.*.micros` histograms the reads of opening are for. Default none.
+    pub histogram: Option<HistogramKind>,
 }
 
 impl Default for OpenOptions {
@@ -75,6 +77,7 @@ impl Default for OpenOptions {
             skip_filters: false,
             block_protection_bytes_per_key: 0,
             statistics: None,
+            histogram: None,
         }
     }
 }
@@ -176,7 +179,9 @@ impl Reader {
                 return Ok(false);
             }
             let handle = self.source.handle_in(index, at)?;
+            let time = PerfTimer::start(PerfCounter::NewTableBlockIterNanos);
             let block = self.source.fetch(handle, BlockKind::Data, ctx, None)?;
+            time.stop();
             if !self.visit_block(&block, handle, seek_key, visit)? || !index.may_continue(at, &order.user, user) {
                 return Ok(false);
             }
@@ -195,6 +200,7 @@ impl Reader {
     ) -> Result<bool> {
         let source = &self.source;
         let Some(block) = data(block) else { return Err(source.wrong_kind(handle, BlockKind::Data)) };
+        let _time = PerfTimer::start(PerfCounter::BlockSeekNanos);
         block
             .visit_versions(&source.order, source.rewrite, seek_key, &mut |user_key, trailer, range| {
                 visit(Entry { user_key, trailer, value: ValueRef::new(block, range) })

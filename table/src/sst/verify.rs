@@ -1,6 +1,7 @@
 //! Reading every block of a table to check its checksum.
 
 use base::Result;
+use base::stats::Stopwatch;
 use format::handle::BlockHandle;
 use format::trailer;
 
@@ -24,9 +25,9 @@ impl Reader {
         let mut ahead = ReadAhead::new(&self.table_options, readahead, self.source.size, false, false);
         let once = ReadCtx { fill_cache: false, verify_checksums: true, cache_only: false, ..ctx.clone() };
         for handle in self.metaindex.entries.values() {
-            self.check(*handle, BlockKind::Index, &mut ahead)?;
+            self.check(*handle, BlockKind::Index, &once, &mut ahead)?;
         }
-        self.check(self.index.handle, BlockKind::Index, &mut ahead)?;
+        self.check(self.index.handle, BlockKind::Index, &once, &mut ahead)?;
         self.check_partitions(&self.index, &once, &mut ahead)?;
         if let Place::Partitioned(top) = &self.filter.place {
             self.check_partitions(top, &once, &mut ahead)?;
@@ -34,7 +35,7 @@ impl Reader {
         let mut outcome = Ok(());
         self.each_block(&once, |_, _, handle| {
             if outcome.is_ok() {
-                outcome = self.check(handle, BlockKind::Data, &mut ahead);
+                outcome = self.check(handle, BlockKind::Data, &once, &mut ahead);
             }
         })?;
         outcome
@@ -46,12 +47,16 @@ impl Reader {
         }
         let root = reader.root(&self.source, ctx)?;
         let Some(top) = index(&root) else { return Err(self.source.wrong_kind(reader.handle, reader.kind)) };
-        (0..top.len()).try_for_each(|at| self.check(top.handle(at), reader.kind, ahead))
+        (0..top.len()).try_for_each(|at| self.check(top.handle(at), reader.kind, ctx, ahead))
     }
 
-    fn check(&self, handle: BlockHandle, kind: BlockKind, ahead: &mut ReadAhead) -> Result<()> {
+    fn check(&self, handle: BlockHandle, kind: BlockKind, ctx: &ReadCtx, ahead: &mut ReadAhead) -> Result<()> {
         let source = &self.source;
+        let began = source.counts.times_reads().then(Stopwatch::start);
         let raw = source.raw(handle, Some(ahead), None).map_err(|e| source.blame(e, handle, kind))?;
+        if let Some(began) = began {
+            source.counts.check_took(began.micros(), ctx);
+        }
         source.counts.verifying(raw.len() as u64);
         match trailer::verify(source.checksum, source.base_context, handle.offset, &raw) {
             Ok(_) => Ok(()),

@@ -8,7 +8,7 @@ use base::stats::{PerfCounter, perf_add};
 
 use super::super::keys::{MIN_TS, bare, has_prefix, is_deletion, seek_key};
 use super::{Place, Walk};
-use crate::source::resolve::{self, Base, Found};
+use crate::source::resolve::{self, Base, Found, Merging};
 
 impl<I: InternalIterator> Walk<I> {
     /// From the source's position on, finds the next entry to show. With `skip_saved`, versions of
@@ -231,8 +231,8 @@ impl<I: InternalIterator> Walk<I> {
             // The row before was written by the operator, and is shown no more.
             self.scratch.out = self.held.reclaim();
         }
-        let operator = self.view.merge_operator.as_ref();
-        let merged = resolve::merge(operator, bare, base, &mut operands, &mut self.scratch);
+        let how = Merging { operator: self.view.merge_operator.as_ref(), statistics: self.view.statistics.as_ref() };
+        let merged = resolve::merge(how, bare, base, &mut operands, &mut self.scratch);
         operands.clear();
         self.operands = operands;
         match merged {

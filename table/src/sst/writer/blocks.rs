@@ -56,15 +56,13 @@ pub(super) struct DataStats {
 impl Blocks {
     pub(super) fn new(file: FileWriter, options: &WriterOptions, coupled_filter: bool) -> Result<Blocks> {
         let table = &*options.table;
-        let index_packer = (options.compression != Compression::None && table.enable_index_compression)
-            .then(|| packer(options, None))
-            .transpose()?;
+        let index_packer = table.enable_index_compression.then(|| packer(options, None)).transpose()?;
         let base_context =
             if table.format_version >= 6 { (options.context_seed & 0x7fff_ffff).max(1) } else { 0 };
         let padding = plan::padding(table);
         let held = Held::new(options);
         let mut blocks = Blocks {
-            sink: Sink::new(file, table.checksum, base_context, padding, options.warm.clone()),
+            sink: Sink::new(file, table.checksum, base_context, padding, options.warm.clone(), options.statistics.clone()),
             index: IndexBuilder::new(plan::index_kind(options), plan::index_config(options)),
             sampler: Sampler::new(options.sample_for_compression, options.context_seed)?,
             stats: DataStats::default(),
@@ -237,7 +235,7 @@ impl Blocks {
 
 fn packer(options: &WriterOptions, dictionary: Option<Arc<Dictionary>>) -> Result<Packer> {
     let verify = options.table.verify_compression;
-    Packer::new(options.compression, &options.compression_options, dictionary, verify)
+    Packer::new(options.compression, &options.compression_options, dictionary, verify, options.statistics.clone())
 }
 
 /// Writes a block of the index, compressed where that is wanted and pays.

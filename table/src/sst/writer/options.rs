@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::key::InternalOrder;
 use base::order::{Order, PrefixExtractor};
+use base::stats::Statistics;
 use base::{FamilyId, Level, Result};
 use compress::{Compression, CompressionOptions};
 use env::Executor;
@@ -66,6 +67,8 @@ pub struct WriterOptions {
     pub ledger: Option<Arc<dyn Ledger>>,
     /// New blocks are shown here, uncompressed, as they are written (`prepopulate_block_cache`).
     pub warm: Option<Arc<dyn WarmCache>>,
+    /// Where blocks and the times they take are counted, if anywhere.
+    pub statistics: Option<Arc<Statistics>>,
 }
 
 impl Default for WriterOptions {
@@ -100,6 +103,7 @@ impl Default for WriterOptions {
             executor: None,
             ledger: None,
             warm: None,
+            statistics: None,
         }
     }
 }

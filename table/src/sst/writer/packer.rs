@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use base::stats::{HistogramKind, Statistics, Stopwatch, Ticker};
 use base::{Error, Result};
 use compress::{Compression, CompressionOptions, Compressor, Dictionary, decompress};
 
@@ -30,6 +31,7 @@ pub(super) struct Packer {
     dictionary: Option<Arc<Dictionary>>,
     /// Decompress and compare.
     verify: bool,
+    statistics: Option<Arc<Statistics>>,
 }
 
 impl Packer {
@@ -40,11 +42,12 @@ impl Packer {
         options: &CompressionOptions,
         dictionary: Option<Arc<Dictionary>>,
         verify: bool,
+        statistics: Option<Arc<Statistics>>,
     ) -> Result<Self> {
         let raw = dictionary.as_ref().map(|dictionary| dictionary.raw());
         let compressor =
             if kind == Compression::None { None } else { Some(Compressor::new(kind, options, raw)?) };
-        Ok(Packer { compressor, dictionary, verify })
+        Ok(Packer { compressor, dictionary, verify, statistics })
     }
 
     /// The type that compressed blocks are stored under.
@@ -70,6 +73,27 @@ impl Packer {
     /// # Errors
     /// Corruption if what was compressed does not read back, and that was looked for.
     pub(super) fn pack(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Packed> {
+        let Some(statistics) = self.statistics.clone() else { return self.pack_uncounted(payload, out) };
+        let timed = (!self.is_off() && statistics.detailed_timers_on()).then(Stopwatch::start);
+        let packed = self.pack_uncounted(payload, out)?;
+        if let Some(began) = timed {
+            statistics.measure_time(HistogramKind::CompressionTimesNanos, began.nanos());
+        }
+        let bytes = payload.len() as u64;
+        let (number, from) = match packed {
+            Packed::Compressed(_) => {
+                statistics.add(Ticker::BytesCompressedTo, out.len() as u64);
+                (Ticker::NumberBlockCompressed, Ticker::BytesCompressedFrom)
+            }
+            Packed::Rejected => (Ticker::NumberBlockCompressionRejected, Ticker::BytesCompressionRejected),
+            Packed::Bypassed => (Ticker::NumberBlockCompressionBypassed, Ticker::BytesCompressionBypassed),
+        };
+        statistics.tick(number);
+        statistics.add(from, bytes);
+        Ok(packed)
+    }
+
+    fn pack_uncounted(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Packed> {
         let Some(compressor) = &mut self.compressor else { return Ok(Packed::Bypassed) };
         if payload.len() >= SIZE_LIMIT {
             return Ok(Packed::Bypassed);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::Result;
+use base::stats::{HistogramKind, Statistics, Stopwatch};
 use env::writer::FileWriter;
 use format::checksum::ChecksumType;
 use format::handle::BlockHandle;
@@ -22,6 +23,7 @@ pub(super) struct Sink {
     pre_compression_size: u64,
     /// Type bytes of the blocks written so far, one bit each.
     types_used: u8,
+    statistics: Option<Arc<Statistics>>,
 }
 
 /// Where data blocks may start.
@@ -41,9 +43,10 @@ impl Sink {
         base_context: u32,
         padding: Padding,
         warm: Option<Arc<dyn WarmCache>>,
+        statistics: Option<Arc<Statistics>>,
     ) -> Self {
         let offset = file.size();
-        Sink { file, offset, checksum, base_context, padding, warm, pre_compression_size: 0, types_used: 0 }
+        Sink { file, offset, checksum, base_context, padding, warm, pre_compression_size: 0, types_used: 0, statistics }
     }
 
     #[inline]
@@ -74,6 +77,7 @@ impl Sink {
         type_byte: u8,
         payload: Option<&[u8]>,
     ) -> Result<BlockHandle> {
+        let timed = self.statistics.as_ref().filter(|statistics| statistics.timers_on()).map(|_| Stopwatch::start());
         let size = stored.len();
         let handle = BlockHandle::new(self.offset, size as u64);
         trailer::append(stored, type_byte, self.checksum, self.base_context, self.offset);
@@ -84,6 +88,9 @@ impl Sink {
         self.pre_compression_size += (payload.len() + trailer::LEN) as u64;
         if let Some(warm) = &self.warm {
             warm.block_written(kind, handle.offset, payload);
+        }
+        if let (Some(statistics), Some(began)) = (&self.statistics, timed) {
+            statistics.measure_time(HistogramKind::WriteRawBlockMicros, began.micros());
         }
         Ok(handle)
     }
