@@ -418,6 +418,8 @@ impl Opening {
                 rate_limiter: o.rate_limiter.clone(),
                 group_bytes_max: o.max_write_batch_group_size_bytes,
                 preallocate_bytes: wal_preallocate(o, families),
+                yield_us_max: if o.enable_write_thread_adaptive_yield { o.write_thread_max_yield_usec } else { 0 },
+                yield_us_slow: o.write_thread_slow_yield_usec,
             },
             families: families.clone(),
             logs: live_logs.clone(),

@@ -25,7 +25,6 @@ pub const HINTS: &[&str] = &[
     "delete_obsolete_files_period_micros",
     "dump_malloc_stats",
     "enable_thread_tracking",
-    "enable_write_thread_adaptive_yield",
     "enforce_write_buffer_manager_during_recovery",
     "fast_sst_open",
     "follower_catchup_retry_count",
@@ -52,8 +51,6 @@ pub const HINTS: &[&str] = &[
     "uncache_aggressiveness",
     "use_adaptive_mutex",
     "wal_write_temperature",
-    "write_thread_max_yield_usec",
-    "write_thread_slow_yield_usec",
 ];
 
 /// Options that mean something only with one that is refused, or whose only legal value is "none".

@@ -15,8 +15,8 @@
 //! ([`Queue::enter_ahead`]): the room may come from nobody else. Nothing of the lender's group has a sequence
 //! number or is in the log by then, and it goes on only when the lead is back.
 //!
-//! Followers either wait for the outcome, or, when the memtable takes concurrent inserts, insert their own
-//! batch at the sequence number they are told and report back.
+//! Followers either wait for the outcome, or, when the memtable takes concurrent inserts and their batches are worth
+//! it, insert their own batch at the sequence number they are told and report back.
 //!
 //! The shape follows RocksDB's `db/write_thread.h`; the group buffer replaces its list of writers.
 
@@ -26,7 +26,7 @@ use std::mem;
 
 use base::{Error, Result, SequenceNumber};
 
-use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, spin_until};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, Patience};
 
 /// What writers must agree on to share a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -116,10 +116,18 @@ impl Group {
         self.followers.len() + 1
     }
 
-    /// Whether the followers may insert for themselves.
-    pub fn concurrent(&self) -> bool {
-        self.concurrent && !self.followers.is_empty()
+    /// Whether the followers should insert for themselves: they may, and each brings more than it costs to wake it
+    /// and to hear that it is done. For a few small records the leader alone is quicker.
+    pub fn shared(&self) -> bool {
+        let followers = self.followers.len();
+        let heavy = self.count as usize >= followers * Self::SHARED_COUNT
+            || self.records.len() >= followers * Self::SHARED_BYTES;
+        self.concurrent && followers > 0 && heavy
     }
+
+    /// Records a follower, and bytes a follower, from which on it inserts for itself.
+    const SHARED_COUNT: usize = 8;
+    const SHARED_BYTES: usize = 8 << 10;
 }
 
 /// A follower's order to insert its own batch.
@@ -133,7 +141,7 @@ impl Insert {
     /// Reports the insertion and waits for the group's outcome.
     pub fn finish(self, inserted: Result<()>) -> Result<()> {
         self.team.report(inserted);
-        match self.waiter.wait() {
+        match self.waiter.wait(&self.team.patience) {
             Signal::Done(result) => result,
             // Only one order is ever given; anything else would be the queue's own fault.
             _ => Err(Error::aborted("a writer was given a second order")),
@@ -146,6 +154,7 @@ struct Team {
     left: AtomicUsize,
     error: Mutex<Option<Error>>,
     leader: Arc<Waiter>,
+    patience: Arc<Patience>,
 }
 
 impl Team {
@@ -187,8 +196,8 @@ impl Waiter {
         self.woken.notify_one();
     }
 
-    fn wait(&self) -> Signal {
-        spin_until(|| self.ready.load(Ordering::Acquire));
+    fn wait(&self, patience: &Patience) -> Signal {
+        patience.wait(|| self.ready.load(Ordering::Acquire));
         let mut slot = self.signal.lock();
         while !self.ready.load(Ordering::Acquire) {
             self.woken.wait(&mut slot);
@@ -212,6 +221,7 @@ pub struct Queue {
     /// The lead that was lent is back.
     returned: Condvar,
     group_bytes_max: usize,
+    patience: Arc<Patience>,
 }
 
 struct Inner {
@@ -231,13 +241,15 @@ const SPARE_COUNT_MAX: usize = 4;
 const SPARE_BYTES_MAX: usize = 4 << 20;
 
 impl Queue {
-    /// `group_bytes_max`: `max_write_batch_group_size_bytes`. `last_seq`: the newest in the database.
-    pub fn new(group_bytes_max: u64, last_seq: SequenceNumber) -> Self {
+    /// `group_bytes_max`: `max_write_batch_group_size_bytes`. `last_seq`: the newest in the database. `patience`:
+    /// how writers wait for each other.
+    pub fn new(group_bytes_max: u64, last_seq: SequenceNumber, patience: Arc<Patience>) -> Self {
         let baton = Some(Box::new(Baton { last_seq, ..Baton::default() }));
         Queue {
             inner: Mutex::new(Inner { baton, held_back: false, lent: None, waiting: VecDeque::new(), spare: Vec::new() }),
             returned: Condvar::new(),
             group_bytes_max: usize::try_from(group_bytes_max).unwrap_or(usize::MAX),
+            patience,
         }
     }
 
@@ -255,7 +267,7 @@ impl Queue {
             self.enqueue(&mut inner, entry, &waiter);
             waiter
         };
-        match waiter.wait() {
+        match waiter.wait(&self.patience) {
             Signal::Lead(group, baton) => Role::Lead(group, baton),
             Signal::Insert(seq, team) => Role::Insert(Insert { seq, waiter, team }),
             Signal::Done(result) => Role::Done(result),
@@ -289,6 +301,7 @@ impl Queue {
             left: AtomicUsize::new(group.followers.len()),
             error: Mutex::new(None),
             leader: leader.clone(),
+            patience: self.patience.clone(),
         });
         for follower in &group.followers {
             follower.waiter.signal(Signal::Insert(seq, team.clone()));
@@ -387,7 +400,7 @@ impl Queue {
             inner.waiting.insert(at, Group { ahead: true, ..Group::led_by(entry, Some(waiter.clone())) });
             waiter
         };
-        match waiter.wait() {
+        match waiter.wait(&self.patience) {
             Signal::Lead(_, baton) => Ok(baton),
             _ => Err(Error::aborted("not led")),
         }
@@ -413,7 +426,7 @@ pub struct Crew {
 impl Crew {
     /// Waits for all of them.
     pub fn join(self) -> Result<()> {
-        let _ = self.leader.wait();
+        let _ = self.leader.wait(&self.team.patience);
         match self.team.error.lock().take() {
             Some(error) => Err(error),
             None => Ok(()),

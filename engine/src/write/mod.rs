@@ -36,7 +36,7 @@ use crate::files::{Numbers, Recycle};
 use crate::options::WriteOptions;
 use crate::sequence::LastSequence;
 use crate::stats::{DatabaseCounter, Stats};
-use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, Patience};
 use crate::wal::LiveLogs;
 use group::{Baton, Entry, Flags, Group, Queue, Role};
 use publish::Publisher;
@@ -54,6 +54,10 @@ pub struct WriteSettings {
     pub rate_limiter: Option<Arc<RateLimiter>>,
     pub group_bytes_max: u64,
     pub preallocate_bytes: u64,
+    /// How long a writer that waits for another yields before it sleeps, 0 for not at all, and what makes a yield
+    /// a slow one, in microseconds.
+    pub yield_us_max: u64,
+    pub yield_us_slow: u64,
 }
 
 /// Told of failures of the log and of memtables.
@@ -117,11 +121,12 @@ pub struct Writer {
 
 impl Writer {
     pub fn new(parts: WriterParts) -> Self {
+        let patience = Arc::new(Patience::new(parts.settings.yield_us_max, parts.settings.yield_us_slow));
         Writer {
-            queue: Queue::new(parts.settings.group_bytes_max, parts.sequence.visible()),
+            queue: Queue::new(parts.settings.group_bytes_max, parts.sequence.visible(), patience.clone()),
             env: parts.env,
             settings: parts.settings,
-            publisher: Publisher::default(),
+            publisher: Publisher::new(patience),
             families: parts.families,
             logs: parts.logs,
             numbers: parts.numbers,
@@ -383,7 +388,7 @@ impl Writer {
         merged: &[u8],
         hook: Option<&dyn WriteHook>,
     ) -> Result<()> {
-        let applied = if group.concurrent() && self.settings.concurrent_memtable {
+        let applied = if self.settings.concurrent_memtable && group.shared() {
             let crew = self.queue.insert_together(group, first + u64::from(batch.count()));
             let own = self.insert(batch.bytes(), first, None);
             crew.join().and(own.map(|_| ()))

@@ -6,18 +6,22 @@
 use base::SequenceNumber;
 
 use crate::sequence::LastSequence;
-use crate::sync::{AtomicU64, Condvar, Mutex, Ordering, spin_until};
+use crate::sync::{Arc, AtomicU64, Condvar, Mutex, Ordering, Patience};
 
 /// The order of publishing.
-#[derive(Default)]
 pub struct Publisher {
     /// The last group that is visible.
     done: AtomicU64,
     lock: Mutex<()>,
     moved: Condvar,
+    patience: Arc<Patience>,
 }
 
 impl Publisher {
+    pub fn new(patience: Arc<Patience>) -> Self {
+        Publisher { done: AtomicU64::new(0), lock: Mutex::new(()), moved: Condvar::new(), patience }
+    }
+
     /// Makes group `ticket` visible up to `seq`, after all groups before it.
     pub fn publish(&self, ticket: u64, seq: SequenceNumber, sequence: &LastSequence) {
         self.wait_for(ticket - 1);
@@ -41,7 +45,7 @@ impl Publisher {
     /// Waits until group `ticket` and all before it are visible: before memtables are sealed.
     pub fn wait_for(&self, ticket: u64) {
         let ready = || self.done.load(Ordering::Acquire) >= ticket;
-        if ready() || spin_until(ready) {
+        if ready() || self.patience.wait(ready) {
             return;
         }
         let mut guard = self.lock.lock();
