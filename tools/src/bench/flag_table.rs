@@ -179,7 +179,7 @@ pub const FLAGS: &[Row] = &[
     row("manual_wal_flush", Bool, "false", true),
     row("wal_compression", Text, "none", true),
     row("wal_dir", Text, "", true),
-    row("truth_db", Text, "/dev/shm/truth_db/dbbench", false),
+    row("truth_db", Text, "/dev/shm/truth_db/dbbench", true),
     row("num_levels", Int, "7", true),
     row("target_file_size_base", Int, "67108864", true),
     row("target_file_size_multiplier", Int, "1", true),

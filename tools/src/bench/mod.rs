@@ -5,6 +5,7 @@
 //! ```
 //! Follows `tools/db_bench_tool.cc` of RocksDB 11.8.1 for what each benchmark does and prints.
 
+mod check;
 mod clock;
 mod data;
 mod dice;
@@ -85,8 +86,11 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("xxh3", "XXH3 of --block_size bytes"),
     ("compress", "compression of --block_size bytes"),
     ("uncompress", "decompression of --block_size bytes"),
+    ("compressreject", "compression of --block_size bytes that does not pay"),
     ("acquireload", "a thousand loads"),
+    ("verify", "compare with the database of --truth_db, key by key"),
     ("verifychecksum", "check every block of every file"),
+    ("verifyfilechecksums", "check every file against its checksum; needs --file_checksum"),
     ("compact", "compact the whole database"),
     ("compactall", "compact the whole database"),
     ("compact0", "compact level 0 into the next level that has data"),
@@ -153,8 +157,11 @@ fn task(name: &str) -> Option<Task> {
         "xxh3" => Threads(sums::xxh3),
         "compress" => Threads(sums::compress),
         "uncompress" => Threads(sums::uncompress),
+        "compressreject" => Threads(sums::compress_reject),
         "acquireload" => Threads(sums::acquire_load),
-        "verifychecksum" => Threads(open::verify_checksum),
+        "verify" => Act(check::against_truth),
+        "verifychecksum" => Threads(check::checksums),
+        "verifyfilechecksums" => Threads(check::file_checksums),
         "compact" => Threads(open::compact),
         "compactall" => Act(open::compact_all),
         "compact0" => Act(levels::compact0),
@@ -181,7 +188,6 @@ const FRESH: &[&str] = &[
 pub const MISSING: &[(&str, &str)] = &[
     ("backup, restore", "backups"),
     ("cache_report_problems", "a cache that checks itself"),
-    ("compressreject", "compression that gives up on poor ratios"),
     ("fillembeddedblob, fillembeddedentity", "blobs in tables"),
     ("ingestexternalfile", "ingestion of external files"),
     ("multiscan, multiscanrandom", "scans of many ranges at once"),
@@ -192,8 +198,6 @@ pub const MISSING: &[(&str, &str)] = &[
     ("readtorowcache", "a row cache"),
     ("replay", "traces"),
     ("stats_history", "a history of statistics"),
-    ("verify", "comparison with another database"),
-    ("verifyfilechecksums", "checks of whole files' checksums"),
 ];
 
 /// Runs the program with its arguments (without its name).

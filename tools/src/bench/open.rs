@@ -13,7 +13,7 @@ use ironstone::{
 
 use super::data::{Keys, Sizes};
 use super::flags::Flags;
-use super::report::{Op, Style};
+use super::report::Style;
 use super::run::{Limit, Run, Thread};
 use super::setup;
 
@@ -308,12 +308,6 @@ pub fn compact(thread: &mut Thread<'_>) -> Result<()> {
         ..compact_options(thread.run)
     };
     thread.run.db()?.compact_range(None, None, &options)
-}
-
-pub fn verify_checksum(thread: &mut Thread<'_>) -> Result<()> {
-    thread.run.db()?.verify_checksum()?;
-    thread.finished(1, Op::Others);
-    Ok(())
 }
 
 pub fn compact_all(run: &Run) -> Result<()> {

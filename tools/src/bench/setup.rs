@@ -319,7 +319,20 @@ pub fn compression(flags: &Flags, flag: &str) -> Result<Compression> {
 /// # Errors
 /// As for the type; NotSupported where it is not built in.
 pub fn compressor(flags: &Flags) -> Result<(Compression, Compressor)> {
+    compressor_with(flags, CompressionOptions::default())
+}
+
+/// As [`compressor`], giving up on what does not shrink to `share` of its size.
+///
+/// # Errors
+/// As there.
+pub fn picky_compressor(flags: &Flags, share: f64) -> Result<(Compression, Compressor)> {
+    let most = (share * 1024.0) as i32;
+    compressor_with(flags, CompressionOptions { max_compressed_bytes_per_kb: most.max(1), ..CompressionOptions::default() })
+}
+
+fn compressor_with(flags: &Flags, options: CompressionOptions) -> Result<(Compression, Compressor)> {
     let kind = compression(flags, "compression_type")?;
-    let options = CompressionOptions { level: flags.int("compression_level") as i32, ..CompressionOptions::default() };
+    let options = CompressionOptions { level: flags.int("compression_level") as i32, ..options };
     Ok((kind, Compressor::new(kind, &options, None)?))
 }

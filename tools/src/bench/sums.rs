@@ -96,3 +96,29 @@ pub fn uncompress(thread: &mut Thread<'_>) -> Result<()> {
     thread.stats.bytes += bytes;
     Ok(())
 }
+
+/// Compression that is given up each time: its output may take a tenth less than the data will come to.
+pub fn compress_reject(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let share = (run.flags.double("compression_ratio") - 0.1).max(0.0);
+    let (kind, mut compressor) = super::setup::picky_compressor(&run.flags, share)?;
+    if kind == Compression::None {
+        thread.stats.message("(compression type not supported)");
+        return Ok(());
+    }
+    let mut values = run.values();
+    let input = values.take(run.flags.count("block_size").max(1) as usize).to_vec();
+    let mut out = Vec::new();
+    let mut bytes = 0u64;
+    while bytes < 3 << 30 {
+        out.clear();
+        if compressor.compress(&input, &mut out)? {
+            return Err(base::Error::aborted("the data was compressed where that was to be given up"));
+        }
+        bytes += input.len() as u64;
+        thread.finished(1, Op::Compress);
+    }
+    thread.stats.message(&format!("(rejected; output buffer {:.1}% of input)", share * 100.0));
+    thread.stats.bytes += bytes;
+    Ok(())
+}

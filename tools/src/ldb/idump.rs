@@ -40,7 +40,7 @@ pub(crate) fn idump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         }
         count += 1;
         if let Some(groups) = &mut groups {
-            groups.add(bare, (versions.key().len() + versions.value().len()) as u64, io)?;
+            groups.add(bare, (key.user_key.len() + versions.value().len()) as u64, io)?;
         } else if !count_only {
             let text = dump::internal_key_text(&key, order, s.key_hex);
             match value(key.kind, versions.value(), s.value_hex, decode_blobs, order, versions.key()) {

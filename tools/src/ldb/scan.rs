@@ -89,13 +89,10 @@ pub(crate) fn json_row(row: &Row<'_>, (key_hex, value_hex): (bool, bool)) -> Str
     object.finish()
 }
 
-/// A database, or with `--path` alone one file.
+/// A database, or with `--path` and without `--db` one file.
 pub(crate) fn dump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
-    if let Some(path) = s.args.path("path") {
-        if s.args.path("db").is_none() {
-            return files::dump_by_name(s, io, &path);
-        }
-        return Err(Failure::new("--path and --db exclude each other"));
+    if let (Some(path), None) = (s.args.path("path"), s.args.path("db")) {
+        return files::dump_by_name(s, io, &path);
     }
     let (from, to, max) = (s.bound("from")?, s.bound("to")?, s.max_keys()?);
     let count_only = s.args.has_flag("count_only");

@@ -63,7 +63,7 @@ fn every_benchmark_runs() {
     // These have tests of their own, or go through gigabytes whatever is asked for.
     let alone = [
         "fillseqdeterministic", "filluniquerandomdeterministic", "timeseries", "getmergeoperands", "acquireload",
-        "crc32c", "xxhash", "xxhash64", "xxh3", "compress", "uncompress",
+        "crc32c", "xxhash", "xxhash64", "xxh3", "compress", "uncompress", "compressreject", "verify", "verifyfilechecksums",
     ];
     let (here, _) = listed();
     let merging = |name: &str| name.contains("merg");
@@ -81,6 +81,34 @@ fn every_benchmark_runs() {
             assert!(acts.contains(&name) || line, "no report of {name} in\n{text}");
         }
     }
+}
+
+#[test]
+fn a_database_is_compared_with_another() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    let fill = ["--benchmarks=fillseq", "--num=300", "--seed=7"];
+    assert!(run(&at("truth"), &fill).status.success());
+    assert!(run(&at("db"), &fill).status.success());
+    let truth = format!("--truth_db={}", at("truth").display());
+    let compare = ["--benchmarks=verify", "--use_existing_db", truth.as_str()];
+    let output = run(&at("db"), &compare);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && text.contains("...Verified"), "{text}");
+    assert!(run(&at("db"), &["--benchmarks=deleteseq", "--use_existing_db", "--num=10"]).status.success());
+    let output = run(&at("db"), &compare);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("differ at key"), "{text}");
+}
+
+#[test]
+fn files_are_verified_by_the_checksums_they_were_given() {
+    let text = ran(&["--benchmarks=fillseq,flush,verifyfilechecksums", "--num=300", "--file_checksum"]);
+    assert!(text.contains("verifyfilechecksums : "), "{text}");
+    let scratch = tempfile::tempdir().unwrap();
+    let output = run(&scratch.path().join("db"), &["--benchmarks=fillseq,verifyfilechecksums", "--num=300"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("file_checksum_gen_factory"), "{text}");
 }
 
 #[test]
