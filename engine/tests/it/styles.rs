@@ -8,7 +8,7 @@ use env::Env;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{
     BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, CompactionStyle, CompressionType, DbOptions,
-    DbPath, FamilyOptions, FileTemperatureAge, FlushOptions, Temperature, WaitForCompactOptions,
+    DbPath, FamilyOptions, FileTemperatureAge, FlushOptions, Temperature, WaitForCompactOptions, WriteOptions,
 };
 use lsm::file_meta::FileMetaData;
 
@@ -473,4 +473,19 @@ fn tables_note_the_temperature_they_are_written_with() {
     assert_eq!(temperatures(&db), [Temperature::Cold as u8]);
     drop(db);
     assert_eq!(temperatures(&open(&env, family)), [Temperature::Cold as u8], "in the MANIFEST too");
+}
+
+#[test]
+fn a_full_compaction_of_a_universal_tree_rewrites_its_one_table() {
+    let env = Env::memory(8);
+    let family = FamilyOptions { compaction_style: CompactionStyle::Universal, disable_auto_compactions: true, ..plain() };
+    let db = open(&env, family);
+    put(&db, "a", "1");
+    db.delete(&db.default_family().unwrap(), b"b", &WriteOptions::default()).unwrap();
+    flush(&db);
+    let keys = |db: &Db| db.property(&db.default_family().unwrap(), "rocksdb.estimate-num-keys");
+    assert_eq!(keys(&db).as_deref(), Some("0"), "the deletion counts");
+    compact(&db, &CompactRangeOptions::default()).unwrap();
+    assert_eq!(keys(&db).as_deref(), Some("1"));
+    assert_eq!(tree(&db), [level(6, &["a"])]);
 }

@@ -140,7 +140,8 @@ impl Picker<'_> {
         task.blob_gc_age_cutoff = request.blob_gc_age_cutoff;
         task.blob_gc_force = request.blob_gc_force;
         task.score = -1.0;
-        task.trivial_move = self.is_trivial_move(&task, false);
+        // All levels together are rewritten even where one file is all there is (RocksDB counts the empty levels too).
+        task.trivial_move = !request.all_levels && self.is_trivial_move(&task, false);
         Step::Do(Box::new(task), rest)
     }
 
