@@ -7,7 +7,7 @@ use base::{Error, FamilyId, FileNumber, Result};
 use env::Env;
 use env::logger::{FileLogger, LogFileOptions, Logger, NullLogger};
 use format::names::{self, FileName};
-use format::proof::Extent;
+use format::proof::Proof;
 use lsm::version::Edit;
 use mem::cache::{Cache, CacheOptions};
 use mem::write_buffer::WriteBufferManager;
@@ -178,8 +178,7 @@ impl Opening {
         }
         let logs = self.logs_to_replay(&recovered, &shared)?;
         let job = shared.tools.take_job_id();
-        let proved = proof.map_or_else(Vec::new, |proof| proof.wals);
-        let replayed = self.replay(&recovered, &shared, &logs, proved, job)?;
+        let replayed = self.replay(&recovered, &shared, &logs, proof.unwrap_or_default(), job)?;
         let last_seq = recovered.last_sequence.max(replayed.last_seq).max(largest_seq(&shared.families));
         shared.tools.sequence.publish(last_seq);
         if !self.options.open_files_async {
@@ -296,7 +295,7 @@ impl Opening {
         recovered: &Recovered,
         shared: &Shared,
         logs: &[FileNumber],
-        proved: Vec<Extent>,
+        proof: Proof,
         job: JobId,
     ) -> Result<Replayed> {
         let settings = ReplaySettings {
@@ -306,7 +305,8 @@ impl Opening {
             may_flush: !self.read_only,
             last_seq: recovered.last_sequence,
             min_log: min_log(recovered, shared),
-            proved,
+            proved: proof.wals,
+            proved_closed: proof.closed,
             accept_lost: self.options.open_despite_lost_writes,
         };
         let replay = Replay::new(&shared.tools, &shared.families, settings, job);

@@ -52,6 +52,14 @@ pub(super) struct Progress {
     ends: VecDeque<(u64, u32)>,
 }
 
+impl Progress {
+    /// Whether what was read is what is claimed of the log, and all of it.
+    pub(super) fn is_all(&self, reader: &Reader<FileSource>) -> bool {
+        let all = |c: Extent| c.bytes == reader.whole_end() && c.digest.is_none_or(|d| d == reader.digest());
+        self.claim.is_some_and(all)
+    }
+}
+
 /// How many ends are remembered; a mark of a place before them is not compared.
 const ENDS_MAX: usize = 1024;
 
@@ -143,8 +151,7 @@ impl<'a> Durable<'a> {
         }
         let whole = reader.whole_end();
         // A log may hold nothing but announcements, which are no records to be read.
-        let vouched = |c: Extent| c.bytes == whole && c.digest.is_none_or(|d| d == reader.digest());
-        let met = progress.met || progress.claim.is_some_and(vouched);
+        let met = progress.met || progress.is_all(reader);
         let progress = &Progress { claim: progress.claim, met, verified: progress.verified, ends: VecDeque::new() };
         let gap = reader.gap().filter(|gap| *gap >= progress.verified);
         let at = match (fault, gap) {

@@ -16,6 +16,8 @@
 //! batch does not (RocksDB goes by the latter alone, and drops durable writes behind such a batch).
 //! In every mode a batch that is no batch, and a sequence number that goes back, fail the open: they are
 //! not what a crash leaves. What is dropped is told in the LOG with file, offset and bytes.
+//! Behind the end that a close proved, a recycled file holds remains of what it was before, however they are cut:
+//! absolute consistency does not refuse them (RocksDB does, where they do not happen to begin with a whole record).
 //! Facts: RocksDB `db/db_impl/db_impl_open.cc`.
 
 use std::path::Path;
@@ -49,6 +51,8 @@ pub struct ReplaySettings {
     pub min_log: u64,
     /// What the proof of the last close or idle moment says of the logs.
     pub proved: Vec<Extent>,
+    /// It was written by a close: nothing was appended to its logs since.
+    pub proved_closed: bool,
     /// Opens without durable writes that are lost (`open_despite_lost_writes`).
     pub accept_lost: bool,
 }
@@ -159,7 +163,7 @@ impl<'a> Replay<'a> {
                 }
                 Item::TornTail { offset, dropped, .. } => {
                     self.fault(log, &progress, &reader, offset, "the record at fault would leave the file", later)?;
-                    let verdict = if self.remains(reader.is_recycled()) {
+                    let verdict = if self.remains(reader.is_recycled(), &progress, &reader) {
                         self.old_record(log)
                     } else {
                         self.torn(log, offset, dropped)?
@@ -172,7 +176,7 @@ impl<'a> Replay<'a> {
                     let verdict = if stale {
                         self.done.damaged = true;
                         Verdict::EndOfThisLog
-                    } else if self.remains(damage.recycled) {
+                    } else if self.remains(damage.recycled, &progress, &reader) {
                         self.old_record(log)
                     } else {
                         self.report(log, Error::corruption(damage.reason).at(damage.offset))?
@@ -303,8 +307,13 @@ impl<'a> Replay<'a> {
     }
 
     /// Whether what cannot be read is taken for remains of the log that a recycled file was before.
-    fn remains(&self, recycled: bool) -> bool {
-        recycled && self.settings.mode == WalRecoveryMode::PointInTimeRecovery
+    fn remains(&self, recycled: bool, progress: &Progress, reader: &Reader<FileSource>) -> bool {
+        recycled
+            && match self.settings.mode {
+                WalRecoveryMode::PointInTimeRecovery => true,
+                WalRecoveryMode::AbsoluteConsistency => self.settings.proved_closed && progress.is_all(reader),
+                _ => false,
+            }
     }
 
     fn torn(&mut self, log: FileNumber, offset: u64, dropped: u64) -> Result<Verdict> {

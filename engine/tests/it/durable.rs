@@ -14,7 +14,7 @@ use format::wal::{Framing, Item, Mark, Reader, ReaderOptions, Writer, marks_of, 
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, Listener};
 use ironstone_engine::options::file::{ReadConfig, load_latest};
-use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WriteOptions};
+use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WalRecoveryMode, WriteOptions};
 use ironstone_engine::properties::LOST_BYTES;
 use parking_lot::Mutex;
 
@@ -296,6 +296,37 @@ fn a_proof_that_is_damaged_older_gone_or_another_databases_refuses_nothing() {
     }
     world.env.fs.unlink(Path::new(&path)).unwrap();
     assert_eq!(get(&world.open().unwrap(), "d").as_deref(), Some("d"));
+}
+
+#[test]
+fn remains_behind_the_proved_end_of_a_recycled_log_are_no_inconsistency() {
+    let world = World::new();
+    let mut request = world.request();
+    request.options.recycle_log_file_num = 2;
+    let db = Db::open(request).unwrap();
+    for _ in 0..4 {
+        synced(&db, "large", &"x".repeat(5000));
+        db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+    }
+    synced(&db, "small", "y");
+    db.close().unwrap();
+    let absolute = || {
+        let mut request = world.request();
+        request.options.wal_recovery_mode = WalRecoveryMode::AbsoluteConsistency;
+        Db::open(request)
+    };
+    let (path, proof) = (format!("/db/{PROOF}"), world.bytes(&format!("/db/{PROOF}")));
+    world.env.fs.unlink(Path::new(&path)).unwrap();
+    assert_eq!(absolute().err().map(|e| e.kind()), Some(Kind::Corruption), "there are remains");
+    let idle = Proof { closed: false, ..Proof::decode(&proof).unwrap() }.encode();
+    for (content, opens) in [(idle, false), (proof, true)] {
+        world.env.fs.create(Path::new(&path), &env::AppendHints::default()).unwrap().append(&content).unwrap();
+        let db = absolute();
+        assert_eq!(db.is_ok(), opens, "{:?}", db.err());
+        if let Ok(db) = db {
+            assert_eq!(get(&db, "small").as_deref(), Some("y"));
+        }
+    }
 }
 
 #[test]
