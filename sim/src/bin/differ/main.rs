@@ -1,13 +1,15 @@
 //! `differ`: Ironstone and RocksDB side by side.
 //!
 //! ```text
-//!  differ --peer LIBRARY [--seed N] [--seconds S] [--len N] [--threads N] [--scratch DIR] [--failures N] [--no-reduce]
+//!  differ --peer LIBRARY [--seed N] [--seconds S] [--operations N] [--len N] [--threads N] [--scratch DIR] [--failures N]
+//!         [--no-reduce]
 //!  differ --peer LIBRARY --turns [--tools DIR] ...      one directory in turns: see `turns`
 //! ```
 //! Each seed is a life of a pair of databases: the same random operations on both, every answer compared. A
 //! difference is told with its seed, the command that runs it again, and its script cut down. The work is done by
-//! child processes, so that a crash of either engine is a finding too. The last two lines are a sentence and the same
-//! as JSON.
+//! child processes, so that a crash of either engine is a finding too. It ends after so many seconds or operations,
+//! whichever comes first, without either after a seed for each thread; how far it is goes to standard error. The last
+//! two lines are a sentence and the same as JSON; the exit is 1 if anything differed.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
@@ -30,6 +32,8 @@ pub struct Settings {
     pub peer: PathBuf,
     pub seed: u64,
     pub seconds: u64,
+    /// How many operations to compare; 0: as many as the time allows.
+    pub operations: u64,
     pub len: usize,
     pub threads: u64,
     pub scratch: PathBuf,
@@ -45,8 +49,8 @@ pub struct Settings {
     pub turn: Option<turns::Turn>,
 }
 
-const USAGE: &str = "usage: differ --peer LIBRARY [--seed N] [--seconds S] [--len N] [--threads N] [--scratch DIR] \
-                     [--failures N] [--no-reduce] [--turns [--tools DIR]]";
+const USAGE: &str = "usage: differ --peer LIBRARY [--seed N] [--seconds S] [--operations N] [--len N] [--threads N] \
+                     [--scratch DIR] [--failures N] [--no-reduce] [--turns [--tools DIR]]";
 
 fn main() -> ExitCode {
     let Some(settings) = parse(std::env::args().skip(1)) else {
@@ -66,6 +70,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
         peer: PathBuf::new(),
         seed: 1,
         seconds: 0,
+        operations: 0,
         len: 2000,
         threads: 2,
         scratch: std::env::temp_dir(),
@@ -83,6 +88,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
             "--scratch" => settings.scratch = next()?.into(),
             "--seed" => settings.seed = next()?.parse().ok()?,
             "--seconds" => settings.seconds = next()?.parse().ok()?,
+            "--operations" => settings.operations = next()?.parse().ok()?,
             "--len" => settings.len = next()?.parse().ok()?,
             "--threads" => settings.threads = next()?.parse().ok()?,
             "--failures" => settings.failures = next()?.parse().ok()?,

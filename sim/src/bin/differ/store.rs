@@ -96,6 +96,8 @@ pub trait Store {
     fn drop_family(&mut self, at: usize) -> Told<()>;
     /// Calls on the family dropped last, in a fixed order.
     fn haunt(&mut self) -> Vec<Told<()>>;
+    /// Writes to it.
+    fn haunt_writing(&mut self) -> Vec<Told<()>>;
     /// One record by its own call, not by a batch.
     fn single(&mut self, item: &Item, writing: Writing) -> Told<()>;
     /// A batch: the answers of its save points, its count, and the write's.

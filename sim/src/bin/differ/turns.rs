@@ -9,6 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Mutex;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,8 @@ use crate::Settings;
 use crate::store::{Compacting, Item, Move, Position, Side, Spec, Store, Told, Writing};
 
 const STEPS: usize = 120;
+/// Seconds after which a turn that tells nothing counts as hung.
+const HANG_S: u64 = 60;
 /// Turns in one directory.
 const TURNS: u64 = 12;
 
@@ -145,8 +148,17 @@ fn run(settings: &Settings, turn: &Turn, kill_after: Option<usize>) -> Result<Fa
     let mut fate = Fate { found: World::default(), opened: false, done: 0, killed: false };
     let mut error = None;
     if let Some(out) = child.stdout.take() {
-        for line in BufReader::new(out).lines() {
-            let line = line.map_err(told)?;
+        let (send, lines) = channel();
+        std::thread::spawn(move || BufReader::new(out).lines().try_for_each(|line| send.send(line)));
+        loop {
+            let line = match lines.recv_timeout(Duration::from_secs(HANG_S)) {
+                Ok(line) => line.map_err(told)?,
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    child.kill().and_then(|()| child.wait()).map_err(told)?;
+                    return Err(format!("no step within {HANG_S} s, after {}", fate.done));
+                }
+            };
             let words: Vec<&str> = line.split(' ').collect();
             match words[..] {
                 ["r", family, key, value] => {

@@ -1,7 +1,6 @@
 //! Seeds run in child processes, watched, and counted.
 
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -18,6 +17,8 @@ use crate::store::Side;
 
 /// Seconds after which a seed counts as hung.
 const HANG_S: u64 = 60;
+/// How often it is told how far it is.
+const PROGRESS: Duration = Duration::from_secs(10);
 /// Reruns spent on cutting one script down.
 const TRIES: usize = 400;
 
@@ -78,12 +79,17 @@ pub fn worker(settings: &Settings, number: u64) -> ExitCode {
     };
     let sides = [Side::Ours, Side::Theirs(library)];
     let start = Instant::now();
+    let timed = settings.seconds > 0 || settings.operations == 0;
+    let mut done = 0;
     let mut seed = settings.seed + number;
     loop {
         tell(&format!("S {seed}"));
         let ops = script::draw(&mut Chance::new(seed), settings.len);
         match run(&sides, &settings.scratch, seed, &ops) {
-            Ok(ran) => tell(&format!("R {} {}", ran.operations, ran.openings)),
+            Ok(ran) => {
+                done += ran.operations;
+                tell(&format!("R {} {}", ran.operations, ran.openings));
+            }
             Err(failure) => {
                 let mut words = format!("F seed {seed}, operation {}: {}\n{}", failure.at, failure.words, failure.options);
                 if settings.reduce {
@@ -102,7 +108,8 @@ pub fn worker(settings: &Settings, number: u64) -> ExitCode {
             }
         }
         seed += settings.threads;
-        if start.elapsed() >= Duration::from_secs(settings.seconds) {
+        let enough = settings.operations > 0 && done >= settings.operations;
+        if enough || (timed && start.elapsed() >= Duration::from_secs(settings.seconds)) {
             return ExitCode::SUCCESS;
         }
     }
@@ -122,14 +129,17 @@ struct Worker {
     seed: u64,
     beat: Instant,
     done: bool,
+    /// Operations that it, or the one before it, is still to compare.
+    share: u64,
 }
 
-fn spawn(settings: &Settings, number: u64, seed: u64, left: u64) -> std::io::Result<Worker> {
+fn spawn(settings: &Settings, number: u64, seed: u64, left: u64, share: u64) -> std::io::Result<Worker> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("--peer").arg(&settings.peer).arg("--scratch").arg(&settings.scratch);
     for (name, value) in [
         ("--seed", seed - number),
         ("--seconds", left),
+        ("--operations", share),
         ("--len", settings.len as u64),
         ("--threads", settings.threads),
         ("--worker", number),
@@ -150,7 +160,7 @@ fn spawn(settings: &Settings, number: u64, seed: u64, left: u64) -> std::io::Res
             }
         });
     }
-    Ok(Worker { child, lines, seed, beat: Instant::now(), done: false })
+    Ok(Worker { child, lines, seed, beat: Instant::now(), done: false, share })
 }
 
 #[derive(Default)]
@@ -159,6 +169,7 @@ struct Counts {
     operations: u64,
     openings: u64,
     failures: u64,
+    failed_seeds: Vec<u64>,
 }
 
 /// Runs workers until the time is up, telling what they find.
@@ -171,7 +182,8 @@ pub fn campaign(settings: &Settings) -> ExitCode {
     let mut counts = Counts::default();
     let mut workers = Vec::new();
     for number in 0..settings.threads {
-        match spawn(settings, number, settings.seed + number, settings.seconds) {
+        let share = settings.operations.div_ceil(settings.threads);
+        match spawn(settings, number, settings.seed + number, settings.seconds, share) {
             Ok(worker) => workers.push(worker),
             Err(error) => {
                 eprintln!("differ: {error}");
@@ -179,7 +191,18 @@ pub fn campaign(settings: &Settings) -> ExitCode {
             }
         }
     }
+    let mut told = Instant::now();
     while workers.iter().any(|w| !w.done) && counts.failures < settings.failures {
+        if told.elapsed() >= PROGRESS {
+            told = Instant::now();
+            eprintln!(
+                "differ: {} operations, {} seeds, {} differences after {} s",
+                counts.operations,
+                counts.seeds,
+                counts.failures,
+                start.elapsed().as_secs()
+            );
+        }
         for (number, worker) in workers.iter_mut().enumerate().filter(|(_, w)| !w.done) {
             match worker.lines.recv_timeout(Duration::from_millis(20)) {
                 Ok(line) => {
@@ -197,14 +220,15 @@ pub fn campaign(settings: &Settings) -> ExitCode {
                     }
                     let status = worker.child.wait();
                     worker.done = true;
-                    let signal = status.ok().and_then(|s| s.signal());
-                    if hung || signal.is_some() {
+                    let bad = status.as_ref().is_ok_and(|s| !s.success());
+                    if hung || bad {
                         counts.failures += 1;
-                        let what = if hung { format!("no end after {HANG_S} s") } else { format!("died of signal {signal:?}") };
+                        counts.failed_seeds.push(worker.seed);
+                        let what = if hung { format!("no end after {HANG_S} s") } else { format!("ended with {status:?}") };
                         println!("FAILED seed {}: {what}\n{}\n", worker.seed, replay(worker.seed));
-                        if left() > 0
-                            && let Ok(next) = spawn(settings, number as u64, worker.seed + settings.threads, left())
-                        {
+                        let more = if settings.seconds > 0 { left() > 0 } else { worker.share > 0 };
+                        let seed = worker.seed + settings.threads;
+                        if more && let Ok(next) = spawn(settings, number as u64, seed, left(), worker.share) {
                             *worker = next;
                         }
                     }
@@ -219,7 +243,7 @@ pub fn campaign(settings: &Settings) -> ExitCode {
         }
     }
     let spent = start.elapsed().as_secs_f64();
-    let Counts { seeds, operations, openings, failures } = counts;
+    let Counts { seeds, operations, openings, failures, failed_seeds } = counts;
     println!(
         "differ: {operations} operations on both engines, {seeds} pairs of databases, {openings} openings with drawn options, \
          {failures} differences in {spent:.1} s: {:.0} operations a minute",
@@ -227,7 +251,7 @@ pub fn campaign(settings: &Settings) -> ExitCode {
     );
     println!(
         "{{\"test\":\"differ\",\"operations\":{operations},\"seeds\":{seeds},\"openings\":{openings},\"differences\":{failures},\
-         \"seconds\":{spent:.1},\"first_seed\":{},\"threads\":{}}}",
+         \"failed_seeds\":{failed_seeds:?},\"seconds\":{spent:.1},\"first_seed\":{},\"threads\":{}}}",
         settings.seed, settings.threads
     );
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -240,11 +264,14 @@ fn take(line: &str, worker: &mut Worker, counts: &mut Counts, replay: &dyn Fn(u6
         Some("R") => {
             let mut number = || words.next().and_then(|w| w.parse::<u64>().ok()).unwrap_or(0);
             counts.seeds += 1;
-            counts.operations += number();
+            let operations = number();
+            counts.operations += operations;
+            worker.share = worker.share.saturating_sub(operations);
             counts.openings += number();
         }
         Some("F") => {
             counts.failures += 1;
+            counts.failed_seeds.push(worker.seed);
             println!("FAILED {}\n{}", &line[2..], replay(worker.seed));
         }
         Some("B") => {}
