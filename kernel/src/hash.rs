@@ -23,14 +23,44 @@ pub const BLOOM_SEED: u32 = 0xbc9f_1d34;
 pub const SLICE_SEED: u32 = 397;
 
 /// The 64-bit key hash of filters (RocksDB's `GetSliceHash64`).
-#[inline]
+#[inline(always)]
 pub fn hash64(data: &[u8]) -> u64 {
     hash64_seeded(data, 0)
 }
 
-/// [`hash64`] under another seed.
-#[inline]
+/// [`hash64`] under another seed. The lengths that keys mostly have are tested first, and alone are inlined.
+#[inline(always)]
 pub fn hash64_seeded(data: &[u8], seed: u64) -> u64 {
+    match hash64_usual(data, seed) {
+        Some(hash) => hash,
+        None if data.len() <= 8 => hash64_upto_8(data, seed),
+        None => hash64_beyond_32(data, seed),
+    }
+}
+
+/// The hash where it takes few instructions and no call: of 9 to 32 bytes.
+#[inline(always)]
+pub(crate) fn hash64_usual(data: &[u8], seed: u64) -> Option<u64> {
+    let n = data.len();
+    match n {
+        17..=32 => {
+            let acc = (n as u64)
+                .wrapping_mul(P1)
+                .wrapping_add(mix16(data, 0, &DEFAULT, 0, seed))
+                .wrapping_add(mix16(data, n - 16, &DEFAULT, 16, seed));
+            Some(finish(acc))
+        }
+        9..=16 => {
+            let low = read64(data, 0) ^ (const { word(0) }).wrapping_add(seed);
+            let high = read64(data, n - 8) ^ (const { word(8) }).wrapping_sub(seed);
+            Some(finish((n as u64).wrapping_add(low).wrapping_add(high).wrapping_add(fold(low, high))))
+        }
+        _ => None,
+    }
+}
+
+#[inline(never)]
+fn hash64_upto_8(data: &[u8], seed: u64) -> u64 {
     let n = data.len();
     match n {
         0 => fold(seed.wrapping_add(const { word(0) }), P2),
@@ -41,25 +71,12 @@ pub fn hash64_seeded(data: &[u8], seed: u64) -> u64 {
                 | (n as u64) << 24;
             finish((packed ^ (const { word(0) & 0xffff_ffff }).wrapping_add(seed)).wrapping_mul(P1))
         }
-        4..=8 => {
+        _ => {
             let input = u64::from(read32(data, 0)) | u64::from(read32(data, n - 4)) << 32;
             let keyed = input ^ (const { word(0) }).wrapping_add(seed);
             let mixed = (n as u64).wrapping_add((keyed ^ (keyed >> 51)).wrapping_mul(P32_1));
             finish((mixed ^ (mixed >> 47)).wrapping_mul(P2))
         }
-        9..=16 => {
-            let low = read64(data, 0) ^ (const { word(0) }).wrapping_add(seed);
-            let high = read64(data, n - 8) ^ (const { word(8) }).wrapping_sub(seed);
-            finish((n as u64).wrapping_add(low).wrapping_add(high).wrapping_add(fold(low, high)))
-        }
-        17..=32 => {
-            let acc = (n as u64)
-                .wrapping_mul(P1)
-                .wrapping_add(mix16(data, 0, &DEFAULT, 0, seed))
-                .wrapping_add(mix16(data, n - 16, &DEFAULT, 16, seed));
-            finish(acc)
-        }
-        _ => hash64_beyond_32(data, seed),
     }
 }
 

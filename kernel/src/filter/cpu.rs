@@ -59,3 +59,20 @@ pub(super) fn vectors() -> Vectors {
 pub(super) fn vectors() -> Vectors {
     Vectors::None
 }
+
+/// [`vectors`], kept where a query looks first. Not the enum itself: the gaps in its values would be where
+/// `Filter` keeps its own discriminant, and each query would have to disentangle the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Level(u8);
+
+impl Level {
+    pub(super) fn found() -> Level {
+        Level(vectors() as u8)
+    }
+
+    /// Whether the CPU was seen to have these vectors.
+    #[inline(always)]
+    pub(super) fn has(self, least: Vectors) -> bool {
+        self.0 >= least as u8
+    }
+}

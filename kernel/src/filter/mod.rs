@@ -84,6 +84,29 @@ impl Filter {
         }
     }
 
+    /// [`Self::hash`] of as many keys as there are hashes to fill, and each key's lines asked for as soon as its
+    /// hash is known: for [`Self::may_match_fetched`].
+    #[inline]
+    pub fn hash_and_fetch<'k>(
+        &self,
+        payload: &[u8],
+        keys: impl Iterator<Item = &'k [u8]>,
+        hashes: &mut [u64],
+    ) {
+        let each = hashes.iter_mut().zip(keys);
+        match self {
+            Filter::BloomLocal(reader) => each.for_each(|(hash, key)| {
+                *hash = hash::hash64(key);
+                reader.prefetch(payload, *hash);
+            }),
+            Filter::Ribbon(reader) => each.for_each(|(hash, key)| {
+                *hash = hash::hash64(key);
+                reader.prefetch(payload, *hash);
+            }),
+            _ => each.for_each(|(hash, key)| *hash = self.hash(key)),
+        }
+    }
+
     /// False only if no key with this hash was added. `payload` is the one parsed; a shorter one answers true.
     #[inline]
     pub fn may_match(&self, payload: &[u8], hash: u64) -> bool {
@@ -96,22 +119,44 @@ impl Filter {
         }
     }
 
+    /// [`Self::may_match`] of a key: hashed and asked for in one go, in as few instructions as can be.
+    #[inline(always)]
+    pub fn may_match_key(&self, payload: &[u8], key: &[u8]) -> bool {
+        if let Filter::BloomLocal(reader) = self {
+            return reader.may_match_key(payload, key);
+        }
+        if let Filter::Ribbon(reader) = self {
+            return reader.may_match_key(payload, key);
+        }
+        self.hash_and_match(payload, key)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn hash_and_match(&self, payload: &[u8], key: &[u8]) -> bool {
+        self.may_match(payload, self.hash(key))
+    }
+
     /// [`Self::may_match`] for each hash, all lines fetched before the first is looked at.
     /// Handles as many as the shorter of the two slices holds.
     pub fn may_match_batch(&self, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
+        for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            hashes.iter().for_each(|&hash| self.prefetch(payload, hash));
+            self.may_match_fetched(payload, hashes, answers);
+        }
+    }
+
+    /// [`Self::may_match_batch`] where the lines were asked for before: [`Self::hash_and_fetch`].
+    #[inline]
+    pub fn may_match_fetched(&self, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
         match self {
-            Filter::AlwaysTrue => answers.fill(true),
-            Filter::AlwaysFalse => answers.fill(false),
-            Filter::BloomLegacy(reader) => {
-                for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-                    hashes.iter().for_each(|&hash| reader.prefetch(payload, hash as u32));
-                    for (hash, answer) in hashes.iter().zip(answers) {
-                        *answer = reader.may_match(payload, *hash as u32);
-                    }
+            Filter::BloomLocal(reader) => reader.may_match_fetched(payload, hashes, answers),
+            Filter::Ribbon(reader) => reader.may_match_fetched(payload, hashes, answers),
+            _ => {
+                for (&hash, answer) in hashes.iter().zip(answers) {
+                    *answer = self.may_match(payload, hash);
                 }
             }
-            Filter::BloomLocal(reader) => reader.may_match_batch(payload, hashes, answers),
-            Filter::Ribbon(reader) => reader.may_match_batch(payload, hashes, answers),
         }
     }
 
@@ -127,27 +172,24 @@ impl Filter {
     }
 }
 
-/// Asks for the cache line of the byte at `at`; nothing where there is no such byte.
+/// Asks for the cache line of the byte at `at`; where there is no such byte, for what happens to lie there.
 #[inline(always)]
 fn prefetch_line(bytes: &[u8], at: usize) {
+    let line = bytes.as_ptr().wrapping_add(at);
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if at < bytes.len() {
-        // SAFETY: the address is within `bytes`; prefetching reads nothing and needs only SSE, which
-        // every x86-64 has.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().add(at).cast());
-        }
+    // SAFETY: the instruction only hints: it reads nothing and does not fault, whatever the address, and needs
+    // only SSE, which every x86-64 has.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(line.cast());
     }
     #[cfg(all(target_arch = "aarch64", not(miri)))]
-    if at < bytes.len() {
-        // SAFETY: the address is within `bytes`; the instruction only hints.
-        unsafe {
-            std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) bytes.as_ptr().add(at), options(nostack, readonly));
-        }
+    // SAFETY: the instruction only hints: it reads nothing and does not fault, whatever the address.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) line, options(nostack, readonly));
     }
     #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
-    let _ = (bytes, at);
+    let _ = line;
 }
 
 /// `hash` scaled from 64 bits to `0..range`.

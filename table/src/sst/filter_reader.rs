@@ -130,10 +130,11 @@ impl FilterReader {
             for ((key, hash), asked) in keys.iter().zip(&mut hashes).zip(&mut asked) {
                 if let Some(question) = self.point_question(user_key(key)) {
                     *hash = filter.filter.hash(question);
+                    filter.filter.prefetch(&filter.bits, *hash);
                     *asked = true;
                 }
             }
-            filter.filter.may_match_batch(&filter.bits, &hashes[..keys.len()], answers);
+            filter.filter.may_match_fetched(&filter.bits, &hashes[..keys.len()], answers);
             let (mut may_match, mut ruled_out) = (0, 0);
             for (answer, asked) in answers.iter_mut().zip(asked) {
                 may_match += u64::from(asked && *answer);
@@ -157,7 +158,7 @@ impl FilterReader {
         if filter.bits.is_empty() {
             return Ok(Answer::NotAsked);
         }
-        Ok(match filter.filter.may_match(&filter.bits, filter.filter.hash(question)) {
+        Ok(match filter.filter.may_match_key(&filter.bits, question) {
             true => Answer::Maybe,
             false => Answer::No,
         })
@@ -234,4 +235,3 @@ fn is_successor(key: &[u8], next: &[u8]) -> bool {
     let Some(at) = key.iter().rposition(|b| *b != 0xff) else { return false };
     key[..at] == next[..at] && next[at] == key[at] + 1 && next[at + 1..].iter().all(|b| *b == 0)
 }
-

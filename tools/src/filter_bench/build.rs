@@ -57,7 +57,7 @@ pub fn build(flags: &Flags, dice: &mut Twister) -> Result<(Vec<Built>, f64), Str
     let variance = 1 + 2 * (flags.vary_key_count_ratio * f64::from(flags.average_keys_per_filter)) as u32;
     println!("Building...");
     let shelf = Shelf::new();
-    let mut key_maker = KeyMaker::new(flags);
+    let mut key_maker = KeyMaker::new(flags, 1);
     let mut builder = Builder::new();
     let mut built = Vec::new();
     let (mut bytes, mut keys, mut memory) = (0, 0usize, 0);

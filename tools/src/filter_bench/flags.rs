@@ -178,6 +178,9 @@ impl Flags {
         if self.batch_size == 0 || self.average_keys_per_filter == 0 {
             return Err("-batch_size and -average_keys_per_filter must be at least 1".into());
         }
+        if self.batch_size > 4096 || self.key_size > 1 << 16 {
+            return Err("-batch_size is at most 4096, -key_size at most 65536".into());
+        }
         Ok(())
     }
 

@@ -4,61 +4,91 @@
 use super::flags::Flags;
 use super::twister::fast_range;
 
-/// Makes keys in place, one at a time.
+/// Makes keys in place, as many at a time as there are slots.
 ///
 /// ```text
-/// lane of alignment 0 | 1 | 2 | 3:     number u32, filter + number u32, then zeros to the end
+/// slot:   lane of alignment 0 | 1 | 2 | 3       lane:   number u32, filter + number u32, then zeros to the end
 /// ```
 /// Each alignment has a lane of its own, and all that ever changes in it is one word of eight bytes, written
 /// at once. A hash that reads a word which several stores made would have to wait until they have left the
 /// store queue, behind the misses of the question before: the clock would then tell that, not the filter.
 pub struct KeyMaker {
     buffer: Vec<u8>,
-    lane: usize,
-    smallest: usize,
-    vary_alignment: bool,
-    /// `None`: all keys have one size.
-    log2_interval: Option<u32>,
+    lane: u32,
+    smallest: u32,
+    /// 3 where keys lie on all alignments, else 0.
+    alignments: u32,
+    /// 2 to this many keys have one size; how many sizes there are.
+    log2_interval: u32,
+    sizes: u32,
+}
+
+/// Where a key lies in its maker's buffer.
+#[derive(Clone, Copy, Default)]
+pub struct Span {
+    start: u32,
+    len: u32,
 }
 
 impl KeyMaker {
-    pub fn new(flags: &Flags) -> KeyMaker {
-        let average = flags.key_size.max(8) as usize;
+    pub fn new(flags: &Flags, slots: usize) -> KeyMaker {
+        let average = flags.key_size.max(8);
         let fixed = flags.vary_key_size_log2_interval >= 30;
         let lane = (average + 11).next_multiple_of(64);
         KeyMaker {
-            buffer: vec![0; 4 * lane],
+            buffer: vec![0; slots * 4 * lane as usize],
             lane,
             smallest: average - if fixed { 2 } else { 0 },
-            vary_alignment: flags.vary_key_alignment,
-            log2_interval: (!fixed).then_some(flags.vary_key_size_log2_interval),
+            alignments: if flags.vary_key_alignment { 3 } else { 0 },
+            log2_interval: if fixed { 0 } else { flags.vary_key_size_log2_interval },
+            sizes: if fixed { 1 } else { 5 },
         }
     }
 
-    /// The key of `number` in a filter.
-    #[inline]
+    /// The key of `number` in a filter, in the first slot.
+    #[inline(always)]
     pub fn get(&mut self, filter: u32, number: u32) -> &[u8] {
-        let range = self.set(filter, number);
-        &self.buffer[range]
+        let Shape { at, len, word } = self.shape(filter, number);
+        let lane = &mut self.buffer[at as usize..];
+        *lane.first_chunk_mut().expect("a lane has eleven bytes and more") = word;
+        &lane[..len as usize]
     }
 
-    /// Makes the key without borrowing it; see [`Self::at`].
-    #[inline]
-    pub fn set(&mut self, filter: u32, number: u32) -> std::ops::Range<usize> {
-        let alignment = if self.vary_alignment { (number % 4) as usize } else { 0 };
-        let mut len = self.smallest;
-        if let Some(log2) = self.log2_interval {
-            len += fast_range((number >> log2).wrapping_mul(1_234_567_891), 5) as usize;
+    /// Makes a key in each slot, from its draw; see [`Self::at`].
+    #[inline(always)]
+    pub fn set_each(&mut self, spans: &mut [Span], filter: u32, draws: &[u32], number: impl Fn(u32) -> u32) {
+        let mut slot = 0;
+        for (span, &draw) in spans.iter_mut().zip(draws) {
+            let Shape { at, len, word } = self.shape(filter, number(draw));
+            let start = slot + at;
+            *self.buffer[start as usize..].first_chunk_mut().expect("a lane has eleven bytes and more") =
+                word;
+            *span = Span { start, len };
+            slot += 4 * self.lane;
         }
-        let start = alignment * self.lane + alignment;
-        let word = u64::from(number) | u64::from(filter.wrapping_add(number)) << 32;
-        self.buffer[start..start + 8].copy_from_slice(&word.to_le_bytes());
-        start..start + len
     }
 
-    /// The bytes of the key made last.
-    #[inline]
-    pub fn at(&self, range: std::ops::Range<usize>) -> &[u8] {
-        &self.buffer[range]
+    #[inline(always)]
+    fn shape(&self, filter: u32, number: u32) -> Shape {
+        let size = fast_range((number >> self.log2_interval).wrapping_mul(1_234_567_891), self.sizes);
+        let word = u64::from(number) | u64::from(filter.wrapping_add(number)) << 32;
+        Shape {
+            at: (number & self.alignments) * (self.lane + 1),
+            len: self.smallest + size,
+            word: word.to_le_bytes(),
+        }
     }
+
+    /// The bytes of a key.
+    #[inline(always)]
+    pub fn at(&self, span: Span) -> &[u8] {
+        &self.buffer[span.start as usize..span.start as usize + span.len as usize]
+    }
+}
+
+/// A key, and where it goes in its slot.
+struct Shape {
+    at: u32,
+    len: u32,
+    word: [u8; 8],
 }

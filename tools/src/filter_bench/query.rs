@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 use std::hint::black_box;
-use std::ops::Range;
 use std::time::Instant;
 
+use kernel::filter::bloom_plain;
 use kernel::hash;
 
 use super::build::{Built, Kind, build};
 use super::flags::{Flags, Impl};
 use super::general::general;
-use super::keys::KeyMaker;
-use super::twister::Twister;
+use super::keys::{KeyMaker, Span};
+use super::twister::{Twister, fast_range};
 
 /// Which filters are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,9 +81,9 @@ pub fn run(flags: &Flags) -> Result<(), String> {
     };
     let mut dice = Twister::new(flags.seed);
     let (filters, bits_per_key) = build(flags, &mut dice)?;
-    let makers = (0..flags.batch_size).map(|_| KeyMaker::new(flags)).collect();
+    let keys = KeyMaker::new(flags, flags.batch_size as usize);
     let mut bench =
-        Bench { flags, filters, makers, queries: (m_queries * 1e6 + 0.5) as u64, report: String::new() };
+        Bench { flags, filters, keys, queries: (m_queries * 1e6 + 0.5) as u64, report: String::new() };
     if !flags.quick && !flags.best_case {
         bench.verify(m_queries, bits_per_key)?;
     }
@@ -101,10 +101,38 @@ pub fn run(flags: &Flags) -> Result<(), String> {
     Ok(())
 }
 
+/// How the loop asks: one key for each filter drawn, or a batch, its keys one by one or all at once.
+const SINGLE: u8 = 0;
+const ONE_BY_ONE: u8 = 1;
+const AT_ONCE: u8 = 2;
+
+/// Who is asked next.
+struct Draw {
+    dice: Twister,
+    inside_threshold: u32,
+    primaries: u32,
+    share: u32,
+    count: u32,
+}
+
+impl Draw {
+    /// Whether for a key that was added, and the filter's number.
+    #[inline(always)]
+    fn filter(&mut self) -> (bool, u32) {
+        let [inside, share, number] = self.dice.take();
+        let inside = inside <= self.inside_threshold;
+        let index = match share <= self.share {
+            true => fast_range(number, self.primaries),
+            false => self.primaries + fast_range(number, self.count - self.primaries),
+        };
+        (inside, index)
+    }
+}
+
 struct Bench<'a> {
     flags: &'a Flags,
     filters: Vec<Built>,
-    makers: Vec<KeyMaker>,
+    keys: KeyMaker,
     queries: u64,
     report: String,
 }
@@ -119,12 +147,12 @@ impl Bench<'_> {
         let mut wrong = 0u64;
         for filter in &self.filters {
             for number in 0..filter.keys_added {
-                if !filter.may_match(self.makers[0].get(filter.filter_id, number)) {
+                if !filter.may_match(self.keys.get(filter.filter_id, number)) {
                     return Err(format!("filter {:#x} forgot its key {number}", filter.filter_id));
                 }
             }
             for number in 0..outside {
-                wrong += u64::from(filter.may_match(self.makers[0].get(filter.filter_id, number | OUTSIDE)));
+                wrong += u64::from(filter.may_match(self.keys.get(filter.filter_id, number | OUTSIDE)));
             }
         }
         println!(" No FNs :)");
@@ -160,55 +188,18 @@ impl Bench<'_> {
         }
         let count = self.filters.len() as u32;
         let Some((primaries, share)) = mode.primaries(count) else { return Ok(0.0) };
-        let batched = matches!(mode, Mode::BatchPrepared | Mode::BatchUnprepared);
-        let batch = if batched { self.makers.len() } else { 1 };
-        let at_once = mode == Mode::BatchPrepared
-            && !self.flags.use_full_block_reader
-            && !self.flags.use_plain_table_bloom;
-        let dry_hash = dry_hash(self.flags);
-        let mut dice = Twister::new(seed);
-        let mut sum = 0u32;
-        let mut ranges: Vec<Range<usize>> = vec![0..0; batch];
-        let mut hashes = vec![0u64; batch];
-        let mut answers = vec![false; batch];
+        let draw = Draw { dice: Twister::new(seed), inside_threshold, primaries, share, count };
+        let unbatched = self.flags.use_full_block_reader || self.flags.use_plain_table_bloom;
         let start = Instant::now();
-        let mut asked = 0;
-        while asked < self.queries {
-            asked += batch as u64;
-            let inside = dice.next() <= inside_threshold;
-            let index = match dice.next() <= share {
-                true => dice.below(primaries),
-                false => primaries + dice.below(count - primaries),
-            };
-            let filter = &mut self.filters[index as usize];
-            let mark = if inside { 0 } else { OUTSIDE };
-            for (maker, range) in self.makers.iter_mut().zip(&mut ranges) {
-                *range = maker.set(filter.filter_id, dice.below(filter.keys_added) | mark);
-            }
-            if !inside {
-                filter.outside_queries += batch as u64;
-            }
-            let keys = self.makers.iter().zip(&ranges).map(|(maker, range)| maker.at(range.clone()));
-            if DRY {
-                keys.for_each(|key| sum = sum.wrapping_add(dry_hash(key)));
-                answers.fill(true);
-            } else if at_once {
-                filter.may_match_batch(keys, &mut hashes, &mut answers);
-            } else {
-                keys.zip(&mut answers).for_each(|(key, answer)| *answer = filter.may_match(key));
-            }
-            let found = answers.iter().filter(|answer| **answer).count();
-            if inside && found != batch {
-                return Err(format!("filter {:#x} forgot a key", filter.filter_id));
-            }
-            if !inside {
-                filter.false_positives += found as u64;
-            }
-        }
+        let sum = match mode {
+            Mode::BatchPrepared if !unbatched => self.ask::<DRY, AT_ONCE>(draw)?,
+            Mode::BatchPrepared | Mode::BatchUnprepared => self.ask::<DRY, ONE_BY_ONE>(draw)?,
+            _ => self.ask::<DRY, SINGLE>(draw)?,
+        };
         let nanos = start.elapsed().as_nanos() as f64 / self.queries as f64;
         if !self.flags.quick {
             match DRY {
-                true => println!("    Dry run ({:x}) ns/op: {}", black_box(sum) & 0xfffff, general(nanos)),
+                true => println!("    Dry run ({:x}) ns/op: {}", sum & 0xfffff, general(nanos)),
                 false => println!("    Gross filter    ns/op: {}", general(nanos)),
             }
         }
@@ -216,6 +207,57 @@ impl Bench<'_> {
             self.report_rates();
         }
         Ok(nanos)
+    }
+
+    /// The timed loop: draws a filter and keys, makes the keys, then asks. The result keeps the work of a dry
+    /// run alive.
+    #[inline(never)]
+    fn ask<const DRY: bool, const HOW: u8>(&mut self, mut draw: Draw) -> Result<u32, String> {
+        let dry_hash = dry_hash(self.flags);
+        let Bench { filters, keys, queries, .. } = self;
+        let batch = if HOW == SINGLE { 1 } else { self.flags.batch_size };
+        let mut spans = vec![Span::default(); batch as usize];
+        let mut hashes = vec![0u64; batch as usize];
+        let mut answers = vec![false; batch as usize];
+        let mut sum = 0u32;
+        let mut asked = 0;
+        while asked < *queries {
+            asked += u64::from(batch);
+            let (inside, index) = draw.filter();
+            let filter = &mut filters[index as usize];
+            let (id, range, kind, bits) = (filter.filter_id, filter.keys_added, filter.kind, &*filter.bits);
+            let mark = if inside { 0 } else { OUTSIDE };
+            let mut found = 0;
+            let mut one = |key: &[u8]| match DRY {
+                true => {
+                    sum = sum.wrapping_add(dry_hash(key));
+                    true
+                }
+                false => kind.may_match(bits, key),
+            };
+            if HOW == SINGLE {
+                let [number] = draw.dice.take();
+                found += u64::from(one(keys.get(id, fast_range(number, range) | mark)));
+            } else {
+                let numbers = draw.dice.run(batch);
+                keys.set_each(&mut spans, id, numbers, |number| fast_range(number, range) | mark);
+                let keys = spans.iter().map(|&span| keys.at(span));
+                if HOW == AT_ONCE && !DRY {
+                    kind.may_match_batch(bits, keys, &mut hashes, &mut answers);
+                    found += answers.iter().map(|&answer| u64::from(answer)).sum::<u64>();
+                } else {
+                    keys.for_each(|key| found += u64::from(one(key)));
+                }
+            }
+            // Both kinds of question in one way: which it was is a coin's toss, and no branch can foresee it.
+            let (inside, outside) = (u64::from(inside), u64::from(!inside));
+            if found < inside * u64::from(batch) {
+                return Err(format!("filter {id:#x} forgot a key"));
+            }
+            filter.outside_queries += outside * u64::from(batch);
+            filter.false_positives += outside * found;
+        }
+        Ok(black_box(sum))
     }
 
     fn report_rates(&mut self) {
@@ -239,35 +281,43 @@ impl Bench<'_> {
 }
 
 impl Built {
-    #[inline]
     fn may_match(&self, key: &[u8]) -> bool {
-        match &self.kind {
-            Kind::Table(filter) => filter.may_match(&self.bits, filter.hash(key)),
-            Kind::Plain(layout) => layout.may_match(&self.bits, hash::slice_hash(key)),
+        self.kind.may_match(&self.bits, key)
+    }
+}
+
+impl Kind {
+    #[inline(always)]
+    fn may_match(&self, bits: &[u8], key: &[u8]) -> bool {
+        match self {
+            Kind::Table(filter) => filter.may_match_key(bits, key),
+            Kind::Plain(layout) => may_match_plain(layout, bits, key),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn may_match_batch<'k>(
         &self,
+        bits: &[u8],
         keys: impl Iterator<Item = &'k [u8]>,
         hashes: &mut [u64],
         answers: &mut [bool],
     ) {
-        match &self.kind {
+        match self {
             Kind::Table(filter) => {
-                for (key, hash) in keys.zip(hashes.iter_mut()) {
-                    *hash = filter.hash(key);
-                }
-                filter.may_match_batch(&self.bits, hashes, answers);
+                filter.hash_and_fetch(bits, keys, hashes);
+                filter.may_match_fetched(bits, hashes, answers);
             }
-            Kind::Plain(_) => {
-                for (key, answer) in keys.zip(answers) {
-                    *answer = self.may_match(key);
-                }
+            Kind::Plain(layout) => {
+                keys.zip(answers).for_each(|(key, answer)| *answer = may_match_plain(layout, bits, key));
             }
         }
     }
+}
+
+#[inline(never)]
+fn may_match_plain(layout: &bloom_plain::Layout, bits: &[u8], key: &[u8]) -> bool {
+    layout.may_match(bits, hash::slice_hash(key))
 }
 
 /// What a dry run does with a key: as much as the net times are to leave out.

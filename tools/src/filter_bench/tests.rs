@@ -56,7 +56,7 @@ fn twister_is_the_standard_one() {
 
 #[test]
 fn keys_are_unique_and_stable() {
-    let mut maker = KeyMaker::new(&parse("").unwrap());
+    let mut maker = KeyMaker::new(&parse("").unwrap(), 1);
     let mut seen: Vec<Vec<u8>> = (0..1000).map(|i| maker.get(7, i).to_vec()).collect();
     assert!(seen.iter().all(|key| (24..=28).contains(&key.len())));
     assert_eq!(maker.get(7, 5), seen[5]);

@@ -9,7 +9,9 @@ const M: usize = 397;
 pub struct Twister {
     state: [u32; N],
     tempered: [u32; N],
-    next: usize,
+    next: u32,
+    /// Numbers that were asked for together and lie in two turns.
+    across: Vec<u32>,
 }
 
 impl Twister {
@@ -19,24 +21,54 @@ impl Twister {
             let before = state[i - 1];
             state[i] = 1_812_433_253u32.wrapping_mul(before ^ (before >> 30)).wrapping_add(i as u32);
         }
-        Twister { state, tempered: [0; N], next: N }
+        Twister { state, tempered: [0; N], next: N as u32, across: Vec::new() }
     }
 
     /// 32 random bits.
     #[inline]
     pub fn next(&mut self) -> u32 {
-        if self.next >= N {
-            self.turn();
-        }
-        let number = self.tempered[self.next];
-        self.next += 1;
-        number
+        self.take::<1>()[0]
     }
 
-    /// Almost uniform below `n`.
-    #[inline]
-    pub fn below(&mut self, n: u32) -> u32 {
-        fast_range(self.next(), n)
+    /// As many numbers, in their order.
+    #[inline(always)]
+    pub fn take<const COUNT: usize>(&mut self) -> [u32; COUNT] {
+        let from = self.next as usize;
+        if let Some(numbers) = self.tempered.get(from..from + COUNT) {
+            self.next += COUNT as u32;
+            return numbers.try_into().expect("as many as asked for");
+        }
+        std::array::from_fn(|_| self.next_of_any_turn())
+    }
+
+    /// [`Self::take`] of a count known late.
+    #[inline(always)]
+    pub fn run(&mut self, count: u32) -> &[u32] {
+        let from = self.next as usize;
+        if from + count as usize > N {
+            return self.run_across(count);
+        }
+        self.next += count;
+        &self.tempered[from..from + count as usize]
+    }
+
+    #[cold]
+    fn run_across(&mut self, count: u32) -> &[u32] {
+        self.across.clear();
+        for _ in 0..count {
+            let number = self.next_of_any_turn();
+            self.across.push(number);
+        }
+        &self.across
+    }
+
+    #[cold]
+    fn next_of_any_turn(&mut self) -> u32 {
+        if self.next as usize >= N {
+            self.turn();
+        }
+        self.next += 1;
+        self.tempered[self.next as usize - 1]
     }
 
     #[cold]

@@ -22,6 +22,7 @@ mod solve;
 
 use std::fmt;
 
+use super::cpu::Level;
 use super::{BitsPerKey, METADATA_LEN, bloom_local, fast_range64};
 use banding::Banding;
 pub use sizing::{approximate_num_entries, payload_len};
@@ -34,13 +35,16 @@ const MAX_ENTRIES: usize = 950_000_000;
 /// Most columns a solution has: the width of a fingerprint.
 const MAX_COLUMNS: u32 = 32;
 
-/// A parsed header.
+/// A parsed header, and how this CPU asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reader {
     raw_seed: u32,
     num_starts: u32,
     upper_start_block: u32,
     upper_columns: u8,
+    level: Level,
+    /// `bits_len` where each block has four to eight columns; else more than any payload has.
+    narrow_len: usize,
     /// Bytes of bits: what every query must find in the payload it is given.
     bits_len: usize,
 }
@@ -52,12 +56,17 @@ impl Reader {
             return None;
         }
         let layout = Layout::of(bits_len / SEGMENT, blocks)?;
+        let bits_len = bits_len / SEGMENT * SEGMENT;
+        let lower_columns = layout.upper_columns - u32::from(layout.upper_start_block > 0);
+        let narrow = lower_columns >= 4 && layout.upper_columns <= 8;
         Some(Reader {
             raw_seed: raw_seed(seed),
             num_starts: layout.num_starts(),
             upper_start_block: layout.upper_start_block,
             upper_columns: layout.upper_columns as u8,
-            bits_len: bits_len / SEGMENT * SEGMENT,
+            level: Level::found(),
+            narrow_len: if narrow { bits_len } else { usize::MAX },
+            bits_len,
         })
     }
 
@@ -127,13 +136,27 @@ impl Row {
 
     #[inline(always)]
     fn of_mixed(mixed: u64, num_starts: u32) -> Row {
-        let a = mixed.wrapping_mul(0xc28f_8282_2b65_0bed);
+        let a = spread(mixed);
         Row {
-            start: fast_range64(mixed, u64::from(num_starts)) as u32,
-            coeff: u128::from(a) << 64 | u128::from((a ^ 0xc367_844a_6e52_731d) | 1),
+            start: start(mixed, num_starts),
+            coeff: u128::from(a) << 64 | u128::from((a ^ COEFF_FLIP) | 1),
             fingerprint: a.swap_bytes() as u32,
         }
     }
+}
+
+/// What the high half of the coefficients differs by from the low one.
+const COEFF_FLIP: u64 = 0xc367_844a_6e52_731d;
+
+#[inline(always)]
+fn start(mixed: u64, num_starts: u32) -> u32 {
+    fast_range64(mixed, u64::from(num_starts)) as u32
+}
+
+/// The high half of the coefficients; the fingerprint is its other end.
+#[inline(always)]
+fn spread(mixed: u64) -> u64 {
+    mixed.wrapping_mul(0xc28f_8282_2b65_0bed)
 }
 
 /// The hash under a seed. Its order is the order of start slots.

@@ -11,59 +11,82 @@
 //! query that fails early, but have no branch to mispredict: misses of one query overlap those of the next.
 
 use super::{Reader, SEGMENT};
-use crate::filter::cpu::{self, Vectors};
-use crate::filter::{BATCH, prefetch_line};
+use crate::filter::cpu::Vectors;
+use crate::filter::prefetch_line;
+use crate::hash::{hash64, hash64_usual};
 
 impl Reader {
     /// False only if no key with this hash was added.
     #[inline]
     pub fn may_match(&self, payload: &[u8], hash: u64) -> bool {
-        if payload.len() < self.bits_len {
-            return true;
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if self.level.has(Vectors::Avx512Popcnt) {
+            // SAFETY: the CPU has them.
+            return unsafe { x86_64::ask_popcnt(self, payload, hash) };
         }
-        match cpu::vectors() {
-            Vectors::None => self.probe(payload, hash),
-            // SAFETY: the chooser saw what the callee enables.
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Vectors::Avx2 => unsafe { x86_64::probe_avx2(self, payload, hash) },
-            // SAFETY: the chooser saw what the callee enables.
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            _ => unsafe { x86_64::probe_avx512(self, payload, hash) },
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if self.level.has(Vectors::Avx512) {
+            // SAFETY: the CPU has them.
+            return unsafe { x86_64::ask_avx512(self, payload, hash) };
+        }
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if self.level.has(Vectors::Avx2) {
+            // SAFETY: the CPU has them.
+            return unsafe { x86_64::ask_avx2(self, payload, hash) };
+        }
+        self.ask(payload, hash)
+    }
+
+    /// [`Self::may_match`] of a key, hashed here.
+    #[inline(always)]
+    pub fn may_match_key(&self, payload: &[u8], key: &[u8]) -> bool {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if self.level.has(Vectors::Avx512Popcnt) {
+            // SAFETY: the CPU has them.
+            return unsafe { x86_64::ask_key_popcnt(self, payload, key) };
+        }
+        self.hash_and_ask(payload, key)
+    }
+
+    #[inline(never)]
+    fn hash_and_ask(&self, payload: &[u8], key: &[u8]) -> bool {
+        self.may_match(payload, hash64(key))
+    }
+
+    /// [`Self::may_match`] of each hash, whose lines were asked for before.
+    pub(in super::super) fn may_match_fetched(&self, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if self.level.has(Vectors::Avx512Popcnt) {
+            // SAFETY: the CPU has them.
+            return unsafe { x86_64::ask_each_popcnt(self, payload, hashes, answers) };
+        }
+        for (&hash, answer) in hashes.iter().zip(answers) {
+            *answer = self.may_match(payload, hash);
         }
     }
 
-    /// [`Self::may_match`] of each hash: all hashed, all lines asked for, then all probed.
-    pub fn may_match_batch(&self, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
-        if payload.len() < self.bits_len {
-            return answers.fill(true);
-        }
-        for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            match cpu::vectors() {
-                Vectors::None => {
-                    hashes.iter().for_each(|&hash| self.prefetch(payload, hash));
-                    for (&hash, answer) in hashes.iter().zip(answers) {
-                        *answer = self.probe(payload, hash);
-                    }
-                }
-                // SAFETY: the chooser saw what the callee enables.
-                #[cfg(all(target_arch = "x86_64", not(miri)))]
-                Vectors::Avx2 => unsafe { x86_64::probe_batch_avx2(self, payload, hashes, answers) },
-                // SAFETY: the chooser saw what the callee enables.
-                #[cfg(all(target_arch = "x86_64", not(miri)))]
-                _ => unsafe { x86_64::probe_batch_avx512(self, payload, hashes, answers) },
-            }
-        }
-    }
-
-    /// Asks for the lines of the key's two blocks, at once.
-    #[inline]
+    /// Asks for the lines of the key's two blocks, at once: how many they are depends on where the blocks
+    /// begin, but up to ten columns no branch does.
+    #[inline(always)]
     pub fn prefetch(&self, payload: &[u8], hash: u64) {
         let (at, columns) = self.block(self.row(hash).start);
-        prefetch_lines(payload, at, columns);
+        let last = (at + 2 * columns * SEGMENT).saturating_sub(1);
+        for line in 0..5 {
+            prefetch_line(payload, (at + 64 * line).min(last));
+        }
+        let mut line = at + 5 * 64;
+        while line < last {
+            prefetch_line(payload, line);
+            line += 64;
+        }
+        prefetch_line(payload, last);
     }
 
     /// The specification.
-    pub(super) fn probe(&self, payload: &[u8], hash: u64) -> bool {
+    pub(super) fn ask(&self, payload: &[u8], hash: u64) -> bool {
+        if payload.len() < self.bits_len {
+            return true;
+        }
         let row = self.row(hash);
         let (at, columns) = self.block(row.start);
         let shift = row.start % super::BLOCK_SLOTS;
@@ -89,24 +112,12 @@ impl Reader {
     }
 }
 
-/// The lines of two blocks of so many columns, the first at `at`.
-#[inline(always)]
-fn prefetch_lines(payload: &[u8], at: usize, columns: usize) {
-    let end = at + 2 * columns * SEGMENT;
-    let mut line = at;
-    while line < end {
-        prefetch_line(payload, line);
-        line += 64;
-    }
-    prefetch_line(payload, end.saturating_sub(1));
-}
-
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod x86_64 {
     use std::arch::x86_64::*;
 
-    use super::super::BLOCK_SLOTS;
-    use super::{BATCH, Reader, SEGMENT};
+    use super::super::{BLOCK_SLOTS, COEFF_FLIP, mixed, spread, start};
+    use super::{Reader, SEGMENT, hash64_usual};
 
     /// A query as the vectors want it.
     ///
@@ -151,32 +162,13 @@ mod x86_64 {
         }
     }
 
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt,lzcnt")]
-    pub(super) fn probe_batch_avx512(reader: &Reader, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
-        let mut all = [const { std::mem::MaybeUninit::<Ready>::uninit() }; BATCH];
-        for (slot, &hash) in all.iter_mut().zip(hashes) {
-            let ready = ready(reader, hash);
-            super::prefetch_lines(payload, ready.at, ready.columns);
-            slot.write(ready);
-        }
-        for (slot, (answer, _)) in all.iter().zip(answers.iter_mut().zip(hashes)) {
-            // SAFETY: as many slots were written as there are hashes, and the zip ends with them.
-            *answer = test_avx512(payload, unsafe { slot.assume_init_ref() });
-        }
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt,lzcnt")]
-    #[inline]
-    pub(super) fn probe_avx512(reader: &Reader, payload: &[u8], hash: u64) -> bool {
-        test_avx512(payload, &ready(reader, hash))
-    }
-
     /// Eight columns without a branch on what they hold: the lines of all are on their way at once, and the
     /// next query starts while they come. Rarer wider filters go on in a loop.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt,lzcnt")]
     #[inline]
-    fn test_avx512(payload: &[u8], query: &Ready) -> bool {
-        if !query.is_within(payload.len()) {
+    pub(super) fn ask_avx512(reader: &Reader, payload: &[u8], hash: u64) -> bool {
+        let query = ready(reader, hash);
+        if payload.len() < reader.bits_len || !query.is_within(payload.len()) {
             return true;
         }
         let wide = |c: u128| _mm512_broadcast_i64x2(_mm_set_epi64x((c >> 64) as i64, c as i64));
@@ -220,20 +212,12 @@ mod x86_64 {
         u32::from(_mm512_test_epi64_mask(ones, _mm512_set1_epi64(1)))
     }
 
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-    pub(super) fn probe_batch_avx2(reader: &Reader, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
-        hashes.iter().for_each(|&hash| reader.prefetch(payload, hash));
-        for (&hash, answer) in hashes.iter().zip(answers) {
-            *answer = probe_avx2(reader, payload, hash);
-        }
-    }
-
     /// The plain form with the population count of the CPU, all columns without a branch.
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     #[inline]
-    pub(super) fn probe_avx2(reader: &Reader, payload: &[u8], hash: u64) -> bool {
+    pub(super) fn ask_avx2(reader: &Reader, payload: &[u8], hash: u64) -> bool {
         let query = ready(reader, hash);
-        if !query.is_within(payload.len()) {
+        if payload.len() < reader.bits_len || !query.is_within(payload.len()) {
             return true;
         }
         let here = &payload[query.at..query.at + query.columns * SEGMENT];
@@ -248,26 +232,119 @@ mod x86_64 {
         }
         differs == 0
     }
+
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt"
+    )]
+    pub(super) fn ask_key_popcnt(reader: &Reader, payload: &[u8], key: &[u8]) -> bool {
+        match hash64_usual(key, 0) {
+            Some(hash) => narrow(reader, payload, hash),
+            None => reader.hash_and_ask(payload, key),
+        }
+    }
+
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt"
+    )]
+    pub(super) fn ask_popcnt(reader: &Reader, payload: &[u8], hash: u64) -> bool {
+        narrow(reader, payload, hash)
+    }
+
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt"
+    )]
+    pub(super) fn ask_each_popcnt(reader: &Reader, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
+        for (&hash, answer) in hashes.iter().zip(answers) {
+            *answer = narrow(reader, payload, hash);
+        }
+    }
+
+    /// Four to eight columns, as the usual settings give. Four are a register, so the first four and the last
+    /// four are all, some of them twice; nothing is masked and all that depends on the start slot is made in
+    /// vectors, from few instructions.
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt"
+    )]
+    #[inline]
+    fn narrow(reader: &Reader, payload: &[u8], hash: u64) -> bool {
+        let mixed = mixed(hash, reader.raw_seed);
+        let (start, a) = (start(mixed, reader.num_starts), spread(mixed));
+        let (at, columns) = reader.block(start);
+        let len = columns * SEGMENT;
+        // The next block is read even where the key has no part in it; the last has none.
+        if payload.len() < reader.narrow_len || at + 2 * len > reader.narrow_len {
+            return rest(reader, payload, hash);
+        }
+        let (here, next) = coefficients(start % BLOCK_SLOTS, a);
+        // SAFETY: `narrow_len` is no more than the payload has, so that each block has four columns, 64 bytes,
+        // and more; and the two blocks end within it, as was found above.
+        let load = |from: usize| unsafe { _mm512_loadu_si512(payload.as_ptr().add(from).cast()) };
+        let odd = |first: usize| {
+            let sum = _mm512_and_si512(load(at + first), here);
+            // sum ^ (segment & next)
+            let sum = _mm512_ternarylogic_epi64::<0x78>(sum, load(at + len + first), next);
+            u32::from(_mm512_test_epi64_mask(_mm512_popcnt_epi64(sum), _mm512_set1_epi64(1)))
+        };
+        // Bits 2j and 2j+1 are the halves of column j.
+        let odd = odd(0) | odd(len - 64) << (2 * columns - 8);
+        _bzhi_u32(_pext_u32(odd ^ odd >> 1, 0x5555) ^ a.swap_bytes() as u32, columns as u32) == 0
+    }
+
+    /// What [`narrow`] is not made for, out of its way.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt,lzcnt")]
+    #[cold]
+    #[inline(never)]
+    fn rest(reader: &Reader, payload: &[u8], hash: u64) -> bool {
+        ask_avx512(reader, payload, hash)
+    }
+
+    /// The 128 coefficients of a key that starts at slot `shift` of a block, in each quarter of the registers:
+    /// `coeff << shift` for this block and `coeff >> (128 - shift)` for the next.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi2")]
+    #[inline]
+    fn coefficients(shift: u32, a: u64) -> (__m512i, __m512i) {
+        let [low, high] = [COEFF_FLIP as i64, 0];
+        let flip = _mm512_setr_epi64(low, high, low, high, low, high, low, high);
+        let least = _mm512_setr_epi64(1, 0, 1, 0, 1, 0, 1, 0);
+        let shift = _mm512_set1_epi64(i64::from(shift));
+        // (a ^ flip) | least
+        let coeff = _mm512_ternarylogic_epi64::<0xbe>(_mm512_set1_epi64(a as i64), flip, least);
+        // Rotated left by `shift`: by whole words, then within them.
+        let swapped = _mm512_shuffle_epi32::<0x4e>(coeff);
+        let far = _mm512_test_epi64_mask(shift, _mm512_set1_epi64(64));
+        let words = _mm512_mask_mov_epi64(coeff, far, swapped);
+        let rotated = _mm512_shldv_epi64(words, _mm512_shuffle_epi32::<0x4e>(words), shift);
+        // Bits from `shift` on belong to this block: counts of 64 and above shift all ones out.
+        let counts = _mm512_subs_epu8(shift, _mm512_setr_epi64(0, 64, 0, 64, 0, 64, 0, 64));
+        let this_block = _mm512_sllv_epi64(_mm512_set1_epi64(-1), counts);
+        (_mm512_and_si512(rotated, this_block), _mm512_andnot_si512(this_block, rotated))
+    }
 }
 
-#[cfg(all(test, target_arch = "x86_64", not(miri)))]
-type Probe = fn(&Reader, &[u8], u64) -> bool;
+#[cfg(test)]
+use crate::filter::cpu;
 
-/// The vector queries this CPU can run, by name.
-#[cfg(all(test, target_arch = "x86_64", not(miri)))]
-pub(super) fn vector_paths() -> Vec<(&'static str, Probe)> {
-    let mut paths: Vec<(&'static str, Probe)> = Vec::new();
-    if cpu::vectors() >= Vectors::Avx2 {
-        paths.push(("avx2", |reader, payload, hash| {
+#[cfg(test)]
+pub(super) type Ask = fn(&Reader, &[u8], u64) -> bool;
+
+/// The queries this CPU can run, by name.
+#[cfg(test)]
+pub(super) fn paths() -> Vec<(&'static str, Ask)> {
+    let mut paths: Vec<(&'static str, Ask)> = vec![("chosen", Reader::may_match)];
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        if cpu::vectors() >= Vectors::Avx2 {
             // SAFETY: listed only where the CPU has what the callee enables.
-            unsafe { x86_64::probe_avx2(reader, payload, hash) }
-        }));
-    }
-    if cpu::vectors() >= Vectors::Avx512 {
-        paths.push(("avx512", |reader, payload, hash| {
-            // SAFETY: listed only where the CPU has what the callee enables.
-            unsafe { x86_64::probe_avx512(reader, payload, hash) }
-        }));
+            paths.push(("avx2", |r, p, h| unsafe { x86_64::ask_avx2(r, p, h) }));
+        }
+        if cpu::vectors() >= Vectors::Avx512 {
+            // SAFETY: as above.
+            paths.push(("avx512", |r, p, h| unsafe { x86_64::ask_avx512(r, p, h) }));
+        }
+        if cpu::vectors() >= Vectors::Avx512Popcnt {
+            // SAFETY: as above.
+            paths.push(("avx512 and counts", |r, p, h| unsafe { x86_64::ask_popcnt(r, p, h) }));
+        }
     }
     paths
 }

@@ -14,22 +14,27 @@ fn slots_are_rocksdbs() {
 fn every_query_path_equals_the_plain_one() {
     let hash = |i: u64| crate::hash::hash64(&i.to_le_bytes());
     let (keys, asked) = if cfg!(miri) { (80, 200) } else { (3000, 12_000) };
-    for bits in [1.0, 3.0, 7.5, 10.0, 13.0, 20.0, 40.0, 100.0] {
+    for bits in [1.0, 3.0, 5.0, 7.5, 10.0, 11.5, 13.0, 20.0, 40.0, 100.0] {
         let inside: Vec<u64> = (0..keys).map(hash).collect();
         let payload = build(&inside, BitsPerKey::new(bits).unwrap());
         let crate::filter::Filter::Ribbon(reader) = crate::filter::Filter::parse(&payload) else {
             panic!("{bits} bits a key gave no Ribbon filter");
         };
         let asked: Vec<u64> = (0..asked).map(hash).collect();
-        let mut batch = vec![false; asked.len()];
-        reader.may_match_batch(&payload, &asked, &mut batch);
-        for (&hash, &batched) in asked.iter().zip(&batch) {
-            let plain = reader.probe(&payload, hash);
-            assert_eq!(reader.may_match(&payload, hash), plain);
-            assert_eq!(batched, plain);
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            for (name, path) in query::vector_paths() {
-                assert_eq!(path(&reader, &payload, hash), plain, "{name}");
+        // Whole, with nothing behind the bits, and cut short.
+        let bits_len = payload.len() - crate::filter::METADATA_LEN;
+        for payload in [&payload[..], &payload[..bits_len], &payload[..bits_len / 2]] {
+            let plain: Vec<bool> = asked.iter().map(|&hash| reader.ask(payload, hash)).collect();
+            let mut batch = vec![false; asked.len()];
+            reader.may_match_fetched(payload, &asked, &mut batch);
+            assert_eq!(batch, plain, "{bits} bits, batch");
+            for (name, ask) in query::paths() {
+                for (&hash, &plain) in asked.iter().zip(&plain) {
+                    assert_eq!(ask(&reader, payload, hash), plain, "{name}, {bits} bits");
+                }
+            }
+            for (key, &plain) in (0u64..).zip(&plain) {
+                assert_eq!(reader.may_match_key(payload, &key.to_le_bytes()), plain, "{bits} bits, key");
             }
         }
         assert!(inside.iter().all(|&hash| reader.may_match(&payload, hash)));
