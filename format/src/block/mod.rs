@@ -17,7 +17,7 @@
 //! takes a share of the block has touched that memory already:
 //!
 //! ```text
-//! counts 16 | header 28 | search array | [checksums of entries] | payload
+//! counts 16 | header 28 | search array | [unused] | [checksums of entries] | payload
 //!
 //! header : u32 entries_end, u32 restarts_at, u32 num_restarts (bit 30 the first at 0,
 //!          bit 31 checksums of entries, bit 29 uniform, bit 28 separated),
@@ -100,7 +100,7 @@ impl Block {
     /// # Errors
     /// Corruption if the parts do not fit into each other.
     pub fn parse_searchable(payload: &[u8], order: Option<HeadOrder>) -> Result<Block> {
-        Block::assemble(payload, order, &[])
+        Block::assemble(payload, order, &[], zeroed)
     }
 
     /// As [`Block::parse_searchable`], with `bytes_per_key` bytes of checksum (1, 2, 4 or 8) kept for each entry;
@@ -109,36 +109,66 @@ impl Block {
     /// # Errors
     /// Corruption if the parts do not fit into each other or, with checksums, an entry does not decode.
     pub fn parse_protected(payload: &[u8], order: Option<HeadOrder>, bytes_per_key: u8) -> Result<Block> {
-        if bytes_per_key == 0 {
-            return Block::parse_searchable(payload, order);
-        }
-        let checksums = protect::build(&Block::parse(payload)?, bytes_per_key)?;
-        Block::assemble(payload, order, &checksums)
+        Block::parse_into(payload, order, bytes_per_key, zeroed)
     }
 
-    fn assemble(payload: &[u8], order: Option<HeadOrder>, checksums: &[u8]) -> Result<Block> {
+    /// [`Block::parse_protected`] in memory that `room` gives for a number of bytes. It may be longer, and hold
+    /// whatever it will, but nobody else may have it; what is not so is not used.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn parse_into(
+        payload: &[u8],
+        order: Option<HeadOrder>,
+        bytes_per_key: u8,
+        room: impl FnOnce(usize) -> Arc<[u8]>,
+    ) -> Result<Block> {
+        if bytes_per_key == 0 {
+            return Block::assemble(payload, order, &[], room);
+        }
+        let checksums = protect::build(&Block::parse(payload)?, bytes_per_key)?;
+        Block::assemble(payload, order, &checksums, room)
+    }
+
+    fn assemble(
+        payload: &[u8],
+        order: Option<HeadOrder>,
+        checksums: &[u8],
+        room: impl FnOnce(usize) -> Arc<[u8]>,
+    ) -> Result<Block> {
         let mut shape = Shape::parse(payload)?;
         shape.protected = !checksums.is_empty();
         let array = match order {
             Some(order) => anchors::Anchors::build(payload, &mut shape, order),
             None => Vec::new(),
         };
-        let checksums_at = HEADER + array.len();
-        let payload_at = checksums_at + checksums.len();
+        let array_end = HEADER + array.len();
+        let needed = array_end + checksums.len() + payload.len();
+        let mut bytes = room(needed);
+        if bytes.len() < needed || u32::try_from(bytes.len()).is_err() || Arc::get_mut(&mut bytes).is_none() {
+            bytes = zeroed(needed);
+        }
+        // What is over lies behind the search array: the rest is found from the end.
+        let payload_at = bytes.len() - payload.len();
+        let checksums_at = payload_at - checksums.len();
         shape.payload_at = payload_at as u32;
-        let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, payload_at + payload.len()).collect();
         if let Some(bytes) = Arc::get_mut(&mut bytes) {
             bytes[..HEADER].copy_from_slice(&shape.encode());
-            bytes[HEADER..checksums_at].copy_from_slice(&array);
+            bytes[HEADER..array_end].copy_from_slice(&array);
             bytes[checksums_at..payload_at].copy_from_slice(checksums);
             bytes[payload_at..].copy_from_slice(payload);
         }
         Ok(Block { bytes })
     }
 
+    /// The block's memory, for another block if nobody shares it.
+    pub fn into_bytes(self) -> Arc<[u8]> {
+        self.bytes
+    }
+
     /// No block: it has no entries.
-    fn none() -> Block {
-        Block { bytes: Arc::new([]) }
+    pub fn none() -> Block {
+        Block { bytes: Arc::default() }
     }
 
     /// The block's memory: header, search array, payload.
@@ -188,6 +218,10 @@ impl Block {
     pub fn is_uniform(&self) -> bool {
         self.shape().uniform
     }
+}
+
+fn zeroed(len: usize) -> Arc<[u8]> {
+    std::iter::repeat_n(0, len).collect()
 }
 
 /// In the header's word of restarts: the first is at offset 0.

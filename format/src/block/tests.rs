@@ -1,5 +1,7 @@
 //! RocksDB's own blocks, read every way; and blocks of chance.
 
+use std::sync::Arc;
+
 use std::ops::ControlFlow;
 
 use base::Order;
@@ -293,6 +295,31 @@ fn an_internal_key_shorter_than_its_trailer_is_corruption() {
             assert!(visited.is_err());
         }
     }
+}
+
+#[test]
+fn a_block_in_given_memory_is_the_same_block() {
+    let mut builder = BlockBuilder::new(BlockConfig::default());
+    for i in 0..100u32 {
+        builder.add(&[format!("key{i:03}").as_bytes(), &pack(7, 1).to_le_bytes()].concat(), b"value");
+    }
+    let payload = builder.finish().clone();
+    let rows = forward(&mut BlockIter::new(Block::parse(&payload).unwrap()));
+    let shared: Arc<[u8]> = vec![0; 1 << 16].into();
+    let long = |len: usize| [0xa5].repeat(len + 33).into();
+    let short = |len: usize| [0xa5].repeat(len - 1).into();
+    for width in [0, 4] {
+        for heads in [None, Some(HeadOrder::Bytewise)] {
+            for room in [&long as &dyn Fn(usize) -> Arc<[u8]>, &short, &|_| shared.clone()] {
+                let block = Block::parse_into(&payload, heads, width, room).unwrap();
+                assert_eq!(block.payload(), payload);
+                assert_eq!(forward(&mut BlockIter::new(block.clone())), rows);
+                assert_eq!(backward(&mut BlockIter::new(block.clone())), rows);
+                assert!(!Arc::ptr_eq(block.bytes(), &shared));
+            }
+        }
+    }
+    assert!(shared.iter().all(|&byte| byte == 0));
 }
 
 #[test]

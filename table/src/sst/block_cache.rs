@@ -5,6 +5,8 @@ use format::index::Index;
 use kernel::filter::Filter;
 use std::sync::Arc;
 
+use super::spare;
+
 /// The cache that tables share.
 pub type BlockCache = mem::cache::Cache<CachedBlock>;
 
@@ -34,6 +36,16 @@ pub enum Other {
 pub struct FilterBlock {
     pub bits: Box<[u8]>,
     pub filter: Filter,
+}
+
+/// The memory of a data block that goes is kept for one that comes: while a cache is full, each thread that puts blocks
+/// into it reuses what they displace.
+impl Drop for CachedBlock {
+    fn drop(&mut self) {
+        if let CachedBlock::Data(block) = self {
+            spare::give(std::mem::replace(block, Block::none()).into_bytes());
+        }
+    }
 }
 
 impl From<Other> for CachedBlock {

@@ -33,6 +33,7 @@ use super::prefetch::Window;
 use super::read_ctx::ReadCtx;
 use super::salvage::one_bit;
 use super::scratch;
+use super::spare;
 
 /// A block that is in use: pinned in the cache, or not in it at all.
 #[derive(Clone)]
@@ -300,7 +301,8 @@ impl Source {
         let payload = self.payload(raw, handle, verify, dict)?;
         let block = match kind {
             BlockKind::Data => CachedBlock::Data(
-                Block::parse_protected(&payload, heads, self.protection).map_err(|e| e.shifted(handle.offset))?,
+                Block::parse_into(&payload, heads, self.protection, spare::take)
+                    .map_err(|e| e.shifted(handle.offset))?,
             ),
             BlockKind::Index => self.decode_index(&payload, &self.index_layout, handle)?,
             BlockKind::FilterIndex => {

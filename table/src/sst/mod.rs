@@ -26,6 +26,7 @@ pub(crate) mod raw_dump;
 pub mod reader;
 pub mod salvage;
 mod scratch;
+mod spare;
 mod verify;
 pub mod writer;
 
