@@ -1,4 +1,4 @@
-//! Where chunks come from: anonymous mappings, asked to lie on huge pages; elsewhere (and under Miri)
+//! Where chunks come from: anonymous mappings, asked to lie on huge pages if wanted; elsewhere (and under Miri)
 //! the allocator.
 
 use std::alloc::Layout;
@@ -12,9 +12,19 @@ fn mapped_size(layout: Layout) -> Option<usize> {
     layout.size().checked_next_multiple_of(64 << 10)
 }
 
+/// [`reserve`] on huge pages, if it is large enough for one.
+pub(crate) fn map(layout: Layout) -> Option<*mut u8> {
+    let start = reserve(layout)?;
+    if layout.size() >= HUGE_PAGE {
+        // SAFETY: the mapping just made.
+        unsafe { ask_huge(start, layout.size()) };
+    }
+    Some(start)
+}
+
 /// Zeroed memory, or `None` if there is none.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn map(layout: Layout) -> Option<*mut u8> {
+pub(crate) fn reserve(layout: Layout) -> Option<*mut u8> {
     let (size, align) = (mapped_size(layout)?, layout.align());
     // Room to move the start up to a multiple of `align`; what is over goes back at once.
     let slack = if align > 4096 { align } else { 0 };
@@ -39,17 +49,47 @@ pub(crate) fn map(layout: Layout) -> Option<*mut u8> {
             libc::munmap(start.wrapping_add(size).cast(), slack - before);
         }
     }
-    if size >= HUGE_PAGE {
-        // SAFETY: advice about our own mapping; it changes no content. Refusal is fine.
-        unsafe { libc::madvise(start.cast(), size, libc::MADV_HUGEPAGE) };
-    }
     Some(start)
 }
+
+/// Asks for huge pages, for what is not touched yet. A refusal is fine.
+///
+/// # Safety
+/// The bytes must be part of one mapping of [`reserve`], from the start of a page on.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) unsafe fn ask_huge(start: *mut u8, size: usize) {
+    // SAFETY: advice about our own mapping; it changes no content.
+    unsafe { libc::madvise(start.cast(), size, libc::MADV_HUGEPAGE) };
+}
+
+/// Has the system put pages behind what is not touched yet, all at once. A refusal is fine: they come when touched.
+///
+/// # Safety
+/// As for [`ask_huge`].
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) unsafe fn populate(start: *mut u8, size: usize) {
+    // SAFETY: as if a byte of each page were read and written back, by one who does nothing between.
+    unsafe { libc::madvise(start.cast(), size, libc::MADV_POPULATE_WRITE) };
+}
+
+/// Does nothing: the allocator chooses its pages.
+///
+/// # Safety
+/// As elsewhere.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(crate) unsafe fn ask_huge(_start: *mut u8, _size: usize) {}
+
+/// Does nothing: pages come when touched.
+///
+/// # Safety
+/// As elsewhere.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(crate) unsafe fn populate(_start: *mut u8, _size: usize) {}
 
 /// Takes the memory behind a mapping away: it stays usable, as zeros. A refusal leaves it as it is.
 ///
 /// # Safety
-/// `start` must come from [`map`] with the same layout; whoever uses it meanwhile must put up with zeros.
+/// `start` must come from [`reserve`] with the same layout; whoever uses it meanwhile must put up with zeros.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) unsafe fn discard(start: *mut u8, layout: Layout) {
     // SAFETY: by the caller's promise exactly this range is mapped, privately and without a file behind it.
@@ -64,7 +104,7 @@ pub(crate) unsafe fn discard(start: *mut u8, layout: Layout) {
 pub(crate) unsafe fn discard(_start: *mut u8, _layout: Layout) {}
 
 /// # Safety
-/// `start` must come from [`map`] with the same layout, and be used no more.
+/// `start` must come from [`reserve`] with the same layout, and be used no more.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) unsafe fn unmap(start: *mut u8, layout: Layout) {
     // SAFETY: the caller's promise: exactly this range was mapped, and nobody uses it.
@@ -73,14 +113,14 @@ pub(crate) unsafe fn unmap(start: *mut u8, layout: Layout) {
 
 /// Zeroed memory, or `None` if there is none.
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub(crate) fn map(layout: Layout) -> Option<*mut u8> {
+pub(crate) fn reserve(layout: Layout) -> Option<*mut u8> {
     // SAFETY: chunk layouts are never of size zero.
     let start = unsafe { std::alloc::alloc_zeroed(layout) };
     (!start.is_null()).then_some(start)
 }
 
 /// # Safety
-/// `start` must come from [`map`] with the same layout, and be used no more.
+/// `start` must come from [`reserve`] with the same layout, and be used no more.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) unsafe fn unmap(start: *mut u8, layout: Layout) {
     // SAFETY: the caller's promise: allocated by `alloc_zeroed` with this layout.

@@ -9,8 +9,12 @@
 //! ```
 //! So the chunk of an offset is a count of leading zeros, a [`Ref`] of four bytes (in units of four)
 //! reaches 16 GiB, and the table of chunks is a few cache lines that stay hot. An untouched part of a
-//! chunk costs address space only. Chunks of 2 MiB and more lie on 2 MiB and ask for huge pages: a
-//! dependent load over a large heap costs half as much on them.
+//! chunk costs address space only.
+//!
+//! Chunks of 2 MiB and more lie on 2 MiB, and each 2 MiB that small pieces begin asks for a huge page: a dependent load
+//! over a large heap costs half as much there. Large pieces are few, so that few loads would gain, and much memory is
+//! touched for each, which can be slow on huge pages: in a virtual machine whose host takes unused memory back, 100 MB
+//! of them cost from 8 to 330 ms, and 50 on small ones. Those come sixty-four at a time where large pieces go (40 ms).
 //!
 //! Nothing is freed before the arena, so a `Ref` once handed out is good for the arena's life.
 
@@ -31,6 +35,11 @@ const CHUNKS: usize = 19;
 const LIMIT: u64 = 1 << (FIRST_SHIFT as usize + CHUNKS - 1);
 /// Offset 0 is never handed out, so that a `Ref` of 0 can mean "none".
 const RESERVED: u64 = 64;
+
+/// Pieces of so many bytes are large: a small page or more.
+const LARGE: usize = 4 << 10;
+/// Memory for large pieces is asked for in such steps.
+const STEP_SHIFT: u32 = 18;
 
 /// A place in an arena, in units of four bytes; 0 is no place.
 pub(crate) type Ref = u32;
@@ -99,10 +108,32 @@ impl Arena {
                     if base.is_null() {
                         base = self.map(chunk)?;
                     }
+                    let last = start + size.max(1) - 1;
+                    if last >> STEP_SHIFT != (bump - 1) >> STEP_SHIFT {
+                        Self::enter(base, (bump - 1) >> STEP_SHIFT, start, last);
+                    }
                     return Ok(((start >> 2) as Ref, base.wrapping_add(start as usize)));
                 }
                 Err(now) => bump = now,
             }
+        }
+    }
+
+    /// Chooses the pages of the steps that a piece from `start` to `last` is the first to reach into; `before` is the
+    /// step where the piece before it ends. Below 2 MiB there is nothing to choose.
+    #[cold]
+    fn enter(base: *mut u8, before: u64, start: u64, last: u64) {
+        let first = (start >> STEP_SHIFT).max(before + 1) << STEP_SHIFT;
+        let end = ((last >> STEP_SHIFT) + 1) << STEP_SHIFT;
+        if start < chunk::HUGE_PAGE as u64 {
+            return;
+        }
+        if last - start + 1 >= LARGE as u64 {
+            // SAFETY: whole steps of the chunk that the piece lies in, which is of 2 MiB or more and starts on a page.
+            unsafe { chunk::populate(base.wrapping_add(first as usize), (end - first) as usize) };
+        } else if first.is_multiple_of(chunk::HUGE_PAGE as u64) {
+            // SAFETY: as above; no chunk of 2 MiB or more ends within one.
+            unsafe { chunk::ask_huge(base.wrapping_add(first as usize), chunk::HUGE_PAGE) };
         }
     }
 
@@ -123,7 +154,7 @@ impl Arena {
         if !base.is_null() {
             return Ok(base);
         }
-        let start = chunk::map(chunk_layout(chunk)).ok_or_else(|| full("no memory for the memtable"))?;
+        let start = chunk::reserve(chunk_layout(chunk)).ok_or_else(|| full("no memory for the memtable"))?;
         let base = start.wrapping_sub(chunk_start(chunk) as usize);
         self.biased[chunk].store(base, Ordering::Release);
         Ok(base)

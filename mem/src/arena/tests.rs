@@ -50,3 +50,22 @@ fn past_the_limit_is_an_error() {
     let error = arena.alloc(LIMIT as usize, 4).unwrap_err();
     assert_eq!(error.subcode(), Subcode::MemoryLimit);
 }
+
+#[test]
+fn large_and_small_pieces_share_a_chunk() {
+    let arena = Arena::new();
+    let mut pieces = Vec::new();
+    let rounds = if cfg!(miri) { 3 } else { 3000 };
+    for i in 0..rounds {
+        let size = if i % 7 < 3 { LARGE + i } else { 100 + i % 50 };
+        let (place, ptr) = arena.alloc(size, 4).unwrap();
+        // SAFETY: `size` bytes at `ptr` were just handed out to us alone.
+        unsafe { std::ptr::write_bytes(ptr, i as u8, size) };
+        pieces.push((place, size, i as u8));
+    }
+    for (place, size, fill) in pieces {
+        // SAFETY: handed out above, written above, the arena lives.
+        let bytes = unsafe { std::slice::from_raw_parts(arena.at(place), size) };
+        assert!(bytes.iter().all(|&b| b == fill));
+    }
+}
