@@ -1,7 +1,5 @@
 //! RocksDB's own blocks, read every way; and blocks of chance.
 
-use std::sync::Arc;
-
 use std::ops::ControlFlow;
 
 use base::Order;
@@ -306,8 +304,8 @@ fn a_block_in_given_memory_is_the_same_block() {
     let payload = builder.finish().clone();
     let rows = forward(&mut BlockIter::new(Block::parse(&payload).unwrap()));
     let shared: Arc<[u8]> = vec![0; 1 << 16].into();
-    let long = |len: usize| [0xa5].repeat(len + 33).into();
-    let short = |len: usize| [0xa5].repeat(len - 1).into();
+    let long = |len: usize| [0xa5u8].repeat(len + 33).into();
+    let short = |len: usize| [0xa5u8].repeat(len - 1).into();
     for width in [0, 4] {
         for heads in [None, Some(HeadOrder::Bytewise)] {
             for room in [&long as &dyn Fn(usize) -> Arc<[u8]>, &short, &|_| shared.clone()] {

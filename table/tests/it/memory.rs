@@ -44,23 +44,44 @@ fn the_cache_is_charged_what_blocks_of_every_kind_took_from_the_allocator() {
                     writer.add(&key, &vec![user as u8; value_len + user as usize % 7]).unwrap();
                 }
             });
-            let cache = CacheOptions { metadata_charge: MetadataCharge::None, ..CacheOptions::hyper_clock(64 << 20) };
-            let cache = BlockCache::new(cache).unwrap();
-            let read = OpenOptions { cache: Some(cache.clone()), table, ..options(order.clone()) };
-            let reader = open("/t.sst", bytes, &read).unwrap();
-            let fill = || {
-                let mut iter = reader.iter(&ReadCtx::default());
-                iter.seek_to_first();
-                while iter.valid() {
-                    assert!(reader.may_match(base::key::user_key(iter.key()), &ReadCtx::default()).unwrap());
-                    iter.next();
-                }
-                iter.status().unwrap();
+            let filled = || {
+                let cache = CacheOptions {
+                    metadata_charge: MetadataCharge::None,
+                    num_shard_bits: 0,
+                    ..CacheOptions::hyper_clock(64 << 20)
+                };
+                let cache = BlockCache::new(cache).unwrap();
+                let read = OpenOptions {
+                    cache: Some(cache.clone()),
+                    table: table.clone(),
+                    ..options(order.clone())
+                };
+                let reader = open("/t.sst", bytes.clone(), &read).unwrap();
+                let fill = || {
+                    let mut iter = reader.iter(&ReadCtx::default());
+                    iter.seek_to_first();
+                    while iter.valid() {
+                        assert!(
+                            reader.may_match(base::key::user_key(iter.key()), &ReadCtx::default()).unwrap()
+                        );
+                        iter.next();
+                    }
+                    iter.status().unwrap();
+                };
+                // The first time round the cache's own lists grow. What the table pins stays. New threads have kept
+                // no blocks.
+                std::thread::scope(|scope| {
+                    drop(scope.spawn(|| {
+                        fill();
+                        cache.erase_unreferenced();
+                    }))
+                });
+                std::thread::scope(|scope| drop(scope.spawn(fill)));
+                (reader, cache)
             };
-            // The first time round the cache's own lists grow. What the table pins stays.
-            fill();
-            cache.erase_unreferenced();
-            fill();
+            let ((_reader, cache), twin) = (filled(), filled());
+            // This thread keeps the last blocks that it takes out of the one, then those of the other: as many bytes.
+            twin.1.erase_unreferenced();
             let (charged, blocks) = (cache.usage(), cache.occupancy());
             assert!(blocks > 5 && charged > 2000 * value_len, "{charged} bytes of {blocks} blocks");
             let given_back = measure(|| cache.erase_unreferenced());
