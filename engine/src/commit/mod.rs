@@ -191,6 +191,33 @@ impl Committer {
         Ok(Committed { min_log_to_keep: self.min_log_to_keep() })
     }
 
+    /// What a session that goes on with the old MANIFEST says first: the logs that are needed now.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn go_on(&self, tracked: BTreeMap<u64, Option<u64>>) -> Result<Committed> {
+        let families = self.families.all();
+        let log_number = |family: &Arc<Family>| family.state().log_number;
+        let min_log = families.iter().map(log_number).min().unwrap_or(0).max(self.min_log_to_keep());
+        let wal_deletion = tracked.first_key_value().is_some_and(|(number, _)| *number < min_log).then_some(min_log);
+        self.tracked_wals.lock().extend(tracked.into_iter().filter(|(number, _)| *number >= min_log));
+        let of_family = |family: &Arc<Family>| VersionEdit {
+            column_family: family.id(),
+            log_number: Some(log_number(family)),
+            ..VersionEdit::default()
+        };
+        let mut edits: Vec<_> = families.iter().map(of_family).collect();
+        edits.push(VersionEdit {
+            db_id: self.db_id.clone(),
+            min_log_number_to_keep: Some(min_log),
+            wal_deletion,
+            ..VersionEdit::default()
+        });
+        self.commit_records(edits, || {
+            self.min_log_to_keep.fetch_max(min_log, Ordering::AcqRel);
+        })
+    }
+
     pub fn close(&self) -> Result<()> {
         self.manifest.lock().close()
     }

@@ -3,6 +3,7 @@
 //! A [`Db`] is shared by cloning; the last clone, iterator or snapshot handle to go closes the database.
 //! Everything a reader needs is counted, so handles may be dropped in any order and on any thread.
 
+mod best;
 mod close;
 mod destroy;
 mod families;
@@ -12,6 +13,7 @@ mod open;
 mod proved;
 mod reads;
 mod repair;
+mod reuse;
 mod session;
 mod stats_family;
 mod tree;

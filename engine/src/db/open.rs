@@ -84,7 +84,7 @@ pub(super) struct Opening {
     read_only: bool,
     pub(super) options: DbOptions,
     pub(super) paths: Arc<Paths>,
-    descriptors: Vec<FamilyDescriptor>,
+    pub(super) descriptors: Vec<FamilyDescriptor>,
     components: Components,
     pub(super) env: Env,
     pub(super) events: Arc<Events>,
@@ -114,28 +114,46 @@ impl Opening {
         options.sanitize(&path, &mut mended);
         let paths = Arc::new(Paths::new(&path, &options));
         let env = options.env.clone();
-        let exists = env.fs.exists(&paths.current())?;
-        if !exists && read_only {
-            env.fs.open_sequential(&paths.current())?;
+        let logger: Arc<dyn Logger> = Arc::new(NullLogger);
+        let events = Events::new(logger, env.clock.clone(), Vec::new());
+        let mut opening = Opening { read_only, options, paths, descriptors: families, components, env, events, lock: None };
+        opening.check_existence(&path)?;
+        opening.prepare(&mended)?;
+        Ok(opening)
+    }
+
+    /// Whether what is asked for fits what is there.
+    fn check_existence(&self, path: &Path) -> Result<()> {
+        let current = self.paths.current();
+        // A directory that is not there yet has no MANIFEST.
+        let exists = match self.exists() {
+            Err(error) if error.is_not_found() => false,
+            exists => exists?,
+        };
+        if !exists && self.read_only {
+            self.env.fs.open_sequential(&current)?;
         }
-        if !exists && !options.create_if_missing {
-            let current = paths.current();
+        if !exists && !self.options.create_if_missing {
             return Err(Error::invalid_argument(format!("{}: does not exist (create_if_missing is false)", current.display())));
         }
-        if exists && options.error_if_exists && !read_only {
+        if exists && self.options.error_if_exists && !self.read_only {
             return Err(Error::invalid_argument(format!("{}: exists (error_if_exists is true)", path.display())));
         }
-        let mut lock = None;
-        if !read_only {
-            for dir in paths.all_with(&family_dirs(&families)) {
-                make_dir(&env, dir)?;
+        Ok(())
+    }
+
+    /// Directories, lock and LOG.
+    fn prepare(&mut self, mended: &[String]) -> Result<()> {
+        if !self.read_only {
+            for dir in self.paths.all_with(&family_dirs(&self.descriptors)) {
+                make_dir(&self.env, dir)?;
             }
-            lock = Some(DbLock::take(&*env.fs, &paths.db)?);
+            self.lock = Some(DbLock::take(&*self.env.fs, &self.paths.db)?);
         }
-        let logger = logger(&options, &paths, read_only)?;
-        let events = Events::new(logger, env.clock.clone(), components.listeners.clone());
-        mended.iter().for_each(|line| events.warn(format_args!("{line}")));
-        Ok(Opening { read_only, options, paths, descriptors: families, components, env, events, lock })
+        let logger = logger(&self.options, &self.paths, self.read_only)?;
+        self.events = Events::new(logger, self.env.clock.clone(), self.components.listeners.clone());
+        mended.iter().for_each(|line| self.events.warn(format_args!("{line}")));
+        Ok(())
     }
 
     fn open(mut self) -> Result<Db> {
@@ -211,7 +229,7 @@ impl Opening {
         if self.read_only {
             return Ok(id);
         }
-        if !self.env.fs.exists(&self.paths.current())? {
+        if !self.exists()? {
             create_database(&self.env, &self.paths, self.options.write_dbid_to_manifest.then_some(id.as_str()))?;
         }
         if known.as_deref() != Some(id.as_str()) && self.options.write_identity_file {
@@ -257,6 +275,10 @@ impl Opening {
 
     /// Logs that may hold data not in tables, ascending.
     fn logs_to_replay(&self, recovered: &Recovered, shared: &Shared) -> Result<Vec<FileNumber>> {
+        if self.options.best_efforts_recovery {
+            self.pass_logs(&shared.families, &shared.tools.numbers)?;
+            return Ok(Vec::new());
+        }
         let min = min_log(recovered, shared);
         let mut logs: Vec<_> = self
             .env
@@ -350,8 +372,10 @@ impl Opening {
         let Shared { tools, families, tables, bell } = &shared;
         let o = &self.options;
         let obsolete = Arc::new(Obsolete::new(bell.clone()));
-        let manifest = Manifest::new(self.env.clone(), manifest_settings(o, &self.paths), recovered.number)
-            .with_stats(tools.stats.clone());
+        let reused = self.reuse_manifest(&recovered);
+        let reuses = reused.is_some();
+        let new = || Manifest::new(self.env.clone(), manifest_settings(o, &self.paths), recovered.number);
+        let manifest = reused.unwrap_or_else(new).with_stats(tools.stats.clone());
         let db_id = o.write_dbid_to_manifest.then(|| tools.db_id.clone());
         let min_log = recovered.min_log_number_to_keep;
         let committer = Arc::new(Committer::new(
@@ -383,7 +407,14 @@ impl Opening {
             live_logs.append(&record, next, &[])?;
             live_logs.sync()?;
         }
-        if changes.is_empty() { committer.roll(Vec::new())? } else { committer.commit(changes, false)? };
+        if !changes.is_empty() {
+            committer.commit(changes, false)?;
+        } else if !reuses {
+            committer.roll(Vec::new())?;
+        }
+        if reuses && committer.manifest_number() == recovered.number {
+            committer.go_on(recovered.wals.clone())?;
+        }
         // The session before made it: whether it may go is the sweep's to say.
         committer.take_old_manifests();
         let errors = Arc::new(ErrorState::new(o.paranoid_checks));

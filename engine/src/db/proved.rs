@@ -24,6 +24,9 @@ impl Opening {
     /// Corruption of CURRENT or the MANIFEST, and for edits that were durable and are gone, unless
     /// `open_despite_lost_writes`.
     pub(super) fn read_manifest(&self, identity: &str) -> Result<Found> {
+        if self.options.best_efforts_recovery {
+            return self.read_best_manifest();
+        }
         let number = read_current(&self.env, &self.paths.db)?;
         let proof = read_proof(&self.env, &self.paths.db, number).unwrap_or_else(|error| {
             self.events.warn(format_args!("{error}"));

@@ -12,11 +12,13 @@
 //! the next append begins a new file with a snapshot of what was installed, and CURRENT moves over only
 //! when that is durable. The caller keeps the files of a failed edit: the record may have arrived after all.
 
+mod best;
 mod current;
 mod lenient;
 mod proof;
 mod recover;
 
+pub use best::recover_best;
 pub use current::{read_current, write_current, write_identity};
 pub use lenient::{Lenient, recover_leniently};
 pub use proof::{read_proof, write_proof};
@@ -70,12 +72,21 @@ impl Manifest {
         Manifest { env, settings, number: current, file: None, compacted_size: 0, buffer: Vec::new(), closed: false, stats: None }
     }
 
-    /// Goes on at the end of the current file (`reuse_manifest_on_open`), `size` bytes long.
-    pub fn reopen(env: Env, settings: ManifestSettings, current: FileNumber, size: u64) -> Result<Self> {
+    /// Goes on at the end of the current file (`reuse_manifest_on_open`), `size` bytes long. Its edits carry no
+    /// marks then: what came before them was not written here.
+    ///
+    /// # Errors
+    /// Of the file system; Corruption if the file is of another size.
+    pub fn reopen(env: Env, settings: ManifestSettings, current: FileNumber, size: u64, compacted_size: u64) -> Result<Self> {
         let path = settings.dir.join(names::manifest(current));
         let file = env.fs.reopen(&path, &AppendHints::default())?;
+        if file.size() != size {
+            let found = file.size();
+            return Err(base::Error::corruption(format!("{found} bytes where {size} were read")).file(path));
+        }
         let writer = Writer::resume(Framing::Classic, size);
-        Ok(Manifest { env, settings, number: current, file: Some((file, writer)), compacted_size: size, buffer: Vec::new(), closed: false, stats: None })
+        let compacted_size = if compacted_size == 0 { size } else { compacted_size };
+        Ok(Manifest { env, settings, number: current, file: Some((file, writer)), compacted_size, buffer: Vec::new(), closed: false, stats: None })
     }
 
     /// Counts there from now on.

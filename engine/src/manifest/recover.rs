@@ -53,6 +53,8 @@ pub struct Recovered {
     pub families: BTreeMap<FamilyId, FamilyRecord>,
     /// Tracked WALs: number to synced size.
     pub wals: BTreeMap<u64, Option<u64>>,
+    /// Bytes of the last MANIFEST that was a snapshot; 0 if it does not say.
+    pub compacted_size: u64,
     /// The end was not proved: a torn record, so what is unreferenced must not be deleted.
     pub end_in_doubt: bool,
     /// A proof says that it ends exactly here.
@@ -337,9 +339,17 @@ impl Builder {
             out.last_sequence = n;
             self.last_sequence = true;
         }
+        if let Some(n) = edit.last_compacted_manifest_file_size {
+            out.compacted_size = n;
+        }
         if let Some(n) = edit.min_log_number_to_keep {
             out.min_log_number_to_keep = out.min_log_number_to_keep.max(n);
         }
+    }
+
+    /// The families up to here.
+    pub(super) fn families(&self) -> &BTreeMap<FamilyId, FamilyRecord> {
+        &self.out.families
     }
 
     /// What there is, whatever is missing.
@@ -347,7 +357,7 @@ impl Builder {
         self.out
     }
 
-    fn finish(mut self) -> Result<Recovered> {
+    pub(super) fn finish(mut self) -> Result<Recovered> {
         // An unfinished atomic group at the end was never acknowledged.
         self.out.end_in_doubt |= !self.group.is_empty();
         let missing = [

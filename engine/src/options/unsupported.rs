@@ -90,10 +90,8 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
     "allow_2pc" "two-phase commit" |o| o.allow_2pc;
     "allow_ingest_behind" "ingestion behind existing data" |o| o.allow_ingest_behind;
     "allow_mmap_writes" "writes through memory maps" |o| o.allow_mmap_writes;
-    "best_efforts_recovery" "recovery of what files are left" |o| o.best_efforts_recovery;
     "daily_offpeak_time_utc" "compactions at quiet hours" |o| !o.daily_offpeak_time_utc.is_empty();
     "persist_stats_to_disk" "statistics in a hidden column family" |o| o.persist_stats_to_disk;
-    "reuse_manifest_on_open" "going on with the old MANIFEST" |o| o.reuse_manifest_on_open;
     "wal_compression" "WALs compressed with that, or without the C library of ZSTD,"
         |o| o.wal_compression != CompressionType::NONE
             && (o.wal_compression != CompressionType::ZSTD || compress::frames_supported().is_err());
@@ -118,7 +116,6 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
 /// What a reader needs too. All else here only changes what is written from now on, so that a database opened
 /// for reading may have it: what is already in its files speaks for itself.
 const READING: &[&str] = &[
-    "best_efforts_recovery",
     "persist_user_defined_timestamps=false",
     "table_factory",
 ];

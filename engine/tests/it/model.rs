@@ -67,6 +67,7 @@ impl World {
             track_and_verify_wals_in_manifest: self.flip(),
             track_and_verify_wals: true,
             atomic_flush,
+            reuse_manifest_on_open: self.flip(),
             max_open_files: if self.flip() { -1 } else { 20 },
             ..DbOptions::default()
         };

@@ -4,7 +4,8 @@
 //! > open NAME=VALUE ..     a fresh start on the same disk; options of the database and of the family alike
 //! > put K V | protected BYTES K V | merge K V | delete K | get K | scan | operands K | newest K
 //! > flush | compact | wait | crash | sleep SECONDS | set NAME=VALUE
-//! > property NAME | ticker NAME
+//! > property NAME | ticker NAME | history
+//! > close | files SUFFIX-OR-START | remove NAME
 //! ```
 //! `IRONSTONE_REWRITE=1` writes the answers anew.
 
@@ -47,8 +48,20 @@ impl World {
 
     /// What a command answers; nothing for most.
     pub fn run(&mut self, words: &[&str]) -> base::Result<String> {
-        if let ["open", settings @ ..] = words {
-            return self.open(settings).map(|()| String::new());
+        match words {
+            ["open", settings @ ..] => return self.open(settings).map(|()| String::new()),
+            ["close"] => {
+                self.db = None;
+                return Ok(String::new());
+            }
+            ["files", suffix] => {
+                let mut names = self.env.fs.list(Path::new("/db"))?;
+                names.retain(|name| name.ends_with(suffix) || name.starts_with(suffix));
+                names.sort();
+                return Ok(names.join(" "));
+            }
+            ["remove", name] => return self.env.fs.unlink(&Path::new("/db").join(name)).map(|()| String::new()),
+            _ => {}
         }
         let db = self.db.as_ref().unwrap();
         let family = db.default_family()?;
@@ -163,4 +176,14 @@ fn flushed_memtables_are_kept_as_long_as_there_is_room() {
 #[test]
 fn entries_are_protected_on_their_way_and_where_they_rest() {
     check("protection_bytes_per_key.txt");
+}
+
+#[test]
+fn what_files_are_left_makes_an_older_state() {
+    check("best_efforts_recovery.txt");
+}
+
+#[test]
+fn an_old_manifest_goes_on() {
+    check("reuse_manifest_on_open.txt");
 }

@@ -1,0 +1,98 @@
+//! Opening with `best_efforts_recovery`: from whatever MANIFEST and tables are left.
+//!
+//! CURRENT is not asked, and logs are not replayed, as in RocksDB. What the state that was found does not need is
+//! moved to `lost/`, the logs too, and nothing is deleted.
+
+use base::key::MAX_SEQUENCE;
+use base::{Error, FileNumber, Level, Result};
+use format::edit::NewFile;
+use format::names::FileName;
+use table::sst::{OpenOptions, Reader};
+
+use super::open::Opening;
+use super::proved::Found;
+use crate::manifest::{FamilyRecord, recover_best};
+
+impl Opening {
+    /// Whether there is a database.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn exists(&self) -> Result<bool> {
+        match self.options.best_efforts_recovery {
+            true => Ok(!self.manifests()?.is_empty()),
+            false => self.env.fs.exists(&self.paths.current()),
+        }
+    }
+
+    /// MANIFESTs with something in them, the newest first.
+    fn manifests(&self) -> Result<Vec<FileNumber>> {
+        let names = self.env.fs.list(&self.paths.db)?;
+        let numbers = names.iter().filter_map(|name| match FileName::parse(name) {
+            Some(FileName::Manifest(number)) => Some(number),
+            _ => None,
+        });
+        let filled = |number: &FileNumber| self.env.fs.file_size(&self.paths.manifest(*number)).is_ok_and(|size| size > 0);
+        let mut numbers: Vec<_> = numbers.filter(filled).collect();
+        numbers.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(numbers)
+    }
+
+    /// The newest MANIFEST that can be read, each family in its newest state that is whole.
+    pub(super) fn read_best_manifest(&self) -> Result<Found> {
+        let mut outcome = Err(Error::corruption("Cannot locate MANIFEST file").file(&self.paths.db));
+        for number in self.manifests()? {
+            self.events.info(format_args!("Trying to recover from manifest: {}", self.paths.manifest(number).display()));
+            outcome = recover_best(&self.env, &self.paths.db, number, &|family, file| self.has_table(family, file));
+            match &outcome {
+                Ok((_, missing)) if missing.is_empty() => break,
+                Ok((_, missing)) => {
+                    self.events.warn(format_args!("tables are missing: {missing:?}; recovering an older state"));
+                    break;
+                }
+                Err(error) => self.events.warn(format_args!("{error}")),
+            }
+        }
+        let (recovered, _) = outcome?;
+        Ok(Found { recovered, proof: None, lost: None })
+    }
+
+    /// Whether a table is there as the MANIFEST knows it: its size, its form, its id.
+    fn has_table(&self, family: &FamilyRecord, file: &NewFile) -> bool {
+        let Some(descriptor) = self.descriptors.iter().find(|d| d.name == family.name) else { return true };
+        let own: Vec<_> = descriptor.options.cf_paths.iter().map(|p| &p.path).collect();
+        let dirs = if own.is_empty() { self.paths.tables.iter().collect() } else { own };
+        let Some(dir) = dirs.get((file.path_id as usize).min(dirs.len().saturating_sub(1))) else { return false };
+        let path = dir.join(format::names::table(FileNumber(file.number)));
+        if !self.env.fs.file_size(&path).is_ok_and(|size| size == file.file_size) {
+            return false;
+        }
+        let verify = self.options.verify_sst_unique_id_in_manifest && file.unique_id != [0, 0];
+        let options = OpenOptions {
+            order: descriptor.options.comparator.clone(),
+            file_number: FileNumber(file.number),
+            level: Level(file.level.min(u32::from(u8::MAX)) as u8),
+            largest_seqno: Some(file.largest_seqno.min(MAX_SEQUENCE)),
+            unique_id: verify.then_some(file.unique_id),
+            ..OpenOptions::default()
+        };
+        let handle = self.env.fs.open_random(&path, &env::ReadHints::default());
+        handle.and_then(|handle| Reader::open(handle, file.file_size, &options)).is_ok()
+    }
+
+    /// Logs are not replayed: none of their writes may come back later, over tables that are older than they.
+    pub(super) fn pass_logs(&self, families: &crate::family::FamilySet, numbers: &crate::files::Numbers) -> Result<()> {
+        let names = self.env.fs.list(&self.paths.wal)?;
+        let logs = names.iter().filter_map(|name| match FileName::parse(name) {
+            Some(FileName::Wal(number)) => Some(number.0),
+            _ => None,
+        });
+        let Some(last) = logs.max() else { return Ok(()) };
+        numbers.mark_used(last);
+        for family in families.all() {
+            let mut state = family.state();
+            state.log_number = state.log_number.max(last.saturating_add(1));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,27 @@
+//! Opening with `reuse_manifest_on_open`: the old MANIFEST goes on, where that is safe.
+
+use super::open::{Opening, manifest_settings};
+use crate::manifest::{Manifest, Recovered};
+
+impl Opening {
+    /// The MANIFEST that was read, open at its end. `None` if it is not to be reused: a new one costs nothing but
+    /// time. It must end where reading it ended, name each table's epoch, and be read here as a whole.
+    pub(super) fn reuse_manifest(&self, recovered: &Recovered) -> Option<Manifest> {
+        let o = &self.options;
+        if !o.reuse_manifest_on_open || o.best_efforts_recovery || recovered.end_in_doubt || recovered.lost.is_some() {
+            return None;
+        }
+        let files = || recovered.families.values().flat_map(|family| family.files.values());
+        if files().any(|file| file.epoch_number == 0) {
+            return None;
+        }
+        let settings = manifest_settings(o, &self.paths);
+        match Manifest::reopen(self.env.clone(), settings, recovered.number, recovered.size, recovered.compacted_size) {
+            Ok(manifest) => Some(manifest),
+            Err(error) => {
+                self.events.info(format_args!("reuse_manifest_on_open: a new MANIFEST is written: {error}"));
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! A MANIFEST read for the newest state of which all files are there (`best_efforts_recovery`).
+//!
+//! ```text
+//!  edits     +1 +2   +3   -1 -2 +4   +5            file 4 is missing
+//!  state      ok      ok      broken  broken  ──►  {1, 2, 3}: as it was before 4 took the place of 1 and 2
+//! ```
+//! Each family goes back to its own last whole state. What an atomic group changed comes back together or not at
+//! all. A family that misses only its newest files in level 0 is whole without them: that too is how it once was.
+//! Facts: RocksDB `VersionEditHandlerPointInTime`, `VersionBuilder::ValidVersionAvailable`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use base::map::{HashMap, HashSet};
+use base::{Error, FamilyId, FileNumber, Result};
+use env::{Env, ReadHints};
+use format::edit::{NewFile, VersionEdit};
+use format::names;
+use format::wal::{Item, Reader, ReaderOptions};
+
+use super::recover::{Builder, FamilyRecord, FileSource, Recovered};
+
+/// Whether a table that a family's record names is there, and is that table.
+pub type Present<'a> = &'a dyn Fn(&FamilyRecord, &NewFile) -> bool;
+
+/// What MANIFEST `number` in `dir` says, each family in its newest state that is whole; empty if it never was.
+/// With the numbers of tables that are missing.
+///
+/// # Errors
+/// Corruption with file and offset; those of the file system.
+pub fn recover_best(env: &Env, dir: &Path, number: FileNumber, present: Present<'_>) -> Result<(Recovered, Vec<u64>)> {
+    let path = dir.join(names::manifest(number));
+    let file = env.fs.open_random(&path, &ReadHints::default())?;
+    let mut reader = Reader::new(FileSource(file), ReaderOptions::default());
+    let mut best = Best { state: Builder::new(number), present, families: BTreeMap::new(), there: HashMap::default(), groups: Vec::new() };
+    best.read(&mut reader).and_then(|()| best.finish()).map_err(|e| e.doing("reading the MANIFEST").file(&path))
+}
+
+struct Best<'a> {
+    state: Builder,
+    present: Present<'a>,
+    families: BTreeMap<FamilyId, Whole>,
+    /// By number: whether the table is there.
+    there: HashMap<u64, bool>,
+    /// Families that an atomic group changed together while one of them was not whole.
+    groups: Vec<Vec<FamilyId>>,
+}
+
+/// What is known of a family.
+#[derive(Default)]
+struct Whole {
+    missing: HashSet<u64>,
+    /// An atomic group changed it: level 0 cut short is then no state it ever was in.
+    atomic: bool,
+    /// The last state that was whole, once it is not any more.
+    last: Option<FamilyRecord>,
+}
+
+impl Best<'_> {
+    fn read(&mut self, reader: &mut Reader<FileSource>) -> Result<()> {
+        let mut unit = Vec::new();
+        loop {
+            match reader.next()? {
+                Item::Record { bytes, offset, .. } => {
+                    let edit = VersionEdit::decode(bytes).map_err(|e| e.shifted(offset))?;
+                    let more = edit.remaining_entries.is_some_and(|n| n > 0);
+                    unit.push(edit);
+                    if !more {
+                        self.unit(std::mem::take(&mut unit)).map_err(|e| e.at(offset))?;
+                    }
+                }
+                // What a crash, or a copy that was broken off, left of the last record.
+                Item::TornTail { .. } | Item::EndOfLog => return Ok(()),
+                Item::Corruption(damage) => return Err(Error::corruption(damage.reason).at(damage.offset)),
+                Item::OldRecord { offset, .. } | Item::TimestampSizes { offset, .. } | Item::Predecessor { offset, .. } => {
+                    return Err(Error::corruption("a WAL's record in a MANIFEST").at(offset));
+                }
+            }
+        }
+    }
+
+    /// Applies edits that belong together.
+    fn unit(&mut self, edits: Vec<VersionEdit>) -> Result<()> {
+        let mut touched: Vec<FamilyId> = edits.iter().map(|edit| edit.column_family).collect();
+        touched.sort_unstable();
+        touched.dedup();
+        let breaks = self.look_for(&edits);
+        let whole: Vec<_> = touched.iter().filter(|id| breaks && self.is_whole(**id)).copied().collect();
+        let before: Vec<_> = whole.iter().filter_map(|id| Some((*id, self.cut(*id)?))).collect();
+        let atomic = edits.len() > 1;
+        for edit in edits {
+            self.apply(edit, atomic)?;
+        }
+        self.families.retain(|id, _| self.state.families().contains_key(id));
+        let broken = touched.iter().any(|id| !self.alone_whole(*id));
+        if atomic && broken {
+            self.groups.push(touched);
+        }
+        let families = std::mem::take(&mut self.groups);
+        self.groups = families.into_iter().filter(|group| group.iter().any(|id| !self.alone_whole(*id))).collect();
+        for (id, record) in before {
+            if !self.is_whole(id)
+                && let Some(whole) = self.families.get_mut(&id)
+            {
+                whole.last = Some(record);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for the tables that edits add; whether one is missing.
+    fn look_for(&mut self, edits: &[VersionEdit]) -> bool {
+        let mut missing = false;
+        for edit in edits {
+            let Some(record) = self.state.families().get(&edit.column_family) else { continue };
+            for file in &edit.new_files {
+                let there = (self.present)(record, file);
+                missing |= !there;
+                self.there.insert(file.number, there);
+            }
+        }
+        missing
+    }
+
+    fn apply(&mut self, edit: VersionEdit, atomic: bool) -> Result<()> {
+        let id = edit.column_family;
+        let (added, deleted) = (edit.new_files.clone(), edit.deleted_files.clone());
+        self.state.edit(VersionEdit { remaining_entries: None, ..edit })?;
+        if !self.state.families().contains_key(&id) {
+            return Ok(());
+        }
+        let whole = self.families.entry(id).or_default();
+        whole.atomic |= atomic;
+        let missing = added.iter().map(|file| file.number).filter(|number| self.there.get(number) != Some(&true));
+        whole.missing.extend(missing);
+        deleted.iter().for_each(|(_, number)| {
+            whole.missing.remove(number);
+        });
+        Ok(())
+    }
+
+    fn is_whole(&self, id: FamilyId) -> bool {
+        self.alone_whole(id)
+            && self.groups.iter().filter(|group| group.contains(&id)).flatten().all(|id| self.alone_whole(*id))
+    }
+
+    fn alone_whole(&self, id: FamilyId) -> bool {
+        let Some(whole) = self.families.get(&id) else { return true };
+        whole.missing.is_empty() || (!whole.atomic && self.misses_newest_only(id, whole))
+    }
+
+    /// Whether all that is missing lies in level 0 and is newer than the rest of it.
+    fn misses_newest_only(&self, id: FamilyId, whole: &Whole) -> bool {
+        let Some(record) = self.state.families().get(&id) else { return false };
+        let (missing, there): (Vec<_>, Vec<_>) = record.files.values().partition(|f| whole.missing.contains(&f.number));
+        let newest = there.iter().filter(|f| f.level == 0).map(|f| f.largest_seqno).max();
+        missing.iter().all(|f| f.level == 0 && newest.is_none_or(|newest| f.smallest_seqno > newest))
+    }
+
+    /// The family as it is without what is missing.
+    fn cut(&self, id: FamilyId) -> Option<FamilyRecord> {
+        let mut record = self.state.families().get(&id)?.clone();
+        if let Some(whole) = self.families.get(&id) {
+            record.files.retain(|number, _| !whole.missing.contains(number));
+        }
+        Some(record)
+    }
+
+    fn finish(mut self) -> Result<(Recovered, Vec<u64>)> {
+        let mut missing: Vec<u64> = self.families.values().flat_map(|whole| whole.missing.iter().copied()).collect();
+        missing.sort_unstable();
+        let ids: Vec<_> = self.state.families().keys().copied().collect();
+        let mut chosen = Vec::new();
+        for id in ids {
+            let record = match (self.is_whole(id), self.families.get_mut(&id)) {
+                (true, _) | (_, None) => self.cut(id),
+                (false, Some(whole)) => whole.last.take(),
+            };
+            chosen.push((id, record));
+        }
+        let mut recovered = self.state.finish()?;
+        for (id, record) in chosen {
+            let Some(now) = recovered.families.get_mut(&id) else { continue };
+            match record {
+                Some(record) => *now = record,
+                None => {
+                    now.files.clear();
+                    now.cursors.clear();
+                }
+            }
+        }
+        Ok((recovered, missing))
+    }
+}
