@@ -412,6 +412,13 @@ impl Db {
         self.inner.verify_file_checksums()
     }
 
+    /// The history of the statistics from second `start` on up to second `end`, every `stats_persist_period_sec`:
+    /// the second, and how much each ticker had risen since the moment before. Empty without statistics. In memory,
+    /// bounded by `stats_history_buffer_size`, or with `persist_stats_to_disk` in a hidden column family.
+    pub fn stats_history(&self, start: u64, end: u64) -> engine::db::StatsHistory {
+        self.inner.stats_history(start, end)
+    }
+
     /// A property of the default family or the database, by RocksDB's name; `None` if there is none of that name.
     pub fn property(&self, name: &str) -> Option<String> {
         self.inner.property(&self.default, name)

@@ -68,6 +68,7 @@ pub use lsm::merge::{
 pub use table::options::BlockBasedTableOptions;
 pub use table::sst::BlockCache;
 
+pub use engine::db::StatsHistory;
 pub use db::{Db, destroy, destroy_with, list_column_families};
 pub use family::Family;
 pub use iter::{Iter, Range};

@@ -97,6 +97,9 @@ fn no_two_phase(marker: &Marker<'_>) -> Result<()> {
 fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
     let order = &family.order().user;
     let Some((_, key, value)) = record.entry() else { return Ok(()) };
+    if family.disallows_writes() {
+        return Err(Error::invalid_argument("This column family has disallow_memtable_writes=true"));
+    }
     if key.len() < order.timestamp_size() {
         return Err(Error::invalid_argument(format!("a key of {family:?} is shorter than its timestamp")));
     }

@@ -14,6 +14,7 @@ mod dump;
 mod manual;
 mod named;
 mod opening;
+mod periodic;
 mod proof;
 mod purge;
 mod resume;
@@ -89,6 +90,9 @@ pub struct Background {
     purge_scheduled: AtomicBool,
     purges_running: AtomicUsize,
     dump_planned: AtomicBool,
+    /// What keeps the history of the statistics; see `periodic`.
+    persist: OnceLock<periodic::Persist>,
+    persist_plan: AtomicU64,
     /// Counts plans to look for compactions that are due by time; only the newest is carried out.
     trigger_plan: AtomicU64,
     /// A release of snapshots is still to be looked at.
@@ -162,6 +166,8 @@ impl Background {
             purge_scheduled: AtomicBool::new(false),
             purges_running: AtomicUsize::new(0),
             dump_planned: AtomicBool::new(false),
+            persist: OnceLock::new(),
+            persist_plan: AtomicU64::new(0),
             trigger_plan: AtomicU64::new(0),
             release_pending: AtomicBool::new(false),
             opening: AtomicBool::new(false),

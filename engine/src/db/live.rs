@@ -57,9 +57,16 @@ impl Db {
         if options.delayed_write_rate != inner.tools.options.load().delayed_write_rate {
             writing.background.set_delayed_write_rate(options.delayed_write_rate);
         }
+        let rest = options.daily_offpeak_time_utc != inner.tools.options.load().daily_offpeak_time_utc;
         inner.tools.options.store(Arc::new(options));
+        for family in inner.families.all().into_iter().filter(|_| rest) {
+            let cache = family.parts().block_cache.clone();
+            let parts = Parts::resolve(&family.options(), &inner.tools.options.load(), self.path(), cache)?;
+            family.set_options(family.options(), Arc::new(parts));
+        }
         writing.background.size_pools();
         writing.background.plan_dump();
+        writing.background.plan_persist();
         writing.background.plan_trigger();
         for family in inner.families.all() {
             writing.background.reconsider(&family);

@@ -7,6 +7,7 @@ mod best;
 mod close;
 mod destroy;
 mod families;
+mod history;
 mod iterator;
 mod live;
 mod open;
@@ -21,6 +22,7 @@ mod verify;
 
 pub use destroy::destroy;
 pub use families::list_families;
+pub use history::{Slice, StatsHistory};
 pub use iterator::DbIterator;
 pub use open::OpenRequest;
 pub use repair::{fsck, repair};
@@ -73,6 +75,7 @@ struct Inner {
     /// Serialises creating and dropping families, and changes of options.
     changes: Mutex<()>,
     lock: Mutex<Option<DbLock>>,
+    history: Arc<history::History>,
 }
 
 struct Writing {

@@ -210,6 +210,7 @@ impl Opening {
         for index in missing {
             db.add_family(&self.descriptors[index])?;
         }
+        db.keep_history()?;
         if !self.read_only {
             write_options_file(&db.inner.tools, &db.inner.families)?;
         }
@@ -644,6 +645,7 @@ impl Opening {
                 closed: AtomicBool::new(false),
                 changes: Mutex::new(()),
                 lock: Mutex::new(self.lock.take()),
+                history: Default::default(),
             }),
         }
     }

@@ -6,7 +6,7 @@ use crate::components::FamilyDescriptor;
 use crate::manifest::Recovered;
 use crate::options::{CompressionType, FamilyOptions};
 
-const NAME: &str = "___rocksdb_stats_history___";
+pub(super) const NAME: &str = "___rocksdb_stats_history___";
 
 /// Adds it, with options of its own, if the database has it and the caller does not name it.
 pub(super) fn add_stats_family(descriptors: &mut Vec<FamilyDescriptor>, recovered: &Recovered) {
@@ -14,6 +14,11 @@ pub(super) fn add_stats_family(descriptors: &mut Vec<FamilyDescriptor>, recovere
     if !there || descriptors.iter().any(|d| d.name == NAME) {
         return;
     }
+    descriptors.push(descriptor());
+}
+
+/// The family with options of its own.
+pub(super) fn descriptor() -> FamilyDescriptor {
     let options = FamilyOptions {
         write_buffer_size: 2 << 20,
         target_file_size_base: 2 << 20,
@@ -23,5 +28,5 @@ pub(super) fn add_stats_family(descriptors: &mut Vec<FamilyDescriptor>, recovere
         compression: CompressionType::NONE,
         ..FamilyOptions::default()
     };
-    descriptors.push(FamilyDescriptor::new(NAME, options));
+    FamilyDescriptor::new(NAME, options)
 }

@@ -92,6 +92,11 @@ impl Family {
         &self.name
     }
 
+    /// Whether nothing may be written to it (`disallow_memtable_writes`).
+    pub fn disallows_writes(&self) -> bool {
+        self.parts.load().disallow_memtable_writes
+    }
+
     /// The order of internal keys.
     #[inline]
     pub fn order(&self) -> &InternalOrder {

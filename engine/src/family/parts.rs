@@ -36,6 +36,8 @@ pub struct Parts {
     pub range_deletions_max: u64,
     /// Bytes of checksum for each entry of blocks in memory, of tables opened from now on.
     pub block_protection_bytes_per_key: u8,
+    /// Nothing may be written to it.
+    pub disallow_memtable_writes: bool,
     /// New tables are read through and compared with what was written.
     pub paranoid_file_checks: bool,
     /// How compaction outputs are verified (`verify_output_flags`): rows and blocks, file checksum.

@@ -84,7 +84,10 @@ impl Best<'_> {
         let mut touched: Vec<FamilyId> = edits.iter().map(|edit| edit.column_family).collect();
         touched.sort_unstable();
         touched.dedup();
-        let breaks = self.look_for(&edits);
+        // What is whole but for the newest of level 0 breaks as something newer comes.
+        let short = |id: &FamilyId| self.families.get(id).is_some_and(|whole| !whole.missing.is_empty());
+        let short = touched.iter().any(short);
+        let breaks = self.look_for(&edits) || short;
         let whole: Vec<_> = touched.iter().filter(|id| breaks && self.is_whole(**id)).copied().collect();
         let before: Vec<_> = whole.iter().filter_map(|id| Some((*id, self.cut(*id)?))).collect();
         let atomic = edits.len() > 1;

@@ -47,6 +47,7 @@ pub use operations::{
 pub use resolve::{BackgroundLimits, resolve};
 pub use row::{Mutability, Row};
 pub use styles::{CompactionOptionsFifo, CompactionOptionsUniversal, FileTemperatureAge};
+pub(crate) use text::time_range;
 pub use text::{DB_DEPRECATED, FAMILY_DEPRECATED};
 pub use unsupported::{HINTS, refuse, unsupported};
 pub use value::Value;

@@ -326,8 +326,8 @@ fn setting(name: &str, error: Error) -> Error {
     error.doing(format!("setting option {name}"))
 }
 
-/// `HH:mm-HH:mm` as seconds of the day.
-pub(super) fn time_range(text: &str) -> Option<(u32, u32)> {
+/// A range of the day, `HH:mm-HH:mm`, as seconds since midnight.
+pub fn time_range(text: &str) -> Option<(u32, u32)> {
     let time = |text: &str| {
         let (hours, minutes) = text.split_once(':')?;
         let (hours, minutes) = (hours.trim().parse::<u32>().ok()?, minutes.trim().parse::<u32>().ok()?);

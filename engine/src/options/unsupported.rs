@@ -44,8 +44,6 @@ pub const HINTS: &[&str] = &[
     "read_io_executor_threads",
     "report_bg_io_stats",
     "skip_stats_update_on_db_open",
-    "stats_history_buffer_size",
-    "stats_persist_period_sec",
     "table_cache_numshardbits",
     "two_write_queues",
     "uncache_aggressiveness",
@@ -90,8 +88,6 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
     "allow_2pc" "two-phase commit" |o| o.allow_2pc;
     "allow_ingest_behind" "ingestion behind existing data" |o| o.allow_ingest_behind;
     "allow_mmap_writes" "writes through memory maps" |o| o.allow_mmap_writes;
-    "daily_offpeak_time_utc" "compactions at quiet hours" |o| !o.daily_offpeak_time_utc.is_empty();
-    "persist_stats_to_disk" "statistics in a hidden column family" |o| o.persist_stats_to_disk;
     "wal_compression" "WALs compressed with that, or without the C library of ZSTD,"
         |o| o.wal_compression != CompressionType::NONE
             && (o.wal_compression != CompressionType::ZSTD || compress::frames_supported().is_err());
@@ -99,7 +95,6 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
 
 const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "cf_allow_ingest_behind" "ingestion behind existing data" |o| o.cf_allow_ingest_behind;
-    "disallow_memtable_writes" "families that are only ingested into" |o| o.disallow_memtable_writes;
     "enable_blob_direct_write" "blobs written before the WAL" |o| o.enable_blob_direct_write;
     "enable_blob_files" "blob files" |o| o.enable_blob_files;
     "experimental_mempurge_threshold" "memtables purged in memory" |o| o.experimental_mempurge_threshold > 0.0;

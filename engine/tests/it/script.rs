@@ -3,8 +3,9 @@
 //! ```text
 //! > open NAME=VALUE ..     a fresh start on the same disk; options of the database and of the family alike
 //! > put K V | protected BYTES K V | merge K V | delete K | get K | scan | operands K | newest K
-//! > flush | compact | wait | crash | sleep SECONDS | set NAME=VALUE
+//! > flush | compact | wait | sleep SECONDS | set NAME=VALUE | set-db NAME=VALUE | families
 //! > property NAME | ticker NAME | history
+//! > create FAMILY NAME=VALUE | put-in FAMILY K V
 //! > close | files SUFFIX-OR-START | remove NAME
 //! ```
 //! `IRONSTONE_REWRITE=1` writes the answers anew.
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use base::stats::{Statistics, Ticker};
 use env::Env;
+use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
 
@@ -114,6 +116,7 @@ impl World {
             }
             ["sleep", seconds] => {
                 self.env.clock.sleep_micros(seconds.parse::<u64>().unwrap() * 1_000_000);
+                while self.env.executor.help() {}
                 String::new()
             }
             ["set", setting] => {
@@ -121,6 +124,32 @@ impl World {
                 db.set_options(&family, &[(name, value)])?;
                 String::new()
             }
+            ["history"] => {
+                let slices = db.stats_history(0, u64::MAX).collect::<base::Result<Vec<_>>>()?;
+                let first = slices.first().map_or(0, |(second, _)| *second);
+                let show = |(second, slice): &(u64, ironstone_engine::db::Slice)| {
+                    format!("+{}s: {} of {}", second - first, slice["rocksdb.number.keys.written"], slice.len())
+                };
+                slices.iter().map(show).collect::<Vec<_>>().join("\n")
+            }
+            ["set-db", setting] => {
+                let (name, value) = setting.split_once('=').unwrap();
+                db.set_db_options(&[(name, value)])?;
+                String::new()
+            }
+            ["create", name, setting] => {
+                let mut options = FamilyOptions::default();
+                let (option, value) = setting.split_once('=').unwrap();
+                options.set(option, value)?;
+                db.create_family(FamilyDescriptor::new(*name, options))?;
+                String::new()
+            }
+            ["put-in", name, key, value] => {
+                let family = db.family(name).unwrap();
+                db.put(&family, key.as_bytes(), value.as_bytes(), &write)?;
+                String::new()
+            }
+            ["families"] => db.families().iter().map(|family| family.name().to_string()).collect::<Vec<_>>().join(" "),
             ["property", name] => db.property(&family, name).unwrap_or("none".into()),
             ["ticker", name] => {
                 let ticker = Ticker::ALL.iter().find(|t| t.name() == *name).unwrap();
@@ -186,4 +215,19 @@ fn what_files_are_left_makes_an_older_state() {
 #[test]
 fn an_old_manifest_goes_on() {
     check("reuse_manifest_on_open.txt");
+}
+
+#[test]
+fn statistics_have_a_history() {
+    check("stats_history.txt");
+}
+
+#[test]
+fn families_may_refuse_writes() {
+    check("disallow_memtable_writes.txt");
+}
+
+#[test]
+fn what_would_come_due_by_day_is_done_in_quiet_hours() {
+    check("daily_offpeak_time_utc.txt");
 }

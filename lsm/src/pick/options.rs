@@ -138,6 +138,9 @@ pub struct Options {
     /// 0: off.
     pub ttl: u64,
     pub periodic_compaction_seconds: u64,
+    /// Quiet hours of each day (`daily_offpeak_time_utc`), first and last second since midnight: files that would
+    /// come due before the next ones are due in these.
+    pub offpeak: Option<(u32, u32)>,
     /// Seconds that a file with nothing but dead versions waits before it is marked.
     pub bottommost_file_compaction_delay: u64,
     pub max_write_buffer_number: usize,
@@ -186,6 +189,7 @@ impl Default for Options {
             hard_pending_compaction_bytes_limit: 256 << 30,
             ttl: 30 * 24 * 60 * 60,
             periodic_compaction_seconds: 0,
+            offpeak: None,
             bottommost_file_compaction_delay: 0,
             max_write_buffer_number: 2,
             min_write_buffer_number_to_merge: 1,
@@ -223,6 +227,24 @@ impl Options {
         (0..steps.min(64)).fold(self.target_file_size_base, |size, _| {
             size.saturating_mul(u64::from(self.target_file_size_multiplier.max(1)))
         })
+    }
+
+    /// Seconds from `now` to the next beginning of the quiet hours, in quiet hours; 0 outside of them. Like RocksDB's
+    /// `OffpeakTimeOption::GetOffpeakTimeInfo` it counts whole minutes, the last one too, and hours may span midnight.
+    pub fn ahead_of_offpeak(&self, now: u64) -> u64 {
+        const DAY: u64 = 24 * 60 * 60;
+        let Some((start, end)) = self.offpeak.map(|(start, end)| (u64::from(start), u64::from(end))) else { return 0 };
+        let second = now % DAY;
+        let minute = second / 60 * 60;
+        let quiet = match start > end {
+            true => start <= minute || minute <= end,
+            false => start <= minute && minute <= end,
+        };
+        match quiet {
+            true if second < start => start - second,
+            true => start + DAY - second,
+            false => 0,
+        }
     }
 
     /// The shortest time after which a file comes due for no other reason than its age, seconds.

@@ -216,6 +216,7 @@ impl Scores {
         let last =
             version.num_levels() - 1 - usize::from(options.allow_ingest_behind && version.num_levels() > 1);
         let last_qualified = (1..=last).rev().find(|&l| !version.level(l).is_empty()).map_or(0, |l| l - 1);
+        let ahead = options.ahead_of_offpeak(now);
         for (level, file) in version.files().filter(|(_, f)| !f.being_compacted()) {
             if file.is_marked() && level <= last_qualified {
                 self.marked.push((level, file.clone()));
@@ -227,7 +228,7 @@ impl Scores {
             }
             let written = [file.file_creation_time, file.oldest_ancester_time].into_iter().find(|&t| t > 0);
             let period = options.periodic_compaction_seconds;
-            if period > 0 && period <= now && level <= last && written.is_some_and(|t| t < now - period) {
+            if period > 0 && period <= now && level <= last && written.is_some_and(|t| t < now - period + ahead) {
                 self.periodic.push((level, file.clone()));
             }
         }

@@ -188,6 +188,10 @@ impl World {
             "max" => o.max_compaction_bytes = number(),
             "ttl" => o.ttl = number(),
             "period" => o.periodic_compaction_seconds = number(),
+            "offpeak" => {
+                let hours = value.split_once('-').map(|(a, b)| (a.parse().unwrap(), b.parse().unwrap()));
+                o.offpeak = hours;
+            }
             "size-ratio" => o.universal.size_ratio = number() as u32,
             "space-amp" => o.universal.max_size_amplification_percent = number() as u32,
             "min-width" => o.universal.min_merge_width = number() as u32,
