@@ -253,7 +253,8 @@ impl FileMetaData {
         self.marked_since.store(true, Ordering::Relaxed);
     }
 
-    /// Reads counted by sampling.
+    /// Reads, estimated by sampling, that found nothing here that stays: no version of the key, a tombstone, an
+    /// operand. A compaction would spare them.
     pub fn reads_sampled(&self) -> u64 {
         self.reads_sampled.load(Ordering::Relaxed)
     }

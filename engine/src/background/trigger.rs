@@ -24,7 +24,8 @@ impl Background {
                 return;
             }
             for family in me.families.all() {
-                if family.parts().pick.shortest_age().is_some() {
+                let pick = &family.parts().pick;
+                if pick.shortest_age().is_some() || pick.read_triggered_compaction_threshold > 0.0 {
                     me.reconsider(&family);
                 }
             }

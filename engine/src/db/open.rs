@@ -326,6 +326,7 @@ impl Opening {
             paranoid_checks: self.options.paranoid_checks,
             verify_predecessors: self.options.track_and_verify_wals,
             may_flush: !self.read_only,
+            memory_max: replay_memory_max(&self.options),
             last_seq: recovered.last_sequence,
             min_log: min_log(recovered, shared),
             proved: proof.wals,
@@ -751,6 +752,18 @@ pub(super) fn request_of(
 /// What `max_open_files` leaves for tables; RocksDB takes ten for other files.
 pub(super) fn tables_max(max_open_files: i32) -> Option<usize> {
     usize::try_from(max_open_files).ok().map(|n| n.saturating_sub(10).max(1))
+}
+
+/// Bytes of memtables at which replay writes them to tables, so that the write buffer manager's budget holds before
+/// there is a writer to heed it: as RocksDB, an eighth below the budget.
+fn replay_memory_max(o: &DbOptions) -> Option<usize> {
+    const LEAST: usize = 64 << 10;
+    let (budget, used) = match &o.write_buffer_manager {
+        Some(manager) => (manager.buffer_size(), manager.memory_usage()),
+        None => (o.db_write_buffer_size, 0),
+    };
+    let bounded = o.enforce_write_buffer_manager_during_recovery && budget > 0;
+    bounded.then(|| (budget - budget / 8).saturating_sub(used).max(LEAST))
 }
 
 /// Logs below it are not needed and may be missing.

@@ -148,6 +148,7 @@ fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
             AGE_AUTO => 0,
             seconds => seconds,
         },
+        read_triggered_compaction_threshold: o.read_triggered_compaction_threshold,
         offpeak: crate::options::time_range(&db.daily_offpeak_time_utc),
         bottommost_file_compaction_delay: u64::from(o.bottommost_file_compaction_delay),
         max_write_buffer_number: usize::try_from(o.max_write_buffer_number).unwrap_or(2).max(2),

@@ -134,11 +134,12 @@ impl Best<'_> {
         }
         let whole = self.families.entry(id).or_default();
         whole.atomic |= atomic;
-        let missing = added.iter().map(|file| file.number).filter(|number| self.there.get(number) != Some(&true));
-        whole.missing.extend(missing);
+        // A file that is moved is taken out and added in one edit.
         deleted.iter().for_each(|(_, number)| {
             whole.missing.remove(number);
         });
+        let missing = added.iter().map(|file| file.number).filter(|number| self.there.get(number) != Some(&true));
+        whole.missing.extend(missing);
         Ok(())
     }
 

@@ -173,7 +173,8 @@ options! {
     mutable avoid_flush_during_shutdown: bool = false;
     /// Files may be ingested behind all data.
     fixed allow_ingest_behind: bool = false;
-    /// Writes without memtable have a queue of their own.
+    /// Writes that go to the log alone have a queue of their own. Without two-phase commit, which is not built, there
+    /// are none: the option changes nothing here.
     fixed two_write_queues: bool = false;
     /// The WAL's buffer is written when the user says.
     fixed manual_wal_flush: bool = false;

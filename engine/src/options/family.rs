@@ -131,7 +131,7 @@ options! {
     mutable paranoid_file_checks: bool = false;
     /// What of each new table is read again.
     mutable verify_output_flags: VerifyOutputFlags = VerifyOutputFlags::NONE;
-    /// Each change of the tree is checked.
+    /// Each change of the tree is checked. It is here whatever the option says.
     fixed force_consistency_checks: bool = true;
     /// Background I/O is timed.
     mutable report_bg_io_stats: bool = false;

@@ -25,7 +25,6 @@ pub const HINTS: &[&str] = &[
     "delete_obsolete_files_period_micros",
     "dump_malloc_stats",
     "enable_thread_tracking",
-    "enforce_write_buffer_manager_during_recovery",
     "fast_sst_open",
     "follower_catchup_retry_count",
     "follower_catchup_retry_wait_ms",
@@ -104,7 +103,6 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "persist_user_defined_timestamps=false" "timestamps in memtables only" |o| !o.persist_user_defined_timestamps;
     "preclude_last_level_data_seconds" "tiering by age" |o| o.preclude_last_level_data_seconds > 0;
     "preserve_internal_time_seconds" "write times kept for tiering" |o| o.preserve_internal_time_seconds > 0;
-    "read_triggered_compaction_threshold" "compactions started by reads" |o| o.read_triggered_compaction_threshold > 0.0;
     "table_factory" "a table other than the block-based one" |o| matches!(o.table_factory, TableFactory::Other { .. });
 };
 

@@ -55,6 +55,11 @@ impl<'a> Answer<'a> {
         self.operands.len()
     }
 
+    /// Whether it is settled that there is a value.
+    pub fn found(&self) -> bool {
+        matches!(self.outcome, Some(Ok(Some(_))))
+    }
+
     #[inline]
     pub fn settled(&self) -> bool {
         self.outcome.is_some()

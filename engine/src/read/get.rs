@@ -12,7 +12,7 @@ use super::{Answered, Place, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::source::resolve::Found;
-use crate::source::{covering, covering_in_memory};
+use crate::source::{covering, covering_in_memory, sample};
 use crate::stats::Began;
 
 impl Reads {
@@ -197,6 +197,7 @@ impl Reads {
         let ctx = self.ctx(options);
         let mut seek_key = Vec::with_capacity(full.len() + 8);
         append_with_trailer(&mut seek_key, full, pack(seq, TYPE_FOR_SEEK));
+        let counted = super_version.parts.pick.read_triggered_compaction_threshold > 0.0 && sample::look_up();
         for (level, file) in super_version.version.candidates(full, seq) {
             self.check_deadline(options)?;
             let reader = self.tables.get_for(&super_version.parts, level, file, &ctx)?;
@@ -212,6 +213,9 @@ impl Reads {
                 }
                 answer.version(key, entry.sequence(), entry.kind(), || entry.value.pin())
             })?;
+            if counted && !answer.found() {
+                file.add_reads_sampled(sample::RATE);
+            }
             if answer.settled() {
                 return Ok(Place::Level(level));
             }

@@ -13,7 +13,7 @@ use super::answer::Answer;
 use super::{Answered, Place, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
-use crate::source::{covering, covering_in_memory};
+use crate::source::{covering, covering_in_memory, sample};
 use crate::sync::Arc;
 
 /// One key on its way.
@@ -335,6 +335,10 @@ impl Table<'_> {
         });
         if let Some(tally) = &self.tally {
             tally.asked(asked.len(), before);
+        }
+        if self.super_version.parts.pick.read_triggered_compaction_threshold > 0.0 {
+            let in_vain = asked.iter().filter(|&&i| !list[i].answer.found() && sample::look_up()).count();
+            file.add_reads_sampled(sample::RATE * in_vain as u64);
         }
         for (i, error) in failed {
             list[asked[i]].answer.fail(error);

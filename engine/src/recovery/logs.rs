@@ -45,6 +45,9 @@ pub struct ReplaySettings {
     pub verify_predecessors: bool,
     /// Whether full memtables are written to tables meanwhile: not when only reading.
     pub may_flush: bool,
+    /// Memtables that take more bytes together are written to tables too
+    /// (`enforce_write_buffer_manager_during_recovery`). `None`: whatever they take.
+    pub memory_max: Option<usize>,
     /// The newest sequence number of the tables: where the logs go on if nothing of them can be read.
     pub last_seq: SequenceNumber,
     /// Logs below this number are not needed and may be missing.
@@ -245,8 +248,9 @@ impl<'a> Replay<'a> {
         self.next_seq = Some(applied.next_seq);
         self.next_counted = seq + u64::from(batch::count(bytes));
         self.done.records += 1;
-        if applied.memtable_full && self.settings.may_flush {
-            self.flush_full().map_err(Fault::Fatal)?;
+        let crowded = self.settings.memory_max.is_some_and(|most| self.memory_used() >= most);
+        if (applied.memtable_full || crowded) && self.settings.may_flush {
+            self.flush_full(crowded).map_err(Fault::Fatal)?;
         }
         Ok(Verdict::GoOn)
     }
@@ -400,11 +404,16 @@ impl<'a> Replay<'a> {
     }
 
     /// Writes memtables that are full to tables, so that replay stays within its memory.
-    fn flush_full(&mut self) -> Result<()> {
+    fn memory_used(&self) -> usize {
+        self.families.all().iter().map(|family| family.pin().mem.memory_used()).sum()
+    }
+
+    /// Writes memtables that are full to tables, `all`: those that hold anything.
+    fn flush_full(&mut self, all: bool) -> Result<()> {
         for family in self.families.all() {
             let full = {
                 let pin = family.pin();
-                pin.mem.memory_used() >= pin.parts.memtable.write_buffer_size
+                pin.mem.memory_used() >= pin.parts.memtable.write_buffer_size || (all && !pin.mem.is_empty())
             };
             if full {
                 let files = flush_family(self.tools, self.job, &family)?;

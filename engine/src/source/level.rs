@@ -7,7 +7,7 @@ use base::{Error, Pinned, Result};
 use lsm::version::LevelFiles;
 use table::sst::{ReadCtx, Reader, TableIter};
 
-use super::TableCache;
+use super::{TableCache, sample};
 use crate::family::Parts;
 use crate::sync::Arc;
 
@@ -30,6 +30,8 @@ pub struct LevelIter {
     current: Option<TableIter>,
     /// A scan goes on reading ahead in the next file as it did in the one before (`adaptive_readahead`).
     hands_over: bool,
+    /// Reads are counted, some of them, for their files.
+    counts: bool,
     error: Option<Error>,
 }
 
@@ -44,7 +46,8 @@ impl LevelIter {
         ctx: Arc<ReadCtx>,
     ) -> Self {
         let at = files.len();
-        LevelIter { order, files, tables, parts, ctx, level, at, current: None, hands_over: false, error: None }
+        let counts = parts.pick.read_triggered_compaction_threshold > 0.0;
+        LevelIter { order, files, tables, parts, ctx, level, at, current: None, hands_over: false, counts, error: None }
     }
 
     /// Whether reading ahead goes on from file to file; default false: each file starts anew.
@@ -101,6 +104,19 @@ impl LevelIter {
             if let Some(current) = &mut self.current {
                 current.seek_to_first();
             }
+        }
+    }
+
+    /// Counts a read of what the iterator is on, if a compaction would spare it.
+    #[cold]
+    fn count(&self) {
+        use base::ValueType::{Deletion, DeletionWithTimestamp, Merge, SingleDeletion};
+        let Some(current) = self.current.as_ref().filter(|current| current.valid()) else { return };
+        let kind = base::ValueType::from_u8(base::key::trailer(current.key()) as u8);
+        if matches!(kind, Some(Deletion | SingleDeletion | DeletionWithTimestamp | Merge))
+            && let Some(file) = self.files.get(self.at)
+        {
+            file.add_reads_sampled(sample::RATE);
         }
     }
 
@@ -190,6 +206,9 @@ impl InternalIterator for LevelIter {
 
     fn seek(&mut self, target: &[u8]) {
         self.seek_by(target, TableIter::seek);
+        if self.counts && sample::look_up() {
+            self.count();
+        }
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
@@ -209,6 +228,9 @@ impl InternalIterator for LevelIter {
         if let Some(current) = &mut self.current {
             current.next();
             if current.valid() {
+                if self.counts && sample::step() {
+                    self.count();
+                }
                 return;
             }
         }

@@ -4,6 +4,7 @@ mod any;
 mod cache;
 mod level;
 pub mod resolve;
+pub mod sample;
 mod tombstones;
 
 pub use any::Source;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! > open NAME=VALUE ..     a fresh start on the same disk; options of the database and of the family alike
-//! > put K V | protected BYTES K V | merge K V | delete K | get K | scan | operands K | newest K
+//! > put K V | protected BYTES K V | merge K V | delete K | get K | read K TIMES | scan | operands K | newest K
 //! > flush | compact | wait | sleep SECONDS | set NAME=VALUE | set-db NAME=VALUE | families
 //! > property NAME | ticker NAME | history
 //! > create FAMILY NAME=VALUE | put-in FAMILY K V
@@ -65,7 +65,7 @@ impl World {
             ["remove", name] => return self.env.fs.unlink(&Path::new("/db").join(name)).map(|()| String::new()),
             _ => {}
         }
-        let db = self.db.as_ref().unwrap();
+        let Some(db) = &self.db else { return Ok("no database is open".into()) };
         let family = db.default_family()?;
         let write = WriteOptions::default();
         Ok(match words {
@@ -91,6 +91,10 @@ impl World {
                 String::new()
             }
             ["get", key] => get(db, key).unwrap_or("nothing".into()),
+            ["read", key, times] => {
+                (0..times.parse::<usize>().unwrap()).for_each(|_| drop(get(db, key)));
+                String::new()
+            }
             ["scan"] => scan(db).iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" "),
             ["operands", key] => {
                 let operands = db.reads().operands(&family, key.as_bytes(), &ReadOptions::default())?;
@@ -230,4 +234,14 @@ fn families_may_refuse_writes() {
 #[test]
 fn what_would_come_due_by_day_is_done_in_quiet_hours() {
     check("daily_offpeak_time_utc.txt");
+}
+
+#[test]
+fn files_that_are_read_in_vain_are_compacted() {
+    check("read_triggered_compaction_threshold.txt");
+}
+
+#[test]
+fn replay_keeps_to_the_budget_of_memtables() {
+    check("enforce_write_buffer_manager_during_recovery.txt");
 }

@@ -30,6 +30,7 @@ pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
         || !scores.bottommost_marked.is_empty()
         || !scores.ttl_expired.is_empty()
         || !scores.periodic.is_empty()
+        || !scores.read_triggered.is_empty()
 }
 
 /// The next compaction. A tree of one level has none: leveled compaction needs two.
@@ -284,6 +285,7 @@ impl Picker<'_> {
             .or_else(|| self.round_robin_ttl())
             .or_else(|| self.first_free(&scores.ttl_expired, To::NextLevelSkipLast, Reason::Ttl))
             .or_else(|| self.first_free(&scores.periodic, periodic_to, Reason::PeriodicCompaction))
+            .or_else(|| self.first_free(&scores.read_triggered, To::NextLevel, Reason::ReadTriggered))
     }
 
     fn round_robin_ttl(&self) -> Option<Choice> {

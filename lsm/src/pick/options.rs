@@ -138,6 +138,8 @@ pub struct Options {
     /// 0: off.
     pub ttl: u64,
     pub periodic_compaction_seconds: u64,
+    /// Reads a byte that found nothing that stays, above which a file is compacted; 0: never.
+    pub read_triggered_compaction_threshold: f64,
     /// Quiet hours of each day (`daily_offpeak_time_utc`), first and last second since midnight: files that would
     /// come due before the next ones are due in these.
     pub offpeak: Option<(u32, u32)>,
@@ -189,6 +191,7 @@ impl Default for Options {
             hard_pending_compaction_bytes_limit: 256 << 30,
             ttl: 30 * 24 * 60 * 60,
             periodic_compaction_seconds: 0,
+            read_triggered_compaction_threshold: 0.0,
             offpeak: None,
             bottommost_file_compaction_delay: 0,
             max_write_buffer_number: 2,
@@ -245,6 +248,16 @@ impl Options {
             true => start + DAY - second,
             false => 0,
         }
+    }
+
+    /// Files written before this are due for `periodic_compaction_seconds`, `ahead` as [`Options::ahead_of_offpeak`]
+    /// gives it. RocksDB adds that as it is: with a period shorter than a day a file written a moment ago would be
+    /// due again and again. Here what was written in these quiet hours is not due early.
+    pub fn due_before(&self, now: u64, ahead: u64) -> u64 {
+        const DAY: u64 = 24 * 60 * 60;
+        let period = self.periodic_compaction_seconds;
+        let due = now.saturating_sub(period);
+        if ahead == 0 { due } else { due.max((now + ahead).saturating_sub(period.max(DAY))) }
     }
 
     /// The shortest time after which a file comes due for no other reason than its age, seconds.

@@ -39,6 +39,8 @@ pub struct Scores {
     pub bottommost_next: Option<u64>,
     pub ttl_expired: Vec<(usize, Arc<FileMetaData>)>,
     pub periodic: Vec<(usize, Arc<FileMetaData>)>,
+    /// Files that are read too much in vain, most of all first.
+    pub read_triggered: Vec<(usize, Arc<FileMetaData>)>,
 }
 
 impl Scores {
@@ -228,13 +230,29 @@ impl Scores {
             }
             let written = [file.file_creation_time, file.oldest_ancester_time].into_iter().find(|&t| t > 0);
             let period = options.periodic_compaction_seconds;
-            if period > 0 && period <= now && level <= last && written.is_some_and(|t| t < now - period + ahead) {
+            if period > 0 && period <= now && level <= last && written.is_some_and(|t| t < options.due_before(now, ahead)) {
                 self.periodic.push((level, file.clone()));
             }
         }
+        self.mark_read(version, options);
         if !options.allow_ingest_behind && options.style == Style::Level {
             self.mark_bottommost(view, options, now);
         }
+    }
+
+    /// Files whose reads are mostly in vain. Below the last level with files there is nowhere to go; level 0 may be
+    /// compacted with itself.
+    fn mark_read(&mut self, version: &Version, options: &Options) {
+        let threshold = options.read_triggered_compaction_threshold;
+        if threshold <= 0.0 || options.style == Style::Fifo {
+            return;
+        }
+        let last = version.last_filled_level().unwrap_or(0);
+        let reads = |file: &FileMetaData| file.reads_sampled() as f64 / file.size.max(1) as f64;
+        let free = version.files().filter(|(level, f)| !f.being_compacted() && (*level == 0 || *level < last));
+        let mut hot: Vec<_> = free.map(|(level, f)| (reads(f), level, f.clone())).filter(|(r, ..)| *r > threshold).collect();
+        hot.sort_by(|a, b| b.0.total_cmp(&a.0));
+        self.read_triggered = hot.into_iter().map(|(_, level, file)| (level, file)).collect();
     }
 
     /// Files with nothing older below whose sequence numbers no snapshot needs any more.

@@ -32,6 +32,7 @@ pub enum Reason {
     ForcedBlobGc = 17,
     RoundRobinTtl = 18,
     RefitLevel = 19,
+    ReadTriggered = 20,
 }
 
 impl Reason {
@@ -58,6 +59,7 @@ impl Reason {
             Reason::ForcedBlobGc => "ForcedBlobGC",
             Reason::RoundRobinTtl => "RoundRobinTtl",
             Reason::RefitLevel => "RefitLevel",
+            Reason::ReadTriggered => "ReadTriggered",
         }
     }
 }

@@ -25,15 +25,14 @@ struct Run {
 
 pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
     let scores = Scores::compute(view, options, now);
-    scores.of(0) >= 1.0 || !scores.periodic.is_empty() || !scores.marked.is_empty()
+    scores.of(0) >= 1.0 || marks(&scores)
 }
 
 pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     let picker = Picker::new(view, options, now);
     let runs = picker.runs();
     let trigger = options.level0_file_num_compaction_trigger.max(0) as usize;
-    let marks = !picker.scores.periodic.is_empty() || !picker.scores.marked.is_empty();
-    if runs.is_empty() || !marks && runs.len() < trigger {
+    if runs.is_empty() || !marks(&picker.scores) && runs.len() < trigger {
         return None;
     }
     let many = runs.len() >= trigger;
@@ -45,12 +44,18 @@ pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
             many.then(|| picker.similar_runs(&runs, ratio, usize::MAX, Reason::UniversalSizeRatio))?
         })
         .or_else(|| many.then(|| picker.too_many_runs(&runs, trigger, ratio))?)
-        .or_else(|| picker.marked(&runs))?;
+        .or_else(|| picker.marked(&runs))
+        .or_else(|| picker.read_triggered())?;
     if options.universal.allow_trivial_move && task.reason != Reason::PeriodicCompaction {
         task.trivial_move =
             task.output_level != 0 && task.start_level() != task.output_level && picker.are_disjoint(&task);
     }
     Some(task)
+}
+
+/// Whether files are due whatever the runs' sizes.
+fn marks(scores: &Scores) -> bool {
+    !scores.periodic.is_empty() || !scores.marked.is_empty() || !scores.read_triggered.is_empty()
 }
 
 impl Picker<'_> {
@@ -326,11 +331,31 @@ impl Picker<'_> {
             if *level == 0 && self.l0_is_busy() || !self.clean_cut(*level, &mut files) {
                 return None;
             }
-            self.to_next_level(*level, files)
+            self.to_next_level(*level, files, Reason::FilesMarkedForCompaction)
         })
     }
 
-    fn to_next_level(&self, level: usize, mut files: Files) -> Option<Task> {
+    /// The file that is read most in vain; where there is but level 0, with all there that overlap it.
+    fn read_triggered(&self) -> Option<Task> {
+        self.scores.read_triggered.iter().find_map(|(level, file)| {
+            let mut files = vec![file.clone()];
+            if *level == 0 && self.l0_is_busy() || !self.clean_cut(*level, &mut files) {
+                return None;
+            }
+            if self.version.num_levels() > 1 {
+                return self.to_next_level(*level, files, Reason::ReadTriggered);
+            }
+            if !self.overlapping_l0(&mut files, 0) || files.len() < 2 {
+                return None;
+            }
+            let estimate = bytes_of(&files);
+            let mut task = self.task(Reason::ReadTriggered, vec![Inputs { level: 0, files }], 0);
+            self.finish_universal(&mut task, estimate);
+            Some(task)
+        })
+    }
+
+    fn to_next_level(&self, level: usize, mut files: Files, reason: Reason) -> Option<Task> {
         let last = self.last_level();
         let output_level = (level + 1..=last)
             .find(|&l| !self.version.level(l).is_empty())
@@ -347,7 +372,7 @@ impl Picker<'_> {
             inputs.push(Inputs { level: output_level, files: below });
         }
         let estimate = bytes_of(self.version.level(output_level).as_slice());
-        let mut task = self.task(Reason::FilesMarkedForCompaction, inputs, output_level);
+        let mut task = self.task(reason, inputs, output_level);
         self.finish_universal(&mut task, estimate);
         Some(task)
     }
