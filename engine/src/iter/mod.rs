@@ -6,6 +6,7 @@
 //! It pins the super version it was made on, so it sees one moment however long it lives; a tailing iterator
 //! pins the newest at each positioning call. An error ends it and stays.
 
+mod convert;
 mod count;
 mod keys;
 mod tree;
@@ -27,6 +28,7 @@ use crate::sequence::LastSequence;
 use crate::source::TableCache;
 use crate::stats::Stats;
 use crate::sync::Arc;
+use convert::Converter;
 use count::{Counts, Step};
 use tree::{Tree, gather};
 use walk::{View, Walk};
@@ -401,7 +403,9 @@ fn build(ground: &Ground, options: &ReadOptions, super_version: &Arc<SuperVersio
         max_skippable: options.max_skippable_internal_keys,
     };
     let mut walk = Walk::new(tree, view);
-    walk.watch(Watch::new(&ground.family.options(), &super_version.mem));
+    let family = ground.family.options();
+    walk.watch(Watch::new(&family, &super_version.mem));
+    walk.convert(Converter::new(&family, options, super_version, seq, &ground.stats));
     Ok(walk)
 }
 

@@ -19,6 +19,7 @@ use base::{Error, Order, Pinned, Result};
 use base::stats::{PerfCounter, PerfTimer, Statistics};
 use lsm::merge::MergeOperator;
 
+use super::convert::Converter;
 use super::keys::{MAX_TS, MIN_TS, prefix_of, seek_key};
 use super::value::Held;
 use super::watch::Watch;
@@ -90,6 +91,7 @@ pub struct Walk<I> {
     skips: u64,
     reseeks: u64,
     watch: Option<Box<Watch>>,
+    convert: Option<Box<Converter>>,
 }
 
 impl<I: InternalIterator> Walk<I> {
@@ -114,12 +116,18 @@ impl<I: InternalIterator> Walk<I> {
             skips: 0,
             reseeks: 0,
             watch: None,
+            convert: None,
         }
     }
 
     /// Counts hidden entries of the active memtable from now on.
     pub fn watch(&mut self, watch: Option<Box<Watch>>) {
         self.watch = watch;
+    }
+
+    /// Makes range tombstones of runs of tombstones from now on.
+    pub fn convert(&mut self, convert: Option<Box<Converter>>) {
+        self.convert = convert;
     }
 
     /// A move, or a new beginning.

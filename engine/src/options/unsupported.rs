@@ -99,7 +99,6 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "experimental_mempurge_threshold" "memtables purged in memory" |o| o.experimental_mempurge_threshold > 0.0;
     "inplace_update_support" "updates in place" |o| o.inplace_update_support;
     "memtable_factory" "a memtable other than skip list and vector" |o| matches!(o.memtable_factory, MemtableFactory::Other { .. });
-    "min_tombstones_for_range_conversion" "range tombstones made by reads" |o| o.min_tombstones_for_range_conversion > 0;
     "persist_user_defined_timestamps=false" "timestamps in memtables only" |o| !o.persist_user_defined_timestamps;
     "preclude_last_level_data_seconds" "tiering by age" |o| o.preclude_last_level_data_seconds > 0;
     "preserve_internal_time_seconds" "write times kept for tiering" |o| o.preserve_internal_time_seconds > 0;

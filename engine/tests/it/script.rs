@@ -245,3 +245,8 @@ fn files_that_are_read_in_vain_are_compacted() {
 fn replay_keeps_to_the_budget_of_memtables() {
     check("enforce_write_buffer_manager_during_recovery.txt");
 }
+
+#[test]
+fn runs_of_tombstones_become_one() {
+    check("min_tombstones_for_range_conversion.txt");
+}

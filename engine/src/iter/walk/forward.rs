@@ -16,6 +16,9 @@ impl<I: InternalIterator> Walk<I> {
     pub(super) fn forward(&mut self, mut skip_saved: bool) {
         self.place = Place::Source;
         self.entity = false;
+        if let Some(convert) = &mut self.convert {
+            convert.begin();
+        }
         let mut run = 0u64;
         let mut hidden = 0u64;
         loop {
@@ -71,6 +74,9 @@ impl<I: InternalIterator> Walk<I> {
             const MERGE: u8 = ValueType::Merge as u8;
             const ENTITY: u8 = ValueType::WideColumnEntity as u8;
             const BLOB: u8 = ValueType::BlobIndex as u8;
+            if let Some(convert) = &mut self.convert {
+                if is_deletion(kind) { convert.deleted(user_key) } else { convert.live(user_key) }
+            }
             match kind {
                 VALUE | TIMED => {
                     self.valid = true;
