@@ -44,6 +44,7 @@ fn checksums_of_nothing() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "megabytes of vectors")]
 fn xxh3_is_the_final_one() {
     for vector in section("hash") {
         assert_eq!(xxh3::hash64(&hex(&vector["data"])), number(&vector["xxh3_final_64"]), "{vector}");
@@ -52,13 +53,13 @@ fn xxh3_is_the_final_one() {
 
 /// Answers of the reference implementation over all lengths up to 600.
 #[test]
-#[cfg_attr(miri, ignore = "megabytes of vectors")]
 fn xxh32_and_xxh64_over_lengths() {
     let data: Vec<u8> = (0..600u64).map(|i| (i.wrapping_mul(0x9e37_79b1_85eb_ca87) >> 40) as u8).collect();
     let (mut short, mut long) = (0u32, 0u64);
-    for len in 0..=600 {
+    for len in (0..=600).step_by(if cfg!(miri) { 30 } else { 1 }) {
         short = short.rotate_left(7) ^ xxh32::hash(&data[..len], len as u32);
         long = long.rotate_left(7) ^ xxh64::hash(&data[..len], len as u64);
     }
-    assert_eq!((short, long), (0x67a6_8607, 0x73cb_61d5_5387_a622));
+    // Miri looks at the memory alone.
+    assert!(cfg!(miri) || (short, long) == (0x67a6_8607, 0x73cb_61d5_5387_a622), "{short:x} {long:x}");
 }
