@@ -3,7 +3,7 @@
 //! ```text
 //!  differ --peer LIBRARY [--seed N] [--seconds S] [--operations N] [--len N] [--threads N] [--scratch DIR] [--failures N]
 //!         [--no-reduce]
-//!  differ --peer LIBRARY --turns [--tools DIR] ...      one directory in turns: see `turns`
+//!  differ --peer LIBRARY --turns [--rounds N] [--tools DIR] ...      one directory in turns: see `turns`
 //! ```
 //! Each seed is a life of a pair of databases: the same random operations on both, every answer compared. A
 //! difference is told with its seed, the command that runs it again, and its script cut down. The work is done by
@@ -43,6 +43,8 @@ pub struct Settings {
     pub worker: Option<u64>,
     /// One directory in turns, rather than two side by side.
     pub turns: bool,
+    /// How many turns; as many as the time allows unless it is said.
+    pub rounds: u64,
     /// RocksDB's tools, for that.
     pub tools: Option<PathBuf>,
     /// This process takes that turn.
@@ -50,7 +52,7 @@ pub struct Settings {
 }
 
 const USAGE: &str = "usage: differ --peer LIBRARY [--seed N] [--seconds S] [--operations N] [--len N] [--threads N] \
-                     [--scratch DIR] [--failures N] [--no-reduce] [--turns [--tools DIR]]";
+                     [--scratch DIR] [--failures N] [--no-reduce] [--turns [--rounds N] [--tools DIR]]";
 
 fn main() -> ExitCode {
     let Some(settings) = parse(std::env::args().skip(1)) else {
@@ -78,6 +80,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
         reduce: true,
         worker: None,
         turns: false,
+        rounds: u64::MAX,
         tools: None,
         turn: None,
     };
@@ -94,6 +97,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
             "--failures" => settings.failures = next()?.parse().ok()?,
             "--worker" => settings.worker = Some(next()?.parse().ok()?),
             "--turns" => settings.turns = true,
+            "--rounds" => settings.rounds = next()?.parse().ok()?,
             "--tools" => settings.tools = Some(next()?.into()),
             "--turn" => settings.turn = Some(turns::Turn::parse(&mut arguments)?),
             "--no-reduce" => settings.reduce = false,

@@ -262,7 +262,11 @@ pub fn campaign(settings: &Settings) -> ExitCode {
     let start = Instant::now();
     let counts = Counts::default();
     let failed = || counts.failures.lock().map_or(0, |f| f.len() as u64);
-    let more = || start.elapsed() < Duration::from_secs(settings.seconds) && failed() < settings.failures;
+    let more = || {
+        start.elapsed() < Duration::from_secs(settings.seconds)
+            && counts.rounds.load(Ordering::Relaxed) < settings.rounds
+            && failed() < settings.failures
+    };
     std::thread::scope(|scope| {
         for lane in 0..settings.threads {
             let (counts, more) = (&counts, &more);

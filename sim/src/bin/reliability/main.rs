@@ -1,0 +1,143 @@
+//! `reliability`: the campaigns of this project at one size, as one table.
+//!
+//! ```text
+//!  reliability [--cycles N] [--states N] [--cases N] [--operations N] [--turns N] [--kills N] [--seed N] [--seconds S]
+//!              [--at-once N] [--peer DIR | --without-peer] [--scratch DIR] [--commit TEXT] [--json FILE]
+//! ```
+//! Each campaign is a program beside this one. So many of them run at a time, each until it has done its size; what they
+//! say of themselves is gathered. It fails when anything was lost, refused, silent, differing, panicked or hung, when a
+//! size was not reached in `--seconds`, and when there was no peer to compare with though nobody said `--without-peer`.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
+
+mod job;
+mod plan;
+mod table;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use job::{Done, Running};
+
+/// Between two looks at what runs.
+const LOOK: Duration = Duration::from_millis(100);
+/// Between two lines that say what runs.
+const TELL_S: u64 = 15;
+
+/// What the command line says.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub cycles: u64,
+    pub states: u64,
+    pub cases: u64,
+    pub operations: u64,
+    pub turns: u64,
+    pub kills: u64,
+    pub seed: u64,
+    /// That long each campaign may take.
+    pub seconds: u64,
+    pub at_once: usize,
+    /// Where RocksDB's library is, and its tools if they are to be asked.
+    pub peer: Option<PathBuf>,
+    pub without_peer: bool,
+    pub scratch: PathBuf,
+    pub commit: String,
+    pub json: PathBuf,
+}
+
+impl Default for Settings {
+    /// The sizes of a continuous integration of two cores and ten minutes.
+    fn default() -> Self {
+        Settings {
+            cycles: 150_000,
+            states: 100_000,
+            cases: 300_000,
+            operations: 3_000_000,
+            turns: 150,
+            kills: 400,
+            seed: 1,
+            seconds: 540,
+            at_once: 2,
+            peer: None,
+            without_peer: false,
+            scratch: std::env::temp_dir(),
+            commit: "unknown".to_string(),
+            json: PathBuf::from("reliability.json"),
+        }
+    }
+}
+
+const USAGE: &str = "usage: reliability [--cycles N] [--states N] [--cases N] [--operations N] [--turns N] [--kills N] [--seed N] \
+                     [--seconds S] [--at-once N] [--peer DIR | --without-peer] [--scratch DIR] [--commit TEXT] [--json FILE]";
+
+fn main() -> ExitCode {
+    let Some(settings) = parse(std::env::args().skip(1)) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let start = Instant::now();
+    let campaigns = plan::campaigns(&settings);
+    let mut done = Vec::new();
+    let mut waiting: VecDeque<_> = campaigns.iter().enumerate().collect();
+    let mut running: Vec<Running> = Vec::new();
+    let mut told = 0;
+    while !(waiting.is_empty() && running.is_empty()) {
+        while running.len() < settings.at_once.max(1)
+            && let Some((number, campaign)) = waiting.pop_front()
+        {
+            match Running::start(number, campaign, settings.seconds) {
+                Ok(job) => running.push(job),
+                Err(error) => done.push(Done::not_run(number, campaign, error.to_string())),
+            }
+        }
+        std::thread::sleep(LOOK);
+        for job in running.extract_if(.., Running::has_ended) {
+            let one = job.end();
+            println!("{:7.1} s  {}", start.elapsed().as_secs_f64(), table::sentence(&one));
+            done.push(one);
+        }
+        let seconds = start.elapsed().as_secs();
+        if seconds / TELL_S > told && !running.is_empty() {
+            told = seconds / TELL_S;
+            let names: Vec<_> = running.iter().map(|job| job.name()).collect();
+            println!("{seconds:5}   s  running: {}; {} to come", names.join(", "), waiting.len());
+        }
+    }
+    done.sort_by_key(|one| one.number);
+    let seconds = start.elapsed().as_secs_f64();
+    print!("\n{}", table::text(&done, seconds));
+    if let Err(error) = std::fs::write(&settings.json, table::json(&settings, &done, seconds)) {
+        eprintln!("{}: {error}", settings.json.display());
+        return ExitCode::from(2);
+    }
+    let missing = |one: &Done| one.is_missing() && !settings.without_peer;
+    if done.iter().any(|one| one.has_failed() || missing(one)) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
+    let mut settings = Settings::default();
+    while let Some(name) = arguments.next() {
+        let mut next = || arguments.next();
+        match name.as_str() {
+            "--cycles" => settings.cycles = next()?.parse().ok()?,
+            "--states" => settings.states = next()?.parse().ok()?,
+            "--cases" => settings.cases = next()?.parse().ok()?,
+            "--operations" => settings.operations = next()?.parse().ok()?,
+            "--turns" => settings.turns = next()?.parse().ok()?,
+            "--kills" => settings.kills = next()?.parse().ok()?,
+            "--seed" => settings.seed = next()?.parse().ok()?,
+            "--seconds" => settings.seconds = next()?.parse().ok()?,
+            "--at-once" => settings.at_once = next()?.parse().ok()?,
+            "--peer" => settings.peer = Some(next()?.into()),
+            "--without-peer" => settings.without_peer = true,
+            "--scratch" => settings.scratch = next()?.into(),
+            "--commit" => settings.commit = next()?,
+            "--json" => settings.json = next()?.into(),
+            _ => return None,
+        }
+    }
+    Some(settings)
+}
