@@ -18,7 +18,9 @@ fn every_query_path_equals_the_plain_one() {
         let inside: Vec<u64> = (0..keys).map(hash).collect();
         let payload = build(&inside, BitsPerKey::new(bits).unwrap());
         let crate::filter::Filter::Ribbon(reader) = crate::filter::Filter::parse(&payload) else {
-            panic!("{bits} bits a key gave no Ribbon filter");
+            // The few keys that Miri has time for make none at few bits.
+            assert!(cfg!(miri), "{bits} bits a key gave no Ribbon filter");
+            continue;
         };
         let asked: Vec<u64> = (0..asked).map(hash).collect();
         // Whole, with nothing behind the bits, and cut short.
