@@ -53,6 +53,8 @@ pub(super) struct Anchors {
 const DENSE: u8 = 1 << 4;
 /// Heads are of the reverse order.
 const REVERSE: u8 = 1 << 5;
+/// There is no array yet.
+pub(super) const LATER: u8 = 1 << 6;
 
 /// An anchor, looked up.
 #[derive(Clone, Copy, Debug)]

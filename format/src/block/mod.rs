@@ -24,8 +24,8 @@
 //!          u32 payload_at, u32 anchors, u8 common prefix, u8 anchor flags, u16 buckets,
 //!          u32 (stride << 8 | lead)
 //! ```
-//! The search array finds a row without walking (see `anchors`); building it costs one pass over the entries
-//! when the block is loaded.
+//! The search array finds a row without walking (see `anchors`); building it costs one pass over the entries, when
+//! the block is loaded or, as the table's reader has it, when it is searched for the second time.
 
 mod anchors;
 mod entry;
@@ -103,6 +103,34 @@ impl Block {
         Block::assemble(payload, order, &[], zeroed)
     }
 
+    /// As [`Block::parse`], for a block that is to get its search array when it is used again: see
+    /// [`Block::wants_array`]. A block that is loaded and read once never pays for one. `room` as in
+    /// [`Block::parse_into`].
+    ///
+    /// # Errors
+    /// Corruption if the parts do not fit into each other.
+    pub fn parse_for_later(payload: &[u8], room: impl FnOnce(usize) -> Arc<[u8]>) -> Result<Block> {
+        let mut shape = Shape::parse(payload)?;
+        if shape.num_restarts > 0 {
+            shape.anchors.flags = anchors::LATER;
+        }
+        Ok(Block::join(payload, &mut shape, &[], &[], room))
+    }
+
+    /// Whether the block was parsed for later, so that [`Block::searchable`] makes one that is quicker to search.
+    #[inline]
+    pub fn wants_array(&self) -> bool {
+        self.bytes.get(ANCHOR_FLAGS_AT).is_some_and(|flags| flags & anchors::LATER != 0)
+    }
+
+    /// The same block with its search array, if its keys allow one.
+    ///
+    /// # Errors
+    /// None for a block that parsed.
+    pub fn searchable(&self, order: HeadOrder, room: impl FnOnce(usize) -> Arc<[u8]>) -> Result<Block> {
+        Block::assemble(self.payload(), Some(order), &[], room)
+    }
+
     /// As [`Block::parse_searchable`], with `bytes_per_key` bytes of checksum (1, 2, 4 or 8) kept for each entry;
     /// iterators and look-ups compare them with what they read. 0: without.
     ///
@@ -142,6 +170,16 @@ impl Block {
             Some(order) => anchors::Anchors::build(payload, &mut shape, order),
             None => Vec::new(),
         };
+        Ok(Block::join(payload, &mut shape, &array, checksums, room))
+    }
+
+    fn join(
+        payload: &[u8],
+        shape: &mut Shape,
+        array: &[u8],
+        checksums: &[u8],
+        room: impl FnOnce(usize) -> Arc<[u8]>,
+    ) -> Block {
         let array_end = HEADER + array.len();
         let needed = array_end + checksums.len() + payload.len();
         let mut bytes = room(needed);
@@ -154,11 +192,11 @@ impl Block {
         shape.payload_at = payload_at as u32;
         if let Some(bytes) = Arc::get_mut(&mut bytes) {
             bytes[..HEADER].copy_from_slice(&shape.encode());
-            bytes[HEADER..array_end].copy_from_slice(&array);
+            bytes[HEADER..array_end].copy_from_slice(array);
             bytes[checksums_at..payload_at].copy_from_slice(checksums);
             bytes[payload_at..].copy_from_slice(payload);
         }
-        Ok(Block { bytes })
+        Block { bytes }
     }
 
     /// The block's memory, for another block if nobody shares it.
@@ -233,6 +271,9 @@ const PROTECTED: u32 = HASH_INDEX;
 /// Where in the header `payload_at` lies.
 const PAYLOAD_AT: usize = 12;
 
+/// Where in the header the flags of the search array lie.
+const ANCHOR_FLAGS_AT: usize = 21;
+
 impl Shape {
     fn encode(&self) -> [u8; HEADER] {
         let counts = self.num_restarts
@@ -248,7 +289,7 @@ impl Shape {
         header[PAYLOAD_AT..16].copy_from_slice(&self.payload_at.to_le_bytes());
         header[16..20].copy_from_slice(&anchors.count.to_le_bytes());
         header[20] = anchors.prefix_len;
-        header[21] = anchors.flags;
+        header[ANCHOR_FLAGS_AT] = anchors.flags;
         header[22..24].copy_from_slice(&self.num_buckets.to_le_bytes());
         header[24..].copy_from_slice(&anchors.spread.to_le_bytes());
         header
@@ -272,7 +313,7 @@ impl Shape {
             anchors: anchors::Anchors {
                 count: word(16),
                 prefix_len: header[20],
-                flags: header[21],
+                flags: header[ANCHOR_FLAGS_AT],
                 spread: word(24),
             },
         }

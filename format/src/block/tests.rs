@@ -161,6 +161,25 @@ fn search_arrays_are_as_narrow_as_the_block_allows_and_lead_to_every_row() {
 }
 
 #[test]
+fn a_block_parsed_for_later_answers_alike_and_is_given_its_array_once() {
+    let order = InternalOrder::new(Order::Bytewise);
+    let mut builder = BlockBuilder::new(BlockConfig::default());
+    let key = |i: u32| [format!("key{i:05}").as_bytes(), &pack(3, 1).to_le_bytes()].concat();
+    (0..60).for_each(|i| builder.add(&key(2 * i), &[7; 90]));
+    let payload = builder.finish();
+    let later = Block::parse_for_later(payload, zeroed).unwrap();
+    assert!(later.wants_array() && !Block::parse(payload).unwrap().wants_array());
+    let searchable = later.searchable(HeadOrder::Bytewise, zeroed).unwrap();
+    assert!(!searchable.wants_array() && searchable.memory_bytes() > later.memory_bytes());
+    assert_eq!(later.payload(), searchable.payload());
+    for i in 0..121 {
+        assert_eq!(point(&later, &order, &key(i)), point(&searchable, &order, &key(i)));
+    }
+    let empty = Block::parse_for_later(&[0u32.to_le_bytes(), 1u32.to_le_bytes()].concat(), zeroed).unwrap();
+    assert!(!empty.wants_array());
+}
+
+#[test]
 fn the_last_word_says_what_the_block_is() {
     for v in vectors("uniform_block") {
         let block = Block::parse(&hex(&v["bytes"])).unwrap();

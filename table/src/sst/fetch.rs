@@ -162,9 +162,29 @@ impl Source {
         window: Option<&mut dyn Window>,
     ) -> Result<BlockRef> {
         match self.lookup(handle, kind) {
+            Some(block) if kind == BlockKind::Data => Ok(self.to_search(block, handle)),
             Some(block) => Ok(block),
             None => self.load(handle, kind, ctx, window),
         }
+    }
+
+    /// A data block from the cache, which is to be searched: the second time that a block is, it is given its search
+    /// array and put in the place of the one without.
+    #[inline]
+    pub(super) fn to_search(&self, block: BlockRef, handle: BlockHandle) -> BlockRef {
+        match data(&block).filter(|data| data.wants_array()).and_then(|data| self.searchable(data, handle)) {
+            Some(better) => better,
+            None => block,
+        }
+    }
+
+    /// `None` where the cache has no room for it.
+    #[cold]
+    fn searchable(&self, block: &Block, handle: BlockHandle) -> Option<BlockRef> {
+        let block = CachedBlock::Data(block.searchable(self.heads?, spare::take).ok()?);
+        let charge = block.memory_bytes();
+        let kept = self.cache.as_ref()?.insert(&self.cache_key(handle), block, charge, Priority::Low, Role::DataBlock);
+        kept.ok().map(BlockRef::Cached)
     }
 
     /// The block, if the cache has it, without counting.
@@ -294,12 +314,15 @@ impl Source {
         kind: BlockKind,
         ctx: &ReadCtx,
     ) -> Result<CachedBlock> {
-        // A search array pays where a block is searched more than once.
+        // A search array pays where a block is searched more than once: it gets one then.
         let heads = self.heads.filter(|_| ctx.fill_cache && self.cache.is_some());
         let verify = ctx.verify_checksums;
         let dict = if kind == BlockKind::Data { self.dict.as_ref() } else { None };
         let payload = self.payload(raw, handle, verify, dict)?;
         let block = match kind {
+            BlockKind::Data if heads.is_some() && self.protection == 0 => {
+                CachedBlock::Data(Block::parse_for_later(&payload, spare::take).map_err(|e| e.shifted(handle.offset))?)
+            }
             BlockKind::Data => CachedBlock::Data(
                 Block::parse_into(&payload, heads, self.protection, spare::take)
                     .map_err(|e| e.shifted(handle.offset))?,

@@ -14,7 +14,7 @@ use base::{Error, Pinned, Result};
 use format::block::BlockIter;
 use format::handle::BlockHandle;
 
-use super::fetch::{BlockKind, data};
+use super::fetch::{BlockKind, BlockRef, Source, data};
 use super::index_reader::IndexCursor;
 use super::lookahead::LookAhead;
 use super::prefetch::{Pace, ReadAhead};
@@ -127,8 +127,19 @@ impl TableIter {
         self.near_bound = false;
     }
 
+    /// As [`TableIter::enter_block`], to search in it.
+    fn enter_block_to_search(&mut self) -> Result<bool> {
+        self.enter_block_for(|source, block, handle| source.to_search(block, handle))
+    }
+
     /// Opens the block under the cursor, unless it is open. False if there is none.
     fn enter_block(&mut self) -> Result<bool> {
+        self.enter_block_for(|_, block, _| block)
+    }
+
+    /// `cached`: what to do with a block that the cache has.
+    #[inline(always)]
+    fn enter_block_for(&mut self, cached: impl Fn(&Source, BlockRef, BlockHandle) -> BlockRef) -> Result<bool> {
         let Some(index) = self.cursor.index().filter(|index| self.cursor.at < index.len()) else {
             self.leave_block();
             return Ok(false);
@@ -145,7 +156,7 @@ impl TableIter {
         let _time = PerfTimer::start(PerfCounter::NewTableBlockIterNanos);
         let ahead = self.look_ahead.take(handle).inspect(|block| source.counts.cache_hit(BlockKind::Data, block.charge()));
         let block = match ahead.or_else(|| source.lookup(handle, BlockKind::Data)) {
-            Some(block) => block,
+            Some(block) => cached(source, block, handle),
             None => {
                 if let Some(bound) = self.ctx.upper_bound.as_deref().filter(|_| self.ctx.auto_readahead_size) {
                     self.ahead.trim(index.end_of_block_with(self.cursor.at, &source.order.user, bound));
@@ -244,7 +255,7 @@ impl TableIter {
     fn try_seek_total(&mut self, target: &[u8]) -> Result<()> {
         let reader = &self.reader;
         self.cursor.seek(&reader.index, &reader.source, &self.ctx, target)?;
-        if !self.enter_block()? {
+        if !self.enter_block_to_search()? {
             return Ok(());
         }
         timed_seek(|| self.rows.seek(&self.reader.source.order, target));
@@ -266,7 +277,7 @@ impl TableIter {
         if !self.cursor.valid() {
             return self.try_seek_to_last();
         }
-        self.enter_block()?;
+        self.enter_block_to_search()?;
         timed_seek(|| self.rows.seek_for_prev(&self.reader.source.order, target));
         if self.check_rows()? { Ok(()) } else { self.last_before() }
     }

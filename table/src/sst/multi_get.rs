@@ -151,7 +151,7 @@ impl Source {
     /// Data blocks, each from the cache or all missing ones from the file together.
     fn fetch_all(&self, handles: &[BlockHandle], ctx: &ReadCtx) -> Vec<Result<BlockRef>> {
         let mut found: Vec<Option<BlockRef>> =
-            handles.iter().map(|handle| self.lookup(*handle, BlockKind::Data)).collect();
+            handles.iter().map(|handle| Some(self.to_search(self.lookup(*handle, BlockKind::Data)?, *handle))).collect();
         let missing: Vec<usize> = (0..handles.len()).filter(|i| found[*i].is_none()).collect();
         if missing.len() < 2 || ctx.cache_only {
             let fetch = |(handle, found): (&BlockHandle, Option<BlockRef>)| match found {

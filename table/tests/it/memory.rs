@@ -1,11 +1,12 @@
 //! What the block cache is charged is what its blocks took.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use allocation_counter::measure;
 use base::ValueType;
 use base::iter::InternalIterator;
-use base::key::{InternalOrder, append_internal};
+use base::key::{InternalOrder, append_internal, seek_key};
 use base::order::Order;
 use ironstone_table::options::{BlockBasedTableOptions, FilterPolicy};
 use ironstone_table::sst::{BlockCache, OpenOptions, ReadCtx, WriterOptions};
@@ -77,6 +78,19 @@ fn the_cache_is_charged_what_blocks_of_every_kind_took_from_the_allocator() {
                     }))
                 });
                 std::thread::scope(|scope| drop(scope.spawn(fill)));
+                let scanned = cache.usage();
+                // The second search gives each block its search array, and no later one another.
+                let search = || {
+                    for user in 0..2000u32 {
+                        let key = seek_key(&user.to_be_bytes(), 9);
+                        reader.get(&key, &ReadCtx::default(), |_| ControlFlow::Break(())).unwrap();
+                    }
+                };
+                std::thread::scope(|scope| drop(scope.spawn(search)));
+                let searched = cache.usage();
+                assert!(searched > scanned, "search arrays are charged: {scanned}, {searched}");
+                std::thread::scope(|scope| drop(scope.spawn(search)));
+                assert_eq!(cache.usage(), searched);
                 (reader, cache)
             };
             let ((_reader, cache), twin) = (filled(), filled());
