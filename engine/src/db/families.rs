@@ -8,7 +8,7 @@ use format::edit::VersionEdit;
 use lsm::file_meta::FileMetaData;
 
 use super::Db;
-use super::open::{make_dir, request_of};
+use super::setup::{make_dir, request_of};
 use crate::commit::of_new_family;
 use crate::components::FamilyDescriptor;
 use crate::event::Event;

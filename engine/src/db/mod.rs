@@ -3,6 +3,7 @@
 //! A [`Db`] is shared by cloning; the last clone, iterator or snapshot handle to go closes the database.
 //! Everything a reader needs is counted, so handles may be dropped in any order and on any thread.
 
+mod begin;
 mod best;
 mod close;
 mod destroy;
@@ -16,6 +17,7 @@ mod reads;
 mod repair;
 mod reuse;
 mod session;
+mod setup;
 mod stats_family;
 mod tree;
 mod verify;

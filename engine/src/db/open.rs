@@ -3,43 +3,41 @@
 use std::path::{Path, PathBuf};
 
 use base::ids::JobId;
-use base::{Error, FamilyId, FileNumber, Result};
+use base::{Error, FileNumber, Result};
 use env::Env;
-use env::logger::{FileLogger, LogFileOptions, Logger, NullLogger};
+use env::logger::{Logger, NullLogger};
 use format::names::{self, FileName};
 use format::proof::Proof;
-use lsm::version::Edit;
-use mem::cache::{Cache, CacheOptions};
-use mem::write_buffer::WriteBufferManager;
 use table::sst::BlockCache;
 
+use super::begin::WritingParts;
 use super::proved::Found;
-use super::session::{host_id, new_session_id};
 use super::families::family_dirs;
+use super::session::{host_id, new_session_id};
+use super::setup::{
+    block_cache, family_gaps, logger, make_dir, manifest_settings, replay_memory_max, request_of, tables_max, write_options_file,
+};
 use super::stats_family::add_stats_family;
 use super::{Db, Inner, Writing};
-use crate::background::{Background, BackgroundParts};
 use crate::bell::Bell;
-use crate::commit::{Change, Committer};
+use crate::commit::Committer;
 use crate::components::{Components, FamilyDescriptor};
 use crate::errors::ErrorState;
 use crate::event::{Event, Events};
-use crate::family::{Family, FamilySet, FlushPick, Parts, Sealed};
-use crate::files::{DbLock, Live, Numbers, Obsolete, Paths, Recycle, purge_lost, sweep};
-use crate::manifest::{Manifest, ManifestSettings, Recovered, write_identity};
-use crate::options::{CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory, file, refuse};
-use crate::output::{JobTools, OutputFile};
+use crate::family::{Family, FamilySet};
+use crate::files::{DbLock, Numbers, Obsolete, Paths, sweep};
+use crate::manifest::{Manifest, Recovered, write_identity};
+use crate::options::{DbOptions, FamilyOptions, MemtableFactory, refuse};
+use crate::output::JobTools;
 use crate::read::Reads;
 use crate::recovery::{
-    Replay, ReplaySettings, Replayed, RequestedFamily, build_families, create_database, flush_family, new_db_id, tell_lost,
+    Replay, ReplaySettings, Replayed, build_families, create_database, new_db_id, tell_lost,
 };
 use crate::sequence::{LastSequence, Snapshots};
 use crate::source::{TableCache, TableCacheSettings};
 use crate::stats::Stats;
 use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Flag, Mutex};
 use crate::wal::{LiveLogs, WalSettings};
-use crate::write::stall::Controller;
-use crate::write::{WriteSettings, Writer, WriterParts, wal_bytes_max};
 
 /// A database to open.
 pub struct OpenRequest {
@@ -362,240 +360,7 @@ impl Opening {
         Ok(())
     }
 
-    fn begin_writing(
-        &mut self,
-        shared: Shared,
-        recovered: Recovered,
-        replayed: Replayed,
-        logs: &[FileNumber],
-        block_cache: Arc<BlockCache>,
-        job: JobId,
-    ) -> Result<Db> {
-        let Shared { tools, families, tables, bell } = &shared;
-        let o = &self.options;
-        let obsolete = Arc::new(Obsolete::new(bell.clone()));
-        let reused = self.reuse_manifest(&recovered);
-        let reuses = reused.is_some();
-        let new = || Manifest::new(self.env.clone(), manifest_settings(o, &self.paths), recovered.number);
-        let manifest = reused.unwrap_or_else(new).with_stats(tools.stats.clone());
-        let db_id = o.write_dbid_to_manifest.then(|| tools.db_id.clone());
-        let min_log = recovered.min_log_number_to_keep;
-        let committer = Arc::new(Committer::new(
-            manifest,
-            tools.numbers.clone(),
-            families.clone(),
-            tools.sequence.clone(),
-            obsolete.clone(),
-            db_id,
-            min_log,
-        ));
-        let live_logs = Arc::new(LiveLogs::new(self.env.clone(), wal_settings(o, &self.paths)?));
-        let keep_logs = o.avoid_flush_during_recovery && replayed.files.is_empty() && !replayed.damaged;
-        self.trim_last_log(logs)?;
-        let changes = self.recovery_changes(&shared, replayed.files, keep_logs, replayed.max_log, job)?;
-        if keep_logs {
-            for whole in &replayed.extents {
-                let log = FileNumber(whole.number);
-                live_logs.add_recovered(log, self.sync_old_log(log)?, *whole);
-            }
-        }
-        live_logs.roll(tools.numbers.take(), None, wal_preallocate(o, families))?;
-        if replayed.stopped_at.is_some() {
-            // So that the next recovery finds the number it expects and goes on from here.
-            let mut record = Vec::new();
-            format::batch::begin(&mut record);
-            let next = tools.sequence.visible() + 1;
-            format::batch::set_sequence(&mut record, next);
-            live_logs.append(&record, next, &[])?;
-            live_logs.sync()?;
-        }
-        if !changes.is_empty() {
-            committer.commit(changes, false)?;
-        } else if !reuses {
-            committer.roll(Vec::new())?;
-        }
-        if reuses && committer.manifest_number() == recovered.number {
-            committer.go_on(recovered.wals.clone())?;
-        }
-        // The session before made it: whether it may go is the sweep's to say.
-        committer.take_old_manifests();
-        let errors = Arc::new(ErrorState::new(o.paranoid_checks));
-        let controller = Arc::new(Controller::default());
-        let recycle = Arc::new(Recycle::new(o.recycle_log_file_num, live_logs.active_number()));
-        let background = Background::new(BackgroundParts {
-            tools: tools.clone(),
-            families: families.clone(),
-            logs: live_logs.clone(),
-            recycle: recycle.clone(),
-            committer: committer.clone(),
-            tables: tables.clone(),
-            obsolete: obsolete.clone(),
-            errors: errors.clone(),
-            controller: controller.clone(),
-            atomic_flush: o.atomic_flush,
-        });
-        background.size_pools();
-        let buffers = o.write_buffer_manager.clone().unwrap_or_else(|| {
-            Arc::new(WriteBufferManager::new(o.db_write_buffer_size, None, false))
-        });
-        let unlogged = Arc::new(AtomicBool::new(false));
-        let reads = self.reads(&shared, unlogged.clone());
-        let writer = Arc::new(Writer::new(WriterParts {
-            env: self.env.clone(),
-            settings: WriteSettings {
-                pipelined: o.enable_pipelined_write || (o.unordered_write && !o.atomic_flush),
-                concurrent_memtable: o.allow_concurrent_memtable_write,
-                atomic_flush: o.atomic_flush,
-                recycles_logs: o.recycle_log_file_num > 0,
-                manual_wal_flush: o.manual_wal_flush,
-                rate_limiter: o.rate_limiter.clone(),
-                group_bytes_max: o.max_write_batch_group_size_bytes,
-                preallocate_bytes: wal_preallocate(o, families),
-                yield_us_max: if o.enable_write_thread_adaptive_yield { o.write_thread_max_yield_usec } else { 0 },
-                yield_us_slow: o.write_thread_slow_yield_usec,
-            },
-            families: families.clone(),
-            logs: live_logs.clone(),
-            numbers: tools.numbers.clone(),
-            recycle,
-            sequence: tools.sequence.clone(),
-            errors: errors.clone(),
-            controller,
-            buffers,
-            events: self.events.clone(),
-            bell: background.clone(),
-            faults: background.clone(),
-            wal_bytes_max: wal_bytes_max(o.max_total_wal_size, &families.all()),
-            unlogged,
-            merger: Arc::new(reads.clone()),
-            stats: tools.stats.clone(),
-        }));
-        self.sweep(&shared, &recovered, &committer, &background, logs)?;
-        let parts = WritingParts { writer, background, logs: live_logs, committer, obsolete, errors, reads };
-        let db = self.assemble(shared, Some(parts), block_cache);
-        if let Some(writing) = &db.inner.writing {
-            writing.background.start(&writing.writer);
-            if self.options.open_files_async {
-                writing.background.open_tables();
-            }
-        }
-        Ok(db)
-    }
-
-    /// The newest old log may have preallocated space, or bytes of an older one, behind its end.
-    fn trim_last_log(&self, logs: &[FileNumber]) -> Result<()> {
-        let Some(last) = logs.last() else { return Ok(()) };
-        let path = self.paths.wal(*last);
-        let size = self.env.fs.file_size(&path)?;
-        self.env.fs.truncate(&path, size)
-    }
-
-    /// A log that stays: what the session before did not sync must not be lost behind what this one
-    /// will. Its size.
-    fn sync_old_log(&self, log: FileNumber) -> Result<u64> {
-        let mut file = self.env.fs.reopen(&self.paths.wal(log), &env::AppendHints::default())?;
-        file.sync()?;
-        let size = file.size();
-        file.close()?;
-        Ok(size)
-    }
-
-    /// What replay brought, as changes of the trees: one for each family that has any.
-    fn recovery_changes(
-        &self,
-        shared: &Shared,
-        files: Vec<(FamilyId, OutputFile)>,
-        keep_logs: bool,
-        max_log: u64,
-        job: JobId,
-    ) -> Result<Vec<Change>> {
-        let next_log = max_log.saturating_add(1);
-        let mut changes = Vec::new();
-        let mut by_family: Vec<(FamilyId, Vec<OutputFile>)> = Vec::new();
-        for (id, file) in files {
-            match by_family.iter_mut().find(|(f, _)| *f == id) {
-                Some((_, list)) => list.push(file),
-                None => by_family.push((id, vec![file])),
-            }
-        }
-        for family in shared.families.all() {
-            let mut own = Vec::new();
-            if let Some(at) = by_family.iter().position(|(id, _)| *id == family.id()) {
-                own = by_family.swap_remove(at).1;
-            }
-            if !keep_logs {
-                own.extend(flush_family(&shared.tools, job, &family)?);
-                if max_log > 0 && own.is_empty() {
-                    let mut state = family.state();
-                    state.log_number = state.log_number.max(next_log);
-                }
-            }
-            if own.is_empty() {
-                continue;
-            }
-            let added = own.iter().map(|f| (0, f.meta.clone())).collect();
-            let sealed = Sealed {
-                mem: family.pin().mem.clone(),
-                id: 0,
-                next_log,
-                epoch: 0,
-                together: false,
-                flushing: true,
-                charge: None,
-                atomic_group: None,
-            };
-            let flushed = Some(FlushPick { memtables: vec![sealed] });
-            let edit = Edit { added, ..Edit::default() };
-            changes.push(Change { flushed, ..Change::new(family.clone(), edit) });
-        }
-        Ok(changes)
-    }
-
-    /// Deletes what nobody refers to, if the MANIFEST's end was proved; else only what this opening itself made
-    /// obsolete, and moves the rest aside. With an end in doubt everything stays.
-    fn sweep(
-        &self,
-        shared: &Shared,
-        recovered: &Recovered,
-        committer: &Committer,
-        background: &Background,
-        replayed: &[FileNumber],
-    ) -> Result<()> {
-        if recovered.end_in_doubt {
-            self.events.warn(format_args!(
-                "MANIFEST-{:06} ends in the middle of a record; unreferenced files are kept",
-                recovered.number.0
-            ));
-            return Ok(());
-        }
-        let tables = shared.families.all().into_iter().flat_map(|f| {
-            let version = f.pin().version.clone();
-            version.files().map(|(_, file)| file.number.0).collect::<Vec<_>>()
-        });
-        let oldest_log = shared.families.all().iter().map(|f| f.state().log_number).min().unwrap_or(0);
-        let live = Live {
-            tables: tables.collect(),
-            blobs: Default::default(),
-            min_log: oldest_log.max(committer.min_log_to_keep()),
-            manifest: committer.manifest_number(),
-            newer_from: shared.tools.numbers.peek(),
-            keep_old_logs: self.options.keep_log_file_num,
-        };
-        let family_dirs = family_dirs(&self.descriptors);
-        let mut found = sweep(&*self.env.fs, &self.paths, &family_dirs, Some(&live))?;
-        if recovered.end_proved {
-            let now_s = self.env.clock.now_seconds();
-            for dir in self.paths.all().into_iter().chain(family_dirs.iter().map(|dir| &**dir)) {
-                purge_lost(&*self.env.fs, dir, now_s);
-            }
-        } else {
-            self.set_aside(&mut found, recovered.number, replayed);
-        }
-        background.delete_swept(found);
-        Ok(())
-    }
-
-    fn reads(&self, shared: &Shared, unlogged: Arc<AtomicBool>) -> Reads {
+    pub(super) fn reads(&self, shared: &Shared, unlogged: Arc<AtomicBool>) -> Reads {
         Reads {
             tables: shared.tables.clone(),
             sequence: shared.tools.sequence.clone(),
@@ -605,7 +370,7 @@ impl Opening {
         }
     }
 
-    fn assemble(&mut self, shared: Shared, parts: Option<WritingParts>, block_cache: Arc<BlockCache>) -> Db {
+    pub(super) fn assemble(&mut self, shared: Shared, parts: Option<WritingParts>, block_cache: Arc<BlockCache>) -> Db {
         let reads = parts.as_ref().map_or_else(|| self.reads(&shared, Arc::default()), |p| p.reads.clone());
         let Shared { tools, families, tables, bell } = shared;
         let (writing, logs, committer, obsolete, errors) = match parts {
@@ -652,118 +417,12 @@ impl Opening {
     }
 }
 
-struct Shared {
-    tools: Arc<JobTools>,
-    families: Arc<FamilySet>,
-    tables: Arc<TableCache>,
-    bell: Arc<Bell>,
-}
-
-struct WritingParts {
-    writer: Arc<Writer>,
-    background: Arc<Background>,
-    logs: Arc<LiveLogs>,
-    committer: Arc<Committer>,
-    obsolete: Arc<Obsolete>,
-    errors: Arc<ErrorState>,
-    reads: Reads,
-}
-
-/// Makes a directory whose name survives: a database that was synced must not vanish with it.
-pub(super) fn make_dir(env: &Env, dir: &Path) -> Result<()> {
-    if env.fs.exists(dir)? {
-        return Ok(());
-    }
-    env.fs.create_dir_all(dir)?;
-    let mut at = dir;
-    while let Some(parent) = at.parent().filter(|p| !p.as_os_str().is_empty()) {
-        env.fs.open_dir(parent)?.sync()?;
-        at = parent;
-    }
-    Ok(())
-}
-
-fn logger(options: &DbOptions, paths: &Paths, read_only: bool) -> Result<Arc<dyn Logger>> {
-    if let Some(logger) = &options.info_log {
-        return Ok(logger.clone());
-    }
-    if read_only {
-        return Ok(Arc::new(NullLogger));
-    }
-    let log_dir = (!options.db_log_dir.is_empty()).then(|| PathBuf::from(&options.db_log_dir));
-    let settings = LogFileOptions {
-        level: options.info_log_level,
-        max_log_file_size: options.max_log_file_size as u64,
-        log_file_time_to_roll: options.log_file_time_to_roll as u64,
-        keep_log_file_num: options.keep_log_file_num.max(1),
-    };
-    let (fs, clock) = (options.env.fs.clone(), options.env.clock.clone());
-    Ok(Arc::new(FileLogger::open(fs, clock, &paths.db, log_dir.as_deref(), settings)?))
-}
-
-/// The cache of families that bring none.
-fn block_cache(components: &Components, families: &[FamilyDescriptor]) -> Result<Arc<BlockCache>> {
-    if let Some(cache) = &components.block_cache {
-        return Ok(cache.clone());
-    }
-    let bytes = families
-        .iter()
-        .filter_map(|f| match &f.options.table_factory {
-            TableFactory::BlockBased(table) => Some(table.block_cache.0),
-            TableFactory::Other { .. } => None,
-        })
-        .max()
-        .unwrap_or(32 << 20);
-    Cache::new(CacheOptions::hyper_clock(usize::try_from(bytes).unwrap_or(usize::MAX)))
-}
-
-/// What a family's options ask for and is not built.
-fn family_gaps(name: &str, options: &FamilyOptions, read_only: bool) -> Vec<String> {
-    if read_only { options.unsupported_for_reading(name) } else { options.unsupported(name) }
-}
-
-/// A family's options checked, mended, told to the LOG and turned into parts.
-pub(super) fn request_of(
-    d: &FamilyDescriptor,
-    db: &DbOptions,
-    dir: &Path,
-    cache: &Arc<BlockCache>,
-    events: &Events,
-    read_only: bool,
-) -> Result<RequestedFamily> {
-    let cache = d.block_cache.clone().unwrap_or_else(|| cache.clone());
-    let mut options = d.options.clone();
-    options.validate(&d.name, db)?;
-    refuse(&family_gaps(&d.name, &options, read_only))?;
-    let mut mended = Vec::new();
-    options.sanitize(db, false, &mut mended);
-    db.compat.cap(&mut options)?;
-    mended.iter().for_each(|line| events.warn(format_args!("{line}")));
-    events.header(format_args!("--------------- Options for column family [{}]:", d.name));
-    events.headers(|| options.log_lines(Some(&cache)));
-    let parts = Parts::resolve(&options, db, dir, Some(cache))?;
-    Ok(RequestedFamily {
-        name: d.name.clone(),
-        options: Arc::new(options),
-        parts: Arc::new(parts),
-    })
-}
-
-/// What `max_open_files` leaves for tables; RocksDB takes ten for other files.
-pub(super) fn tables_max(max_open_files: i32) -> Option<usize> {
-    usize::try_from(max_open_files).ok().map(|n| n.saturating_sub(10).max(1))
-}
-
-/// Bytes of memtables at which replay writes them to tables, so that the write buffer manager's budget holds before
-/// there is a writer to heed it: as RocksDB, an eighth below the budget.
-fn replay_memory_max(o: &DbOptions) -> Option<usize> {
-    const LEAST: usize = 64 << 10;
-    let (budget, used) = match &o.write_buffer_manager {
-        Some(manager) => (manager.buffer_size(), manager.memory_usage()),
-        None => (o.db_write_buffer_size, 0),
-    };
-    let bounded = o.enforce_write_buffer_manager_during_recovery && budget > 0;
-    bounded.then(|| (budget - budget / 8).saturating_sub(used).max(LEAST))
+/// What every opened database has, whether it is written to or not.
+pub(super) struct Shared {
+    pub(super) tools: Arc<JobTools>,
+    pub(super) families: Arc<FamilySet>,
+    pub(super) tables: Arc<TableCache>,
+    pub(super) bell: Arc<Bell>,
 }
 
 /// Logs below it are not needed and may be missing.
@@ -772,54 +431,7 @@ fn min_log(recovered: &Recovered, shared: &Shared) -> u64 {
     recovered.min_log_number_to_keep.max(by_families)
 }
 
-pub(super) fn manifest_settings(o: &DbOptions, paths: &Paths) -> ManifestSettings {
-    ManifestSettings {
-        dir: paths.db.clone(),
-        preallocate_bytes: if o.allow_fallocate { o.manifest_preallocation_size as u64 } else { 0 },
-        max_file_size: o.max_manifest_file_size,
-        max_space_amp_pct: u64::try_from(o.max_manifest_space_amp_pct).unwrap_or(0),
-        use_fsync: o.use_fsync,
-    }
-}
-
-fn wal_settings(o: &DbOptions, paths: &Paths) -> Result<WalSettings> {
-    Ok(WalSettings {
-        recyclable: o.recycle_log_file_num > 0,
-        manual_flush: o.manual_wal_flush,
-        buffer_bytes_max: o.writable_file_max_buffer_size,
-        use_fsync: o.use_fsync,
-        bytes_per_sync: o.wal_bytes_per_sync,
-        note_predecessor: o.track_and_verify_wals,
-        compressor: (o.wal_compression == CompressionType::ZSTD).then(crate::wal::compressor),
-        ..WalSettings::plain(paths.wal.clone())
-    })
-}
-
-/// A tenth more than a memtable holds, bounded by what logs may hold at all.
-/// The system is asked for a log's space in pieces of at most so many bytes. Space for a whole memtable of a gigabyte,
-/// of which a tenth was used, cost 0.35 s to ask for on a tmpfs and 0.17 s to give back.
-const WAL_PIECE: u64 = 16 << 20;
-
-fn wal_preallocate(o: &DbOptions, families: &FamilySet) -> u64 {
-    if !o.allow_fallocate {
-        return 0;
-    }
-    let buffer = families.all().iter().map(|f| f.parts().pick.write_buffer_size).max().unwrap_or(64 << 20);
-    let bytes = buffer.saturating_add(buffer / 10).min(WAL_PIECE);
-    [o.max_total_wal_size, o.db_write_buffer_size as u64].into_iter().filter(|n| *n > 0).fold(bytes, u64::min)
-}
-
 fn largest_seq(families: &FamilySet) -> u64 {
     let of_family = |f: &Arc<Family>| f.pin().version.files().map(|(_, file)| file.largest_seq).max().unwrap_or(0);
     families.all().iter().map(of_family).max().unwrap_or(0)
-}
-
-/// Writes the OPTIONS file anew: at open and whenever families or options change.
-pub(super) fn write_options_file(tools: &JobTools, families: &FamilySet) -> Result<()> {
-    let numbers = (tools.numbers.take(), tools.numbers.take());
-    let all: Vec<_> = families.all().iter().map(|f| (f.name().to_string(), f.options())).collect();
-    let named = all.iter().map(|(name, options)| (name.as_str(), &**options));
-    let written = file::persist(&tools.env, &tools.paths.db, numbers, &tools.options.load(), named)?;
-    *tools.options_file.lock() = Some(written);
-    Ok(())
 }

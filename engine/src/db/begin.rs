@@ -1,0 +1,272 @@
+//! The second half of opening for writing: what replay brought becomes part of the tree, the log, the writers and the
+//! background begin, and what nobody refers to any more goes.
+
+use base::ids::JobId;
+use base::{FamilyId, FileNumber, Result};
+use lsm::version::Edit;
+use mem::write_buffer::WriteBufferManager;
+use table::sst::BlockCache;
+
+use super::Db;
+use super::families::family_dirs;
+use super::open::{Opening, Shared};
+use super::setup::{manifest_settings, wal_preallocate, wal_settings};
+use crate::background::{Background, BackgroundParts};
+use crate::commit::{Change, Committer};
+use crate::errors::ErrorState;
+use crate::family::{FlushPick, Sealed};
+use crate::files::{Live, Obsolete, Recycle, purge_lost, sweep};
+use crate::manifest::{Manifest, Recovered};
+use crate::output::OutputFile;
+use crate::read::Reads;
+use crate::recovery::{Replayed, flush_family};
+use crate::sync::{Arc, AtomicBool};
+use crate::wal::LiveLogs;
+use crate::write::stall::Controller;
+use crate::write::{WriteSettings, Writer, WriterParts, wal_bytes_max};
+
+impl Opening {
+    pub(super) fn begin_writing(
+        &mut self,
+        shared: Shared,
+        recovered: Recovered,
+        replayed: Replayed,
+        logs: &[FileNumber],
+        block_cache: Arc<BlockCache>,
+        job: JobId,
+    ) -> Result<Db> {
+        let Shared { tools, families, tables, bell } = &shared;
+        let o = &self.options;
+        let obsolete = Arc::new(Obsolete::new(bell.clone()));
+        let reused = self.reuse_manifest(&recovered);
+        let reuses = reused.is_some();
+        let new = || Manifest::new(self.env.clone(), manifest_settings(o, &self.paths), recovered.number);
+        let manifest = reused.unwrap_or_else(new).with_stats(tools.stats.clone());
+        let db_id = o.write_dbid_to_manifest.then(|| tools.db_id.clone());
+        let min_log = recovered.min_log_number_to_keep;
+        let committer = Arc::new(Committer::new(
+            manifest,
+            tools.numbers.clone(),
+            families.clone(),
+            tools.sequence.clone(),
+            obsolete.clone(),
+            db_id,
+            min_log,
+        ));
+        let live_logs = Arc::new(LiveLogs::new(self.env.clone(), wal_settings(o, &self.paths)?));
+        let keep_logs = o.avoid_flush_during_recovery && replayed.files.is_empty() && !replayed.damaged;
+        self.trim_last_log(logs)?;
+        let changes = self.recovery_changes(&shared, replayed.files, keep_logs, replayed.max_log, job)?;
+        if keep_logs {
+            for whole in &replayed.extents {
+                let log = FileNumber(whole.number);
+                live_logs.add_recovered(log, self.sync_old_log(log)?, *whole);
+            }
+        }
+        live_logs.roll(tools.numbers.take(), None, wal_preallocate(o, families))?;
+        if replayed.stopped_at.is_some() {
+            // So that the next recovery finds the number it expects and goes on from here.
+            let mut record = Vec::new();
+            format::batch::begin(&mut record);
+            let next = tools.sequence.visible() + 1;
+            format::batch::set_sequence(&mut record, next);
+            live_logs.append(&record, next, &[])?;
+            live_logs.sync()?;
+        }
+        if !changes.is_empty() {
+            committer.commit(changes, false)?;
+        } else if !reuses {
+            committer.roll(Vec::new())?;
+        }
+        if reuses && committer.manifest_number() == recovered.number {
+            committer.go_on(recovered.wals.clone())?;
+        }
+        // The session before made it: whether it may go is the sweep's to say.
+        committer.take_old_manifests();
+        let errors = Arc::new(ErrorState::new(o.paranoid_checks));
+        let controller = Arc::new(Controller::default());
+        let recycle = Arc::new(Recycle::new(o.recycle_log_file_num, live_logs.active_number()));
+        let background = Background::new(BackgroundParts {
+            tools: tools.clone(),
+            families: families.clone(),
+            logs: live_logs.clone(),
+            recycle: recycle.clone(),
+            committer: committer.clone(),
+            tables: tables.clone(),
+            obsolete: obsolete.clone(),
+            errors: errors.clone(),
+            controller: controller.clone(),
+            atomic_flush: o.atomic_flush,
+        });
+        background.size_pools();
+        let buffers = o.write_buffer_manager.clone().unwrap_or_else(|| {
+            Arc::new(WriteBufferManager::new(o.db_write_buffer_size, None, false))
+        });
+        let unlogged = Arc::new(AtomicBool::new(false));
+        let reads = self.reads(&shared, unlogged.clone());
+        let writer = Arc::new(Writer::new(WriterParts {
+            env: self.env.clone(),
+            settings: WriteSettings {
+                pipelined: o.enable_pipelined_write || (o.unordered_write && !o.atomic_flush),
+                concurrent_memtable: o.allow_concurrent_memtable_write,
+                atomic_flush: o.atomic_flush,
+                recycles_logs: o.recycle_log_file_num > 0,
+                manual_wal_flush: o.manual_wal_flush,
+                rate_limiter: o.rate_limiter.clone(),
+                group_bytes_max: o.max_write_batch_group_size_bytes,
+                preallocate_bytes: wal_preallocate(o, families),
+                yield_us_max: if o.enable_write_thread_adaptive_yield { o.write_thread_max_yield_usec } else { 0 },
+                yield_us_slow: o.write_thread_slow_yield_usec,
+            },
+            families: families.clone(),
+            logs: live_logs.clone(),
+            numbers: tools.numbers.clone(),
+            recycle,
+            sequence: tools.sequence.clone(),
+            errors: errors.clone(),
+            controller,
+            buffers,
+            events: self.events.clone(),
+            bell: background.clone(),
+            faults: background.clone(),
+            wal_bytes_max: wal_bytes_max(o.max_total_wal_size, &families.all()),
+            unlogged,
+            merger: Arc::new(reads.clone()),
+            stats: tools.stats.clone(),
+        }));
+        self.sweep(&shared, &recovered, &committer, &background, logs)?;
+        let parts = WritingParts { writer, background, logs: live_logs, committer, obsolete, errors, reads };
+        let db = self.assemble(shared, Some(parts), block_cache);
+        if let Some(writing) = &db.inner.writing {
+            writing.background.start(&writing.writer);
+            if self.options.open_files_async {
+                writing.background.open_tables();
+            }
+        }
+        Ok(db)
+    }
+
+    /// The newest old log may have preallocated space, or bytes of an older one, behind its end.
+    fn trim_last_log(&self, logs: &[FileNumber]) -> Result<()> {
+        let Some(last) = logs.last() else { return Ok(()) };
+        let path = self.paths.wal(*last);
+        let size = self.env.fs.file_size(&path)?;
+        self.env.fs.truncate(&path, size)
+    }
+
+    /// A log that stays: what the session before did not sync must not be lost behind what this one
+    /// will. Its size.
+    fn sync_old_log(&self, log: FileNumber) -> Result<u64> {
+        let mut file = self.env.fs.reopen(&self.paths.wal(log), &env::AppendHints::default())?;
+        file.sync()?;
+        let size = file.size();
+        file.close()?;
+        Ok(size)
+    }
+
+    /// What replay brought, as changes of the trees: one for each family that has any.
+    fn recovery_changes(
+        &self,
+        shared: &Shared,
+        files: Vec<(FamilyId, OutputFile)>,
+        keep_logs: bool,
+        max_log: u64,
+        job: JobId,
+    ) -> Result<Vec<Change>> {
+        let next_log = max_log.saturating_add(1);
+        let mut changes = Vec::new();
+        let mut by_family: Vec<(FamilyId, Vec<OutputFile>)> = Vec::new();
+        for (id, file) in files {
+            match by_family.iter_mut().find(|(f, _)| *f == id) {
+                Some((_, list)) => list.push(file),
+                None => by_family.push((id, vec![file])),
+            }
+        }
+        for family in shared.families.all() {
+            let mut own = Vec::new();
+            if let Some(at) = by_family.iter().position(|(id, _)| *id == family.id()) {
+                own = by_family.swap_remove(at).1;
+            }
+            if !keep_logs {
+                own.extend(flush_family(&shared.tools, job, &family)?);
+                if max_log > 0 && own.is_empty() {
+                    let mut state = family.state();
+                    state.log_number = state.log_number.max(next_log);
+                }
+            }
+            if own.is_empty() {
+                continue;
+            }
+            let added = own.iter().map(|f| (0, f.meta.clone())).collect();
+            let sealed = Sealed {
+                mem: family.pin().mem.clone(),
+                id: 0,
+                next_log,
+                epoch: 0,
+                together: false,
+                flushing: true,
+                charge: None,
+                atomic_group: None,
+            };
+            let flushed = Some(FlushPick { memtables: vec![sealed] });
+            let edit = Edit { added, ..Edit::default() };
+            changes.push(Change { flushed, ..Change::new(family.clone(), edit) });
+        }
+        Ok(changes)
+    }
+
+    /// Deletes what nobody refers to, if the MANIFEST's end was proved; else only what this opening itself made
+    /// obsolete, and moves the rest aside. With an end in doubt everything stays.
+    fn sweep(
+        &self,
+        shared: &Shared,
+        recovered: &Recovered,
+        committer: &Committer,
+        background: &Background,
+        replayed: &[FileNumber],
+    ) -> Result<()> {
+        if recovered.end_in_doubt {
+            self.events.warn(format_args!(
+                "MANIFEST-{:06} ends in the middle of a record; unreferenced files are kept",
+                recovered.number.0
+            ));
+            return Ok(());
+        }
+        let tables = shared.families.all().into_iter().flat_map(|f| {
+            let version = f.pin().version.clone();
+            version.files().map(|(_, file)| file.number.0).collect::<Vec<_>>()
+        });
+        let oldest_log = shared.families.all().iter().map(|f| f.state().log_number).min().unwrap_or(0);
+        let live = Live {
+            tables: tables.collect(),
+            blobs: Default::default(),
+            min_log: oldest_log.max(committer.min_log_to_keep()),
+            manifest: committer.manifest_number(),
+            newer_from: shared.tools.numbers.peek(),
+            keep_old_logs: self.options.keep_log_file_num,
+        };
+        let family_dirs = family_dirs(&self.descriptors);
+        let mut found = sweep(&*self.env.fs, &self.paths, &family_dirs, Some(&live))?;
+        if recovered.end_proved {
+            let now_s = self.env.clock.now_seconds();
+            for dir in self.paths.all().into_iter().chain(family_dirs.iter().map(|dir| &**dir)) {
+                purge_lost(&*self.env.fs, dir, now_s);
+            }
+        } else {
+            self.set_aside(&mut found, recovered.number, replayed);
+        }
+        background.delete_swept(found);
+        Ok(())
+    }
+}
+
+/// What a database that is written to has besides.
+pub(super) struct WritingParts {
+    pub(super) writer: Arc<Writer>,
+    pub(super) background: Arc<Background>,
+    pub(super) logs: Arc<LiveLogs>,
+    pub(super) committer: Arc<Committer>,
+    pub(super) obsolete: Arc<Obsolete>,
+    pub(super) errors: Arc<ErrorState>,
+    pub(super) reads: Reads,
+}

@@ -1,0 +1,164 @@
+//! What options say, turned into what the parts of a database are made with.
+
+use std::path::{Path, PathBuf};
+
+use base::Result;
+use env::Env;
+use env::logger::{FileLogger, LogFileOptions, Logger, NullLogger};
+use mem::cache::{Cache, CacheOptions};
+use table::sst::BlockCache;
+
+use crate::components::{Components, FamilyDescriptor};
+use crate::event::Events;
+use crate::family::{FamilySet, Parts};
+use crate::files::Paths;
+use crate::manifest::ManifestSettings;
+use crate::options::{CompressionType, DbOptions, FamilyOptions, TableFactory, file, refuse};
+use crate::output::JobTools;
+use crate::recovery::RequestedFamily;
+use crate::sync::Arc;
+use crate::wal::WalSettings;
+
+/// Makes a directory whose name survives: a database that was synced must not vanish with it.
+pub(super) fn make_dir(env: &Env, dir: &Path) -> Result<()> {
+    if env.fs.exists(dir)? {
+        return Ok(());
+    }
+    env.fs.create_dir_all(dir)?;
+    let mut at = dir;
+    while let Some(parent) = at.parent().filter(|p| !p.as_os_str().is_empty()) {
+        env.fs.open_dir(parent)?.sync()?;
+        at = parent;
+    }
+    Ok(())
+}
+
+pub(super) fn logger(options: &DbOptions, paths: &Paths, read_only: bool) -> Result<Arc<dyn Logger>> {
+    if let Some(logger) = &options.info_log {
+        return Ok(logger.clone());
+    }
+    if read_only {
+        return Ok(Arc::new(NullLogger));
+    }
+    let log_dir = (!options.db_log_dir.is_empty()).then(|| PathBuf::from(&options.db_log_dir));
+    let settings = LogFileOptions {
+        level: options.info_log_level,
+        max_log_file_size: options.max_log_file_size as u64,
+        log_file_time_to_roll: options.log_file_time_to_roll as u64,
+        keep_log_file_num: options.keep_log_file_num.max(1),
+    };
+    let (fs, clock) = (options.env.fs.clone(), options.env.clock.clone());
+    Ok(Arc::new(FileLogger::open(fs, clock, &paths.db, log_dir.as_deref(), settings)?))
+}
+
+/// The cache of families that bring none.
+pub(super) fn block_cache(components: &Components, families: &[FamilyDescriptor]) -> Result<Arc<BlockCache>> {
+    if let Some(cache) = &components.block_cache {
+        return Ok(cache.clone());
+    }
+    let bytes = families
+        .iter()
+        .filter_map(|f| match &f.options.table_factory {
+            TableFactory::BlockBased(table) => Some(table.block_cache.0),
+            TableFactory::Other { .. } => None,
+        })
+        .max()
+        .unwrap_or(32 << 20);
+    Cache::new(CacheOptions::hyper_clock(usize::try_from(bytes).unwrap_or(usize::MAX)))
+}
+
+/// What a family's options ask for and is not built.
+pub(super) fn family_gaps(name: &str, options: &FamilyOptions, read_only: bool) -> Vec<String> {
+    if read_only { options.unsupported_for_reading(name) } else { options.unsupported(name) }
+}
+
+/// A family's options checked, mended, told to the LOG and turned into parts.
+pub(super) fn request_of(
+    d: &FamilyDescriptor,
+    db: &DbOptions,
+    dir: &Path,
+    cache: &Arc<BlockCache>,
+    events: &Events,
+    read_only: bool,
+) -> Result<RequestedFamily> {
+    let cache = d.block_cache.clone().unwrap_or_else(|| cache.clone());
+    let mut options = d.options.clone();
+    options.validate(&d.name, db)?;
+    refuse(&family_gaps(&d.name, &options, read_only))?;
+    let mut mended = Vec::new();
+    options.sanitize(db, false, &mut mended);
+    db.compat.cap(&mut options)?;
+    mended.iter().for_each(|line| events.warn(format_args!("{line}")));
+    events.header(format_args!("--------------- Options for column family [{}]:", d.name));
+    events.headers(|| options.log_lines(Some(&cache)));
+    let parts = Parts::resolve(&options, db, dir, Some(cache))?;
+    Ok(RequestedFamily {
+        name: d.name.clone(),
+        options: Arc::new(options),
+        parts: Arc::new(parts),
+    })
+}
+
+/// What `max_open_files` leaves for tables; RocksDB takes ten for other files.
+pub(super) fn tables_max(max_open_files: i32) -> Option<usize> {
+    usize::try_from(max_open_files).ok().map(|n| n.saturating_sub(10).max(1))
+}
+
+/// Bytes of memtables at which replay writes them to tables, so that the write buffer manager's budget holds before
+/// there is a writer to heed it: as RocksDB, an eighth below the budget.
+pub(super) fn replay_memory_max(o: &DbOptions) -> Option<usize> {
+    const LEAST: usize = 64 << 10;
+    let (budget, used) = match &o.write_buffer_manager {
+        Some(manager) => (manager.buffer_size(), manager.memory_usage()),
+        None => (o.db_write_buffer_size, 0),
+    };
+    let bounded = o.enforce_write_buffer_manager_during_recovery && budget > 0;
+    bounded.then(|| (budget - budget / 8).saturating_sub(used).max(LEAST))
+}
+
+pub(super) fn manifest_settings(o: &DbOptions, paths: &Paths) -> ManifestSettings {
+    ManifestSettings {
+        dir: paths.db.clone(),
+        preallocate_bytes: if o.allow_fallocate { o.manifest_preallocation_size as u64 } else { 0 },
+        max_file_size: o.max_manifest_file_size,
+        max_space_amp_pct: u64::try_from(o.max_manifest_space_amp_pct).unwrap_or(0),
+        use_fsync: o.use_fsync,
+    }
+}
+
+pub(super) fn wal_settings(o: &DbOptions, paths: &Paths) -> Result<WalSettings> {
+    Ok(WalSettings {
+        recyclable: o.recycle_log_file_num > 0,
+        manual_flush: o.manual_wal_flush,
+        buffer_bytes_max: o.writable_file_max_buffer_size,
+        use_fsync: o.use_fsync,
+        bytes_per_sync: o.wal_bytes_per_sync,
+        note_predecessor: o.track_and_verify_wals,
+        compressor: (o.wal_compression == CompressionType::ZSTD).then(crate::wal::compressor),
+        ..WalSettings::plain(paths.wal.clone())
+    })
+}
+
+/// The system is asked for a log's space in pieces of at most so many bytes. Space for a whole memtable of a gigabyte,
+/// of which a tenth was used, cost 0.35 s to ask for on a tmpfs and 0.17 s to give back.
+const WAL_PIECE: u64 = 16 << 20;
+
+/// A tenth more than a memtable holds, bounded by what logs may hold at all and by a piece.
+pub(super) fn wal_preallocate(o: &DbOptions, families: &FamilySet) -> u64 {
+    if !o.allow_fallocate {
+        return 0;
+    }
+    let buffer = families.all().iter().map(|f| f.parts().pick.write_buffer_size).max().unwrap_or(64 << 20);
+    let bytes = buffer.saturating_add(buffer / 10).min(WAL_PIECE);
+    [o.max_total_wal_size, o.db_write_buffer_size as u64].into_iter().filter(|n| *n > 0).fold(bytes, u64::min)
+}
+
+/// Writes the OPTIONS file anew: at open and whenever families or options change.
+pub(super) fn write_options_file(tools: &JobTools, families: &FamilySet) -> Result<()> {
+    let numbers = (tools.numbers.take(), tools.numbers.take());
+    let all: Vec<_> = families.all().iter().map(|f| (f.name().to_string(), f.options())).collect();
+    let named = all.iter().map(|(name, options)| (name.as_str(), &**options));
+    let written = file::persist(&tools.env, &tools.paths.db, numbers, &tools.options.load(), named)?;
+    *tools.options_file.lock() = Some(written);
+    Ok(())
+}
