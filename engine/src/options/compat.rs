@@ -79,4 +79,8 @@ impl Value for Compat {
     fn print(&self) -> String {
         self.0.map_or_else(String::new, |(major, minor)| format!("{major}.{minor}"))
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
 }

@@ -50,6 +50,10 @@ impl Value for Unavailable {
     fn print(&self) -> String {
         NULLPTR.to_string()
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
 }
 
 /// Makes whole-file checksums; one kind is built in.
@@ -72,6 +76,10 @@ impl Value for Option<Arc<Statistics>> {
     fn print(&self) -> String {
         self.as_ref().map_or(NULLPTR, |_| "BasicStatistics").to_string()
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.is_some() == other.is_some()
+    }
 }
 
 impl Value for Option<FileChecksumGen> {
@@ -86,6 +94,10 @@ impl Value for Option<FileChecksumGen> {
     fn print(&self) -> String {
         self.map_or(NULLPTR, |_| "FileChecksumGenCrc32cFactory").to_string()
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
 }
 
 impl Value for Order {
@@ -96,6 +108,10 @@ impl Value for Order {
 
     fn print(&self) -> String {
         self.name().to_string()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.name() == other.name()
     }
 }
 
@@ -110,6 +126,10 @@ impl Value for Option<Arc<dyn MergeOperator>> {
     fn print(&self) -> String {
         self.as_ref().map_or(NULLPTR.to_string(), |m| m.option_text())
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.is_none() && other.is_none()
+    }
 }
 
 impl Value for Option<Arc<dyn CompactionFilter>> {
@@ -120,6 +140,10 @@ impl Value for Option<Arc<dyn CompactionFilter>> {
     fn print(&self) -> String {
         self.as_ref().map_or(NULLPTR.to_string(), |f| f.name().to_string())
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.is_none() && other.is_none()
+    }
 }
 
 impl Value for Option<Arc<dyn CompactionFilterFactory>> {
@@ -129,6 +153,10 @@ impl Value for Option<Arc<dyn CompactionFilterFactory>> {
 
     fn print(&self) -> String {
         self.as_ref().map_or(NULLPTR.to_string(), |f| f.name().to_string())
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.is_none() && other.is_none()
     }
 }
 
@@ -149,6 +177,10 @@ impl Value for Option<Arc<dyn PrefixExtractor>> {
 
     fn print(&self) -> String {
         self.as_ref().map_or(NULLPTR.to_string(), |p| p.name())
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.is_none() && other.is_none()
     }
 }
 
@@ -219,6 +251,10 @@ impl Value for MemtableFactory {
             MemtableFactory::Vector { count } => format!("{{id=VectorRepFactory;count={count};}}"),
             MemtableFactory::Other { name, options } => with_options(name, options),
         }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
     }
 }
 
@@ -336,5 +372,9 @@ impl Value for TableFactory {
 
     fn print(&self) -> String {
         self.name().to_string()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.name() == other.name()
     }
 }

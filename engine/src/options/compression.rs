@@ -82,6 +82,10 @@ impl Value for CompressionType {
             None => format!("kCustomCompression{:02X}", self.0),
         }
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
 }
 
 /// `compression_opts` and its like: how hard to compress. RocksDB's names and defaults.

@@ -35,6 +35,10 @@ macro_rules! words {
             fn print(&self) -> String {
                 self.name().to_string()
             }
+
+            fn is_same(&self, other: &Self) -> bool {
+                self == other
+            }
         }
     };
 }
@@ -143,5 +147,9 @@ impl Value for VerifyOutputFlags {
 
     fn print(&self) -> String {
         self.0.to_string()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
     }
 }

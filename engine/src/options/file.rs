@@ -14,7 +14,7 @@ use format::proof::{self, OptionsExtent, Proof};
 
 use super::component::BLOCK_BASED;
 use super::family::TableFactory;
-use super::text::statements;
+use super::text;
 use super::{DbOptions, FamilyOptions};
 
 /// The largest OPTIONS file that is read: far above any real one.
@@ -68,14 +68,23 @@ impl OptionsFile {
 
 /// The file's text.
 pub fn write<'a>(db: &DbOptions, families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)>) -> String {
-    let mut sections = vec![(Title::DbOptions, statements(DbOptions::ROWS, db))];
+    let mut out = options_ini::Writer::new();
+    out.section(&Title::DbOptions);
+    text::write_db(&mut out, db);
+    out.end_section();
     for (name, options) in families {
-        sections.push((Title::CfOptions(name.to_string()), statements(FamilyOptions::ROWS, options)));
+        out.section(&Title::CfOptions(name.to_string()));
+        text::write_family(&mut out, options);
+        out.end_section();
         let factory = options.table_factory.name().to_string();
-        let title = Title::TableOptions { factory, family: name.to_string() };
-        sections.push((title, options.table_factory.statements()));
+        out.section(&Title::TableOptions { factory, family: name.to_string() });
+        match &options.table_factory {
+            TableFactory::BlockBased(table) => text::write_table(&mut out, table),
+            TableFactory::Other { options, .. } => options.iter().for_each(|(n, v)| out.statement(n, v)),
+        }
+        out.end_section();
     }
-    options_ini::write(&sections)
+    out.finish()
 }
 
 /// Reads a file's text.
@@ -90,7 +99,7 @@ pub fn read(text: &str, config: &ReadConfig) -> Result<OptionsFile> {
     let mut notes = Notes { config, unknown_ok, missing: Vec::new(), ignored: Vec::new() };
     for (name, value) in parsed.db_options() {
         let result = file.db.set(name, value);
-        notes.take(None, name, value, DbOptions::is_known(name), result).map_err(|e| e.at(place(text, name, value)))?;
+        notes.take(None, name, value, DbOptions::is_known, result).map_err(|e| e.at(place(text, name, value)))?;
     }
     for family in parsed.families() {
         let mut options = FamilyOptions::default();
@@ -100,15 +109,15 @@ pub fn read(text: &str, config: &ReadConfig) -> Result<OptionsFile> {
                 ("table_factory", Some(_)) => Ok(()),
                 _ => options.set(name, value),
             };
-            let taken = notes.take(Some(family), name, value, FamilyOptions::is_known(name), result);
+            let taken = notes.take(Some(family), name, value, FamilyOptions::is_known, result);
             taken.map_err(|e| e.at(place(text, name, value)))?;
         }
         if let Some((factory, statements)) = parsed.table(family) {
             options.table_factory = TableFactory::by_name(factory)
                 .unwrap_or_else(|_| TableFactory::Other { name: factory.to_string(), options: Vec::new() });
             for (name, value) in statements {
-                let known = options.table_factory.is_known(name);
                 let result = options.table_factory.set(name, value);
+                let known = |name: &str| options.table_factory.is_known(name);
                 let taken = notes.take(Some(family), name, value, known, result);
                 taken.map_err(|e| e.at(place(text, name, value)))?;
             }
@@ -146,10 +155,12 @@ impl Notes<'_> {
         family: Option<&str>,
         name: &str,
         value: &str,
-        known: bool,
+        is_known: impl FnOnce(&str) -> bool,
         result: Result<()>,
     ) -> Result<()> {
-        match result {
+        let Err(error) = result else { return Ok(()) };
+        let known = is_known(name);
+        match Err(error) {
             Err(_) if !known && self.unknown_ok => self.ignored.push(name.to_string()),
             Err(e) if known && e.kind() == Kind::NotSupported && self.config.ignore_unsupported_options => {
                 self.missing.push(Missing {
@@ -228,8 +239,9 @@ pub fn load(env: &Env, path: &Path, config: &ReadConfig) -> Result<OptionsFile> 
     Ok(file)
 }
 
-/// The sum of the text last read back and found to say what it should, in this process.
-static VERIFIED: AtomicU64 = AtomicU64::new(0);
+/// Sums of texts that were read back and found to say what they should, in this process: each in the place that its
+/// lowest bits say, the last to come there.
+static VERIFIED: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
 /// Older OPTIONS files that stay beside the newest.
 const OLD_FILES_KEPT: usize = 1;
@@ -253,9 +265,15 @@ pub fn persist<'a>(
         let back = env.fs.read_all(&temp, FILE_LEN_MAX)?;
         // The same text as the last one that said what it should says so again: only the bytes are compared.
         let sum = kernel::checksum::xxh3::hash64(text.as_bytes());
-        if back != text.as_bytes() || VERIFIED.load(Ordering::Relaxed) != sum {
-            verify(&String::from_utf8_lossy(&back), db, families).map_err(|e| e.file(&temp))?;
-            VERIFIED.store(sum, Ordering::Relaxed);
+        let verified = &VERIFIED[sum as usize % VERIFIED.len()];
+        if back != text.as_bytes() || verified.load(Ordering::Relaxed) != sum {
+            // What is no text has a statement that does not read back; the way through `str` is the quick one.
+            let read_back = match std::str::from_utf8(&back) {
+                Ok(text) => verify(text, db, families),
+                Err(_) => verify(&String::from_utf8_lossy(&back), db, families),
+            };
+            read_back.map_err(|e| e.file(&temp))?;
+            verified.store(sum, Ordering::Relaxed);
         }
         env.fs.rename(&temp, &dir.join(names::options(number)))
     });

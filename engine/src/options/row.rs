@@ -1,6 +1,7 @@
 //! One row an option, and the macro that makes struct, defaults and rows from one list.
 
 use base::Result;
+use base::map::HashMap;
 
 /// When an option may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +21,28 @@ pub struct Row<T: 'static> {
     /// Whether it stands in OPTIONS files.
     pub written: bool,
     pub print: fn(&T) -> String,
+    /// Whether both are known to have the same text, without making it; false tells nothing.
+    pub is_same: fn(&T, &T) -> bool,
     /// Takes the value from option text; on an error nothing changes.
     pub set: fn(&mut T, &str) -> Result<()>,
+}
+
+/// What is worked out once of all rows of a kind of options.
+pub(super) struct Known {
+    /// The defaults as option text, in the order of the rows.
+    pub texts: Vec<String>,
+    /// Where each name is among the rows.
+    pub places: HashMap<&'static str, usize>,
+}
+
+impl Known {
+    pub fn of<T: Default>(rows: &'static [Row<T>]) -> Known {
+        let default = T::default();
+        Known {
+            texts: rows.iter().map(|row| (row.print)(&default)).collect(),
+            places: rows.iter().map(|row| row.name).zip(0..).collect(),
+        }
+    }
 }
 
 impl<T: Default> Row<T> {
@@ -32,6 +53,11 @@ impl<T: Default> Row<T> {
 
     pub fn is_mutable(&self) -> bool {
         self.mutability == Mutability::Mutable
+    }
+
+    /// Whether the texts differ.
+    pub fn differs(&self, a: &T, b: &T) -> bool {
+        !(self.is_same)(a, b) && (self.print)(a) != (self.print)(b)
     }
 }
 
@@ -72,6 +98,7 @@ macro_rules! options {
             mutability: $crate::options::row::options!(@mutability $kind),
             written: $crate::options::row::options!(@written $kind),
             print: |options| $crate::options::Value::print(&options.$name),
+            is_same: |a, b| $crate::options::Value::is_same(&a.$name, &b.$name),
             set: |options, text| $crate::options::Value::update(&mut options.$name, text),
         }
     };

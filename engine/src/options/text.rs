@@ -4,14 +4,23 @@
 //! (`compaction_options_universal.size_ratio`, `table_factory.block_size`). Names of the past are
 //! accepted without effect, as RocksDB accepts them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use base::{Error, Result};
 use env::rate::{RateLimiter, RateOptions};
-use format::options_ini::parse_map;
+use format::options_ini::{Writer, parse_map};
+use table::options::BlockBasedTableOptions;
 
 use super::family::{MemtableFactory, TableFactory};
+use super::row::Known;
 use super::{DbOptions, FamilyOptions, Row, Value};
+
+static DB_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(DbOptions::ROWS));
+static FAMILY_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(FamilyOptions::ROWS));
+static TABLE_TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let default = BlockBasedTableOptions::default();
+    table::options::OPTIONS.iter().map(|row| (row.print)(&default)).collect()
+});
 
 /// Database options of older releases: read without effect.
 pub const DB_DEPRECATED: &[&str] = &[
@@ -63,7 +72,7 @@ const FAMILY_ABSENT: &[&str] = &["blob_cache", "blob_direct_write_partition_stra
 
 impl DbOptions {
     pub fn row(name: &str) -> Option<&'static Row<DbOptions>> {
-        Self::ROWS.iter().find(|row| row.name == name)
+        DB_KNOWN.places.get(name).map(|at| &Self::ROWS[*at])
     }
 
     /// Whether option text may name it.
@@ -137,7 +146,7 @@ impl DbOptions {
 
 impl FamilyOptions {
     pub fn row(name: &str) -> Option<&'static Row<FamilyOptions>> {
-        Self::ROWS.iter().find(|row| row.name == canonical(name))
+        FAMILY_KNOWN.places.get(canonical(name)).map(|at| &Self::ROWS[*at])
     }
 
     /// Whether option text may name it.
@@ -251,7 +260,7 @@ impl FamilyOptions {
             differences(Self::ROWS, self, other).into_iter().map(str::to_string).collect();
         if let (Some(a), Some(b)) = (self.table_factory.block_based(), other.table_factory.block_based()) {
             let rows = table::options::OPTIONS.iter().filter(|row| row.serialized);
-            let rows = rows.filter(|row| (row.print)(a) != (row.print)(b));
+            let rows = rows.filter(|row| !(row.is_same)(a, b) && (row.print)(a) != (row.print)(b));
             names.extend(rows.map(|row| format!("table_factory.{}", row.name)));
         } else if self.table_factory != other.table_factory {
             names.push("table_factory".to_string());
@@ -301,8 +310,39 @@ fn print<T>(rows: &[Row<T>], options: &T) -> String {
     statements(rows, options).into_iter().map(|(name, value)| format!("{name}={};", braced(value))).collect()
 }
 
-fn differences<T>(rows: &[Row<T>], a: &T, b: &T) -> Vec<&'static str> {
-    rows.iter().filter(|row| (row.print)(a) != (row.print)(b)).map(|row| row.name).collect()
+fn differences<T: Default>(rows: &[Row<T>], a: &T, b: &T) -> Vec<&'static str> {
+    rows.iter().filter(|row| row.differs(a, b)).map(|row| row.name).collect()
+}
+
+/// The section of the database in an OPTIONS file. Of the hundreds of options most are the default, whose text is known.
+pub(super) fn write_db(out: &mut Writer, options: &DbOptions) {
+    write_rows(out, DbOptions::ROWS, &DB_KNOWN, options);
+}
+
+/// The section of a family.
+pub(super) fn write_family(out: &mut Writer, options: &FamilyOptions) {
+    write_rows(out, FamilyOptions::ROWS, &FAMILY_KNOWN, options);
+}
+
+/// The section of a family's tables.
+pub(super) fn write_table(out: &mut Writer, options: &BlockBasedTableOptions) {
+    let default = BlockBasedTableOptions::default();
+    for (row, text) in table::options::OPTIONS.iter().zip(&*TABLE_TEXTS).filter(|(row, _)| row.serialized) {
+        match (row.is_same)(options, &default) {
+            true => out.statement(row.name, text),
+            false => out.statement(row.name, &(row.print)(options)),
+        }
+    }
+}
+
+fn write_rows<T: Default>(out: &mut Writer, rows: &[Row<T>], known: &Known, options: &T) {
+    let default = T::default();
+    for (row, text) in rows.iter().zip(&known.texts).filter(|(row, _)| row.written) {
+        match (row.is_same)(options, &default) {
+            true => out.statement(row.name, text),
+            false => out.statement(row.name, &(row.print)(options)),
+        }
+    }
 }
 
 #[cold]

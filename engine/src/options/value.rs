@@ -14,6 +14,11 @@ pub trait Value: Sized {
 
     fn print(&self) -> String;
 
+    /// Whether both are known to print alike, without printing them; false is always allowed.
+    fn is_same(&self, _other: &Self) -> bool {
+        false
+    }
+
     /// Takes the value from `text`; a struct changes only the fields that are named. On an error nothing
     /// changes.
     ///
@@ -41,6 +46,10 @@ macro_rules! as_in_tables {
             fn print(&self) -> String {
                 OptionValue::print(self)
             }
+
+            fn is_same(&self, other: &Self) -> bool {
+                OptionValue::is_same(self, other)
+            }
         }
     )*};
 }
@@ -57,6 +66,10 @@ macro_rules! narrower {
 
             fn print(&self) -> String {
                 self.to_string()
+            }
+
+            fn is_same(&self, other: &Self) -> bool {
+                self == other
             }
         }
     )*};
@@ -78,6 +91,10 @@ impl Value for i64 {
     fn print(&self) -> String {
         self.to_string()
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
 }
 
 impl Value for String {
@@ -87,6 +104,10 @@ impl Value for String {
 
     fn print(&self) -> String {
         options_ini::escape(self)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
     }
 }
 
@@ -109,6 +130,10 @@ impl<T: Value> Value for Vec<T> {
         let braces = list.contains('=') || (self.len() > 1 && list.starts_with('{'));
         if braces { format!("{{{list}}}") } else { list }
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().zip(other).all(|(a, b)| a.is_same(b))
+    }
 }
 
 impl Value for LogLevel {
@@ -119,6 +144,10 @@ impl Value for LogLevel {
 
     fn print(&self) -> String {
         self.option_name().to_string()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
     }
 }
 
@@ -179,6 +208,10 @@ macro_rules! struct_value {
                 )*
                 out.push('}');
                 out
+            }
+
+            fn is_same(&self, other: &Self) -> bool {
+                true $(&& $crate::options::Value::is_same(&self.$field, &other.$field))*
             }
         }
     };

@@ -49,20 +49,58 @@ impl std::fmt::Display for Title {
 /// Writes sections in the shape RocksDB writes: header, version, and then as given. Empty values are
 /// left out, as RocksDB leaves them out.
 pub fn write(sections: &[(Title, Vec<(String, String)>)]) -> String {
-    let [major, minor, patch] = ROCKSDB_VERSION.0;
-    let mut out =
-        format!("{HEADER}[Version]\n  rocksdb_version={major}.{minor}.{patch}\n  options_file_version=1.1\n");
+    let mut writer = Writer::new();
     for (title, statements) in sections {
-        if !matches!(title, Title::TableOptions { .. }) {
-            out.push('\n');
-        }
-        out.push_str(&format!("{title}\n"));
-        for (name, value) in statements.iter().filter(|(_, value)| !value.is_empty()) {
-            out.push_str(&format!("  {name}={value}\n"));
-        }
-        out.push_str("  \n");
+        writer.section(title);
+        statements.iter().for_each(|(name, value)| writer.statement(name, value));
+        writer.end_section();
     }
-    out
+    writer.finish()
+}
+
+/// The text in the making: `section`, its `statement`s, `end_section`, and the next.
+#[derive(Debug)]
+pub struct Writer(String);
+
+impl Default for Writer {
+    fn default() -> Self {
+        Writer::new()
+    }
+}
+
+impl Writer {
+    /// Header and version.
+    pub fn new() -> Writer {
+        let [major, minor, patch] = ROCKSDB_VERSION.0;
+        let mut out = String::with_capacity(16 << 10);
+        out.push_str(HEADER);
+        out.push_str(&format!("[Version]\n  rocksdb_version={major}.{minor}.{patch}\n  options_file_version=1.1\n"));
+        Writer(out)
+    }
+
+    pub fn section(&mut self, title: &Title) {
+        if !matches!(title, Title::TableOptions { .. }) {
+            self.0.push('\n');
+        }
+        self.0.push_str(&format!("{title}\n"));
+    }
+
+    /// A line of the section; none if the value is empty.
+    pub fn statement(&mut self, name: &str, value: &str) {
+        if !value.is_empty() {
+            for part in ["  ", name, "=", value, "\n"] {
+                self.0.push_str(part);
+            }
+        }
+    }
+
+    pub fn end_section(&mut self) {
+        self.0.push_str("  \n");
+    }
+
+    pub fn finish(self) -> String {
+        self.0
+    }
 }
 
 #[cfg(test)]

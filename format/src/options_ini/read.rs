@@ -1,5 +1,6 @@
 //! Text to sections, with RocksDB's rules for which sections may stand where.
 
+use base::map::HashSet;
 use base::{Error, Result};
 
 use super::{ROCKSDB_VERSION, Title, unescape};
@@ -79,6 +80,8 @@ pub fn parse(text: &str) -> Result<Sections> {
 fn parse_lines(text: &str, at_byte: &mut usize) -> Result<Sections> {
     let mut file = Sections::default();
     let mut seen_version = false;
+    // Of the section being read.
+    let mut names: HashSet<&str> = HashSet::default();
     let mut next = 0;
     for (i, raw) in text.split_inclusive('\n').enumerate() {
         *at_byte = next;
@@ -91,6 +94,7 @@ fn parse_lines(text: &str, at_byte: &mut usize) -> Result<Sections> {
         if line.len() >= 2 && line.starts_with('[') && line.ends_with(']') {
             let title = parse_title(line)?;
             check_place(&file, &title, number)?;
+            names.clear();
             file.sections.push(Section { title, statements: Vec::new(), line: number });
             continue;
         }
@@ -106,7 +110,7 @@ fn parse_lines(text: &str, at_byte: &mut usize) -> Result<Sections> {
         if section.title == Title::Version {
             seen_version = true;
         }
-        if section.statements.iter().all(|(n, _)| n != name) {
+        if names.insert(name) {
             section.statements.push((name.to_string(), value.to_string()));
         }
     }
@@ -142,6 +146,9 @@ fn read_versions(file: &mut Sections) -> Result<()> {
 
 /// Cuts from the first `#` that has no backslash before it.
 fn strip_comment(line: &str) -> &str {
+    if !line.contains('#') {
+        return line;
+    }
     let bytes = line.as_bytes();
     let comment = bytes.iter().enumerate().position(|(i, &b)| b == b'#' && (i == 0 || bytes[i - 1] != b'\\'));
     &line[..comment.unwrap_or(line.len())]

@@ -238,4 +238,8 @@ impl OptionValue for Option<FilterPolicy> {
             },
         }
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.is_none() && other.is_none()
+    }
 }

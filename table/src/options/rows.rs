@@ -23,6 +23,10 @@ impl OptionValue for FlushBlockPolicy {
     fn print(&self) -> String {
         "FlushBlockBySizePolicyFactory".to_string()
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
 }
 
 /// `user_defined_index_factory`: none.
@@ -39,6 +43,10 @@ impl OptionValue for UserDefinedIndex {
 
     fn print(&self) -> String {
         "nullptr".to_string()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
     }
 }
 
@@ -64,6 +72,10 @@ impl OptionValue for CacheSize {
 
     fn print(&self) -> String {
         self.0.to_string()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
     }
 }
 
@@ -98,6 +110,10 @@ impl OptionValue for MetadataCacheOptions {
             self.top_level_index_pinning.name()
         )
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
 }
 
 /// An option of a block-based table.
@@ -107,6 +123,8 @@ pub struct OptionRow {
     pub serialized: bool,
     /// The value as option text.
     pub print: fn(&BlockBasedTableOptions) -> String,
+    /// Whether both are known to have the same text, without making it; false tells nothing.
+    pub is_same: fn(&BlockBasedTableOptions, &BlockBasedTableOptions) -> bool,
     /// Takes the value from option text.
     pub parse: fn(&mut BlockBasedTableOptions, &str) -> Result<()>,
 }
@@ -125,6 +143,7 @@ macro_rules! row {
             name: stringify!($name),
             serialized: $serialized,
             print: |options| options.$name.print(),
+            is_same: |a, b| a.$name.is_same(&b.$name),
             parse: |options, text| {
                 options.$name = OptionValue::parse(text)?;
                 Ok(())

@@ -10,6 +10,11 @@ pub trait OptionValue: Sized {
     fn parse(text: &str) -> Result<Self>;
 
     fn print(&self) -> String;
+
+    /// Whether both are known to print alike, without printing them; false is always allowed.
+    fn is_same(&self, _other: &Self) -> bool {
+        false
+    }
 }
 
 fn not_a(what: &str, text: &str) -> Error {
@@ -26,7 +31,11 @@ impl OptionValue for bool {
     }
 
     fn print(&self) -> String {
-        self.to_string()
+        if *self { "true" } else { "false" }.to_string()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
     }
 }
 
@@ -60,6 +69,10 @@ macro_rules! integer_values {
             fn print(&self) -> String {
                 self.to_string()
             }
+
+            fn is_same(&self, other: &Self) -> bool {
+                self == other
+            }
         }
     )*};
 }
@@ -73,6 +86,10 @@ impl OptionValue for f64 {
     fn print(&self) -> String {
         format!("{self:.6}")
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.to_bits() == other.to_bits()
+    }
 }
 
 impl OptionValue for ChecksumType {
@@ -82,6 +99,10 @@ impl OptionValue for ChecksumType {
 
     fn print(&self) -> String {
         self.name().to_string()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
     }
 }
 
@@ -111,6 +132,10 @@ macro_rules! option_enum {
 
             fn print(&self) -> String {
                 self.name().to_string()
+            }
+
+            fn is_same(&self, other: &Self) -> bool {
+                self == other
             }
         }
     };
