@@ -149,3 +149,53 @@ fn an_empty_range_deletion_at_the_end_of_a_recycled_log_drops_nothing_behind_it(
     assert_eq!(other.get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
     assert_eq!(other.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
 }
+
+/// The MANIFEST, and how long it is.
+fn manifest(world: &World) -> (std::path::PathBuf, u64) {
+    let names = world.disk.list(std::path::Path::new("/db")).unwrap();
+    let name = names.iter().filter(|n| n.starts_with("MANIFEST-")).max().unwrap();
+    let path = std::path::Path::new("/db").join(name);
+    let size = world.disk.file_size(&path).unwrap();
+    (path, size)
+}
+
+/// As a sector that a crash lost: neither one bit nor the length explains it.
+fn clear_within_the_edit_at(world: &World, (path, at): &(std::path::PathBuf, u64)) {
+    let at = *at as usize + 20;
+    assert!(world.disk.damage(path, |bytes| bytes[at..at + 12].fill(0)));
+}
+
+/// As in crash seed 54: sectors of an edit whose sync never ended were lost, and the opening was refused for its checksum.
+#[test]
+fn an_edit_that_was_never_synced_and_came_in_part_is_passed_over() {
+    let world = World::new();
+    let db = world.open("");
+    db.put(b"b", b"flushed before").unwrap();
+    db.flush().unwrap();
+    db.put_with(b"a", b"1", &synced()).unwrap();
+    let edit = manifest(&world);
+    world.faults.hook().set_plan("sync MANIFEST-* #1 crash").unwrap();
+    db.flush().unwrap_err();
+    world.crash(db, Survivors::Everything);
+    clear_within_the_edit_at(&world, &edit);
+    assert_eq!(world.open("").get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+}
+
+/// The other side of it: the same damage to an edit behind which its logs were deleted.
+#[test]
+fn an_edit_whose_logs_are_gone_was_synced_and_its_damage_is_refused() {
+    let world = World::new();
+    let db = world.open("");
+    db.put(b"b", b"flushed before").unwrap();
+    db.flush().unwrap();
+    db.put_with(b"a", b"1", &synced()).unwrap();
+    let edit = manifest(&world);
+    db.flush().unwrap();
+    while world.outside.env.executor.help() {}
+    world.crash(db, Survivors::Everything);
+    clear_within_the_edit_at(&world, &edit);
+    let mut options = options("").unwrap();
+    options.db.env = world.outside.env.clone();
+    let error = Db::open("/db", options).err().unwrap();
+    assert_eq!((error.kind(), error.offset().is_some()), (ironstone::Kind::Corruption, true), "{error}");
+}

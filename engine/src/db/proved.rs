@@ -34,6 +34,7 @@ impl Opening {
         });
         let claim = proof.as_ref().map(|proof| proof.manifest);
         let mut recovered = recover_proved(&self.env, &self.paths.db, number, claim)?;
+        self.nothing_followed(&recovered)?;
         let id = recovered.db_id.as_deref().unwrap_or(identity);
         // Left behind by another database of this directory, or put there: it says nothing of this one.
         let proof = proof.filter(|proof| proof.db_id == id);
@@ -54,6 +55,24 @@ impl Opening {
                 Ok(Found { recovered, proof, lost })
             }
         }
+    }
+
+    /// Behind an edit that was synced, logs it no longer needs are deleted. So where the oldest log that is needed without
+    /// the edit is there, nothing was lost by it. Where it is gone, the edit may have been durable, and be damaged (or
+    /// the log was empty, and an opening deleted it before it wrote so).
+    fn nothing_followed(&self, recovered: &Recovered) -> Result<()> {
+        let Some(at) = recovered.given_up else { return Ok(()) };
+        let oldest = recovered.families.values().map(|family| family.log_number).min().unwrap_or(0);
+        let oldest = oldest.max(recovered.min_log_number_to_keep);
+        let log = self.paths.wal(FileNumber(oldest));
+        let error = match oldest {
+            // No flush since the database was made.
+            0 => String::new(),
+            _ if self.env.fs.exists(&log)? => return Ok(()),
+            _ => format!(": {}, which it may have made obsolete, is gone", log.display()),
+        };
+        let error = format!("the last record does not read, and nothing tells whether it was ever synced{error}");
+        Err(Error::corruption(error).doing("reading the MANIFEST").file(self.paths.manifest(recovered.number)).at(at))
     }
 
     /// Moves to `lost/` what a MANIFEST with an unproved end may have forgotten: tables, logs that were not

@@ -187,7 +187,11 @@ impl Manifest {
         self.compacted_size = writer.offset() + SIZE_RECORD_LEN;
         let size = VersionEdit { last_compacted_manifest_file_size: Some(self.compacted_size), ..VersionEdit::default() };
         frame(writer, &[(size, 0)], None, &mut self.buffer)?;
-        frame(writer, records, None, &mut self.buffer)?;
+        // CURRENT names this file only once all of it is durable, so this much of it is, if it is read at all. It
+        // tells that the edits to come have marks.
+        let mark = writer.digest().map(|digest| EditMark { offset: writer.offset(), digest });
+        let nothing = [(VersionEdit::default(), 0)];
+        frame(writer, if records.is_empty() { &nothing } else { records }, mark, &mut self.buffer)?;
         file.append(&self.buffer)?;
         sync(file, self.settings.use_fsync, self.stats.as_deref())
     }

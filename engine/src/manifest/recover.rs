@@ -3,7 +3,9 @@
 //! Total and strict: a record that is wrong is Corruption with the file and offset, wherever it stands. A
 //! record cut short at the end is what a crash leaves and is passed over, unless its bytes would make a
 //! valid record with another length, or a proof or a later edit's mark says that it was durable: then it was
-//! damaged, not torn. An edit for a family the MANIFEST does
+//! damaged, not torn. So is one whose checksum does not fit, but only in a MANIFEST with marks, where every edit
+//! tells of the one before it: a crash may leave some sectors of an append, or a former file's bytes in its place,
+//! and nothing else tells those from damage. RocksDB writes no marks; what it wrote is refused. An edit for a family the MANIFEST does
 //! not know, or that leaves the tree impossible, is Corruption too: RocksDB 11.8.1 goes on there with an
 //! empty family and sweeps its files away.
 
@@ -57,6 +59,8 @@ pub struct Recovered {
     pub compacted_size: u64,
     /// The end was not proved: a torn record, so what is unreferenced must not be deleted.
     pub end_in_doubt: bool,
+    /// The last record did not read and was taken for one whose sync never ended: by the offset it begins at.
+    pub given_up: Option<u64>,
     /// A proof says that it ends exactly here.
     pub end_proved: bool,
     /// Edits that were durable are gone.
@@ -128,11 +132,13 @@ impl Source for FileSource {
 
 fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<Extent>) -> Result<()> {
     let mut claim_met = claim.is_none_or(|c| c.bytes == 0);
+    let (durable, mut has_marks) = (claim.map_or(0, |c| c.bytes), false);
     let torn = loop {
         match reader.next()? {
             Item::Record { bytes, offset, end } => {
                 let edit = VersionEdit::decode(bytes).map_err(|e| e.shifted(offset))?;
                 let mark = edit.mark;
+                has_marks |= mark.is_some();
                 state.edit(edit).map_err(|e| e.at(offset))?;
                 state.out.size = end;
                 if let Some(mark) = mark
@@ -147,6 +153,10 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
             Item::Corruption(damage) => {
                 let reason = match damaged_not_torn(reader.damaged()) {
                     Some(what) => format!("{}: {what}", damage.reason),
+                    None if has_marks && damage.offset >= durable => {
+                        state.out.given_up = Some(state.out.size);
+                        break Some(damage.offset);
+                    }
                     None => damage.reason,
                 };
                 return Err(Error::corruption(reason).at(damage.offset));
