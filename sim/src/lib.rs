@@ -10,6 +10,7 @@
 //!  scene    scripted workloads as text; play runs one and notes what a crash may leave
 //!  every    every crash and every failing call of the scenes
 //!  audit    what must hold of a database just opened: rows by every way of reading, levels, files
+//!  hang     the end of a run that has none
 //!  crash    script on a disk that crashes or fails: one prefix state, between durable and attempted
 //! ```
 //! A run is a function of its seed. A failing one is told as a seed and the command that replays it.
@@ -22,6 +23,7 @@ pub mod crash;
 pub mod damage;
 pub mod life;
 pub mod every;
+pub mod hang;
 pub mod look;
 #[cfg(test)]
 mod pinned;

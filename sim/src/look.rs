@@ -1,5 +1,7 @@
 //! Everything a reader can do, compared with what it must see.
 
+use std::sync::Arc;
+
 use ironstone::{Db, Family, Iter, ReadOptions};
 use testkit::chance::Chance;
 
@@ -7,7 +9,7 @@ use crate::sample::Sample;
 use crate::script;
 use crate::state::State;
 
-type Row = (Vec<u8>, Vec<u8>);
+type Row = (Arc<[u8]>, Arc<[u8]>);
 
 /// A disagreement, in words.
 pub type Checked = Result<(), String>;
@@ -131,12 +133,12 @@ fn get(family: &Family, key: &[u8], expected: Option<&[u8]>, options: &ReadOptio
 }
 
 fn find<'a>(rows: &'a [Row], key: &[u8]) -> Option<&'a [u8]> {
-    rows.iter().find(|r| r.0 == key).map(|r| r.1.as_slice())
+    rows.iter().find(|r| *r.0 == *key).map(|r| &*r.1)
 }
 
 fn any_key(rows: &[Row], chance: &mut Chance, keys: u64) -> Vec<u8> {
     match chance.below(10) {
-        0..5 if !rows.is_empty() => chance.pick(rows).0.clone(),
+        0..5 if !rows.is_empty() => chance.pick(rows).0.to_vec(),
         5 => vec![script::TOGGLES, chance.below(14) as u8],
         6 => vec![0xff; 1 + chance.below(3) as usize],
         _ => script::key(chance, keys),
@@ -186,10 +188,10 @@ fn stands(iter: &Iter, rows: &[Row], at: Option<usize>, after: &str) -> Checked 
     }
     match expected {
         None => Err(format!("{after}: at {}, expected the end", show(iter.key()))),
-        Some(row) if row.0 != iter.key() => {
+        Some(row) if *row.0 != *iter.key() => {
             Err(format!("{after}: at {}, expected {}", show(iter.key()), show(&row.0)))
         }
-        Some(row) if row.1 != iter.value() => Err(format!(
+        Some(row) if *row.1 != *iter.value() => Err(format!(
             "{after}: {} = {}, expected {}",
             show(&row.0),
             show(iter.value()),

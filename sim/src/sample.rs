@@ -168,6 +168,22 @@ pub fn draw(chance: &mut Chance, fixed: Fixed) -> Sample {
     Sample { text, reverse: fixed.reverse, prefix }
 }
 
+/// As [`options`], for databases that come and go a thousand times a second: what costs more than all else, megabytes
+/// cleared for a codec and for a filter of a large memtable, is drawn seldom.
+pub fn small(chance: &mut Chance, fixed: Fixed) -> (Sample, ironstone::Options) {
+    let (mut sample, mut options) = self::options(chance, fixed);
+    let mut lighter = String::new();
+    if sample.text.contains("kBZip2Compression") && chance.percent(90) {
+        lighter.push_str("compression=kLZ4Compression;");
+    }
+    if options.family.write_buffer_size > 1 << 20 && chance.percent(95) {
+        lighter.push_str("write_buffer_size=65536;");
+    }
+    options.update(&lighter).unwrap_or_else(|e| panic!("{lighter}: {e}"));
+    sample.text.push_str(&lighter);
+    (sample, options)
+}
+
 /// Draws until the options are ones that this release takes.
 pub fn options(chance: &mut Chance, fixed: Fixed) -> (Sample, ironstone::Options) {
     let sample = draw(chance, fixed);

@@ -1,6 +1,7 @@
 //! What must be read: a model for each family, by name.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ironstone::{Family, WriteBatch};
 use testkit::model::Model;
@@ -21,8 +22,8 @@ impl State {
     }
 
     /// A family's rows at this moment; none before it was made.
-    pub fn rows(&self, family: &str, reverse: bool) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let mut rows = self.families.get(family).map(Model::rows).unwrap_or_default();
+    pub fn rows(&self, family: &str, reverse: bool) -> Vec<(Arc<[u8]>, Arc<[u8]>)> {
+        let mut rows = self.families.get(family).map(Model::shared_rows).unwrap_or_default();
         if reverse {
             rows.reverse();
         }

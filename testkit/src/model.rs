@@ -2,16 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::sync::Arc;
 
-/// One family at one moment. Keys in byte order.
+/// One family at one moment. Keys in byte order. A copy shares the bytes with what it was copied from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Model {
-    rows: BTreeMap<Vec<u8>, Vec<u8>>,
+    rows: BTreeMap<Arc<[u8]>, Arc<[u8]>>,
 }
 
 impl Model {
     pub fn put(&mut self, key: &[u8], value: &[u8]) {
-        self.rows.insert(key.to_vec(), value.to_vec());
+        match self.rows.get_mut(key) {
+            Some(old) => *old = value.into(),
+            None => drop(self.rows.insert(key.into(), value.into())),
+        }
     }
 
     pub fn delete(&mut self, key: &[u8]) {
@@ -29,16 +33,13 @@ impl Model {
     /// As the operator `stringappend` with a comma.
     pub fn append(&mut self, key: &[u8], operand: &[u8]) {
         match self.rows.get_mut(key) {
-            Some(value) => {
-                value.push(b',');
-                value.extend_from_slice(operand);
-            }
+            Some(value) => *value = [value, b",".as_slice(), operand].concat().into(),
             None => self.put(key, operand),
         }
     }
 
     pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
-        self.rows.get(key).map(Vec::as_slice)
+        self.rows.get(key).map(|value| &**value)
     }
 
     pub fn len(&self) -> usize {
@@ -55,15 +56,26 @@ impl Model {
         lower: Option<&[u8]>,
         upper: Option<&[u8]>,
     ) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a [u8])> {
-        let from = lower.map_or(Bound::Unbounded, |k| Bound::Included(k.to_vec()));
-        let to = upper.map_or(Bound::Unbounded, |k| Bound::Excluded(k.to_vec()));
+        let from = lower.map_or(Bound::Unbounded, Bound::Included);
+        let to = upper.map_or(Bound::Unbounded, Bound::Excluded);
         let empty = matches!((lower, upper), (Some(l), Some(u)) if l >= u);
-        let range = if empty { self.rows.range(Vec::new()..Vec::new()) } else { self.rows.range((from, to)) };
-        range.map(|(k, v)| (k.as_slice(), v.as_slice()))
+        let nothing: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Included(&[]), Bound::Excluded(&[]));
+        let range = self.rows.range::<[u8], _>(if empty { nothing } else { (from, to) });
+        range.map(|(k, v)| (&**k, &**v))
     }
 
     /// All rows, copied.
     pub fn rows(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        self.rows.iter().map(|(k, v)| (k.to_vec(), v.to_vec())).collect()
+    }
+
+    /// All rows, sharing the bytes.
+    pub fn shared_rows(&self) -> Vec<(Arc<[u8]>, Arc<[u8]>)> {
         self.rows.iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+    }
+
+    /// All rows, in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
+        self.rows.iter().map(|(k, v)| (&**k, &**v))
     }
 }

@@ -1,24 +1,35 @@
 //! The rig's command.
 //!
 //! ```text
-//! simulate --random | --crash      seeds from --seed on, for --seconds
+//! simulate --random | --crash      seeds from --seed on
 //! simulate --exhaustive            every crash and failing call of the scenes, then crashes of recoveries
 //! simulate --state NAME            one state of those, again
-//!   --seed N --seconds S --len N --failures N --commit TEXT --json FILE
+//!   --cycles N     until there are N recoveries (--crash), N states (--exhaustive), N runs (--random)
+//!   --seconds S    until S seconds have gone; with --cycles, whichever comes first
+//!   --threads N    so many at once; 1 unless told
+//!   --seed N --len N --failures N --commit TEXT --json FILE
 //! ```
 //! Each failure is told with the command that runs it again; the last line is a summary as JSON, written to the
-//! file as well.
+//! file as well. A run that failed, or waits for ever, makes the exit code other than 0.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Seconds after which a run counts as hung.
+use ironstone_sim::{crash, every, hang, random};
+use parking_lot::Mutex;
+
+/// Seconds after which a run counts as hung. The watcher counts its own turns, so that a process that is held up as a
+/// whole does not look like one.
 const HANG_S: u64 = 60;
+
+/// Seconds between two words of progress.
+const PROGRESS_S: u64 = 10;
 
 #[derive(Clone)]
 struct Asked {
@@ -26,6 +37,8 @@ struct Asked {
     state: String,
     seed: u64,
     seconds: u64,
+    cycles: u64,
+    threads: usize,
     len: Option<u64>,
     failures: u64,
     commit: String,
@@ -38,6 +51,8 @@ fn asked() -> Option<Asked> {
         state: String::new(),
         seed: 1,
         seconds: 0,
+        cycles: 0,
+        threads: 1,
         len: None,
         failures: 5,
         commit: "unknown".to_string(),
@@ -57,6 +72,8 @@ fn asked() -> Option<Asked> {
                     "--json" => asked.json = Some(value),
                     "--seed" => asked.seed = value.parse().ok()?,
                     "--seconds" => asked.seconds = value.parse().ok()?,
+                    "--cycles" => asked.cycles = value.parse().ok()?,
+                    "--threads" => asked.threads = value.parse().ok()?,
                     "--len" => asked.len = Some(value.parse().ok()?),
                     "--failures" => asked.failures = value.parse().ok()?,
                     _ => return None,
@@ -67,18 +84,32 @@ fn asked() -> Option<Asked> {
     Some(asked)
 }
 
+impl Asked {
+    /// When the time is up; with neither a time nor a number, at once behind the first.
+    fn until(&self, start: Instant) -> Option<Instant> {
+        (self.seconds > 0 || self.cycles == 0).then(|| start + Duration::from_secs(self.seconds))
+    }
+
+    fn tell(&self, json: &str) -> bool {
+        println!("{json}");
+        let Some(path) = &self.json else { return true };
+        let written = std::fs::File::create(path).and_then(|mut f| writeln!(f, "{json}"));
+        written.map_err(|error| eprintln!("{path}: {error}")).is_ok()
+    }
+}
+
 fn main() -> ExitCode {
     let Some(asked) = asked() else {
         eprintln!(
-            "usage: simulate [--random|--crash|--exhaustive|--state NAME] [--seed N] [--seconds S] [--len N] \
-             [--failures N] [--commit TEXT] [--json FILE]"
+            "usage: simulate [--random|--crash|--exhaustive|--state NAME] [--cycles N] [--seconds S] [--threads N] \
+             [--seed N] [--len N] [--failures N] [--commit TEXT] [--json FILE]"
         );
         return ExitCode::from(2);
     };
     let start = Instant::now();
     let (json, failed) = match asked.mode {
         "state" => {
-            return match ironstone_sim::every::replay(&asked.state) {
+            return match every::replay(&asked.state) {
                 Ok(words) => {
                     println!("{words}");
                     ExitCode::SUCCESS
@@ -89,89 +120,210 @@ fn main() -> ExitCode {
                 }
             };
         }
-        "exhaustive" => {
-            let until = start + Duration::from_secs(asked.seconds);
-            let report = ironstone_sim::every::campaign(asked.seed, until, asked.failures, &mut |what, report| {
-                let spent = start.elapsed().as_secs_f64();
-                println!("{spent:6.1} s  {what}: {} states, {} opened, {} failed", report.states, report.opened, report.failed());
-            });
-            (report.json(&asked.commit, start.elapsed().as_secs_f64()), report.failed())
-        }
-        _ => seeds(&asked, start),
+        "exhaustive" => exhaustive(&asked, start),
+        _ => Seeds::run(&asked, start),
     };
-    println!("{json}");
-    if let Some(path) = &asked.json
-        && let Err(error) = std::fs::File::create(path).and_then(|mut f| writeln!(f, "{json}"))
-    {
-        eprintln!("{path}: {error}");
-        return ExitCode::from(2);
+    let told = asked.tell(&json);
+    match (told, failed) {
+        (false, _) => ExitCode::from(2),
+        (true, 0) => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
     }
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Seeds until the time is up.
-fn seeds(asked: &Asked, start: Instant) -> (String, u64) {
-    let mut seed = asked.seed;
-    let crash = asked.mode == "crash";
-    let len = asked.len.unwrap_or(if crash { 40 } else { 400 }) as usize;
-    let again = |seed: u64| format!("run it again: simulate --{} --seed {seed} --len {len}", asked.mode);
-    // A run that does not end is a failure too: told, and the process given up.
-    let (current, began) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-    let watched = (current.clone(), began.clone(), asked.mode);
-    std::thread::spawn(move || {
-        loop {
-            std::thread::sleep(Duration::from_secs(1));
-            let since = start.elapsed().as_secs().saturating_sub(watched.1.load(Ordering::Relaxed));
-            if since > HANG_S {
-                let (seed, mode) = (watched.0.load(Ordering::Relaxed), watched.2);
-                println!("FAILED seed {seed}: no end after {since} s\nrun it again: simulate --{mode} --seed {seed} --len {len}");
-                std::process::exit(3);
-            }
-        }
+fn exhaustive(asked: &Asked, start: Instant) -> (String, u64) {
+    let so_far = Arc::new(Mutex::new(every::Report::new(asked.seed)));
+    let (known, by) = (so_far.clone(), asked.clone());
+    hang::last_words(move || {
+        let mut report = known.lock().clone();
+        *report.failures.entry("hung").or_default() += 1;
+        by.tell(&report.json(&by.commit, start.elapsed().as_secs_f64()));
     });
-    let (mut runs, mut failures, mut operations, mut cycles, mut twice) = (0u64, 0u64, 0u64, 0u64, 0u64);
-    let mut failed = Vec::new();
-    loop {
-        current.store(seed, Ordering::Relaxed);
-        began.store(start.elapsed().as_secs(), Ordering::Relaxed);
-        let outcome = if crash {
-            ironstone_sim::crash::seed(seed, len).map(|ran| {
-                cycles += ran.cycles;
-                ran.operations
-            })
-        } else {
-            ironstone_sim::random::seed(seed, len).map(|ran| ran.operations)
-        };
-        runs += 1;
-        twice += u64::from(seed.is_multiple_of(100));
-        match outcome {
-            Ok(n) => operations += n,
-            Err(words) => {
-                failures += 1;
-                failed.push(seed.to_string());
-                println!("FAILED {words}\n{}\n", again(seed));
-            }
+    let campaign = every::Asked {
+        seed: asked.seed,
+        until: asked.until(start),
+        states: asked.cycles,
+        threads: asked.threads,
+        failures_max: asked.failures,
+    };
+    let told_s = AtomicU64::new(0);
+    let report = every::campaign(&campaign, &|what, report| {
+        let spent = start.elapsed().as_secs_f64();
+        *so_far.lock() = report.clone();
+        if spent < (told_s.load(Ordering::Relaxed) + PROGRESS_S) as f64 {
+            return;
         }
-        seed += 1;
-        if failures >= asked.failures || start.elapsed() >= Duration::from_secs(asked.seconds) {
-            break;
+        told_s.store(spent as u64, Ordering::Relaxed);
+        println!("{spent:6.1} s  {what}: {} states, {} opened, {} failed", report.states, report.opened, report.failed());
+    });
+    (report.json(&asked.commit, start.elapsed().as_secs_f64()), report.failed())
+}
+
+/// Runs of seeds, on all threads.
+struct Seeds {
+    asked: Asked,
+    start: Instant,
+    len: usize,
+    next: AtomicU64,
+    over: AtomicBool,
+    /// Of each thread: its seed and the turns of the watcher that it took so far; none at work: 0.
+    at_work: Vec<(AtomicU64, AtomicU64)>,
+    sums: Mutex<Sums>,
+}
+
+#[derive(Clone, Default)]
+struct Sums {
+    runs: u64,
+    twice: u64,
+    operations: u64,
+    cycles: u64,
+    failed_calls: u64,
+    doubted: u64,
+    shapes: BTreeSet<u64>,
+    /// By kind.
+    failures: BTreeMap<&'static str, u64>,
+    failed: Vec<u64>,
+    told_s: u64,
+}
+
+impl Seeds {
+    fn run(asked: &Asked, start: Instant) -> (String, u64) {
+        let seeds = Arc::new(Seeds {
+            asked: asked.clone(),
+            start,
+            len: asked.len.unwrap_or(if asked.mode == "crash" { 40 } else { 400 }) as usize,
+            next: AtomicU64::new(asked.seed),
+            over: AtomicBool::new(false),
+            at_work: (0..asked.threads.max(1)).map(|_| Default::default()).collect(),
+            sums: Mutex::default(),
+        });
+        let (watcher, last) = (seeds.clone(), seeds.clone());
+        hang::last_words(move || {
+            last.sums.lock().failures.entry("hung").and_modify(|n| *n += 1).or_insert(1);
+            last.asked.tell(&last.json());
+        });
+        std::thread::spawn(move || watcher.watch());
+        std::thread::scope(|scope| (0..seeds.at_work.len()).for_each(|at| drop(scope.spawn({
+            let seeds = &seeds;
+            move || seeds.work(at)
+        }))));
+        let failures = seeds.sums.lock().failures.values().sum();
+        seeds.progress(true);
+        (seeds.json(), failures)
+    }
+
+    fn again(&self, seed: u64) -> String {
+        format!("simulate --{} --seed {seed} --len {}", self.asked.mode, self.len)
+    }
+
+    fn work(&self, at: usize) {
+        let until = self.asked.until(self.start);
+        let (current, turns) = &self.at_work[at];
+        let mut first = true;
+        // One at least, so that a command without a number or time runs its seed.
+        while at == 0 && first || !self.over.load(Ordering::Relaxed) && until.is_none_or(|until| Instant::now() < until) {
+            first = false;
+            let seed = self.next.fetch_add(1, Ordering::Relaxed);
+            turns.store(1, Ordering::Relaxed);
+            current.store(seed, Ordering::Relaxed);
+            let outcome = match self.asked.mode {
+                "crash" => crash::seed(seed, self.len).map_err(|failure| (failure.kind, failure.words)),
+                _ => random::seed(seed, self.len)
+                    .map(|ran| crash::Ran { operations: ran.operations, ..crash::Ran::default() })
+                    .map_err(|words| ("wrong", words)),
+            };
+            turns.store(0, Ordering::Relaxed);
+            self.note(seed, outcome);
+            self.progress(false);
         }
     }
-    let spent = start.elapsed().as_secs_f64();
-    println!(
-        "{}: {runs} runs, {operations} operations, {cycles} recoveries, {failures} failures in {spent:.1} s: {:.1} runs/s, {:.1} recoveries/s",
-        asked.mode,
-        runs as f64 / spent,
-        cycles as f64 / spent
-    );
-    let json = format!(
-        "{{\"mode\":\"{}\",\"commit\":\"{}\",\"seeds\":[{},{}],\"len\":{len},\"seconds\":{spent:.1},\"runs\":{runs},\
-         \"run_twice\":{twice},\"operations\":{operations},\"cycles\":{cycles},\"failures\":{failures},\"failed\":[{}]}}",
-        asked.mode,
-        asked.commit,
-        asked.seed,
-        seed - 1,
-        failed.join(",")
-    );
-    (json, failures)
+
+    fn note(&self, seed: u64, outcome: Result<crash::Ran, (&'static str, String)>) {
+        let sums = &mut *self.sums.lock();
+        sums.runs += 1;
+        sums.twice += u64::from(seed.is_multiple_of(100));
+        match outcome {
+            Ok(ran) => {
+                sums.operations += ran.operations;
+                sums.cycles += ran.cycles;
+                sums.failed_calls += ran.failed_calls;
+                sums.doubted += ran.doubted;
+                sums.shapes.extend(ran.shapes);
+            }
+            Err((kind, words)) => {
+                *sums.failures.entry(kind).or_default() += 1;
+                sums.failed.push(seed);
+                println!("FAILED {words}\nrun it again: {}\n", self.again(seed));
+            }
+        }
+        let done = if self.asked.mode == "crash" { sums.cycles } else { sums.runs };
+        let enough = self.asked.cycles > 0 && done >= self.asked.cycles;
+        if enough || sums.failed.len() as u64 >= self.asked.failures {
+            self.over.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn progress(&self, now: bool) {
+        let sums = &mut *self.sums.lock();
+        let spent = self.start.elapsed();
+        if !now && spent.as_secs() < sums.told_s + PROGRESS_S {
+            return;
+        }
+        sums.told_s = spent.as_secs();
+        let spent = spent.as_secs_f64();
+        println!(
+            "{spent:6.1} s  {}: {} runs, {} operations, {} recoveries ({:.0} a second), {} failures",
+            self.asked.mode,
+            sums.runs,
+            sums.operations,
+            sums.cycles,
+            sums.cycles as f64 / spent,
+            sums.failed.len()
+        );
+    }
+
+    fn watch(&self) {
+        loop {
+            std::thread::sleep(Duration::from_secs(1));
+            for (seed, turns) in &self.at_work {
+                let is_at_work = |turns: u64| (turns > 0).then_some(turns + 1);
+                let taken = turns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_at_work).unwrap_or(0);
+                if taken > HANG_S {
+                    let seed = seed.load(Ordering::Relaxed);
+                    hang::told(&format!("seed {seed}: hung: no end after {taken} s"), &self.again(seed));
+                }
+            }
+        }
+    }
+
+    fn json(&self) -> String {
+        let sums = self.sums.lock().clone();
+        let of = |kind: &str| sums.failures.get(kind).copied().unwrap_or(0);
+        format!(
+            "{{\"mode\":\"{}\",\"commit\":\"{}\",\"seeds\":[{},{}],\"len\":{},\"threads\":{},\"seconds\":{:.1},\"runs\":{},\
+             \"run_twice\":{},\"operations\":{},\"cycles\":{},\"plan_shapes\":{},\"failed_calls\":{},\"doubted\":{},\"lost\":{},\
+             \"refused\":{},\"wrong\":{},\"panics\":{},\"hangs\":{},\"failures\":{},\"failed\":{:?}}}",
+            self.asked.mode,
+            self.asked.commit,
+            self.asked.seed,
+            self.next.load(Ordering::Relaxed) - 1,
+            self.len,
+            self.at_work.len(),
+            self.start.elapsed().as_secs_f64(),
+            sums.runs,
+            sums.twice,
+            sums.operations,
+            sums.cycles,
+            sums.shapes.len(),
+            sums.failed_calls,
+            sums.doubted,
+            of("lost"),
+            of("refused"),
+            of("wrong"),
+            of("panicked"),
+            of("hung"),
+            sums.failures.values().sum::<u64>(),
+            sums.failed
+        )
+    }
 }

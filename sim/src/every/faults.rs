@@ -1,11 +1,11 @@
 //! Every call failing, once or for good; then the machine stops and what was acknowledged must be there.
 
-use std::time::Instant;
+use std::ops::Range;
 
 use super::recover::survivors;
 use super::report::Report;
 use super::watch::{Fault, Strike};
-use super::{Recorded, allowed, play};
+use super::{Recorded, Until, allowed, play};
 
 /// What is left after a run with a failing call: the machine stopped, or only the process.
 const LEFT: [&str; 2] = ["synced", "all"];
@@ -13,10 +13,10 @@ const LEFT: [&str; 2] = ["synced", "all"];
 type Judged = Result<(), (&'static str, String)>;
 
 impl Recorded {
-    /// Every call, every way to fail it.
-    pub(super) fn failing_calls(&mut self, report: &mut Report, until: Instant) -> bool {
-        for call in 1..=self.ops.len() as u64 {
-            let op = self.ops[call as usize - 1];
+    /// Every way for these calls to fail, counted from 0.
+    pub(super) fn failing_calls(&self, calls: Range<usize>, report: &mut Report, until: &Until) -> bool {
+        for at in calls {
+            let (call, op) = (at as u64 + 1, self.ops[at]);
             for (_, strike) in Strike::ALL {
                 for for_good in [false, true] {
                     if !strike.fits(op) || strike == Strike::Lie {
@@ -28,7 +28,7 @@ impl Recorded {
                         report.states += 1;
                         report.judge(&self.fault_name(fault, left), judged, op.name());
                     }
-                    if report.is_enough(until) {
+                    if until.is_over(report) {
                         return false;
                     }
                 }
@@ -43,7 +43,7 @@ impl Recorded {
     }
 
     /// Plays with that fault, stops the machine, and opens what is left.
-    fn fault(&mut self, fault: Fault, report: &mut Report) -> Vec<(&'static str, Judged)> {
+    fn fault(&self, fault: Fault, report: &mut Report) -> Vec<(&'static str, Judged)> {
         let scene = &self.scene;
         let run = std::panic::AssertUnwindSafe(|| play(scene, &self.options, false, Some(fault)));
         let Ok((past, watch, disk, _)) = std::panic::catch_unwind(run) else {
@@ -71,7 +71,7 @@ impl Recorded {
         out
     }
 
-    pub(super) fn replay_fault(&mut self, name: &str) -> Result<String, String> {
+    pub(super) fn replay_fault(&self, name: &str) -> Result<String, String> {
         let (_, rest) = name.split_once('!').ok_or("a name without !")?;
         let (rest, left) = rest.split_once('~').ok_or("a name without ~")?;
         let (call, strike) = rest.split_once('=').ok_or("a name without =")?;

@@ -10,6 +10,7 @@
 //! range of moments it must lie in. A state has a name that says how to get there, `scene/37+5~torn/12~all` or
 //! `scene!90=EIO..~synced`: its replay is a function of the name.
 
+mod campaign;
 mod faults;
 mod recover;
 mod report;
@@ -18,23 +19,26 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
-use std::rc::Rc;
+use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
 
 use base::map::HashMap;
 use env::clock::ManualClock;
 use env::hook::{Hooked, Op};
 use env::memory::MemoryFs;
 use ironstone::Options;
+use parking_lot::Mutex;
 use testkit::chance::Chance;
 
 use crate::play::{Outside, Past, Play, options};
 use crate::scene::Scene;
 use crate::state::State;
+pub use campaign::{Asked, campaign};
+use campaign::Until;
 pub use recover::{Outcome, SURVIVORS};
 use recover::{Recovery, bound, digest, recover, survivors};
-pub use report::Report;
+pub use report::{DOUBT, Report};
+pub use watch::call_hash;
 use watch::{Fault, Place, Watch};
 
 /// The scenes that come with the rig.
@@ -64,7 +68,8 @@ pub struct Recorded {
     places: Vec<Place>,
     ops: Vec<Op>,
     past: Past,
-    seen: HashMap<u128, Rc<Outcome>>,
+    /// What was opened, by its bytes: shared by all who work on the scene.
+    seen: Mutex<HashMap<u128, Arc<Outcome>>>,
 }
 
 /// What may be found: moments, and the families there are.
@@ -100,7 +105,7 @@ impl Recorded {
         let options = options(&scene.options).map_err(|e| format!("{name}: {e}"))?;
         let (past, watch, _, places) = play(&scene, &options, true, None);
         let ops = watch.hook().ops();
-        Ok(Recorded { scene, options, places, ops, past: past?, seen: HashMap::default() })
+        Ok(Recorded { scene, options, places, ops, past: past?, seen: Mutex::default() })
     }
 
     fn allowed(&self, place: &Place) -> Allowed<'_> {
@@ -134,30 +139,38 @@ impl Recorded {
         cuts
     }
 
-    fn open(&mut self, disk: &MemoryFs, name: &str, report: &mut Report) -> Rc<Outcome> {
+    fn open(&self, disk: &MemoryFs, name: &str, report: &mut Report) -> Arc<Outcome> {
         let key = digest(disk);
-        if let Some(known) = self.seen.get(&key) {
+        if let Some(known) = self.seen.lock().get(&key) {
             return known.clone();
         }
         report.opened += 1;
-        let outcome = Rc::new(recover(disk, &self.options, name, false).outcome);
-        self.seen.insert(key, outcome.clone());
+        let Recovery { outcome, heard, .. } = recover(disk, &self.options, name, false);
+        // One in a hundred twice: chance in a state is a function of its name alone.
+        if key.is_multiple_of(100) {
+            report.run_twice += 1;
+            let again = recover(disk, &self.options, name, false);
+            if again.heard != heard || again.outcome != outcome {
+                report.judge(name, Err(("wrong", "two runs differ".to_string())), "");
+            }
+        }
+        let outcome = Arc::new(outcome);
+        self.seen.lock().insert(key, outcome.clone());
         outcome
     }
 
-    /// Every place, cut and survivor, one deep.
-    fn crashes(&mut self, report: &mut Report, until: Instant) -> bool {
-        for at in 0..self.places.len() {
-            let place = self.places[at].clone();
-            for cut in Self::cuts(&place) {
+    /// Every cut and survivor of these places, one deep.
+    fn crashes(&self, places: Range<usize>, report: &mut Report, until: &Until) -> bool {
+        for place in &self.places[places] {
+            for cut in Self::cuts(place) {
                 for left in SURVIVORS {
                     let name = named(&self.scene.name, place.call, cut, left);
-                    let Some(disk) = Self::crashed(&place, cut, left, seed_of(&name)) else { continue };
+                    let Some(disk) = Self::crashed(place, cut, left, seed_of(&name)) else { continue };
                     let outcome = self.open(&disk, &name, report);
                     report.states += 1;
-                    let judged = self.allowed(&place).judge(&outcome);
+                    let judged = self.allowed(place).judge(&outcome);
                     report.judge(&name, judged, &place.what);
-                    if report.is_enough(until) {
+                    if until.is_over(report) {
                         return false;
                     }
                 }
@@ -167,7 +180,7 @@ impl Recorded {
     }
 
     /// A drawn way down: a crash, and crashes of its recoveries.
-    fn deep(&mut self, chance: &mut Chance, report: &mut Report) {
+    fn deep(&self, chance: &mut Chance, report: &mut Report) {
         let place = chance.pick(&self.places).clone();
         let depth = 2 + chance.below(DEPTH_MAX as u64 - 1) as usize;
         let mut name = self.scene.name.clone();
@@ -197,7 +210,7 @@ impl Recorded {
     }
 
     /// Goes where a name says.
-    fn replay(&mut self, name: &str) -> Result<String, String> {
+    fn replay(&self, name: &str) -> Result<String, String> {
         let mut parts = name.split('/');
         let mut so_far = parts.next().unwrap_or_default().to_string();
         let mut places = self.places.clone();
@@ -281,44 +294,6 @@ fn seed_of(name: &str) -> u64 {
     kernel::checksum::xxh3::hash64(name.as_bytes())
 }
 
-/// Runs all scenes until they are through and the time is up.
-pub fn campaign(seed: u64, until: Instant, failures_max: u64, progress: &mut dyn FnMut(&str, &Report)) -> Report {
-    let mut report = Report::new(seed, failures_max);
-    let mut recorded = Vec::new();
-    for (name, text) in SCENES {
-        match Recorded::new(name, text) {
-            Ok(scene) => {
-                report.calls += scene.ops.len() as u64;
-                recorded.push(scene);
-            }
-            Err(words) => report.judge(name, Err(("broken", words)), ""),
-        }
-    }
-    let short = SHORT.min(recorded.len());
-    let (first, others) = recorded.split_at_mut(short);
-    for part in [first, others] {
-        for scene in &mut *part {
-            let whole = scene.crashes(&mut report, until);
-            report.complete &= whole;
-            progress(&format!("{}: crashes", scene.scene.name), &report);
-        }
-        for scene in part {
-            let whole = scene.failing_calls(&mut report, until);
-            report.complete &= whole;
-            progress(&format!("{}: failing calls", scene.scene.name), &report);
-        }
-    }
-    let mut chance = Chance::new(seed);
-    while !recorded.is_empty() && !report.is_enough(until) {
-        for _ in 0..50 {
-            let at = chance.below(recorded.len() as u64) as usize;
-            recorded[at].deep(&mut chance, &mut report);
-        }
-    }
-    progress("crashes of recoveries", &report);
-    report
-}
-
 /// Runs one state by its name; what happened, in words.
 ///
 /// # Errors
@@ -326,6 +301,6 @@ pub fn campaign(seed: u64, until: Instant, failures_max: u64, progress: &mut dyn
 pub fn replay(name: &str) -> Result<String, String> {
     let scene = name.split(['/', '!']).next().unwrap_or_default();
     let (_, text) = SCENES.iter().find(|(n, _)| *n == scene).ok_or(format!("there is no scene {scene}"))?;
-    let mut recorded = Recorded::new(scene, text)?;
+    let recorded = Recorded::new(scene, text)?;
     if name.contains('!') { recorded.replay_fault(name) } else { recorded.replay(name) }
 }

@@ -67,9 +67,8 @@ const PATIENCE: u64 = 2000;
 pub fn hang_means_exit(what: String) -> impl Fn() + Send + Sync {
     move || {
         let way = std::backtrace::Backtrace::force_capture();
-        println!("FAILED {what}: waits for ever, even though the machine has stopped\n{way}");
-        println!("run it again: simulate --state '{what}'");
-        std::process::exit(3);
+        let words = format!("{what}: hung: waits for ever, even though the machine has stopped\n{way}");
+        crate::hang::told(&words, &format!("simulate --state '{what}'"));
     }
 }
 
@@ -84,6 +83,8 @@ pub struct Recovery {
     pub outcome: Outcome,
     /// Where the machine may stop while it recovers, if asked for.
     pub places: Vec<Place>,
+    /// A number made of every call of the file system, equal for equal runs.
+    pub heard: u64,
 }
 
 /// Opens the database on a copy of the disk.
@@ -105,7 +106,7 @@ pub fn recover(disk: &MemoryFs, options: &Options, name: &str, keep: bool) -> Re
     } else {
         outcome
     };
-    Recovery { outcome, places: places.take() }
+    Recovery { outcome, places: places.take(), heard: watch.hook().heard() }
 }
 
 fn look(outside: &Outside, options: &Options, watch: &env::hook::Hooked<Watch>, places: &Cell<Vec<Place>>) -> Outcome {

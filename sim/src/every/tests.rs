@@ -1,8 +1,8 @@
 use super::watch::Strike;
 use super::*;
 
-fn until() -> Instant {
-    Instant::now() + std::time::Duration::from_secs(3600)
+fn until() -> Until {
+    Until::new(&Asked { seed: 1, until: None, states: 0, threads: 1, failures_max: 1 })
 }
 
 fn scene(name: &str) -> Recorded {
@@ -12,16 +12,17 @@ fn scene(name: &str) -> Recorded {
 
 #[test]
 fn every_crash_of_plain_writes_leaves_a_state_between_durable_and_attempted() {
-    let mut report = Report::new(1, 1);
-    assert!(scene("puts").crashes(&mut report, until()));
+    let mut report = Report::new(1);
+    let puts = scene("puts");
+    assert!(puts.crashes(0..puts.places.len(), &mut report, &until()));
     assert_eq!(report.failed(), 0);
     assert!(report.states > 900 && report.opened > 200, "{report:?}");
 }
 
 #[test]
 fn crashes_of_recoveries_replay_by_their_name() {
-    let mut report = Report::new(1, 1);
-    let mut families = scene("families");
+    let mut report = Report::new(1);
+    let families = scene("families");
     (0..5).for_each(|seed| families.deep(&mut Chance::new(seed), &mut report));
     assert_eq!(report.failed(), 0);
     assert!(report.deep > 0);

@@ -75,6 +75,13 @@ pub struct Fault {
     pub for_good: bool,
 }
 
+/// Adds a call and how it ended to a number made of those before it.
+pub fn call_hash(call: &Call<'_>, ok: bool, before: u64) -> u64 {
+    let name = call.path.file_name().map(std::ffi::OsStr::as_encoded_bytes).unwrap_or_default();
+    let seed = before ^ call.offset ^ (call.bytes as u64).rotate_left(20) ^ u64::from(ok) << 63;
+    kernel::checksum::xxh3::hash64_with_seed(name, seed.wrapping_add(call.op as u64))
+}
+
 /// More calls than any playing makes: beyond it the machine stops.
 const CALLS_MAX: u64 = 200_000;
 
@@ -86,6 +93,7 @@ pub struct Watch {
     calls: AtomicU64,
     writes: AtomicU64,
     fired: AtomicU64,
+    heard: AtomicU64,
     dead: AtomicBool,
     places: Mutex<Vec<Place>>,
     ops: Mutex<Vec<Op>>,
@@ -109,6 +117,7 @@ impl Watch {
             calls: AtomicU64::new(0),
             writes: AtomicU64::new(0),
             fired: AtomicU64::new(0),
+            heard: AtomicU64::new(0),
             dead: AtomicBool::new(false),
             places: Mutex::default(),
             ops: Mutex::default(),
@@ -127,6 +136,11 @@ impl Watch {
 
     pub fn fired(&self) -> u64 {
         self.fired.load(Ordering::Relaxed)
+    }
+
+    /// A number made of every call and how it ended.
+    pub fn heard(&self) -> u64 {
+        self.heard.load(Ordering::Relaxed)
     }
 
     /// Every call fails from now on.
@@ -196,6 +210,7 @@ impl Hook for Watch {
     }
 
     fn after(&self, call: &Call<'_>, ok: bool) {
+        self.heard.store(call_hash(call, ok, self.heard()), Ordering::Relaxed);
         if self.keep && ok && call.op == Op::Append && call.bytes > 1
             && let Some(place) = self.places.lock().last_mut()
         {

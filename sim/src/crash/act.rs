@@ -1,0 +1,160 @@
+//! One operation of a script, done on the database and noted in the history.
+
+use ironstone::{CompactRangeOptions, FamilyDescriptor, Kind, WriteBatch, WriteOptions};
+
+use super::{Ended, World};
+use crate::script::{self, Op};
+
+impl World {
+    pub(super) fn op(&mut self, op: &Op) -> Result<Ended, String> {
+        let db = self.db.clone().ok_or("not open")?;
+        let families = db.families();
+        let outcome = match op {
+            Op::Write { changes, undone: _, sync, .. } => {
+                let mut batch = WriteBatch::new();
+                let before = self.history.last().cloned().unwrap_or_default();
+                let mut after = before.clone();
+                for (i, state) in after.iter_mut().enumerate() {
+                    // A toggle is drawn against one state; with several it is left out.
+                    let mut one = WriteBatch::new();
+                    for change in changes {
+                        if before.len() == 1 || !matches!(change, script::Change::Toggle(..)) {
+                            state.change(change, &families, self.fixed.reverse, &mut one);
+                        }
+                    }
+                    if i == 0 {
+                        batch = one;
+                    }
+                }
+                // Some wait for a disk that fails, and are ended by the step bound.
+                // Without paranoid_checks a failing compaction is no error, and the wait has no end: RocksDB's rule.
+                let no_slowdown = !self.paranoid || self.chance.percent(20);
+                let options = WriteOptions { sync: *sync, no_slowdown, ..WriteOptions::default() };
+                let written = db.write(batch, &options);
+                self.executor.fed();
+                match written {
+                    Err(error) if error.kind() == Kind::Incomplete => {
+                        self.clock.advance(100_000);
+                        self.env.executor.help();
+                        Ok(())
+                    }
+                    Ok(()) => {
+                        self.history.push(after);
+                        if *sync {
+                            self.durable();
+                        }
+                        Ok(())
+                    }
+                    Err(error) => {
+                        let mut either = before;
+                        for state in after {
+                            if !either.contains(&state) {
+                                either.push(state);
+                            }
+                        }
+                        self.history.push(either);
+                        Err(error)
+                    }
+                }
+            }
+            Op::Flush(n) => families[(*n % families.len() as u64) as usize].flush(),
+            Op::Compact(n, _, _) => families[(*n % families.len() as u64) as usize].compact_range(
+                None,
+                None,
+                &CompactRangeOptions::default(),
+            ),
+            Op::FlushWal { sync } => {
+                let done = db.flush_wal(*sync);
+                if done.is_ok() && *sync {
+                    self.durable();
+                }
+                done
+            }
+            Op::CreateFamily if families.len() < 4 => {
+                self.made += 1;
+                let name = format!("family{}", self.made);
+                let mut options = ironstone::Options::default();
+                options.update(&self.text).map_err(|e| e.to_string())?;
+                let made = db.create_family(FamilyDescriptor::new(&name, options.family));
+                match &made {
+                    Ok(_) => {
+                        let mut states = self.history.last().cloned().unwrap_or_default();
+                        for state in &mut states {
+                            state.families.insert(name.clone(), Default::default());
+                        }
+                        self.history.push(states);
+                    }
+                    Err(_) => self.doubtful.push(name),
+                }
+                made.map(|_| ())
+            }
+            Op::DropFamily(n) => {
+                let family = &families[(*n % families.len() as u64) as usize];
+                if family.name() == "default" {
+                    return Ok(Ended::Well);
+                }
+                let dropped = db.drop_family(family);
+                match &dropped {
+                    Ok(()) => {
+                        let mut states = self.history.last().cloned().unwrap_or_default();
+                        for state in &mut states {
+                            state.families.remove(family.name());
+                        }
+                        self.history.push(states);
+                    }
+                    Err(_) => self.doubtful.push(family.name().to_string()),
+                }
+                dropped
+            }
+            Op::Reopen(_) => {
+                let fired = self.faults.hook().fired();
+                let closed = db.close();
+                drop((families, db));
+                self.db = None;
+                if let Err(error) = closed {
+                    // The machine stops here.
+                    self.tell(format!("close: {error}"));
+                    self.faults.hook().crash();
+                    return if self.faults.hook().fired() > fired {
+                        Ok(Ended::Well)
+                    } else {
+                        Err(format!("close: {error}"))
+                    };
+                }
+                match self.open(None) {
+                    Ok(()) => Ok(()),
+                    Err(error) => {
+                        self.tell(format!("reopen: {error}"));
+                        if self.faults.hook().fired() == 0 {
+                            return Err(format!("reopen: {error}"));
+                        }
+                        self.faults.hook().crash();
+                        Ok(())
+                    }
+                }
+            }
+            Op::Help(n) => {
+                self.clock.advance(*n * 400_000);
+                for _ in 0..*n {
+                    self.env.executor.help();
+                }
+                Ok(())
+            }
+            Op::Settle => db.wait_for_compact(),
+            _ => Ok(()),
+        };
+        let panics = self.env.executor.panics();
+        if panics.0 > 0 {
+            return Err(format!("a job panicked: {:?}", panics.1));
+        }
+        Ok(match outcome {
+            Ok(()) => Ended::Well,
+            Err(error) => Ended::Refused(error),
+        })
+    }
+
+    /// Everything so far is durable.
+    pub(super) fn durable(&mut self) {
+        self.durable = self.history.len() - 1;
+    }
+}

@@ -1,0 +1,149 @@
+//! What came back after a crash, compared with what may have.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use ironstone::{WriteBatch, WriteOptions};
+use testkit::model::Model;
+
+use super::World;
+use crate::audit;
+use crate::look;
+use crate::sample::Sample;
+use crate::script;
+use crate::state::State;
+
+impl World {
+    /// What is there must be a state between durable and attempted; it is the one history now.
+    pub(super) fn compare(&mut self, weak: bool) -> Result<(), String> {
+        self.ran.cycles += 1;
+        let db = self.db.clone().ok_or("not open")?;
+        let names: Vec<String> = db.families().iter().map(|f| f.name().to_string()).collect();
+        let last = self.history.last().and_then(|h| h.first()).cloned().unwrap_or_default();
+        for name in last.families.keys() {
+            if !names.contains(name) && !self.doubtful.contains(name) {
+                return Err(format!("family {name} is gone"));
+            }
+        }
+        for name in &names {
+            if !last.families.contains_key(name) && !self.doubtful.contains(name) {
+                return Err(format!("family {name} is back"));
+            }
+        }
+        self.doubtful.clear();
+        let found = audit::rows(&db)?;
+        if !weak {
+            let empty = Model::default();
+            let is = |state: &State| {
+                names.iter().all(|n| state.families.get(n).unwrap_or(&empty) == found.families.get(n).unwrap_or(&empty))
+            };
+            if !self.history.iter().rev().flatten().any(is) {
+                return Err(self.difference(&found, &names));
+            }
+        } else {
+            self.each_key_was_so(&found)?;
+        }
+        let sample = Sample { text: String::new(), reverse: self.fixed.reverse, prefix: self.prefix };
+        let looks = self.chance.next();
+        audit::reads(&db, &found, &sample, looks).map_err(|e| format!("after recovery, {e}"))?;
+        audit::tree(&db, &*self.env.fs, Path::new("/db"))?;
+        let rows: usize = found.families.values().map(Model::len).sum();
+        self.ran.hear(rows as u64 ^ db.latest_sequence());
+        self.ran.shapes.insert(kernel::checksum::xxh3::hash64(self.shape.as_bytes()));
+        // What was recovered stays: by RocksDB's rule it is durable only once it is flushed or synced.
+        let oldest = self.history.first().cloned().unwrap_or_default();
+        (self.history, self.durable) = (vec![oldest, vec![found]], 0);
+        self.settled()
+    }
+
+    /// With holes allowed: each key must at least have had that value at some moment since what is durable. Not so
+    /// keys that operands were lost of, or that a single deletion without its put brought back.
+    fn each_key_was_so(&self, found: &State) -> Result<(), String> {
+        fn of<'a>(state: &'a State, name: &str, key: &[u8]) -> Option<&'a [u8]> {
+            state.families.get(name).and_then(|model| model.get(key))
+        }
+        let states: Vec<&State> = self.history.iter().flatten().collect();
+        let models = |name| states.iter().filter_map(move |s| s.families.get(name));
+        for (name, model) in &found.families {
+            let keys = models(name).chain([model]).flat_map(|m| m.iter()).map(|(key, _)| key);
+            for key in keys.collect::<BTreeSet<_>>() {
+                let got = model.get(key);
+                let merged = |v: &[u8]| v.starts_with(b"m") || v.windows(2).any(|w| w == b",m");
+                if key.starts_with(&[script::TOGGLES]) || states.iter().any(|s| of(s, name, key) == got) {
+                    continue;
+                }
+                if !states.iter().filter_map(|s| of(s, name, key)).any(merged) {
+                    let got = got.map(short);
+                    return Err(format!("{name} {}: {got:?} at no moment since the durable one", key.escape_ascii()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What was recovered is made durable, so that the next round starts from one state.
+    pub(super) fn settled(&mut self) -> Result<(), String> {
+        let db = self.db.as_ref().ok_or("not open")?;
+        db.sync_wal().map_err(|e| format!("sync of the WAL: {e}"))?;
+        let mut batch = WriteBatch::new();
+        batch.put(b"a00\x00", b"durable");
+        let mut states = self.history.last().cloned().unwrap_or_default();
+        for state in &mut states {
+            state.families.entry("default".to_string()).or_default().put(b"a00\x00", b"durable");
+        }
+        db.write(batch, &WriteOptions { sync: true, ..WriteOptions::default() })
+            .map_err(|e| format!("synced write: {e}"))?;
+        (self.history, self.durable) = (vec![states], 0);
+        Ok(())
+    }
+
+    pub(super) fn second_open(&mut self) -> Result<(), String> {
+        let expected = self.history.last().cloned().unwrap_or_default();
+        self.open(None).map_err(|e| format!("second open: {e}"))?;
+        if self.at_length {
+            self.tell_log();
+        }
+        let db = self.db.clone().ok_or("not open")?;
+        let state = expected.first().ok_or("no state")?;
+        while self.env.executor.help() {}
+        audit::leftovers(&db, &*self.env.fs, Path::new("/db"))?;
+        look::all(&db, state, self.fixed.reverse, None).map_err(|e| {
+            let names: Vec<String> = db.families().iter().map(|f| f.name().to_string()).collect();
+            let difference = audit::rows(&db).map(|found| self.difference(&found, &names));
+            format!("second open: {e}; {difference:?}; options {}", self.text)
+        })
+    }
+
+    fn difference(&self, found: &State, names: &[String]) -> String {
+        let mut words = format!("no state of {} is what was recovered", self.history.len());
+        for name in names {
+            let empty = Model::default();
+            let got = found.families.get(name).unwrap_or(&empty).rows();
+            for (which, states) in [("durable", self.history.first()), ("attempted", self.history.last())] {
+                for state in states.into_iter().flatten() {
+                    let want = state.families.get(name).unwrap_or(&empty).rows();
+                    let missing: Vec<String> = want
+                        .iter()
+                        .filter(|r| !got.contains(r))
+                        .map(|r| format!("-{}={}", r.0.escape_ascii(), short(&r.1)))
+                        .collect();
+                    let extra: Vec<String> = got
+                        .iter()
+                        .filter(|r| !want.contains(r))
+                        .map(|r| format!("+{}={}", r.0.escape_ascii(), short(&r.1)))
+                        .collect();
+                    words.push_str(&format!(
+                        "\n  {name} against {which}: {} {}",
+                        missing.join(" "),
+                        extra.join(" ")
+                    ));
+                }
+            }
+        }
+        words
+    }
+}
+
+fn short(value: &[u8]) -> String {
+    value[..value.len().min(16)].escape_ascii().to_string()
+}

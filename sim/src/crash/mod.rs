@@ -1,0 +1,573 @@
+//! A script on a disk that crashes or fails, opened again and compared.
+//!
+//! ```text
+//!  history   after each write, the states the database may be in (two after a failed write)
+//!            durable ──────────── attempted
+//!               └── what is read after the crash is one state in here, in all families alike
+//! ```
+//! The crash comes at a drawn call that changes the disk; so do crashes of the recovery, and of the recovery
+//! of that. A failing call fails once or for good, and the script goes on for a while before the machine
+//! stops. A refused open is a failure unless the recovery mode asks for it; then point-in-time must do.
+//!
+//! ```text
+//!  script ──┬──────┬───────┬─────► goes on, and crashes itself at the end of the round
+//!           │      │       └ a world of its own: crash, recovery, comparison
+//!           │      └ ...
+//!           └ the disk as it is at a drawn call of the step, forked
+//! ```
+//! A script is long and what it writes stays, so the machine does not stop at one of its calls alone: at several the
+//! disk is forked, and each fork is crashed, recovered and compared as the disk itself is.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use env::{Clock, Env};
+use env::clock::ManualClock;
+use env::hook::Hooked;
+use env::executor::Inline;
+use env::fault::FaultFs;
+use env::memory::{MemoryFs, Survivors};
+use env::rng::SeededRng;
+use ironstone::{Db, Kind};
+use testkit::chance::Chance;
+
+use crate::sample::{self, Fixed};
+use crate::script::{self, Op, Weights};
+use crate::state::State;
+
+mod act;
+mod judge;
+mod tape;
+
+use tape::{Place, Tape};
+
+/// What a run came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ran {
+    pub operations: u64,
+    /// Openings after a crash, compared with the model.
+    pub cycles: u64,
+    pub failed_calls: u64,
+    /// Openings refused, as RocksDB refuses them: see `every::Report`.
+    pub doubted: u64,
+    /// Of all calls of the file system and all that was recovered: equal for equal runs.
+    pub hash: u64,
+    /// A number for each kind of crash there was: what failed or stopped, what was left, how it was recovered.
+    pub shapes: BTreeSet<u64>,
+}
+
+impl Ran {
+    fn hear(&mut self, number: u64) {
+        self.hash = (self.hash ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+    }
+}
+
+/// A run that found something.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// lost, refused, wrong, panicked.
+    pub kind: &'static str,
+    pub words: String,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
+impl Failure {
+    fn new(seed: u64, words: &str, story: &str) -> Failure {
+        let says = |what: &[&str]| what.iter().any(|w| words.contains(w));
+        let kind = if says(&["panic: ", "a job panicked"]) {
+            "panicked"
+        } else if says(&["refused: ", "second open: ", "open without faults"]) {
+            "refused"
+        } else if says(&["is what was recovered", "at no moment since", " is gone"]) {
+            "lost"
+        } else {
+            "wrong"
+        };
+        Failure { kind, words: format!("seed {seed}: {kind}: {words}\n{story}") }
+    }
+}
+
+const MODES: [&str; 4] = [
+    "kTolerateCorruptedTailRecords",
+    "kAbsoluteConsistency",
+    "kPointInTimeRecovery",
+    "kSkipAnyCorruptedRecords",
+];
+
+/// Runs a seed.
+///
+/// # Errors
+/// What was lost, refused, or differs, with the seed and the story.
+pub fn seed(seed: u64, len: usize) -> Result<Ran, Failure> {
+    let ran = caught(seed, len)?;
+    if seed.is_multiple_of(100) {
+        let again = caught(seed, len)?;
+        if again != ran {
+            return Err(Failure::new(seed, &format!("two runs differ: {ran:?} and {again:?}"), ""));
+        }
+    }
+    Ok(ran)
+}
+
+fn caught(seed: u64, len: usize) -> Result<Ran, Failure> {
+    let story = Arc::new(parking_lot::Mutex::new(String::new()));
+    let told = story.clone();
+    let run = std::panic::AssertUnwindSafe(move || World::new(seed, told).run(len));
+    let outcome = std::panic::catch_unwind(run).unwrap_or_else(|payload| {
+        let words = payload.downcast_ref::<String>().cloned();
+        let words = words.or_else(|| payload.downcast_ref::<&str>().map(|s| (*s).to_string()));
+        Err(format!("panic: {}", words.unwrap_or_default()))
+    });
+    outcome.map_err(|e| Failure::new(seed, &e, &story.lock()))
+}
+
+struct World {
+    chance: Chance,
+    seed: u64,
+    disk: MemoryFs,
+    tape: Arc<Hooked<Tape>>,
+    faults: Arc<FaultFs>,
+    clock: Arc<ManualClock>,
+    executor: Arc<Inline>,
+    env: Env,
+    fixed: Fixed,
+    text: String,
+    /// Of the last opening, before it was told how to recover.
+    options: Option<ironstone::Options>,
+    paranoid: bool,
+    prefix: Option<usize>,
+    db: Option<Db>,
+    /// States the database may have been in after each write, oldest first.
+    history: Vec<Vec<State>>,
+    /// Which of them is the last durable one: those before it go with the next step.
+    durable: usize,
+    made: u64,
+    /// Families whose making or dropping failed: they may be there or not.
+    doubtful: Vec<String>,
+    /// How the machine came to stop, without numbers.
+    shape: String,
+    /// A fork of another world.
+    is_branch: bool,
+    ran: Ran,
+    story: Arc<parking_lot::Mutex<String>>,
+    /// Whether the files are told of as well.
+    at_length: bool,
+}
+
+/// How an operation ended.
+enum Ended {
+    Well,
+    /// A call failed and the operation said so.
+    Refused(ironstone::Error),
+}
+
+impl World {
+    fn new(seed: u64, story: Arc<parking_lot::Mutex<String>>) -> World {
+        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
+        World::on(MemoryFs::new(clock.clone()), clock, seed, seed ^ 0x0063_7261_7368, story)
+    }
+
+    fn on(disk: MemoryFs, clock: Arc<ManualClock>, run: u64, seed: u64, story: Arc<parking_lot::Mutex<String>>) -> World {
+        let mut chance = Chance::new(seed);
+        let tape = Tape::around(&disk, &clock, seed);
+        let faults = FaultFs::wrap(tape.clone());
+        let (env, executor) = world(&faults, &clock, seed, run);
+        let fixed = Fixed::draw(&mut chance);
+        World {
+            chance,
+            seed: run,
+            disk,
+            tape,
+            faults,
+            clock,
+            executor,
+            env,
+            fixed,
+            text: String::new(),
+            options: None,
+            paranoid: true,
+            prefix: None,
+            db: None,
+            history: vec![vec![State::new()]],
+            durable: 0,
+            made: 0,
+            doubtful: Vec::new(),
+            shape: String::new(),
+            is_branch: false,
+            ran: Ran::default(),
+            story,
+            at_length: std::env::var_os("IRONSTONE_STORY").is_some(),
+        }
+    }
+
+    /// A world in which the machine stops where the disk was kept, during the step that began behind `begun` of the
+    /// history.
+    fn branch(&mut self, place: Place, begun: usize) -> World {
+        let clock = Arc::new(ManualClock::new(self.clock.now_micros()));
+        let disk = place.disk.fork(clock.clone());
+        let mut branch = World::on(disk, clock, self.seed, self.chance.next(), self.story.clone());
+        branch.fixed = self.fixed;
+        branch.text.clone_from(&self.text);
+        branch.options.clone_from(&self.options);
+        (branch.paranoid, branch.prefix) = (self.paranoid, self.prefix);
+        branch.history.clone_from(&self.history);
+        branch.doubtful.clone_from(&self.doubtful);
+        // What the step makes or drops may be there or not.
+        let names = |at: &Vec<State>| at.first().map(|s| s.families.keys().cloned().collect::<BTreeSet<_>>()).unwrap_or_default();
+        let (before, after) = (names(&self.history[begun]), self.history.last().map(names).unwrap_or_default());
+        branch.doubtful.extend(before.symmetric_difference(&after).cloned());
+        branch.shape = format!("{} {}", self.shape, without_numbers(&place.what));
+        branch.is_branch = true;
+        branch
+    }
+
+    /// A step: what the disk is at drawn calls of it is crashed, recovered and compared.
+    fn step<T>(&mut self, act: impl FnOnce(&mut World) -> Result<T, String>) -> Result<T, String> {
+        self.forget_past();
+        let begun = self.history.len() - 1;
+        let done = act(self)?;
+        for place in self.tape.hook().take() {
+            let told = self.story.lock().len();
+            self.tell(format!("  a fork, stopped at call {}, {}:", place.call, place.what));
+            let mut branch = self.branch(place, begun);
+            // The default more often than the others.
+            let mode = MODES[*branch.chance.pick(&[0, 1, 2, 2, 2, 3])];
+            branch.stop(mode, false)?;
+            let ran = branch.end();
+            self.ran.cycles += ran.cycles;
+            self.ran.failed_calls += ran.failed_calls;
+            self.ran.doubted += ran.doubted;
+            self.ran.hear(ran.hash);
+            self.ran.shapes.extend(ran.shapes);
+            self.story.lock().truncate(told);
+        }
+        Ok(done)
+    }
+
+    /// What no crash can leave any more is forgotten.
+    fn forget_past(&mut self) {
+        self.history.drain(..self.durable);
+        self.durable = 0;
+    }
+
+    /// The machine is turned off.
+    fn end(mut self) -> Ran {
+        self.faults.hook().crash();
+        self.executor.abandon();
+        self.db = None;
+        self.ran.hear(self.tape.hook().hash());
+        self.ran
+    }
+
+    fn tell(&self, line: String) {
+        let mut story = self.story.lock();
+        story.push_str(&line);
+        story.push('\n');
+    }
+
+    fn run(mut self, len: usize) -> Result<Ran, String> {
+        let rounds = 1 + self.chance.below(4);
+        for round in 0..rounds {
+            let weights = Weights {
+                keys: 40,
+                large_values: *self.chance.pick(&[0, 5, 20]),
+                no_wal: false,
+                looks: 0,
+                reopens: 5,
+            };
+            let length = 1 + self.chance.below(len as u64) as usize;
+            let ops = script::draw(&mut Chance::new(self.seed.wrapping_mul(31) ^ round), length, &weights);
+            let doubted = self.ran.doubted;
+            self.round(&ops)?;
+            if self.db.is_none() && self.ran.doubted > doubted {
+                break;
+            }
+        }
+        Ok(self.end())
+    }
+
+    /// Opens, harms, works, stops the machine, and compares what comes back.
+    fn round(&mut self, ops: &[Op]) -> Result<(), String> {
+        let mode = MODES[self.chance.below(4) as usize];
+        let plan = self.plan(400);
+        self.tell(format!("opens; then: {plan:?}"));
+        self.open(None).map_err(|e| format!("open without faults: {e}"))?;
+        self.settled()?;
+        self.faults.hook().set_plan(&plan).map_err(|e| e.to_string())?;
+        self.shape = without_numbers(&plan);
+        self.tape.hook().keep(*self.chance.pick(&GAPS), FORKS_MAX);
+        let (mut refused, mut clean) = (0, false);
+        for op in ops {
+            if self.faults.hook().crashed() || self.history.last().is_some_and(|h| h.len() > 16) {
+                break;
+            }
+            self.ran.operations += 1;
+            let ended = self.step(|world| {
+                let ended = world.op(op);
+                world.executor.fed();
+                ended
+            })?;
+            if self.faults.hook().crashed() && self.faults.hook().fired() == 0 {
+                return Err(format!("{op:?} waited for ever though no call failed"));
+            }
+            if let Ended::Refused(error) = ended {
+                if refused == 0 {
+                    self.tell(format!("first refusal: {op:?}: {error}"));
+                }
+                refused += 1;
+                if self.faults.hook().fired() == 0 {
+                    return Err(format!("{op:?} failed though no call did: {error}"));
+                }
+                if refused > 12 {
+                    break;
+                }
+            }
+            self.step(|world| {
+                while world.chance.percent(40) && world.env.executor.help() {}
+                Ok(())
+            })?;
+        }
+        if self.chance.percent(20) && !self.faults.hook().crashed() {
+            // A clean end instead: all of it is with the system, though not yet on the disk.
+            let db = self.db.take();
+            let closed = self.step(|_| Ok(db.map_or(Ok(()), |db| db.close())))?;
+            self.tell(format!("closes: {closed:?}"));
+            if self.faults.hook().fired() == 0 {
+                closed.map_err(|e| format!("close: {e}"))?;
+                clean = true;
+            }
+        }
+        self.ran.failed_calls += self.faults.hook().fired();
+        self.tape.hook().keep(1, 0);
+        self.stop(mode, clean)
+    }
+
+    /// A crash at a call, a failing call, or neither.
+    fn plan(&mut self, calls: u64) -> String {
+        let n = 1 + self.chance.below(calls);
+        match self.chance.below(10) {
+            0..4 => format!("write * #{n} crash"),
+            4 => format!("append * #{n} crash {}", self.chance.below(5000)),
+            5 => String::new(),
+            _ => {
+                let what = *self.chance.pick(&[
+                    "append *",
+                    "sync *",
+                    "create *",
+                    "append *.log",
+                    "sync *.log",
+                    "append MANIFEST-*",
+                    "sync MANIFEST-*",
+                    "append *.sst",
+                    "sync *.sst",
+                    "create *.sst",
+                    "create *.log",
+                    "rename *",
+                    "sync_dir *",
+                    "read *",
+                    "read *.sst",
+                    "open *",
+                    "unlink *",
+                    "close *",
+                    "append CURRENT*",
+                    "append *.dbtmp",
+                    "write *",
+                ]);
+                let n = if what == "write *" { n } else { 1 + self.chance.below(30) };
+                let errno = *self.chance.pick(&["EIO", "ENOSPC", "EMFILE", "torn 7"]);
+                let errno = if errno == "torn 7" && !what.starts_with("append") { "EIO" } else { errno };
+                let more = *self.chance.pick(&["", "", "..", ".."]);
+                format!("{what} #{n}{more} {errno}")
+            }
+        }
+    }
+
+    /// Stops the machine, with more crashes while it recovers, and compares.
+    fn stop(&mut self, mode: &str, clean: bool) -> Result<(), String> {
+        // Forks are many, and most are recovered at once.
+        let mut depth = if self.is_branch { *self.chance.pick(&[0, 0, 0, 0, 0, 0, 1, 2]) } else { self.chance.below(3) };
+        self.forget_past();
+        let mut survivors = self.crash();
+        if clean && survivors == Survivors::Everything {
+            self.durable();
+        }
+        loop {
+            let harm = if depth > 0 { self.plan(60) } else { String::new() };
+            depth = depth.saturating_sub(1);
+            self.tell(format!("recovers by {mode} with {harm:?}"));
+            self.shape.push_str(&format!(" {} {mode} {}", left(survivors), without_numbers(&harm)));
+            self.faults.hook().set_plan(&harm).map_err(|e| e.to_string())?;
+            let fired = self.faults.hook().fired();
+            let opened = self.open(Some(mode));
+            let struck = self.faults.hook().fired() > fired;
+            if !struck {
+                self.faults.hook().revive();
+            }
+            match opened {
+                Ok(()) if !struck => {
+                    // Who does not stop at what a log lost goes on with what the next holds: a hole, by RocksDB's
+                    // rules. Only what a crash keeps in order is without one.
+                    let weak = (mode != MODES[2] || !self.paranoid)
+                        && !matches!(survivors, Survivors::Synced | Survivors::Everything);
+                    self.compare(weak)?;
+                    self.faults.hook().revive();
+                    if self.chance.percent(if self.is_branch { 15 } else { 30 }) {
+                        self.second_open()?;
+                    }
+                    return Ok(());
+                }
+                Ok(()) => {}
+                Err(error) if struck => self.tell(format!("recovery refused: {error}")),
+                Err(error) => {
+                    self.tell(format!("refused: {error}"));
+                    if error.to_string().contains(crate::every::DOUBT) {
+                        self.ran.doubted += 1;
+                        return Ok(());
+                    }
+                    let may = mode != MODES[2] && mode != MODES[3] && error.kind() == Kind::Corruption;
+                    if !may {
+                        return Err(format!("open by {mode} refused: {error}"));
+                    }
+                    self.faults.hook().revive();
+                    self.open(Some(MODES[2])).map_err(|e| format!("open by point in time refused: {e}"))?;
+                    self.compare(false)?;
+                    self.faults.hook().revive();
+                    return Ok(());
+                }
+            }
+            survivors = self.crash();
+        }
+    }
+
+    fn crash(&mut self) -> Survivors {
+        self.faults.hook().crash();
+        self.executor.abandon();
+        self.db = None;
+        let survivors = match self.chance.below(8) {
+            0 => Survivors::Synced,
+            1 => Survivors::Everything,
+            2 => Survivors::NamesWithoutData,
+            3 => Survivors::ZerosForData,
+            4 => match self.chance.below(3) {
+                0 => Survivors::TornLast(self.chance.next()),
+                1 => Survivors::Sectors(self.chance.next()),
+                _ => Survivors::NamesLost(self.chance.next()),
+            },
+            _ => Survivors::Random(self.chance.next()),
+        };
+        self.disk.crash(survivors);
+        self.faults.hook().revive();
+        let seed = self.chance.next();
+        (self.env, self.executor) = world(&self.faults, &self.clock, seed, self.seed);
+        self.tell(format!("the machine stops; left is {survivors:?}"));
+        if self.at_length {
+            let names = self.env.fs.list(std::path::Path::new("/db")).unwrap_or_default();
+            self.tell(format!("{names:?}"));
+        }
+        survivors
+    }
+
+    /// The files there are and the information log, for who looks into a failure.
+    fn tell_log(&self) {
+        let dir = std::path::Path::new("/db");
+        let names = self.env.fs.list(dir).unwrap_or_default();
+        for name in names.iter().filter(|n| n.ends_with(".log")) {
+            let bytes = self.env.fs.read_all(&dir.join(name), 1 << 20).unwrap_or_default();
+            self.tell(format!("  {name}: {}", testkit::golden::hex(&bytes[..bytes.len().min(400)])));
+        }
+        for name in &names {
+            self.tell(format!("  {name} {:?}", self.env.fs.file_size(&dir.join(name))));
+        }
+        let log = names.iter().find(|n| *n == "LOG").map(|n| self.env.fs.read_all(&dir.join(n), 1 << 20));
+        if let Some(Ok(log)) = log {
+            let text = String::from_utf8_lossy(&log).into_owned();
+            text.lines().filter(|l| !l.contains("Options")).for_each(|l| self.tell(l.to_string()));
+        }
+    }
+
+    fn open(&mut self, mode: Option<&str>) -> Result<(), ironstone::Error> {
+        self.db = None;
+        if self.at_length {
+            self.tell_log();
+        }
+        // What crashed is mostly opened as it was.
+        let alike = self.options.clone().filter(|_| self.is_branch && self.chance.percent(88));
+        let mut options = match alike {
+            Some(options) => options,
+            None => {
+                let (sample, options) = sample::small(&mut self.chance, self.fixed);
+                (self.text, self.prefix) = (sample.text, sample.prefix);
+                self.options = Some(options.clone());
+                options
+            }
+        };
+        if let Some(mode) = mode {
+            // Its rule is about logs that are there, not about logs whose names were lost with the machine.
+            options.db.track_and_verify_wals = false;
+            options.update(&format!("wal_recovery_mode={mode}"))?;
+        }
+        self.paranoid = options.db.paranoid_checks;
+        if !self.at_length && !self.seed.is_multiple_of(10) {
+            options.db.info_log = Some(Arc::new(env::logger::NullLogger));
+        }
+        options.db.env = self.env.clone();
+        self.db = Some(Db::open("/db", options)?);
+        Ok(())
+    }
+
+}
+
+/// How far apart the places are, in calls that change the disk, at which forks of it crash.
+const GAPS: [u64; 3] = [3, 6, 12];
+
+/// The most forks of a round.
+const FORKS_MAX: u64 = 24;
+
+fn without_numbers(plan: &str) -> String {
+    plan.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+fn left(survivors: Survivors) -> &'static str {
+    match survivors {
+        Survivors::Synced => "synced",
+        Survivors::Everything => "all",
+        Survivors::NamesWithoutData => "names",
+        Survivors::ZerosForData => "zeros",
+        Survivors::SizeWithoutData(_) => "stale",
+        Survivors::TornLast(_) => "torn",
+        Survivors::Sectors(_) => "sectors",
+        Survivors::NamesLost(_) => "lostnames",
+        Survivors::Random(_) => "random",
+    }
+}
+
+/// Rounds of waiting in which there was nothing to do, before the machine stops.
+const PATIENCE: u64 = 2000;
+
+fn world(faults: &Arc<FaultFs>, clock: &Arc<ManualClock>, seed: u64, run: u64) -> (Env, Arc<Inline>) {
+    let executor = Arc::new(Inline::new(seed, clock.clone()));
+    // A disk that fails for good may hold writers back for ever: somebody pulls the plug. What waits on even then hangs.
+    let hook = faults.hook().clone();
+    executor.on_starved(PATIENCE, move |times| {
+        hook.crash();
+        if times > 1 {
+            let way = std::backtrace::Backtrace::force_capture();
+            crate::hang::told(
+                &format!("seed {run}: hung: waits for ever, even though the machine has stopped\n{way}"),
+                &format!("simulate --crash --seed {run}"),
+            );
+        }
+    });
+    let env = Env {
+        fs: faults.clone(),
+        clock: clock.clone(),
+        rng: Arc::new(SeededRng::new(seed)),
+        executor: executor.clone(),
+    };
+    (env, executor)
+}

@@ -1,0 +1,19 @@
+//! A run that waits for ever: told with what was found so far, and the process ends, for no other thread can end it.
+
+use std::sync::OnceLock;
+
+static LAST_WORDS: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
+
+/// What is said before the process ends, after the failure itself. The first to ask is heard.
+pub fn last_words(say: impl Fn() + Send + Sync + 'static) {
+    let _ = LAST_WORDS.set(Box::new(say));
+}
+
+/// Tells the failure and the command that runs it again, says the last words, and ends the process.
+pub fn told(words: &str, again: &str) {
+    println!("FAILED {words}\nrun it again: {again}");
+    if let Some(say) = LAST_WORDS.get() {
+        say();
+    }
+    std::process::exit(3);
+}
