@@ -132,9 +132,11 @@ impl Opening {
         let sample = sample::draw(chance, self.fixed);
         let mut text = sample.text;
         more(&mut text, MORE, chance);
-        // Large memtables keep more in memory; small ones reach the files sooner.
-        if chance.percent(30) {
-            text.push_str("write_buffer_size=4194304;");
+        // Large memtables keep more in memory; small ones reach the files sooner. The default's 64 MiB cost more to set
+        // up, and to allocate a log for, than scripts of this length put there.
+        let default = !text.contains(";write_buffer_size=");
+        if chance.percent(30) || (default && chance.percent(95)) {
+            text.push_str("write_buffer_size=1048576;");
         }
         let mut prefix = Prefix::None;
         if sample.prefix.is_some() {
