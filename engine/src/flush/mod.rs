@@ -226,7 +226,7 @@ fn started(t: &FlushTools<'_>, job: JobId, part: &Part, reason: FlushReason) {
         job,
         family: named(&part.family),
         num_memtables: counts.len(),
-        total_num_input_entries: counts.iter().map(|c| c.entries).sum(),
+        total_num_input_entries: counts.iter().map(|c| c.with_tombstones()).sum(),
         num_deletes: counts.iter().map(|c| c.deletes).sum(),
         total_data_size: counts.iter().map(|c| c.data_size).sum(),
         memory_usage: part.pick.memtables.iter().map(|m| m.mem.memory_used() as u64).sum(),

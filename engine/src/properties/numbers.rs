@@ -65,8 +65,8 @@ fn of_memtables(family: &Family, short: &str) -> Option<u64> {
         "cur-size-active-mem-table" => used(&pinned.mem),
         "cur-size-all-mem-tables" => used(&pinned.mem) + sealed(&used),
         "size-all-mem-tables" => pinned.memtables_and_history().map(|m| used(m)).sum(),
-        "num-entries-active-mem-table" => pinned.mem.counts().entries,
-        "num-entries-imm-mem-tables" => sealed(&|m| m.counts().entries),
+        "num-entries-active-mem-table" => pinned.mem.counts().with_tombstones(),
+        "num-entries-imm-mem-tables" => sealed(&|m| m.counts().with_tombstones()),
         "num-deletes-active-mem-table" => pinned.mem.counts().deletes,
         "num-deletes-imm-mem-tables" => sealed(&|m| m.counts().deletes),
         _ => return None,
@@ -117,7 +117,7 @@ fn estimate_num_keys(pinned: &SuperVersion) -> u64 {
     let (mut entries, mut deletes) = (0u64, 0u64);
     for mem in std::iter::once(&pinned.mem).chain(pinned.imm.iter()) {
         let counts = mem.counts();
-        entries += counts.entries;
+        entries += counts.with_tombstones();
         deletes += counts.deletes;
     }
     for (_, file) in pinned.version.files() {

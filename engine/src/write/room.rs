@@ -197,7 +197,7 @@ impl Writer {
             self.events.emit(&Event::MemtableSealed {
                 family: Named { id: family.id(), name: family.name().to_string() },
                 first_sequence: old.first_seq(),
-                num_entries: counts.entries,
+                num_entries: counts.with_tombstones(),
                 num_deletes: counts.deletes,
             });
         }

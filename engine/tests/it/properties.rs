@@ -3,7 +3,7 @@
 use env::Env;
 use env::logger::MemoryLogger;
 use ironstone_engine::db::{Db, OpenRequest};
-use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions};
+use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, WriteOptions};
 
 use crate::basic::{open, put};
 
@@ -20,6 +20,23 @@ fn filled(env: &Env) -> Db {
     db.wait_for_compact().unwrap();
     put(&db, "more", "1");
     db
+}
+
+/// As RocksDB counts them in a memtable. In a table they are deletions too, and each takes two off the estimate.
+#[test]
+fn range_tombstones_count_as_entries() {
+    let env = Env::memory(9);
+    let db = open(&env, FamilyOptions::default());
+    let family = db.default_family().unwrap();
+    put(&db, "a", "1");
+    db.delete(&family, b"b", &WriteOptions::default()).unwrap();
+    db.delete_range(&family, b"c", b"d", &WriteOptions::default()).unwrap();
+    put(&db, "e", "1");
+    let number = |name: &str| db.int_property(&family, &format!("rocksdb.{name}")).unwrap();
+    let names = ["num-entries-active-mem-table", "num-deletes-active-mem-table", "estimate-num-keys"];
+    assert_eq!(names.map(number), [4, 1, 2]);
+    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    assert_eq!(names.map(number), [0, 0, 0]);
 }
 
 #[test]

@@ -93,6 +93,13 @@ pub struct Counts {
     pub data_size: u64,
 }
 
+impl Counts {
+    /// Entries as RocksDB counts them: range tombstones are among them.
+    pub fn with_tombstones(&self) -> u64 {
+        self.entries + self.range_deletes
+    }
+}
+
 impl MemTable {
     /// An empty memtable. `id` grows from memtable to memtable; nothing older than `earliest_seq` will
     /// be added.
