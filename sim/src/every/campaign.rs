@@ -115,7 +115,7 @@ pub fn campaign(asked: &Asked, progress: &(dyn Fn(&str, &Report) + Sync)) -> Rep
             add(own);
         }
     };
-    std::thread::scope(|scope| (0..asked.threads.max(1)).for_each(|_| drop(scope.spawn(&work))));
+    std::thread::scope(|scope| (0..asked.threads.max(1)).for_each(|_| drop(scope.spawn(work))));
     let report = whole.into_inner();
     progress("crashes of recoveries", &report);
     report

@@ -19,7 +19,7 @@ fn every_query_path_equals_the_plain_one() {
         let payload = build(&inside, BitsPerKey::new(bits).unwrap());
         let crate::filter::Filter::Ribbon(reader) = crate::filter::Filter::parse(&payload) else {
             // The few keys that Miri has time for make none at few bits.
-            assert!(cfg!(miri), "{bits} bits a key gave no Ribbon filter");
+            assert!(keys < 1000, "{bits} bits a key gave no Ribbon filter");
             continue;
         };
         let asked: Vec<u64> = (0..asked).map(hash).collect();
