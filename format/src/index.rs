@@ -101,9 +101,13 @@ impl Index {
     /// compares them.
     pub fn protect(&mut self, bytes_per_key: u8) {
         let width = usize::from(bytes_per_key.min(8));
+        if width == 0 {
+            self.checksums = None;
+            return;
+        }
         let sums = (0..self.len()).flat_map(|i| self.checksum(i).to_le_bytes().into_iter().take(width));
         let bytes = sums.collect();
-        self.checksums = (width > 0).then(|| Box::new(Checksums { width, bytes }));
+        self.checksums = Some(Box::new(Checksums { width, bytes }));
     }
 
     /// Compares entry `i` with its checksum, if it has one.
