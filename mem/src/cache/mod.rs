@@ -141,7 +141,8 @@ impl<V: Send + Sync + 'static> Cache<V> {
     /// Puts a value in and pins it. An entry already under the key is replaced; its handles keep it.
     ///
     /// # Errors
-    /// `Aborted` with `Subcode::MemoryLimit`, value dropped, when it cannot fit under a strict limit.
+    /// `Aborted` with `Subcode::MemoryLimit`, value dropped, when it cannot fit under a strict limit; what was under
+    /// the key stays there.
     pub fn insert(
         &self,
         key: &CacheKey,

@@ -198,15 +198,18 @@ impl<V: Send + Sync + 'static> Shard<V> {
         // Declared before the guard, so dropped after it; on refusal so is `value`.
         let mut taken = Taken::new();
         let mut s = self.state.lock();
+        // Who refuses keeps what is under the key.
+        if self.strict.load(Ordering::Relaxed) {
+            self.make_room(&mut s, charge, &mut taken);
+            if self.usage().saturating_add(charge) > self.limit.load(Ordering::Relaxed) {
+                drop(s);
+                return Err(full());
+            }
+        }
         if let Some(old) = self.find(key, hash).filter(|_| visible) {
             self.detach(&mut s, old, &mut taken);
         }
         self.make_room(&mut s, charge, &mut taken);
-        let over = self.usage().saturating_add(charge) > self.limit.load(Ordering::Relaxed);
-        if over && self.strict.load(Ordering::Relaxed) {
-            drop(s);
-            return Err(full());
-        }
         let visible = visible && self.index_has_room(&mut s, &mut taken);
         let Some(entry) = self.take_free(&mut s) else {
             drop(s);

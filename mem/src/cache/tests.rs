@@ -167,6 +167,20 @@ fn pinned_entries_make_a_lenient_cache_grow_and_a_strict_one_refuse() {
 }
 
 #[test]
+fn an_insertion_that_a_strict_cache_refuses_leaves_what_was_under_the_key() {
+    for kind in kinds() {
+        let cache: Arc<Cache<u64>> = Cache::new(options(kind, 1000, 0)).unwrap();
+        cache.set_strict_capacity_limit(true);
+        let held = cache.insert(&key(1), 7, 600, Priority::Low, Role::Misc).unwrap();
+        assert!(cache.insert(&key(1), 8, 600, Priority::Low, Role::Misc).is_err());
+        assert_eq!(cache.lookup(&key(1)).as_deref(), Some(&7));
+        drop(held);
+        assert_eq!(*cache.insert(&key(1), 8, 600, Priority::Low, Role::Misc).unwrap(), 8);
+        assert_eq!((cache.lookup(&key(1)).as_deref(), cache.usage()), (Some(&8), 600));
+    }
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "too large to interpret")]
 fn hit_entries_outlive_a_scan() {
     for kind in kinds() {

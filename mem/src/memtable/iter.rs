@@ -107,6 +107,18 @@ impl MemIter {
         }
     }
 
+    /// As RocksDB does it: a checked search forwards, and checked steps back.
+    #[cold]
+    fn seek_for_prev_checked(&mut self, target: &[u8]) {
+        self.seek(target);
+        if self.error.is_none() && !self.valid() {
+            self.seek_to_last();
+        }
+        while self.valid() && self.table.entries.order.compare(self.entry.internal_key, target).is_gt() {
+            self.prev();
+        }
+    }
+
     fn settle(&mut self, checked: Result<()>) {
         if let Err(error) = checked {
             self.error = Some(error);
@@ -154,6 +166,9 @@ impl InternalIterator for MemIter {
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
+        if self.checked {
+            return self.seek_for_prev_checked(target);
+        }
         let _time = self.begin_seek();
         let (user_key, trailer) = (key::user_key(target), key::trailer(target));
         self.go(
@@ -165,10 +180,6 @@ impl InternalIterator for MemIter {
                 Vector::partition(places, &table.entries, &target, true).wrapping_sub(1)
             },
         );
-        if self.checked && self.place != 0 && self.table.entries.order.compare(self.entry.internal_key, target).is_gt() {
-            let error = Error::corruption("the memtable's entries are out of order");
-            self.settle(Err(error));
-        }
     }
 
     #[inline]

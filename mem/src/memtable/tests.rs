@@ -240,6 +240,8 @@ fn checked_memtables_find_what_memory_did() {
         assert!(table.multi_get(&[b"k1"], 9, |_, _| ControlFlow::Break(())).is_err());
         iter.seek(&seek_key(b"k1", 9));
         assert!(!iter.valid() && iter.status().is_err());
+        iter.seek_for_prev(&seek_key(b"k3", 1));
+        assert!(!iter.valid() && iter.status().is_err());
         iter.seek_to_first();
         while iter.valid() {
             iter.next();
