@@ -162,20 +162,18 @@ impl Source {
         window: Option<&mut dyn Window>,
     ) -> Result<BlockRef> {
         match self.lookup(handle, kind) {
-            Some(block) if kind == BlockKind::Data => Ok(self.to_search(block, handle)),
+            Some(block) if kind == BlockKind::Data => Ok(self.to_search(block, handle, ctx)),
             Some(block) => Ok(block),
             None => self.load(handle, kind, ctx, window),
         }
     }
 
     /// A data block from the cache, which is to be searched: the second time that a block is, it is given its search
-    /// array and put in the place of the one without.
+    /// array and put in the place of the one without, unless the read is to leave the cache as it is.
     #[inline]
-    pub(super) fn to_search(&self, block: BlockRef, handle: BlockHandle) -> BlockRef {
-        match data(&block).filter(|data| data.wants_array()).and_then(|data| self.searchable(data, handle)) {
-            Some(better) => better,
-            None => block,
-        }
+    pub(super) fn to_search(&self, block: BlockRef, handle: BlockHandle, ctx: &ReadCtx) -> BlockRef {
+        let wanting = data(&block).filter(|data| data.wants_array() && ctx.fill_cache);
+        wanting.and_then(|data| self.searchable(data, handle)).unwrap_or(block)
     }
 
     /// `None` where the cache has no room for it.
@@ -183,7 +181,8 @@ impl Source {
     fn searchable(&self, block: &Block, handle: BlockHandle) -> Option<BlockRef> {
         let block = CachedBlock::Data(block.searchable(self.heads?, spare::take).ok()?);
         let charge = block.memory_bytes();
-        let kept = self.cache.as_ref()?.insert(&self.cache_key(handle), block, charge, Priority::Low, Role::DataBlock);
+        // The priority that the hit gave to the one before.
+        let kept = self.cache.as_ref()?.insert(&self.cache_key(handle), block, charge, Priority::High, Role::DataBlock);
         kept.ok().map(BlockRef::Cached)
     }
 

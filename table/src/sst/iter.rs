@@ -129,17 +129,17 @@ impl TableIter {
 
     /// As [`TableIter::enter_block`], to search in it.
     fn enter_block_to_search(&mut self) -> Result<bool> {
-        self.enter_block_for(|source, block, handle| source.to_search(block, handle))
+        self.enter_block_for(|source, block, handle, ctx| source.to_search(block, handle, ctx))
     }
 
     /// Opens the block under the cursor, unless it is open. False if there is none.
     fn enter_block(&mut self) -> Result<bool> {
-        self.enter_block_for(|_, block, _| block)
+        self.enter_block_for(|_, block, _, _| block)
     }
 
     /// `cached`: what to do with a block that the cache has.
     #[inline(always)]
-    fn enter_block_for(&mut self, cached: impl Fn(&Source, BlockRef, BlockHandle) -> BlockRef) -> Result<bool> {
+    fn enter_block_for(&mut self, cached: impl Fn(&Source, BlockRef, BlockHandle, &ReadCtx) -> BlockRef) -> Result<bool> {
         let Some(index) = self.cursor.index().filter(|index| self.cursor.at < index.len()) else {
             self.leave_block();
             return Ok(false);
@@ -156,7 +156,7 @@ impl TableIter {
         let _time = PerfTimer::start(PerfCounter::NewTableBlockIterNanos);
         let ahead = self.look_ahead.take(handle).inspect(|block| source.counts.cache_hit(BlockKind::Data, block.charge()));
         let block = match ahead.or_else(|| source.lookup(handle, BlockKind::Data)) {
-            Some(block) => cached(source, block, handle),
+            Some(block) => cached(source, block, handle, &self.ctx),
             None => {
                 if let Some(bound) = self.ctx.upper_bound.as_deref().filter(|_| self.ctx.auto_readahead_size) {
                     self.ahead.trim(index.end_of_block_with(self.cursor.at, &source.order.user, bound));

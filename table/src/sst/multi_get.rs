@@ -150,8 +150,8 @@ impl Reader {
 impl Source {
     /// Data blocks, each from the cache or all missing ones from the file together.
     fn fetch_all(&self, handles: &[BlockHandle], ctx: &ReadCtx) -> Vec<Result<BlockRef>> {
-        let mut found: Vec<Option<BlockRef>> =
-            handles.iter().map(|handle| Some(self.to_search(self.lookup(*handle, BlockKind::Data)?, *handle))).collect();
+        let cached = |&handle| Some(self.to_search(self.lookup(handle, BlockKind::Data)?, handle, ctx));
+        let mut found: Vec<Option<BlockRef>> = handles.iter().map(cached).collect();
         let missing: Vec<usize> = (0..handles.len()).filter(|i| found[*i].is_none()).collect();
         if missing.len() < 2 || ctx.cache_only {
             let fetch = |(handle, found): (&BlockHandle, Option<BlockRef>)| match found {

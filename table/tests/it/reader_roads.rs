@@ -1,5 +1,6 @@
 //! Roads of a table iterator that ordinary scans do not take.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -11,7 +12,8 @@ use base::order::{BuiltinPrefix, Order};
 use base::{Error, Result};
 use env::fs::RandomRead;
 use ironstone_table::options::{BlockBasedTableOptions, FilterPolicy};
-use ironstone_table::sst::{OpenOptions, Pace, ReadCtx, Reader, TableIter, WriterOptions};
+use ironstone_table::sst::{BlockCache, OpenOptions, Pace, ReadCtx, Reader, TableIter, WriterOptions};
+use mem::cache::{CacheOptions, Kind};
 
 use crate::reader_support::{open, options};
 use crate::support::write;
@@ -288,5 +290,59 @@ fn with_async_io_what_follows_the_window_is_announced() {
     // Each announcement lies in what a later read asks for, which begins with the block that was cut.
     for (offset, len) in announced {
         assert!(reads.iter().any(|&(at, n)| at <= offset && offset + len <= at + n), "{offset}+{len} in {reads:?}");
+    }
+}
+
+/// A table of a hundred blocks and a cache for some of them, which one shard has.
+fn cached(kind: Kind, capacity: usize) -> (Arc<Reader>, Arc<BlockCache>) {
+    let users: Vec<Vec<u8>> = (0..200).map(|i| format!("key {i:03}").into_bytes()).collect();
+    let (bytes, mut read) = table(Order::Bytewise, None, &users);
+    let options = CacheOptions { kind, num_shard_bits: 0, ..CacheOptions::hyper_clock(capacity) };
+    let cache = BlockCache::new(options).unwrap();
+    read.cache = Some(cache.clone());
+    (open("/t.sst", bytes, &read).unwrap(), cache)
+}
+
+const KINDS: [Kind; 2] = [
+    Kind::HyperClock { estimated_entry_charge: 0 },
+    Kind::Lru { high_pri_pool_ratio: 0.5, low_pri_pool_ratio: 0.0 },
+];
+
+fn look_up(reader: &Reader, ctx: &ReadCtx) -> Result<()> {
+    reader.get(&seek_key(b"key 050", 9), ctx, |_| ControlFlow::Break(()))
+}
+
+#[test]
+fn reads_that_do_not_fill_the_cache_leave_it_as_it_is() {
+    for kind in KINDS {
+        let (reader, cache) = cached(kind, 1 << 20);
+        let ctx = ReadCtx { fill_cache: false, ..ReadCtx::default() };
+        look_up(&reader, &ReadCtx::default()).unwrap();
+        let filled = cache.usage();
+        for _ in 0..3 {
+            look_up(&reader, &ctx).unwrap();
+            assert!(reader.multi_get(&[&seek_key(b"key 050", 9)], &ctx, |_, _| ControlFlow::Break(())).is_empty());
+            let mut iter = reader.iter(&ctx);
+            iter.seek(&seek_key(b"key 050", 9));
+            assert!(iter.valid());
+        }
+        assert_eq!(cache.usage(), filled);
+        look_up(&reader, &ReadCtx::default()).unwrap();
+        assert!(cache.usage() > filled, "a search array is charged");
+    }
+}
+
+#[test]
+fn a_block_that_was_searched_twice_outlives_a_scan() {
+    for kind in KINDS {
+        let (reader, _cache) = cached(kind, 8 << 10);
+        look_up(&reader, &ReadCtx::default()).unwrap();
+        look_up(&reader, &ReadCtx::default()).unwrap();
+        let mut iter = reader.iter(&ReadCtx::default());
+        iter.seek(&seek_key(b"key 100", 9));
+        while iter.valid() {
+            iter.next();
+        }
+        look_up(&reader, &ReadCtx { cache_only: true, ..ReadCtx::default() }).unwrap();
     }
 }
