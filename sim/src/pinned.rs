@@ -194,8 +194,79 @@ fn an_edit_whose_logs_are_gone_was_synced_and_its_damage_is_refused() {
     while world.outside.env.executor.help() {}
     world.crash(db, Survivors::Everything);
     clear_within_the_edit_at(&world, &edit);
+    refused(&world);
+}
+
+/// An edit of the session that went on with an old MANIFEST said nothing of those before it, so that any of them passed for
+/// one that was never synced.
+#[test]
+fn edits_behind_a_manifest_that_goes_on_prove_those_before_them() {
+    let world = World::new();
+    let db = world.open("");
+    db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
+    db.put(b"b", b"1").unwrap();
+    db.close().unwrap();
+    drop(db);
+    let db = world.open("reuse_manifest_on_open=true");
+    let other = db.families().into_iter().find(|f| f.name() == "other").unwrap();
+    other.put(b"b", b"2").unwrap();
+    other.flush().unwrap();
+    db.put(b"b", b"2").unwrap();
+    db.flush().unwrap();
+    other.put(b"x", b"keeps its log").unwrap();
+    db.put_with(b"w", b"in no log", &WriteOptions { disableWAL: true, ..WriteOptions::default() }).unwrap();
+    let edit = manifest(&world);
+    db.flush().unwrap();
+    db.put(b"c", b"3").unwrap();
+    db.flush().unwrap();
+    drop(other);
+    world.crash(db, Survivors::Everything);
+    clear_within_the_edit_at(&world, &edit);
+    let error = refused(&world);
+    assert!(error.to_string().contains("damaged, not torn"), "{error}");
+}
+
+/// A family that was added, and written to with sync, vanished with the edit that added it.
+#[test]
+fn writes_in_a_log_prove_the_edit_that_added_their_family() {
+    let world = World::new();
+    let db = world.open("");
+    db.put(b"b", b"1").unwrap();
+    db.flush().unwrap();
+    let edit = manifest(&world);
+    let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
+    let mut batch = WriteBatch::new();
+    batch.put_in(other.id(), b"c", b"3");
+    db.write(batch, &synced()).unwrap();
+    drop(other);
+    world.crash(db, Survivors::Everything);
+    clear_within_the_edit_at(&world, &edit);
+    let error = refused(&world);
+    assert!(error.to_string().contains("column family 1"), "{error}");
+    let db = world.open("open_despite_lost_writes=true");
+    assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"1"[..]));
+}
+
+/// Its tables were taken to be there, and opening failed for them.
+#[test]
+fn best_efforts_do_without_tables_of_the_family_of_statistics() {
+    let world = World::new();
+    let db = world.open("persist_stats_to_disk=true");
+    db.put(b"a", b"1").unwrap();
+    db.close().unwrap();
+    drop(db);
+    world.open("").close().unwrap();
+    let dir = std::path::Path::new("/db");
+    let tables: Vec<_> = world.disk.list(dir).unwrap().into_iter().filter(|n| n.ends_with(".sst")).collect();
+    assert_eq!(tables.len(), 2, "{tables:?}");
+    tables.iter().for_each(|table| world.disk.unlink(&dir.join(table)).unwrap());
+    assert_eq!(world.open("best_efforts_recovery=true").get(b"a").unwrap(), None);
+}
+
+fn refused(world: &World) -> ironstone::Error {
     let mut options = options("").unwrap();
     options.db.env = world.outside.env.clone();
     let error = Db::open("/db", options).err().unwrap();
     assert_eq!((error.kind(), error.offset().is_some()), (ironstone::Kind::Corruption, true), "{error}");
+    error
 }

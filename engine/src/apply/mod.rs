@@ -58,6 +58,8 @@ pub struct Applied {
     pub next_seq: SequenceNumber,
     /// Whether a memtable touched has reached its size, or what is kept of flushed ones its own.
     pub memtable_full: bool,
+    /// The newest family that records were passed over for because it is not there.
+    pub unknown: Option<FamilyId>,
 }
 
 /// Checks before anything is logged what could fail afterwards: families, operators, ranges.
@@ -128,7 +130,7 @@ fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
 /// Those of decoding and of the memtable. Records before the one at fault are in.
 pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, mut source: Source<'_>) -> Result<Applied> {
     let mut records = Batch::new(bytes)?.records();
-    let mut done = Applied { next_seq: seq, memtable_full: false };
+    let mut done = Applied { next_seq: seq, ..Applied::default() };
     let mut next = records.next().transpose()?;
     while let Some(record) = next {
         let Some(id) = record.family() else {
@@ -143,6 +145,9 @@ pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, mut source
             None if source.missing == Missing::Refuse => return Err(no_family(id)),
             None => {
                 source.check_protection(&record)?;
+                if families.get(id).is_none() {
+                    done.unknown = done.unknown.max(Some(id));
+                }
                 done.next_seq += 1;
                 records.next().transpose()?
             }

@@ -11,6 +11,7 @@ use table::sst::{OpenOptions, Reader};
 
 use super::open::Opening;
 use super::proved::Found;
+use super::stats_family;
 use crate::manifest::{FamilyRecord, recover_best};
 
 impl Opening {
@@ -59,7 +60,10 @@ impl Opening {
 
     /// Whether a table is there as the MANIFEST knows it: its size, its form, its id.
     fn has_table(&self, family: &FamilyRecord, file: &NewFile) -> bool {
-        let Some(descriptor) = self.descriptors.iter().find(|d| d.name == family.name) else { return true };
+        // The family of statistics opens unasked, with options of its own.
+        let unasked = (family.name == stats_family::NAME).then(stats_family::descriptor);
+        let asked = self.descriptors.iter().find(|d| d.name == family.name);
+        let Some(descriptor) = asked.or(unasked.as_ref()) else { return true };
         let own: Vec<_> = descriptor.options.cf_paths.iter().map(|p| &p.path).collect();
         let dirs = if own.is_empty() { self.paths.tables.iter().collect() } else { own };
         let Some(dir) = dirs.get((file.path_id as usize).min(dirs.len().saturating_sub(1))) else { return false };

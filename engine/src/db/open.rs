@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use base::ids::JobId;
-use base::{Error, FileNumber, Result};
+use base::{Error, FamilyId, FileNumber, Result};
 use env::Env;
 use env::logger::{Logger, NullLogger};
 use format::names::{self, FileName};
@@ -327,6 +327,7 @@ impl Opening {
             memory_max: replay_memory_max(&self.options),
             last_seq: recovered.last_sequence,
             min_log: min_log(recovered, shared),
+            max_family: (recovered.end_in_doubt && !self.read_only).then_some(FamilyId(recovered.max_family)),
             proved: proof.wals,
             proved_closed: proof.closed,
             accept_lost: self.options.open_despite_lost_writes,

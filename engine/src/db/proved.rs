@@ -59,13 +59,15 @@ impl Opening {
 
     /// Behind an edit that was synced, logs it no longer needs are deleted. So where the oldest log that is needed without
     /// the edit is there, nothing was lost by it. Where it is gone, the edit may have been durable, and be damaged (or
-    /// the log was empty, and an opening deleted it before it wrote so).
+    /// the log was empty, and an opening deleted it before it wrote so). And edits that RocksDB appended have no marks to
+    /// tell that it was durable before them.
     fn nothing_followed(&self, recovered: &Recovered) -> Result<()> {
         let Some(at) = recovered.given_up else { return Ok(()) };
         let oldest = recovered.families.values().map(|family| family.log_number).min().unwrap_or(0);
         let oldest = oldest.max(recovered.min_log_number_to_keep);
         let log = self.paths.wal(FileNumber(oldest));
         let error = match oldest {
+            _ if recovered.followed => ": edits without marks follow it".to_string(),
             // No flush since the database was made.
             0 => String::new(),
             _ if self.env.fs.exists(&log)? => return Ok(()),

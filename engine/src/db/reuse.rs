@@ -17,7 +17,7 @@ impl Opening {
             return None;
         }
         let settings = manifest_settings(o, &self.paths);
-        match Manifest::reopen(self.env.clone(), settings, recovered.number, recovered.size, recovered.compacted_size) {
+        match Manifest::reopen(self.env.clone(), settings, recovered) {
             Ok(manifest) => Some(manifest),
             Err(error) => {
                 self.events.info(format_args!("reuse_manifest_on_open: a new MANIFEST is written: {error}"));

@@ -72,19 +72,21 @@ impl Manifest {
         Manifest { env, settings, number: current, file: None, compacted_size: 0, buffer: Vec::new(), closed: false, stats: None }
     }
 
-    /// Goes on at the end of the current file (`reuse_manifest_on_open`), `size` bytes long. Its edits carry no
-    /// marks then: what came before them was not written here.
+    /// Goes on at the end of the current file (`reuse_manifest_on_open`), as it was `read`. It is synced, for the mark
+    /// of the next edit says that all of it was durable.
     ///
     /// # Errors
     /// Of the file system; Corruption if the file is of another size.
-    pub fn reopen(env: Env, settings: ManifestSettings, current: FileNumber, size: u64, compacted_size: u64) -> Result<Self> {
+    pub fn reopen(env: Env, settings: ManifestSettings, read: &Recovered) -> Result<Self> {
+        let Recovered { number: current, size, digest, compacted_size, .. } = *read;
         let path = settings.dir.join(names::manifest(current));
-        let file = env.fs.reopen(&path, &AppendHints::default())?;
+        let mut file = env.fs.reopen(&path, &AppendHints::default())?;
         if file.size() != size {
             let found = file.size();
             return Err(base::Error::corruption(format!("{found} bytes where {size} were read")).file(path));
         }
-        let writer = Writer::resume(Framing::Classic, size);
+        sync(&mut *file, settings.use_fsync, None)?;
+        let writer = Writer::resume_behind(Framing::Classic, size, digest);
         let compacted_size = if compacted_size == 0 { size } else { compacted_size };
         Ok(Manifest { env, settings, number: current, file: Some((file, writer)), compacted_size, buffer: Vec::new(), closed: false, stats: None })
     }

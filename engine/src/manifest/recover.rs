@@ -18,7 +18,7 @@ use env::{Env, RandomRead, ReadHints};
 use format::edit::{NewFile, VersionEdit};
 use format::names;
 use format::proof::Extent;
-use format::wal::{Diagnosis, Item, Reader, ReaderOptions, Source, diagnose};
+use format::wal::{Diagnosis, Digest, Item, Reader, ReaderOptions, Source, diagnose};
 
 use crate::sync::Arc;
 
@@ -55,12 +55,16 @@ pub struct Recovered {
     pub families: BTreeMap<FamilyId, FamilyRecord>,
     /// Tracked WALs: number to synced size.
     pub wals: BTreeMap<u64, Option<u64>>,
+    /// Of the records up to there, if all was read.
+    pub digest: Digest,
     /// Bytes of the last MANIFEST that was a snapshot; 0 if it does not say.
     pub compacted_size: u64,
     /// The end was not proved: a torn record, so what is unreferenced must not be deleted.
     pub end_in_doubt: bool,
     /// The last record did not read and was taken for one whose sync never ended: by the offset it begins at.
     pub given_up: Option<u64>,
+    /// Behind that one lies an edit of the trees that does not belong to it, and is whole.
+    pub followed: bool,
     /// A proof says that it ends exactly here.
     pub end_proved: bool,
     /// Edits that were durable are gone.
@@ -176,6 +180,7 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
         }
         state.out.end_in_doubt = true;
     }
+    state.out.digest = reader.running_digest();
     let end = reader.whole_end();
     let at = reader.gap().filter(|gap| *gap < end || torn.is_none()).or(torn).unwrap_or(end);
     if let Some(claim) = claim.filter(|_| !claim_met) {
@@ -201,7 +206,9 @@ fn mark_behind(reader: &mut Reader<FileSource>, at: u64, out: &mut Recovered) ->
             Item::Record { bytes, offset, .. } => {
                 edits += 1;
                 // Its own place must be right: what lies here by chance says nothing.
-                let mark = VersionEdit::decode(bytes).ok().and_then(|edit| edit.mark);
+                let edit = VersionEdit::decode(bytes).ok();
+                out.followed |= out.given_up.is_some() && edit.as_ref().is_some_and(stands_alone);
+                let mark = edit.and_then(|edit| edit.mark);
                 durable = mark.filter(|m| m.offset <= offset).map_or(durable, |m| durable.max(m.offset));
             }
             Item::TornTail { offset, .. } => more = reader.resync(offset)?,
@@ -218,6 +225,14 @@ fn mark_behind(reader: &mut Reader<FileSource>, at: u64, out: &mut Recovered) ->
         out.lost = Some(Lost { error: error.at(at), bytes, by_proof: false });
     }
     Ok(())
+}
+
+/// Whether an edit without a mark changes a tree and is in no atomic group: what RocksDB appends has no marks, so
+/// an append of its own it may be, and what lies before it was durable then.
+fn stands_alone(edit: &VersionEdit) -> bool {
+    let changes = !edit.new_files.is_empty() || !edit.deleted_files.is_empty();
+    let families = edit.column_family_add.is_some() || edit.column_family_drop;
+    edit.mark.is_none() && edit.remaining_entries.is_none() && (changes || families)
 }
 
 /// Whether the bytes of a torn tail are a whole record with a wrong length or type.

@@ -52,6 +52,9 @@ pub struct ReplaySettings {
     pub last_seq: SequenceNumber,
     /// Logs below this number are not needed and may be missing.
     pub min_log: u64,
+    /// The newest family of the MANIFEST, where its end is in doubt: writes for a newer one tell that the edit that
+    /// added it was durable.
+    pub max_family: Option<FamilyId>,
     /// What the proof of the last close or idle moment says of the logs.
     pub proved: Vec<Extent>,
     /// It was written by a close: nothing was appended to its logs since.
@@ -238,6 +241,7 @@ impl<'a> Replay<'a> {
             Err(error) if error.kind() == Kind::NotSupported => return Err(Fault::Fatal(error)),
             Err(error) => return Err(Fault::Report(error)),
         };
+        self.check_family(applied.unknown)?;
         if self.next_seq.is_some_and(|next| applied.next_seq < next) {
             return Err(Fault::Fatal(Error::corruption(format!(
                 "sequence numbers go back: {} after {}",
@@ -253,6 +257,22 @@ impl<'a> Replay<'a> {
             self.flush_full(crowded).map_err(Fault::Fatal)?;
         }
         Ok(Verdict::GoOn)
+    }
+
+    /// Numbers of families are never given twice, so one that the MANIFEST has not come to was added by an edit that
+    /// is lost.
+    fn check_family(&self, unknown: Option<FamilyId>) -> std::result::Result<(), Fault> {
+        let lost = |id: &FamilyId| self.settings.max_family.is_some_and(|max| *id > max);
+        let Some(id) = unknown.filter(lost) else { return Ok(()) };
+        let what = format!(
+            "writes for column family {id}, which the last record of the MANIFEST must have added: it does not read"
+        );
+        if self.settings.accept_lost {
+            self.tools.events.warn(format_args!("{what}"));
+            return Ok(());
+        }
+        let hint = format!("{what}. open_despite_lost_writes opens without them");
+        Err(Fault::Fatal(Error::corruption(hint).with_data_loss(true)))
     }
 
     /// Whether nothing can be missing between what was replayed and a batch at `seq`.

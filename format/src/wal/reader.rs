@@ -184,6 +184,11 @@ impl<S: Source> Reader<S> {
         self.digest.value()
     }
 
+    /// The digest itself, for [`super::Writer::resume_behind`].
+    pub fn running_digest(&self) -> Digest {
+        self.digest
+    }
+
     /// The same of those before the last logical record, or announcement, that was returned.
     pub fn digest_before(&self) -> u32 {
         self.digest_before.value()

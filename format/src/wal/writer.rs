@@ -56,6 +56,11 @@ impl Writer {
         }
     }
 
+    /// As [`Writer::resume`], behind records that were read: their digest goes on.
+    pub fn resume_behind(framing: Framing, offset: u64, digest: Digest) -> Self {
+        Writer { digest, digest_known: true, ..Writer::resume(framing, offset) }
+    }
+
     pub fn framing(&self) -> Framing {
         self.framing
     }
