@@ -23,7 +23,7 @@ const DB: &[&str] = &[
     "enable_write_thread_adaptive_yield", "write_thread_max_yield_usec", "write_thread_slow_yield_usec",
     "table_cache_numshardbits", "skip_stats_update_on_db_open", "paranoid_checks", "advise_random_on_open",
     "bytes_per_sync", "wal_bytes_per_sync", "track_and_verify_wals_in_manifest", "track_and_verify_wals",
-    "db_write_buffer_size",
+    "db_write_buffer_size", "stats_persist_period_sec", "persist_stats_to_disk", "stats_history_buffer_size",
 ];
 
 /// Database options under another name: flag, option.
@@ -44,7 +44,9 @@ const FAMILY: &[&str] = &[
     "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit", "max_compaction_bytes",
     "disable_auto_compactions", "optimize_filters_for_hits", "force_consistency_checks",
     "periodic_compaction_seconds", "max_successive_merges", "strict_max_successive_merges",
-    "memtable_protection_bytes_per_key", "inplace_update_support",
+    "memtable_protection_bytes_per_key", "inplace_update_support", "max_write_buffer_size_to_maintain",
+    "read_triggered_compaction_threshold", "paranoid_memory_checks", "memtable_verify_per_key_checksum_on_seek",
+    "min_tombstones_for_range_conversion", "block_protection_bytes_per_key",
 ];
 
 const FAMILY_RENAMED: &[(&str, &str)] =

@@ -112,6 +112,30 @@ fn files_are_verified_by_the_checksums_they_were_given() {
 }
 
 #[test]
+fn flags_of_what_is_built_become_options() {
+    let asked = [
+        "max_write_buffer_size_to_maintain=1000000", "read_triggered_compaction_threshold=0.500000",
+        "paranoid_memory_checks=true", "memtable_verify_per_key_checksum_on_seek=true",
+        "min_tombstones_for_range_conversion=4", "strict_max_successive_merges=true", "stats_persist_period_sec=7",
+        "persist_stats_to_disk=true", "stats_history_buffer_size=4096", "block_protection_bytes_per_key=8",
+        "memtable_protection_bytes_per_key=8",
+    ];
+    let scratch = tempfile::tempdir().unwrap();
+    let db = scratch.path().join("db");
+    let flags: Vec<String> = asked.iter().map(|flag| format!("--{flag}")).collect();
+    let mut args = vec!["--benchmarks=fillrandom,flush,readrandom,seekrandom", "--num=300", "--statistics"];
+    args.extend(flags.iter().map(String::as_str));
+    let output = run(&db, &args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let files = std::fs::read_dir(&db).unwrap().map(|file| file.unwrap().path());
+    let path = files.filter(|path| path.to_string_lossy().contains("OPTIONS-")).max().unwrap();
+    let text = std::fs::read_to_string(path).unwrap();
+    for flag in asked {
+        assert!(text.contains(&format!("  {flag}\n")), "{flag} is not in\n{text}");
+    }
+}
+
+#[test]
 fn mixgraph_counts_what_it_was_asked_to_mix() {
     let mix = ["--benchmarks=fillseq,mixgraph", "--num=5000", "--reads=4000"];
     let model = [
