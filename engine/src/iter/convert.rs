@@ -79,16 +79,24 @@ impl Converter {
 
     #[cold]
     fn convert(&mut self, end: &[u8]) {
-        let known = || {
-            let tombstones = self.memtable.range_tombstones();
-            let fragment = tombstones.covering(&self.first);
-            let order = &self.memtable.options().order.user;
-            fragment.is_some_and(|f| order.compare(f.end, end).is_ge() && f.newest_at(self.seq).is_some())
-        };
         let done = self.seq >= self.memtable.earliest_seq()
-            && !known()
+            && !self.is_covered(end)
             && self.memtable.add_range_tombstone(self.seq, &self.first, end).is_ok();
         let ticker = if done { Ticker::ReadPathRangeTombstonesInserted } else { Ticker::ReadPathRangeTombstonesDiscarded };
         self.stats.add(ticker, 1);
+    }
+
+    /// Whether the run is covered already, maybe in pieces: other tombstones cut those that are here.
+    fn is_covered(&self, end: &[u8]) -> bool {
+        let tombstones = self.memtable.range_tombstones();
+        let order = &self.memtable.options().order.user;
+        let mut at = &self.first[..];
+        while order.compare(at, end).is_lt() {
+            match tombstones.covering(at).filter(|piece| piece.newest_at(self.seq).is_some()) {
+                Some(piece) => at = piece.end,
+                None => return false,
+            }
+        }
+        true
     }
 }

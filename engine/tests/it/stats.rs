@@ -101,6 +101,28 @@ fn moves_of_an_iterator_are_handed_over_when_it_goes() {
 }
 
 #[test]
+fn a_run_that_is_covered_in_pieces_is_not_covered_again() {
+    let env = Env::memory(15);
+    let (db, s) = open(&env, FamilyOptions { min_tombstones_for_range_conversion: 3, ..FamilyOptions::default() });
+    let family = db.default_family().unwrap();
+    for key in ["b", "c", "d", "e"] {
+        put(&db, key, "1");
+    }
+    for key in ["b", "c", "d"] {
+        db.delete(&family, key.as_bytes(), &WriteOptions::default()).unwrap();
+    }
+    let mut iter = db.iter(&family, ReadOptions::default()).unwrap();
+    let inserted = || s.ticker(Ticker::ReadPathRangeTombstonesInserted);
+    iter.seek_to_first();
+    assert_eq!((iter.key(), inserted()), (&b"e"[..], 1));
+    db.delete_range(&family, b"c", b"d", &WriteOptions::default()).unwrap();
+    for _ in 0..3 {
+        iter.seek_to_first();
+        assert_eq!((iter.key(), inserted()), (&b"e"[..], 1));
+    }
+}
+
+#[test]
 fn flushes_and_compactions_are_counted() {
     let env = Env::memory(4);
     let (db, s) = open(&env, FamilyOptions::default());
