@@ -200,7 +200,7 @@ fn partition_block<'a>(
     let Some(root) = unless_incomplete(top.root(source, ctx))? else { return Ok(None) };
     let index = top.as_index(source, &root)?;
     let Some(last) = index.len().checked_sub(1) else { return Ok(None) };
-    let handle = index.handle(index.seek(&source.order, target).min(last));
+    let handle = source.handle_in(index, index.seek(&source.order, target).min(last))?;
     if let Some(block) = top.partitions.get(&handle.offset) {
         return Ok(Some(Borrowed::Held(block)));
     }

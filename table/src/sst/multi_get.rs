@@ -131,16 +131,11 @@ impl Reader {
         debug_assert_eq!(cursor.handle(), handle);
         loop {
             cursor.next(&self.index, source, ctx)?;
-            if !cursor.valid() {
-                return Ok(());
-            }
-            let handle = cursor.handle();
+            let Some(index) = cursor.index().filter(|index| cursor.at < index.len()) else { return Ok(()) };
+            let handle = source.handle_in(index, cursor.at)?;
             let block = source.fetch(handle, BlockKind::Data, ctx, None)?;
             let more = self.visit_block(&block, handle, seek_key, visit)?;
-            let on = cursor
-                .index()
-                .is_some_and(|index| index.may_continue(cursor.at, &source.order.user, user_key(seek_key)));
-            if !more || !on {
+            if !more || !index.may_continue(cursor.at, &source.order.user, user_key(seek_key)) {
                 return Ok(());
             }
         }
