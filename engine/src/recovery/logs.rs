@@ -94,7 +94,8 @@ pub struct Replay<'a> {
     dropping: bool,
     /// The log that was cut off, while what follows it has not been shown to go on from there.
     cut_off: Option<u64>,
-    previous: Option<Predecessor>,
+    /// The log read before, its file's size, and where its last whole record ends.
+    previous: Option<(Predecessor, u64)>,
     durable: Durable<'a>,
     done: Replayed,
 }
@@ -214,7 +215,8 @@ impl<'a> Replay<'a> {
         self.durable.pass(log);
         let (bytes, digest) = (reader.whole_end(), Some(reader.digest()));
         self.done.extents.push(Extent { number: log.0, bytes, digest });
-        self.previous = Some(Predecessor { log_number: log.0, size_bytes: size, last_seqno_recorded: last_in_log });
+        let read = Predecessor { log_number: log.0, size_bytes: size, last_seqno_recorded: last_in_log };
+        self.previous = Some((read, bytes));
         Ok(())
     }
 
@@ -416,9 +418,12 @@ impl<'a> Replay<'a> {
             None if recorded.log_number >= self.settings.min_log => {
                 Err(Error::corruption(format!("Missing WAL of log number {}", recorded.log_number)))
             }
-            Some(read) if read != recorded => Err(Error::corruption(format!(
-                "Mismatched predecessor log number of WAL: recorded {recorded:?}, read {read:?}"
-            ))),
+            // A file that was recycled may be larger than its log: all of that was read if its end is where it was.
+            Some((read, end)) if recorded != read && *recorded != (Predecessor { size_bytes: *end, ..*read }) => {
+                Err(Error::corruption(format!(
+                    "Mismatched predecessor log number of WAL: recorded {recorded:?}, read {read:?}, whole up to {end}"
+                )))
+            }
             _ => Ok(()),
         }
     }

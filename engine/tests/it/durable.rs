@@ -11,6 +11,7 @@ use env::memory::{MemoryFs, Survivors};
 use env::rng::SeededRng;
 use format::proof::{PROOF, Proof};
 use format::wal::{Framing, Item, Mark, Reader, ReaderOptions, Writer, marks_of, put_marks};
+use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, Listener};
 use ironstone_engine::options::file::{ReadConfig, load_latest};
@@ -326,6 +327,42 @@ fn remains_behind_the_proved_end_of_a_recycled_log_are_no_inconsistency() {
         if let Ok(db) = db {
             assert_eq!(get(&db, "small").as_deref(), Some("y"));
         }
+    }
+}
+
+#[test]
+fn a_recycled_log_larger_than_what_the_next_says_of_it_is_whole_if_it_was_read_up_to_there() {
+    let world = World::new();
+    let request = || {
+        let mut request = world.request();
+        request.options.track_and_verify_wals = true;
+        request.options.avoid_flush_during_shutdown = true;
+        request
+    };
+    let mut recycling = request();
+    recycling.options.recycle_log_file_num = 2;
+    let db = Db::open(recycling).unwrap();
+    let family = db.default_family().unwrap();
+    let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    for _ in 0..4 {
+        synced(&db, "large", &"x".repeat(5000));
+        db.flush(std::slice::from_ref(&family), &FlushOptions::default()).unwrap();
+    }
+    // Keeps the log that the next flush ends.
+    db.put(&other, b"kept", b"y", &WriteOptions::default()).unwrap();
+    put(&db, "small", "y");
+    db.flush(&[family], &FlushOptions::default()).unwrap();
+    synced(&db, "newest", "z");
+    drop(other);
+    db.close().unwrap();
+    for mode in [WalRecoveryMode::AbsoluteConsistency, WalRecoveryMode::PointInTimeRecovery] {
+        let mut request = request();
+        request.options.wal_recovery_mode = mode;
+        request.options.avoid_flush_during_recovery = true;
+        request.families.push(FamilyDescriptor::new("other", FamilyOptions::default()));
+        let db = Db::open(request).unwrap();
+        assert_eq!(get(&db, "newest").as_deref(), Some("z"));
+        db.close().unwrap();
     }
 }
 

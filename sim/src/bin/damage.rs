@@ -1,8 +1,8 @@
 //! `damage [--minutes N] [--cases N] [--threads N] [--writing N]`: the damage sweep, as JSON.
 //!
-//! Every case of every fixture, or so many, in an order that covers all of them evenly however soon the end comes; one in
-//! `--writing` (default 16) is opened for writing, to see that nothing is deleted. A case that takes longer
-//! than thirty seconds is a hang: it is told, and the process gives up.
+//! Every case of every fixture, or at least so many that change a file, in an order that covers all of them evenly however
+//! soon the end comes; one in `--writing` (default 16) is opened for writing, to see that nothing is deleted. A case that
+//! takes longer than thirty seconds is a hang: it is told, and the process gives up.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
@@ -25,6 +25,9 @@ struct Sweep {
     /// Fixture and case, shuffled.
     order: Vec<(usize, usize)>,
     next: AtomicUsize,
+    /// Cases judged, and how many are asked for. Damage that changes nothing is tried, not judged.
+    judged: AtomicUsize,
+    wanted: usize,
     writing: usize,
     deadline: Instant,
 }
@@ -54,9 +57,9 @@ fn main() -> ExitCode {
     for i in (1..order.len()).rev() {
         order.swap(i, chance.below(i as u64 + 1) as usize);
     }
-    order.truncate(cases);
+    let wanted = cases.min(order.len());
     let deadline = began + Duration::from_secs_f64(minutes * 60.0);
-    let sweep = Arc::new(Sweep { fixtures, order, next: AtomicUsize::new(0), writing, deadline });
+    let sweep = Arc::new(Sweep { fixtures, order, next: AtomicUsize::new(0), judged: AtomicUsize::new(0), wanted, writing, deadline });
     let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get())).max(1);
     let watched: Vec<_> = (0..threads).map(|_| Arc::new(AtomicU64::new(0))).collect();
     let workers: Vec<_> = watched
@@ -75,9 +78,8 @@ fn main() -> ExitCode {
         }
     }
     let seconds = began.elapsed().as_secs_f64();
-    let all = sweep.order.len();
-    let done = sweep.next.load(Ordering::Relaxed).min(all);
-    println!("{{\n  \"seconds\": {seconds:.1},\n  \"threads\": {threads},\n  \"planned\": {all},\n  \"tried\": {done},\n{}\n}}", tally.json());
+    let done = sweep.next.load(Ordering::Relaxed).min(sweep.order.len());
+    println!("{{\n  \"seconds\": {seconds:.1},\n  \"threads\": {threads},\n  \"planned\": {wanted},\n  \"tried\": {done},\n{}\n}}", tally.json());
     tally.bad.iter().for_each(|(_, words)| eprintln!("BAD {words}"));
     if tally.bad() == 0 && tally.bad.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -102,7 +104,7 @@ fn watch<T>(workers: &[std::thread::JoinHandle<T>], beats: &[Arc<AtomicU64>]) {
 fn work(sweep: &Sweep, beat: &AtomicU64) -> Tally {
     let mut tally = Tally::default();
     let mut worlds: Vec<World> = sweep.fixtures.iter().map(|(f, _)| World::new(&f.files)).collect();
-    while Instant::now() < sweep.deadline {
+    while sweep.judged.load(Ordering::Relaxed) < sweep.wanted && Instant::now() < sweep.deadline {
         let index = sweep.next.fetch_add(1, Ordering::Relaxed);
         let Some(&(f, c)) = sweep.order.get(index) else { break };
         beat.store(index as u64, Ordering::Relaxed);
@@ -110,6 +112,7 @@ fn work(sweep: &Sweep, beat: &AtomicU64) -> Tally {
         let case = &cases[c];
         let read_only = !index.is_multiple_of(sweep.writing);
         let Some(judged) = judge::case(fixture, &mut worlds[f], case, read_only) else { continue };
+        sweep.judged.fetch_add(1, Ordering::Relaxed);
         tally.add(fixture.name, case.damage.kind(), kind_of(&case.file), judged.class);
         if judged.class.is_bad() {
             let how = if read_only { "reading" } else { "writing" };
