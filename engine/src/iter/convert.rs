@@ -31,7 +31,7 @@ pub struct Converter {
 
 impl Converter {
     /// `None` if the options ask for nothing, or where a scan may not see every key between two: by prefix filters,
-    /// at a timestamp, or at no moment of its own.
+    /// at a timestamp, or at no moment of its own; and where nothing may be written.
     pub fn new(
         family: &FamilyOptions,
         options: &ReadOptions,
@@ -46,7 +46,7 @@ impl Converter {
             || options.prefix_same_as_start
             || options.auto_prefix_mode
             || parts.prefix_seek_opt_in_only;
-        if least == 0 || !all_keys || options.tailing || options.ignore_range_deletions || parts.order.timestamp_size() > 0 {
+        if least == 0 || parts.disallow_memtable_writes || !all_keys || options.tailing || options.ignore_range_deletions || parts.order.timestamp_size() > 0 {
             return None;
         }
         let (memtable, stats) = (super_version.mem.clone(), stats.clone());

@@ -7,6 +7,7 @@ use base::stats::{
     set_perf_level,
 };
 use env::Env;
+use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{
     CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
@@ -120,6 +121,43 @@ fn a_run_that_is_covered_in_pieces_is_not_covered_again() {
         iter.seek_to_first();
         assert_eq!((iter.key(), inserted()), (&b"e"[..], 1));
     }
+}
+
+#[test]
+fn reads_add_nothing_to_a_family_that_refuses_writes() {
+    let env = Env::memory(16);
+    let statistics = Arc::new(Statistics::new());
+    let open = |refuses| {
+        let options = DbOptions {
+            create_if_missing: true,
+            create_missing_column_families: true,
+            env: env.clone(),
+            statistics: Some(statistics.clone()),
+            ..DbOptions::default()
+        };
+        let other = FamilyOptions {
+            min_tombstones_for_range_conversion: 1,
+            disallow_memtable_writes: refuses,
+            ..FamilyOptions::default()
+        };
+        let mut request = OpenRequest::new("/db", options, FamilyOptions::default());
+        request.families.push(FamilyDescriptor::new("other", other));
+        let db = Db::open(request).unwrap();
+        let family = db.family("other").unwrap();
+        (db, family)
+    };
+    let (db, family) = open(false);
+    let write = WriteOptions::default();
+    db.put(&family, b"b", b"1", &write).unwrap();
+    db.delete(&family, b"b", &write).unwrap();
+    db.put(&family, b"c", b"1", &write).unwrap();
+    db.close().unwrap();
+    drop((db, family));
+    let (db, family) = open(true);
+    let mut iter = db.iter(&family, ReadOptions::default()).unwrap();
+    iter.seek_to_first();
+    assert_eq!(iter.key(), b"c");
+    assert_eq!(statistics.ticker(Ticker::ReadPathRangeTombstonesInserted), 0);
 }
 
 #[test]
