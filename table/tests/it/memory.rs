@@ -88,7 +88,8 @@ fn the_cache_is_charged_what_blocks_of_every_kind_took_from_the_allocator() {
                 };
                 std::thread::scope(|scope| drop(scope.spawn(search)));
                 let searched = cache.usage();
-                assert!(searched > scanned, "search arrays are charged: {scanned}, {searched}");
+                // Blocks are loaded with the room for it.
+                assert!(searched.abs_diff(scanned) < scanned / 25, "search arrays: {scanned}, {searched}");
                 std::thread::scope(|scope| drop(scope.spawn(search)));
                 assert_eq!(cache.usage(), searched);
                 (reader, cache)
