@@ -7,7 +7,8 @@
 //!  obsolete once every family's log number has passed them ──► deleted, archived or recycled (`files`)
 //! ```
 //! The first batch behind a sync carries a mark (`format::wal::Mark`) of what was synced, so that a later
-//! recovery can tell damage from a torn end; the first mark of a log also tells of the closed ones.
+//! recovery can tell damage from a torn end; the first mark of a log also tells of the closed ones. The first batch of a
+//! log tells how far closed logs were written that are not synced yet: a crash may leave it and not their ends.
 //!
 //! The first failed append or sync poisons the logs for good: nothing is appended behind bytes whose fate
 //! is unknown, and no sync is tried twice. Resuming rolls to a new log once all memtables are flushed.
@@ -86,6 +87,8 @@ struct Active {
     durable: Extent,
     /// What the next batch will say is durable; empty: nothing new is.
     marks: Vec<Mark>,
+    /// What the first batch will say was written to closed logs.
+    written: Vec<Mark>,
     closed_told: bool,
     write_back_from: u64,
     last_seq_recorded: SequenceNumber,
@@ -198,7 +201,7 @@ impl LiveLogs {
         if !timestamped.is_empty() {
             active.note_timestamps(timestamped);
         }
-        let framed = if !active.marks.is_empty() {
+        let framed = if !active.marks.is_empty() || !active.written.is_empty() {
             active.append_marked(batch)
         } else if is_mark(batch) {
             active.append_covered(batch)
@@ -343,6 +346,7 @@ impl LiveLogs {
             pending: Vec::with_capacity(4096),
             durable: Extent { number: number.0, bytes: 0, digest: Some(0) },
             marks: Vec::new(),
+            written: Vec::new(),
             closed_told: false,
             write_back_from: 0,
             last_seq_recorded: 0,
@@ -373,13 +377,19 @@ impl LiveLogs {
                 Some(old.file)
             };
             let durable = file.is_none() && old.durable.bytes == size;
-            self.closed.lock().push_back(Closed {
+            let mut closed = self.closed.lock();
+            closed.push_back(Closed {
                 number: old.number,
                 size,
                 whole: Extent { number: old.number.0, bytes: size, digest: old.writer.digest() },
                 durable,
                 file,
             });
+            // All that is synced already: nothing of it can be missing once what follows is there.
+            if size == 0 || old.durable.bytes < size || closed.len() > 1 {
+                let unsynced = closed.iter().filter(|log| log.file.is_some());
+                active.written = unsynced.filter_map(|log| mark(log.number.0, &log.whole)).collect();
+            }
         }
         active.hand_over(0).map_err(|e| self.poison(e.doing("beginning a WAL")))?;
         *slot = Some(active);
@@ -456,9 +466,10 @@ impl Active {
     #[cold]
     fn append_marked(&mut self, batch: &[u8]) -> Result<()> {
         let mut marks = Vec::new();
-        put_marks(&mut marks, &self.marks);
+        put_marks(&mut marks, &self.marks, &self.written);
         self.writer.append_parts(&mut self.pending, &[batch, &marks])?;
         self.marks.clear();
+        self.written.clear();
         Ok(())
     }
 
@@ -474,7 +485,6 @@ impl Active {
     fn note_durable(&mut self, upto: Extent, closed: &[Extent]) {
         self.durable = upto;
         self.marks.clear();
-        let mark = |log_number, of: &Extent| Some(Mark { log_number, bytes: of.bytes, digest: of.digest? });
         self.marks.extend(mark(0, &upto));
         if !std::mem::replace(&mut self.closed_told, true) {
             self.marks.extend(closed.iter().filter_map(|of| mark(of.number, of)));
@@ -500,6 +510,10 @@ impl Active {
             self.writer.timestamp_sizes(&mut self.pending, &new);
         }
     }
+}
+
+fn mark(log_number: u64, of: &Extent) -> Option<Mark> {
+    Some(Mark { log_number, bytes: of.bytes, digest: of.digest? })
 }
 
 #[cold]

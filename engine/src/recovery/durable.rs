@@ -221,7 +221,7 @@ impl<'a> Durable<'a> {
             match reader.next()? {
                 Item::Record { bytes, .. } => {
                     let Some(marks) = marks_of(bytes) else { continue };
-                    let of = marks.iter().filter(|m| m.log_number == log.0).map(|m| m.bytes).max();
+                    let of = marks.durable.iter().filter(|m| m.log_number == log.0).map(|m| m.bytes).max();
                     return Ok(of.unwrap_or(0));
                 }
                 Item::TimestampSizes { .. } | Item::Predecessor { .. } => {}
@@ -242,7 +242,7 @@ impl<'a> Durable<'a> {
             match reader.next()? {
                 Item::Record { bytes, offset, .. } => {
                     out.records += 1;
-                    let own = marks_of(bytes).unwrap_or_default().into_iter();
+                    let own = marks_of(bytes).unwrap_or_default().durable.into_iter();
                     let own = own.filter(|m| m.log_number == 0 && m.bytes <= offset).map(|m| m.bytes);
                     out.durable = own.fold(out.durable, u64::max);
                 }

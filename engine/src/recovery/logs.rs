@@ -12,6 +12,9 @@
 //! crash's doing: the open fails, as with damage in the first two modes; `paranoid_checks = false` waives it.
 //! What is damaged or gone below the byte that was known durable fails the open in all modes but the last
 //! (`durable` says how that is known and how to open all the same).
+//! A log that a crash cut at a whole record, or left zeros of, looks as one that ended there. If the first batch of
+//! the next tells that more was written (`format::wal::mark`; RocksDB's logs tell only with `track_and_verify_wals`),
+//! and does not carry the next number, that is a stop as well.
 //! The next number is either of two if the last batch holds empty range deletions: a writer counts them, applying a
 //! batch does not (RocksDB goes by the latter alone, and drops durable writes behind such a batch).
 //! In every mode a batch that is no batch, and a sequence number that goes back, fail the open: they are
@@ -22,11 +25,12 @@
 
 use std::path::Path;
 
+use base::map::HashMap;
 use base::{Error, FamilyId, FileNumber, Kind, Result, SequenceNumber, key};
 use env::ReadHints;
 use format::batch::{self, Batch};
 use format::proof::Extent;
-use format::wal::{Diagnosis, Item, Predecessor, Reader, diagnose, marks_of};
+use format::wal::{Diagnosis, Item, Mark, Predecessor, Reader, diagnose, marks_of};
 
 use super::durable::{self, Durable, Progress};
 use crate::apply::{self, Missing, Source};
@@ -48,7 +52,8 @@ pub struct ReplaySettings {
     /// Memtables that take more bytes together are written to tables too
     /// (`enforce_write_buffer_manager_during_recovery`). `None`: whatever they take.
     pub memory_max: Option<usize>,
-    /// The newest sequence number of the tables: where the logs go on if nothing of them can be read.
+    /// The newest sequence number of the MANIFEST: behind it a recovery begins its log if nothing of those before could
+    /// be read.
     pub last_seq: SequenceNumber,
     /// Logs below this number are not needed and may be missing.
     pub min_log: u64,
@@ -96,6 +101,8 @@ pub struct Replay<'a> {
     cut_off: Option<u64>,
     /// The log read before, its file's size, and where its last whole record ends.
     previous: Option<(Predecessor, u64)>,
+    /// Of each log that was not dropped, where its last whole record ended, and the digest there.
+    replayed: HashMap<u64, (u64, u32)>,
     durable: Durable<'a>,
     done: Replayed,
 }
@@ -123,6 +130,7 @@ impl<'a> Replay<'a> {
             dropping: false,
             cut_off: None,
             previous: None,
+            replayed: HashMap::default(),
             done: Replayed::default(),
         }
     }
@@ -157,11 +165,13 @@ impl<'a> Replay<'a> {
         let mut reader = Reader::new(FileSource(file), durable::options(log));
         let mut progress = self.durable.begin(log);
         let mut last_in_log = 0;
+        let was_dropping = self.dropping;
         loop {
             let (verdict, offset, marks) = match reader.next()? {
                 Item::Record { bytes, offset, .. } => {
                     let marks = marks_of(bytes);
-                    let verdict = match self.record(bytes, log, &mut last_in_log) {
+                    let older = marks.as_ref().map_or(&[][..], |marks| &marks.written);
+                    let verdict = match self.record(bytes, log, older, &mut last_in_log) {
                         Ok(verdict) => verdict,
                         Err(Fault::Report(error)) => self.report(log, error.at(offset))?,
                         Err(Fault::Fatal(error)) => return Err(error.at(offset)),
@@ -207,20 +217,29 @@ impl<'a> Replay<'a> {
                     break;
                 }
             };
-            self.durable.read(log, &mut progress, &reader, offset, &marks.unwrap_or_default())?;
+            self.durable.read(log, &mut progress, &reader, offset, &marks.unwrap_or_default().durable)?;
             if matches!(verdict, Verdict::EndOfThisLog) {
                 break;
             }
         }
         self.durable.pass(log);
         let (bytes, digest) = (reader.whole_end(), Some(reader.digest()));
+        if !was_dropping || !self.dropping {
+            self.replayed.insert(log.0, (bytes, reader.digest()));
+        }
         self.done.extents.push(Extent { number: log.0, bytes, digest });
         let read = Predecessor { log_number: log.0, size_bytes: size, last_seqno_recorded: last_in_log };
         self.previous = Some((read, bytes));
         Ok(())
     }
 
-    fn record(&mut self, bytes: &[u8], log: FileNumber, last_in_log: &mut SequenceNumber) -> std::result::Result<Verdict, Fault> {
+    fn record(
+        &mut self,
+        bytes: &[u8],
+        log: FileNumber,
+        older: &[Mark],
+        last_in_log: &mut SequenceNumber,
+    ) -> std::result::Result<Verdict, Fault> {
         if bytes.len() < batch::HEADER_LEN {
             return Err(Fault::Report(Error::corruption("log record too small")));
         }
@@ -228,9 +247,17 @@ impl<'a> Replay<'a> {
         if seq.saturating_add(u64::from(batch::count(bytes))) > key::MAX_SEQUENCE {
             return Err(Fault::Report(Error::corruption(format!("sequence {seq} is too large"))));
         }
-        if self.dropping && self.goes_on(seq) {
+        let short = older.iter().find(|mark| self.is_short(mark));
+        if self.goes_on(seq, older) || (!older.is_empty() && short.is_none()) {
             self.dropping = false;
             self.cut_off = None;
+        } else if let Some(short) = short.filter(|_| !self.dropping && self.is_strict()) {
+            let (older, bytes) = (short.log_number, short.bytes);
+            self.tools.events.warn(format_args!(
+                "WAL {:06} follows {older:06}, to which {bytes} bytes were written, and not all of them are there: dropped",
+                log.0
+            ));
+            self.stop(FileNumber(older));
         }
         if self.dropping {
             return Ok(Verdict::EndOfThisLog);
@@ -277,9 +304,24 @@ impl<'a> Replay<'a> {
         Err(Fault::Fatal(Error::corruption(hint).with_data_loss(true)))
     }
 
-    /// Whether nothing can be missing between what was replayed and a batch at `seq`.
-    fn goes_on(&self, seq: SequenceNumber) -> bool {
-        let next = self.next_seq.unwrap_or(self.settings.last_seq + 1);
+    fn is_strict(&self) -> bool {
+        self.settings.mode == WalRecoveryMode::PointInTimeRecovery && self.settings.paranoid_checks
+    }
+
+    /// Whether something of an older log is missing that was written to it. Where a writer may be at work, logs may grow
+    /// and go meanwhile.
+    fn is_short(&self, mark: &Mark) -> bool {
+        let read = self.replayed.get(&mark.log_number);
+        mark.log_number >= self.settings.min_log && self.settings.may_flush && read != Some(&(mark.bytes, mark.digest))
+    }
+
+    /// Whether nothing can be missing between what was replayed and a batch at `seq`. If nothing was replayed, the
+    /// MANIFEST's number may be one that the logs have lost: it tells only where no older log is named, as in the log
+    /// that a recovery began.
+    fn goes_on(&self, seq: SequenceNumber, older: &[Mark]) -> bool {
+        let Some(next) = self.next_seq.or_else(|| older.is_empty().then_some(self.settings.last_seq + 1)) else {
+            return false;
+        };
         (next..=next.max(self.next_counted)).contains(&seq)
     }
 

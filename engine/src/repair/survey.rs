@@ -277,7 +277,7 @@ impl Survey {
         let options = log_options(number);
         let mut faults = salvage_log(&mut FileSource(file), &options, &mut |record, offset, end| {
             last_end = end;
-            for mark in marks_of(record).unwrap_or_default() {
+            for mark in marks_of(record).unwrap_or_default().durable {
                 let of = if mark.log_number == 0 { number.0 } else { mark.log_number };
                 let claim = marks.entry(of).or_insert(0);
                 *claim = mark.bytes.max(*claim);

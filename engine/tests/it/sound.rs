@@ -84,7 +84,7 @@ fn a_batch_of_another_log_brings_none_of_its_marks_with_it() {
 #[test]
 fn log_data_that_looks_like_marks_is_the_users() {
     let mut record = Vec::new();
-    put_marks(&mut record, &[Mark { log_number: 9999, bytes: 100, digest: 1 }]);
+    put_marks(&mut record, &[Mark { log_number: 9999, bytes: 100, digest: 1 }], &[]);
     let world = World::new();
     let db = world.open().unwrap();
     for sync in [false, true, false] {
@@ -94,7 +94,7 @@ fn log_data_that_looks_like_marks_is_the_users() {
         put(&db, "a", "1");
     }
     // The log's own mark is the one that is read, behind the user's.
-    let own: Vec<_> = batches(&world).iter().filter_map(|batch| marks_of(batch)).flatten().collect();
+    let own: Vec<_> = batches(&world).iter().filter_map(|batch| marks_of(batch)).flat_map(|marks| marks.durable).collect();
     assert!(own.len() == 1 && own[0].log_number == 0, "{own:?}");
     world.crash(db, Survivors::Everything);
     assert_eq!(get(&world.open().unwrap(), "a").as_deref(), Some("1"));

@@ -7,6 +7,9 @@
 //!       varint64 log number, 0: the log that it stands in
 //!       varint64 bytes of that log, from its start, known synced
 //!       u32      digest of all whole physical records below that byte
+//! in the first batch of a log, if older ones were not synced when it was begun:
+//!       varint64 0, varint64 0, u32 0        what follows was written, durable or not
+//!       entries of those logs, all of each
 //! 4 bytes 'I' 'D' 'M' D1                     magic, at the end: so a record without is known at a glance
 //! ```
 //! RocksDB keeps log data in the log and puts none of it into memtables, so it reads such a batch to the
@@ -52,10 +55,15 @@ pub struct Mark {
     pub digest: u32,
 }
 
-/// Appends a record of log data with these marks to a batch's records.
-pub fn put_marks(out: &mut Vec<u8>, marks: &[Mark]) {
-    let mut blob = Vec::with_capacity(4 + marks.len() * 12);
-    for mark in marks {
+/// Behind it come marks of what was only written.
+const WRITTEN: Mark = Mark { log_number: 0, bytes: 0, digest: 0 };
+
+/// Appends a record of log data with these marks to a batch's records: of what is durable, and of older logs of which
+/// that is not known, but what was written to them.
+pub fn put_marks(out: &mut Vec<u8>, marks: &[Mark], written: &[Mark]) {
+    let mut blob = Vec::with_capacity(16 + (marks.len() + written.len()) * 12);
+    let between = (!written.is_empty()).then_some(WRITTEN);
+    for mark in marks.iter().chain(&between).chain(written) {
         put_varint64(&mut blob, mark.log_number);
         put_varint64(&mut blob, mark.bytes);
         put_u32(&mut blob, mark.digest);
@@ -70,19 +78,29 @@ pub fn is_mark(bytes: &[u8]) -> bool {
     bytes.ends_with(&MARK_MAGIC)
 }
 
+/// What marks tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    pub durable: Vec<Mark>,
+    /// How far older logs were written, durable or not.
+    pub written: Vec<Mark>,
+}
+
 /// The marks in log data. `None` if it is none, or not whole.
-pub fn parse_marks(blob: &[u8]) -> Option<Vec<Mark>> {
+pub fn parse_marks(blob: &[u8]) -> Option<Marks> {
     let mut c = Cursor::new(blob.strip_suffix(&MARK_MAGIC)?);
     let mut marks = Vec::new();
     while !c.is_empty() {
         marks.push(Mark { log_number: c.varint64()?, bytes: c.varint64()?, digest: c.u32()? });
     }
-    (!marks.is_empty()).then_some(marks)
+    let between = marks.iter().position(|mark| *mark == WRITTEN);
+    let written = between.map_or_else(Vec::new, |at| marks.split_off(at).split_off(1));
+    (!marks.is_empty() || !written.is_empty()).then_some(Marks { durable: marks, written })
 }
 
 /// The marks at the end of a batch, if it has any. Cost: a comparison of four bytes; only a batch that ends
 /// with the magic is read.
-pub fn marks_of(record: &[u8]) -> Option<Vec<Mark>> {
+pub fn marks_of(record: &[u8]) -> Option<Marks> {
     if !is_mark(record) {
         return None;
     }
