@@ -278,7 +278,7 @@ fn newest_log(world: &World) -> std::path::PathBuf {
 
 /// Small memtables: a write behind one of `FULL` bytes begins a new log, and the table is written later.
 const SMALL: &str = "write_buffer_size=65536;max_write_buffer_number=9;";
-const FULL: [u8; 70_000] = [b'f'; 70_000];
+static FULL: [u8; 70_000] = [b'f'; 70_000];
 
 /// Crash seed 800: the MANIFEST told a number that a log had lost, so the next log seemed to go on from there.
 #[test]
