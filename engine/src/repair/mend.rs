@@ -276,13 +276,16 @@ impl<'a> Mending<'a> {
     fn records(&self, tables: &[Table]) -> Result<Vec<Record>> {
         let recovered = &self.survey.manifest.recovered;
         let mut records: Vec<Record> = Vec::new();
+        // Logs before the oldest that is left are gone; what the others say of them is told, and holds nobody up.
+        let oldest = self.survey.logs.iter().map(|log| log.number.0).min().unwrap_or(0);
+        let min_log = recovered.min_log_number_to_keep.max(oldest);
         let first = VersionEdit {
             db_id: recovered.db_id.clone(),
             log_number: Some(0),
             next_file_number: Some(self.numbers.peek() + 1),
             last_sequence: Some(self.survey.last_seq),
             max_column_family: Some(recovered.max_family),
-            min_log_number_to_keep: (recovered.min_log_number_to_keep > 0).then_some(recovered.min_log_number_to_keep),
+            min_log_number_to_keep: (min_log > 0).then_some(min_log),
             ..VersionEdit::default()
         };
         records.push((first, 0));
