@@ -7,6 +7,7 @@ mod merge;
 
 use base::{Error, FamilyId, Result, SequenceNumber, ValueType};
 use format::batch::{Batch, Marker, Record};
+use mem::memtable::Inserted;
 use mem::write_buffer::WriteBufferManager;
 
 use crate::family::{Family, FamilySet};
@@ -58,6 +59,8 @@ pub struct Applied {
     pub next_seq: SequenceNumber,
     /// Whether a memtable touched has reached its size, or what is kept of flushed ones its own.
     pub memtable_full: bool,
+    /// Puts that took the place of an older one (`inplace_update_support`).
+    pub updated: u64,
     /// The newest family that records were passed over for because it is not there.
     pub unknown: Option<FamilyId>,
 }
@@ -187,10 +190,11 @@ fn run_of_family<'a>(
                     }
                     _ => None,
                 };
-                match &merged {
+                let inserted = match &merged {
                     Some((kind, value)) => writer.add(done.next_seq, *kind, key, value)?,
                     None => writer.add(done.next_seq, kind, key, value)?,
                 };
+                done.updated += u64::from(inserted == Inserted::InPlace);
                 done.next_seq += 1;
             }
         }

@@ -21,7 +21,7 @@ pub use set::FamilySet;
 pub use state::{Charge, FlushPick, Sealed, State};
 pub use super_version::SuperVersion;
 
-use base::FamilyId;
+use base::{Error, FamilyId, Result};
 use base::key::InternalOrder;
 use lsm::version::Version;
 use mem::memtable::MemTable;
@@ -95,6 +95,21 @@ impl Family {
     /// Whether nothing may be written to it (`disallow_memtable_writes`).
     pub fn disallows_writes(&self) -> bool {
         self.parts.load().disallow_memtable_writes
+    }
+
+    /// Whether it can be read at a snapshot, if that is `wanted`.
+    ///
+    /// # Errors
+    /// NotSupported with `inplace_update_support`: what the snapshot saw may be overwritten.
+    #[inline]
+    pub fn check_snapshot(&self, wanted: bool) -> Result<()> {
+        if wanted && self.parts.load().memtable.inplace_locks.is_some() {
+            return Err(Error::not_supported(format!(
+                "column family {} cannot be read at a snapshot: it has inplace_update_support",
+                self.name
+            )));
+        }
+        Ok(())
     }
 
     /// The order of internal keys.

@@ -47,6 +47,7 @@ impl Parts {
                 .map_err(|_| Error::invalid_argument("memtable_protection_bytes_per_key must be 0, 1, 2, 4 or 8"))?,
             paranoid_checks: options.paranoid_memory_checks,
             verify_on_seek: options.memtable_verify_per_key_checksum_on_seek && options.memtable_protection_bytes_per_key > 0,
+            inplace_locks: options.inplace_update_support.then_some(options.inplace_update_num_locks),
         };
         Ok(Parts {
             order,

@@ -347,6 +347,7 @@ fn count_release(ground: &Ground, super_version: &Arc<SuperVersion>) {
 }
 
 fn check(family: &Family, options: &ReadOptions) -> Result<()> {
+    family.check_snapshot(options.snapshot.is_some())?;
     let size = family.order().user.timestamp_size();
     match &options.timestamp {
         None if size > 0 => {

@@ -63,9 +63,9 @@ options! {
     fixed min_write_buffer_number_to_merge: i32 = 1;
     /// Flushed memtables kept for transactions; -1: from `max_write_buffer_number`.
     fixed max_write_buffer_size_to_maintain: i64 = 0;
-    /// Values are overwritten in the memtable.
+    /// Values are overwritten in the memtable by shorter ones; the family cannot be read at a snapshot then.
     fixed inplace_update_support: bool = false;
-    /// Locks for that.
+    /// Locks for that, of memtables made from now on.
     mutable inplace_update_num_locks: usize = 10000;
     /// Garbage share at which a flush rewrites memtables in memory; 0: never.
     mutable experimental_mempurge_threshold: f64 = 0.0;

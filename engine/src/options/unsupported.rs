@@ -30,7 +30,6 @@ pub const HINTS: &[&str] = &[
     "follower_catchup_retry_wait_ms",
     "follower_refresh_catchup_period_ms",
     "force_consistency_checks",
-    "inplace_update_num_locks",
     "is_fd_close_on_exec",
     "log_readahead_size",
     "lowest_used_cache_tier",
@@ -97,7 +96,6 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "enable_blob_direct_write" "blobs written before the WAL" |o| o.enable_blob_direct_write;
     "enable_blob_files" "blob files" |o| o.enable_blob_files;
     "experimental_mempurge_threshold" "memtables purged in memory" |o| o.experimental_mempurge_threshold > 0.0;
-    "inplace_update_support" "updates in place" |o| o.inplace_update_support;
     "memtable_factory" "a memtable other than skip list and vector" |o| matches!(o.memtable_factory, MemtableFactory::Other { .. });
     "persist_user_defined_timestamps=false" "timestamps in memtables only" |o| !o.persist_user_defined_timestamps;
     "preclude_last_level_data_seconds" "tiering by age" |o| o.preclude_last_level_data_seconds > 0;

@@ -93,6 +93,7 @@ impl Reads {
         options: &ReadOptions,
         buffer: &'a mut Vec<u8>,
     ) -> Result<&'a [u8]> {
+        family.check_snapshot(options.snapshot.is_some())?;
         let size = family.order().user.timestamp_size();
         match &options.timestamp {
             None if size == 0 => Ok(key),

@@ -418,6 +418,9 @@ impl Writer {
         // A comparator is the user's code. Without this the group of one that panics would wait for ever.
         let applied = catch_unwind(AssertUnwindSafe(|| apply::batch(bytes, seq, &self.families, source)));
         let done = applied.unwrap_or_else(|_| Err(Error::aborted("inserting into a memtable panicked")))?;
+        if done.updated > 0 {
+            self.stats.add(Ticker::NumberKeysUpdated, done.updated);
+        }
         if done.memtable_full {
             self.memtable_full.store(true, Ordering::Relaxed);
         }

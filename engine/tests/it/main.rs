@@ -10,6 +10,7 @@ mod features;
 mod flushes;
 mod golden;
 mod model;
+mod inplace;
 mod live;
 mod options;
 mod prefix_scans;

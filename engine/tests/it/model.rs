@@ -98,6 +98,8 @@ impl World {
             max_write_buffer_size_to_maintain: [0, -1, 100_000][r.below(3) as usize],
             read_triggered_compaction_threshold: if r.below(3) == 0 { 0.01 } else { 0.0 },
             min_tombstones_for_range_conversion: r.below(3) as u32,
+            inplace_update_support: !options.allow_concurrent_memtable_write && self.flip(),
+            inplace_update_num_locks: r.below(3) as usize,
             merge_operator: lsm::merge::by_name("stringappend"),
             ..FamilyOptions::default()
         };

@@ -13,6 +13,7 @@ use crate::rep::entry::Entry;
 use crate::rep::tree::Cursor;
 use crate::rep::vector::Vector;
 
+use super::inplace::Cells;
 use super::{MemTable, Pins, Rep};
 
 /// Iterates over a memtable it keeps alive. Moves neither lock nor allocate nor call through a table
@@ -25,6 +26,8 @@ pub struct MemIter {
     error: Option<Error>,
     /// Searches and moves are checked; see `checked`.
     checked: bool,
+    /// With updates in place: the value as it was when the iterator came here.
+    copy: Vec<u8>,
     /// Last, so that it outlives what points into it.
     table: Arc<MemTable>,
 }
@@ -41,7 +44,7 @@ impl MemIter {
             Rep::Vector(vector) => Position::Sorted { places: vector.sorted(&table.entries), at: usize::MAX },
         };
         let checked = table.is_checked() && table.rep.tree().is_some();
-        MemIter { at, entry: Entry::EMPTY, place: 0, error: None, checked, table }
+        MemIter { at, entry: Entry::EMPTY, place: 0, error: None, checked, copy: Vec::new(), table }
     }
 
     /// Goes where `tree` or `sorted` say (the latter gives an index; any past the end means nowhere), and
@@ -73,7 +76,28 @@ impl MemIter {
                 self.error = Some(error);
                 self.place = 0;
             }
+            if self.table.cells.is_some() {
+                self.copy_value();
+            }
         }
+    }
+
+    /// Takes the value from where it may be overwritten.
+    #[cold]
+    fn copy_value(&mut self) {
+        if let Some(cells) = self.table.cells.as_ref().filter(|_| Cells::hold(self.entry.trailer() as u8))
+            && let Err(error) = cells.read(&self.table.entries, &self.entry, &mut self.copy)
+        {
+            self.error = Some(error);
+            self.place = 0;
+        }
+    }
+
+    /// The value at the position, if it is a copy.
+    #[inline]
+    fn copied(&self) -> Option<&[u8]> {
+        let copied = self.table.cells.is_some() && Cells::hold(self.entry.trailer() as u8);
+        copied.then_some(&self.copy)
     }
 
     /// A positioning call begins.
@@ -207,7 +231,7 @@ impl InternalIterator for MemIter {
 
     #[inline]
     fn value(&self) -> &[u8] {
-        self.entry.value
+        self.copied().unwrap_or(self.entry.value)
     }
 
     #[inline]
@@ -219,10 +243,10 @@ impl InternalIterator for MemIter {
     }
 
     fn pin_value(&self) -> Pinned {
-        if self.place == 0 {
-            Pinned::copy(&[])
-        } else {
-            Pinned::region(Pins::of(&self.table), u64::from(self.place))
+        match self.copied() {
+            _ if self.place == 0 => Pinned::copy(&[]),
+            Some(copy) => Pinned::copy(copy),
+            None => Pinned::region(Pins::of(&self.table), u64::from(self.place)),
         }
     }
 

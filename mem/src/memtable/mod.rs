@@ -1,12 +1,15 @@
 //! The memtable: what has been written and not yet flushed.
 //!
 //! Entries lie in an arena, ordered by a rep (see [`crate::rep`]); range tombstones lie beside them.
-//! Nothing is changed or freed before the memtable goes, so readers take no lock, and a value they
-//! keep is a pointer and a count on the memtable. Any number of threads may write at once; which entry
+//! Nothing is freed before the memtable goes, and nothing changed (but where that is asked for: see
+//! `inplace`), so readers take no lock, and a value they keep is a pointer and a count on the memtable. Any number of threads may write at once; which entry
 //! a reader may see is decided by sequence numbers, above.
 
 mod bloom;
 mod checked;
+mod inplace;
+#[cfg(test)]
+mod inplace_tests;
 mod iter;
 mod options;
 mod read;
@@ -31,9 +34,10 @@ use crate::rep::vector::Vector;
 pub use iter::MemIter;
 pub use options::{MemTableOptions, RepKind};
 pub use read::Version;
-pub use write::Writer;
+pub use write::{Inserted, Writer};
 
 use bloom::Bloom;
+use inplace::Cells;
 use tombstones::Tombstones;
 
 /// An estimate that is no count is never less.
@@ -44,6 +48,8 @@ pub struct MemTable {
     entries: Entries,
     rep: Rep,
     bloom: Option<Bloom>,
+    /// With updates in place: where the values of puts lie.
+    cells: Option<Cells>,
     tombstones: Tombstones,
     options: MemTableOptions,
     id: u64,
@@ -119,6 +125,7 @@ impl MemTable {
             entries,
             rep,
             bloom: options.bloom_bytes().map(Bloom::new),
+            cells: options.inplace_locks.map(Cells::new),
             tombstones: Tombstones::new(options.order.clone()),
             options,
             id,
@@ -151,6 +158,12 @@ impl MemTable {
     #[inline]
     pub fn max_covering_tombstone(&self, user_key: &[u8], seq: SequenceNumber) -> Option<SequenceNumber> {
         self.tombstones.max_covering(user_key, seq)
+    }
+
+    /// Whether puts overwrite values: then only the newest of them can be read.
+    #[inline]
+    pub fn updates_in_place(&self) -> bool {
+        self.cells.is_some()
     }
 
     #[inline]
@@ -210,7 +223,8 @@ impl MemTable {
             Rep::Vector(vector) => vector.memory(),
         };
         let bloom = self.bloom.as_ref().map_or(0, Bloom::memory);
-        self.entries.arena.used() + rep + bloom + self.tombstones.memory()
+        let locks = self.cells.as_ref().map_or(0, Cells::memory);
+        self.entries.arena.used() + rep + bloom + locks + self.tombstones.memory()
     }
 
     /// Point entries in `[start, end)` and their bytes, estimated at the cost of about two look-ups.

@@ -68,6 +68,8 @@ pub struct MemTableOptions {
     pub paranoid_checks: bool,
     /// Searches compare the protection bytes of all entries they decide by. Default false.
     pub verify_on_seek: bool,
+    /// Puts overwrite values where they lie, under so many locks. Default `None`: each put is an entry.
+    pub inplace_locks: Option<usize>,
 }
 
 impl MemTableOptions {
@@ -82,6 +84,7 @@ impl MemTableOptions {
             protection_bytes_per_key: 0,
             paranoid_checks: false,
             verify_on_seek: false,
+            inplace_locks: None,
         }
     }
 

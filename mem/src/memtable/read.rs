@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use base::Pinned;
 use base::error::Result;
-use base::key::{SequenceNumber, TYPE_FOR_SEEK, ValueType, pack};
+use base::key::{MAX_SEQUENCE, SequenceNumber, TYPE_FOR_SEEK, ValueType, pack};
 
 use crate::rep::entry::{Entry, Target};
 use crate::rep::tree::{Cursor, Found, GROUP, Tree};
 use crate::rep::vector::Vector;
 
+use super::inplace::Cells;
 use super::{MemTable, Pins, Rep};
 
-/// One stored version of a key, as [`MemTable::get`] shows it. The slices live as long as the memtable.
+/// One stored version of a key, as [`MemTable::get`] shows it.
 #[derive(Clone, Copy)]
 pub struct Version<'a> {
     /// The stored key, timestamp included.
@@ -22,13 +23,15 @@ pub struct Version<'a> {
     pub kind: ValueType,
     pub value: &'a [u8],
     table: &'a MemTable,
+    /// Where the entry lies; 0 where `value` is a copy of what may be overwritten.
     place: u64,
 }
 
 impl Version<'_> {
-    /// The value kept alive by `table`, without a copy. (If it came from another memtable, it is copied.)
+    /// The value kept alive by `table`, without a copy. (If it came from another memtable, or may be overwritten,
+    /// it is copied.)
     pub fn pin(&self, table: &Arc<MemTable>) -> Pinned {
-        if std::ptr::eq(self.table, &raw const **table) {
+        if self.place != 0 && std::ptr::eq(self.table, &raw const **table) {
             Pinned::region(Pins::of(table), self.place)
         } else {
             Pinned::copy(self.value)
@@ -43,11 +46,11 @@ impl MemTable {
     ///
     /// # Errors
     /// Corruption if an entry does not match its protection bytes.
-    pub fn get<'a>(
-        &'a self,
+    pub fn get(
+        &self,
         user_key: &[u8],
         seq: SequenceNumber,
-        visit: impl FnMut(Version<'a>) -> ControlFlow<()>,
+        visit: impl FnMut(Version<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         if self.definitely_misses(self.without_timestamp(user_key)) {
             return Ok(());
@@ -67,11 +70,11 @@ impl MemTable {
     ///
     /// # Errors
     /// As for `get`; the first stops all.
-    pub fn multi_get<'a>(
-        &'a self,
+    pub fn multi_get(
+        &self,
         user_keys: &[&[u8]],
         seq: SequenceNumber,
-        mut visit: impl FnMut(usize, Version<'a>) -> ControlFlow<()>,
+        mut visit: impl FnMut(usize, Version<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let Some(tree) = self.rep.tree().filter(|_| !self.is_checked()) else {
             return user_keys.iter().enumerate().try_for_each(|(i, key)| self.get(key, seq, |v| visit(i, v)));
@@ -94,12 +97,45 @@ impl MemTable {
             }
             tree.find_many(&self.entries, &targets, &mut found);
             for ((&i, target), &found) in indexes.iter().zip(&targets).zip(&found) {
-                let visit = |version| visit(i, version);
+                let visit = |version: Version<'_>| visit(i, version);
                 let user_key = target.user_key;
                 let mut answer = Answer { table: self, user_key, seq, visit, result: Ok(()), last: None };
                 answer.search_tree(tree, target, Some(found));
                 answer.result?;
             }
+        }
+        Ok(())
+    }
+
+    /// Shows the first entry at or behind `user_key`: its newest, if it has any.
+    ///
+    /// # Errors
+    /// Corruption if the search is checked and fails, or the entry does not match its protection bytes.
+    pub(super) fn newest<'a>(&'a self, user_key: &[u8], visit: impl FnOnce(Entry<'a>)) -> Result<()> {
+        if self.definitely_misses(self.without_timestamp(user_key)) {
+            return Ok(());
+        }
+        let target = self.entries.target(user_key, pack(MAX_SEQUENCE, TYPE_FOR_SEEK));
+        let place = match &self.rep {
+            Rep::Tree(tree) => {
+                let mut cursor = Cursor::new();
+                cursor.seek(tree, &self.entries, &target);
+                if self.is_checked() {
+                    self.check_search(&cursor, &target)?;
+                }
+                cursor.place()
+            }
+            Rep::Vector(vector) => {
+                let sorted = vector.sorted(&self.entries);
+                let at = Vector::partition(&sorted, &self.entries, &target, false);
+                sorted.get(at).copied().unwrap_or(0)
+            }
+        };
+        if place != 0 {
+            // SAFETY: a place that the rep showed.
+            let entry = unsafe { self.entries.entry(place) };
+            self.entries.verify(&entry)?;
+            visit(entry);
         }
         Ok(())
     }
@@ -143,7 +179,7 @@ struct Answer<'a, 'k, F> {
     last: Option<Entry<'a>>,
 }
 
-impl<'a, F: FnMut(Version<'a>) -> ControlFlow<()>> Answer<'a, '_, F> {
+impl<'a, F: FnMut(Version<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
     #[inline]
     fn search_tree(&mut self, tree: &Tree, target: &Target<'_>, found: Option<Found>) {
         let entries = &self.table.entries;
@@ -212,6 +248,9 @@ impl<'a, F: FnMut(Version<'a>) -> ControlFlow<()>> Answer<'a, '_, F> {
         if trailer >> 8 > self.seq {
             return true;
         }
+        if self.table.cells.is_some() && Cells::hold(trailer as u8) {
+            return self.take_copy(&entry, kind);
+        }
         let version = Version {
             user_key: entry.user_key(),
             seq: trailer >> 8,
@@ -220,6 +259,20 @@ impl<'a, F: FnMut(Version<'a>) -> ControlFlow<()>> Answer<'a, '_, F> {
             table: self.table,
             place,
         };
+        (self.visit)(version).is_continue()
+    }
+
+    /// As [`Answer::take`], an entry whose value may be overwritten.
+    #[cold]
+    fn take_copy(&mut self, entry: &Entry<'a>, kind: ValueType) -> bool {
+        let Some(cells) = &self.table.cells else { return true };
+        let mut value = Vec::new();
+        if let Err(error) = cells.read(&self.table.entries, entry, &mut value) {
+            self.result = Err(error);
+            return false;
+        }
+        let (user_key, seq) = (entry.user_key(), entry.trailer() >> 8);
+        let version = Version { user_key, seq, kind, value: &value, table: self.table, place: 0 };
         (self.visit)(version).is_continue()
     }
 }

@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::coding::varint_len;
 use base::error::{Error, Result};
-use base::key::{SequenceNumber, TRAILER_LEN, ValueType, pack};
+use base::key::{MAX_SEQUENCE, SequenceNumber, TRAILER_LEN, ValueType, pack};
 
 use crate::arena::Ref;
 use crate::range_del::Tombstone;
 
+use super::inplace::Cells;
 use super::{MemTable, Rep, Tally};
 
 impl MemTable {
@@ -22,12 +23,12 @@ impl MemTable {
     pub fn add(&self, seq: SequenceNumber, kind: ValueType, user_key: &[u8], value: &[u8]) -> Result<()> {
         let mut hint = self.tally.hint.load(Ordering::Acquire);
         let was = hint;
-        let size = self.insert(seq, kind, user_key, value, &mut hint)?;
+        let inserted = self.insert(seq, kind, user_key, value, &mut hint)?;
         if hint != was {
             self.tally.hint.store(hint, Ordering::Release);
         }
         let mut one = Added::default();
-        one.count(seq, kind, size);
+        one.take(seq, kind, inserted);
         self.tally.take(&one);
         Ok(())
     }
@@ -56,7 +57,6 @@ impl MemTable {
         Ok(())
     }
 
-    /// Returns the bytes the entry counts for.
     #[inline]
     fn insert(
         &self,
@@ -65,11 +65,55 @@ impl MemTable {
         user_key: &[u8],
         value: &[u8],
         hint: &mut Ref,
-    ) -> Result<usize> {
+    ) -> Result<Inserted> {
         self.check_open()?;
         if !kind.is_point() {
             return Err(Error::invalid_argument(format!("a {} is no point entry", kind.word())));
         }
+        match &self.cells {
+            Some(cells) if Cells::hold(kind as u8) => self.update(cells, seq, kind, user_key, value, hint),
+            _ => self.insert_entry(seq, kind, user_key, value, hint).map(Inserted::Entry),
+        }
+    }
+
+    /// Overwrites the value of the key's newest entry, if that is one of this kind with room enough and no range
+    /// deletion came after it; else adds an entry.
+    #[cold]
+    fn update(
+        &self,
+        cells: &Cells,
+        seq: SequenceNumber,
+        kind: ValueType,
+        user_key: &[u8],
+        value: &[u8],
+        hint: &mut Ref,
+    ) -> Result<Inserted> {
+        let mut replaced = false;
+        self.newest(user_key, |entry| {
+            let (found, was) = (entry.trailer() >> 8, entry.trailer() as u8);
+            let covered = self.max_covering_tombstone(self.without_timestamp(user_key), MAX_SEQUENCE);
+            let fits = was == kind as u8 && self.entries.compare_user(entry.user_key(), user_key).is_eq()
+                && covered.is_none_or(|seq| seq < found);
+            replaced = fits && cells.replace(&self.entries, &entry, value);
+        })?;
+        if replaced {
+            return Ok(Inserted::InPlace);
+        }
+        let place = cells.store(&self.entries, value)?;
+        let size = self.insert_entry(seq, kind, user_key, &place, hint)?;
+        Ok(Inserted::Entry(size - place.len() - 1 + varint_len(value.len() as u64) + value.len()))
+    }
+
+    /// Returns the bytes the entry counts for.
+    #[inline]
+    fn insert_entry(
+        &self,
+        seq: SequenceNumber,
+        kind: ValueType,
+        user_key: &[u8],
+        value: &[u8],
+        hint: &mut Ref,
+    ) -> Result<usize> {
         let place = self.entries.store(user_key, pack(seq, kind as u8), value)?;
         if let Some(bloom) = &self.bloom {
             // Before the entry can be found: the filter must never deny what is there.
@@ -122,11 +166,20 @@ impl Writer<'_> {
     /// # Errors
     /// As there.
     #[inline]
-    pub fn add(&mut self, seq: SequenceNumber, kind: ValueType, user_key: &[u8], value: &[u8]) -> Result<()> {
-        let size = self.table.insert(seq, kind, user_key, value, &mut self.hint)?;
-        self.added.count(seq, kind, size);
-        Ok(())
+    pub fn add(&mut self, seq: SequenceNumber, kind: ValueType, user_key: &[u8], value: &[u8]) -> Result<Inserted> {
+        let inserted = self.table.insert(seq, kind, user_key, value, &mut self.hint)?;
+        self.added.take(seq, kind, inserted);
+        Ok(inserted)
     }
+}
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inserted {
+    /// It is one of the memtable's, and counts for so many bytes.
+    Entry(usize),
+    /// Its value took the place of an older one.
+    InPlace,
 }
 
 impl Drop for Writer<'_> {
@@ -152,6 +205,13 @@ impl Default for Added {
 }
 
 impl Added {
+    #[inline]
+    fn take(&mut self, seq: SequenceNumber, kind: ValueType, inserted: Inserted) {
+        if let Inserted::Entry(size) = inserted {
+            self.count(seq, kind, size);
+        }
+    }
+
     #[inline]
     fn count(&mut self, seq: SequenceNumber, kind: ValueType, size: usize) {
         use ValueType::{Deletion, DeletionWithTimestamp, SingleDeletion};

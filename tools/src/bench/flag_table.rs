@@ -324,7 +324,7 @@ pub const FLAGS: &[Row] = &[
     row("allow_concurrent_memtable_write", Bool, "true", true),
     row("experimental_mempurge_threshold", Double, "0", false),
     row("inplace_update_support", Bool, "false", true),
-    row("inplace_update_num_locks", Int, "10000", false),
+    row("inplace_update_num_locks", Int, "10000", true),
     row("enable_write_thread_adaptive_yield", Bool, "true", false),
     row("write_thread_max_yield_usec", Int, "100", false),
     row("write_thread_slow_yield_usec", Int, "3", false),

@@ -44,7 +44,8 @@ const FAMILY: &[&str] = &[
     "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit", "max_compaction_bytes",
     "disable_auto_compactions", "optimize_filters_for_hits", "force_consistency_checks",
     "periodic_compaction_seconds", "max_successive_merges", "strict_max_successive_merges",
-    "memtable_protection_bytes_per_key", "inplace_update_support", "max_write_buffer_size_to_maintain",
+    "memtable_protection_bytes_per_key", "inplace_update_support", "inplace_update_num_locks",
+    "max_write_buffer_size_to_maintain",
     "read_triggered_compaction_threshold", "paranoid_memory_checks", "memtable_verify_per_key_checksum_on_seek",
     "min_tombstones_for_range_conversion", "block_protection_bytes_per_key",
 ];

@@ -1,0 +1,140 @@
+//! Values that are overwritten where they lie (`inplace_update_support`).
+//!
+//! Entries never change; here the entry of a put holds no value but the place of a cell, and the cell may change:
+//!
+//! ```text
+//! entry   key, trailer │ 4 bytes: place of the cell
+//! cell    u32 capacity │ u32 length │ capacity bytes │ checksum of 0, 1, 2, 4 or 8 bytes
+//! ```
+//! A put of a key whose newest entry is a put with room enough overwrites that cell, and the entry keeps its sequence
+//! number: older snapshots cannot be read any more, and memory stays as it was. Readers take a copy under the lock that
+//! writers of the key hold; nobody keeps a pointer into a cell. Locks are shared by keys of a like hash, as RocksDB's
+//! are (`db/memtable.cc`, `MemTable::Update`).
+
+use std::sync::OnceLock;
+
+use base::error::{Error, Result};
+use base::key::ValueType;
+use parking_lot::RwLock;
+
+use crate::arena::Ref;
+use crate::rep::entry::{Entries, Entry};
+
+/// Capacity and length.
+const HEADER: usize = 8;
+
+/// The locks of a memtable's cells, made with the first of them.
+pub(super) struct Cells {
+    count: usize,
+    locks: OnceLock<Box<[RwLock<()>]>>,
+}
+
+impl Cells {
+    /// Cells with so many locks, one at least.
+    pub(super) fn new(count: usize) -> Cells {
+        Cells { count: count.max(1), locks: OnceLock::new() }
+    }
+
+    /// Whether an entry of this kind holds a cell's place.
+    #[inline]
+    pub(super) fn hold(kind: u8) -> bool {
+        kind == ValueType::Value as u8 || kind == ValueType::WideColumnEntity as u8
+    }
+
+    fn locks(&self) -> &[RwLock<()>] {
+        self.locks.get_or_init(|| (0..self.count).map(|_| RwLock::new(())).collect())
+    }
+
+    fn lock(&self, user_key: &[u8]) -> &RwLock<()> {
+        let locks = self.locks();
+        &locks[(kernel::hash::hash64(user_key) % locks.len() as u64) as usize]
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.locks.get().map_or(0, |locks| size_of_val(&locks[..]))
+    }
+
+    /// A new cell with `value`; the bytes to store in its entry.
+    ///
+    /// # Errors
+    /// InvalidArgument for a value of 4 GiB or more; Incomplete if the arena is full.
+    pub(super) fn store(&self, entries: &Entries, value: &[u8]) -> Result<[u8; 4]> {
+        self.locks();
+        let capacity = u32::try_from(value.len()).map_err(|_| Error::invalid_argument("a value of 4 GiB or more"))?;
+        let (place, start) = entries.arena.alloc(HEADER + value.len() + entries.protection, 4)?;
+        // SAFETY: the arena gave us that many bytes at a multiple of 4, ours alone until the entry is published.
+        unsafe {
+            start.cast::<u32>().write(capacity);
+            put(start, value, entries.protection);
+        }
+        Ok(place.to_le_bytes())
+    }
+
+    /// Replaces what is in the cell of `entry` if it has room; whether it had.
+    pub(super) fn replace(&self, entries: &Entries, entry: &Entry<'_>, value: &[u8]) -> bool {
+        let _alone = self.lock(entry.user_key()).write();
+        // SAFETY: an entry that was found holds the place of a cell that `store` made before it was published; the
+        // lock of its key is held for writing, so that nobody else is at the cell. `value` is no cell's memory:
+        // nobody outside this file has a reference to one.
+        unsafe {
+            let cell = entries.arena.at(place_of(entry));
+            if value.len() > cell.cast::<u32>().read() as usize {
+                return false;
+            }
+            put(cell, value, entries.protection);
+        }
+        true
+    }
+
+    /// Puts the value of `entry` into `out`, which is emptied before.
+    ///
+    /// # Errors
+    /// Corruption if it does not match its protection bytes.
+    pub(super) fn read(&self, entries: &Entries, entry: &Entry<'_>, out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        let mut sum = [0; 8];
+        {
+            let _shared = self.lock(entry.user_key()).read();
+            // SAFETY: as in `replace`, the lock held for reading: nobody changes the cell meanwhile. The length is
+            // at most the capacity, so value and checksum are inside the piece that was handed out.
+            unsafe {
+                let cell = entries.arena.at(place_of(entry));
+                let len = cell.cast::<u32>().add(1).read() as usize;
+                let start = cell.add(HEADER).cast_const();
+                out.extend_from_slice(std::slice::from_raw_parts(start, len));
+                std::ptr::copy_nonoverlapping(start.add(len), sum.as_mut_ptr(), entries.protection);
+            }
+        }
+        let wanted = checksum(out).to_le_bytes();
+        if entries.protection == 0 || wanted[..entries.protection] == sum[..entries.protection] {
+            return Ok(());
+        }
+        Err(Error::corruption(format!(
+            "the value of memtable entry {} does not match its protection bytes",
+            entry.user_key().escape_ascii()
+        )))
+    }
+}
+
+fn place_of(entry: &Entry<'_>) -> Ref {
+    entry.value.first_chunk().map_or(0, |bytes| Ref::from_le_bytes(*bytes))
+}
+
+fn checksum(value: &[u8]) -> u64 {
+    kernel::hash::hash64_seeded(value, 0)
+}
+
+/// Writes length, value and checksum.
+///
+/// # Safety
+/// `cell` must have capacity for `value` and be nobody else's meanwhile; `value` must not lie in it.
+unsafe fn put(cell: *mut u8, value: &[u8], protection: usize) {
+    // SAFETY: the caller's promise; the length of a value that fits into the capacity is a u32.
+    unsafe {
+        cell.cast::<u32>().add(1).write(value.len() as u32);
+        let start = cell.add(HEADER);
+        std::ptr::copy_nonoverlapping(value.as_ptr(), start, value.len());
+        let sum = if protection > 0 { checksum(value).to_le_bytes() } else { [0; 8] };
+        std::ptr::copy_nonoverlapping(sum.as_ptr(), start.add(value.len()), protection.min(sum.len()));
+    }
+}
