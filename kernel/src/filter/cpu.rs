@@ -5,7 +5,11 @@
 #[repr(u8)]
 pub(super) enum Vectors {
     /// Only the plain code.
+    #[cfg_attr(target_arch = "aarch64", allow(dead_code, reason = "64-bit ARM always has vectors"))]
     None = 1,
+    /// NEON.
+    #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+    Neon = 2,
     /// AVX2, BMI2, POPCNT.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     Avx2 = 2,
@@ -54,7 +58,14 @@ pub(super) fn vectors() -> Vectors {
     }
 }
 
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+/// Every 64-bit ARM that the standard library is built for has NEON: there is nothing to ask.
+#[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+#[inline(always)]
+pub(super) fn vectors() -> Vectors {
+    Vectors::Neon
+}
+
+#[cfg(any(miri, not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))))]
 #[inline(always)]
 pub(super) fn vectors() -> Vectors {
     Vectors::None
@@ -71,6 +82,7 @@ impl Level {
     }
 
     /// Whether the CPU was seen to have these vectors.
+    #[cfg_attr(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))), allow(dead_code))]
     #[inline(always)]
     pub(super) fn has(self, least: Vectors) -> bool {
         self.0 >= least as u8

@@ -7,6 +7,8 @@
 //! mod    sizes, building      query    asking, plain and by vectors
 //! ```
 
+#[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+mod neon;
 mod query;
 
 use super::cpu::Level;

@@ -7,7 +7,9 @@
 
 use super::super::cpu::Vectors;
 use super::{GOLDEN, LINE, Reader};
-use crate::hash::{hash64, hash64_usual};
+use crate::hash::hash64;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use crate::hash::hash64_usual;
 
 impl Reader {
     /// False only if no key with this hash was added.
@@ -22,6 +24,11 @@ impl Reader {
         if self.level.has(Vectors::Avx2) {
             // SAFETY: the CPU has them.
             return unsafe { x86_64::ask_avx2(self, payload, hash) };
+        }
+        #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+        if self.level.has(Vectors::Neon) {
+            // SAFETY: the CPU has it.
+            return unsafe { super::neon::ask(self, payload, hash) };
         }
         self.ask(payload, hash)
     }
@@ -61,7 +68,7 @@ impl Reader {
             // SAFETY: the CPU has them.
             return unsafe { x86_64::ask_each_avx2(self, payload, hashes, answers) };
         }
-        hashes.iter().zip(answers).for_each(|(&hash, answer)| *answer = self.ask(payload, hash));
+        hashes.iter().zip(answers).for_each(|(&hash, answer)| *answer = self.may_match(payload, hash));
     }
 
     /// The specification.
@@ -224,7 +231,9 @@ mod x86_64 {
 mod tests {
     use super::super::build;
     use super::*;
-    use crate::filter::{BitsPerKey, Filter, cpu};
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    use crate::filter::cpu;
+    use crate::filter::{BitsPerKey, Filter};
 
     type Ask = fn(&Reader, &[u8], u64) -> bool;
     type AskKey = fn(&Reader, &[u8], &[u8]) -> bool;
@@ -232,6 +241,8 @@ mod tests {
 
     /// The queries this CPU can run, by name.
     fn paths() -> Vec<(&'static str, Ask, AskKey, AskEach)> {
+        // On 64-bit ARM the chosen ones are those of NEON.
+        #[cfg_attr(any(miri, not(target_arch = "x86_64")), allow(unused_mut))]
         let mut paths: Vec<(&'static str, Ask, AskKey, AskEach)> =
             vec![("chosen", Reader::may_match, |r, p, k| r.may_match_key(p, k), Reader::may_match_fetched)];
         #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -16,6 +16,8 @@
 //! ```
 
 mod banding;
+#[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+mod neon;
 mod query;
 mod sizing;
 mod solve;

@@ -13,7 +13,9 @@
 use super::{Reader, SEGMENT};
 use crate::filter::cpu::Vectors;
 use crate::filter::prefetch_line;
-use crate::hash::{hash64, hash64_usual};
+use crate::hash::hash64;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use crate::hash::hash64_usual;
 
 impl Reader {
     /// False only if no key with this hash was added.
@@ -33,6 +35,11 @@ impl Reader {
         if self.level.has(Vectors::Avx2) {
             // SAFETY: the CPU has them.
             return unsafe { x86_64::ask_avx2(self, payload, hash) };
+        }
+        #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+        if self.level.has(Vectors::Neon) {
+            // SAFETY: the CPU has it.
+            return unsafe { super::neon::ask(self, payload, hash) };
         }
         self.ask(payload, hash)
     }
@@ -321,7 +328,7 @@ mod x86_64 {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64", not(miri)))]
 use crate::filter::cpu;
 
 #[cfg(test)]
@@ -330,6 +337,8 @@ pub(super) type Ask = fn(&Reader, &[u8], u64) -> bool;
 /// The queries this CPU can run, by name.
 #[cfg(test)]
 pub(super) fn paths() -> Vec<(&'static str, Ask)> {
+    // On 64-bit ARM the chosen one is that of NEON.
+    #[cfg_attr(any(miri, not(target_arch = "x86_64")), allow(unused_mut))]
     let mut paths: Vec<(&'static str, Ask)> = vec![("chosen", Reader::may_match)];
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {

@@ -22,6 +22,9 @@ pub(super) fn back_substitute(banding: &Banding, layout: Layout, solution: &mut 
     for first_column in (0..layout.upper_columns as usize).step_by(LANES) {
         match cpu::vectors() {
             Vectors::None => pass(banding, layout, solution, first_column, block_plain),
+            // The compiler makes NEON of the plain lanes.
+            #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+            Vectors::Neon => pass(banding, layout, solution, first_column, block_plain),
             // SAFETY: the chooser saw the features that the callee enables.
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Vectors::Avx512Popcnt => unsafe {

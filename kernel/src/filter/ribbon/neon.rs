@@ -1,0 +1,51 @@
+//! Queries with NEON, which every 64-bit ARM has: eight columns at once without a branch on what they hold.
+//!
+//! A column's two segments are one register each. Shifting the coefficients left for the start's block and right
+//! for the next one is rotating them once and telling the halves apart by a mask, as on x86-64. Bits are counted by
+//! the byte, and three rounds of pairwise sums bring the counts of eight columns into eight bytes.
+
+use std::arch::aarch64::*;
+
+use super::{BLOCK_SLOTS, Reader, SEGMENT};
+
+const LANES: usize = 8;
+
+#[target_feature(enable = "neon")]
+pub(super) fn ask(reader: &Reader, payload: &[u8], hash: u64) -> bool {
+    let row = reader.row(hash);
+    let (at, columns) = reader.block(row.start);
+    let shift = row.start % BLOCK_SLOTS;
+    // Where the next block has no part (there may be none) the same segment is read twice.
+    let next = if shift > 0 { columns * SEGMENT } else { 0 };
+    if payload.len() < reader.bits_len || columns == 0 || at + next + columns * SEGMENT > payload.len() {
+        return true;
+    }
+    let rotated = register(row.coeff.rotate_left(shift));
+    let next_mask = register((1 << shift) - 1);
+    let ones = |column: usize| {
+        let from = at + column * SEGMENT;
+        // SAFETY: `column` is below `columns`, whose segments end within the payload, as was found above.
+        let (a, b) = unsafe { (vld1q_u8(payload.as_ptr().add(from)), vld1q_u8(payload.as_ptr().add(from + next))) };
+        vcntq_u8(vandq_u8(vbslq_u8(next_mask, b, a), rotated))
+    };
+    (0..columns).step_by(LANES).all(|done| {
+        // Beyond the last column the last one stands in, and is not looked at.
+        let pair = |lane: usize| {
+            let column = |lane: usize| ones((done + lane).min(columns - 1));
+            vpaddq_u8(column(lane), column(lane + 1))
+        };
+        let quarters = vpaddq_u8(vpaddq_u8(pair(0), pair(2)), vpaddq_u8(pair(4), pair(6)));
+        let counts = vget_low_u8(vpaddq_u8(quarters, quarters));
+        let wanted = vtst_u8(vdup_n_u8((row.fingerprint >> done) as u8), vcreate_u8(0x8040_2010_0804_0201));
+        let differ = vget_lane_u64::<0>(vreinterpret_u64_u8(vand_u8(veor_u8(counts, wanted), vdup_n_u8(1))));
+        // A byte a column, the first one lowest.
+        differ << (8 * (LANES - (columns - done).min(LANES))) == 0
+    })
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn register(bits: u128) -> uint8x16_t {
+    let (low, high) = (bits as u64, (bits >> 64) as u64);
+    vcombine_u8(vcreate_u8(low), vcreate_u8(high))
+}
