@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::order::{BuiltinPrefix, PrefixExtractor};
 use base::stats::Statistics;
 use base::{Error, Order, Result};
-use format::options_ini::{parse_map, unescape};
+use format::options_ini::parse_map;
 use lsm::filter::{CompactionFilter, CompactionFilterFactory};
 use lsm::merge::{self, MergeOperator};
 use table::options::BlockBasedTableOptions;
@@ -120,7 +120,7 @@ impl Value for Option<Arc<dyn MergeOperator>> {
         if is_null(text) {
             return Ok(None);
         }
-        merge::by_name(&unescape(text)).map(Some).ok_or_else(|| no_such("merge operator", text))
+        merge::by_name(text).map(Some).ok_or_else(|| no_such("merge operator", text))
     }
 
     fn print(&self) -> String {

@@ -99,10 +99,16 @@ impl<'a> Answer<'a> {
             Some(ValueType::Merge) => {
                 self.operands.push(value);
                 if let Some(operator) = self.operator {
-                    let slices: Vec<&[u8]> = self.operands.iter().map(|o| &**o).collect();
-                    if operator.should_merge(&slices) {
-                        self.settle(user_key, Ok(Base::None));
-                        return ControlFlow::Break(());
+                    match lsm::merge::should_merge(&**operator, &self.operands) {
+                        Ok(false) => {}
+                        Ok(true) => {
+                            self.settle(user_key, Ok(Base::None));
+                            return ControlFlow::Break(());
+                        }
+                        Err(error) => {
+                            self.fail(error);
+                            return ControlFlow::Break(());
+                        }
                     }
                 }
                 return ControlFlow::Continue(());

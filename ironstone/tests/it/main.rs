@@ -7,6 +7,7 @@ mod codes;
 mod crash;
 mod handles;
 mod no_copies;
+mod operators;
 mod oracle;
 mod random;
 mod rogue_operators;

@@ -12,6 +12,7 @@ mod standard;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use base::Pinned;
 use base::error::{Error, Kind, Result, Subcode};
 
 pub use standard::{BytesXor, Max, Put, SortList, StringAppend, StringAppendTest, UInt64Add, by_name, names};
@@ -83,8 +84,9 @@ pub trait MergeOperator: Send + Sync {
     }
 
     /// Whether these operands, newest first, settle a point look-up already, so that older data need
-    /// not be read. Default: no.
-    fn should_merge(&self, _newest_first: &[&[u8]]) -> bool {
+    /// not be read; they are then merged onto nothing. Asked again with each operand that is found.
+    /// Default: no.
+    fn should_merge(&self, _newest_first: &[Pinned]) -> bool {
         false
     }
 }
@@ -102,16 +104,19 @@ pub struct Associative<T>(pub T);
 
 impl<T: AssociativeMergeOperator> Associative<T> {
     fn fold<'a>(&self, key: &[u8], first: Option<&'a [u8]>, rest: &[&'a [u8]], out: &mut Vec<u8>) -> bool {
-        let mut have = first.map(<[u8]>::to_vec);
+        // What was merged so far; before that, `first` as it lies.
+        let mut have: Option<Vec<u8>> = None;
         for operand in rest {
             out.clear();
-            if !self.0.merge(key, have.as_deref(), operand, out) {
+            if !self.0.merge(key, have.as_deref().or(first), operand, out) {
                 return false;
             }
-            let next = have.get_or_insert_default();
-            std::mem::swap(next, out);
+            std::mem::swap(have.get_or_insert_default(), out);
         }
-        std::mem::swap(out, have.get_or_insert_default());
+        match have {
+            Some(have) => *out = have,
+            None => out.extend_from_slice(first.unwrap_or_default()),
+        }
         true
     }
 }
@@ -175,10 +180,7 @@ pub fn with_default_column<'a>(
 pub fn full_merge(operator: &dyn MergeOperator, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> Result<Merged> {
     out.clear();
     let answer = catch_unwind(AssertUnwindSafe(|| operator.full(merge, out)));
-    let failed = |why: &str| {
-        Error::corruption(format!("merge operator {}: {why}", operator.name()))
-            .with_subcode(Subcode::MergeOperatorFailed)
-    };
+    let failed = |why: &str| failed(operator, why);
     match answer {
         Ok(Ok(Merged::Operand(i))) if i >= merge.operands.len() => {
             Err(failed("named an operand that does not exist"))
@@ -202,6 +204,10 @@ pub fn full_merge(operator: &dyn MergeOperator, merge: &FullMerge<'_>, out: &mut
     }
 }
 
+fn failed(operator: &dyn MergeOperator, why: &str) -> Error {
+    Error::corruption(format!("merge operator {}: {why}", operator.name())).with_subcode(Subcode::MergeOperatorFailed)
+}
+
 /// How far an error of [`full_merge`] reaches.
 pub fn failure_scope(error: &Error) -> Failure {
     if error.subcode() == Subcode::MergeOperatorFailed && error.retryable() {
@@ -209,6 +215,15 @@ pub fn failure_scope(error: &Error) -> Failure {
     } else {
         Failure::Merge
     }
+}
+
+/// Asks the operator whether a look-up may end here.
+///
+/// # Errors
+/// As [`full_merge`], for an operator that panics.
+pub fn should_merge(operator: &dyn MergeOperator, newest_first: &[Pinned]) -> Result<bool> {
+    catch_unwind(AssertUnwindSafe(|| operator.should_merge(newest_first)))
+        .map_err(|_| failed(operator, "panicked"))
 }
 
 /// Runs the operator's partial merge; a panic counts as "cannot".

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use format::options_ini;
+
 use super::{
     Associative, AssociativeMergeOperator, Existing, Failure, FullMerge, MergeOperator, Merged,
     with_default_column,
@@ -132,7 +134,10 @@ fn join<'a>(pieces: impl Iterator<Item = &'a [u8]> + Clone, delimiter: &[u8], ou
 }
 
 fn with_delimiter(name: &str, delimiter: &[u8]) -> String {
-    format!("{{id={name};delimiter={};}}", format::options_ini::escape(&String::from_utf8_lossy(delimiter)))
+    let escaped = options_ini::escape(&String::from_utf8_lossy(delimiter));
+    // What ends a field stands in braces of its own.
+    let field = if escaped.contains(';') { format!("{{{escaped}}}") } else { escaped };
+    format!("{{id={name};delimiter={field};}}")
 }
 
 fn append(merge: &FullMerge<'_>, delimiter: &[u8], out: &mut Vec<u8>) -> Answer {
@@ -206,7 +211,16 @@ impl SortList {
     fn numbers(list: &[u8]) -> Option<Vec<i32>> {
         // A NUL ends the list, as it does in C.
         let list = list.split(|&b| b == 0).next().unwrap_or_default();
-        std::str::from_utf8(list).ok()?.split(',').map(|n| n.trim_start().parse().ok()).collect()
+        list.split(|&b| b == b',').map(Self::number).collect()
+    }
+
+    /// White space, a sign, digits; what follows them is passed over (as by C++'s `stoi`).
+    fn number(text: &[u8]) -> Option<i32> {
+        let blank = |b: &u8| matches!(b, b' ' | b'\t'..=b'\r');
+        let text = &text[text.iter().take_while(|b| blank(b)).count()..];
+        let sign = usize::from(matches!(text.first(), Some(b'+' | b'-')));
+        let digits = text[sign..].iter().take_while(|b| b.is_ascii_digit()).count();
+        std::str::from_utf8(&text[..sign + digits]).ok()?.parse().ok()
     }
 
     fn merged(operands: &[&[u8]], out: &mut Vec<u8>) -> Option<()> {
@@ -248,15 +262,18 @@ impl MergeOperator for SortList {
 /// The operator of that name or nickname, as option strings give it; a delimiter may follow in the
 /// options' own way (`id=stringappend;delimiter=:`).
 pub fn by_name(text: &str) -> Option<Arc<dyn MergeOperator>> {
-    let text = text.trim().trim_start_matches('{').trim_end_matches('}');
-    let mut fields = text.split(';').map(str::trim).filter(|f| !f.is_empty());
-    let first = fields.next()?;
-    let name = first.strip_prefix("id=").unwrap_or(first).trim();
-    let mut delimiter: &[u8] = b",";
-    for field in fields {
-        delimiter = field.strip_prefix("delimiter=")?.as_bytes();
+    let fields = if text.contains('=') { options_ini::parse_map(text).ok()? } else { vec![("id".into(), options_ini::strip_outer_braces(text).into())] };
+    let mut name = String::new();
+    let mut delimiter = b",".to_vec();
+    for (field, value) in fields {
+        match &*field {
+            "id" => name = value,
+            "delimiter" => delimiter = options_ini::unescape(&value).into_bytes(),
+            _ => return None,
+        }
     }
-    Some(match name {
+    let delimiter = &*delimiter;
+    Some(match &*name {
         "put" | "put_v1" | "PutOperator" => Arc::new(Put),
         "max" | "MaxOperator" => Arc::new(Max),
         "uint64add" | "UInt64AddOperator" => Arc::new(Associative(UInt64Add)),

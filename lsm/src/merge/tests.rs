@@ -49,6 +49,19 @@ fn operators_have_rocksdbs_names() {
 }
 
 #[test]
+fn an_operator_comes_back_from_what_options_say_of_it() {
+    for delimiter in ["", ",", ":", ";", "=", "\\", "#", "\n", "; ;", "é"] {
+        for operator in [&StringAppend::new(delimiter.as_bytes()) as &dyn MergeOperator, &StringAppendTest::new(delimiter.as_bytes())] {
+            let text = operator.option_text();
+            let again = by_name(&text).unwrap_or_else(|| panic!("{text:?}"));
+            assert_eq!(again.name(), operator.name());
+            let merged = full(&*again, Existing::Value(b"a"), &["b"]).unwrap().1;
+            assert_eq!(merged, format!("a{delimiter}b"), "{text:?}");
+        }
+    }
+}
+
+#[test]
 fn put_and_max_answer_with_what_is_there() {
     assert_eq!(value("put", Some("x"), &["a", "b"]), ("b".into(), false));
     assert_eq!(value("max", Some("b"), &["a", "c", "bb"]), ("c".into(), false));
@@ -91,6 +104,8 @@ fn sorted_lists_are_merged() {
     assert_eq!(value("sortlist", Some("9"), &["1,5,7", "2,6", "-3"]).0, "-3,1,2,5,6,7");
     let sort = by_name("sortlist").unwrap();
     assert!(full(&*sort, Existing::None, &["1,x"]).is_err());
+    assert!(full(&*sort, Existing::None, &["1,2147483648"]).is_err());
+    assert_eq!(value("sortlist", None, &[" 1x,+7", "-2147483648,3 4"]).0, "-2147483648,1,3,7");
 }
 
 #[test]

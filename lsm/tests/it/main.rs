@@ -4,5 +4,6 @@
 
 mod collapse;
 mod merging;
+mod operators;
 mod script;
 mod tree;
