@@ -12,6 +12,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::rep::tree::Cursor;
 
+mod estimates;
+
 fn options(rep: RepKind) -> MemTableOptions {
     MemTableOptions { rep, ..MemTableOptions::new(InternalOrder::new(Order::Bytewise)) }
 }
@@ -304,66 +306,6 @@ fn many_look_ups_at_once_answer_like_one_by_one() {
             })
             .unwrap();
         assert_eq!(one, many);
-    }
-}
-
-#[test]
-fn estimates_are_close_and_exact_when_small() {
-    let table = table(RepKind::SkipList);
-    let n = if cfg!(miri) { 500u64 } else { 200_000 };
-    // A permutation of 0..n: every key once, in random order.
-    let mut keys: Vec<u64> = (0..n).collect();
-    let mut random = Lcg(3);
-    for i in (1..keys.len()).rev() {
-        keys.swap(i, (random.next() % (i as u64 + 1)) as usize);
-    }
-    let mut writer = table.writer();
-    for (seq, key) in keys.iter().enumerate() {
-        writer.add(seq as u64 + 1, ValueType::Value, &key.to_be_bytes(), b"v").unwrap();
-    }
-    drop(writer);
-    let count =
-        |from: u64, len: u64| table.approximate_stats(&from.to_be_bytes(), &(from + len).to_be_bytes()).0;
-    let rounds = if cfg!(miri) { 3 } else { 300 };
-    for _ in 0..rounds {
-        for len in [0, 1, 10, 40, 75] {
-            assert_eq!(count(random.next() % (n - len), len), len);
-        }
-    }
-    // Relative deviation from the truth, whatever the width, and the largest of all.
-    for len in [200u64, 500, 1000, 1500, 3000, 10_000, 30_000, 100_000].into_iter().filter(|&len| len < n) {
-        let miss = |_| count(random.next() % (n - len), len) as f64 / len as f64 - 1.0;
-        let misses: Vec<f64> = (0..rounds).map(miss).collect();
-        let deviation = (misses.iter().map(|miss| miss * miss).sum::<f64>() / misses.len() as f64).sqrt();
-        let worst = misses.iter().fold(0.0, |worst: f64, miss| worst.max(miss.abs()));
-        assert!(deviation < 0.055 && worst < 0.2, "{len}: {deviation}, at worst {worst}");
-    }
-    assert_eq!(table.approximate_stats(b"z", b"a"), (0, 0));
-    let sample = table.sample_keys(10);
-    assert!(sample.len() == 10 && sample.is_sorted());
-}
-
-#[test]
-fn an_estimate_stays_within_half_where_leaves_are_filled_unevenly() {
-    let table = table(RepKind::SkipList);
-    let n = if cfg!(miri) { 500u64 } else { 100_000 };
-    // Ascending keys, which fill every leaf, and behind them as many in random order, which do not.
-    let mut writer = table.writer();
-    let mut random = Lcg(5);
-    let mut scattered: Vec<u64> = (n..2 * n).collect();
-    for i in (1..scattered.len()).rev() {
-        scattered.swap(i, (random.next() % (i as u64 + 1)) as usize);
-    }
-    for (seq, key) in (0..n).chain(scattered).enumerate() {
-        writer.add(seq as u64 + 1, ValueType::Value, &key.to_be_bytes(), b"v").unwrap();
-    }
-    drop(writer);
-    for len in [100u64, 1000, 2000, 10_000, 50_000].into_iter().filter(|&len| len < n) {
-        for from in [n / 3, n + n / 3] {
-            let got = table.approximate_stats(&from.to_be_bytes(), &(from + len).to_be_bytes()).0 as f64;
-            let tolerance = if len > 1000 { 0.5 } else { 0.1 };
-            assert!((got / len as f64 - 1.0).abs() < tolerance, "{got} for {len} from {from}");
-        }
     }
 }
 
