@@ -1,7 +1,7 @@
 //! Collects hashes and makes them one filter's payload.
 
 use base::{Error, Result};
-use kernel::filter::{BitsPerKey, Filter, KeyHashes, METADATA_LEN, bloom_legacy, bloom_local, ribbon};
+use kernel::filter::{Filter, KeyHashes, bloom_legacy, bloom_local, ribbon};
 use kernel::hash::{bloom_hash, hash64};
 
 use super::{Algorithm, FilterConfig};
@@ -137,13 +137,13 @@ impl Bits {
         match self.config.algorithm {
             Algorithm::LegacyBloom => *payload = bloom_legacy::build(hashes, bits),
             Algorithm::LocalBloom => {
-                let bits = if self.config.fit_probes { fitted(hashes.len(), bits) } else { bits };
+                let bits = if self.config.fit_probes { bloom_local::fitted(hashes.len(), bits) } else { bits };
                 bloom_local::build_into(hashes, bits, payload);
             }
             Algorithm::Ribbon => {
                 self.ribbon.build_into(hashes, bits, payload);
                 // It may have fallen back on Bloom, which has probes to fit.
-                let fitted = fitted(hashes.len(), bits);
+                let fitted = bloom_local::fitted(hashes.len(), bits);
                 if self.config.fit_probes
                     && fitted != bits
                     && matches!(Filter::parse(payload), Filter::BloomLocal(_))
@@ -169,15 +169,4 @@ impl Bits {
         }
         Ok(())
     }
-}
-
-/// The bits a key that a filter of so many entries really has, if another number of probes suits them.
-fn fitted(entries: usize, bits: BitsPerKey) -> BitsPerKey {
-    let len = bloom_local::payload_len(entries, bits);
-    let real = ((len - METADATA_LEN) as u64 * 8000 / entries.max(1) as u64).min(100_000);
-    let better = BitsPerKey::new(real as f64 / 1000.0).filter(|better| {
-        bloom_local::num_probes(better.millibits()) != bloom_local::num_probes(bits.millibits())
-            && bloom_local::payload_len(entries, *better) == len
-    });
-    better.unwrap_or(bits)
 }

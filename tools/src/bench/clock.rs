@@ -27,12 +27,16 @@ pub fn time_of_day() -> String {
     format!("{year:04}/{month:02}/{day:02}-{:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60)
 }
 
-/// `Sat Nov 21 22:05:07 2026`, as `ctime` prints it.
+/// Now as `ctime` prints it.
 pub fn ctime() -> String {
+    ctime_of(now())
+}
+
+/// `Sat Nov 21 22:05:07 2026`, as `ctime` prints a second since 1970-01-01.
+pub fn ctime_of(seconds: i64) -> String {
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let seconds = now();
     let days = seconds.div_euclid(86_400);
     let (year, month, day) = civil(days);
     let rest = seconds.rem_euclid(86_400);
@@ -44,4 +48,15 @@ pub fn ctime() -> String {
         rest / 60 % 60,
         rest % 60
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(ctime_of(0), "Thu Jan  1 00:00:00 1970");
+        assert_eq!(ctime_of(951_827_696), "Tue Feb 29 12:34:56 2000");
+    }
 }

@@ -98,6 +98,7 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("waitforcompaction", "wait until nothing is left to compact"),
     ("flush", "flush the memtable"),
     ("stats", "print rocksdb.stats"),
+    ("stats_history", "print the tickers of each --stats_persist_period_sec; needs --statistics"),
     ("levelstats", "print rocksdb.levelstats"),
     ("memstats", "print sizes of memtables"),
     ("sstables", "print rocksdb.sstables"),
@@ -172,6 +173,7 @@ fn task(name: &str) -> Option<Task> {
         "levelstats" => Act(|run| open::print_property(run, "rocksdb.levelstats")),
         "sstables" => Act(|run| open::print_property(run, "rocksdb.sstables")),
         "block_cache_entry_stats" => Act(|run| open::print_property(run, "rocksdb.block-cache-entry-stats")),
+        "stats_history" => Act(open::stats_history),
         "memstats" => Act(open::memstats),
         "resetstats" => Act(open::reset_stats),
         _ => return None,
@@ -197,7 +199,6 @@ pub const MISSING: &[(&str, &str)] = &[
     ("readrandomentity, multireadentity", "reads of wide columns"),
     ("readtorowcache", "a row cache"),
     ("replay", "traces"),
-    ("stats_history", "a history of statistics"),
 ];
 
 /// Runs the program with its arguments (without its name).

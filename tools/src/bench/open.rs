@@ -336,6 +336,18 @@ pub fn print_property(run: &Run, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// The tickers' differences, slice by slice of `stats_persist_period_sec`, as `GetStatsHistory` has them.
+pub fn stats_history(run: &Run) -> Result<()> {
+    for slice in run.db()?.stats_history(0, u64::MAX) {
+        let (second, tickers) = slice?;
+        println!("------ {} ------", super::clock::ctime_of(second as i64));
+        for (name, count) in tickers {
+            println!(" {second}   {name}  {count}");
+        }
+    }
+    Ok(())
+}
+
 pub fn memstats(run: &Run) -> Result<()> {
     for name in [
         "rocksdb.num-immutable-mem-table",

@@ -111,10 +111,12 @@ fn one(
         _ => (0..count).for_each(|i| hashes.add(hash::hash64(keys.get(filter, i)))),
     }
     let mut hashes = hashes.as_slice();
+    // Ribbon filters have as many columns as fit; a Bloom filter may have the wrong number of probes.
+    let fitted = if flags.optimize_filters_for_memory { bloom_local::fitted(hashes.len(), bits) } else { bits };
     match kind {
         Impl::Legacy => *payload = bloom_legacy::build(hashes, bits),
-        Impl::Bloom => bloom_local::build_into(hashes, bits, payload),
-        Impl::Ribbon if refused(flags, hashes.len()) => bloom_local::build_into(hashes, bits, payload),
+        Impl::Bloom => bloom_local::build_into(hashes, fitted, payload),
+        Impl::Ribbon if refused(flags, hashes.len()) => bloom_local::build_into(hashes, fitted, payload),
         Impl::Ribbon => ribbon.build_into(hashes, bits, payload),
     }
     let parsed = Filter::parse(payload);

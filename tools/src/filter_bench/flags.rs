@@ -20,16 +20,20 @@ macro_rules! flags {
         }
 
         impl Flags {
-            /// Gives a flag its value; false when there is none of that name.
-            fn set(&mut self, name: &str, text: &str) -> Result<bool, String> {
+            /// Gives a flag that exists its value.
+            fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
                 match name {
                     $(stringify!($name) => {
                         self.$name = <$type as FlagValue>::read(text)
                             .ok_or_else(|| format!("ERROR: illegal value '{text}' specified for flag '{name}'"))?;
                     })*
-                    _ => return Ok(false),
+                    _ => {}
                 }
-                Ok(true)
+                Ok(())
+            }
+
+            fn exists(name: &str) -> bool {
+                [$(stringify!($name)),*].contains(&name)
             }
 
             fn is_bool(name: &str) -> bool {
@@ -66,7 +70,7 @@ flags! {
     new_builder: bool = false, "Whether to create a new builder for each new filter";
     implementation: ImplFlag = ImplFlag("0".to_string()), "-impl: 0 or legacy, 2 or bloom, 3 or ribbon; with -use_plain_table_bloom 0 = no locality, 1 = locality";
     net_includes_hashing: bool = false, "Whether query net ns/op times should include hashing (build times always do)";
-    optimize_filters_for_memory: bool = false, "Setting for BlockBasedTableOptions::optimize_filters_for_memory";
+    optimize_filters_for_memory: bool = false, "Setting for BlockBasedTableOptions::optimize_filters_for_memory: probes for the size a filter really gets";
     detect_filter_construct_corruption: bool = false, "Setting for BlockBasedTableOptions::detect_filter_construct_corruption";
     block_cache_capacity_MB: u32 = 8, "Capacity that filter construction is charged to";
     charge_filter_construction: bool = false, "Whether filter construction is charged to a cache";
@@ -98,7 +102,7 @@ impl FlagValue for u32 {
 
 impl FlagValue for f64 {
     fn read(text: &str) -> Option<f64> {
-        text.parse().ok()
+        text.parse().ok().filter(|number: &f64| number.is_finite())
     }
 }
 
@@ -143,14 +147,15 @@ impl Flags {
                 flags.set(&name[2..], "false")?;
                 continue;
             }
+            if !Flags::exists(name) {
+                return Err(format!("ERROR: unknown command line flag '{name}'; -help lists what exists"));
+            }
             let value = match value {
                 Some(value) => value,
                 None if Flags::is_bool(name) => "true".to_string(),
                 None => args.next().ok_or_else(|| format!("ERROR: flag '{name}' is missing its argument"))?,
             };
-            if !flags.set(name, &value)? {
-                return Err(format!("ERROR: unknown command line flag '{name}'"));
-            }
+            flags.set(name, &value)?;
         }
         flags.check()?;
         Ok(flags)
@@ -167,13 +172,6 @@ impl Flags {
         }
         if !(0.0..=1.0).contains(&self.vary_key_count_ratio) {
             return Err("-vary_key_count_ratio must be >= 0.0 and <= 1.0".into());
-        }
-        if self.optimize_filters_for_memory {
-            return Err(
-                "-optimize_filters_for_memory: sizes fitted to the allocator's are not built; filters \
-                        lie on a shelf that rounds to 64 bytes"
-                    .into(),
-            );
         }
         if self.batch_size == 0 || self.average_keys_per_filter == 0 {
             return Err("-batch_size and -average_keys_per_filter must be at least 1".into());

@@ -22,7 +22,8 @@ fn flags_read_as_gflags_reads_them() {
         "word",
         "-seed",
         "-seed=x",
-        "-optimize_filters_for_memory",
+        "-bogus",
+        "-bits_per_key=nan",
         "-use_plain_table_bloom -impl=2",
     ] {
         assert!(parse(wrong).is_err(), "{wrong}");
@@ -74,6 +75,7 @@ fn small_runs_of_every_filter_end_well() {
         "-impl=3",
         "-impl=3 -quick -new_builder",
         "-impl=2 -best_case",
+        "-impl=2 -optimize_filters_for_memory",
         "-impl=3 -use_full_block_reader",
         "-use_plain_table_bloom -impl=0",
         "-use_plain_table_bloom -impl=1",

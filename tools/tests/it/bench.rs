@@ -76,7 +76,7 @@ fn every_benchmark_runs() {
         let text = ran(&[&[benchmarks.as_str()], &small[..], more].concat());
         for name in names {
             let acts = ["compact0", "compact1", "compactall", "waitforcompaction", "flush", "stats", "levelstats",
-                "memstats", "sstables", "resetstats", "block_cache_entry_stats"];
+                "memstats", "sstables", "resetstats", "block_cache_entry_stats", "stats_history"];
             let line = text.lines().any(|line| line.starts_with(name) && line.contains(" : ") && line.contains("micros/op"));
             assert!(acts.contains(&name) || line, "no report of {name} in\n{text}");
         }

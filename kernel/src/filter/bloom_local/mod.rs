@@ -82,6 +82,17 @@ pub fn approximate_num_entries(payload_len: usize, bits: BitsPerKey) -> usize {
     (8000 * usable / u64::from(bits.millibits())) as usize
 }
 
+/// The bits a key that a filter of so many entries really has, rounding included, if another number of probes suits
+/// them better and the length stays; else `bits`.
+pub fn fitted(entries: usize, bits: BitsPerKey) -> BitsPerKey {
+    let len = payload_len(entries, bits);
+    let real = ((len - METADATA_LEN) as u64 * 8000 / entries.max(1) as u64).min(100_000);
+    let better = BitsPerKey::new(real as f64 / 1000.0).filter(|better| {
+        num_probes(better.millibits()) != num_probes(bits.millibits()) && payload_len(entries, *better) == len
+    });
+    better.unwrap_or(bits)
+}
+
 /// The filter of `hashes` (each a [`hash64`](crate::hash::hash64)); an empty payload for none.
 pub fn build(hashes: &[u64], bits: BitsPerKey) -> Vec<u8> {
     let mut payload = Vec::new();
