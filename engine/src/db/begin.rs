@@ -109,6 +109,7 @@ impl Opening {
             settings: WriteSettings {
                 pipelined: o.enable_pipelined_write || (o.unordered_write && !o.atomic_flush),
                 concurrent_memtable: o.allow_concurrent_memtable_write,
+                two_queues_pipelined: o.two_write_queues && o.enable_pipelined_write,
                 atomic_flush: o.atomic_flush,
                 recycles_logs: o.recycle_log_file_num > 0,
                 manual_wal_flush: o.manual_wal_flush,

@@ -173,8 +173,9 @@ options! {
     mutable avoid_flush_during_shutdown: bool = false;
     /// Files may be ingested behind all data.
     fixed allow_ingest_behind: bool = false;
-    /// Writes that go to the log alone have a queue of their own. Without two-phase commit, which is not built, there
-    /// are none: the option changes nothing here.
+    /// Writes that go to the log and to no memtable have a queue of their own. In RocksDB the first halves of two-phase
+    /// commits alone are such; they are not built. What is left of the option: with `enable_pipelined_write` each write
+    /// is refused.
     fixed two_write_queues: bool = false;
     /// The WAL's buffer is written when the user says.
     fixed manual_wal_flush: bool = false;

@@ -10,9 +10,7 @@ use super::{
     CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory,
 };
 
-/// Hints: options without effect here, because they change speed or housekeeping alone. `two_write_queues` is one
-/// while there is no two-phase commit: the second queue takes what goes to the log and not to memtables, of which
-/// there is nothing else.
+/// Hints: options without effect here, because they change speed or housekeeping alone.
 pub const HINTS: &[&str] = &[
     "allow_data_in_errors",
     "allow_mmap_reads",
@@ -43,7 +41,6 @@ pub const HINTS: &[&str] = &[
     "report_bg_io_stats",
     "skip_stats_update_on_db_open",
     "table_cache_numshardbits",
-    "two_write_queues",
     "uncache_aggressiveness",
     "use_adaptive_mutex",
     "wal_write_temperature",

@@ -47,6 +47,8 @@ use stall::Controller;
 pub struct WriteSettings {
     pub pipelined: bool,
     pub concurrent_memtable: bool,
+    /// `two_write_queues` beside `enable_pipelined_write`, in which nothing is written.
+    pub two_queues_pipelined: bool,
     pub atomic_flush: bool,
     pub recycles_logs: bool,
     pub manual_wal_flush: bool,
@@ -226,6 +228,9 @@ impl Writer {
             return Err(Error::invalid_argument(
                 "WriteOptions::disableWAL option is not supported if DBOptions::recycle_log_file_num > 0",
             ));
+        }
+        if self.settings.two_queues_pipelined {
+            return Err(Error::not_supported("pipelined_writes is not compatible with concurrent prepares"));
         }
         self.check_priority(options)?;
         if !matches!(options.protection_bytes_per_key, 0 | 8) {

@@ -70,6 +70,21 @@ fn a_compressed_log_is_smaller_and_replayed() {
 }
 
 #[test]
+fn two_write_queues_do_not_write_in_a_pipeline() {
+    for (two_write_queues, enable_pipelined_write) in [(true, true), (true, false), (false, true)] {
+        let env = Env::memory(9);
+        let db = DbOptions { two_write_queues, enable_pipelined_write, ..options(&env) };
+        let (db, _) = open(db, FamilyOptions::default());
+        let family = db.default_family().unwrap();
+        let written = db.put(&family, b"k", b"v", &WriteOptions::default());
+        let refused = written.err().map(|error| error.kind());
+        let both = two_write_queues && enable_pipelined_write;
+        assert_eq!(refused, both.then_some(base::Kind::NotSupported));
+        assert_eq!(get(&db, "k").is_some(), !both);
+    }
+}
+
+#[test]
 fn range_deletions_fill_a_memtable() {
     let env = Env::memory(2);
     let family = FamilyOptions { memtable_max_range_deletions: 3, ..FamilyOptions::default() };

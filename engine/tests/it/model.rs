@@ -50,13 +50,14 @@ impl World {
         let atomic_flush = r.below(4) == 0;
         let unordered = r.below(4) == 0;
         let later = !self.far && r.below(4) == 0;
+        let pipelined = !atomic_flush && !unordered && self.flip();
         let mut options = DbOptions {
             create_if_missing: true,
             env: self.env.clone(),
-            enable_pipelined_write: !atomic_flush && !unordered && self.flip(),
+            enable_pipelined_write: pipelined,
             allow_concurrent_memtable_write: unordered || self.flip(),
             unordered_write: unordered,
-            two_write_queues: self.flip(),
+            two_write_queues: !pipelined && self.flip(),
             use_direct_io_for_compaction_reads: self.flip(),
             open_files_async: later,
             skip_stats_update_on_db_open: later,
