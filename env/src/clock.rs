@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use base::stats::{PerfCounter, PerfLevel, perf_add, perf_timing};
+use base::stats::{IoCounter, PerfCounter, PerfLevel, perf_add, perf_timing, io_add};
 
 /// Tells time and sleeps. Any thread.
 pub trait Clock: Send + Sync + fmt::Debug {
@@ -96,6 +96,31 @@ impl Drop for CpuTimer {
     fn drop(&mut self) {
         if let Some(start) = self.start {
             perf_add(self.counter, crate::posix::thread_cpu_nanos().saturating_sub(start));
+        }
+    }
+}
+
+/// As [`CpuTimer`], for the thread's I/O context.
+#[derive(Debug)]
+#[must_use = "the time taken is that until the timer is dropped"]
+pub(crate) struct IoCpuTimer {
+    counter: IoCounter,
+    start: Option<u64>,
+}
+
+impl IoCpuTimer {
+    #[inline]
+    pub(crate) fn start(counter: IoCounter) -> IoCpuTimer {
+        let wanted = perf_timing(PerfLevel::EnableTimeAndCpuTimeExceptForMutex);
+        IoCpuTimer { counter, start: wanted.then(crate::posix::thread_cpu_nanos) }
+    }
+}
+
+impl Drop for IoCpuTimer {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(start) = self.start {
+            io_add(self.counter, crate::posix::thread_cpu_nanos().saturating_sub(start));
         }
     }
 }

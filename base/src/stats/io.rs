@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::fmt::Write;
 
+use super::perf::{PerfLevel, Stopwatch, perf_timing};
+
 super::numbered! {
     /// A counter of the thread's I/O context, in the order RocksDB prints them.
     pub enum IoCounter {
@@ -48,6 +50,35 @@ pub fn io_add(counter: IoCounter, count: u64) {
         let cell = &counters[counter.number()];
         cell.set(cell.get().wrapping_add(count));
     });
+}
+
+/// Adds the time from its start to its drop to a counter, in nanoseconds, if this thread takes times.
+#[derive(Debug)]
+#[must_use = "the time taken is that until the timer is dropped"]
+pub struct IoTimer {
+    counter: IoCounter,
+    start: Option<Stopwatch>,
+}
+
+impl IoTimer {
+    #[inline]
+    pub fn start(counter: IoCounter) -> IoTimer {
+        IoTimer { counter, start: perf_timing(PerfLevel::EnableTimeExceptForMutex).then(Stopwatch::start) }
+    }
+}
+
+impl Drop for IoTimer {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(start) = self.start {
+            io_add(self.counter, start.nanos());
+        }
+    }
+}
+
+/// From now on this thread is one of a pool's: 0 bottom, 1 low, 2 high, 3 the user's.
+pub fn io_set_pool(pool: u64) {
+    COUNTERS.with(|counters| counters[IoCounter::ThreadPoolId.number()].set(pool));
 }
 
 /// What a counter stands at on this thread.

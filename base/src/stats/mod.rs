@@ -19,7 +19,7 @@ mod statistics;
 mod tickers;
 
 pub use histogram::{Histogram, HistogramData};
-pub use io::{IoCounter, io_add, io_context_reset, io_context_text, io_counter};
+pub use io::{IoCounter, IoTimer, io_add, io_context_reset, io_context_text, io_counter, io_set_pool};
 pub use kinds::HistogramKind;
 pub use perf::{
     LevelBreakdown, PerfLevel, PerfTimer, Stopwatch, blocks_read, note_blocks_read, perf_add, perf_add_at_level, perf_add_both, perf_context_reset,

@@ -202,6 +202,7 @@ impl TableCache {
                 file_number: file.number,
                 level: Level(level.min(u8::MAX as usize) as u8),
                 last_level: level + 1 == parts.pick.num_levels,
+                temperature: file.temperature,
                 largest_seqno: Some(file.largest_seq),
                 tail_size: file.tail_size,
                 unique_id,

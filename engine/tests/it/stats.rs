@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use base::stats::{
-    HistogramKind, PerfCounter, PerfLevel, Statistics, StatsLevel, Ticker, perf_context_reset, perf_counter,
-    set_perf_level,
+    HistogramKind, IoCounter, PerfCounter, PerfLevel, Statistics, StatsLevel, Ticker, io_context_reset, io_counter,
+    perf_context_reset, perf_counter, set_perf_level,
 };
 use env::Env;
 use ironstone_engine::components::FamilyDescriptor;
@@ -237,6 +237,7 @@ fn every_statistic_is_fed_or_listed_with_what_is_missing() {
     let all = Ticker::ALL.iter().map(|t| (t.name(), fed("Ticker", format!("{t:?}"))));
     let all = all.chain(HistogramKind::ALL.iter().map(|h| (h.name(), fed("HistogramKind", format!("{h:?}")))));
     let all = all.chain(PerfCounter::ALL.iter().map(|p| (p.name(), fed("PerfCounter", format!("{p:?}")))));
+    let all = all.chain(IoCounter::ALL.iter().map(|i| (i.name(), fed("IoCounter", format!("{i:?}")) || *i == IoCounter::ThreadPoolId)));
     let listed: std::collections::HashMap<&str, &str> = include_str!("testdata/unfed_statistics.txt")
         .lines()
         .filter(|line| !line.starts_with('#'))
@@ -248,6 +249,30 @@ fn every_statistic_is_fed_or_listed_with_what_is_missing() {
         seen += usize::from(!fed);
     }
     assert_eq!(seen, listed.len(), "names in the list that no statistic has");
+}
+
+#[test]
+fn the_io_context_tells_what_this_thread_moved() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = DbOptions { create_if_missing: true, ..DbOptions::default() };
+    let mut family = FamilyOptions::default();
+    family.set("table_factory", "{block_size=256;no_block_cache=true}").unwrap();
+    family.set("compression", "kNoCompression").unwrap();
+    let db = Db::open(OpenRequest::new(dir.path().join("db"), options, family)).unwrap();
+    set_perf_level(PerfLevel::EnableTimeAndCpuTimeExceptForMutex);
+    io_context_reset();
+    let synced = WriteOptions { sync: true, ..WriteOptions::default() };
+    db.put(&db.default_family().unwrap(), b"key", &[7; 5000], &synced).unwrap();
+    assert!((5000..6000).contains(&io_counter(IoCounter::BytesWritten)));
+    assert_eq!(io_counter(IoCounter::BytesRead), 0);
+    for timed in [IoCounter::WriteNanos, IoCounter::FsyncNanos, IoCounter::CpuWriteNanos] {
+        assert!(io_counter(timed) > 0, "{timed:?}");
+    }
+    flush(&db);
+    assert_eq!(get(&db, "key").map(|v| v.len()), Some(5000));
+    assert!((5000..12_000).contains(&io_counter(IoCounter::BytesRead)));
+    assert!(io_counter(IoCounter::ReadNanos) > 0);
+    set_perf_level(PerfLevel::EnableCount);
 }
 
 #[test]

@@ -214,6 +214,7 @@ impl Inner {
     }
 
     fn run(self: Arc<Self>, number: usize) {
+        base::stats::io_set_pool(self.pool as u64);
         let mut lowered = 0;
         let mut s = self.state.lock();
         loop {

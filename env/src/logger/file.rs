@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
+use base::stats::{IoCounter, IoTimer};
 use base::{Error, Result};
 use parking_lot::Mutex;
 
@@ -179,6 +180,7 @@ impl FileLogger {
     }
 
     fn write(&self, s: &mut State, now_us: u64, message: fmt::Arguments<'_>) {
+        let _time = IoTimer::start(IoCounter::LoggerNanos);
         let mut line = std::mem::take(&mut s.line);
         line.clear();
         let offset = self.clock.local_offset_seconds(now_us / 1_000_000);

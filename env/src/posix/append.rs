@@ -6,9 +6,11 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base::stats::{IoCounter, IoTimer, io_add};
 use base::{Error, Result};
 
 use super::sys;
+use crate::clock::IoCpuTimer;
 use crate::fs::{Append, AppendHints, Pattern, Syncer};
 
 #[derive(Debug)]
@@ -55,11 +57,13 @@ impl Append for PosixAppend {
 
     fn sync(&mut self) -> Result<()> {
         self.open()?;
+        let _time = IoTimer::start(IoCounter::FsyncNanos);
         self.file.sync_data().map_err(|e| Error::io("syncing", &self.path, e))
     }
 
     fn fsync(&mut self) -> Result<()> {
         self.open()?;
+        let _time = IoTimer::start(IoCounter::FsyncNanos);
         self.file.sync_all().map_err(|e| Error::io("syncing", &self.path, e))
     }
 
@@ -73,6 +77,7 @@ impl Append for PosixAppend {
 
     fn range_sync(&mut self, offset: u64, length: u64, strict: bool) -> Result<()> {
         self.open()?;
+        let _time = IoTimer::start(IoCounter::RangeSyncNanos);
         sys::range_sync(&self.file, offset, length, strict)
             .map_err(|e| Error::io("starting write-back", &self.path, e).at(offset))
     }
@@ -124,6 +129,7 @@ pub(super) struct PosixSyncer {
 
 impl Syncer for PosixSyncer {
     fn sync(&self) -> Result<()> {
+        let _time = IoTimer::start(IoCounter::FsyncNanos);
         self.file.sync_data().map_err(|e| Error::io("syncing", &self.path, e))
     }
 }
@@ -132,6 +138,9 @@ impl Syncer for PosixSyncer {
 pub(super) fn write_full(file: &File, offset: u64, data: &[u8]) -> io::Result<()> {
     // Some systems refuse single writes of 2 GiB and more.
     const LIMIT: usize = 1 << 30;
+    let _time = IoTimer::start(IoCounter::WriteNanos);
+    let _cpu = IoCpuTimer::start(IoCounter::CpuWriteNanos);
+    io_add(IoCounter::BytesWritten, data.len() as u64);
     let mut done = 0;
     while done < data.len() {
         let piece = &data[done..data.len().min(done + LIMIT)];
@@ -163,12 +172,14 @@ impl Preallocation {
         if self.block == 0 || offset + length <= self.end {
             return;
         }
+        let _time = IoTimer::start(IoCounter::PrepareWriteNanos);
         let start = self.end.max(offset - offset % self.block);
         let end = (offset + length).next_multiple_of(self.block);
         self.reserve(file, start, end - start);
     }
 
     pub(super) fn reserve(&mut self, file: &File, offset: u64, length: u64) {
+        let _time = IoTimer::start(IoCounter::AllocateNanos);
         if sys::allocate(file, offset, length) {
             self.end = self.end.max(offset + length);
         } else {

@@ -12,6 +12,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base::stats::{IoCounter, IoTimer};
 use base::{Error, Result};
 
 use super::aligned::{AlignedBuffer, PAGE};
@@ -124,11 +125,13 @@ impl Append for DirectAppend {
 
     fn sync(&mut self) -> Result<()> {
         self.flush()?;
+        let _time = IoTimer::start(IoCounter::FsyncNanos);
         self.file.sync_data().map_err(|e| Error::io("syncing", &self.path, e))
     }
 
     fn fsync(&mut self) -> Result<()> {
         self.flush()?;
+        let _time = IoTimer::start(IoCounter::FsyncNanos);
         self.file.sync_all().map_err(|e| Error::io("syncing", &self.path, e))
     }
 

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use base::stats::{IoCounter, IoTimer};
 use base::{Error, Kind, Result};
 
 use crate::fs::{Append, AppendHints, Dir, FileLock, FileSystem, RandomRead, ReadHints, SequentialRead};
@@ -179,6 +180,7 @@ fn metadata(path: &Path) -> Result<fs::Metadata> {
 }
 
 fn open_reading(path: &Path, direct: bool) -> Result<File> {
+    let _time = IoTimer::start(IoCounter::OpenNanos);
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(if direct { sys::O_DIRECT } else { 0 })
@@ -199,6 +201,7 @@ fn open_writing(
     hints: &AppendHints,
     how: impl FnOnce(&mut OpenOptions) -> &mut OpenOptions,
 ) -> io::Result<File> {
+    let _time = IoTimer::start(IoCounter::OpenNanos);
     let mut options = OpenOptions::new();
     // The direct writer reads the partial last page back when it reopens a file.
     options.write(true).read(hints.direct).mode(0o644);

@@ -6,10 +6,12 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use base::stats::{IoCounter, IoTimer, io_add};
 use base::{Error, Result};
 
 use super::aligned::{AlignedBuffer, PAGE};
 use super::sys;
+use crate::clock::IoCpuTimer;
 use crate::fs::{Pattern, RandomRead, SequentialRead};
 
 #[derive(Debug)]
@@ -28,12 +30,16 @@ impl PosixRandom {
 impl RandomRead for PosixRandom {
     #[inline]
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let _time = IoTimer::start(IoCounter::ReadNanos);
+        let _cpu = IoCpuTimer::start(IoCounter::CpuReadNanos);
         let outcome = if self.direct {
             read_direct(&self.file, offset, buffer)
         } else {
             read_full(&self.file, offset, buffer)
         };
-        outcome.map_err(|e| Error::io("reading", &self.path, e).at(offset))
+        let got = outcome.map_err(|e| Error::io("reading", &self.path, e).at(offset))?;
+        io_add(IoCounter::BytesRead, got as u64);
+        Ok(got)
     }
 
     fn size(&self) -> Result<u64> {
@@ -145,8 +151,11 @@ impl PosixSequential {
 
 impl SequentialRead for PosixSequential {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let _time = IoTimer::start(IoCounter::ReadNanos);
+        let _cpu = IoCpuTimer::start(IoCounter::CpuReadNanos);
         let n = read_full(&self.file, self.offset, buffer)
             .map_err(|e| Error::io("reading", &self.path, e).at(self.offset))?;
+        io_add(IoCounter::BytesRead, n as u64);
         self.offset += n as u64;
         Ok(n)
     }

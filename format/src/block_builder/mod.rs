@@ -81,7 +81,7 @@ pub struct BlockBuilder {
     last_key: Vec<u8>,
     hash_index: Option<HashIndexBuilder>,
     stripped: [Vec<u8>; 2],
-    is_uniform: bool,
+    variation: Option<f64>,
 }
 
 impl BlockBuilder {
@@ -95,7 +95,7 @@ impl BlockBuilder {
             counter: 0,
             last_key: Vec::new(),
             stripped: Default::default(),
-            is_uniform: false,
+            variation: None,
         }
     }
 
@@ -237,7 +237,9 @@ impl BlockBuilder {
 
     /// The block's payload. Then `reset` or `take`.
     pub fn finish(&mut self) -> &mut Vec<u8> {
-        self.is_uniform = self.config.uniform_cv_threshold >= 0.0 && uniform::is_uniform(self);
+        let asked = self.config.uniform_cv_threshold >= 0.0;
+        self.variation = if asked { uniform::variation(self) } else { None };
+        let is_uniform = self.is_uniform();
         let estimate = self.estimate();
         let values_offset = self.buffer.len() as u32;
         self.buffer.append(&mut self.values);
@@ -246,7 +248,7 @@ impl BlockBuilder {
             put_u32(&mut self.buffer, restart);
         }
         let mut packed = self.restarts.len() as u32;
-        if self.is_uniform {
+        if is_uniform {
             packed |= UNIFORM_BIT;
         }
         if let Some(hash_index) = &mut self.hash_index
@@ -271,7 +273,13 @@ impl BlockBuilder {
 
     /// Whether the block last finished was marked uniform.
     pub fn is_uniform(&self) -> bool {
-        self.is_uniform
+        self.variation.is_some_and(|variation| variation < self.config.uniform_cv_threshold)
+    }
+
+    /// How unevenly the restart keys of the block last finished are spread (deviation over mean of the gaps between
+    /// them), where that was asked for and can be told.
+    pub fn variation(&self) -> Option<f64> {
+        self.variation
     }
 
     /// Starts the next block.

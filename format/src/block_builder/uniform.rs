@@ -9,22 +9,21 @@ use base::key::TRAILER_LEN;
 
 use super::{BlockBuilder, common_prefix};
 
-pub(super) fn is_uniform(block: &BlockBuilder) -> bool {
+/// The deviation of the gaps over their mean; `None` where that cannot be told.
+pub(super) fn variation(block: &BlockBuilder) -> Option<f64> {
     if block.restarts.len() < 3 {
-        return false;
+        return None;
     }
     let keys = || block.restarts.iter().map(|&at| restart_key(block, at as usize));
-    let (Some(Some(first)), Some(Some(last))) = (keys().next(), keys().next_back()) else { return false };
+    let (Some(Some(first)), Some(Some(last))) = (keys().next(), keys().next_back()) else { return None };
     let prefix = common_prefix(first, last);
     let trailer = if block.config.user_keys { 0 } else { TRAILER_LEN };
     let mut gaps = Gaps::default();
     for key in keys() {
-        let Some(user_key) = key.and_then(|key| key.get(..key.len().checked_sub(trailer)?)) else {
-            return false;
-        };
+        let user_key = key.and_then(|key| key.get(..key.len().checked_sub(trailer)?))?;
         gaps.add(base::order::head(user_key.get(prefix..).unwrap_or_default()));
     }
-    gaps.variation().is_some_and(|cv| cv < block.config.uniform_cv_threshold)
+    gaps.variation()
 }
 
 fn restart_key(block: &BlockBuilder, at: usize) -> Option<&[u8]> {

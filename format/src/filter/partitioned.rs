@@ -12,7 +12,7 @@ use base::{Result, ValueType};
 use super::bits::Bits;
 use super::{FilterBlock, FilterSummary, PartitionConfig};
 use crate::handle::BlockHandle;
-use crate::index_builder::{PartitionedIndex, TwoForms, ValueForms};
+use crate::index_builder::{IndexSummary, PartitionedIndex, TwoForms, ValueForms};
 
 pub(super) struct PartitionedFilter {
     bits: Bits,
@@ -125,7 +125,7 @@ impl PartitionedFilter {
             values.encode(write(FilterBlock::Filter, &mut filter)?, None);
             top.add(&key, &values, false, keys_have_trailers);
         }
-        let (block, _) = top.finish(keys_have_trailers);
+        let block = top.finish(keys_have_trailers, &mut IndexSummary::default());
         size += block.len();
         let handle = write(FilterBlock::PartitionIndex, block)?;
         Ok(FilterSummary { handle, size: size as u64, entries: self.entries })

@@ -70,7 +70,7 @@ pub enum IndexKind {
 }
 
 /// What an index came to, once written.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct IndexSummary {
     /// The index block, or the top level.
     pub handle: BlockHandle,
@@ -81,6 +81,8 @@ pub struct IndexSummary {
     pub top_level_size: u64,
     /// Blocks marked uniform.
     pub uniform_blocks: u64,
+    /// How unevenly keys are spread, of each block for which that was worked out.
+    pub variations: Vec<f64>,
 }
 
 /// A block that the index wants written.

@@ -143,16 +143,14 @@ impl PartitionedIndex {
             if self.keys_have_trailers {
                 partition.keep_trailers();
             }
-            let (block, uniform) = partition.finish_block();
+            let block = partition.finish_block(&mut summary);
             summary.size += block.len() as u64;
-            summary.uniform_blocks += u64::from(uniform);
             values.encode(write(IndexBlock::Index, block)?, None);
             top.add(&key, &values, false, self.keys_have_trailers);
         }
-        let (block, uniform) = top.finish(self.keys_have_trailers);
+        let block = top.finish(self.keys_have_trailers, &mut summary);
         summary.top_level_size = block.len() as u64;
         summary.size += summary.top_level_size;
-        summary.uniform_blocks += u64::from(uniform);
         summary.handle = write(IndexBlock::Index, block)?;
         Ok(summary)
     }

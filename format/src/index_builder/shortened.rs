@@ -86,19 +86,20 @@ impl ShortenedIndex {
         size + size.checked_div(self.entries).unwrap_or(0) * 2
     }
 
-    /// The payload, and whether it is marked uniform.
-    pub(super) fn finish_block(&mut self) -> (&mut Vec<u8>, bool) {
-        self.blocks.finish(self.keys_have_trailers)
+    /// The payload; how its keys are spread is added to `summary`.
+    pub(super) fn finish_block(&mut self, summary: &mut IndexSummary) -> &mut Vec<u8> {
+        self.blocks.finish(self.keys_have_trailers, summary)
     }
 
     pub(super) fn finish(
         &mut self,
         write: &mut dyn FnMut(IndexBlock, &mut Vec<u8>) -> Result<BlockHandle>,
     ) -> Result<IndexSummary> {
-        let (block, uniform) = self.finish_block();
-        let size = block.len() as u64;
-        let handle = write(IndexBlock::Index, block)?;
-        Ok(IndexSummary { handle, size, uniform_blocks: u64::from(uniform), ..IndexSummary::default() })
+        let mut summary = IndexSummary::default();
+        let block = self.finish_block(&mut summary);
+        summary.size = block.len() as u64;
+        summary.handle = write(IndexBlock::Index, block)?;
+        Ok(summary)
     }
 }
 
@@ -157,10 +158,11 @@ impl TwoForms {
         if keys_have_trailers { &self.internal_keys } else { &self.user_keys }
     }
 
-    pub(crate) fn finish(&mut self, keys_have_trailers: bool) -> (&mut Vec<u8>, bool) {
+    pub(crate) fn finish(&mut self, keys_have_trailers: bool, summary: &mut IndexSummary) -> &mut Vec<u8> {
         let form = if keys_have_trailers { &mut self.internal_keys } else { &mut self.user_keys };
         form.finish();
-        let uniform = form.is_uniform();
-        (form.payload(), uniform)
+        summary.uniform_blocks += u64::from(form.is_uniform());
+        summary.variations.extend(form.variation());
+        form.payload()
     }
 }

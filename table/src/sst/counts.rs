@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use base::{Error, Result};
 use base::stats::{
-    HistogramKind, LevelCounter, PerfCounter, Statistics, Ticker, note_blocks_read, perf_add, perf_add_at_level,
-    perf_add_both,
+    HistogramKind, IoCounter, LevelCounter, PerfCounter, Statistics, Ticker, io_add, note_blocks_read, perf_add,
+    perf_add_at_level, perf_add_both,
 };
 
 use super::fetch::BlockKind;
@@ -26,6 +26,29 @@ fn measure_file_read(statistics: &Statistics, kind: HistogramKind, micros: u64) 
     }
 }
 
+/// The tickers of reads of files of a temperature: bytes, reads.
+fn of_temperature(temperature: u8) -> Option<(Ticker, Ticker)> {
+    Some(match temperature {
+        4 => (Ticker::HotFileReadBytes, Ticker::HotFileReadCount),
+        8 => (Ticker::WarmFileReadBytes, Ticker::WarmFileReadCount),
+        10 => (Ticker::CoolFileReadBytes, Ticker::CoolFileReadCount),
+        12 => (Ticker::ColdFileReadBytes, Ticker::ColdFileReadCount),
+        16 => (Ticker::IceFileReadBytes, Ticker::IceFileReadCount),
+        _ => return None,
+    })
+}
+
+/// The same of the thread's I/O context.
+fn io_of_temperature(temperature: u8) -> Option<(IoCounter, IoCounter)> {
+    Some(match temperature {
+        4 => (IoCounter::HotFileBytesRead, IoCounter::HotFileReadCount),
+        8 => (IoCounter::WarmFileBytesRead, IoCounter::WarmFileReadCount),
+        10 => (IoCounter::CoolFileBytesRead, IoCounter::CoolFileReadCount),
+        12 => (IoCounter::ColdFileBytesRead, IoCounter::ColdFileReadCount),
+        _ => return None,
+    })
+}
+
 /// Blocks that opening reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Metadata {
@@ -41,6 +64,8 @@ pub(super) struct Counts {
     pub statistics: Option<Arc<Statistics>>,
     pub level: u32,
     pub last_level: bool,
+    /// The file's, as RocksDB numbers them; 0 for unknown.
+    pub temperature: u8,
 }
 
 impl Counts {
@@ -116,18 +141,29 @@ impl Counts {
         self.add(Ticker::BlockCacheAddFailures, 1);
     }
 
-    /// Blocks of `bytes` in all were read from the file.
-    pub(super) fn read(&self, kind: BlockKind, blocks: u64, bytes: usize) {
-        note_blocks_read(matches!(kind, BlockKind::Data | BlockKind::Blob), blocks);
-        perf_add(PerfCounter::BlockReadCount, blocks);
-        perf_add(PerfCounter::BlockReadByte, bytes as u64);
+    /// The file was read: so many bytes came back, for blocks or ahead of them.
+    pub(super) fn file_read(&self, bytes: usize) {
+        let bytes = bytes as u64;
         let (read, count) = match self.last_level {
             true => (Ticker::LastLevelReadBytes, Ticker::LastLevelReadCount),
             false => (Ticker::NonLastLevelReadBytes, Ticker::NonLastLevelReadCount),
         };
-        self.add(read, bytes as u64);
-        self.add(count, blocks);
+        self.add(read, bytes);
+        self.add(count, 1);
+        if let Some((read, count)) = of_temperature(self.temperature) {
+            self.add(read, bytes);
+            self.add(count, 1);
+        }
+        if let Some((read, count)) = io_of_temperature(self.temperature) {
+            io_add(read, bytes);
+            io_add(count, 1);
+        }
+    }
+
+    /// Blocks of `bytes` in all were read from the file, each for itself.
+    pub(super) fn read(&self, kind: BlockKind, blocks: u64, bytes: usize) {
         let bytes = bytes as u64;
+        perf_add_both((PerfCounter::BlockReadCount, blocks), (PerfCounter::BlockReadByte, bytes));
         match kind {
             BlockKind::Index => perf_add_both(
                 (PerfCounter::IndexBlockReadCount, blocks),
@@ -142,11 +178,21 @@ impl Counts {
         }
     }
 
+    /// Blocks came from the file, one way or another.
+    pub(super) fn had(&self, kind: BlockKind, blocks: u64) {
+        note_blocks_read(matches!(kind, BlockKind::Data | BlockKind::Blob), blocks);
+    }
+
+    fn read_alone(&self, kind: BlockKind, bytes: usize) {
+        self.had(kind, 1);
+        self.read(kind, 1, bytes);
+    }
+
     /// A block of the file's end was read by itself.
     pub(super) fn read_metadata(&self, what: Metadata, bytes: usize) {
         match what {
-            Metadata::Index => return self.read(BlockKind::Index, 1, bytes),
-            Metadata::Filter => return self.read(BlockKind::Filter, 1, bytes),
+            Metadata::Index => return self.read_alone(BlockKind::Index, bytes),
+            Metadata::Filter => return self.read_alone(BlockKind::Filter, bytes),
             Metadata::Dictionary | Metadata::Other => {}
         }
         let bytes = bytes as u64;
@@ -162,6 +208,7 @@ impl Counts {
 
     /// The end of a file was read in one piece to open it; for the reads of `opening`, if those are told apart.
     pub(super) fn tail_read(&self, bytes: usize, took: Option<u64>, opening: Option<HistogramKind>) {
+        self.file_read(bytes);
         let Some(statistics) = &self.statistics else { return };
         statistics.measure(HistogramKind::TableOpenPrefetchTailReadBytes, bytes as u64);
         if let Some(micros) = took {

@@ -239,7 +239,10 @@ impl Source {
         if let Some(start) = start {
             self.counts.read_took(start.micros(), ctx);
         }
-        self.counts.read(kind, 1, raw.len());
+        self.counts.had(kind, 1);
+        if matches!(raw, Cow::Owned(_)) {
+            self.counts.read(kind, 1, raw.len());
+        }
         let block =
             self.decode(raw, handle, kind, ctx).map_err(|e| self.blame(e, handle, kind))?;
         self.keep(block, handle, kind, ctx.fill_cache)
@@ -298,10 +301,12 @@ impl Source {
     /// Reads from the file within the limits of the read; fewer bytes only at its end.
     #[inline]
     pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8], limits: Option<&ReadLimits>) -> Result<usize> {
-        match limits {
+        let got = match limits {
             None => self.file.read_at(offset, buffer),
             Some(limits) => limits.around(buffer.len(), || self.file.read_at(offset, buffer)),
-        }
+        }?;
+        self.counts.file_read(got);
+        Ok(got)
     }
 
     /// Exactly `len` bytes of the file.

@@ -196,6 +196,8 @@ impl Source {
             self.counts.read_took(start.micros(), ctx);
         }
         let read: Vec<Result<usize>> = requests.into_iter().map(|request| request.outcome).collect();
+        read.iter().flatten().for_each(|&got| self.counts.file_read(got));
+        self.counts.had(BlockKind::Data, missing.len() as u64);
         self.counts.read(BlockKind::Data, missing.len() as u64, buffers.iter().map(Vec::len).sum());
         for ((group, buffer), read) in groups.iter().zip(&buffers).zip(read) {
             for &i in &group.members {

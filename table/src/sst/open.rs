@@ -46,6 +46,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         statistics: options.statistics.clone(),
         level: u32::from(options.level.0),
         last_level: options.last_level,
+        temperature: options.temperature,
     };
     let mut tail = read_tail(&*file, size, options, &counts)?;
     let footer = read_footer(&*file, size, &tail).inspect_err(|error| counts.footer_refused(error))?;

@@ -40,6 +40,8 @@ pub struct OpenOptions {
     pub level: Level,
     /// Reads count as those of the last level. Default false.
     pub last_level: bool,
+    /// Reads count as those of files of this temperature, as RocksDB numbers them. Default 0: unknown.
+    pub temperature: u8,
     /// The file's largest sequence number by the MANIFEST; external files take theirs from it.
     pub largest_seqno: Option<SequenceNumber>,
     /// Bytes from the end that hold everything but data, by the MANIFEST; 0 if unknown.
@@ -69,6 +71,7 @@ impl Default for OpenOptions {
             file_number: FileNumber(0),
             level: Level::ZERO,
             last_level: false,
+            temperature: 0,
             largest_seqno: None,
             tail_size: 0,
             unique_id: None,

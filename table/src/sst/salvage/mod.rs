@@ -474,7 +474,7 @@ fn source(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Source
         rewrite: Default::default(),
         index_layout: IndexLayout::default(),
         dict: None,
-        counts: Counts { statistics: None, level: 0, last_level: false },
+        counts: Counts { statistics: None, level: 0, last_level: false, temperature: 0 },
         diagnosed: Default::default(),
     }
 }

@@ -7,12 +7,13 @@
 
 use base::Result;
 use base::key::user_key;
+use base::stats::HistogramKind;
 use compress::{Compression, CompressionOptions};
 use env::writer::FileWriter;
 use format::filter::FilterBlock;
 use format::footer::{Footer, TableKind};
 use format::handle::BlockHandle;
-use format::index_builder::IndexBlock;
+use format::index_builder::{IndexBlock, IndexSummary};
 use format::metaindex::{Metaindex, names};
 use format::properties::Properties;
 use format::trailer;
@@ -37,7 +38,13 @@ pub(super) fn finish(mut writer: Writer) -> Result<(FinishedTable, FileWriter)> 
     properties.tail_start_offset = tail_start;
 
     write_filter(&mut writer, &mut metaindex, &mut properties)?;
-    let index = write_index(&mut writer.blocks, &mut metaindex, &mut properties)?;
+    let summary = write_index(&mut writer.blocks, &mut metaindex, &mut properties)?;
+    if let Some(statistics) = &writer.options.statistics {
+        // In ten-thousandths, as RocksDB counts it.
+        let measure = |spread: &f64| statistics.measure(HistogramKind::BlockKeyDistributionCv, (spread * 10_000.0) as u64);
+        summary.variations.iter().for_each(measure);
+    }
+    let index = summary.handle;
     if writer.options.table.format_version >= 6 {
         metaindex.insert(names::INDEX, index);
     }
@@ -89,7 +96,7 @@ fn write_index(
     blocks: &mut Blocks,
     metaindex: &mut Metaindex,
     properties: &mut Properties,
-) -> Result<BlockHandle> {
+) -> Result<IndexSummary> {
     let (index, sink, mut packer, packed) = blocks.for_index();
     let summary = index.finish(&mut |kind, block| {
         let handle = write_index_block(sink, packer.as_deref_mut(), packed, block)?;
@@ -103,7 +110,7 @@ fn write_index(
     properties.top_level_index_size = summary.top_level_size;
     properties.num_uniform_blocks = summary.uniform_blocks;
     properties.index_key_is_user_key = u64::from(!index.keys_have_trailers());
-    Ok(summary.handle)
+    Ok(summary)
 }
 
 fn write_dictionary(blocks: &mut Blocks, metaindex: &mut Metaindex) -> Result<()> {
