@@ -110,7 +110,12 @@ impl ErrorState {
             let severity = severity_of(reason, error.kind(), error.subcode(), self.paranoid_checks);
             let space = matches!(error.subcode(), Subcode::NoSpace | Subcode::SpaceLimit);
             let remedy = if space && severity < Severity::Fatal { Remedy::Resume } else { Remedy::None };
-            (severity, remedy)
+            match (severity, reason) {
+                // RocksDB goes on and writes behind what failed. Here nothing comes behind it: writes and flushes need
+                // a new log, which resuming begins.
+                (Severity::None, ErrorReason::WriteCallback) => (Severity::Hard, Remedy::Resume),
+                _ => (severity, remedy),
+            }
         };
         let error = error.with_severity(severity);
         if severity == Severity::None {

@@ -275,6 +275,30 @@ fn a_recovery_that_meets_an_error_nobody_gets_over_is_not_tried_again() {
     db.close().unwrap();
 }
 
+/// Without `paranoid_checks` a failed call is no background error. A log that failed takes no more records all the same.
+#[test]
+fn writes_get_over_a_log_that_failed_although_checks_are_not_paranoid() {
+    for (plan, sync) in [("append *.log #3 EIO", false), ("append *.log #3 torn 10", false), ("sync *.log #1 EIO", true)] {
+        let mut env = Env::memory(9);
+        let fs = FaultFs::wrap(env.fs.clone());
+        env.fs = fs.clone();
+        let family = FamilyOptions { write_buffer_size: 1 << 16, max_write_buffer_number: 2, ..FamilyOptions::default() };
+        let options = DbOptions { paranoid_checks: false, ..options(&env) };
+        let db = Db::open(OpenRequest::new("/db", options, family)).unwrap();
+        fs.hook().set_plan(plan).unwrap();
+        let family = db.default_family().unwrap();
+        let options = WriteOptions { sync, ..WriteOptions::default() };
+        let put = |i: u32| db.put(&family, &i.to_be_bytes(), &[b'v'; 10_000], &options);
+        let failed = (0..20u32).find(|i| put(*i).is_err()).unwrap();
+        let resumed = (0..100).any(|_| put(failed).is_ok() || !(env.executor.pass_time() | env.executor.help()));
+        assert!(resumed && put(failed).is_ok(), "{plan}: nothing resumes writes");
+        // More than both memtables hold: flushes go on too.
+        (failed + 1..100).for_each(|i| put(i).unwrap());
+        assert_eq!(scan(&db).len(), 100, "{plan}");
+        db.close().unwrap();
+    }
+}
+
 fn cases() -> impl Iterator<Item = (bool, bool, bool)> {
     (0..8).map(|bits| (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0))
 }
