@@ -27,38 +27,41 @@ pub struct Target {
     pub run: fn(&[u8]),
     /// Bytes it may hold beyond four times its input.
     pub room: usize,
+    /// The longest input the fuzzer makes: enough for all shapes of what is decoded, and no more, since executions are
+    /// what finds. Longer ones are replayed all the same.
+    pub len: usize,
 }
 
-const fn target(name: &'static str, run: fn(&[u8])) -> Target {
-    Target { name, run, room: 1 << 20 }
+const fn target(name: &'static str, run: fn(&[u8]), len: usize) -> Target {
+    Target { name, run, room: 1 << 20, len }
 }
 
 /// Whole tables and databases hold blocks that are compressed, and the engine's own buffers.
 const WHOLE_ROOM: usize = 64 << 20;
 
 pub const ALL: &[Target] = &[
-    target("wal", logs::wal),
-    target("batch", logs::batch),
-    target("edit", logs::edit),
-    target("manifest", logs::manifest),
-    target("proof", logs::proof),
-    target("wide", logs::wide),
-    target("blob", logs::blob),
-    target("names", texts::names),
-    target("options_ini", texts::options_ini),
+    target("wal", logs::wal, 2048),
+    target("batch", logs::batch, 512),
+    target("edit", logs::edit, 1024),
+    target("manifest", logs::manifest, 2048),
+    target("proof", logs::proof, 1024),
+    target("wide", logs::wide, 512),
+    target("blob", logs::blob, 512),
+    target("names", texts::names, 64),
+    target("options_ini", texts::options_ini, 1024),
     // A family's options are about 3 KiB, and four bytes of text can ask for one.
-    Target { name: "options", run: texts::options, room: WHOLE_ROOM },
-    target("option_strings", texts::option_strings),
-    target("footer", blocks::footer),
-    target("properties", blocks::properties),
-    target("block", blocks::block),
-    target("index", blocks::index),
-    target("range_del", blocks::range_del),
-    target("filter", blocks::filter),
-    // What is announced is held, up to 16 MiB.
-    Target { name: "decompress", run: blocks::decompress, room: WHOLE_ROOM },
-    Target { name: "table", run: whole::table, room: WHOLE_ROOM },
-    Target { name: "directory", run: whole::directory, room: WHOLE_ROOM },
+    Target { name: "options", run: texts::options, room: WHOLE_ROOM, len: 4096 },
+    target("option_strings", texts::option_strings, 256),
+    target("footer", blocks::footer, 512),
+    target("properties", blocks::properties, 2048),
+    target("block", blocks::block, 1024),
+    target("index", blocks::index, 1024),
+    target("range_del", blocks::range_del, 512),
+    target("filter", blocks::filter, 512),
+    // What is announced is held, up to 1 MiB.
+    Target { name: "decompress", run: blocks::decompress, room: 16 << 20, len: 1024 },
+    Target { name: "table", run: whole::table, room: WHOLE_ROOM, len: 8192 },
+    Target { name: "directory", run: whole::directory, room: WHOLE_ROOM, len: 16384 },
 ];
 
 /// # Panics

@@ -16,6 +16,9 @@ pub fn wal(data: &[u8]) {
     read_log(&repaired, |_| {});
 }
 
+/// Looking for the one bit is quadratic in the length; what it does is seen in short logs.
+const DIAGNOSED_LEN_MAX: usize = 300;
+
 fn read_log(data: &[u8], mut each: impl FnMut(&[u8])) {
     let mut reader = Reader::new(data, ReaderOptions { log_number: 4, ..ReaderOptions::default() });
     let mut diagnosed = false;
@@ -23,8 +26,8 @@ fn read_log(data: &[u8], mut each: impl FnMut(&[u8])) {
         match reader.next() {
             Ok(Item::EndOfLog) => return,
             Ok(Item::Record { bytes, .. }) => each(bytes),
-            // Looking for the one bit is eight times the block; once is enough.
-            Ok(Item::Corruption(_) | Item::TornTail { .. }) if !diagnosed => {
+            // Once is enough.
+            Ok(Item::Corruption(_) | Item::TornTail { .. }) if !diagnosed && data.len() <= DIAGNOSED_LEN_MAX => {
                 diagnosed = true;
                 diagnose(reader.damaged());
             }
@@ -45,7 +48,7 @@ pub fn batch(data: &[u8]) {
 
 /// Annotations hold more than four times their input by nature; they are made of small ones.
 fn annotate_bounded(data: &[u8], annotate: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
-    if data.len() <= 4096 { annotate(data) } else { data.to_vec() }
+    if data.len() <= 512 { annotate(data) } else { data.to_vec() }
 }
 
 /// An edit that reads is written and reads again to the same.

@@ -4,7 +4,7 @@
 //! many as fit the share of each.
 //! `ironstone-fuzz corpus`: every packed input, as JSON.
 //! `ironstone-fuzz replay TARGET FILE`: one input.
-//! `ironstone-fuzz targets`: their names.
+//! `ironstone-fuzz targets`: their names, and the longest input of each.
 //! `ironstone-fuzz mutate SECONDS SEED [TARGET]`: packed inputs changed at random, for that long each; the first that breaks
 //! a promise is written to `finding-TARGET` and ends it.
 
@@ -37,7 +37,7 @@ fn main() -> std::io::Result<()> {
         ["mutate", seconds, seed, target] => mutate_all(seconds, seed, Some(target)),
         ["corpus"] => replay_all(),
         ["targets"] => {
-            ALL.iter().for_each(|target| println!("{}", target.name));
+            ALL.iter().for_each(|target| println!("{} {}", target.name, target.len));
             Ok(())
         }
         ["replay", target, file] => {

@@ -1,7 +1,8 @@
-//! Memory held, by thread.
+//! Memory held, by thread and by the process.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicIsize, Ordering};
 
 thread_local! {
     static HELD: Cell<isize> = const { Cell::new(0) };
@@ -45,6 +46,43 @@ unsafe impl GlobalAlloc for Meter {
         // SAFETY: the caller's promise, passed on.
         unsafe { System.realloc(ptr, layout, size) }
     }
+}
+
+static TOTAL: AtomicIsize = AtomicIsize::new(0);
+
+/// The system's allocator, counted for the whole process: see [`held`].
+pub struct Total;
+
+// SAFETY: every call goes to the system's allocator unchanged, which keeps the contract; counting touches one atomic.
+unsafe impl GlobalAlloc for Total {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        TOTAL.fetch_add(layout.size() as isize, Ordering::Relaxed);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        TOTAL.fetch_add(layout.size() as isize, Ordering::Relaxed);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        TOTAL.fetch_sub(layout.size() as isize, Ordering::Relaxed);
+        // SAFETY: the caller's promise, passed on: `ptr` came from the system's allocator with this layout.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        TOTAL.fetch_add(size as isize - layout.size() as isize, Ordering::Relaxed);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.realloc(ptr, layout, size) }
+    }
+}
+
+/// Bytes that the process has allocated and not freed, in a program whose global allocator is [`Total`].
+pub fn held() -> usize {
+    usize::try_from(TOTAL.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
 /// The most bytes this thread held during `f` beyond what it held before.

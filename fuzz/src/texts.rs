@@ -28,12 +28,11 @@ pub fn options_ini(data: &[u8]) {
 /// OPTIONS text of any kind, as options; what reads is written and reads again.
 pub fn options(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    for ignore_unknown_options in [false, true] {
-        let config = ReadConfig { ignore_unknown_options, ..ReadConfig::default() };
-        let Ok(read) = file::read(text, &config) else { continue };
-        let again = file::write(&read.db, read.families.iter().map(|(name, options)| (&name[..], options)));
-        let _ = file::read(&again, &config);
-    }
+    // Each input one way: what an option says is read alike in both.
+    let config = ReadConfig { ignore_unknown_options: data.len().is_multiple_of(2), ..ReadConfig::default() };
+    let Ok(read) = file::read(text, &config) else { return };
+    let again = file::write(&read.db, read.families.iter().map(|(name, options)| (&name[..], options)));
+    let _ = file::read(&again, &config);
 }
 
 /// Option strings of any kind; what is taken is printed, and what is printed is taken.

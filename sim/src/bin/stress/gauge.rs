@@ -4,6 +4,8 @@ use std::path::Path;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gauge {
+    /// Allocated and not freed.
+    pub heap_kb: u64,
     pub rss_kb: u64,
     pub handles: u64,
     pub threads: u64,
@@ -19,6 +21,7 @@ pub fn read(dir: &Path) -> Gauge {
     let entries = |dir: &str| std::fs::read_dir(dir).map_or(0, |d| d.count() as u64);
     let sizes = std::fs::read_dir(dir).into_iter().flatten().flatten().filter_map(|e| e.metadata().ok());
     Gauge {
+        heap_kb: ironstone_fuzz::meter::held() as u64 / 1024,
         rss_kb: number("VmRSS:"),
         handles: entries("/proc/self/fd"),
         threads: number("Threads:"),

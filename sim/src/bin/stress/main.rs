@@ -2,12 +2,18 @@
 //!
 //! ```text
 //!  stress [--seconds S] [--threads N] [--seed N] [--scratch DIR] [--quiet]
+//!         [--life S] [--killed PERCENT] [--flat PERCENT] [--csv FILE] [--chart FILE.svg]
 //! ```
 //! A child process opens the database with drawn options, lets its threads work for a while, closes, and begins
 //! again; in some of these epochs file-system calls fail. Its parent kills it now and then and starts another. Each
 //! key belongs to one thread, and what it must read is in a file that outlives the process: after each opening every
-//! key is compared, in each epoch every read. After each epoch the child tells its memory, handles, threads and disk,
-//! a line of JSON each; growth without bound is a failure. The last two lines are a sentence and the same as JSON.
+//! key is compared, in each epoch every read. After each epoch the child tells what it has allocated, its memory, handles,
+//! threads and disk, a line of JSON each; growth without bound is a failure. The last two lines are a sentence and the same
+//! as JSON.
+//!
+//! `--killed` says how many of a hundred processes are killed (65), `--life` how long the others live (60 seconds). With
+//! `--flat` medians of memory, handles and disk in the last quarter of the run may be no more than so many percent above
+//! those of the quarter before. `--csv` and `--chart` write what was told, minute by minute (`series`).
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
@@ -15,10 +21,14 @@
 mod expected;
 mod gauge;
 mod parent;
+mod series;
 mod worker;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+#[global_allocator]
+static HEAP: ironstone_fuzz::meter::Total = ironstone_fuzz::meter::Total;
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -27,13 +37,23 @@ pub struct Settings {
     pub seed: u64,
     pub scratch: PathBuf,
     pub quiet: bool,
+    /// Seconds that a process lives that is not killed.
+    pub life: u64,
+    /// Of a hundred processes.
+    pub killed: u64,
+    pub flat: Option<f64>,
+    pub csv: Option<PathBuf>,
+    pub chart: Option<PathBuf>,
     /// This process is the child; the directory to work in.
     pub child: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
     let Some(settings) = parse(std::env::args().skip(1)) else {
-        eprintln!("usage: stress [--seconds S] [--threads N] [--seed N] [--scratch DIR] [--quiet]");
+        eprintln!(
+            "usage: stress [--seconds S] [--threads N] [--seed N] [--scratch DIR] [--quiet] [--life S] [--killed PERCENT] \
+             [--flat PERCENT] [--csv FILE] [--chart FILE]"
+        );
         return ExitCode::from(2);
     };
     match &settings.child {
@@ -43,8 +63,19 @@ fn main() -> ExitCode {
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
-    let mut settings =
-        Settings { seconds: 10, threads: 4, seed: 1, scratch: std::env::temp_dir(), quiet: false, child: None };
+    let mut settings = Settings {
+        seconds: 10,
+        threads: 4,
+        seed: 1,
+        scratch: std::env::temp_dir(),
+        quiet: false,
+        life: 60,
+        killed: 65,
+        flat: None,
+        csv: None,
+        chart: None,
+        child: None,
+    };
     while let Some(name) = arguments.next() {
         let mut next = || arguments.next();
         match name.as_str() {
@@ -52,6 +83,11 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
             "--threads" => settings.threads = next()?.parse().ok().filter(|n| (1..=64).contains(n))?,
             "--seed" => settings.seed = next()?.parse().ok()?,
             "--scratch" => settings.scratch = next()?.into(),
+            "--life" => settings.life = next()?.parse().ok()?,
+            "--killed" => settings.killed = next()?.parse().ok().filter(|n| *n <= 100)?,
+            "--flat" => settings.flat = Some(next()?.parse().ok()?),
+            "--csv" => settings.csv = Some(next()?.into()),
+            "--chart" => settings.chart = Some(next()?.into()),
             "--quiet" => settings.quiet = true,
             "--child" => settings.child = Some(next()?.into()),
             _ => return None,

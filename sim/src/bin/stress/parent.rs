@@ -10,9 +10,13 @@ use std::time::{Duration, Instant};
 use testkit::chance::Chance;
 
 use crate::Settings;
+use crate::gauge::Gauge;
+use crate::series::{MEASURES, Point, Series};
 
-/// Seconds without a line after which a child counts as hung.
+/// Seconds without a line after which a child counts as hung. They are counted in looks of this process, which stops
+/// when the machine does.
 const HANG_S: u64 = 90;
+const LOOK_MS: u64 = 20;
 
 #[derive(Default)]
 struct Counts {
@@ -20,11 +24,22 @@ struct Counts {
     kills: u64,
     epochs: u64,
     operations: u64,
-    rss_kb_max: u64,
-    handles_max: u64,
-    threads_max: u64,
-    disk_kb_max: u64,
+    series: Series,
     failures: Vec<String>,
+}
+
+impl Counts {
+    fn most(&self, of: fn(&Gauge) -> u64) -> u64 {
+        self.series.points.iter().map(|p| of(&p.gauge)).max().unwrap_or(0)
+    }
+
+    /// What was asked of the series as a whole.
+    fn finish(&self, settings: &Settings) -> Result<(), String> {
+        let told = |e: std::io::Error| e.to_string();
+        settings.csv.as_ref().map_or(Ok(()), |path| self.series.write_csv(path)).map_err(told)?;
+        settings.chart.as_ref().map_or(Ok(()), |path| self.series.write_chart(path)).map_err(told)?;
+        settings.flat.map_or(Ok(()), |percent| self.series.flat(percent))
+    }
 }
 
 pub fn campaign(settings: &Settings) -> ExitCode {
@@ -43,44 +58,50 @@ pub fn campaign(settings: &Settings) -> ExitCode {
         let left = end.saturating_sub(start.elapsed()).as_secs().max(1);
         // Some live long, so that growth shows; most are killed.
         let (life, killed) =
-            if chance.percent(35) { (left.min(60), false) } else { (left.min(10), true) };
+            if chance.percent(100 - settings.killed) { (left.min(settings.life), false) } else { (left.min(10), true) };
         let kill_after = killed.then(|| Duration::from_millis(200 + chance.below(life.saturating_mul(1000))));
         let seed = chance.next();
-        if let Err(words) = child(settings, &dir.path().join("db"), seed, life, kill_after, &mut counts) {
+        if let Err(words) = child(settings, &dir.path().join("db"), seed, life, kill_after, start, &mut counts) {
             println!("FAILED {words}\nrun it again (threads fall otherwise): stress --seed {} --seconds {}", settings.seed, settings.seconds);
             counts.failures.push(words);
         }
+    }
+    if let Err(words) = counts.finish(settings) {
+        println!("FAILED {words}");
+        counts.failures.push(words);
     }
     let spent = start.elapsed().as_secs_f64();
     if !counts.failures.is_empty() {
         println!("left in {}", dir.keep().display());
     }
+    let [heap, rss, handles, threads, disk] = MEASURES.map(|m| counts.most(m.1));
     println!(
-        "stress: {} operations of {} threads in {} epochs with drawn options, {} processes ({} killed), at most {} MiB of memory, \
-         {} handles and {} threads with the database closed, {} MiB of disk, {} failures in {spent:.1} s",
+        "stress: {} operations of {} threads in {} epochs with drawn options, {} processes ({} killed), at most {} KiB allocated, \
+         {} MiB of memory, {handles} handles and {threads} threads with the database closed, {} MiB of disk, {} failures in {spent:.1} s",
         counts.operations,
         settings.threads,
         counts.epochs,
         counts.children,
         counts.kills,
-        counts.rss_kb_max / 1024,
-        counts.handles_max,
-        counts.threads_max,
-        counts.disk_kb_max / 1024,
+        heap,
+        rss / 1024,
+        disk / 1024,
         counts.failures.len()
     );
+    let quarters = MEASURES.map(|(name, of)| {
+        let (third, last) = counts.series.quarters(of);
+        format!("\"{name}\":[{third},{last}]")
+    });
     println!(
-        "{{\"test\":\"stress\",\"operations\":{},\"threads\":{},\"epochs\":{},\"processes\":{},\"kills\":{},\"rss_kb_max\":{},\
-         \"handles_max\":{},\"process_threads_max\":{},\"disk_kb_max\":{},\"failures\":{},\"seconds\":{spent:.1},\"seed\":{}}}",
+        "{{\"test\":\"stress\",\"operations\":{},\"threads\":{},\"epochs\":{},\"processes\":{},\"kills\":{},\"heap_kb_max\":{heap},\
+         \"rss_kb_max\":{rss},\"handles_max\":{handles},\"process_threads_max\":{threads},\"disk_kb_max\":{disk},\
+         \"medians_of_last_quarters\":{{{}}},\"failures\":{},\"seconds\":{spent:.1},\"seed\":{}}}",
         counts.operations,
         settings.threads,
         counts.epochs,
         counts.children,
         counts.kills,
-        counts.rss_kb_max,
-        counts.handles_max,
-        counts.threads_max,
-        counts.disk_kb_max,
+        quarters.join(","),
         counts.failures.len(),
         settings.seed
     );
@@ -93,6 +114,7 @@ fn child(
     seed: u64,
     life: u64,
     kill_after: Option<Duration>,
+    start: Instant,
     counts: &mut Counts,
 ) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
@@ -114,11 +136,11 @@ fn child(
         })
     });
     let began = Instant::now();
-    let (mut beat, mut operations, mut error, mut hung) = (began, 0, None, false);
+    let (mut silent_ms, mut operations, mut error, mut hung) = (0, 0, None, false);
     loop {
-        match lines.recv_timeout(Duration::from_millis(20)) {
+        match lines.recv_timeout(Duration::from_millis(LOOK_MS)) {
             Ok(line) => {
-                beat = Instant::now();
+                silent_ms = 0;
                 if let Some(words) = line.strip_prefix("E ") {
                     error = Some(words.to_string());
                     continue;
@@ -127,18 +149,24 @@ fn child(
                     let after = line.split(&format!("\"{name}\":")).nth(1).unwrap_or_default();
                     after.split([',', '}']).next().and_then(|n| n.parse().ok()).unwrap_or(0)
                 };
-                operations = number("operations");
+                let before = std::mem::replace(&mut operations, number("operations"));
                 counts.epochs += 1;
-                counts.rss_kb_max = counts.rss_kb_max.max(number("rss_kb"));
-                counts.handles_max = counts.handles_max.max(number("handles"));
-                counts.threads_max = counts.threads_max.max(number("threads"));
-                counts.disk_kb_max = counts.disk_kb_max.max(number("disk_kb"));
+                let gauge = Gauge {
+                    heap_kb: number("heap_kb"),
+                    rss_kb: number("rss_kb"),
+                    handles: number("handles"),
+                    threads: number("threads"),
+                    disk_kb: number("disk_kb"),
+                };
+                let operations = operations.saturating_sub(before);
+                counts.series.points.push(Point { seconds: start.elapsed().as_secs_f64(), operations, gauge });
                 if !settings.quiet {
                     println!("{line}");
                 }
             }
             Err(RecvTimeoutError::Timeout) => {
-                hung = beat.elapsed() > Duration::from_secs(HANG_S);
+                silent_ms += LOOK_MS;
+                hung = silent_ms > HANG_S * 1000;
                 if hung || kill_after.is_some_and(|after| began.elapsed() >= after) {
                     let _ = process.kill();
                 }
