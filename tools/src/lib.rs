@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
+mod advice;
 pub mod filter_bench;
 pub mod ldb;
 pub mod sst;

@@ -213,7 +213,7 @@ pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
     match benchmarks(Arc::new(flags)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            eprintln!("{}", crate::advice::told(&error));
             ExitCode::FAILURE
         }
     }

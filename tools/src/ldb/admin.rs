@@ -16,7 +16,7 @@ pub(crate) fn create_family(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let options = settings.family.clone();
     let db = s.open_with(settings)?;
     db.create_family(FamilyDescriptor::new(name, options))
-        .map_err(|e| Failure::of("Fail to create new column family", e))?;
+        .map_err(|e| Failure::of("Fail to create new column family", crate::advice::told(&e)))?;
     Ok(io.out.write_all(b"OK\n")?)
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn drop_family(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let Some(family) = db.family(&name) else {
         return Err(Failure::new(format!("Column family: {name} doesn't exist in db.")));
     };
-    db.drop_family(&family).map_err(|e| Failure::of("Fail to drop column family", e))?;
+    db.drop_family(&family).map_err(|e| Failure::of("Fail to drop column family", crate::advice::told(&e)))?;
     Ok(io.out.write_all(b"OK\n")?)
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn compact(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         ..CompactRangeOptions::default()
     };
     db.compact_range(&family, from.as_deref(), to.as_deref(), &options)
-        .map_err(|e| Failure::of("Compaction failed", e))
+        .map_err(|e| Failure::of("Compaction failed", crate::advice::told(&e)))
 }
 
 /// Opens the database, and every file that it needs: present, whole, and of the size recorded.
@@ -76,7 +76,7 @@ pub(crate) fn approx_size(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let size = db
         .reads()
         .approximate_size(&family, &from, &to, &SizeApproximationOptions::default())
-        .map_err(|e| Failure::of("ApproximateSize failed", e))?;
+        .map_err(|e| Failure::of("ApproximateSize failed", crate::advice::told(&e)))?;
     if s.json {
         return Ok(writeln!(io.out, "{}", Object::default().raw("bytes", size).finish())?);
     }

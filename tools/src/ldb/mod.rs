@@ -67,7 +67,7 @@ impl Failure {
 
 impl From<base::Error> for Failure {
     fn from(error: base::Error) -> Self {
-        Failure(error.to_string())
+        Failure(crate::advice::told(&error))
     }
 }
 

@@ -132,7 +132,7 @@ pub(crate) fn dump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     if count_only {
         writeln!(io.out, "Value size distribution: \n{}", sizes)?;
     }
-    iter.status().map_err(|e| Failure::of("Iterator error", e))
+    iter.status().map_err(|e| Failure::of("Iterator error", crate::advice::told(&e)))
 }
 
 /// `--stats`.

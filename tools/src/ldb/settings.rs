@@ -71,6 +71,7 @@ impl Settings {
                 }
             }
             Err(error) if error.is_not_found() => {}
+            Err(error) if error.kind() == base::Kind::IoError => return Err(error.into()),
             Err(error) => {
                 return Err(Failure::new(format!(
                     "{error}\nThis tool is compatible with RocksDB version 11.8.1. If your db is in a different \
