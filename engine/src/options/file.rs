@@ -13,6 +13,7 @@ use format::options_ini::{self, Title, Version};
 use format::proof::{self, OptionsExtent, Proof};
 
 use super::component::BLOCK_BASED;
+use super::check;
 use super::family::TableFactory;
 use super::text;
 use super::{DbOptions, FamilyOptions};
@@ -263,17 +264,15 @@ pub fn persist<'a>(
     let text = write(db, families.clone());
     let written = env.fs.write_all(&temp, text.as_bytes(), true).and_then(|()| {
         let back = env.fs.read_all(&temp, FILE_LEN_MAX)?;
-        // The same text as the last one that said what it should says so again: only the bytes are compared.
+        // What a text says does not depend on where it stands: one that said what it should says so again.
         let sum = kernel::checksum::xxh3::hash64(text.as_bytes());
         let verified = &VERIFIED[sum as usize % VERIFIED.len()];
-        if back != text.as_bytes() || verified.load(Ordering::Relaxed) != sum {
-            // What is no text has a statement that does not read back; the way through `str` is the quick one.
-            let read_back = match std::str::from_utf8(&back) {
-                Ok(text) => verify(text, db, families),
-                Err(_) => verify(&String::from_utf8_lossy(&back), db, families),
-            };
-            read_back.map_err(|e| e.file(&temp))?;
+        let is_known = || verified.load(Ordering::Relaxed) == sum || check::reads_back(&text, db, families.clone());
+        if back == text.as_bytes() && is_known() {
             verified.store(sum, Ordering::Relaxed);
+        } else {
+            // What is no text has a statement that does not read back.
+            verify(&String::from_utf8_lossy(&back), db, families).map_err(|e| e.file(&temp))?;
         }
         env.fs.rename(&temp, &dir.join(names::options(number)))
     });

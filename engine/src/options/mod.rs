@@ -10,6 +10,7 @@
 //!
 //! Not here: what any option does.
 
+mod check;
 mod compat;
 mod component;
 mod compression;

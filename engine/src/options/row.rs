@@ -2,6 +2,9 @@
 
 use base::Result;
 use base::map::HashMap;
+use table::options::{BlockBasedTableOptions, OPTIONS, OptionRow};
+
+use super::family::TableFactory;
 
 /// When an option may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub struct Row<T: 'static> {
 pub(super) struct Known {
     /// The defaults as option text, in the order of the rows.
     pub texts: Vec<String>,
+    /// Whether the default's text reads back as the default.
+    read_back: Vec<bool>,
     /// Where each name is among the rows.
     pub places: HashMap<&'static str, usize>,
 }
@@ -38,10 +43,37 @@ pub(super) struct Known {
 impl Known {
     pub fn of<T: Default>(rows: &'static [Row<T>]) -> Known {
         let default = T::default();
+        let texts: Vec<String> = rows.iter().map(|row| (row.print)(&default)).collect();
+        let reads_back = |(row, text): (&Row<T>, &String)| {
+            let mut read = T::default();
+            (row.set)(&mut read, text).is_ok() && !row.differs(&default, &read)
+        };
         Known {
-            texts: rows.iter().map(|row| (row.print)(&default)).collect(),
+            read_back: rows.iter().zip(&texts).map(reads_back).collect(),
             places: rows.iter().map(|row| row.name).zip(0..).collect(),
+            texts,
         }
+    }
+
+    /// The options of block-based tables.
+    pub fn of_tables() -> Known {
+        let default = BlockBasedTableOptions::default();
+        let texts: Vec<String> = OPTIONS.iter().map(|row| (row.print)(&default)).collect();
+        let reads_back = |(row, text): (&OptionRow, &String)| {
+            let mut read = TableFactory::default();
+            let set = read.set(row.name, text).is_ok();
+            set && read.block_based().is_some_and(|read| (row.print)(read) == *text)
+        };
+        Known {
+            read_back: OPTIONS.iter().zip(&texts).map(reads_back).collect(),
+            places: OPTIONS.iter().map(|row| row.name).zip(0..).collect(),
+            texts,
+        }
+    }
+
+    /// Whether the text is the default's of the row at `at`, and reads back as the default.
+    pub fn is_default(&self, at: usize, text: &str) -> bool {
+        self.read_back[at] && self.texts[at] == text
     }
 }
 

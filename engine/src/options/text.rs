@@ -15,12 +15,9 @@ use super::family::{MemtableFactory, TableFactory};
 use super::row::Known;
 use super::{DbOptions, FamilyOptions, Row, Value};
 
-static DB_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(DbOptions::ROWS));
-static FAMILY_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(FamilyOptions::ROWS));
-static TABLE_TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let default = BlockBasedTableOptions::default();
-    table::options::OPTIONS.iter().map(|row| (row.print)(&default)).collect()
-});
+pub(super) static DB_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(DbOptions::ROWS));
+pub(super) static FAMILY_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(FamilyOptions::ROWS));
+pub(super) static TABLE_KNOWN: LazyLock<Known> = LazyLock::new(Known::of_tables);
 
 /// Database options of older releases: read without effect.
 pub const DB_DEPRECATED: &[&str] = &[
@@ -327,7 +324,7 @@ pub(super) fn write_family(out: &mut Writer, options: &FamilyOptions) {
 /// The section of a family's tables.
 pub(super) fn write_table(out: &mut Writer, options: &BlockBasedTableOptions) {
     let default = BlockBasedTableOptions::default();
-    for (row, text) in table::options::OPTIONS.iter().zip(&*TABLE_TEXTS).filter(|(row, _)| row.serialized) {
+    for (row, text) in table::options::OPTIONS.iter().zip(&TABLE_KNOWN.texts).filter(|(row, _)| row.serialized) {
         match (row.is_same)(options, &default) {
             true => out.statement(row.name, text),
             false => out.statement(row.name, &(row.print)(options)),

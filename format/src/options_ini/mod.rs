@@ -12,7 +12,7 @@
 mod read;
 mod value;
 
-pub use read::{Section, Sections, Version, parse};
+pub use read::{Line, Lines, Section, Sections, Version, parse};
 pub use value::{escape, parse_list, parse_map, strip_outer_braces, unescape};
 
 /// The version this code writes, and up to which unknown options mean damage, not the future.

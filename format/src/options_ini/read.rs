@@ -82,29 +82,20 @@ fn parse_lines(text: &str, at_byte: &mut usize) -> Result<Sections> {
     let mut seen_version = false;
     // Of the section being read.
     let mut names: HashSet<&str> = HashSet::default();
-    let mut next = 0;
-    for (i, raw) in text.split_inclusive('\n').enumerate() {
-        *at_byte = next;
-        next += raw.len();
-        let number = i + 1;
-        let line = strip_comment(raw).trim_matches(is_space);
-        if line.is_empty() {
-            continue;
-        }
-        if line.len() >= 2 && line.starts_with('[') && line.ends_with(']') {
-            let title = parse_title(line)?;
-            check_place(&file, &title, number)?;
-            names.clear();
-            file.sections.push(Section { title, statements: Vec::new(), line: number });
-            continue;
-        }
-        let Some((name, value)) = line.split_once('=') else {
-            return Err(at(number, "A valid statement must have a '='."));
+    let mut lines = Lines::new(text);
+    loop {
+        let line = lines.next();
+        *at_byte = lines.line_at;
+        let (name, value) = match line? {
+            None => break,
+            Some(Line::Section(title)) => {
+                check_place(&file, &title, lines.number)?;
+                names.clear();
+                file.sections.push(Section { title, statements: Vec::new(), line: lines.number });
+                continue;
+            }
+            Some(Line::Statement { name, value }) => (name, value),
         };
-        let (name, value) = (name.trim_matches(is_space), value.trim_matches(is_space));
-        if name.is_empty() {
-            return Err(at(number, "A valid statement must have a variable name."));
-        }
         // Statements before the first section belong to nothing; RocksDB drops them too.
         let Some(section) = file.sections.last_mut() else { continue };
         if section.title == Title::Version {
@@ -114,7 +105,6 @@ fn parse_lines(text: &str, at_byte: &mut usize) -> Result<Sections> {
             section.statements.push((name.to_string(), value.to_string()));
         }
     }
-    *at_byte = next;
     if seen_version {
         read_versions(&mut file)?;
     }
@@ -125,6 +115,68 @@ fn parse_lines(text: &str, at_byte: &mut usize) -> Result<Sections> {
         return Err(Error::corruption("A RocksDB Option file must have a single CFOptions:default section"));
     }
     Ok(file)
+}
+
+/// What a line of the text says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line<'a> {
+    Section(Title),
+    Statement { name: &'a str, value: &'a str },
+}
+
+/// The lines of a text that say something, one after the other; where each may stand is not looked at.
+#[derive(Clone, Debug)]
+pub struct Lines<'a> {
+    rest: &'a str,
+    /// Where the last line that was read begins in the text; at the end: the text's length.
+    line_at: usize,
+    next_at: usize,
+    /// Of the last line that was read, from 1.
+    number: usize,
+}
+
+impl<'a> Lines<'a> {
+    pub fn new(text: &'a str) -> Self {
+        Lines { rest: text, line_at: 0, next_at: 0, number: 0 }
+    }
+
+    /// The next line that is neither empty nor a comment.
+    ///
+    /// # Errors
+    /// InvalidArgument with the line for what is neither section nor statement.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<Line<'a>>> {
+        loop {
+            self.line_at = self.next_at;
+            if self.rest.is_empty() {
+                return Ok(None);
+            }
+            // Lines are short: a byte at a time is quicker than what the library searches long texts with.
+            let end = find(self.rest, b'\n').map_or(self.rest.len(), |at| at + 1);
+            let (raw, rest) = self.rest.split_at(end);
+            self.rest = rest;
+            self.next_at += end;
+            self.number += 1;
+            let line = trim(strip_comment(raw));
+            if !line.is_empty() {
+                return read_line(line, self.number).map(Some);
+            }
+        }
+    }
+}
+
+fn read_line(line: &str, number: usize) -> Result<Line<'_>> {
+    if line.len() >= 2 && line.starts_with('[') && line.ends_with(']') {
+        return parse_title(line).map(Line::Section);
+    }
+    let Some(equals) = find(line, b'=') else {
+        return Err(at(number, "A valid statement must have a '='."));
+    };
+    let (name, value) = (trim(&line[..equals]), trim(&line[equals + 1..]));
+    if name.is_empty() {
+        return Err(at(number, "A valid statement must have a variable name."));
+    }
+    Ok(Line::Statement { name, value })
 }
 
 fn read_versions(file: &mut Sections) -> Result<()> {
@@ -146,7 +198,7 @@ fn read_versions(file: &mut Sections) -> Result<()> {
 
 /// Cuts from the first `#` that has no backslash before it.
 fn strip_comment(line: &str) -> &str {
-    if !line.contains('#') {
+    if find(line, b'#').is_none() {
         return line;
     }
     let bytes = line.as_bytes();
@@ -154,9 +206,18 @@ fn strip_comment(line: &str) -> &str {
     &line[..comment.unwrap_or(line.len())]
 }
 
-/// C's `isspace`.
-fn is_space(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')
+/// Where the ASCII character stands first.
+fn find(text: &str, wanted: u8) -> Option<usize> {
+    text.bytes().position(|byte| byte == wanted)
+}
+
+/// Without C's `isspace` at both ends.
+fn trim(text: &str) -> &str {
+    let is_word = |b: &u8| !matches!(b, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r');
+    let bytes = text.as_bytes();
+    let from = bytes.iter().position(is_word).unwrap_or(bytes.len());
+    let to = bytes.iter().rposition(is_word).map_or(from, |last| last + 1);
+    &text[from..to]
 }
 
 fn parse_title(line: &str) -> Result<Title> {
@@ -164,7 +225,7 @@ fn parse_title(line: &str) -> Result<Title> {
         (Some(from), Some(to)) if from < to => (&line[1..from], unescape(&line[from + 1..to])),
         _ => (&line[1..line.len() - 1], String::new()),
     };
-    match title.trim_matches(is_space) {
+    match trim(title) {
         "Version" => Ok(Title::Version),
         "DBOptions" => Ok(Title::DbOptions),
         "CFOptions" => Ok(Title::CfOptions(argument)),

@@ -7,28 +7,65 @@
 //! `options/options.cc`, `table/block_based/block_based_table_factory.cc`.
 
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use table::options::BlockBasedTableOptions;
 use table::sst::BlockCache;
 
-use super::{CompressionType, DbOptions, FamilyOptions, TableFactory, Value};
+use super::row::Known;
+use super::text::{DB_KNOWN, FAMILY_KNOWN};
+use super::{CompressionType, DbOptions, FamilyOptions, Row, TableFactory, Value};
 
 const DATABASE: &str = include_str!("database.txt");
 const FAMILY: &str = include_str!("family.txt");
 
+static DATABASE_LINES: LazyLock<Vec<Line>> = LazyLock::new(|| DATABASE.lines().map(|l| Line::of(l, &DB_KNOWN)).collect());
+static FAMILY_LINES: LazyLock<Vec<Line>> = LazyLock::new(|| FAMILY.lines().map(|l| Line::of(l, &FAMILY_KNOWN)).collect());
+
+/// A line in its parts, taken apart once.
+struct Line {
+    /// All of it, if there is no value in it.
+    label: &'static str,
+    name: &'static str,
+    kind: &'static str,
+    /// The option's place among the rows.
+    row: Option<usize>,
+}
+
+impl Line {
+    fn of(line: &'static str, known: &Known) -> Line {
+        let (label, kind) = line.rsplit_once('%').unwrap_or((line, ""));
+        let name = label.trim().trim_start_matches("Options.").trim_end_matches(':').trim_end();
+        Line { label, name, kind, row: known.places.get(name).copied() }
+    }
+
+    /// The option's text, if the line is about one with a row: the default's is known.
+    fn text<T>(&self, rows: &[Row<T>], known: &Known, options: &T, default: &T) -> Option<String> {
+        let at = self.row?;
+        let row = &rows[at];
+        Some(if (row.is_same)(options, default) { known.texts[at].clone() } else { (row.print)(options) })
+    }
+
+    fn with(&self, value: &str) -> String {
+        [self.label, value].concat()
+    }
+}
+
 impl DbOptions {
     /// The lines of the LOG, without time and thread.
     pub fn log_lines(&self) -> Vec<String> {
-        DATABASE.lines().filter_map(|line| line_of(line, |name, kind| self.log_value(name, kind))).collect()
+        let default = DbOptions::default();
+        let text = |line: &Line| line.text(Self::ROWS, &DB_KNOWN, self, &default).or_else(|| self.get(line.name));
+        DATABASE_LINES.iter().filter_map(|line| Some(line.with(&self.log_value(line, || text(line))?))).collect()
     }
 
-    fn log_value(&self, name: &str, kind: &str) -> Option<String> {
-        match (name, kind) {
+    fn log_value(&self, line: &Line, text: impl FnOnce() -> Option<String>) -> Option<String> {
+        match (line.name, line.kind) {
             ("wal_recovery_mode", "n") => Some((self.wal_recovery_mode as u8).to_string()),
             ("wal_compression", "n") => Some(self.wal_compression.0.to_string()),
-            (_, "x" | "?") | ("row_cache", _) => self.log_component(name),
-            _ => shown(self.get(name)?, kind),
+            (_, "x" | "?") | ("row_cache", _) => self.log_component(line.name),
+            (_, "") => None,
+            _ => shown(text()?, line.kind),
         }
     }
 
@@ -51,39 +88,39 @@ impl DbOptions {
 impl FamilyOptions {
     /// The lines of the LOG, without time and thread; the table's options make one of many rows.
     pub fn log_lines(&self, cache: Option<&Arc<BlockCache>>) -> Vec<String> {
-        let mut lines = Vec::new();
-        for line in FAMILY.lines() {
-            if line == "@multipliers" {
+        let default = FamilyOptions::default();
+        let text = |line: &Line| line.text(Self::ROWS, &FAMILY_KNOWN, self, &default).or_else(|| self.get(line.name));
+        let mut lines = Vec::with_capacity(FAMILY_LINES.len());
+        for line in FAMILY_LINES.iter() {
+            if line.label == "@multipliers" {
                 let all = self.max_bytes_for_level_multiplier_additional.iter().enumerate();
                 lines.extend(
                     all.map(|(i, n)| format!("Options.max_bytes_for_level_multiplier_addtl[{i}]: {n}")),
                 );
-            } else if let Some(label) = line.strip_suffix("@table") {
+            } else if let Some(label) = line.label.strip_suffix("@table") {
                 lines.push(format!("{label}{}", self.log_table(cache)));
-            } else if line.trim_start().starts_with("Options.compression:")
-                && !self.compression_per_level.is_empty()
-            {
+            } else if line.name == "compression" && !self.compression_per_level.is_empty() {
                 let all = self.compression_per_level.iter().enumerate();
                 lines.extend(all.map(|(i, c)| format!("       Options.compression[{i}]: {}", c.log_name())));
             } else {
-                lines.extend(line_of(line, |name, kind| self.log_value(name, kind)));
+                lines.extend(self.log_value(line, || text(line)).map(|value| line.with(&value)));
             }
         }
         lines
     }
 
-    fn log_value(&self, name: &str, kind: &str) -> Option<String> {
-        let compression = match name {
+    fn log_value(&self, line: &Line, text: impl FnOnce() -> Option<String>) -> Option<String> {
+        let compression = match line.name {
             "compression" => self.compression,
             "bottommost_compression" => self.bottommost_compression,
             _ => self.blob_compression_type,
         };
-        match (name, kind) {
+        match (line.name, line.kind) {
             ("merge_operator", _) => {
                 Some(self.merge_operator.as_ref().map_or("None", |operator| operator.name()).to_string())
             }
             ("prefix_extractor" | "memtable_insert_with_hint_prefix_extractor", _) => {
-                let text = self.get(name)?;
+                let text = text()?;
                 let class =
                     ["rocksdb.FixedPrefix", "rocksdb.CappedPrefix"].into_iter().find(|c| text.starts_with(c));
                 Some(class.map_or(text.clone(), str::to_string))
@@ -92,7 +129,8 @@ impl FamilyOptions {
             (_, "d") if compression == CompressionType::DISABLE => Some("Disabled".to_string()),
             (_, "c" | "d") => Some(compression.log_name()),
             (_, "?") if self.comparator.timestamp_size() == 0 => None,
-            _ => shown(self.get(name)?, kind),
+            (_, "") => None,
+            _ => shown(text()?, line.kind),
         }
     }
 
@@ -104,13 +142,6 @@ impl FamilyOptions {
             }
         }
     }
-}
-
-/// A line with its value, or none if it has no value now.
-fn line_of(line: &str, value: impl FnOnce(&str, &str) -> Option<String>) -> Option<String> {
-    let (label, kind) = line.rsplit_once('%')?;
-    let name = label.trim().trim_start_matches("Options.").trim_end_matches(':').trim_end();
-    Some(format!("{label}{}", value(name, kind)?))
 }
 
 /// An option's text as its kind of line shows it.

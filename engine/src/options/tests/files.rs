@@ -7,6 +7,7 @@ use format::options_ini;
 use proptest::prelude::*;
 
 use super::opened;
+use crate::options::check;
 use crate::options::file::{ReadConfig, load_latest, persist, read, verify, write};
 use crate::options::*;
 
@@ -67,7 +68,32 @@ fn rocksdb_files_read_and_write_alike() {
             assert!(differ.is_empty(), "{} {title}: {differ:?}", path.display());
         }
         verify(&ours, &file.db, families(&file.families)).unwrap();
+        let has_tables_of_ours = file.families.iter().all(|(_, options)| options.table_factory.block_based().is_some());
+        let quick = check::reads_back(&ours, &file.db, families(&file.families));
+        assert_eq!(quick, has_tables_of_ours, "{}", path.display());
     }
+}
+
+#[test]
+fn a_text_that_says_something_else_does_not_read_back() {
+    let (mut db, mut family) = opened();
+    (db.max_open_files, family.write_buffer_size) = (77, 12345);
+    let both = [("default", &family), ("more\\#\n", &family)];
+    let text = write(&db, both);
+    assert!(check::reads_back(&text, &db, both) && verify(&text, &db, both).is_ok());
+    assert!(!check::reads_back(&text, &db, [both[0]]) && !check::reads_back(&text, &db, [both[1], both[0]]));
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let mut differing = 0;
+    for at in 0..lines.len() {
+        let with = |line: &str| [&lines[..at], &[line], &lines[at + 1..]].concat().concat();
+        let values = lines[at].split_once('=').map(|(name, _)| [format!("{name}=7\n"), format!("{name}=nothing\n")]);
+        for changed in [with(""), with("  x=1\n"), with("  x\n")].into_iter().chain(values.into_iter().flatten().map(|v| with(&v))) {
+            let reads_back = check::reads_back(&changed, &db, both);
+            assert!(!reads_back || verify(&changed, &db, both).is_ok(), "{changed}");
+            differing += usize::from(!reads_back);
+        }
+    }
+    assert!(differing > lines.len() * 3, "{differing} of {} lines", lines.len());
 }
 
 #[test]
