@@ -28,9 +28,8 @@ impl Db {
     /// it is open elsewhere or the file system refuses; Corruption with file and offset; NotSupported naming
     /// a feature that is not built.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Db> {
-        let path = path.as_ref();
-        let families = existing(path, &options)?;
-        Self::open_with(path, options, families, false)
+        let others = Some(options.family.clone());
+        Self::open_with(path.as_ref(), options, Vec::new(), others, false)
     }
 
     /// Opens the database at `path` with the families given; `default` is added if it is not among them.
@@ -43,7 +42,7 @@ impl Db {
         options: Options,
         families: Vec<FamilyDescriptor>,
     ) -> Result<Db> {
-        Self::open_with(path.as_ref(), options, families, false)
+        Self::open_with(path.as_ref(), options, families, None, false)
     }
 
     /// Opens for reading: nothing on disk changes, no lock is taken, logs are replayed into memory.
@@ -51,9 +50,8 @@ impl Db {
     /// # Errors
     /// As [`Db::open`], but IoError if it does not exist.
     pub fn open_read_only(path: impl AsRef<Path>, options: Options) -> Result<Db> {
-        let path = path.as_ref();
-        let families = existing(path, &options)?;
-        Self::open_with(path, options, families, true)
+        let others = Some(options.family.clone());
+        Self::open_with(path.as_ref(), options, Vec::new(), others, true)
     }
 
     /// As [`Db::open_read_only`], with options for each family.
@@ -65,10 +63,17 @@ impl Db {
         options: Options,
         families: Vec<FamilyDescriptor>,
     ) -> Result<Db> {
-        Self::open_with(path.as_ref(), options, families, true)
+        Self::open_with(path.as_ref(), options, families, None, true)
     }
 
-    fn open_with(path: &Path, options: Options, families: Vec<FamilyDescriptor>, read_only: bool) -> Result<Db> {
+    /// `others`: what families that exist and are not named get.
+    fn open_with(
+        path: &Path,
+        options: Options,
+        families: Vec<FamilyDescriptor>,
+        others: Option<FamilyOptions>,
+        read_only: bool,
+    ) -> Result<Db> {
         let mut families: Vec<Descriptor> = families.into_iter().map(Into::into).collect();
         if !families.iter().any(|f| f.name == "default") {
             families.insert(0, Descriptor::new("default", options.family));
@@ -78,6 +83,7 @@ impl Db {
             options: options.db,
             components: Components { listeners: options.listeners, block_cache: options.block_cache },
             families,
+            others,
         };
         let inner =
             if read_only { engine::db::Db::open_read_only(request)? } else { engine::db::Db::open(request)? };
@@ -464,15 +470,6 @@ impl Db {
     /// The room below, for tools that need more than the front door has.
     pub fn engine(&self) -> &engine::db::Db {
         &self.inner
-    }
-}
-
-/// A descriptor for each family that exists, with the default family's options.
-fn existing(path: &Path, options: &Options) -> Result<Vec<FamilyDescriptor>> {
-    match list_column_families(path, &options.db) {
-        Ok(names) => Ok(names.into_iter().map(|n| FamilyDescriptor::new(n, options.family.clone())).collect()),
-        // Nothing there yet, or nothing readable: opening says which.
-        Err(_) => Ok(Vec::new()),
     }
 }
 

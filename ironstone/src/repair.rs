@@ -57,5 +57,6 @@ fn request(path: &Path, options: Options, families: Vec<FamilyDescriptor>) -> en
         options: options.db,
         components: Components { listeners: options.listeners, block_cache: options.block_cache },
         families,
+        others: None,
     }
 }

@@ -47,13 +47,15 @@ pub struct OpenRequest {
     /// Must name every family that exists, unless opened for reading only. Without one, the default
     /// family with default options.
     pub families: Vec<FamilyDescriptor>,
+    /// What families that exist and are not named are opened with; `None`: all must be named.
+    pub others: Option<FamilyOptions>,
 }
 
 impl OpenRequest {
     /// The default family alone.
     pub fn new(path: impl Into<PathBuf>, options: DbOptions, family: FamilyOptions) -> Self {
         let families = vec![FamilyDescriptor::new("default", family)];
-        OpenRequest { path: path.into(), options, components: Components::default(), families }
+        OpenRequest { path: path.into(), options, components: Components::default(), families, others: None }
     }
 }
 
@@ -83,6 +85,7 @@ pub(super) struct Opening {
     pub(super) options: DbOptions,
     pub(super) paths: Arc<Paths>,
     pub(super) descriptors: Vec<FamilyDescriptor>,
+    others: Option<FamilyOptions>,
     components: Components,
     pub(super) env: Env,
     pub(super) events: Arc<Events>,
@@ -91,7 +94,7 @@ pub(super) struct Opening {
 
 impl Opening {
     fn new(request: OpenRequest, read_only: bool) -> Result<Self> {
-        let OpenRequest { path, mut options, components, mut families } = request;
+        let OpenRequest { path, mut options, components, mut families, mut others } = request;
         if families.is_empty() {
             families.push(FamilyDescriptor::new("default", FamilyOptions::default()));
         }
@@ -100,11 +103,13 @@ impl Opening {
         }
         options.validate()?;
         refuse(&if read_only { options.unsupported_for_reading() } else { options.unsupported() })?;
-        for family in &mut families {
-            if read_only && matches!(family.options.memtable_factory, MemtableFactory::Other { .. }) {
+        for options in families.iter_mut().map(|f| &mut f.options).chain(&mut others) {
+            if read_only && matches!(options.memtable_factory, MemtableFactory::Other { .. }) {
                 // Logs are replayed into whatever there is.
-                family.options.memtable_factory = MemtableFactory::default();
+                options.memtable_factory = MemtableFactory::default();
             }
+        }
+        for family in &families {
             family.options.validate(&family.name, &options)?;
             refuse(&family_gaps(&family.name, &family.options, read_only))?;
         }
@@ -114,7 +119,7 @@ impl Opening {
         let env = options.env.clone();
         let logger: Arc<dyn Logger> = Arc::new(NullLogger);
         let events = Events::new(logger, env.clock.clone(), Vec::new());
-        let mut opening = Opening { read_only, options, paths, descriptors: families, components, env, events, lock: None };
+        let mut opening = Opening { read_only, options, paths, descriptors: families, others, components, env, events, lock: None };
         opening.check_existence(&path)?;
         opening.prepare(&mended)?;
         Ok(opening)
@@ -175,6 +180,7 @@ impl Opening {
         let db_id = self.identity()?;
         let Found { recovered, proof, lost } = self.read_manifest(&db_id)?;
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
+        self.name_others(&recovered)?;
         add_stats_family(&mut self.descriptors, &recovered);
         let block_cache = block_cache(&self.components, &self.descriptors)?;
         let requested = self
@@ -214,6 +220,21 @@ impl Opening {
         }
         self.events.info(format_args!("DB pointer {:p}", Arc::as_ptr(&db.inner)));
         Ok(db)
+    }
+
+    /// Families that exist and were not named, in the order of their ids.
+    fn name_others(&mut self, recovered: &Recovered) -> Result<()> {
+        let Some(options) = self.others.take() else { return Ok(()) };
+        let is_named = |name: &str| self.descriptors.iter().any(|d| d.name == name);
+        let unnamed = recovered.families.values().filter(|f| !is_named(&f.name));
+        let unnamed: Vec<_> = unnamed.map(|f| FamilyDescriptor::new(&f.name, options.clone())).collect();
+        if !self.read_only {
+            for dir in family_dirs(&unnamed) {
+                make_dir(&self.env, &dir)?;
+            }
+        }
+        self.descriptors.extend(unnamed);
+        Ok(())
     }
 
     /// The id that IDENTITY holds. A database that does not exist is made here.

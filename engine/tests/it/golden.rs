@@ -81,7 +81,7 @@ fn request(meta: &Value, dir: &Path) -> OpenRequest {
     if let Some(wal) = meta["wal_dir"].as_str() {
         options.wal_dir = dir.join(wal).to_str().unwrap().to_string();
     }
-    OpenRequest { path, options, components: Components::default(), families: descriptors(meta, dir) }
+    OpenRequest { path, options, components: Components::default(), families: descriptors(meta, dir), others: None }
 }
 
 fn read_options(family: &Family) -> ReadOptions {

@@ -40,7 +40,7 @@ fn request(s: &mut Session, io: &mut Io<'_>) -> Result<OpenRequest, Failure> {
     if !families.iter().any(|f| f.name == "default") {
         families.insert(0, FamilyDescriptor::new("default", settings.family));
     }
-    Ok(OpenRequest { path: s.dir()?, options: settings.db, components: Default::default(), families })
+    Ok(OpenRequest { path: s.dir()?, options: settings.db, components: Default::default(), families, others: None })
 }
 
 fn tell(s: &Session, io: &mut Io<'_>, report: &Report) -> Outcome {

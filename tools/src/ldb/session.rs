@@ -96,7 +96,7 @@ impl Session {
             families.insert(0, FamilyDescriptor::new("default", settings.family));
         }
         let request =
-            OpenRequest { path: self.dir()?, options: settings.db, components: Default::default(), families };
+            OpenRequest { path: self.dir()?, options: settings.db, components: Default::default(), families, others: None };
         let opened = if self.writes { Db::open(request) } else { Db::open_read_only(request) };
         let db = opened.map_err(|error| {
             let objects = settings.missing.iter().map(|m| {
