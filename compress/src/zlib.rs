@@ -15,8 +15,16 @@ use crate::{Compression, CompressionOptions, Dictionary};
 const LARGEST_WINDOW_BITS: u8 = 15;
 
 pub(crate) struct Encoder {
-    stream: Deflate,
+    /// `None` only while it is dropped.
+    stream: Option<Deflate>,
+    config: DeflateConfig,
     dict: Vec<u8>,
+}
+
+thread_local! {
+    /// The last stream that this thread was done with: to make one clears a quarter of a megabyte, more than a small
+    /// table takes to write.
+    static DEFLATE: RefCell<Option<(DeflateConfig, Deflate)>> = const { RefCell::new(None) };
 }
 
 impl Encoder {
@@ -32,19 +40,30 @@ impl Encoder {
         };
         let window_bits = -(options.window_bits.saturating_abs().clamp(9, 15));
         let config = DeflateConfig { level, window_bits, strategy, ..DeflateConfig::default() };
-        Encoder { stream: Deflate::new_with_config(config), dict: dict.unwrap_or_default().to_vec() }
+        let kept = DEFLATE.take().filter(|(of, _)| *of == config).map(|(_, stream)| stream);
+        let stream = Some(kept.unwrap_or_else(|| Deflate::new_with_config(config)));
+        Encoder { stream, config, dict: dict.unwrap_or_default().to_vec() }
     }
 
     pub(crate) fn encode(&mut self, block: &[u8], payload: &mut Vec<u8>, limit: usize) -> Result<bool> {
-        self.stream.reset();
-        if !self.dict.is_empty() && self.stream.set_dictionary(&self.dict).is_err() {
+        let Some(stream) = &mut self.stream else { return Ok(false) };
+        stream.reset();
+        if !self.dict.is_empty() && stream.set_dictionary(&self.dict).is_err() {
             return Ok(false);
         }
         let start = payload.len();
         payload.resize(limit, 0);
-        let status = self.stream.compress(block, &mut payload[start..], DeflateFlush::Finish);
-        payload.truncate(start + self.stream.total_out() as usize);
+        let status = stream.compress(block, &mut payload[start..], DeflateFlush::Finish);
+        payload.truncate(start + stream.total_out() as usize);
         Ok(matches!(status, Ok(Status::StreamEnd)))
+    }
+}
+
+impl Drop for Encoder {
+    fn drop(&mut self) {
+        let stream = self.stream.take().map(|stream| (self.config, stream));
+        // A thread that ends keeps nothing.
+        let _ = DEFLATE.try_with(|kept| kept.replace(stream));
     }
 }
 

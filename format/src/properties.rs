@@ -6,6 +6,7 @@
 //! `table/meta_blocks.cc`, `include/rocksdb/table_properties.h`.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use base::coding::{get_u32, get_u64, get_varint64, put_varint64};
 use base::{Error, Result, SequenceNumber};
@@ -137,6 +138,22 @@ properties! {
     }
 }
 
+/// Where a name stands in the tables above.
+#[derive(Clone, Copy)]
+enum Place {
+    Number(usize),
+    Text(usize),
+}
+
+/// By name, in order: a table of any size is opened with some sixty of them.
+static PLACES: LazyLock<Vec<(&'static str, Place)>> = LazyLock::new(|| {
+    let numbers = NUMBERS.iter().enumerate().map(|(at, number)| (number.0, Place::Number(at)));
+    let texts = TEXTS.iter().enumerate().map(|(at, text)| (text.0, Place::Text(at)));
+    let mut all: Vec<_> = numbers.chain(texts).collect();
+    all.sort_by_key(|(name, _)| *name);
+    all
+});
+
 /// Names of properties that built-in collectors add.
 pub mod names {
     pub const INDEX_TYPE: &str = "rocksdb.block.based.table.index.type";
@@ -160,12 +177,13 @@ impl Properties {
     pub fn decode(payload: &[u8], offset: u64) -> Result<Properties> {
         let block = Block::parse(payload)?;
         let mut properties = Properties::default();
-        let mut last: Option<Vec<u8>> = None;
+        let mut last = Vec::new();
+        let mut is_first = true;
         let mut iter = BlockIter::new(block);
         iter.seek_to_first();
         while iter.valid() {
             let (name, value) = (iter.key(), iter.value());
-            if last.as_deref().is_some_and(|last| name <= last) {
+            if !is_first && name <= &last[..] {
                 return Err(Error::corruption("properties unsorted").at(offset));
             }
             if name == names::GLOBAL_SEQNO.as_bytes() {
@@ -173,7 +191,9 @@ impl Properties {
                 properties.global_seqno_offset = Some(offset.saturating_add(at));
             }
             properties.set(name, value);
-            last = Some(name.to_vec());
+            is_first = false;
+            last.clear();
+            last.extend_from_slice(name);
             iter.next();
         }
         iter.status().map_err(|e| e.shifted(offset))?;
@@ -181,54 +201,73 @@ impl Properties {
     }
 
     fn set(&mut self, name: &[u8], value: &[u8]) {
-        // Kept in both places, as RocksDB keeps them for callers of old.
-        let twice = name == names::DELETED_KEYS.as_bytes() || name == names::MERGE_OPERANDS.as_bytes();
-        if let Some((.., field)) = NUMBERS.iter().find(|n| n.0.as_bytes() == name) {
-            if let Some((number, _)) = get_varint64(value) {
-                *field(self) = number;
+        let known = PLACES.binary_search_by_key(&name, |(known, _)| known.as_bytes());
+        match known.ok().map(|at| PLACES[at].1) {
+            Some(Place::Number(at)) => {
+                let (.., field) = NUMBERS[at];
+                if let Some((number, _)) = get_varint64(value) {
+                    *field(self) = number;
+                }
+                // Kept in both places, as RocksDB keeps them for callers of old.
+                if name != names::DELETED_KEYS.as_bytes() && name != names::MERGE_OPERANDS.as_bytes() {
+                    return;
+                }
             }
-            if !twice {
+            Some(Place::Text(at)) => {
+                let (.., field) = TEXTS[at];
+                *field(self) = value.to_vec();
                 return;
             }
-        } else if let Some((.., field)) = TEXTS.iter().find(|t| t.0.as_bytes() == name) {
-            *field(self) = value.to_vec();
-            return;
+            None => {}
         }
         self.user_collected.insert(name.to_vec(), value.to_vec());
     }
 
     /// Every property as it is stored: name and value, in the order of the block.
     pub fn entries(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
-        let mut entries = self.user_collected.clone();
+        let mut numbers = Vec::new();
+        let stored = self.stored(&mut numbers);
+        stored.into_iter().map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
+    }
+
+    /// The same, borrowed; the numbers' bytes are put into `numbers`.
+    fn stored<'a>(&'a self, numbers: &'a mut Vec<u8>) -> Vec<(&'a [u8], &'a [u8])> {
+        let is_written = |rule: Rule, number: u64| match rule {
+            Rule::Always => true,
+            Rule::NotZero => number != 0,
+            Rule::Partitioned => self.index_partitions != 0,
+            Rule::Zero => number == 0,
+            Rule::Known => number != u64::MAX,
+        };
+        let mut ends = Vec::with_capacity(NUMBERS.len());
         for (name, rule, get, _) in NUMBERS {
-            let number = get(self);
-            let written = match rule {
-                Rule::Always => true,
-                Rule::NotZero => number != 0,
-                Rule::Partitioned => self.index_partitions != 0,
-                Rule::Zero => number == 0,
-                Rule::Known => number != u64::MAX,
-            };
-            if written {
-                let mut value = Vec::new();
-                put_varint64(&mut value, number);
-                entries.insert(name.as_bytes().to_vec(), value);
+            if is_written(*rule, get(self)) {
+                put_varint64(numbers, get(self));
+                ends.push((name.as_bytes(), numbers.len()));
             }
         }
-        for (name, get, _) in TEXTS {
-            if !get(self).is_empty() {
-                entries.insert(name.as_bytes().to_vec(), get(self).clone());
-            }
+        let numbers: &'a [u8] = numbers;
+        let mut all: Vec<(&[u8], &[u8])> = Vec::with_capacity(NUMBERS.len() + TEXTS.len() + self.user_collected.len());
+        let mut start = 0;
+        for (name, end) in ends {
+            all.push((name, &numbers[start..end]));
+            start = end;
         }
-        entries
+        let texts = TEXTS.iter().map(|(name, get, _)| (name.as_bytes(), &get(self)[..]));
+        all.extend(texts.filter(|(_, text)| !text.is_empty()));
+        all.extend(self.user_collected.iter().map(|(name, value)| (&name[..], &value[..])));
+        // The sort keeps what is alike in order, so of a name that stands twice the user's goes.
+        all.sort_by_key(|(name, _)| *name);
+        all.dedup_by_key(|(name, _)| *name);
+        all
     }
 
     /// The block's payload.
     pub fn encode(&self) -> Vec<u8> {
         let config = BlockConfig { restart_interval: i32::MAX as usize, ..BlockConfig::default() };
         let mut builder = BlockBuilder::new(config);
-        for (name, value) in self.entries() {
-            builder.add(&name, &value);
+        for (name, value) in self.stored(&mut Vec::new()) {
+            builder.add(name, value);
         }
         std::mem::take(builder.finish())
     }

@@ -17,6 +17,7 @@
 //!
 //! Not here: what a damaged log means for recovery. The reader says what it met; the engine decides.
 
+mod block;
 mod diagnose;
 mod item;
 mod mark;

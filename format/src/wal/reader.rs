@@ -7,6 +7,7 @@ use base::coding::{get_u16, get_u32};
 use base::{FamilyId, Result};
 use kernel::checksum::crc32c;
 
+use super::block::Block;
 use super::record_type::*;
 use super::writer::header_len;
 use super::{
@@ -18,8 +19,8 @@ use super::{
 pub struct Reader<S> {
     source: S,
     options: ReaderOptions,
-    /// The block being read and how much of it is there.
-    block: Vec<u8>,
+    /// The block being read, as much of it as is there.
+    block: Block,
     /// Where the block starts in the file.
     block_offset: u64,
     /// How far the block has been read.
@@ -99,7 +100,7 @@ impl<S: Source> Reader<S> {
         Reader {
             source,
             options,
-            block: Vec::new(),
+            block: Block::default(),
             block_offset: 0,
             at: 0,
             eof: false,
@@ -503,18 +504,11 @@ impl<S: Source> Reader<S> {
         }
         let offset = self.block_offset + self.block.len() as u64;
         let wanted = BLOCK_LEN - (offset % BLOCK_LEN as u64) as usize;
-        self.block.resize(wanted, 0);
-        let got = match self.source.read_at(offset, &mut self.block) {
-            Ok(n) => n.min(wanted),
-            Err(e) => {
-                self.block.clear();
-                return Err(e.doing("reading a log").at(offset));
-            }
-        };
-        self.block.truncate(got);
+        let read = self.block.fill(wanted, |room| self.source.read_at(offset, room));
+        read.map_err(|e| e.doing("reading a log").at(offset))?;
         self.block_offset = offset;
         self.at = 0;
-        self.eof = got < wanted;
+        self.eof = self.block.len() < wanted;
         Ok(true)
     }
 

@@ -3,6 +3,8 @@
 
 use std::alloc::Layout;
 
+use parking_lot::Mutex;
+
 /// 2 MiB: what x86-64 and ARM with 4 KiB pages call huge.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
@@ -125,4 +127,42 @@ pub(crate) fn reserve(layout: Layout) -> Option<*mut u8> {
 pub(crate) unsafe fn unmap(start: *mut u8, layout: Layout) {
     // SAFETY: the caller's promise: allocated by `alloc_zeroed` with this layout.
     unsafe { std::alloc::dealloc(start, layout) };
+}
+
+/// First chunks of arenas that are gone, all zeros, for those that come: small memtables come and go with every opening
+/// and flush, and two calls of the system and a few page faults for each are more than what they hold.
+static SPARE: Mutex<Vec<Spare>> = Mutex::new(Vec::new());
+
+/// So many are kept.
+const SPARE_MAX: usize = 8;
+
+struct Spare {
+    start: *mut u8,
+    layout: Layout,
+}
+
+// SAFETY: the one owner of memory that belongs to no thread.
+unsafe impl Send for Spare {}
+
+/// [`reserve`], from what [`keep`] kept if there is any of this layout.
+pub(crate) fn take(layout: Layout) -> Option<*mut u8> {
+    let kept = SPARE.lock().pop_if(|spare| spare.layout == layout);
+    kept.map(|spare| spare.start).or_else(|| reserve(layout))
+}
+
+/// Gives a chunk back of which the first `used` bytes may not be zeros: to who comes next, or to the system.
+///
+/// # Safety
+/// As for [`unmap`]; no byte from `used` on was ever written.
+pub(crate) unsafe fn keep(start: *mut u8, layout: Layout, used: usize) {
+    // SAFETY: within the chunk, which by the caller's promise nobody uses any more.
+    unsafe { std::ptr::write_bytes(start, 0, used.min(layout.size())) };
+    let mut spare = SPARE.lock();
+    if spare.len() < SPARE_MAX {
+        spare.push(Spare { start, layout });
+        return;
+    }
+    drop(spare);
+    // SAFETY: the caller's promise.
+    unsafe { unmap(start, layout) };
 }

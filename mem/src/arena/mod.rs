@@ -70,8 +70,10 @@ fn chunk_end(chunk: usize) -> u64 {
 
 fn chunk_layout(chunk: usize) -> Layout {
     let size = (chunk_end(chunk) - chunk_start(chunk)) as usize;
-    // The size is a power of two of at most 8 GiB and the alignment one of at most 2 MiB.
-    Layout::from_size_align(size, size.min(chunk::HUGE_PAGE)).unwrap_or(Layout::new::<u64>())
+    // Small chunks lie on any page: no huge one fits in them.
+    let align = if size < chunk::HUGE_PAGE { 4 << 10 } else { chunk::HUGE_PAGE };
+    // The size is a power of two of at most 8 GiB.
+    Layout::from_size_align(size, align).unwrap_or(Layout::new::<u64>())
 }
 
 impl Arena {
@@ -154,7 +156,9 @@ impl Arena {
         if !base.is_null() {
             return Ok(base);
         }
-        let start = chunk::reserve(chunk_layout(chunk)).ok_or_else(|| full("no memory for the memtable"))?;
+        let layout = chunk_layout(chunk);
+        let start = if chunk == 0 { chunk::take(layout) } else { chunk::reserve(layout) };
+        let start = start.ok_or_else(|| full("no memory for the memtable"))?;
         let base = start.wrapping_sub(chunk_start(chunk) as usize);
         self.biased[chunk].store(base, Ordering::Release);
         Ok(base)
@@ -181,11 +185,20 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
+        let used = *self.bump.get_mut();
         for (chunk, biased) in self.biased.iter_mut().enumerate() {
             let base = *biased.get_mut();
-            if !base.is_null() {
-                // SAFETY: the pointer and the layout are those of `map`; nobody else has the arena now.
-                unsafe { chunk::unmap(base.wrapping_add(chunk_start(chunk) as usize), chunk_layout(chunk)) };
+            if base.is_null() {
+                continue;
+            }
+            let (start, layout) = (base.wrapping_add(chunk_start(chunk) as usize), chunk_layout(chunk));
+            // SAFETY: the pointer and the layout are those of `map`; nobody else has the arena now. Nothing is written
+            // but what was handed out, all of which is below `bump`.
+            unsafe {
+                match chunk {
+                    0 => chunk::keep(start, layout, used as usize),
+                    _ => chunk::unmap(start, layout),
+                }
             }
         }
     }

@@ -45,6 +45,21 @@ fn a_large_piece_skips_small_chunks_without_being_charged_for_them() {
 }
 
 #[test]
+fn an_arena_on_the_memory_of_a_former_one_hands_out_zeros() {
+    for round in 0..20_usize {
+        let arena = Arena::new();
+        for i in 0..(round * 37) % 120 {
+            let (_, ptr) = arena.alloc(1000 - i, 8).unwrap();
+            // SAFETY: so many bytes at `ptr` were just handed out to us alone.
+            unsafe {
+                assert!(std::slice::from_raw_parts(ptr, 1000 - i).iter().all(|&b| b == 0));
+                std::ptr::write_bytes(ptr, 0xff, 1000 - i);
+            }
+        }
+    }
+}
+
+#[test]
 fn past_the_limit_is_an_error() {
     let arena = Arena::new();
     let error = arena.alloc(LIMIT as usize, 4).unwrap_err();
