@@ -34,15 +34,16 @@ pub fn rows(db: &Db) -> Result<State, String> {
     Ok(found)
 }
 
-/// Get, multi-get, forward, reverse, bounded and prefix iteration, now and through a snapshot, see `state`.
+/// Get, multi-get, forward, reverse, bounded and prefix iteration, now and through a snapshot, see `state`, which a scan
+/// just read: [`rows`] is the forward one of now.
 ///
 /// # Errors
 /// The first answer that differs.
 pub fn reads(db: &Db, state: &State, sample: &Sample, seed: u64) -> Result<(), String> {
-    look::all(db, state, sample.reverse, None)?;
+    look::all_but_forward(db, state, sample.reverse)?;
     let snapshot = db.snapshot();
     look::all(db, state, sample.reverse, Some(&snapshot)).map_err(|e| format!("snapshot: {e}"))?;
-    for kind in 0..look::KINDS {
+    for kind in 0..look::DIFFERENT {
         let held = (seed >> kind) & 1 == 1;
         look::one(db, state, sample, held.then_some(&snapshot), seed.rotate_left(kind as u32), 40, kind)?;
     }

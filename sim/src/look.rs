@@ -22,6 +22,9 @@ fn show(bytes: &[u8]) -> String {
 /// How many kinds of reads [`one`] knows.
 pub const KINDS: u64 = 6;
 
+/// So many of them differ: the last is the one before it, drawn twice as often.
+pub const DIFFERENT: u64 = 5;
+
 /// A few reads of a drawn kind in each family.
 pub fn some(
     db: &Db,
@@ -89,6 +92,15 @@ fn family_reads(
 
 /// Every row of every family, forward and back and by key.
 pub fn all(db: &Db, state: &State, reverse: bool, snapshot: Option<&ironstone::Snapshot>) -> Checked {
+    everything(db, state, reverse, snapshot, true)
+}
+
+/// Every row of every family back and by key, where a forward scan gave the state.
+pub fn all_but_forward(db: &Db, state: &State, reverse: bool) -> Checked {
+    everything(db, state, reverse, None, false)
+}
+
+fn everything(db: &Db, state: &State, reverse: bool, snapshot: Option<&ironstone::Snapshot>, forward: bool) -> Checked {
     for family in db.families() {
         let rows = state.rows(family.name(), reverse);
         let options = ReadOptions {
@@ -97,7 +109,9 @@ pub fn all(db: &Db, state: &State, reverse: bool, snapshot: Option<&ironstone::S
             ..ReadOptions::default()
         };
         let told = |e: String| format!("family {} of {} rows: {e}", family.name(), rows.len());
-        scan(&family, &rows, options.clone(), false).map_err(told)?;
+        if forward {
+            scan(&family, &rows, options.clone(), false).map_err(told)?;
+        }
         scan(&family, &rows, options.clone(), true).map_err(told)?;
         for (key, value) in &rows {
             get(&family, key, Some(value), &options).map_err(told)?;

@@ -79,12 +79,19 @@ impl Names {
     }
 
     pub(crate) fn find(&self, path: &Path) -> Option<Entry> {
-        let mut at = Entry::Dir(ROOT);
-        for name in parts(path) {
-            let Entry::Dir(id) = at else { return None };
-            at = self.live.get(&id)?.get(&name)?.clone();
+        match plain(path) {
+            Some(text) => self.walk(text.split('/').filter(|name| !name.is_empty())),
+            None => self.walk(parts(path).iter().map(String::as_str)),
         }
-        Some(at)
+    }
+
+    fn walk<'a>(&self, names: impl Iterator<Item = &'a str>) -> Option<Entry> {
+        let mut at = &Entry::Dir(ROOT);
+        for name in names {
+            let Entry::Dir(id) = at else { return None };
+            at = self.live.get(id)?.get(name)?;
+        }
+        Some(at.clone())
     }
 
     pub(crate) fn create_file(&mut self, path: &Path, now: u64) -> Outcome<Arc<FileNode>> {
@@ -233,9 +240,15 @@ impl Names {
     }
 
     fn parent(&self, path: &Path) -> Outcome<(DirId, String)> {
-        let mut all = parts(path);
-        let name = all.pop().ok_or(ErrorKind::AlreadyExists)?;
-        match self.find(&all.iter().collect::<PathBuf>()) {
+        let (dir, name) = match plain(path).map(|text| text.trim_end_matches('/')).and_then(|text| text.rsplit_once('/')) {
+            Some((dir, name)) => (self.find(Path::new(dir)), name.to_string()),
+            None => {
+                let mut all = parts(path);
+                let name = all.pop().ok_or(ErrorKind::AlreadyExists)?;
+                (self.walk(all.iter().map(String::as_str)), name)
+            }
+        };
+        match dir {
             Some(Entry::Dir(id)) => Ok((id, name)),
             Some(Entry::File(_)) => Err(ErrorKind::NotADirectory),
             None => Err(ErrorKind::NotFound),
@@ -256,6 +269,13 @@ pub(crate) fn apply(to: &mut BTreeMap<DirId, Entries>, change: &Change) {
 /// The path from the root with `.` and `..` worked out.
 pub(crate) fn normal(path: &Path) -> PathBuf {
     Path::new("/").join(parts(path).iter().collect::<PathBuf>())
+}
+
+/// The path's text, if its names are what stands between its slashes: none of them is `.` or `..`.
+fn plain(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    let is_dots = |name: &str| name == "." || name == "..";
+    (!(text.contains("/.") || text.starts_with('.')) || !text.split('/').any(is_dots)).then_some(text)
 }
 
 fn parts(path: &Path) -> Vec<String> {
