@@ -111,6 +111,12 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// Number of jobs that panicked so far, and the last one's words.
     fn panics(&self) -> (u64, Option<String>);
 
+    /// Processors that this executor's jobs share with the program; as many as one likes where jobs never run side by
+    /// side.
+    fn processors(&self) -> usize {
+        usize::MAX
+    }
+
     /// Lowers the processor and disk priority of a pool's threads, where the system allows.
     fn lower_priority(&self, _pool: Pool, _io: bool) {}
 }

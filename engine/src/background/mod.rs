@@ -254,6 +254,7 @@ impl Background {
         let l0_stops = after == StallCondition::Stopped && matches!(decision.cause, Cause::L0FileCountLimit);
         let hopeless = if l0_stops && running.is_empty() { blocked(&view, options, now) } else { None };
         self.controller.set(family.id(), decision, hopeless);
+        self.tools.courtesy.set_hurry(self.controller.needs_speedup());
         if full {
             self.enqueue_flush(&mut state, vec![family.clone()], FlushReason::WriteBufferFull, self.atomic_flush);
         }

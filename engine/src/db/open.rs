@@ -28,7 +28,7 @@ use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Numbers, Obsolete, Paths, sweep};
 use crate::manifest::{Manifest, Recovered, write_identity};
 use crate::options::{DbOptions, FamilyOptions, MemtableFactory, refuse};
-use crate::output::JobTools;
+use crate::output::{Courtesy, JobTools};
 use crate::read::Reads;
 use crate::recovery::{
     Replay, ReplaySettings, Replayed, build_families, create_database, new_db_id, tell_lost,
@@ -278,6 +278,7 @@ impl Opening {
             shutting_down: Arc::new(Flag::new(false)),
             next_job: AtomicU64::new(1),
             stats: stats.clone(),
+            courtesy: Arc::new(Courtesy::new(self.env.executor.processors())),
             options_file: Mutex::default(),
         });
         let settings = TableCacheSettings {

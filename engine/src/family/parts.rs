@@ -58,11 +58,18 @@ impl Parts {
     /// Why a memtable of this family is to be flushed, if it is.
     #[inline]
     pub fn is_full(&self, mem: &MemTable) -> Option<FlushReason> {
-        if mem.memory_used() >= self.memtable.write_buffer_size || mem.is_marked_for_flush() {
+        if mem.memory_used() >= self.full_bytes() || mem.is_marked_for_flush() {
             return Some(FlushReason::WriteBufferFull);
         }
         let many = self.range_deletions_max < u64::MAX && mem.counts().range_deletes >= self.range_deletions_max;
         many.then_some(FlushReason::MemtableMaxRangeDeletions)
+    }
+
+    /// Bytes at which a memtable is sealed. As in RocksDB it is when less than a quarter of an arena block, of an eighth of
+    /// the buffer and 1 MiB at most, is left: what would not fit would begin another.
+    fn full_bytes(&self) -> usize {
+        let buffer = self.memtable.write_buffer_size;
+        buffer - (buffer / 8).min(1 << 20) / 4
     }
 
     /// A table's path. An id past the last path means the last one, as RocksDB has it.

@@ -19,6 +19,7 @@ use kernel::checksum::xxh3::hash64_with_seed;
 use table::sst::{OpenOptions, ReadCtx, Reader};
 use table::sst::writer::{Writer, WriterOptions};
 
+use super::Courtesy;
 use crate::family::Parts;
 use crate::files::{Numbers, Pending};
 use crate::stats::Stats;
@@ -90,6 +91,8 @@ pub struct OutputSettings {
     /// Keep the CRC32C of the whole file.
     pub file_checksum: bool,
     pub stats: Arc<Stats>,
+    /// Who goes first of those that write tables of this database.
+    pub courtesy: Arc<Courtesy>,
 }
 
 impl OutputSettings {

@@ -7,11 +7,15 @@
 //! Files are synced as they are finished; their directory once, at the end. A file that fails is removed,
 //! as are the finished ones of a failed run: nothing refers to them.
 
+mod courtesy;
 mod file;
 mod memtables;
 mod rewrite;
+#[cfg(all(test, not(shuttle)))]
+mod tests;
 mod tools;
 
+pub use courtesy::Courtesy;
 pub use file::{OutputFile, OutputSettings, Purpose};
 pub use memtables::write_memtables;
 pub use rewrite::Rewrite;
@@ -93,7 +97,9 @@ impl Run<'_> {
             Some(lower) => collapse.seek(&key::seek_key(lower, MAX_SEQUENCE)),
         }
         let order = self.settings.parts.order.clone();
+        let mut place = self.settings.courtesy.enter(self.settings.is_flush);
         while collapse.valid() {
+            place.row();
             let row = collapse.key();
             if let Some(upper) = &self.stretch.upper
                 && order.compare_without_timestamp(key::user_key(row), upper).is_ge()
@@ -115,6 +121,7 @@ impl Run<'_> {
             self.done.num_records += 1;
             collapse.next();
         }
+        drop(place);
         collapse.status()?;
         self.finish(collapse, None, drop_obsolete)
     }

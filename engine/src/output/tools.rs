@@ -7,7 +7,7 @@ use env::Env;
 use env::rate::IoPriority;
 use format::proof::OptionsExtent;
 
-use super::{OutputFile, OutputSettings, Purpose};
+use super::{Courtesy, OutputFile, OutputSettings, Purpose};
 use crate::event::{Event, Events, Named, TableCreated};
 use crate::family::{Family, Parts};
 use crate::files::{Numbers, Paths};
@@ -15,6 +15,10 @@ use crate::options::{self, DbOptions};
 use crate::sequence::{LastSequence, Snapshots};
 use crate::stats::Stats;
 use crate::sync::{Arc, ArcSwap, AtomicU64, Flag, Mutex, Ordering};
+
+/// Bytes of a table that are gathered before they go to the system's own buffers, whatever more is allowed: a call more
+/// is nothing there, and so much stays in a core's cache until it is copied. (1 MiB for each job is not.)
+const BUFFER_BYTES_MAX: usize = 256 << 10;
 
 /// The common tools of flush, compaction and recovery.
 pub struct JobTools {
@@ -32,6 +36,7 @@ pub struct JobTools {
     pub shutting_down: Arc<Flag>,
     pub next_job: AtomicU64,
     pub stats: Arc<Stats>,
+    pub courtesy: Arc<Courtesy>,
     /// The newest OPTIONS file as it was written.
     pub options_file: Mutex<Option<OptionsExtent>>,
 }
@@ -52,6 +57,7 @@ impl JobTools {
         if !compression.is_supported() {
             return Err(base::Error::not_supported(format!("compression {compression} in this build")));
         }
+        let direct = db.use_direct_io_for_flush_and_compaction;
         let temperature = parts.pick.default_write_temperature;
         Ok(OutputSettings {
             env: self.env.clone(),
@@ -77,14 +83,18 @@ impl JobTools {
             sample_for_compression: own.sample_for_compression,
             rate_limiter: db.rate_limiter.clone(),
             priority: if is_flush { IoPriority::High } else { IoPriority::Low },
-            buffer_bytes: db.writable_file_max_buffer_size,
+            buffer_bytes: match direct {
+                true => db.writable_file_max_buffer_size,
+                false => db.writable_file_max_buffer_size.min(BUFFER_BYTES_MAX),
+            },
             bytes_per_sync: db.bytes_per_sync,
             strict_bytes_per_sync: db.strict_bytes_per_sync,
             use_fsync: db.use_fsync,
-            direct: db.use_direct_io_for_flush_and_compaction,
+            direct,
             preallocate: db.allow_fallocate && !is_flush,
             file_checksum: db.file_checksum_gen_factory.is_some(),
             stats: self.stats.clone(),
+            courtesy: self.courtesy.clone(),
         })
     }
 }

@@ -20,7 +20,7 @@ use super::{Report, Scope};
 use crate::family::Parts;
 use crate::files::{DbLock, LOST_DIR, Numbers};
 use crate::manifest::{FileSource, Manifest, ManifestSettings, Record, write_identity};
-use crate::output::{OutputFile, OutputSettings, Purpose, Rewrite, compression_options};
+use crate::output::{Courtesy, OutputFile, OutputSettings, Purpose, Rewrite, compression_options};
 use crate::stats::Stats;
 use crate::sync::Arc;
 
@@ -197,6 +197,7 @@ impl<'a> Mending<'a> {
             preallocate: false,
             file_checksum: o.file_checksum_gen_factory.is_some(),
             stats: Stats::new(None, self.env.clock.clone()),
+            courtesy: Arc::new(Courtesy::new(usize::MAX)),
         }
     }
 

@@ -166,6 +166,10 @@ impl Executor for Threads {
         self.panics.seen()
     }
 
+    fn processors(&self) -> usize {
+        if cfg!(shuttle) { 2 } else { std::thread::available_parallelism().map_or(usize::MAX, usize::from) }
+    }
+
     fn lower_priority(&self, pool: Pool, io: bool) {
         let pool = self.pool(pool);
         pool.state.lock().lowered |= if io { 2 } else { 1 };

@@ -11,8 +11,11 @@ use crate::rep::entry::{Entries, Target};
 use super::node::{CAP, Snap};
 use super::{Found, Tree};
 
-/// How many entries ahead of the current one are fetched.
-const AHEAD: usize = 6;
+/// How many entries ahead of the current one are fetched while walking on. Walking a memtable of 450,000 entries of 16
+/// and 100 bytes took 33 ns a row with 6 and none from the next leaf, 25 with those, 20 with 10.
+const AHEAD: usize = 10;
+/// The same after a search, when it is not known how far the walk will go.
+const NEAR: usize = 6;
 
 #[derive(Clone)]
 pub(crate) struct Cursor {
@@ -79,6 +82,21 @@ impl Cursor {
             entries.prefetch(self.places[(self.at + AHEAD) % CAP]);
         } else if self.at >= self.len {
             self.skip_empty(tree, entries);
+        } else if self.at + AHEAD == self.len && self.next != 0 {
+            self.look_ahead(tree, entries);
+        }
+    }
+
+    /// Fetches what the next leaf begins with, and the leaf behind it. What changes there meanwhile is fetched in vain.
+    #[inline]
+    fn look_ahead(&self, tree: &Tree, entries: &Entries) {
+        let node = tree.node(entries, self.next);
+        let snap = node.snap();
+        for i in 0..snap.len().min(AHEAD + 1) {
+            entries.prefetch(node.item(&snap, i));
+        }
+        if snap.next != 0 {
+            tree.prefetch(entries, snap.next);
         }
     }
 
@@ -86,7 +104,7 @@ impl Cursor {
     pub(crate) fn prev(&mut self, tree: &Tree, entries: &Entries) {
         if self.at > 0 {
             self.at -= 1;
-            if let Some(ahead) = self.at.checked_sub(AHEAD) {
+            if let Some(ahead) = self.at.checked_sub(NEAR) {
                 entries.prefetch(self.places[ahead % CAP]);
             }
         } else {
@@ -101,7 +119,7 @@ impl Cursor {
             self.step_left(tree, entries);
         }
         self.at = self.len.saturating_sub(1);
-        for i in self.at.saturating_sub(AHEAD)..self.at {
+        for i in self.at.saturating_sub(NEAR)..self.at {
             entries.prefetch(self.places[i % CAP]);
         }
     }
@@ -127,7 +145,7 @@ impl Cursor {
             self.enter(tree, entries, self.next);
             self.at = 0;
         }
-        for i in self.at..self.len.min(self.at + AHEAD) {
+        for i in self.at..self.len.min(self.at + NEAR) {
             entries.prefetch(self.places[i % CAP]);
         }
         if self.next != 0 {
