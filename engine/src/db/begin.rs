@@ -5,12 +5,11 @@ use base::ids::JobId;
 use base::{FamilyId, FileNumber, Result};
 use lsm::version::Edit;
 use mem::write_buffer::WriteBufferManager;
-use table::sst::BlockCache;
 
 use super::Db;
 use super::families::family_dirs;
 use super::open::{Opening, Shared};
-use super::setup::{manifest_settings, wal_preallocate, wal_settings};
+use super::setup::{Caches, manifest_settings, wal_preallocate, wal_settings};
 use crate::background::{Background, BackgroundParts};
 use crate::commit::{Change, Committer};
 use crate::errors::ErrorState;
@@ -32,7 +31,7 @@ impl Opening {
         recovered: Recovered,
         replayed: Replayed,
         logs: &[FileNumber],
-        block_cache: Arc<BlockCache>,
+        caches: Caches,
         job: JobId,
     ) -> Result<Db> {
         let Shared { tools, families, tables, bell } = &shared;
@@ -137,7 +136,7 @@ impl Opening {
         }));
         self.sweep(&shared, &recovered, &committer, &background, logs)?;
         let parts = WritingParts { writer, background, logs: live_logs, committer, obsolete, errors, reads };
-        let db = self.assemble(shared, Some(parts), block_cache);
+        let db = self.assemble(shared, Some(parts), caches);
         if let Some(writing) = &db.inner.writing {
             writing.background.start(&writing.writer);
             if self.options.open_files_async {

@@ -48,7 +48,7 @@ impl Db {
             return Err(Error::invalid_argument(format!("Column family already exists: {}", descriptor.name)));
         }
         let db = inner.tools.options.load_full();
-        let request = request_of(descriptor, &db, &inner.tools.paths.db, &inner.block_cache, &inner.tools.events, false)?;
+        let request = request_of(descriptor, &db, &inner.tools.paths.db, &inner.caches, &inner.tools.events, false)?;
         for dir in family_dirs(std::slice::from_ref(descriptor)) {
             make_dir(&inner.tools.env, &dir)?;
         }

@@ -51,7 +51,6 @@ use crate::stats::DatabaseCounter;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
 use crate::wal::LiveLogs;
 use crate::write::{WriteHook, Writer};
-use table::sst::BlockCache;
 
 /// An open database.
 #[derive(Clone)]
@@ -72,7 +71,8 @@ struct Inner {
     reads: Reads,
     /// `None` when opened for reading only.
     writing: Option<Writing>,
-    block_cache: Arc<BlockCache>,
+    /// The block caches of families that bring none.
+    caches: setup::Caches,
     closed: AtomicBool,
     /// Serialises creating and dropping families, and changes of options.
     changes: Mutex<()>,

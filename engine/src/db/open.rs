@@ -8,14 +8,13 @@ use env::Env;
 use env::logger::{Logger, NullLogger};
 use format::names::{self, FileName};
 use format::proof::Proof;
-use table::sst::BlockCache;
 
 use super::begin::WritingParts;
 use super::proved::Found;
 use super::families::family_dirs;
 use super::session::{host_id, new_session_id};
 use super::setup::{
-    block_cache, family_gaps, logger, make_dir, manifest_settings, replay_memory_max, request_of, tables_max, write_options_file,
+    Caches, family_gaps, logger, make_dir, manifest_settings, replay_memory_max, request_of, tables_max, write_options_file,
 };
 use super::stats_family::add_stats_family;
 use super::{Db, Inner, Writing};
@@ -182,11 +181,11 @@ impl Opening {
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
         self.name_others(&recovered)?;
         add_stats_family(&mut self.descriptors, &recovered);
-        let block_cache = block_cache(&self.components, &self.descriptors)?;
+        let caches = Caches::new(&self.components);
         let requested = self
             .descriptors
             .iter()
-            .map(|d| request_of(d, &self.options, &self.paths.db, &block_cache, &self.events, self.read_only))
+            .map(|d| request_of(d, &self.options, &self.paths.db, &caches, &self.events, self.read_only))
             .collect::<Result<Vec<_>>>()?;
         let bell = Arc::new(Bell::default());
         let (families, missing) = build_families(&recovered, &requested, &bell, !self.read_only, &self.options)?;
@@ -207,9 +206,9 @@ impl Opening {
             self.load_tables(&shared)?;
         }
         let db = if self.read_only {
-            self.assemble(shared, None, block_cache)
+            self.assemble(shared, None, caches)
         } else {
-            self.begin_writing(shared, recovered, replayed, &logs, block_cache, job)?
+            self.begin_writing(shared, recovered, replayed, &logs, caches, job)?
         };
         for index in missing {
             db.add_family(&self.descriptors[index])?;
@@ -393,7 +392,7 @@ impl Opening {
         }
     }
 
-    pub(super) fn assemble(&mut self, shared: Shared, parts: Option<WritingParts>, block_cache: Arc<BlockCache>) -> Db {
+    pub(super) fn assemble(&mut self, shared: Shared, parts: Option<WritingParts>, caches: Caches) -> Db {
         let reads = parts.as_ref().map_or_else(|| self.reads(&shared, Arc::default()), |p| p.reads.clone());
         let Shared { tools, families, tables, bell } = shared;
         let (writing, logs, committer, obsolete, errors) = match parts {
@@ -430,7 +429,7 @@ impl Opening {
                 bell,
                 reads,
                 writing,
-                block_cache,
+                caches,
                 closed: AtomicBool::new(false),
                 changes: Mutex::new(()),
                 lock: Mutex::new(self.lock.take()),

@@ -16,7 +16,7 @@ use crate::manifest::ManifestSettings;
 use crate::options::{CompressionType, DbOptions, FamilyOptions, TableFactory, file, refuse};
 use crate::output::JobTools;
 use crate::recovery::RequestedFamily;
-use crate::sync::Arc;
+use crate::sync::{Arc, Mutex};
 use crate::wal::WalSettings;
 
 /// Makes a directory whose name survives: a database that was synced must not vanish with it.
@@ -51,20 +51,36 @@ pub(super) fn logger(options: &DbOptions, paths: &Paths, read_only: bool) -> Res
     Ok(Arc::new(FileLogger::open(fs, clock, &paths.db, log_dir.as_deref(), settings)?))
 }
 
-/// The cache of families that bring none.
-pub(super) fn block_cache(components: &Components, families: &[FamilyDescriptor]) -> Result<Arc<BlockCache>> {
-    if let Some(cache) = &components.block_cache {
-        return Ok(cache.clone());
+/// The caches of families that bring none.
+pub(super) struct Caches {
+    /// For all of them.
+    given: Option<Arc<BlockCache>>,
+    /// What their options made: equal options share one.
+    made: Mutex<Vec<Arc<BlockCache>>>,
+}
+
+impl Caches {
+    pub(super) fn new(components: &Components) -> Self {
+        Caches { given: components.block_cache.clone(), made: Mutex::new(Vec::new()) }
     }
-    let bytes = families
-        .iter()
-        .filter_map(|f| match &f.options.table_factory {
-            TableFactory::BlockBased(table) => Some(table.block_cache.0),
-            TableFactory::Other { .. } => None,
-        })
-        .max()
-        .unwrap_or(32 << 20);
-    Cache::new(CacheOptions::hyper_clock(usize::try_from(bytes).unwrap_or(usize::MAX)))
+
+    /// The cache of a family with these options.
+    fn of(&self, factory: &TableFactory) -> Result<Arc<BlockCache>> {
+        if let Some(cache) = &self.given {
+            return Ok(cache.clone());
+        }
+        let options = match factory {
+            TableFactory::BlockBased(table) => table.block_cache.0,
+            TableFactory::Other { .. } => CacheOptions::default(),
+        };
+        let mut made = self.made.lock();
+        if let Some(cache) = made.iter().find(|cache| *cache.options() == options) {
+            return Ok(cache.clone());
+        }
+        let cache = Cache::new(options)?;
+        made.push(cache.clone());
+        Ok(cache)
+    }
 }
 
 /// What a family's options ask for and is not built.
@@ -77,11 +93,14 @@ pub(super) fn request_of(
     d: &FamilyDescriptor,
     db: &DbOptions,
     dir: &Path,
-    cache: &Arc<BlockCache>,
+    caches: &Caches,
     events: &Events,
     read_only: bool,
 ) -> Result<RequestedFamily> {
-    let cache = d.block_cache.clone().unwrap_or_else(|| cache.clone());
+    let cache = match &d.block_cache {
+        Some(cache) => cache.clone(),
+        None => caches.of(&d.options.table_factory)?,
+    };
     let mut options = d.options.clone();
     options.validate(&d.name, db)?;
     refuse(&family_gaps(&d.name, &options, read_only))?;

@@ -1,5 +1,6 @@
 //! Options for common aims, with the numbers RocksDB gives them.
 
+use mem::cache::CacheOptions;
 use table::options::{DataBlockIndexType, FilterPolicy, IndexType};
 
 use super::WalRecoveryMode;
@@ -50,7 +51,8 @@ impl FamilyOptions {
             filter_policy: Some(FilterPolicy::bloom(10.0)),
             ..Default::default()
         };
-        table.block_cache.0 = block_cache_size_mb.saturating_mul(1024 * 1024);
+        let bytes = usize::try_from(block_cache_size_mb.saturating_mul(1024 * 1024)).unwrap_or(usize::MAX);
+        table.block_cache.0 = CacheOptions::lru(bytes);
         self.table_factory = TableFactory::BlockBased(table);
         self.memtable_prefix_bloom_size_ratio = 0.02;
         self.memtable_whole_key_filtering = true;
@@ -96,7 +98,7 @@ impl FamilyOptions {
             index_type: IndexType::TwoLevelIndexSearch,
             ..Default::default()
         };
-        table.block_cache.0 = 16 << 20;
+        table.block_cache.0 = CacheOptions::lru(16 << 20);
         self.table_factory = TableFactory::BlockBased(table);
         self
     }

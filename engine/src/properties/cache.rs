@@ -55,10 +55,7 @@ pub(super) fn map(family: &Family) -> Option<BTreeMap<String, String>> {
 
 /// Kind, address and process, as RocksDB tells caches apart.
 fn id(cache: &Arc<table::sst::BlockCache>) -> String {
-    let name = match cache.options().kind {
-        mem::cache::Kind::Lru { .. } => "LRUCache",
-        mem::cache::Kind::HyperClock { .. } => "AutoHyperClockCache",
-    };
+    let name = cache.options().name();
     format!("{name}@{:p}#{}", Arc::as_ptr(cache), std::process::id())
 }
 

@@ -76,7 +76,8 @@ pub fn property(ground: &Ground<'_>, family: &Family, name: &str) -> Option<Stri
         return Some(numbers.collect::<Vec<_>>().join(" "));
     }
     let (short, argument) = split(name)?;
-    if let Some(level) = argument {
+    // RocksDB passes over a number at the end of a name that takes none.
+    if let Some(level) = argument.filter(|_| takes_number(short)) {
         return at_level(ground, family, short, level);
     }
     match short {
@@ -97,6 +98,10 @@ pub fn property(ground: &Ground<'_>, family: &Family, name: &str) -> Option<Stri
         "blob-stats" => Some(tables::blob_text()),
         _ => numbers::number(ground, family, short).map(|n| n.to_string()),
     }
+}
+
+fn takes_number(short: &str) -> bool {
+    short.ends_with("-at-level") || short == "live-sst-files-size-at-temperature"
 }
 
 fn at_level(ground: &Ground<'_>, family: &Family, short: &str, level: usize) -> Option<String> {
@@ -124,7 +129,7 @@ pub fn int_property(ground: &Ground<'_>, family: &Family, name: &str) -> Option<
         return Some(ground.stats.database.lost_bytes());
     }
     match split(name)? {
-        (short, None) => numbers::number(ground, family, short),
+        (short, _) if !takes_number(short) => numbers::number(ground, family, short),
         _ => None,
     }
 }

@@ -83,10 +83,25 @@ pub(super) fn list(family: &Family) -> String {
     for level in 0..version.num_levels() {
         out += &format!("--- level {level} --- version# {} ---\n", family.super_version_number());
         for file in version.level(level).iter() {
-            out += &format!(" {}:{}{file}\n", file.number, file.size);
+            let (from, to) = (shown(&file.smallest), shown(&file.largest));
+            out += &format!(
+                " {}:{}[{} .. {}][{from} .. {to}]({})\n",
+                file.number.0,
+                file.size,
+                file.smallest_seq,
+                file.largest_seq,
+                file.reads_sampled()
+            );
         }
     }
     out
+}
+
+/// An internal key as RocksDB shows it, in hexadecimal digits.
+fn shown(internal: &[u8]) -> String {
+    let (user_key, seq, kind) = base::key::split(internal);
+    let hex: String = user_key.iter().map(|byte| format!("{byte:02X}")).collect();
+    format!("'{hex}' seq:{seq}, type:{kind}")
 }
 
 /// No blob file can be in a tree of this release.

@@ -160,3 +160,27 @@ fn the_log_gets_a_dump_every_so_often() {
     pass(10);
     assert_eq!(dumps(), 3);
 }
+
+#[test]
+fn the_list_of_tables_has_their_lines() {
+    let db = filled(&Env::memory(12));
+    let family = db.default_family().unwrap();
+    let list = db.property(&family, "rocksdb.sstables").unwrap();
+    let line = list.lines().find(|line| line.starts_with(' ')).unwrap();
+    let (_, rest) = line.split_once(':').unwrap();
+    let size: u64 = rest.split_once('[').unwrap().0.parse().unwrap();
+    assert_eq!(Some(size), db.int_property(&family, "rocksdb.total-sst-files-size"));
+    let keys = "['6B6579303030' seq:0, type:1 .. '6B6579303939' seq:0, type:1](0)";
+    assert!(line.ends_with(&format!("[0 .. 0]{keys}")), "{line}");
+}
+
+#[test]
+fn a_number_behind_a_name_that_takes_none_is_passed_over() {
+    let db = filled(&Env::memory(13));
+    let family = db.default_family().unwrap();
+    let number = |name: &str| db.int_property(&family, name);
+    assert_eq!(number("rocksdb.estimate-num-keys7"), number("rocksdb.estimate-num-keys"));
+    assert!(db.property(&family, "rocksdb.levelstats1").is_some());
+    assert_eq!(db.property(&family, "rocksdb.num-files-at-level"), None);
+    assert_eq!(db.property(&family, "rocksdb.num-files-at-level7"), None);
+}

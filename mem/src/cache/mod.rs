@@ -112,6 +112,11 @@ impl<V: Send + Sync + 'static> Cache<V> {
         }))
     }
 
+    /// How many shards it has: a power of two.
+    pub fn num_shards(&self) -> usize {
+        self.shards.len()
+    }
+
     /// What it was made with; capacity and strictness may have changed since.
     pub fn options(&self) -> &CacheOptions {
         &self.options

@@ -62,6 +62,15 @@ impl CacheOptions {
 }
 
 impl CacheOptions {
+    /// RocksDB's name of such a cache, in the LOG and in properties.
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Lru { .. } => "LRUCache",
+            Kind::HyperClock { estimated_entry_charge: 0 } => "AutoHyperClockCache",
+            Kind::HyperClock { .. } => "FixedHyperClockCache",
+        }
+    }
+
     /// How many shards these options ask for.
     ///
     /// # Errors

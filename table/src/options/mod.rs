@@ -5,6 +5,7 @@
 //! block cache) are handed in beside it. [`BlockBasedTableOptions::sanitize`] mends what RocksDB mends
 //! silently; [`BlockBasedTableOptions::validate`] refuses what it refuses.
 
+mod cache;
 mod filter_policy;
 mod rows;
 #[cfg(test)]
@@ -13,9 +14,10 @@ mod value;
 
 use format::checksum::ChecksumType;
 
+pub use cache::CacheText;
 pub use filter_policy::{COMPATIBILITY_NAME, FilterChoice, FilterLevel, FilterPolicy, PolicyKind};
 pub use rows::{
-    CacheSize, DEPRECATED, FlushBlockPolicy, MAX_FORMAT_VERSION, MIN_FORMAT_VERSION, OPTIONS, OptionRow,
+    DEPRECATED, FlushBlockPolicy, MAX_FORMAT_VERSION, MIN_FORMAT_VERSION, OPTIONS, OptionRow,
     UserDefinedIndex, Validation,
 };
 pub use value::OptionValue;
@@ -142,7 +144,7 @@ pub struct BlockBasedTableOptions {
     pub no_block_cache: bool,
     /// The capacity of the cache that is made when none is handed in, in bytes. Default 32 MiB. Read
     /// from option text, never written to it.
-    pub block_cache: CacheSize,
+    pub block_cache: CacheText,
     /// Uncompressed bytes at which a data block is closed. Default 4096, below 4 GiB.
     pub block_size: u64,
     /// Percent: a block this close to full is closed rather than overfilled. 0 to 100, default 10.
@@ -218,7 +220,7 @@ impl Default for BlockBasedTableOptions {
             data_block_hash_table_util_ratio: 0.75,
             checksum: ChecksumType::default(),
             no_block_cache: false,
-            block_cache: CacheSize::default(),
+            block_cache: CacheText::default(),
             block_size: 4096,
             block_size_deviation: 10,
             block_restart_interval: 16,

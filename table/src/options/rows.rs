@@ -50,35 +50,6 @@ impl OptionValue for UserDefinedIndex {
     }
 }
 
-/// `block_cache` in option text: a capacity in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CacheSize(pub u64);
-
-impl Default for CacheSize {
-    fn default() -> Self {
-        CacheSize(32 << 20)
-    }
-}
-
-impl OptionValue for CacheSize {
-    fn parse(text: &str) -> Result<Self> {
-        if text.trim() == "nullptr" {
-            return Ok(CacheSize::default());
-        }
-        u64::parse(text)
-            .map(CacheSize)
-            .map_err(|_| Error::not_supported(format!("block cache {text:?} from text")))
-    }
-
-    fn print(&self) -> String {
-        self.0.to_string()
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        self == other
-    }
-}
-
 impl OptionValue for MetadataCacheOptions {
     /// `{unpartitioned_pinning=kAll;...}` in any order; what is not named keeps its default.
     fn parse(text: &str) -> Result<Self> {

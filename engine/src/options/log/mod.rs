@@ -9,6 +9,7 @@
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
+use mem::cache::Kind;
 use table::options::BlockBasedTableOptions;
 use table::sst::BlockCache;
 
@@ -189,11 +190,16 @@ pub(super) fn table_lines(table: &BlockBasedTableOptions, cache: Option<&Arc<Blo
     row("no_block_cache", &bit(table.no_block_cache));
     row("block_cache", &pointer(cache));
     if let Some(cache) = cache {
-        row("block_cache_name", &"AutoHyperClockCache");
+        row("block_cache_name", &cache.options().name());
         row("block_cache_options", &"");
         row("  capacity ", &cache.capacity());
+        row("  num_shard_bits ", &cache.num_shards().ilog2());
         row("  strict_capacity_limit ", &bit(cache.strict_capacity_limit()));
         row("  memory_allocator ", &"None");
+        if let Kind::Lru { high_pri_pool_ratio: high, low_pri_pool_ratio: low } = cache.options().kind {
+            row("  high_pri_pool_ratio", &format_args!("{high:.3}"));
+            row("  low_pri_pool_ratio", &format_args!("{low:.3}"));
+        }
     }
     row("persistent_cache", &"(nil)");
     row("block_size", &table.block_size);

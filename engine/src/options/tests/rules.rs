@@ -165,7 +165,7 @@ fn options_for_common_aims_resolve() {
     o.prepare_for_bulk_load().disable_extra_checks();
     assert_eq!((o.family.num_levels, o.db.background_limits().flushes), (2, 4));
     o.family.optimize_for_point_lookup(64);
-    assert_eq!(o.family.table_factory.block_based().unwrap().block_cache.0, 64 << 20);
+    assert_eq!(o.family.table_factory.block_based().unwrap().block_cache.0, mem::cache::CacheOptions::lru(64 << 20));
     o.family.optimize_level_style_compaction(512 << 20);
     assert_eq!((o.family.write_buffer_size, o.family.compression_per_level.len()), (128 << 20, 2));
     o.family.optimize_universal_style_compaction(512 << 20);
