@@ -64,9 +64,6 @@ pub trait InternalIterator {
         None
     }
 
-    /// A hint: the reader will not look at keys whose user key is at or past `bound`.
-    fn set_upper_bound(&mut self, _bound: Option<&[u8]>) {}
-
     /// The current entry is shown to the user: for sources that count what their seeks were good for.
     fn value_shown(&mut self) {}
 }
@@ -114,9 +111,6 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn pin_key(&self) -> Option<Pinned> {
         (**self).pin_key()
-    }
-    fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
-        (**self).set_upper_bound(bound);
     }
     fn value_shown(&mut self) {
         (**self).value_shown();

@@ -76,9 +76,6 @@ impl InternalIterator for Source {
     fn pin_key(&self) -> Option<Pinned> {
         each!(self, i => i.pin_key())
     }
-    fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
-        each!(self, i => i.set_upper_bound(bound))
-    }
     fn value_shown(&mut self) {
         each!(self, i => i.value_shown())
     }

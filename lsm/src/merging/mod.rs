@@ -413,10 +413,6 @@ impl<I: InternalIterator> InternalIterator for Merging<I> {
         self.sources[self.winner as usize].pin_key()
     }
 
-    fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
-        self.sources.iter_mut().for_each(|source| source.set_upper_bound(bound));
-    }
-
     fn value_shown(&mut self) {
         if let Some(source) = self.sources.get_mut(self.winner as usize).filter(|source| source.valid()) {
             source.value_shown();

@@ -487,10 +487,6 @@ impl<I: InternalIterator, C: Coverage> InternalIterator for Uncovered<I, C> {
         self.merging.pin_key()
     }
 
-    fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
-        self.merging.set_upper_bound(bound);
-    }
-
     fn value_shown(&mut self) {
         self.merging.value_shown();
     }

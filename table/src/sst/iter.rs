@@ -412,17 +412,4 @@ impl InternalIterator for TableIter {
             self.sought = Sought::Counted;
         }
     }
-
-    fn set_upper_bound(&mut self, bound: Option<&[u8]>) {
-        self.ctx.upper_bound = bound.map(<[u8]>::to_vec);
-        // What the bound before put out of reach is within it again; the next block read trims anew.
-        self.ahead.trim(u64::MAX);
-        let order = &self.reader.source.order.user;
-        self.near_bound = match (&self.ctx.upper_bound, self.cursor.index()) {
-            (Some(bound), Some(index)) if !self.handle.is_null() => {
-                !index.is_below(self.cursor.at, order, bound)
-            }
-            _ => false,
-        };
-    }
 }

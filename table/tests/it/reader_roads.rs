@@ -228,37 +228,6 @@ fn reading_ahead_stops_at_the_block_with_the_upper_bound() {
 }
 
 #[test]
-fn a_bound_taken_away_trims_no_reads_ahead() {
-    let users: Vec<Vec<u8>> = (0..4000).map(|i| format!("key{i:04}").into_bytes()).collect();
-    let (bytes, read) = table(Order::Bytewise, None, &users);
-    let size = bytes.len() as u64;
-    let reads = |bound: Option<&[u8]>| {
-        let (reads, announced) = (Mutex::default(), Mutex::default());
-        let file = Arc::new(Recording { bytes: bytes.clone(), path: "/t.sst".into(), reads, announced });
-        let reader = Arc::new(Reader::open(file.clone(), size, &read).unwrap());
-        let ctx = ReadCtx {
-            upper_bound: bound.map(<[u8]>::to_vec),
-            auto_readahead_size: true,
-            readahead_size: 20_000,
-            ..ReadCtx::default()
-        };
-        let mut iter = reader.iter(&ctx);
-        iter.seek_to_first();
-        iter.set_upper_bound(None);
-        file.reads.lock().unwrap().clear();
-        let mut rows = 0;
-        while iter.valid() {
-            rows += 1;
-            iter.next();
-        }
-        assert_eq!(rows, users.len());
-        file.reads.lock().unwrap().len()
-    };
-    let (never, once) = (reads(None), reads(Some(b"key0010")));
-    assert!(once <= never + 1, "{once} reads, {never} where there was never a bound");
-}
-
-#[test]
 fn a_pace_handed_over_saves_the_next_table_the_slow_start() {
     let (first, _, pace) = scan(&ReadCtx::default(), None);
     let (second, _, _) = scan(&ReadCtx::default(), Some(pace));
