@@ -81,7 +81,7 @@ impl Converter {
     fn convert(&mut self, end: &[u8]) {
         let done = self.seq >= self.memtable.earliest_seq()
             && !self.is_covered(end)
-            && self.memtable.add_range_tombstone(self.seq, &self.first, end).is_ok();
+            && self.memtable.add_derived_tombstone(self.seq, &self.first, end).is_ok();
         let ticker = if done { Ticker::ReadPathRangeTombstonesInserted } else { Ticker::ReadPathRangeTombstonesDiscarded };
         self.stats.add(ticker, 1);
     }

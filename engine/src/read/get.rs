@@ -124,7 +124,7 @@ impl Reads {
     pub fn newest_in_memory(&self, family: &Family, key: &[u8]) -> Result<(Option<SequenceNumber>, SequenceNumber)> {
         let super_version = family.pin();
         for mem in super_version.memtables_and_history() {
-            let mut newest = mem.max_covering_tombstone(key, MAX_SEQUENCE);
+            let mut newest = mem.newest_written_tombstone(key);
             mem.get(key, MAX_SEQUENCE, |version| {
                 newest = newest.max(Some(version.seq));
                 ControlFlow::Break(())

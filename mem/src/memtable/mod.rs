@@ -160,6 +160,12 @@ impl MemTable {
         self.tombstones.max_covering(user_key, seq)
     }
 
+    /// The sequence number of the newest range tombstone over `user_key` that was written, and not only derived from
+    /// others by a reader. Cost: all tombstones are looked through where there are such.
+    pub fn newest_written_tombstone(&self, user_key: &[u8]) -> Option<SequenceNumber> {
+        self.tombstones.newest_written(user_key)
+    }
+
     /// Whether puts overwrite values: then only the newest of them can be read.
     #[inline]
     pub fn updates_in_place(&self) -> bool {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use base::key::{InternalOrder, SequenceNumber};
+use base::key::{InternalOrder, MAX_SEQUENCE, SequenceNumber};
 use parking_lot::RwLock;
 
 use crate::range_del::{FragmentedTombstones, Tombstone};
@@ -26,20 +26,37 @@ struct Inner {
     /// The first `fragmented` of `list`.
     fragments: Arc<FragmentedTombstones>,
     fragmented: usize,
+    /// Places in `list` of those that nobody wrote, ascending.
+    derived: Vec<usize>,
     bytes: usize,
+}
+
+impl Inner {
+    fn add(&mut self, tombstone: Tombstone) {
+        self.bytes += tombstone.start.len() + tombstone.end.len() + tombstone.timestamp.len();
+        self.list.push(tombstone);
+    }
 }
 
 impl Tombstones {
     pub(super) fn new(order: InternalOrder) -> Self {
         let fragments = Arc::new(FragmentedTombstones::empty(order.clone()));
-        let inner = Inner { list: Vec::new(), fragments, fragmented: 0, bytes: 0 };
+        let inner = Inner { list: Vec::new(), fragments, fragmented: 0, derived: Vec::new(), bytes: 0 };
         Tombstones { order, count: AtomicUsize::new(0), inner: RwLock::new(inner) }
     }
 
     pub(super) fn add(&self, tombstone: Tombstone) {
         let mut inner = self.inner.write();
-        inner.bytes += tombstone.start.len() + tombstone.end.len() + tombstone.timestamp.len();
-        inner.list.push(tombstone);
+        inner.add(tombstone);
+        self.count.store(inner.list.len(), Ordering::Release);
+    }
+
+    /// As [`Tombstones::add`], of one that says only what others say already.
+    pub(super) fn add_derived(&self, tombstone: Tombstone) {
+        let mut inner = self.inner.write();
+        let at = inner.list.len();
+        inner.derived.push(at);
+        inner.add(tombstone);
         self.count.store(inner.list.len(), Ordering::Release);
     }
 
@@ -53,7 +70,8 @@ impl Tombstones {
             return 0;
         }
         let inner = self.inner.read();
-        inner.bytes + inner.list.capacity() * size_of::<Tombstone>() + inner.fragments.memory()
+        let lists = inner.list.capacity() * size_of::<Tombstone>() + inner.derived.capacity() * size_of::<usize>();
+        inner.bytes + lists + inner.fragments.memory()
     }
 
     pub(super) fn fragments(&self) -> Arc<FragmentedTombstones> {
@@ -75,6 +93,25 @@ impl Tombstones {
     #[inline]
     pub(super) fn max_covering(&self, user_key: &[u8], snapshot: SequenceNumber) -> Option<SequenceNumber> {
         if self.count() == 0 { None } else { self.search(user_key, snapshot) }
+    }
+
+    /// The newest over the key that somebody wrote.
+    pub(super) fn newest_written(&self, user_key: &[u8]) -> Option<SequenceNumber> {
+        if self.count() == 0 {
+            return None;
+        }
+        let inner = self.inner.read();
+        if inner.derived.is_empty() {
+            drop(inner);
+            return self.search(user_key, MAX_SEQUENCE);
+        }
+        let order = &self.order.user;
+        let written = inner.list.iter().enumerate().filter(|(at, _)| inner.derived.binary_search(at).is_err());
+        let covering = written.filter(|(_, t)| {
+            // No tombstone with a timestamp is derived.
+            order.compare(&t.start, user_key).is_le() && order.compare(user_key, &t.end).is_lt()
+        });
+        covering.map(|(_, t)| t.seq).max()
     }
 
     fn search(&self, user_key: &[u8], snapshot: SequenceNumber) -> Option<SequenceNumber> {

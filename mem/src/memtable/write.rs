@@ -44,11 +44,24 @@ impl MemTable {
     /// # Errors
     /// InvalidArgument if a key is shorter than a timestamp, or the memtable is sealed.
     pub fn add_range_tombstone(&self, seq: SequenceNumber, start: &[u8], end: &[u8]) -> Result<()> {
+        self.add_tombstone(seq, (start, end), false)
+    }
+
+    /// The same of one that nobody wrote: for whoever reads at `seq` or later it says what other entries say already.
+    /// [`MemTable::newest_written_tombstone`] does not count it.
+    ///
+    /// # Errors
+    /// As [`MemTable::add_range_tombstone`].
+    pub fn add_derived_tombstone(&self, seq: SequenceNumber, start: &[u8], end: &[u8]) -> Result<()> {
+        self.add_tombstone(seq, (start, end), true)
+    }
+
+    fn add_tombstone(&self, seq: SequenceNumber, (start, end): (&[u8], &[u8]), derived: bool) -> Result<()> {
         self.check_open()?;
         let timestamp_size = self.options.order.user.timestamp_size();
         let tombstone = Tombstone::from_stored(start, end, seq, timestamp_size)
             .ok_or_else(|| Error::invalid_argument("range tombstone key without timestamp"))?;
-        self.tombstones.add(tombstone);
+        if derived { self.tombstones.add_derived(tombstone) } else { self.tombstones.add(tombstone) }
         let size = start.len() + end.len() + TRAILER_LEN + 2;
         let mut one = Added::default();
         one.span(seq);
