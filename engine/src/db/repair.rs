@@ -5,6 +5,7 @@ use base::Result;
 use super::{Db, OpenRequest};
 use crate::files::Paths;
 use crate::manifest::{read_current, recover};
+use crate::options::WalRecoveryMode;
 use crate::repair::{self, Report, Scope};
 
 /// Looks through every file of a database. Writes nothing.
@@ -23,8 +24,10 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
     let report = repair::mend(&scope(&request))?;
     request.options.create_if_missing = false;
     request.options.error_if_exists = false;
-    // What is lost is in the report; no log stays that speaks of it.
+    // What is lost is in the report; no log stays that speaks of it. A log that was written anew is not what the next one
+    // says of it, and one in the middle may be gone: what lies behind is wanted all the same.
     request.options.open_despite_lost_writes = true;
+    request.options.wal_recovery_mode = WalRecoveryMode::SkipAnyCorruptedRecords;
     request.options.avoid_flush_during_recovery = false;
     let env = &request.options.env;
     let recovered = recover(env, &request.path, read_current(env, &request.path)?)?;

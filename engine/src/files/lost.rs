@@ -29,7 +29,12 @@ pub fn move_aside(fs: &dyn FileSystem, path: &Path, now_s: u64) -> Result<()> {
     let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
     let lost = dir.join(LOST_DIR);
     fs.create_dir_all(&lost)?;
-    fs.rename(path, &lost.join(format!("{now_s}-{}", name.to_string_lossy())))
+    fs.rename(path, &lost.join(lost_name(Path::new(name), now_s)))
+}
+
+/// What a file is called there.
+pub fn lost_name(path: &Path, now_s: u64) -> String {
+    format!("{now_s}-{}", path.file_name().unwrap_or_default().to_string_lossy())
 }
 
 /// Deletes what was moved aside in `dir` long enough ago, and the directory once it is empty. Returns how

@@ -14,7 +14,7 @@ mod recycle;
 mod sweep;
 
 pub use lock::DbLock;
-pub use lost::{LOST_DIR, move_aside, purge as purge_lost};
+pub use lost::{LOST_DIR, lost_name, move_aside, purge as purge_lost};
 pub use obsolete::{Obsolete, Records, Waiting};
 pub use paths::Paths;
 pub use recycle::Recycle;

@@ -18,7 +18,7 @@ use table::unique_id::SessionId;
 use super::survey::{State, Survey, Table, descriptor_of, log_options, look, sound_batch, table_options};
 use super::{Report, Scope};
 use crate::family::Parts;
-use crate::files::{DbLock, LOST_DIR, Numbers};
+use crate::files::{DbLock, LOST_DIR, Numbers, lost_name};
 use crate::manifest::{FileSource, Manifest, ManifestSettings, Record, write_identity};
 use crate::output::{Courtesy, OutputFile, OutputSettings, Purpose, Rewrite, compression_options};
 use crate::stats::Stats;
@@ -333,15 +333,15 @@ impl<'a> Mending<'a> {
         dirs.iter().try_for_each(|dir| self.env.fs.open_dir(dir)?.sync())
     }
 
-    /// A free name in `lost/`.
+    /// A free name in `lost/`, from which opening deletes it in time.
     fn name_in_lost(&self, path: &Path) -> Result<PathBuf> {
-        let name = shown(path);
-        let mut aside = self.lost.join(&name);
-        for n in 1.. {
+        let now_s = self.env.clock.now_seconds();
+        let mut aside = self.lost.join(lost_name(path, now_s));
+        for later in 1.. {
             if !self.env.fs.exists(&aside)? {
                 break;
             }
-            aside = self.lost.join(format!("{name}.{n}"));
+            aside = self.lost.join(lost_name(path, now_s + later));
         }
         Ok(aside)
     }
