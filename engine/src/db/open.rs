@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use base::ids::JobId;
-use base::{Error, FamilyId, FileNumber, Result};
+use base::{Error, FamilyId, FileNumber, Kind, Result};
 use env::Env;
 use env::logger::{Logger, NullLogger};
 use format::names::{self, FileName};
@@ -25,7 +25,7 @@ use crate::errors::ErrorState;
 use crate::event::{Event, Events};
 use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Numbers, Obsolete, Paths, sweep};
-use crate::manifest::{Manifest, Recovered, write_identity};
+use crate::manifest::{Manifest, Recovered, read_current, recover, write_identity};
 use crate::options::{DbOptions, FamilyOptions, MemtableFactory, refuse};
 use crate::output::{Courtesy, JobTools};
 use crate::read::Reads;
@@ -37,6 +37,9 @@ use crate::source::{TableCache, TableCacheSettings};
 use crate::stats::Stats;
 use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Flag, Mutex};
 use crate::wal::{LiveLogs, WalSettings};
+
+/// How often a reader begins anew that a writer has overtaken.
+const TRIES_MAX: usize = 8;
 
 /// A database to open.
 pub struct OpenRequest {
@@ -160,7 +163,13 @@ impl Opening {
 
     fn open(mut self) -> Result<Db> {
         self.header();
-        let outcome = self.recover_all();
+        let mut outcome = self.recover_all();
+        for _ in 1..TRIES_MAX {
+            match &outcome {
+                Err(error) if self.read_only && error.kind() == Kind::TryAgain => outcome = self.recover_all(),
+                _ => break,
+            }
+        }
         if let Err(error) = &outcome {
             self.events.error(format_args!("Opening failed: {error}"));
             self.events.logger().flush();
@@ -199,7 +208,11 @@ impl Opening {
         }
         let logs = self.logs_to_replay(&recovered, &shared)?;
         let job = shared.tools.take_job_id();
-        let replayed = self.replay(&recovered, &shared, &logs, proof.unwrap_or_default(), job)?;
+        let replayed = self.replay(&recovered, &shared, &logs, proof.unwrap_or_default(), job);
+        if !replayed.as_ref().is_ok_and(|replayed| replayed.stopped_at.is_none()) && self.is_overtaken(&recovered) {
+            return Err(Error::try_again("a writer made logs obsolete while they were read"));
+        }
+        let replayed = replayed?;
         let last_seq = recovered.last_sequence.max(replayed.last_seq).max(largest_seq(&shared.families));
         shared.tools.sequence.publish(last_seq);
         if !self.options.open_files_async {
@@ -361,6 +374,15 @@ impl Opening {
         let replayed = replay.run(logs);
         self.events.emit(&Event::RecoveryFinished { job, error: replayed.as_ref().err().cloned() });
         replayed
+    }
+
+    /// Whether this only reads and the MANIFEST is another by now: logs may have gone, or be written over, since it was read.
+    pub(super) fn is_overtaken(&self, read: &Recovered) -> bool {
+        let now = || {
+            let number = read_current(&self.env, &self.paths.db)?;
+            Ok::<_, Error>((number, recover(&self.env, &self.paths.db, number)?.size))
+        };
+        self.read_only && now().is_ok_and(|now| now != (read.number, read.size))
     }
 
     /// Opens tables now, so that what is missing or damaged is known: all, or some of them where

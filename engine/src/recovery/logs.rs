@@ -14,7 +14,8 @@
 //! (`durable` says how that is known and how to open all the same).
 //! A log that a crash cut at a whole record, or left zeros of, looks as one that ended there. If the first batch of
 //! the next tells that more was written (`format::wal::mark`; RocksDB's logs tell only with `track_and_verify_wals`),
-//! and does not carry the next number, that is a stop as well.
+//! and does not carry the next number, that is a stop as well, whatever `paranoid_checks`, for it is no damage: only
+//! behind a log whose damage was waived does replay go on.
 //! The next number is either of two if the last batch holds empty range deletions: a writer counts them, applying a
 //! batch does not (RocksDB goes by the latter alone, and drops durable writes behind such a batch).
 //! In every mode a batch that is no batch, and a sequence number that goes back, fail the open: they are
@@ -25,7 +26,7 @@
 
 use std::path::Path;
 
-use base::map::HashMap;
+use base::map::{HashMap, HashSet};
 use base::{Error, FamilyId, FileNumber, Kind, Result, SequenceNumber, key};
 use env::ReadHints;
 use format::batch::{self, Batch};
@@ -103,6 +104,8 @@ pub struct Replay<'a> {
     previous: Option<(Predecessor, u64)>,
     /// Of each log that was not dropped, where its last whole record ended, and the digest there.
     replayed: HashMap<u64, (u64, u32)>,
+    /// Logs of which something was passed over.
+    waived: HashSet<u64>,
     durable: Durable<'a>,
     done: Replayed,
 }
@@ -131,6 +134,7 @@ impl<'a> Replay<'a> {
             cut_off: None,
             previous: None,
             replayed: HashMap::default(),
+            waived: HashSet::default(),
             done: Replayed::default(),
         }
     }
@@ -251,7 +255,7 @@ impl<'a> Replay<'a> {
         if self.goes_on(seq, older) || (!older.is_empty() && short.is_none()) {
             self.dropping = false;
             self.cut_off = None;
-        } else if let Some(short) = short.filter(|_| !self.dropping && self.is_strict()) {
+        } else if let Some(short) = short.filter(|_| !self.dropping && self.is_point_in_time()) {
             let (older, bytes) = (short.log_number, short.bytes);
             self.tools.events.warn(format_args!(
                 "WAL {:06} follows {older:06}, to which {bytes} bytes were written, and not all of them are there: dropped",
@@ -304,15 +308,15 @@ impl<'a> Replay<'a> {
         Err(Fault::Fatal(Error::corruption(hint).with_data_loss(true)))
     }
 
-    fn is_strict(&self) -> bool {
-        self.settings.mode == WalRecoveryMode::PointInTimeRecovery && self.settings.paranoid_checks
+    fn is_point_in_time(&self) -> bool {
+        self.settings.mode == WalRecoveryMode::PointInTimeRecovery
     }
 
-    /// Whether something of an older log is missing that was written to it. Where a writer may be at work, logs may grow
-    /// and go meanwhile.
+    /// Whether something of an older log is missing that was written to it. Beside a writer it may have been missing only
+    /// when it was read: what was read by then is what there was at some moment, and the caller looks whether to read again.
     fn is_short(&self, mark: &Mark) -> bool {
-        let read = self.replayed.get(&mark.log_number);
-        mark.log_number >= self.settings.min_log && self.settings.may_flush && read != Some(&(mark.bytes, mark.digest))
+        let (log, read) = (mark.log_number, self.replayed.get(&mark.log_number));
+        log >= self.settings.min_log && !self.waived.contains(&log) && read != Some(&(mark.bytes, mark.digest))
     }
 
     /// Whether nothing can be missing between what was replayed and a batch at `seq`. If nothing was replayed, the
@@ -333,6 +337,7 @@ impl<'a> Replay<'a> {
         self.tools.events.warn(format_args!("{}{error}", if ignored { "(ignoring error) " } else { "" }));
         self.done.damaged = true;
         if ignored {
+            self.waived.insert(log.0);
             return Ok(Verdict::GoOn);
         }
         match self.settings.mode {
@@ -362,7 +367,7 @@ impl<'a> Replay<'a> {
         });
         let what = change.as_ref().map_or_else(|| reason.to_string(), |change| format!("{reason}: {change}"));
         self.durable.end(log, progress, reader, Some((offset, &what)), later)?;
-        let strict = self.settings.mode == WalRecoveryMode::PointInTimeRecovery
+        let strict = self.is_point_in_time()
             && self.settings.paranoid_checks
             && !self.settings.accept_lost;
         match change {
