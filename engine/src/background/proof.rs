@@ -47,7 +47,7 @@ impl Background {
         if self.tools.shutting_down.load(Ordering::Acquire) || self.errors.get().is_some() {
             return;
         }
-        let Some(now) = self.moment() else { return };
+        let now = self.moment();
         let idle = looks.last.replace(now) == Some(now);
         if idle && looks.proved != Some(now) {
             match self.prove(false) {
@@ -58,10 +58,10 @@ impl Background {
         }
     }
 
-    fn moment(&self) -> Option<Moment> {
-        let manifest = self.committer.manifest_durable()?;
+    fn moment(&self) -> Moment {
+        let (manifest, size) = self.committer.manifest_extent();
         let options = self.tools.options_file.lock().as_ref().map_or(0, |file| file.number);
-        Some((manifest.number, manifest.bytes, self.logs.active_number().0, self.logs.total_bytes(), options))
+        (manifest, size, self.logs.active_number().0, self.logs.total_bytes(), options)
     }
 
     /// The last proof of this session. All writers and jobs are gone.
@@ -89,7 +89,7 @@ impl Background {
         let min_log = self.committer.min_log_to_keep();
         let mut wals = self.logs.durable();
         wals.retain(|wal| wal.number >= min_log);
-        let Some(manifest) = self.committer.manifest_durable() else { return Ok(()) };
+        let Some(manifest) = self.committer.settle_manifest()? else { return Ok(()) };
         let proof = Proof {
             db_id: self.tools.db_id.clone(),
             written_s: self.tools.env.clock.now_seconds(),

@@ -101,9 +101,18 @@ impl Committer {
         self.manifest.lock().number()
     }
 
-    /// What is durable of the MANIFEST; `None` if its last record failed.
-    pub fn manifest_durable(&self) -> Option<Extent> {
-        self.manifest.lock().durable()
+    /// Makes all of the MANIFEST durable and tells how much that is; `None` if its last record failed.
+    ///
+    /// # Errors
+    /// Of the file system.
+    pub fn settle_manifest(&self) -> Result<Option<Extent>> {
+        self.manifest.lock().settle()
+    }
+
+    /// The MANIFEST's number, and its size.
+    pub fn manifest_extent(&self) -> (u64, u64) {
+        let manifest = self.manifest.lock();
+        (manifest.number().0, manifest.size())
     }
 
     /// Changes how the MANIFEST is written, from the next record on.

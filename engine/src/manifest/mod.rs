@@ -5,8 +5,9 @@
 //!       │ too large, or the last append failed
 //!       └──► MANIFEST-n+1: snapshot, then the edits ─► sync ─► CURRENT by rename ─► sync directory
 //! ```
-//! Every append syncs, so the first edit of the next one says with a mark where it begins and what came
-//! before: all of that was durable. The last edit is proved by the `PROOF` file of a close or an idle moment.
+//! Every append syncs, and behind the sync goes a seal, an edit that is only a mark of how much is durable now. It is not
+//! synced itself: it tells as long as a power cut has not taken it. The edits of the next append have the same mark. What
+//! a close or an idle moment left is proved by the `PROOF` file.
 //!
 //! After a failed append nobody knows how much of the record lies in the file. Nothing is added behind it:
 //! the next append begins a new file with a snapshot of what was installed, and CURRENT moves over only
@@ -59,6 +60,8 @@ pub struct Manifest {
     number: FileNumber,
     /// `None` after a failure, and before the first append.
     file: Option<(Box<dyn Append>, Writer)>,
+    /// What is durable of it.
+    synced: Extent,
     compacted_size: u64,
     buffer: Vec<u8>,
     /// CURRENT may be another's by now: nothing is written any more.
@@ -69,7 +72,7 @@ pub struct Manifest {
 impl Manifest {
     /// Nothing is written until the first append, which begins a new file.
     pub fn new(env: Env, settings: ManifestSettings, current: FileNumber) -> Self {
-        Manifest { env, settings, number: current, file: None, compacted_size: 0, buffer: Vec::new(), closed: false, stats: None }
+        Manifest { env, settings, number: current, file: None, synced: Extent::default(), compacted_size: 0, buffer: Vec::new(), closed: false, stats: None }
     }
 
     /// Goes on at the end of the current file (`reuse_manifest_on_open`), as it was `read`. It is synced, for the mark
@@ -88,7 +91,8 @@ impl Manifest {
         sync(&mut *file, settings.use_fsync, None)?;
         let writer = Writer::resume_behind(Framing::Classic, size, digest);
         let compacted_size = if compacted_size == 0 { size } else { compacted_size };
-        Ok(Manifest { env, settings, number: current, file: Some((file, writer)), compacted_size, buffer: Vec::new(), closed: false, stats: None })
+        let synced = extent(current, &writer);
+        Ok(Manifest { file: Some((file, writer)), synced, compacted_size, ..Manifest::new(env, settings, current) })
     }
 
     /// Counts there from now on.
@@ -111,10 +115,20 @@ impl Manifest {
         self.file.as_ref().map_or(0, |(_, writer)| writer.offset())
     }
 
-    /// What is durable of the current file; `None` after a failure, and before the first append.
-    pub fn durable(&self) -> Option<Extent> {
-        let (_, writer) = self.file.as_ref()?;
-        Some(Extent { number: self.number.0, bytes: writer.offset(), digest: writer.digest() })
+    /// Makes the last seal durable too, and tells how much is now; `None` after a failure, and before the first append.
+    ///
+    /// # Errors
+    /// Of the file system; the next append must roll.
+    pub fn settle(&mut self) -> Result<Option<Extent>> {
+        let Some((file, writer)) = &mut self.file else { return Ok(None) };
+        if writer.offset() > self.synced.bytes {
+            if let Err(error) = sync(&mut **file, self.settings.use_fsync, self.stats.as_deref()) {
+                self.file = None;
+                return Err(error.doing("syncing the MANIFEST"));
+            }
+            self.synced = extent(self.number, writer);
+        }
+        Ok(Some(self.synced))
     }
 
     /// Whether the next append begins a new file.
@@ -139,12 +153,12 @@ impl Manifest {
         };
         self.buffer.clear();
         let (use_fsync, stats) = (self.settings.use_fsync, &self.stats);
-        let mark = writer.digest().map(|digest| EditMark { offset: writer.offset(), digest });
+        let mark = mark(&self.synced);
         frame(&mut writer, records, mark, &mut self.buffer)
             .and_then(|()| file.append(&self.buffer))
             .and_then(|()| sync(&mut *file, use_fsync, stats.as_deref()))
             .map_err(|e| e.doing("appending to the MANIFEST").file(&path))?;
-        self.file = Some((file, writer));
+        self.seal(file, writer);
         Ok(())
     }
 
@@ -163,7 +177,7 @@ impl Manifest {
         let mut file = self.env.fs.create(&path, &hints)?;
         let mut writer = Writer::new(Framing::Classic);
         self.buffer.clear();
-        let written = self.write_snapshot(&mut *file, &mut writer, snapshot, records);
+        let written = self.write_snapshot(number, (&mut *file, &mut writer), snapshot, records);
         if let Err(error) = written {
             drop(file);
             // A half-written file that CURRENT never named; if it cannot be removed, a sweep will.
@@ -172,14 +186,30 @@ impl Manifest {
         }
         write_current(&self.env, &self.settings.dir, number)?;
         self.number = number;
-        self.file = Some((file, writer));
+        self.seal(file, writer);
         Ok(())
+    }
+
+    /// Everything so far is durable, and a seal says so. If it cannot be written, nobody knows what lies there: the next
+    /// append begins a new file.
+    fn seal(&mut self, mut file: Box<dyn Append>, mut writer: Writer) {
+        self.synced = extent(self.number, &writer);
+        let Some(mark) = mark(&self.synced) else {
+            self.file = Some((file, writer));
+            return;
+        };
+        self.buffer.clear();
+        let seal = [(VersionEdit::seal(mark), 0)];
+        let sealed = frame(&mut writer, &seal, None, &mut self.buffer)
+            .and_then(|()| file.append(&self.buffer))
+            .and_then(|()| file.flush());
+        self.file = sealed.is_ok().then_some((file, writer));
     }
 
     fn write_snapshot(
         &mut self,
-        file: &mut dyn Append,
-        writer: &mut Writer,
+        number: FileNumber,
+        (file, writer): (&mut dyn Append, &mut Writer),
         snapshot: &[Record],
         records: &[Record],
     ) -> Result<()> {
@@ -191,7 +221,7 @@ impl Manifest {
         frame(writer, &[(size, 0)], None, &mut self.buffer)?;
         // CURRENT names this file only once all of it is durable, so this much of it is, if it is read at all. It
         // tells that the edits to come have marks.
-        let mark = writer.digest().map(|digest| EditMark { offset: writer.offset(), digest });
+        let mark = mark(&extent(number, writer));
         let nothing = [(VersionEdit::default(), 0)];
         frame(writer, if records.is_empty() { &nothing } else { records }, mark, &mut self.buffer)?;
         file.append(&self.buffer)?;
@@ -217,12 +247,21 @@ fn sync(file: &mut dyn Append, use_fsync: bool, stats: Option<&Stats>) -> Result
     Ok(())
 }
 
+fn extent(number: FileNumber, writer: &Writer) -> Extent {
+    Extent { number: number.0, bytes: writer.offset(), digest: writer.digest() }
+}
+
+/// Says that so much is durable. `None`: its digest is not known.
+fn mark(of: &Extent) -> Option<EditMark> {
+    Some(EditMark { offset: of.bytes, digest: of.digest?, number: Some(of.number) })
+}
+
 fn frame(writer: &mut Writer, records: &[Record], mark: Option<EditMark>, out: &mut Vec<u8>) -> Result<()> {
     let mut encoded = Vec::new();
-    for (i, (edit, timestamp_size)) in records.iter().enumerate() {
+    for (edit, timestamp_size) in records {
         encoded.clear();
         edit.encode(*timestamp_size, &mut encoded)?;
-        if i == 0 && mark.is_some() {
+        if mark.is_some() {
             // Tags stand in any order; an edit with nothing else is only the mark.
             VersionEdit { mark, ..VersionEdit::default() }.encode(0, &mut encoded)?;
         }

@@ -137,19 +137,27 @@ impl Source for FileSource {
 fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<Extent>) -> Result<()> {
     let mut claim_met = claim.is_none_or(|c| c.bytes == 0);
     let (durable, mut has_marks) = (claim.map_or(0, |c| c.bytes), false);
+    // The last mark: of the seal behind a sync, and all edits of the append behind that.
+    let mut marked = None;
     let torn = loop {
         match reader.next()? {
             Item::Record { bytes, offset, end } => {
                 let edit = VersionEdit::decode(bytes).map_err(|e| e.shifted(offset))?;
                 let mark = edit.mark;
                 has_marks |= mark.is_some();
-                state.edit(edit).map_err(|e| e.at(offset))?;
+                if !edit.is_seal() {
+                    state.edit(edit).map_err(|e| e.at(offset))?;
+                }
                 state.out.size = end;
-                if let Some(mark) = mark
-                    && (mark.offset > offset || mark.digest != reader.digest_before())
-                {
-                    let at = reader.gap().unwrap_or(offset);
-                    return Err(Error::corruption("records before an edit are not those that it was written behind").at(at));
+                if let Some(mark) = mark {
+                    let own = mark.number.is_none_or(|number| number == state.out.number.0);
+                    let first = own && mark.offset <= offset && mark.digest == reader.digest_before();
+                    if !first && marked != Some(mark) {
+                        let at = reader.gap().unwrap_or(offset);
+                        let what = "records before an edit are not those that it was written behind";
+                        return Err(Error::corruption(what).at(at));
+                    }
+                    marked = Some(mark);
                 }
                 claim_met |= claim.is_some_and(|c| c.bytes == end && c.digest.is_none_or(|d| d == reader.digest()));
             }
@@ -204,11 +212,12 @@ fn mark_behind(reader: &mut Reader<FileSource>, at: u64, out: &mut Recovered) ->
     while more {
         match reader.next()? {
             Item::Record { bytes, offset, .. } => {
-                edits += 1;
-                // Its own place must be right: what lies here by chance says nothing.
                 let edit = VersionEdit::decode(bytes).ok();
+                edits += u64::from(!edit.as_ref().is_some_and(VersionEdit::is_seal));
                 out.followed |= out.given_up.is_some() && edit.as_ref().is_some_and(stands_alone);
+                // Its own place and file must be right: what lies here by chance says nothing.
                 let mark = edit.and_then(|edit| edit.mark);
+                let mark = mark.filter(|mark| mark.number.is_none_or(|number| number == out.number.0));
                 durable = mark.filter(|m| m.offset <= offset).map_or(durable, |m| durable.max(m.offset));
             }
             Item::TornTail { offset, .. } => more = reader.resync(offset)?,
@@ -220,7 +229,7 @@ fn mark_behind(reader: &mut Reader<FileSource>, at: u64, out: &mut Recovered) ->
     if durable > at {
         let bytes = durable - at;
         let error = Error::corruption(format!(
-            "a record of the MANIFEST is damaged, not torn: later edits were written when it was durable; {bytes} bytes and {edits} edits are lost"
+            "a record of the MANIFEST is damaged, not torn: later edits were written when it was durable; {bytes} bytes are lost, and {edits} whole edits behind them"
         ));
         out.lost = Some(Lost { error: error.at(at), bytes, by_proof: false });
     }

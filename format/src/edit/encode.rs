@@ -69,6 +69,9 @@ impl VersionEdit {
             nested(out, |inner| {
                 put_varint64(inner, mark.offset);
                 put_u32(inner, mark.digest);
+                if let Some(number) = mark.number {
+                    put_varint64(inner, number);
+                }
             });
         }
         Ok(())

@@ -134,16 +134,30 @@ pub struct VersionEdit {
     pub mark: Option<EditMark>,
 }
 
-/// Where in the MANIFEST the edit's record begins, and the [`crate::wal::Digest`] of the records before it.
-/// The first edit after each sync has one: everything before it was durable when it was written.
+/// Up to where the MANIFEST was durable when the edit was written, and the [`crate::wal::Digest`] of the records up to
+/// there. Every edit has one, so an edit without is another writer's.
 ///
 /// ```text
-/// varint32 tag | varint32 length | varint64 offset | u32 digest
+/// varint32 tag | varint32 length | varint64 offset | u32 digest | varint64 number
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EditMark {
     pub offset: u64,
     pub digest: u32,
+    /// The MANIFEST's, so that a former file's bytes are not taken for this one's; `None` in marks of old.
+    pub number: Option<u64>,
+}
+
+impl VersionEdit {
+    /// An edit that is nothing but a mark.
+    pub fn seal(mark: EditMark) -> Self {
+        VersionEdit { mark: Some(mark), ..VersionEdit::default() }
+    }
+
+    /// Whether it is nothing but a mark: what is written behind a sync to tell of it.
+    pub fn is_seal(&self) -> bool {
+        self.mark.is_some_and(|mark| *self == VersionEdit::seal(mark))
+    }
 }
 
 /// A table file that joins the tree.
