@@ -313,8 +313,21 @@ impl LiveLogs {
         Ok(synced)
     }
 
+    /// How many names were made so far: for [`LiveLogs::note_names_durable`].
+    pub fn names_made(&self) -> u64 {
+        self.names_made.load(Ordering::Acquire)
+    }
+
+    /// Somebody else has synced the directory since so many names were made.
+    pub fn note_names_durable(&self, made: u64) {
+        self.names_synced.fetch_max(made, Ordering::AcqRel);
+    }
+
     /// Returns when all names made so far are durable, whoever makes them so.
-    fn sync_dir(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// Of the file system; the logs are poisoned by it.
+    pub fn sync_dir(&self) -> Result<()> {
         let made = self.names_made.load(Ordering::Acquire);
         if self.names_synced.load(Ordering::Acquire) < made {
             let synced = self.env.fs.open_dir(&self.settings.dir).and_then(|dir| dir.sync());

@@ -55,14 +55,16 @@ impl Opening {
         let live_logs = Arc::new(LiveLogs::new(self.env.clone(), wal_settings(o, &self.paths)?));
         let keep_logs = o.avoid_flush_during_recovery && replayed.files.is_empty() && !replayed.damaged;
         self.trim_last_log(logs)?;
-        let changes = self.recovery_changes(&shared, replayed.files, keep_logs, replayed.max_log, job)?;
+        let log = tools.numbers.take();
+        let oldest = logs.first().filter(|_| keep_logs).copied().unwrap_or(log);
+        let changes = self.recovery_changes(&shared, replayed.files, keep_logs, oldest, job)?;
         if keep_logs {
             for whole in &replayed.extents {
                 let log = FileNumber(whole.number);
                 live_logs.add_recovered(log, self.sync_old_log(log)?, *whole);
             }
         }
-        live_logs.roll(tools.numbers.take(), None, wal_preallocate(o, families))?;
+        live_logs.roll(log, None, wal_preallocate(o, families))?;
         if replayed.stopped_at.is_some() {
             // So that the next recovery finds the number it expects and goes on from here.
             let mut record = Vec::new();
@@ -72,6 +74,8 @@ impl Opening {
             live_logs.append(&record, next, &[])?;
             live_logs.sync()?;
         }
+        // The MANIFEST names the oldest log that is needed: it must be there.
+        live_logs.sync_dir()?;
         if !changes.is_empty() {
             committer.commit(changes, false)?;
         } else if !reuses {
@@ -164,16 +168,17 @@ impl Opening {
         Ok(size)
     }
 
-    /// What replay brought, as changes of the trees: one for each family that has any.
+    /// What replay brought, as changes of the trees: one for each family that has any. `oldest` is the first log that is
+    /// needed once they are made.
     fn recovery_changes(
         &self,
         shared: &Shared,
         files: Vec<(FamilyId, OutputFile)>,
         keep_logs: bool,
-        max_log: u64,
+        oldest: FileNumber,
         job: JobId,
     ) -> Result<Vec<Change>> {
-        let next_log = max_log.saturating_add(1);
+        let next_log = oldest.0;
         let mut changes = Vec::new();
         let mut by_family: Vec<(FamilyId, Vec<OutputFile>)> = Vec::new();
         for (id, file) in files {
@@ -189,12 +194,10 @@ impl Opening {
             }
             if !keep_logs {
                 own.extend(flush_family(&shared.tools, job, &family)?);
-                if max_log > 0 && own.is_empty() {
-                    let mut state = family.state();
-                    state.log_number = state.log_number.max(next_log);
-                }
             }
             if own.is_empty() {
+                let mut state = family.state();
+                state.log_number = state.log_number.max(next_log);
                 continue;
             }
             let added = own.iter().map(|f| (0, f.meta.clone())).collect();
@@ -216,7 +219,7 @@ impl Opening {
     }
 
     /// Deletes what nobody refers to, if the MANIFEST's end was proved; else only what this opening itself made
-    /// obsolete, and moves the rest aside. With an end in doubt everything stays.
+    /// obsolete, and moves the rest aside. With an end in doubt nothing goes, that MANIFEST and the replayed logs included.
     fn sweep(
         &self,
         shared: &Shared,
@@ -227,10 +230,9 @@ impl Opening {
     ) -> Result<()> {
         if recovered.end_in_doubt {
             self.events.warn(format_args!(
-                "MANIFEST-{:06} ends in the middle of a record; unreferenced files are kept",
+                "MANIFEST-{:06} ends in the middle of a record; it and unreferenced files are kept",
                 recovered.number.0
             ));
-            return Ok(());
         }
         let tables = shared.families.all().into_iter().flat_map(|f| {
             let version = f.pin().version.clone();
@@ -247,13 +249,16 @@ impl Opening {
         };
         let family_dirs = family_dirs(&self.descriptors);
         let mut found = sweep(&*self.env.fs, &self.paths, &family_dirs, Some(&live))?;
-        if recovered.end_proved {
+        if recovered.end_in_doubt {
+            self.set_aside(&mut found, None, &[]);
+            found.others.clear();
+        } else if recovered.end_proved {
             let now_s = self.env.clock.now_seconds();
             for dir in self.paths.all().into_iter().chain(family_dirs.iter().map(|dir| &**dir)) {
                 purge_lost(&*self.env.fs, dir, now_s);
             }
         } else {
-            self.set_aside(&mut found, recovered.number, replayed);
+            self.set_aside(&mut found, Some(recovered.number), replayed);
         }
         background.delete_swept(found);
         Ok(())

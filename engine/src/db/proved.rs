@@ -34,7 +34,10 @@ impl Opening {
         });
         let claim = proof.as_ref().map(|proof| proof.manifest);
         let mut recovered = recover_proved(&self.env, &self.paths.db, number, claim)?;
-        self.nothing_followed(&recovered)?;
+        if let Err(error) = self.nothing_followed(&recovered) {
+            let overtaken = self.is_overtaken(&recovered);
+            return Err(if overtaken { Error::try_again("a writer went on while the MANIFEST was read") } else { error });
+        }
         let id = recovered.db_id.as_deref().unwrap_or(identity);
         // Left behind by another database of this directory, or put there: it says nothing of this one.
         let proof = proof.filter(|proof| proof.db_id == id);
@@ -78,8 +81,8 @@ impl Opening {
     }
 
     /// Moves to `lost/` what a MANIFEST with an unproved end may have forgotten: tables, logs that were not
-    /// replayed now, other MANIFESTs.
-    pub(super) fn set_aside(&self, found: &mut Sweep, manifest: FileNumber, replayed: &[FileNumber]) {
+    /// replayed now, MANIFESTs other than `read`.
+    pub(super) fn set_aside(&self, found: &mut Sweep, read: Option<FileNumber>, replayed: &[FileNumber]) {
         let now_s = self.env.clock.now_seconds();
         let aside = |path: &Path| {
             match move_aside(&*self.env.fs, path, now_s) {
@@ -97,10 +100,10 @@ impl Opening {
             }
             ours
         });
-        let read = self.paths.manifest(manifest);
+        let read = read.map(|read| self.paths.manifest(read));
         found.others.retain(|path| {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            let other = *path != read && matches!(name.as_deref().and_then(FileName::parse), Some(FileName::Manifest(_)));
+            let other = read.as_ref() != Some(path) && matches!(name.as_deref().and_then(FileName::parse), Some(FileName::Manifest(_)));
             if other {
                 aside(path);
             }

@@ -7,6 +7,8 @@
 //! survive a crash by half because one half is in a table and the other in a log that was lost. Families
 //! of an atomic flush are written one after the other and committed in one group.
 
+use std::path::Path;
+
 use base::ids::JobId;
 use base::stats::{HistogramKind, Ticker};
 use base::{Error, Result};
@@ -111,6 +113,12 @@ impl Part {
     fn new(family: &Arc<Family>, pick: FlushPick) -> Self {
         Part { family: family.clone(), pick, files: Vec::new(), numbers: LevelNumbers::default() }
     }
+
+    /// Whether tables were written to this directory, which was synced then.
+    fn is_beside(&self, dir: &Path) -> bool {
+        let parts = self.family.parts();
+        self.files.iter().any(|file| parts.table_dir(file.meta.path_id) == dir)
+    }
 }
 
 fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: FlushReason, atomic: bool) -> Result<Flushed> {
@@ -120,6 +128,7 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
             t.committer.track_wals(&synced)?;
         }
     }
+    let names = t.logs.names_made();
     for at in 0..parts.len() {
         let part = &mut parts[at];
         started(t, job, part, reason);
@@ -154,6 +163,14 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
     }
     if t.tools.shutting_down.load(Ordering::Acquire) && reason != FlushReason::ShutDown {
         return Err(remove(t.tools, parts, Error::shutdown_in_progress("Database shutdown")));
+    }
+    // The record names the oldest log that is needed. That it is there tells an opening that the record was not synced, if
+    // it does not read.
+    if parts.iter().any(|part| part.is_beside(t.logs.dir())) {
+        t.logs.note_names_durable(names);
+    }
+    if let Err(error) = t.logs.sync_dir() {
+        return Err(remove(t.tools, parts, error));
     }
     let changes = parts
         .iter()
