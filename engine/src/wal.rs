@@ -75,12 +75,15 @@ struct Closed {
     durable: bool,
     /// `None` once synced, or for logs from before this open, which recovery has read.
     file: Option<Box<dyn Append>>,
+    written_over: bool,
 }
 
 struct Active {
     number: FileNumber,
     writer: Writer,
     file: Box<dyn Append>,
+    /// The file was another log's.
+    written_over: bool,
     /// Framed records not yet handed to the system; empty between calls unless flushed by hand.
     pending: Vec<u8>,
     /// What is known to be durable of it.
@@ -156,7 +159,7 @@ impl LiveLogs {
     /// A log of an earlier session that still holds unflushed data, `size` bytes long and synced. `whole` is
     /// what recovery read of it: behind that may lie what a crash left.
     pub fn add_recovered(&self, number: FileNumber, size: u64, whole: Extent) {
-        self.closed.lock().push_back(Closed { number, size, whole, durable: true, file: None });
+        self.closed.lock().push_back(Closed { number, size, whole, durable: true, file: None, written_over: false });
         self.total_bytes.fetch_add(size, Ordering::Relaxed);
     }
 
@@ -300,6 +303,9 @@ impl LiveLogs {
         let mut closed = self.closed.lock();
         for log in closed.iter_mut() {
             let Some(file) = &mut log.file else { continue };
+            if log.written_over {
+                cut(&mut **file, log.size).map_err(|e| self.poison(e))?;
+            }
             let done = if self.settings.use_fsync { file.fsync() } else { file.sync() };
             done.map_err(|e| self.poison(e.doing("syncing a closed WAL")))?;
             file.close().map_err(|e| self.poison(e.doing("closing a WAL")))?;
@@ -356,6 +362,7 @@ impl LiveLogs {
             number,
             writer: Writer::new(framing),
             file,
+            written_over: recycled.is_some(),
             pending: Vec::with_capacity(4096),
             durable: Extent { number: number.0, bytes: 0, digest: Some(0) },
             marks: Vec::new(),
@@ -397,6 +404,7 @@ impl LiveLogs {
                 whole: Extent { number: old.number.0, bytes: size, digest: old.writer.digest() },
                 durable,
                 file,
+                written_over: old.written_over,
             });
             // All that is synced already: nothing of it can be missing once what follows is there.
             if size == 0 || old.durable.bytes < size || closed.len() > 1 {
@@ -445,11 +453,17 @@ impl LiveLogs {
         if let Some(mut active) = self.active.lock().take() {
             if !self.is_poisoned() {
                 outcome = active.hand_over(0);
+                if active.written_over && outcome.is_ok() {
+                    outcome = cut(&mut *active.file, active.writer.offset());
+                }
             }
             outcome = outcome.and(active.file.close());
         }
         for log in self.closed.lock().iter_mut() {
             if let Some(mut file) = log.file.take() {
+                if log.written_over && !self.is_poisoned() {
+                    outcome = outcome.and(cut(&mut *file, log.size));
+                }
                 outcome = outcome.and(file.close());
             }
         }
@@ -523,6 +537,12 @@ impl Active {
             self.writer.timestamp_sizes(&mut self.pending, &new);
         }
     }
+}
+
+/// Takes away what the log that the file was before has left behind the end: RocksDB takes it for damage where it verifies
+/// logs, and where nothing may be torn.
+fn cut(file: &mut dyn Append, size: u64) -> Result<()> {
+    file.flush().and_then(|()| file.truncate(size)).map_err(|e| e.doing("cutting a WAL that was written over an older one"))
 }
 
 fn mark(log_number: u64, of: &Extent) -> Option<Mark> {
