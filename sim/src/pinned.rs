@@ -1,5 +1,6 @@
 //! What seeds and states found once, each in its smallest form.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use env::FileSystem;
@@ -53,9 +54,9 @@ fn a_torn_log_is_not_kept_for_another_mode_to_stop_at() {
         let db = world.open("");
         db.put_with(b"a", b"1", &synced()).unwrap();
         db.put(b"b", b"unsynced, and torn").unwrap();
-        let list = world.disk.list(std::path::Path::new("/db")).unwrap();
+        let list = world.disk.list(Path::new("/db")).unwrap();
         let log = list.iter().find(|n| n.ends_with(".log")).unwrap();
-        assert!(world.disk.tear(&std::path::Path::new("/db").join(log), bytes));
+        assert!(world.disk.tear(&Path::new("/db").join(log), bytes));
         world.crash(db, Survivors::Everything);
         let db = world.open("wal_recovery_mode=kTolerateCorruptedTailRecords;avoid_flush_during_recovery=true");
         db.put_with(b"c", b"3", &synced()).unwrap();
@@ -99,7 +100,7 @@ fn a_log_with_nothing_but_its_compression_is_closed_and_opened() {
 fn temporaries_of_options_files_go_at_the_next_open() {
     let world = World::new();
     let db = world.open("");
-    let temp = std::path::Path::new("/db/OPTIONS-000001.dbtmp");
+    let temp = Path::new("/db/OPTIONS-000001.dbtmp");
     (&*world.faults as &dyn FileSystem).write_all(temp, b"half", true).unwrap();
     world.crash(db, Survivors::Everything);
     let db = world.open("");
@@ -152,16 +153,16 @@ fn an_empty_range_deletion_at_the_end_of_a_recycled_log_drops_nothing_behind_it(
 
 /// The MANIFEST, and how long it is.
 fn manifest(world: &World) -> (std::path::PathBuf, u64) {
-    let names = world.disk.list(std::path::Path::new("/db")).unwrap();
+    let names = world.disk.list(Path::new("/db")).unwrap();
     let name = names.iter().filter(|n| n.starts_with("MANIFEST-")).max().unwrap();
-    let path = std::path::Path::new("/db").join(name);
+    let path = Path::new("/db").join(name);
     let size = world.disk.file_size(&path).unwrap();
     (path, size)
 }
 
 /// As a sector that a crash lost: neither one bit nor the length explains it.
 fn clear_within_the_edit_at(world: &World, (path, at): &(std::path::PathBuf, u64)) {
-    let at = *at as usize + 20;
+    let at = *at as usize + 12;
     assert!(world.disk.damage(path, |bytes| bytes[at..at + 12].fill(0)));
 }
 
@@ -195,6 +196,97 @@ fn an_edit_whose_logs_are_gone_was_synced_and_its_damage_is_refused() {
     world.crash(db, Survivors::Everything);
     clear_within_the_edit_at(&world, &edit);
     refused(&world);
+}
+
+/// The drop of a family was acknowledged, nothing came behind it, and its edit, more than one bit of which was wrong, was taken
+/// for one that was never synced: the family was back.
+#[test]
+fn the_last_edit_is_known_to_be_durable_without_a_later_one() {
+    let world = World::new();
+    let db = world.open("");
+    let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
+    db.put_with(b"a", b"1", &synced()).unwrap();
+    let edit = manifest(&world);
+    db.drop_family(&other).unwrap();
+    drop(other);
+    world.crash(db, Survivors::Everything);
+    clear_within_the_edit_at(&world, &edit);
+    let error = refused(&world);
+    assert!(error.to_string().contains("damaged, not torn"), "{error}");
+}
+
+/// Crashes that were refused as damage: nothing told that the log was still there that the edit would have made obsolete.
+#[test]
+fn edits_that_were_never_synced_are_passed_over_whatever_logs_there_were() {
+    let flush = |db: &Db| db.flush().unwrap_err();
+    let add = |db: &Db| db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).err().unwrap();
+    let first: (u32, &dyn Fn(&Db) -> ironstone::Error) = (1, &flush);
+    for (openings, edit) in [first, (1, &add), (2, &flush), (2, &add), (3, &add)] {
+        for text in ["", "wal_dir=/logs", "reuse_manifest_on_open=true", "avoid_flush_during_recovery=true"] {
+            let world = World::new();
+            for _ in 1..openings {
+                world.open(text).close().unwrap();
+            }
+            let db = world.open(text);
+            db.put_with(b"a", b"1", &synced()).unwrap();
+            let at = manifest(&world);
+            world.faults.hook().set_plan("sync MANIFEST-* #1 crash").unwrap();
+            edit(&db);
+            world.crash(db, Survivors::Everything);
+            clear_within_the_edit_at(&world, &at);
+            let db = world.open(text);
+            assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]), "{openings} openings, {text}");
+        }
+    }
+}
+
+/// The second edit of an append came whole, and was taken for one that another writer put behind the first.
+#[test]
+fn an_edit_that_came_whole_behind_a_part_of_its_append_is_no_other_writers() {
+    let world = World::new();
+    let db = world.open("");
+    let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
+    db.put_with(b"a", b"1", &synced()).unwrap();
+    other.put_with(b"b", b"2", &synced()).unwrap();
+    drop(other);
+    let edit = manifest(&world);
+    world.crash(db, Survivors::Everything);
+    world.faults.hook().set_plan("sync MANIFEST-* #2 crash").unwrap();
+    let mut all = options("reuse_manifest_on_open=true").unwrap();
+    all.db.env = world.outside.env.clone();
+    let families = || ["default", "other"].map(|name| FamilyDescriptor::new(name, options("").unwrap().family)).to_vec();
+    Db::open_with_families("/db", all.clone(), families()).err().unwrap();
+    world.outside.executor.abandon();
+    world.disk.crash(Survivors::Everything);
+    world.faults.hook().revive();
+    assert!(manifest(&world).1 > edit.1, "the edits came");
+    clear_within_the_edit_at(&world, &edit);
+    let db = Db::open_with_families("/db", all, families()).unwrap();
+    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(db.family("other").unwrap().get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
+}
+
+/// They were left where they were, and the opening after that deleted them.
+#[test]
+fn what_a_doubtful_end_may_have_named_outlives_later_openings() {
+    let world = World::new();
+    let db = world.open("");
+    db.put_with(b"a", b"1", &synced()).unwrap();
+    let (edit, log) = (manifest(&world), newest_log(&world));
+    world.faults.hook().set_plan("sync MANIFEST-* #1 crash").unwrap();
+    db.flush().unwrap_err();
+    world.crash(db, Survivors::Everything);
+    clear_within_the_edit_at(&world, &edit);
+    let table = world.disk.list(Path::new("/db")).unwrap().into_iter().find(|name| name.ends_with(".sst")).unwrap();
+    for _ in 0..3 {
+        world.open("").close().unwrap();
+        while world.outside.env.executor.help() {}
+        let lost = world.disk.list(Path::new("/db/lost")).unwrap();
+        let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+        for file in [name(&edit.0), name(&log), table.clone()] {
+            assert!(lost.iter().any(|moved| moved.ends_with(&format!("-{file}"))), "{file} is not among {lost:?}");
+        }
+    }
 }
 
 /// An edit of the session that went on with an old MANIFEST said nothing of those before it, so that any of them passed for
@@ -239,7 +331,8 @@ fn writes_in_a_log_prove_the_edit_that_added_their_family() {
     batch.put_in(other.id(), b"c", b"3");
     db.write(batch, &synced()).unwrap();
     drop(other);
-    world.crash(db, Survivors::Everything);
+    // What says in the MANIFEST itself that the edit was durable is not synced.
+    world.crash(db, Survivors::Synced);
     clear_within_the_edit_at(&world, &edit);
     let error = refused(&world);
     assert!(error.to_string().contains("column family 1"), "{error}");
@@ -256,7 +349,7 @@ fn best_efforts_do_without_tables_of_the_family_of_statistics() {
     db.close().unwrap();
     drop(db);
     world.open("").close().unwrap();
-    let dir = std::path::Path::new("/db");
+    let dir = Path::new("/db");
     let tables: Vec<_> = world.disk.list(dir).unwrap().into_iter().filter(|n| n.ends_with(".sst")).collect();
     assert_eq!(tables.len(), 2, "{tables:?}");
     tables.iter().for_each(|table| world.disk.unlink(&dir.join(table)).unwrap());
@@ -272,8 +365,8 @@ fn refused(world: &World) -> ironstone::Error {
 }
 
 fn newest_log(world: &World) -> std::path::PathBuf {
-    let names = world.disk.list(std::path::Path::new("/db")).unwrap();
-    std::path::Path::new("/db").join(names.iter().filter(|n| n.ends_with(".log")).max().unwrap())
+    let names = world.disk.list(Path::new("/db")).unwrap();
+    Path::new("/db").join(names.iter().filter(|n| n.ends_with(".log")).max().unwrap())
 }
 
 /// Small memtables: a write behind one of `FULL` bytes begins a new log, and the table is written later.
@@ -322,11 +415,49 @@ fn a_log_that_lost_whole_records_stops_what_was_written_behind_it() {
         } else {
             world.crash(db, Survivors::Everything);
         }
-        let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
-        assert!(db.get(b"a").unwrap().is_some());
-        assert_eq!(db.get(b"b").unwrap().is_some(), !zeros);
-        assert_eq!((db.get(b"c").unwrap(), db.get(b"d").unwrap()), (None, None), "zeros: {zeros}");
+        let look = |db: Db| {
+            assert!(db.get(b"a").unwrap().is_some());
+            assert_eq!(db.get(b"b").unwrap().is_some(), !zeros);
+            assert_eq!((db.get(b"c").unwrap(), db.get(b"d").unwrap()), (None, None), "zeros: {zeros}");
+        };
+        // Also for one who only reads, and with `paranoid_checks` off: it is no damage.
+        let mut reading = options("wal_recovery_mode=kPointInTimeRecovery").unwrap();
+        reading.db.env = world.outside.env.clone();
+        if !zeros {
+            look(Db::open_read_only("/db", reading).unwrap());
+            look(world.open("wal_recovery_mode=kPointInTimeRecovery;paranoid_checks=false"));
+        }
+        look(world.open("wal_recovery_mode=kPointInTimeRecovery"));
     }
+}
+
+/// A log that a repair wrote anew is shorter than the next one says, and the next one was dropped as one behind a hole.
+#[test]
+fn a_repaired_log_holds_back_no_later_one() {
+    let world = World::new();
+    let db = world.open(SMALL);
+    db.put(b"a", b"damaged").unwrap();
+    db.put(b"b", &FULL).unwrap();
+    let log = newest_log(&world);
+    db.put(b"c", b"in the next log").unwrap();
+    assert_ne!(log, newest_log(&world));
+    world.crash(db, Survivors::Everything);
+    assert!(world.disk.damage(&log, |bytes| bytes[20..24].fill(0)));
+    let mut options = options("wal_recovery_mode=kPointInTimeRecovery").unwrap();
+    options.db.env = world.outside.env.clone();
+    ironstone::repair("/db", options, Vec::new()).unwrap();
+    let lost = || world.disk.list(Path::new("/db/lost")).unwrap_or_default();
+    assert!(!lost().is_empty());
+    let db = world.open("");
+    assert_eq!(db.get(b"a").unwrap(), None);
+    assert!(db.get(b"b").unwrap().is_some());
+    assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"in the next log"[..]));
+    db.close().unwrap();
+    drop(db);
+    // What a repair put aside stayed for good.
+    world.outside.env.clock.sleep_micros(25 * 3_600_000_000);
+    world.open("").close().unwrap();
+    assert!(lost().is_empty(), "{:?}", lost());
 }
 
 /// The other side of it: logs of which nothing is missing, recycled or not.

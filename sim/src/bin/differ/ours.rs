@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use ironstone::{
-    BottommostLevelCompaction, CompactRangeOptions, Db, Error, Family, FamilyDescriptor, Iter, Options, ReadOptions,
+    BottommostLevelCompaction, CompactRangeOptions, Db, Error, Family, FamilyDescriptor, Iter, Kind, Options, ReadOptions,
     Snapshot, WriteBatch, WriteOptions,
 };
 
 use crate::store::{Code, Compacting, FamilyText, Item, Mode, Move, Position, Spec, Store, Told, Writing};
 
 pub fn code(error: &Error) -> Code {
-    if std::env::var_os("DIFFER_WORDS").is_some() {
+    // An IO error is no answer that is asked for: its words say which call failed on which file.
+    if error.kind() == Kind::IoError || std::env::var_os("DIFFER_WORDS").is_some() {
         eprintln!("ours: {error}");
     }
     error.kind().text().trim_end_matches(": ").to_string()
