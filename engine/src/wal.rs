@@ -448,10 +448,15 @@ impl LiveLogs {
     }
 
     /// Hands over what is gathered and closes all files; nothing is synced.
+    ///
+    /// # Errors
+    /// Of the file system; the failure that poisoned the logs, if acknowledged writes were still gathered then.
     pub fn close(&self) -> Result<()> {
         let mut outcome = Ok(());
         if let Some(mut active) = self.active.lock().take() {
-            if !self.is_poisoned() {
+            if self.is_poisoned() {
+                outcome = if self.settings.manual_flush && !active.pending.is_empty() { self.check() } else { Ok(()) };
+            } else {
                 outcome = active.hand_over(0);
                 if active.written_over && outcome.is_ok() {
                     outcome = cut(&mut *active.file, active.writer.offset());

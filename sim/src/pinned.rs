@@ -460,6 +460,19 @@ fn a_repaired_log_holds_back_no_later_one() {
     assert!(lost().is_empty(), "{:?}", lost());
 }
 
+/// Crash seed 1662: writes that were gathered when the log failed were lost, and closing said that all was well.
+#[test]
+fn closing_tells_of_gathered_writes_that_never_came_to_the_log() {
+    let world = World::new();
+    let db = world.open("manual_wal_flush=true");
+    db.put(b"a", b"gathered").unwrap();
+    world.faults.hook().set_plan("append *.log #1.. EIO").unwrap();
+    db.flush_wal(false).unwrap_err();
+    world.faults.hook().revive();
+    let error = db.close().unwrap_err();
+    assert!(error.to_string().contains(".log"), "{error}");
+}
+
 /// The other side of it: logs of which nothing is missing, recycled or not.
 #[test]
 fn logs_that_are_whole_are_all_replayed() {

@@ -107,7 +107,6 @@ impl World {
                 dropped
             }
             Op::Reopen(_) => {
-                let fired = self.faults.hook().fired();
                 let closed = db.close();
                 drop((families, db));
                 self.db = None;
@@ -115,7 +114,7 @@ impl World {
                     // The machine stops here.
                     self.tell(format!("close: {error}"));
                     self.faults.hook().crash();
-                    return if self.faults.hook().fired() > fired {
+                    return if self.faults.hook().fired() > 0 {
                         Ok(Ended::Well)
                     } else {
                         Err(format!("close: {error}"))
