@@ -85,6 +85,8 @@ pub struct Walk<I> {
     operands: Vec<Pinned>,
     scratch: Scratch,
     seek_key: Vec<u8>,
+    /// Memory for a copy of `saved_key`.
+    spare_key: Vec<u8>,
     prefix: Option<Vec<u8>>,
     skipped: u64,
     /// Entries stepped over, and seeks in place of steps, that nobody has asked about yet.
@@ -111,6 +113,7 @@ impl<I: InternalIterator> Walk<I> {
             operands: Vec::new(),
             scratch: Scratch::default(),
             seek_key: Vec::new(),
+            spare_key: Vec::new(),
             prefix: None,
             skipped: 0,
             skips: 0,

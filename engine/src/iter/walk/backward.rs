@@ -72,6 +72,8 @@ impl<I: InternalIterator> Walk<I> {
             }
             run += 1;
             if run > self.view.max_sequential_skip {
+                operands.clear();
+                self.operands = operands;
                 return self.newest_seen_by_seek();
             }
             let seen = seq <= self.view.seq && (self.timestamp_size == 0 || self.is_in_time(user_key));
@@ -144,7 +146,10 @@ impl<I: InternalIterator> Walk<I> {
     /// forward, and goes back before the key.
     #[cold]
     fn newest_seen_by_seek(&mut self) -> Result<bool> {
-        let saved = self.saved_key.clone();
+        // Left empty where an error ends the iteration; then the memory is made again.
+        let mut saved = std::mem::take(&mut self.spare_key);
+        saved.clear();
+        saved.extend_from_slice(&self.saved_key);
         let bare_len = saved.len().saturating_sub(self.timestamp_size);
         seek_key(
             &mut self.seek_key,
@@ -193,6 +198,7 @@ impl<I: InternalIterator> Walk<I> {
         }
         seek_key(&mut self.seek_key, &saved[..bare_len], self.timestamp_size, u64::MAX, MAX_TS);
         self.source.seek_total_for_prev(&self.seek_key);
+        self.spare_key = saved;
         self.place = Place::Saved;
         Ok(found)
     }
