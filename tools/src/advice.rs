@@ -40,8 +40,8 @@ fn what_to_do(error: &Error) -> Option<&'static str> {
             "Open the family with the comparator that it was made with, by its OPTIONS file or by option."
         }
         _ if says("Column families not opened") => "Name all of them, or use ldb, which opens them all.",
-        (Kind::Corruption, _) if says("unknown tag") => {
-            "A newer release may have written this: use that one, or a newer one of this program."
+        (Kind::Corruption, _) if says("unknown tag") || says("unsupported format_version") => {
+            "A newer release may have written this: use that one. If none did, `ldb fsck` tells what is lost."
         }
         (Kind::Corruption, _) => {
             "`ldb fsck` tells what is lost and changes nothing; `ldb repair` brings back every row outside of the damage."
@@ -67,6 +67,7 @@ mod tests {
             (io("db/x", ErrorKind::PermissionDenied), "as a user"),
             (Error::corruption("checksum mismatch").file("db/000007.sst"), "ldb repair"),
             (Error::corruption("VersionEdit: unknown tag 6000"), "newer"),
+            (Error::corruption("corrupt or unsupported format_version 9"), "newer"),
         ] {
             let text = told(&error);
             assert!(text.starts_with(&error.to_string()) && text.contains(words), "{text}");
