@@ -318,7 +318,10 @@ impl Background {
             stats.add(Ticker::ErrorHandlerBgRetryableIoErrorCount, u64::from(error.retryable()));
         }
         self.tools.events.error(format_args!("Background error, reason {}: {error}", reason as u8));
-        self.tools.events.emit(&Event::BackgroundError { reason, error });
+        self.tools.events.emit(&Event::BackgroundError { reason, error: error.clone() });
+        if remedy == Remedy::Resume {
+            self.tools.events.emit(&Event::ErrorRecoveryStarted { reason, error });
+        }
         self.wake_stalled();
         self.changed.tell();
         if remedy == Remedy::Resume {

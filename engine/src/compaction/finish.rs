@@ -7,7 +7,7 @@ use lsm::file_meta::FileMetaData;
 use lsm::pick::Reason;
 
 use super::{CompactionTools, Compacted, Job, outputs, piece, sum};
-use crate::event::{CompactionFinished, CompactionStarted, Event};
+use crate::event::{CompactionFinished, CompactionStarted, Event, Subcompaction};
 use crate::output::{created, named};
 use crate::stats::LevelNumbers;
 
@@ -37,6 +37,37 @@ pub(super) fn started(t: &CompactionTools<'_>, job: &Job) {
     }));
 }
 
+/// A part begins, or, with its outcome, ends.
+pub(super) fn subcompaction(t: &CompactionTools<'_>, job: &Job, index: usize, ended: Option<Option<Error>>) {
+    let event = Subcompaction {
+        job: job.id,
+        family: named(&job.family),
+        reason: job.task.reason.word(),
+        index,
+        base_input_level: job.task.start_level(),
+        output_level: job.task.output_level,
+        error: ended.clone().flatten(),
+    };
+    t.tools.events.emit(&match ended {
+        None => Event::SubcompactionStarted(event),
+        Some(_) => Event::SubcompactionFinished(event),
+    });
+}
+
+/// The tables are written; the tree is not changed yet.
+pub(super) fn pre_commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], start: (u64, u64)) {
+    if t.tools.events.has_listeners() {
+        let micros = micros_since(t, start);
+        t.tools.events.emit(&Event::CompactionPreCommit(report(job, done, None, micros)));
+    }
+}
+
+/// Time and CPU time.
+fn micros_since(t: &CompactionTools<'_>, start: (u64, u64)) -> (u64, u64) {
+    let clock = &t.tools.env.clock;
+    ((clock.now_nanos() - start.0) / 1000, clock.cpu_nanos().saturating_sub(start.1) / 1000)
+}
+
 pub(super) fn failed(t: &CompactionTools<'_>, job: &Job, error: &Error) {
     t.tools.events.warn(format_args!("[{}] [JOB {}] Compaction failed: {error}", job.family.name(), job.id));
     t.tools.events.emit(&Event::CompactionFinished(report(job, &[], Some(error.clone()), (0, 0))));
@@ -46,8 +77,7 @@ pub(super) fn finished(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done],
     for file in outputs(done) {
         created(t.tools, job.id, &job.family, file);
     }
-    let clock = &t.tools.env.clock;
-    let micros = ((clock.now_nanos() - start.0) / 1000, clock.cpu_nanos().saturating_sub(start.1) / 1000);
+    let micros = micros_since(t, start);
     let event = report(job, done, None, micros);
     let (stats, records) = sum(done);
     t.tools.events.info(format_args!(

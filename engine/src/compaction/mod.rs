@@ -127,7 +127,9 @@ fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let stretches = pieces(t, job)?;
     let results: Vec<Mutex<Option<Result<piece::Done>>>> = stretches.iter().map(|_| Mutex::new(None)).collect();
     let run_one = |index: usize| {
+        finish::subcompaction(t, job, index, None);
         let done = piece::run(t, job, &stretches[index]);
+        finish::subcompaction(t, job, index, Some(done.as_ref().err().cloned()));
         *results[index].lock() = Some(done);
     };
     match stretches.len() {
@@ -153,6 +155,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
         finish::failed(t, job, &error);
         return Err(error);
     }
+    finish::pre_commit(t, job, &done, start);
     let committed = commit(t, job, &done)?;
     let out = finish::finished(t, job, &done, start);
     Ok(Compacted { committed: Some(committed), ..out })

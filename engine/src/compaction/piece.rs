@@ -82,6 +82,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, stretch: &Stretch) -> Result<Done
 fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {
     let task = &job.task;
     let mut s = t.tools.output(&job.family, job.parts.clone(), task.output_level, false, task.compression)?;
+    s.told = Some((t.tools.events.clone(), job.id));
     if task.use_bottommost_compression_opts {
         s.compression_options = output::compression_options(&job.family.options().bottommost_compression_opts);
     }

@@ -4,7 +4,7 @@ use base::stats::Ticker;
 use base::{Error, Result};
 
 use super::{Db, Inner};
-use crate::event::FlushReason;
+use crate::event::{Event, FlushReason};
 use crate::manifest::recover;
 use crate::sync::Ordering;
 
@@ -24,6 +24,7 @@ impl Inner {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
+        self.tools.events.emit(&Event::ShutdownStarted);
         let mut outcome = Ok(());
         if let Some(writing) = &self.writing {
             writing.writer.end_stalls();

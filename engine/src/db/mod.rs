@@ -39,7 +39,7 @@ use crate::batch::WriteBatch;
 use crate::bell::Bell;
 use crate::commit::Committer;
 use crate::errors::ErrorState;
-use crate::event::FlushReason;
+use crate::event::{Event, FlushReason};
 use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Obsolete};
 use crate::options::{FlushOptions, WriteOptions};
@@ -211,7 +211,10 @@ impl Db {
             return Err(Error::column_family_dropped(dropped.name()));
         }
         let writing = self.writing()?;
-        self.inner.tools.events.info(format_args!("Manual flush start."));
+        let events = &self.inner.tools.events;
+        events.info(format_args!("Manual flush start."));
+        let named = families.iter().map(|family| crate::output::named(family)).collect();
+        events.emit(&Event::ManualFlushScheduled { families: named, reason: FlushReason::ManualFlush });
         if options.force_atomic_flush && !self.inner.tools.options.load().atomic_flush {
             return writing.background.flush_together(families, FlushReason::ManualFlush);
         }

@@ -32,6 +32,13 @@ pub(super) fn line(event: &Event, now_us: u64) -> Option<String> {
             line.number("files", files).number("total_files_size", bytes);
         }
         Event::CompactionFinished(_)
+        | Event::ManualFlushScheduled { .. }
+        | Event::SubcompactionStarted(_)
+        | Event::SubcompactionFinished(_)
+        | Event::CompactionPreCommit(_)
+        | Event::TableCreationStarted { .. }
+        | Event::ErrorRecoveryStarted { .. }
+        | Event::ShutdownStarted
         | Event::BackgroundError { .. }
         | Event::RecoveredFromError { .. }
         | Event::StallChanged { .. }

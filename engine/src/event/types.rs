@@ -78,19 +78,32 @@ pub enum StallCondition {
 pub enum Event {
     RecoveryStarted { job: JobId, wal_files: Vec<u64> },
     RecoveryFinished { job: JobId, error: Option<Error> },
+    /// The user asked for a flush of these families, and it is due.
+    ManualFlushScheduled { families: Vec<Named>, reason: FlushReason },
     FlushStarted(FlushStarted),
     FlushFinished(FlushFinished),
     CompactionStarted(CompactionStarted),
+    /// A part of a compaction begins, on the thread that does it. Those in one piece have one part.
+    SubcompactionStarted(Subcompaction),
+    SubcompactionFinished(Subcompaction),
+    /// A compaction has written its tables and is about to change the tree: `lsm_state` is that before.
+    CompactionPreCommit(CompactionFinished),
     CompactionFinished(CompactionFinished),
+    /// A table is begun.
+    TableCreationStarted { job: JobId, family: Named, number: FileNumber, path: PathBuf, is_flush: bool },
     TableCreated(TableCreated),
     FileDeleted { job: JobId, number: FileNumber, path: PathBuf, error: Option<Error> },
     TrivialMove { job: JobId, family: Named, destination_level: usize, files: usize, bytes: u64 },
     BackgroundError { reason: ErrorReason, error: Error },
+    /// Resuming is tried in the background, for what `BackgroundError` told of.
+    ErrorRecoveryStarted { reason: ErrorReason, error: Error },
     /// The outcome of resuming: `None` when all is well again.
     RecoveredFromError { old: Error, new: Option<Error> },
     StallChanged { family: Named, from: StallCondition, to: StallCondition },
     MemtableSealed { family: Named, first_sequence: SequenceNumber, num_entries: u64, num_deletes: u64 },
     FamilyDropped(Named),
+    /// The database begins to close; jobs may still run.
+    ShutdownStarted,
     /// Writes that had been durable were damaged or gone, and the database was opened without them: which
     /// file, where, and how many bytes.
     WritesLost { error: Error, bytes: u64 },
@@ -103,18 +116,25 @@ impl Event {
             Event::RecoveryStarted { .. } => "recovery_started",
             Event::RecoveryFinished { error: None, .. } => "recovery_finished",
             Event::RecoveryFinished { .. } => "recovery_failed",
+            Event::ManualFlushScheduled { .. } => "manual_flush_scheduled",
             Event::FlushStarted(_) => "flush_started",
             Event::FlushFinished(_) => "flush_finished",
             Event::CompactionStarted(_) => "compaction_started",
+            Event::SubcompactionStarted(_) => "subcompaction_started",
+            Event::SubcompactionFinished(_) => "subcompaction_finished",
+            Event::CompactionPreCommit(_) => "compaction_pre_commit",
             Event::CompactionFinished(_) => "compaction_finished",
+            Event::TableCreationStarted { .. } => "table_file_creation_started",
             Event::TableCreated(_) => "table_file_creation",
             Event::FileDeleted { .. } => "table_file_deletion",
             Event::TrivialMove { .. } => "trivial_move",
             Event::BackgroundError { .. } => "background_error",
+            Event::ErrorRecoveryStarted { .. } => "error_recovery_begin",
             Event::RecoveredFromError { .. } => "error_recovery_end",
             Event::StallChanged { .. } => "stall_conditions_changed",
             Event::MemtableSealed { .. } => "memtable_sealed",
             Event::FamilyDropped(_) => "column_family_dropped",
+            Event::ShutdownStarted => "db_shutdown_begin",
             Event::WritesLost { .. } => "writes_lost",
         }
     }
@@ -168,6 +188,20 @@ pub struct CompactionStarted {
     pub input_data_size: u64,
     /// `None` without snapshots.
     pub oldest_snapshot: Option<SequenceNumber>,
+}
+
+/// A part of a compaction.
+#[derive(Clone, Debug)]
+pub struct Subcompaction {
+    pub job: JobId,
+    pub family: Named,
+    pub reason: &'static str,
+    /// Counts the parts from 0.
+    pub index: usize,
+    pub base_input_level: usize,
+    pub output_level: usize,
+    /// What ended it early; `None` when it begins.
+    pub error: Option<Error>,
 }
 
 #[derive(Clone, Debug)]

@@ -134,7 +134,7 @@ fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: 
         started(t, job, part, reason);
         let clock = &t.tools.env.clock;
         let start = (clock.now_nanos(), clock.cpu_nanos());
-        let outputs = match write_memtables(t.tools, &part.family, &part.pick, Purpose::Flush) {
+        let outputs = match write_memtables(t.tools, job, &part.family, &part.pick, Purpose::Flush) {
             Ok(outputs) => outputs,
             Err(error) => return Err(remove(t.tools, parts, error)),
         };

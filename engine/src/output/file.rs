@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use base::stats::HistogramKind;
 use base::iter::InternalIterator;
+use base::ids::JobId;
 use base::{FamilyId, FileNumber, Level, Result};
 use compress::{Compression, CompressionOptions};
 use env::rate::{IoPriority, RateLimiter};
@@ -20,6 +21,7 @@ use table::sst::{OpenOptions, ReadCtx, Reader};
 use table::sst::writer::{Writer, WriterOptions};
 
 use super::Courtesy;
+use crate::event::{Event, Events, Named};
 use crate::family::Parts;
 use crate::files::{Numbers, Pending};
 use crate::stats::Stats;
@@ -91,6 +93,8 @@ pub struct OutputSettings {
     /// Keep the CRC32C of the whole file.
     pub file_checksum: bool,
     pub stats: Arc<Stats>,
+    /// Who is told of the tables that are begun, and the job that does it.
+    pub told: Option<(Arc<Events>, JobId)>,
     /// Who goes first of those that write tables of this database.
     pub courtesy: Arc<Courtesy>,
 }
@@ -130,6 +134,15 @@ impl OpenFile {
         let path = s.parts.table_path(pending.number, s.path_id);
         let preallocate_bytes = if s.preallocate { s.target_file_size.saturating_add(s.target_file_size / 10).min(1 << 30) } else { 0 };
         let hints = AppendHints { direct: s.direct, preallocate_bytes, ..AppendHints::default() };
+        if let Some((events, job)) = s.told.as_ref().filter(|(events, _)| events.has_listeners()) {
+            events.emit(&Event::TableCreationStarted {
+                job: *job,
+                family: Named { id: s.family, name: s.family_name.clone() },
+                number: pending.number,
+                path: path.clone(),
+                is_flush: s.is_flush,
+            });
+        }
         let file = s.env.fs.create(&path, &hints)?;
         let options = FileOptions {
             buffer_bytes: s.buffer_bytes,

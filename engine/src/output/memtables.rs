@@ -1,5 +1,6 @@
 //! Memtables to level-0 files: the common part of a flush and of recovery.
 
+use base::ids::JobId;
 use base::{Error, Result};
 use lsm::collapse::{AnythingBelow, Collapse, Config};
 use lsm::merging::Merging;
@@ -14,12 +15,13 @@ use crate::sync::Arc;
 ///
 /// # Errors
 /// Those of the memtables, the merge operator and the file system.
-pub fn write_memtables(tools: &JobTools, family: &Family, pick: &FlushPick, purpose: Purpose) -> Result<Outputs> {
+pub fn write_memtables(tools: &JobTools, job: JobId, family: &Family, pick: &FlushPick, purpose: Purpose) -> Result<Outputs> {
     let parts = family.parts();
     let order = parts.internal_order();
     let compression = parts.pick.compression_per_level.first().copied().unwrap_or(parts.pick.compression);
     let mut settings = tools.output(family, parts.clone(), 0, true, compression)?;
     settings.purpose = purpose;
+    settings.told = Some((tools.events.clone(), job));
     let mut state = family.state();
     settings.epoch = match pick.epoch() {
         0 => state.take_epoch(),

@@ -94,6 +94,7 @@ impl JobTools {
             preallocate: db.allow_fallocate && !is_flush,
             file_checksum: db.file_checksum_gen_factory.is_some(),
             stats: self.stats.clone(),
+            told: None,
             courtesy: self.courtesy.clone(),
         })
     }

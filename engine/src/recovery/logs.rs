@@ -516,7 +516,7 @@ pub fn flush_family(tools: &JobTools, job: base::ids::JobId, family: &Arc<Family
     let old = family.install(&mut state);
     drop(state);
     drop(old);
-    let written = write_memtables(tools, family, &pick, Purpose::Open)?;
+    let written = write_memtables(tools, job, family, &pick, Purpose::Open)?;
     let mut state = family.state();
     state.remove_flushed(&pick);
     let old = family.install(&mut state);

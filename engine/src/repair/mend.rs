@@ -197,6 +197,7 @@ impl<'a> Mending<'a> {
             preallocate: false,
             file_checksum: o.file_checksum_gen_factory.is_some(),
             stats: Stats::new(None, self.env.clock.clone()),
+            told: None,
             courtesy: Arc::new(Courtesy::new(usize::MAX)),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use env::Env;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, FlushReason, Listener};
-use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WriteOptions};
+use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, WriteOptions};
 use parking_lot::Mutex;
 
 use crate::basic::{get, options, put, scan};
@@ -67,6 +67,49 @@ fn a_compressed_log_is_smaller_and_replayed() {
         size
     };
     assert!(bytes_of_log(CompressionType::ZSTD) * 4 < bytes_of_log(CompressionType::NONE));
+}
+
+#[test]
+fn listeners_hear_each_step_in_its_order() {
+    let env = Env::memory(12);
+    let family = FamilyOptions { target_file_size_base: 4 << 10, ..FamilyOptions::default() };
+    let (db, ear) = open(DbOptions { max_subcompactions: 3, ..options(&env) }, family);
+    for round in 0..2 {
+        for i in 0..300 {
+            put(&db, &format!("key{i:03}"), &format!("{round}{}", "value".repeat(20)));
+        }
+        flush(&db);
+    }
+    let names = |ear: &Ear| ear.events().iter().map(Event::name).collect::<Vec<_>>();
+    let heard = names(&ear);
+    let flush_steps = [
+        "manual_flush_scheduled",
+        "memtable_sealed",
+        "flush_started",
+        "table_file_creation_started",
+        "table_file_creation",
+        "flush_finished",
+    ];
+    let mut at = heard.iter();
+    assert!(flush_steps.iter().all(|step| at.any(|name| name == step)), "{heard:?}");
+    let default = db.default_family().unwrap();
+    db.compact_range(&default, None, None, &CompactRangeOptions::default()).unwrap();
+    let compaction: Vec<&str> = names(&ear)[heard.len()..].to_vec();
+    let mut at = compaction.iter();
+    let steps = [
+        "compaction_started",
+        "subcompaction_started",
+        "table_file_creation_started",
+        "subcompaction_finished",
+        "compaction_pre_commit",
+        "compaction_finished",
+    ];
+    assert!(steps.iter().all(|step| at.any(|name| name == step)), "{compaction:?}");
+    assert_eq!(ear.heard("table_file_creation"), ear.heard("table_file_creation_started"));
+    assert_eq!(ear.heard("subcompaction_started"), ear.heard("subcompaction_finished"));
+    assert_eq!(ear.heard("db_shutdown_begin"), 0);
+    db.close().unwrap();
+    assert_eq!(ear.heard("db_shutdown_begin"), 1);
 }
 
 #[test]

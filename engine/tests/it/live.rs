@@ -204,7 +204,7 @@ fn a_full_disk_is_got_over_without_opening_again() {
         pass();
     }
     assert!(db.background_error().is_none(), "{:?}", db.background_error());
-    assert!(ear.heard("error_recovery_end") >= 1);
+    assert!(ear.heard("error_recovery_begin") >= 1 && ear.heard("error_recovery_end") >= 1);
     assert_eq!(db.int_property(&family, "rocksdb.background-errors").map(|n| n >= 1), Some(true));
     put(&db, "more", "1");
     assert_eq!(scan(&db).len(), written + 1);
