@@ -10,8 +10,9 @@ use ironstone::{
 use crate::store::{Code, Compacting, FamilyText, Item, Mode, Move, Position, Spec, Store, Told, Writing};
 
 pub fn code(error: &Error) -> Code {
-    // An IO error is no answer that is asked for: its words say which call failed on which file.
-    if error.kind() == Kind::IoError || std::env::var_os("DIFFER_WORDS").is_some() {
+    // A table that cannot be read is no answer that is asked for: the words say which call failed on which file.
+    let of_table = error.path().is_some_and(|path| path.extension().is_some_and(|ext| ext == "sst"));
+    if (error.kind() == Kind::IoError && of_table) || std::env::var_os("DIFFER_WORDS").is_some() {
         eprintln!("ours: {error}");
     }
     error.kind().text().trim_end_matches(": ").to_string()
