@@ -36,10 +36,11 @@ fn open(path: &Path) -> base::Result<Arc<Reader>> {
 
 #[test]
 fn golden_tables_are_dumped_as_sst_dump_dumps_them() {
-    let Some(sst_dump) = std::env::var_os("IRONSTONE_ORACLE") else {
-        eprintln!("SKIPPED golden_tables_are_dumped: set IRONSTONE_ORACLE to RocksDB's sst_dump");
+    let Some(tools) = std::env::var_os("IRONSTONE_ORACLE") else {
+        eprintln!("SKIPPED golden_tables_are_dumped: set IRONSTONE_ORACLE to a folder with RocksDB's sst_dump");
         return;
     };
+    let sst_dump = Path::new(&tools).join("sst_dump");
     let dir = std::env::temp_dir().join(format!("ironstone-dump-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     let (mut same, mut different) = (0, Vec::new());

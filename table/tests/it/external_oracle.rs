@@ -38,8 +38,8 @@ fn write_external(path: &Path, format_version: u32) {
 #[test]
 fn rocksdb_ingests_our_external_tables() {
     let tools = std::env::var_os("IRONSTONE_ORACLE").map(PathBuf::from);
-    let Some(ldb) = tools.map(|sst_dump| sst_dump.with_file_name("ldb")).filter(|ldb| ldb.exists()) else {
-        eprintln!("SKIPPED rocksdb_ingests: set IRONSTONE_ORACLE to RocksDB's sst_dump, with ldb beside it");
+    let Some(ldb) = tools.map(|tools| tools.join("ldb")).filter(|ldb| ldb.exists()) else {
+        eprintln!("SKIPPED rocksdb_ingests: set IRONSTONE_ORACLE to a folder with RocksDB's ldb");
         return;
     };
     for format_version in [2, 5, 6, 7] {

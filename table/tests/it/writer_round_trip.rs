@@ -1,6 +1,6 @@
 //! What we write, read by ourselves and by RocksDB.
 //!
-//! `IRONSTONE_ORACLE` names RocksDB 11.8.1's `sst_dump`; without it these tests say so, and only our own
+//! `IRONSTONE_ORACLE` names a folder with RocksDB 11.8.1's `sst_dump`; without it these tests say so, and only our own
 //! reader reads.
 
 use std::ops::ControlFlow;
@@ -32,9 +32,9 @@ struct Oracle {
 
 impl Oracle {
     fn find(test: &str) -> Oracle {
-        let sst_dump = std::env::var_os("IRONSTONE_ORACLE").map(PathBuf::from);
+        let sst_dump = std::env::var_os("IRONSTONE_ORACLE").map(|tools| PathBuf::from(tools).join("sst_dump"));
         if sst_dump.is_none() {
-            eprintln!("SKIPPED half of {test}: set IRONSTONE_ORACLE to RocksDB's sst_dump");
+            eprintln!("SKIPPED half of {test}: set IRONSTONE_ORACLE to a folder with RocksDB's sst_dump");
         }
         let dir = std::env::temp_dir().join(format!("ironstone-oracle-{test}-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
