@@ -243,14 +243,16 @@ pub struct Uncovered<I, C> {
     merging: Merging<I>,
     /// By source, newest first. Empty: there are no tombstones anywhere, and nothing is checked.
     covers: Vec<C>,
-    /// The covers at the current row.
+    /// The covers that the sources told last: true of their stretches wherever the current row is.
     now: Vec<Cover>,
+    /// Whether every source has told one.
+    asked: bool,
     /// For each source, the newest tombstone among it and the newer sources.
     newest: Vec<SequenceNumber>,
     /// The stretch in which `now` holds: internal keys.
     from: Option<Vec<u8>>,
     until: Option<Vec<u8>>,
-    /// Whether the covers were taken since the last positioning.
+    /// Whether the common stretch was taken since the last positioning.
     known: bool,
     failed: Option<base::error::Error>,
     /// Rows left out.
@@ -268,6 +270,7 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
             merging,
             covers,
             now: vec![Cover::nothing(); n],
+            asked: false,
             newest: vec![0; n],
             from: None,
             until: None,
@@ -347,10 +350,11 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
         let order = self.merging.order();
         let key = self.merging.key();
         for (cover, now) in self.covers.iter_mut().zip(&mut self.now) {
-            if !self.known || !now.holds(order, key) {
+            if !self.asked || !now.holds(order, key) {
                 *now = cover.cover(key)?;
             }
         }
+        self.asked = true;
         let mut newest = 0;
         for (i, now) in self.now.iter().enumerate() {
             newest = newest.max(now.seq);
@@ -366,8 +370,8 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
                 until = Some(end);
             }
         }
-        self.from = from.map(<[u8]>::to_vec);
-        self.until = until.map(<[u8]>::to_vec);
+        keep(&mut self.from, from);
+        keep(&mut self.until, until);
         self.known = true;
         Ok(())
     }
@@ -381,34 +385,51 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
         let mut at = target.to_vec();
         let mut moved = false;
         let order = self.merging.order().clone();
-        let (covers, failed, reseeks) = (&mut self.covers, &mut self.failed, &mut self.reseeks);
+        let asked = self.asked;
+        let (covers, now) = (&mut self.covers, &mut self.now);
+        let (failed, reseeks) = (&mut self.failed, &mut self.reseeks);
         self.merging.seek_forward_with(|i, source| {
             // No filter is asked for a prefix that only a tombstone names.
             if moved { source.seek_total(&at) } else { seek(source, &at) }
-            match covers[i].cover(&at) {
-                Ok(cover) if cover.seq > 0 => {
-                    if let Some(end) = cover.end
-                        && order.compare(&end, &at).is_gt()
-                    {
-                        *reseeks += 1;
-                        perf_add(PerfCounter::InternalRangeDelReseekCount, 1);
-                        at = end;
-                        moved = true;
+            if !asked || !now[i].holds(&order, &at) {
+                match covers[i].cover(&at) {
+                    Ok(cover) => now[i] = cover,
+                    Err(error) => {
+                        *failed = Some(error);
+                        return;
                     }
                 }
-                Ok(_) => {}
-                Err(error) => *failed = Some(error),
+            }
+            if now[i].seq > 0
+                && let Some(end) = &now[i].end
+                && order.compare(end, &at).is_gt()
+            {
+                *reseeks += 1;
+                perf_add(PerfCounter::InternalRangeDelReseekCount, 1);
+                at.clone_from(end);
+                moved = true;
             }
         });
         if self.failed.is_none() {
+            self.asked = true;
             self.settle();
         }
     }
 
-    /// Forgets the covers: the next row asks every source.
+    /// Forgets the common stretch: at the next row each source is asked unless its own is around it.
     fn forget(&mut self) {
         self.failed = None;
         self.known = false;
+    }
+}
+
+fn keep(room: &mut Option<Vec<u8>>, bytes: Option<&[u8]>) {
+    match (room.as_mut(), bytes) {
+        (Some(room), Some(bytes)) => {
+            room.clear();
+            room.extend_from_slice(bytes);
+        }
+        (_, bytes) => *room = bytes.map(<[u8]>::to_vec),
     }
 }
 
