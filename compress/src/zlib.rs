@@ -22,10 +22,13 @@ pub(crate) struct Encoder {
 }
 
 thread_local! {
-    /// The last stream that this thread was done with: to make one clears a quarter of a megabyte, more than a small
-    /// table takes to write.
-    static DEFLATE: RefCell<Option<(DeflateConfig, Deflate)>> = const { RefCell::new(None) };
+    /// The last streams that this thread was done with: to make one clears a quarter of a megabyte, more than a small
+    /// table takes to write, and a table has one for its blocks and one for its index.
+    static DEFLATE: RefCell<Vec<(DeflateConfig, Deflate)>> = const { RefCell::new(Vec::new()) };
 }
+
+/// So many are kept, each of a quarter of a megabyte.
+const KEPT_MAX: usize = 2;
 
 impl Encoder {
     pub(crate) fn new(options: &CompressionOptions, dict: Option<&[u8]>) -> Encoder {
@@ -40,7 +43,10 @@ impl Encoder {
         };
         let window_bits = -(options.window_bits.saturating_abs().clamp(9, 15));
         let config = DeflateConfig { level, window_bits, strategy, ..DeflateConfig::default() };
-        let kept = DEFLATE.take().filter(|(of, _)| *of == config).map(|(_, stream)| stream);
+        let kept = DEFLATE.with_borrow_mut(|kept| {
+            let at = kept.iter().position(|(of, _)| *of == config)?;
+            Some(kept.swap_remove(at).1)
+        });
         let stream = Some(kept.unwrap_or_else(|| Deflate::new_with_config(config)));
         Encoder { stream, config, dict: dict.unwrap_or_default().to_vec() }
     }
@@ -61,9 +67,15 @@ impl Encoder {
 
 impl Drop for Encoder {
     fn drop(&mut self) {
-        let stream = self.stream.take().map(|stream| (self.config, stream));
+        let Some(stream) = self.stream.take() else { return };
         // A thread that ends keeps nothing.
-        let _ = DEFLATE.try_with(|kept| kept.replace(stream));
+        let _ = DEFLATE.try_with(|kept| {
+            let mut kept = kept.borrow_mut();
+            if kept.len() == KEPT_MAX {
+                kept.remove(0);
+            }
+            kept.push((self.config, stream));
+        });
     }
 }
 

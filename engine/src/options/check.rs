@@ -1,10 +1,10 @@
 //! Whether an OPTIONS text that was just written says what it should: the check RocksDB makes before it renames, line
 //! by line as the text was made, so that nothing is built of hundreds of options that are the default.
 //!
-//! Each line is read by the rules that [`options_ini::parse`] reads it by. An option's line is held against the option:
-//! one whose text is the default's, which reads back as such (worked out once), and that is the default; any other is
-//! set from its text in options of its own, and compared. Whatever stands elsewhere than it was written, or does not
-//! read back, gives "no": then [`super::file::verify`] reads the whole, and says what is wrong.
+//! Where an option is the default, its line must be the one written for the default, of which was worked out once, by
+//! the rules that OPTIONS files are read by, that it reads back as the default. Any other line is read by these rules,
+//! its option set from the text in options of its own, and compared. Whatever stands elsewhere than it was written, or
+//! does not read back, gives "no": then [`super::file::verify`] reads the whole, and says what is wrong.
 
 use base::Kind;
 use base::map::HashSet;
@@ -22,7 +22,7 @@ pub(super) fn reads_back<'a>(
     db: &DbOptions,
     families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)>,
 ) -> bool {
-    walk(Text::new(text), db, families).is_some()
+    walk(Text(Lines::new(text)), db, families).is_some()
 }
 
 fn walk<'a>(
@@ -60,11 +60,12 @@ fn rows<T: Default>(
 ) -> Option<()> {
     let (default, mut read) = (T::default(), T::default());
     for (at, row) in rows.iter().enumerate() {
+        let is_default = row.written && (row.is_same)(options, &default);
+        if is_default && known.default_read_back(at).is_some_and(|value| text.skip(row.name, value)) {
+            continue;
+        }
         let value = if row.written { text.statement(row.name) } else { None };
         if let Some(value) = value {
-            if known.is_default(at, value) && (row.is_same)(options, &default) {
-                continue;
-            }
             match (row.set)(&mut read, value) {
                 Ok(()) => {}
                 // Whoever opens the file hands the object in.
@@ -83,10 +84,11 @@ fn table_rows(text: &mut Text<'_>, options: &BlockBasedTableOptions) -> Option<(
     let default = BlockBasedTableOptions::default();
     let mut read = TableFactory::default();
     for (at, row) in OPTIONS.iter().enumerate().filter(|(_, row)| row.serialized) {
+        let is_default = (row.is_same)(options, &default);
+        if is_default && TABLE_KNOWN.default_read_back(at).is_some_and(|value| text.skip(row.name, value)) {
+            continue;
+        }
         if let Some(value) = text.statement(row.name) {
-            if TABLE_KNOWN.is_default(at, value) && (row.is_same)(options, &default) {
-                continue;
-            }
             read.set(row.name, value).ok()?;
         }
         let read = read.block_based()?;
@@ -97,44 +99,32 @@ fn table_rows(text: &mut Text<'_>, options: &BlockBasedTableOptions) -> Option<(
     Some(())
 }
 
-/// The lines, one of them ahead.
-struct Text<'a> {
-    lines: Lines<'a>,
-    /// The line to come; none at the end and where a line cannot be read.
-    ahead: Option<Line<'a>>,
-    readable: bool,
-}
+/// The lines to come.
+struct Text<'a>(Lines<'a>);
 
 impl<'a> Text<'a> {
-    fn new(text: &'a str) -> Self {
-        let mut text = Text { lines: Lines::new(text), ahead: None, readable: true };
-        text.go_on();
-        text
+    /// Goes over what was written of an option that is this text: nothing, if it is empty.
+    fn skip(&mut self, name: &str, value: &str) -> bool {
+        value.is_empty() || self.0.skip(name, value)
     }
 
-    fn go_on(&mut self) {
-        let line = self.lines.next();
-        self.readable &= line.is_ok();
-        self.ahead = line.ok().flatten();
-    }
-
-    fn is_at_end(&self) -> bool {
-        self.readable && self.ahead.is_none()
+    fn is_at_end(mut self) -> bool {
+        matches!(self.0.next(), Ok(None))
     }
 
     /// Goes over the section's line, if it is the next one.
     fn section(&mut self, title: &Title) -> Option<()> {
-        matches!(&self.ahead, Some(Line::Section(found)) if found == title).then(|| self.go_on())
+        let line = self.0.next().ok()?;
+        matches!(line, Some(Line::Section(found)) if found == *title).then_some(())
     }
 
     /// Goes over the statement, if it is the next line.
     fn statement(&mut self, name: &str) -> Option<&'a str> {
-        match self.ahead {
-            Some(Line::Statement { name: found, value }) if found == name => {
-                self.go_on();
-                Some(value)
-            }
-            _ => None,
-        }
+        let mut ahead = self.0.clone();
+        let Ok(Some(Line::Statement { name: found, value })) = ahead.next() else { return None };
+        (found == name).then(|| {
+            self.0 = ahead;
+            value
+        })
     }
 }

@@ -2,6 +2,7 @@
 
 use base::Result;
 use base::map::HashMap;
+use format::options_ini::{Line, Lines};
 use table::options::{BlockBasedTableOptions, OPTIONS, OptionRow};
 
 use super::family::TableFactory;
@@ -34,7 +35,7 @@ pub struct Row<T: 'static> {
 pub(super) struct Known {
     /// The defaults as option text, in the order of the rows.
     pub texts: Vec<String>,
-    /// Whether the default's text reads back as the default.
+    /// Whether the default's line reads as its text, and this as the default.
     read_back: Vec<bool>,
     /// Where each name is among the rows.
     pub places: HashMap<&'static str, usize>,
@@ -46,7 +47,7 @@ impl Known {
         let texts: Vec<String> = rows.iter().map(|row| (row.print)(&default)).collect();
         let reads_back = |(row, text): (&Row<T>, &String)| {
             let mut read = T::default();
-            (row.set)(&mut read, text).is_ok() && !row.differs(&default, &read)
+            reads_as(row.name, text) && (row.set)(&mut read, text).is_ok() && !row.differs(&default, &read)
         };
         Known {
             read_back: rows.iter().zip(&texts).map(reads_back).collect(),
@@ -61,7 +62,7 @@ impl Known {
         let texts: Vec<String> = OPTIONS.iter().map(|row| (row.print)(&default)).collect();
         let reads_back = |(row, text): (&OptionRow, &String)| {
             let mut read = TableFactory::default();
-            let set = read.set(row.name, text).is_ok();
+            let set = reads_as(row.name, text) && read.set(row.name, text).is_ok();
             set && read.block_based().is_some_and(|read| (row.print)(read) == *text)
         };
         Known {
@@ -71,10 +72,17 @@ impl Known {
         }
     }
 
-    /// Whether the text is the default's of the row at `at`, and reads back as the default.
-    pub fn is_default(&self, at: usize, text: &str) -> bool {
-        self.read_back[at] && self.texts[at] == text
+    /// The text of the default of the row at `at`, if its line, as it is written, reads back as the default. No line is
+    /// written for an empty text.
+    pub fn default_read_back(&self, at: usize) -> Option<&str> {
+        (self.read_back[at] || self.texts[at].is_empty()).then_some(&self.texts[at])
     }
+}
+
+/// Whether the line that is written for the statement reads as such.
+fn reads_as(name: &str, value: &str) -> bool {
+    let line = format!("  {name}={value}\n");
+    matches!(Lines::new(&line).next(), Ok(Some(Line::Statement { name: n, value: v })) if n == name && v == value)
 }
 
 impl<T: Default> Row<T> {

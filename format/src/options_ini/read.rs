@@ -140,6 +140,19 @@ impl<'a> Lines<'a> {
         Lines { rest: text, line_at: 0, next_at: 0, number: 0 }
     }
 
+    /// Goes over the line as [`super::Writer::statement`] writes it, if it is the next one: not otherwise put, and not
+    /// behind others that say nothing. The caller knows how such a line reads.
+    pub fn skip(&mut self, name: &str, value: &str) -> bool {
+        let parts = ["  ", name, "=", value, "\n"];
+        let rest = parts.iter().try_fold(self.rest, |rest, part| rest.strip_prefix(part));
+        let Some(rest) = rest else { return false };
+        self.line_at = self.next_at;
+        self.next_at += self.rest.len() - rest.len();
+        self.number += 1;
+        self.rest = rest;
+        true
+    }
+
     /// The next line that is neither empty nor a comment.
     ///
     /// # Errors

@@ -130,6 +130,15 @@ fn lists_are_split_outside_braces() {
     assert!(parse_list("{a:b", ':').is_err());
 }
 
+#[test]
+fn a_line_that_is_known_is_gone_over() {
+    let mut lines = Lines::new("  a=b\n\n  c=d\n");
+    assert!(!lines.skip("a", "") && !lines.skip("a", "bc") && !lines.skip("c", "d") && lines.skip("a", "b"));
+    assert!(!lines.skip("c", "d"), "an empty line is between");
+    assert_eq!(lines.next().unwrap(), Some(Line::Statement { name: "c", value: "d" }));
+    assert_eq!(lines.next().unwrap(), None);
+}
+
 proptest! {
     #[test]
     fn escapes_come_back(text in any::<String>()) {
