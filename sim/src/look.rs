@@ -272,30 +272,39 @@ fn walk(
     let rows = &inside[..];
     let mut iter = family.iter_with(options.clone()).map_err(|e| format!("making an iterator: {e}"))?;
     let mut at: Option<usize> = None;
-    let mut story = format!("iterator tailing={tailing} auto={} from {:?} to {:?}", options.auto_prefix_mode, lower.as_deref().map(show), upper.as_deref().map(show));
+    // Put into words only where they are needed.
+    let mut moves: Vec<(&str, Option<Vec<u8>>)> = Vec::with_capacity(25);
+    let story = |moves: &[(&str, Option<Vec<u8>>)]| {
+        let (from, to) = (lower.as_deref().map(show), upper.as_deref().map(show));
+        let moves: String = moves
+            .iter()
+            .map(|(what, key)| key.as_ref().map_or(format!(" {what}"), |key| format!(" {what}({})", show(key))))
+            .collect();
+        format!("iterator tailing={tailing} auto={} from {from:?} to {to:?}{moves}", options.auto_prefix_mode)
+    };
     for _ in 0..25 {
         match chance.below(12) {
             0 => {
                 iter.seek_to_first();
                 at = (!rows.is_empty()).then_some(0);
-                story.push_str(" first");
+                moves.push(("first", None));
             }
             1 => {
                 iter.seek_to_last();
                 at = rows.len().checked_sub(1);
-                story.push_str(" last");
+                moves.push(("last", None));
             }
             2 | 3 => {
                 let key = any_key(rows, chance, keys);
                 iter.seek(&key);
                 at = Some(rows.partition_point(|r| less(&r.0, &key)));
-                story.push_str(&format!(" seek({})", show(&key)));
+                moves.push(("seek", Some(key)));
             }
             4 if !options.auto_prefix_mode => {
                 let key = any_key(rows, chance, keys);
                 iter.seek_for_prev(&key);
                 at = rows.partition_point(|r| !less(&key, &r.0)).checked_sub(1);
-                story.push_str(&format!(" seek_for_prev({})", show(&key)));
+                moves.push(("seek_for_prev", Some(key)));
             }
             5..8 if !options.auto_prefix_mode => {
                 if !iter.valid() {
@@ -303,7 +312,7 @@ fn walk(
                 }
                 iter.prev();
                 at = at.and_then(|i| i.checked_sub(1));
-                story.push_str(" prev");
+                moves.push(("prev", None));
             }
             _ => {
                 if !iter.valid() {
@@ -311,10 +320,10 @@ fn walk(
                 }
                 iter.next();
                 at = at.map(|i| i + 1);
-                story.push_str(" next");
+                moves.push(("next", None));
             }
         }
-        stands(&iter, rows, at, &story)?;
+        stands(&iter, rows, at, "").map_err(|e| format!("{}{e}", story(&moves)))?;
     }
     if chance.percent(20) && options.snapshot.is_none() {
         iter.refresh().map_err(|e| e.to_string())?;

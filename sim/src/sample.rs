@@ -116,14 +116,14 @@ fn rows(out: &mut String, rows: &[Row], chance: &mut Chance) {
     for (name, values) in rows {
         let value = chance.pick(values);
         if !value.is_empty() {
-            out.push_str(&format!("{name}={value};"));
+            [*name, "=", *value, ";"].iter().for_each(|part| out.push_str(part));
         }
     }
 }
 
 /// Draws options for the next opening of a database.
 pub fn draw(chance: &mut Chance, fixed: Fixed) -> Sample {
-    let mut text = String::new();
+    let mut text = String::with_capacity(4096);
     rows(&mut text, DB, chance);
     rows(&mut text, FAMILY, chance);
     // A flush waits for ever in RocksDB where one more file would slow writers down and no compaction is due yet.
@@ -144,7 +144,7 @@ pub fn draw(chance: &mut Chance, fixed: Fixed) -> Sample {
     if let Some(length) = prefix {
         text.push_str(&format!("prefix_extractor=fixed:{length};"));
     }
-    let mut table = String::new();
+    let mut table = String::with_capacity(1024);
     rows(&mut table, TABLE, chance);
     let indexes = ["kBinarySearch", "kBinarySearchWithFirstKey", "kTwoLevelIndexSearch", "kHashSearch"];
     let index = indexes[chance.below(if prefix.is_some() { 4 } else { 3 }) as usize];

@@ -93,13 +93,13 @@ fn keep_some_names(dirs: &mut BTreeMap<DirId, Entries>, journal: &[super::names:
         } else {
             change.iter().all(|e| {
                 let cut = *cuts.entry(e.dir).or_insert_with(|| rng.below(journal.len() as u64 + 1) as usize);
-                i < cut && !lost.contains(&(e.dir, e.name.as_str()))
+                i < cut && !lost.contains(&(e.dir, &*e.name))
             })
         };
         if kept {
             apply(dirs, change);
         } else {
-            lost.extend(change.iter().map(|e| (e.dir, e.name.as_str())));
+            lost.extend(change.iter().map(|e| (e.dir, &*e.name)));
         }
     }
 }

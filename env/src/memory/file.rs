@@ -28,6 +28,9 @@ impl Op {
 
 pub(crate) fn write(to: &mut Vec<u8>, offset: u64, data: &[u8]) {
     let (start, end) = (offset as usize, offset as usize + data.len());
+    if to.len() == start {
+        return to.extend_from_slice(data);
+    }
     if to.len() < end {
         to.resize(end, 0);
     }

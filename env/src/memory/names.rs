@@ -20,13 +20,14 @@ pub(crate) enum Entry {
     File(Arc<FileNode>),
 }
 
-pub(crate) type Entries = BTreeMap<String, Entry>;
+/// Names are shared: forks and crashes copy all of them.
+pub(crate) type Entries = BTreeMap<Arc<str>, Entry>;
 
 /// One name set or taken away.
 #[derive(Clone)]
 pub(crate) struct Edit {
     pub dir: DirId,
-    pub name: String,
+    pub name: Arc<str>,
     pub to: Option<Entry>,
 }
 
@@ -70,8 +71,8 @@ impl Names {
         while let Some((path, id)) = work.pop() {
             for (name, entry) in self.live.get(&id).into_iter().flatten() {
                 match entry {
-                    Entry::Dir(child) => work.push((path.join(name), *child)),
-                    Entry::File(node) => out.push((path.join(name), node.state.read().live.clone())),
+                    Entry::Dir(child) => work.push((path.join(&**name), *child)),
+                    Entry::File(node) => out.push((path.join(&**name), node.state.read().live.clone())),
                 }
             }
         }
@@ -184,7 +185,7 @@ impl Names {
     pub(crate) fn list(&self, path: &Path) -> Outcome<Vec<String>> {
         match self.find(path).ok_or(ErrorKind::NotFound)? {
             Entry::File(_) => Err(ErrorKind::NotADirectory),
-            Entry::Dir(id) => Ok(self.live.get(&id).map_or(Vec::new(), |e| e.keys().cloned().collect())),
+            Entry::Dir(id) => Ok(self.live.get(&id).map_or(Vec::new(), |e| e.keys().map(|name| name.to_string()).collect())),
         }
     }
 
@@ -205,7 +206,7 @@ impl Names {
 
     /// Makes durable every change that touches the directory, and those that these build on.
     pub(crate) fn sync(&mut self, dir: DirId) {
-        let mut needed: HashSet<(DirId, String)> = HashSet::default();
+        let mut needed: HashSet<(DirId, Arc<str>)> = HashSet::default();
         let mut taken = vec![false; self.journal.len()];
         for (i, change) in self.journal.iter().enumerate().rev() {
             if change.iter().any(|e| e.dir == dir || needed.contains(&(e.dir, e.name.clone()))) {
@@ -239,13 +240,13 @@ impl Names {
         self.journal.push(change);
     }
 
-    fn parent(&self, path: &Path) -> Outcome<(DirId, String)> {
+    fn parent(&self, path: &Path) -> Outcome<(DirId, Arc<str>)> {
         let (dir, name) = match plain(path).map(|text| text.trim_end_matches('/')).and_then(|text| text.rsplit_once('/')) {
-            Some((dir, name)) => (self.find(Path::new(dir)), name.to_string()),
+            Some((dir, name)) => (self.find(Path::new(dir)), Arc::from(name)),
             None => {
                 let mut all = parts(path);
                 let name = all.pop().ok_or(ErrorKind::AlreadyExists)?;
-                (self.walk(all.iter().map(String::as_str)), name)
+                (self.walk(all.iter().map(String::as_str)), Arc::from(name))
             }
         };
         match dir {

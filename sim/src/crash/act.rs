@@ -142,6 +142,9 @@ impl World {
             Op::Settle => db.wait_for_compact(),
             _ => Ok(()),
         };
+        if self.at_length {
+            self.tell(format!("  {op:?}: {outcome:?}; durable {} of {}", self.durable, self.history.len()));
+        }
         let panics = self.env.executor.panics();
         if panics.0 > 0 {
             return Err(format!("a job panicked: {:?}", panics.1));

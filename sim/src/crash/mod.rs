@@ -523,6 +523,9 @@ impl World {
         if !self.at_length && !self.seed.is_multiple_of(10) {
             options.db.info_log = Some(Arc::new(env::logger::NullLogger));
         }
+        if self.at_length {
+            self.tell(format!("  with {mode:?} {}", self.text));
+        }
         options.db.env = self.env.clone();
         self.db = Some(Db::open("/db", options)?);
         Ok(())
