@@ -76,6 +76,8 @@ struct Closed {
     /// `None` once synced, or for logs from before this open, which recovery has read.
     file: Option<Box<dyn Append>>,
     written_over: bool,
+    /// What it failed with, if it was not durable then: it never will be, and what it holds must become tables.
+    failed: Option<Error>,
 }
 
 struct Active {
@@ -159,7 +161,8 @@ impl LiveLogs {
     /// A log of an earlier session that still holds unflushed data, `size` bytes long and synced. `whole` is
     /// what recovery read of it: behind that may lie what a crash left.
     pub fn add_recovered(&self, number: FileNumber, size: u64, whole: Extent) {
-        self.closed.lock().push_back(Closed { number, size, whole, durable: true, file: None, written_over: false });
+        let closed = Closed { number, size, whole, durable: true, file: None, written_over: false, failed: None };
+        self.closed.lock().push_back(closed);
         self.total_bytes.fetch_add(size, Ordering::Relaxed);
     }
 
@@ -237,6 +240,9 @@ impl LiveLogs {
 
     /// Makes every record appended so far durable, in all live logs and under their names. Appends to
     /// the active log may go on meanwhile.
+    ///
+    /// # Errors
+    /// Of the file system, which poisons the logs; what a log failed with, as long as it is needed.
     pub fn sync(&self) -> Result<()> {
         self.sync_if(|_| true)
     }
@@ -248,6 +254,10 @@ impl LiveLogs {
 
     fn sync_if(&self, wanted: impl FnOnce(&Active) -> bool) -> Result<()> {
         self.check()?;
+        // A recovery has begun and not ended: its flushes failed, or are still to come.
+        if let Some(error) = self.closed.lock().iter().find_map(|log| log.failed.clone()) {
+            return Err(error);
+        }
         // The active log is looked up first: if it is closed meanwhile, it is among the closed ones.
         let active: Option<(Option<Arc<dyn Syncer>>, Extent)> = match &mut *self.active.lock() {
             None => None,
@@ -397,6 +407,7 @@ impl LiveLogs {
                 Some(old.file)
             };
             let durable = file.is_none() && old.durable.bytes == size;
+            let failed = self.failed.lock().clone().filter(|_| file.is_none() && !durable);
             let mut closed = self.closed.lock();
             closed.push_back(Closed {
                 number: old.number,
@@ -405,6 +416,7 @@ impl LiveLogs {
                 durable,
                 file,
                 written_over: old.written_over,
+                failed,
             });
             // All that is synced already: nothing of it can be missing once what follows is there.
             if size == 0 || old.durable.bytes < size || closed.len() > 1 {
@@ -436,7 +448,7 @@ impl LiveLogs {
         gone
     }
 
-    /// After a poisoning, once all memtables are flushed: the logs hold nothing that is needed.
+    /// After a poisoning, behind a new log: flushes and writes go on. Syncs fail until the log that failed is not needed.
     pub fn forgive(&self) {
         *self.failed.lock() = None;
         self.has_failed.store(false, Ordering::Release);

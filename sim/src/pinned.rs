@@ -473,6 +473,51 @@ fn closing_tells_of_gathered_writes_that_never_came_to_the_log() {
     assert!(error.to_string().contains(".log"), "{error}");
 }
 
+/// Crash seed 1022511: a mode that goes on over such a hole kept the logs, whose rows the next opening, by another mode,
+/// stopped in front of, with all that was synced since.
+#[test]
+fn logs_with_a_hole_are_not_kept_for_another_mode_to_stop_at() {
+    for mode in ["kSkipAnyCorruptedRecords", "kTolerateCorruptedTailRecords"] {
+        let world = World::new();
+        let db = world.open(SMALL);
+        db.put_with(b"a", &FULL, &synced()).unwrap();
+        db.put(b"b", b"2").unwrap();
+        db.put(b"c", &FULL).unwrap();
+        let log = newest_log(&world);
+        assert!(world.disk.tear(&log, 0));
+        db.put(b"d", b"behind it").unwrap();
+        world.crash(db, Survivors::Everything);
+        let db = world.open(&format!("write_buffer_size=10000000;wal_recovery_mode={mode};avoid_flush_during_recovery=true"));
+        assert_eq!(db.get(b"d").unwrap().as_deref(), Some(&b"behind it"[..]), "{mode}");
+        db.put_with(b"e", b"synced", &synced()).unwrap();
+        world.crash(db, Survivors::Synced);
+        let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
+        for key in [&b"a"[..], b"d", b"e"] {
+            assert!(db.get(key).unwrap().is_some(), "{mode}: {}", key.escape_ascii());
+        }
+    }
+}
+
+/// Crash seed 1004006: an append failed, and so did the flushes of the recovery that had begun a new log; then a sync of
+/// the logs said that all was well, though the log that failed was never synced.
+#[test]
+fn a_sync_says_so_while_a_log_that_failed_is_needed() {
+    let world = World::new();
+    let db = world.open("");
+    db.put(b"a", b"1").unwrap();
+    world.faults.hook().set_plan("append * #1.. ENOSPC").unwrap();
+    db.put(b"b", b"2").unwrap_err();
+    db.resume().unwrap_err();
+    let error = db.sync_wal().unwrap_err();
+    assert!(error.to_string().contains(".log"), "{error}");
+    world.faults.hook().set_plan("").unwrap();
+    db.resume().unwrap();
+    db.sync_wal().unwrap();
+    world.crash(db, Survivors::Synced);
+    let db = world.open("");
+    assert_eq!((db.get(b"a").unwrap().as_deref(), db.get(b"b").unwrap()), (Some(&b"1"[..]), None));
+}
+
 /// The other side of it: logs of which nothing is missing, recycled or not.
 #[test]
 fn logs_that_are_whole_are_all_replayed() {

@@ -255,7 +255,10 @@ impl<'a> Replay<'a> {
         if self.goes_on(seq, older) || (!older.is_empty() && short.is_none()) {
             self.dropping = false;
             self.cut_off = None;
-        } else if let Some(short) = short.filter(|_| !self.dropping && self.is_point_in_time()) {
+        } else if !self.dropping && short.is_some() && !self.is_point_in_time() {
+            // This mode goes on over the hole; a stricter one would stop there, and drop what is made durable from here on.
+            self.done.damaged = true;
+        } else if let Some(short) = short.filter(|_| !self.dropping) {
             let (older, bytes) = (short.log_number, short.bytes);
             self.tools.events.warn(format_args!(
                 "WAL {:06} follows {older:06}, to which {bytes} bytes were written, and not all of them are there: dropped",
