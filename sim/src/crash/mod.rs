@@ -418,11 +418,7 @@ impl World {
             }
             match opened {
                 Ok(()) if !struck => {
-                    // Who does not stop at what a log lost goes on with what the next holds: a hole, by RocksDB's
-                    // rules. Only what a crash keeps in order is without one.
-                    let weak = (mode != MODES[2] || !self.paranoid)
-                        && !matches!(survivors, Survivors::Synced | Survivors::Everything);
-                    self.compare(weak)?;
+                    self.compare(self.may_have_holes(mode, survivors))?;
                     self.faults.hook().revive();
                     if self.chance.percent(if self.is_branch { 15 } else { 30 }) {
                         self.second_open()?;
@@ -443,13 +439,19 @@ impl World {
                     }
                     self.faults.hook().revive();
                     self.open(Some(MODES[2])).map_err(|e| format!("open by point in time refused: {e}"))?;
-                    self.compare(false)?;
+                    self.compare(self.may_have_holes(MODES[2], survivors))?;
                     self.faults.hook().revive();
                     return Ok(());
                 }
             }
             survivors = self.crash();
         }
+    }
+
+    /// Who does not stop at what a log lost goes on with what the next holds: a hole, by RocksDB's rules. Only what a crash
+    /// keeps in order is without one.
+    fn may_have_holes(&self, mode: &str, survivors: Survivors) -> bool {
+        (mode != MODES[2] || !self.paranoid) && !matches!(survivors, Survivors::Synced | Survivors::Everything)
     }
 
     fn crash(&mut self) -> Survivors {
