@@ -53,7 +53,8 @@ impl Opening {
             min_log,
         ));
         let live_logs = Arc::new(LiveLogs::new(self.env.clone(), wal_settings(o, &self.paths)?));
-        let keep_logs = o.avoid_flush_during_recovery && replayed.files.is_empty() && !replayed.damaged;
+        let may_keep = o.avoid_flush_during_recovery && !self.overrides.skip_damage;
+        let keep_logs = may_keep && replayed.files.is_empty() && !replayed.damaged;
         self.trim_last_log(logs)?;
         let log = tools.numbers.take();
         let oldest = logs.first().filter(|_| keep_logs).copied().unwrap_or(log);

@@ -26,7 +26,7 @@ use crate::event::{Event, Events};
 use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Numbers, Obsolete, Paths, sweep};
 use crate::manifest::{Manifest, Recovered, read_current, recover, write_identity};
-use crate::options::{DbOptions, FamilyOptions, MemtableFactory, refuse};
+use crate::options::{DbOptions, FamilyOptions, MemtableFactory, WalRecoveryMode, refuse};
 use crate::output::{Courtesy, JobTools};
 use crate::read::Reads;
 use crate::recovery::{
@@ -69,7 +69,7 @@ impl Db {
     /// or not there, or another comparator; `IoError` if it is open elsewhere; Corruption with file and
     /// offset; NotSupported naming a feature that is missing.
     pub fn open(request: OpenRequest) -> Result<Db> {
-        Opening::new(request, false)?.open()
+        Opening::new(request, false, Overrides::default())?.open()
     }
 
     /// Opens a database for reading only: nothing on disk changes, no lock is taken, logs are replayed
@@ -78,12 +78,23 @@ impl Db {
     /// # Errors
     /// As [`Db::open`], but `IoError` if it does not exist.
     pub fn open_read_only(request: OpenRequest) -> Result<Db> {
-        Opening::new(request, true)?.open()
+        Opening::new(request, true, Overrides::default())?.open()
     }
+}
+
+/// What an opening does otherwise than its options say. The options stay the caller's, and so does the OPTIONS file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Overrides {
+    /// The database exists, whatever `error_if_exists` says.
+    pub exists: bool,
+    /// What stands in the logs is replayed over whatever is missing, and comes into tables: no log stays that a stricter
+    /// mode would stop in later.
+    pub skip_damage: bool,
 }
 
 pub(super) struct Opening {
     read_only: bool,
+    pub(super) overrides: Overrides,
     pub(super) options: DbOptions,
     pub(super) paths: Arc<Paths>,
     pub(super) descriptors: Vec<FamilyDescriptor>,
@@ -95,7 +106,7 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    fn new(request: OpenRequest, read_only: bool) -> Result<Self> {
+    pub(super) fn new(request: OpenRequest, read_only: bool, overrides: Overrides) -> Result<Self> {
         let OpenRequest { path, mut options, components, mut families, mut others } = request;
         if families.is_empty() {
             families.push(FamilyDescriptor::new("default", FamilyOptions::default()));
@@ -121,7 +132,9 @@ impl Opening {
         let env = options.env.clone();
         let logger: Arc<dyn Logger> = Arc::new(NullLogger);
         let events = Events::new(logger, env.clock.clone(), Vec::new());
-        let mut opening = Opening { read_only, options, paths, descriptors: families, others, components, env, events, lock: None };
+        let descriptors = families;
+        let mut opening =
+            Opening { read_only, overrides, options, paths, descriptors, others, components, env, events, lock: None };
         opening.check_existence(&path)?;
         opening.prepare(&mended)?;
         Ok(opening)
@@ -141,7 +154,7 @@ impl Opening {
         if !exists && !self.options.create_if_missing {
             return Err(Error::invalid_argument(format!("{}: does not exist (create_if_missing is false)", current.display())));
         }
-        if exists && self.options.error_if_exists && !self.read_only {
+        if exists && self.options.error_if_exists && !self.read_only && !self.overrides.exists {
             return Err(Error::invalid_argument(format!("{}: exists (error_if_exists is true)", path.display())));
         }
         Ok(())
@@ -161,7 +174,7 @@ impl Opening {
         Ok(())
     }
 
-    fn open(mut self) -> Result<Db> {
+    pub(super) fn open(mut self) -> Result<Db> {
         self.header();
         let mut outcome = self.recover_all();
         for _ in 1..TRIES_MAX {
@@ -353,8 +366,9 @@ impl Opening {
         proof: Proof,
         job: JobId,
     ) -> Result<Replayed> {
+        let skip = self.overrides.skip_damage.then_some(WalRecoveryMode::SkipAnyCorruptedRecords);
         let settings = ReplaySettings {
-            mode: self.options.wal_recovery_mode,
+            mode: skip.unwrap_or(self.options.wal_recovery_mode),
             paranoid_checks: self.options.paranoid_checks,
             verify_predecessors: self.options.track_and_verify_wals,
             may_flush: !self.read_only,

@@ -2,10 +2,10 @@
 
 use base::Result;
 
-use super::{Db, OpenRequest};
+use super::OpenRequest;
+use super::open::{Opening, Overrides};
 use crate::files::Paths;
 use crate::manifest::{read_current, recover};
-use crate::options::WalRecoveryMode;
 use crate::repair::{self, Report, Scope};
 
 /// Looks through every file of a database. Writes nothing.
@@ -16,19 +16,17 @@ pub fn fsck(request: &OpenRequest) -> Result<Report> {
     repair::survey(&scope(request))
 }
 
-/// Repairs a database, then opens and closes it to show that it opens.
+/// Repairs a database, then opens and closes it to show that it opens: by its own `wal_recovery_mode` if it was sound.
 ///
 /// # Errors
 /// See [`repair::mend`]; those of opening, if it still does not.
 pub fn repair(mut request: OpenRequest) -> Result<Report> {
     let report = repair::mend(&scope(&request))?;
-    request.options.create_if_missing = false;
-    request.options.error_if_exists = false;
     // What is lost is in the report; no log stays that speaks of it. A log that was written anew is not what the next one
-    // says of it, and one in the middle may be gone: what lies behind is wanted all the same.
+    // says of it, and one in the middle may be gone: what lies behind is wanted all the same. Behind what a crash left of
+    // a sound database's logs it is not.
     request.options.open_despite_lost_writes = true;
-    request.options.wal_recovery_mode = WalRecoveryMode::SkipAnyCorruptedRecords;
-    request.options.avoid_flush_during_recovery = false;
+    let overrides = Overrides { exists: true, skip_damage: !report.actions.is_empty() };
     let env = &request.options.env;
     let recovered = recover(env, &request.path, read_current(env, &request.path)?)?;
     for family in recovered.families.into_values() {
@@ -37,7 +35,7 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
             request.families.push(descriptor);
         }
     }
-    Db::open(request)?.close()?;
+    Opening::new(request, false, overrides)?.open()?.close()?;
     Ok(report)
 }
 

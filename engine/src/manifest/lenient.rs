@@ -42,6 +42,10 @@ pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<L
             }
         };
         last_end = end;
+        if edit.is_seal() {
+            // It may stand between the edits of an atomic group, and is none of them.
+            return Ok(());
+        }
         deleted.extend(edit.deleted_files.iter().map(|(_, number)| *number));
         for file in &edit.new_files {
             deleted.remove(&file.number);

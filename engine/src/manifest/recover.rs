@@ -274,10 +274,12 @@ impl Builder {
         Builder { out, log_numbers: false, next_file: false, last_sequence: false, group: Vec::new() }
     }
 
+    /// Of an edit that is refused, and of the atomic group that it is refused for, nothing is left for the next.
     pub(super) fn edit(&mut self, edit: VersionEdit) -> Result<()> {
         self.out.edits += 1;
         let Some(remaining) = edit.remaining_entries else {
             if !self.group.is_empty() {
+                self.group.clear();
                 return Err(Error::corruption("an edit outside of the atomic group that is open"));
             }
             return self.apply(edit);
@@ -285,6 +287,7 @@ impl Builder {
         if let Some(last) = self.group.last()
             && last.remaining_entries != remaining.checked_add(1)
         {
+            self.group.clear();
             return Err(Error::corruption("an atomic group whose edits are miscounted"));
         }
         self.group.push(edit);

@@ -19,7 +19,8 @@
 //! The next number is either of two if the last batch holds empty range deletions: a writer counts them, applying a
 //! batch does not (RocksDB goes by the latter alone, and drops durable writes behind such a batch).
 //! In every mode a batch that is no batch, and a sequence number that goes back, fail the open: they are
-//! not what a crash leaves. What is dropped is told in the LOG with file, offset and bytes.
+//! not what a crash leaves. But an empty batch's may, where damage is passed over: an opening that stopped at a hole
+//! wrote it where it stopped, and crashed before the logs behind the hole went. What is dropped is told in the LOG with file, offset and bytes.
 //! Behind the end that a close proved, a recycled file holds remains of what it was before, however they are cut:
 //! absolute consistency does not refuse them (RocksDB does, where they do not happen to begin with a whole record).
 //! Facts: RocksDB `db/db_impl/db_impl_open.cc`.
@@ -270,6 +271,9 @@ impl<'a> Replay<'a> {
             return Ok(Verdict::EndOfThisLog);
         }
         Batch::new(bytes).and_then(|b| b.verify()).map_err(Fault::Fatal)?;
+        if self.is_left_at_a_hole(seq, batch::count(bytes)) {
+            return Ok(Verdict::GoOn);
+        }
         *last_in_log = seq;
         let source = Source { missing: Missing::Skip, log: Some(log.0), buffers: None, merger: None, protection: None };
         let applied = match apply::batch(bytes, seq, self.families, source) {
@@ -293,6 +297,12 @@ impl<'a> Replay<'a> {
             self.flush_full(crowded).map_err(Fault::Fatal)?;
         }
         Ok(Verdict::GoOn)
+    }
+
+    /// Whether an opening that stopped at a hole left this batch, and this replay went on over the hole.
+    fn is_left_at_a_hole(&self, seq: SequenceNumber, count: u32) -> bool {
+        let skips = self.settings.mode == WalRecoveryMode::SkipAnyCorruptedRecords;
+        skips && count == 0 && self.next_seq.is_some_and(|next| seq < next)
     }
 
     /// Numbers of families are never given twice, so one that the MANIFEST has not come to was added by an edit that
@@ -478,17 +488,18 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Writes memtables that are full to tables, so that replay stays within its memory.
+    /// Bytes of all memtables.
     fn memory_used(&self) -> usize {
         self.families.all().iter().map(|family| family.pin().mem.memory_used()).sum()
     }
 
-    /// Writes memtables that are full to tables, `all`: those that hold anything.
+    /// Writes memtables that are full to tables, so that replay stays within its memory; `all`: those that hold anything.
     fn flush_full(&mut self, all: bool) -> Result<()> {
         for family in self.families.all() {
+            family.trim_history(false);
             let full = {
                 let pin = family.pin();
-                pin.mem.memory_used() >= pin.parts.memtable.write_buffer_size || (all && !pin.mem.is_empty())
+                pin.parts.is_full(&pin.mem).is_some() || (all && !pin.mem.is_empty())
             };
             if full {
                 let files = flush_family(self.tools, self.job, &family)?;

@@ -12,6 +12,7 @@ mod golden;
 mod model;
 mod inplace;
 mod live;
+mod mended;
 mod options;
 mod prefix_scans;
 mod properties;

@@ -1,0 +1,156 @@
+//! What a repair opens with, and how what damage left is read.
+
+use std::path::Path;
+
+use base::{FamilyId, FileNumber};
+use env::memory::Survivors;
+use format::edit::{EditMark, VersionEdit};
+use format::wal::{Framing, Writer};
+use ironstone_engine::db::{Db, OpenRequest, repair};
+use ironstone_engine::manifest::recover_leniently;
+use ironstone_engine::options::file::{ReadConfig, load_latest};
+use ironstone_engine::options::{WalRecoveryMode, WriteOptions};
+
+use crate::basic::get;
+use crate::durable::{World, synced};
+
+/// A batch that puts `key`; without one, the empty batch that an opening writes where it stopped.
+fn batch(seq: u64, key: Option<&str>) -> Vec<u8> {
+    let mut batch = Vec::new();
+    format::batch::begin(&mut batch);
+    if let Some(key) = key {
+        format::batch::put(&mut batch, FamilyId::DEFAULT, key.as_bytes(), &[], b"1");
+        format::batch::set_count(&mut batch, 1);
+    }
+    format::batch::set_sequence(&mut batch, seq);
+    batch
+}
+
+fn framed(records: &[Vec<u8>]) -> Vec<u8> {
+    let (mut log, mut writer) = (Vec::new(), Writer::new(Framing::Classic));
+    records.iter().for_each(|record| writer.append(&mut log, record).unwrap());
+    log
+}
+
+/// A database that was killed with these two logs.
+fn with_logs(first: &[u8], second: &[u8]) -> World {
+    let world = World::new();
+    let db = world.open().unwrap();
+    synced(&db, "a", "1");
+    assert_eq!(db.latest_sequence(), 1);
+    world.crash(db, Survivors::Everything);
+    let log = world.file("", ".log");
+    world.damage(&log, |bytes| *bytes = first.to_vec());
+    let number: u64 = log.trim_start_matches("/db/").trim_end_matches(".log").parse().unwrap();
+    world.env.fs.write_all(Path::new(&format!("/db/{:06}.log", number + 1)), second, true).unwrap();
+    world
+}
+
+fn in_mode(world: &World, mode: WalRecoveryMode) -> OpenRequest {
+    let mut request = world.request();
+    request.options.wal_recovery_mode = mode;
+    request
+}
+
+/// They were, and whoever took them from there passed over damage for ever.
+#[test]
+fn the_rules_a_repair_replays_by_are_not_written_to_the_options_file() {
+    let world = World::new();
+    let db = world.open().unwrap();
+    ["a", "b", "c"].into_iter().for_each(|key| synced(&db, key, &key.repeat(40)));
+    world.crash(db, Survivors::Synced);
+    world.damage(&world.file("", ".log"), |bytes| bytes[..12].fill(0x5a));
+    let mut request = in_mode(&world, WalRecoveryMode::AbsoluteConsistency);
+    request.options.avoid_flush_during_recovery = true;
+    request.options.error_if_exists = true;
+    let report = repair(request).unwrap();
+    assert!(!report.is_sound() && !report.actions.is_empty());
+    let written = load_latest(&world.env, Path::new("/db"), &ReadConfig::default()).unwrap().1.db;
+    assert_eq!(written.wal_recovery_mode, WalRecoveryMode::AbsoluteConsistency);
+    assert!(written.avoid_flush_during_recovery && written.error_if_exists && written.create_if_missing);
+    let db = world.open().unwrap();
+    assert!(get(&db, "a").is_none() && get(&db, "b").is_some() && get(&db, "c").is_some());
+}
+
+/// What lies behind a crash's hole came back.
+#[test]
+fn a_repair_of_a_sound_database_replays_by_the_callers_mode() {
+    let mut torn = framed(&[batch(1, Some("a"))]);
+    let whole = framed(&[batch(1, Some("a")), batch(2, Some("lost"))]);
+    torn.extend_from_slice(&whole[torn.len()..whole.len() - 6]);
+    let world = with_logs(&torn, &framed(&[batch(3, Some("behind"))]));
+    let report = repair(in_mode(&world, WalRecoveryMode::PointInTimeRecovery)).unwrap();
+    assert!(report.is_sound() && report.actions.is_empty(), "{report:#?}");
+    let db = world.open().unwrap();
+    assert!(get(&db, "a").is_some() && get(&db, "behind").is_none());
+}
+
+#[test]
+fn an_empty_batch_that_a_stopped_opening_left_is_nothing_where_damage_is_passed_over() {
+    let first = framed(&[batch(1, Some("a")), batch(5, Some("behind"))]);
+    let world = with_logs(&first, &framed(&[batch(2, None)]));
+    let db = Db::open(in_mode(&world, WalRecoveryMode::SkipAnyCorruptedRecords)).unwrap();
+    assert!(get(&db, "a").is_some() && get(&db, "behind").is_some());
+    assert_eq!(db.latest_sequence(), 5);
+    let world = with_logs(&first, &framed(&[batch(2, Some("back"))]));
+    let error = Db::open(in_mode(&world, WalRecoveryMode::SkipAnyCorruptedRecords)).err().unwrap();
+    assert!(error.is_corruption() && error.to_string().contains("go back"), "{error}");
+}
+
+/// An edit that adds a family; `left` of its atomic group come after it.
+fn adding(id: u32, left: Option<u32>) -> VersionEdit {
+    VersionEdit {
+        column_family: FamilyId(id),
+        column_family_add: Some(format!("family {id}")),
+        remaining_entries: left,
+        ..VersionEdit::default()
+    }
+}
+
+/// The families that are found, and how many faults.
+fn found(edits: &[VersionEdit]) -> (Vec<u32>, usize) {
+    let env = env::Env::memory(1);
+    let records: Vec<_> = edits
+        .iter()
+        .map(|edit| {
+            let mut record = Vec::new();
+            edit.encode(0, &mut record).unwrap();
+            record
+        })
+        .collect();
+    env.fs.write_all(Path::new("/MANIFEST-000001"), &framed(&records), true).unwrap();
+    let read = recover_leniently(&env, Path::new("/MANIFEST-000001"), FileNumber(1)).unwrap();
+    (read.recovered.families.into_keys().map(|id| id.0).collect(), read.faults.len())
+}
+
+#[test]
+fn a_seal_in_a_damaged_atomic_group_is_no_loss() {
+    let seal = VersionEdit::seal(EditMark { number: Some(1), offset: 0, digest: 0 });
+    assert_eq!(found(&[adding(1, Some(1)), seal.clone(), adding(2, Some(0))]), (vec![0, 1, 2], 0));
+    // The group's last edit is gone: only what comes next is refused for it.
+    let edits = [adding(1, Some(1)), seal, adding(2, None), adding(3, None), adding(4, Some(0))];
+    assert_eq!(found(&edits), (vec![0, 3, 4], 1));
+}
+
+#[test]
+fn an_atomic_group_that_is_miscounted_refuses_nothing_behind_it() {
+    let edits = [adding(1, Some(2)), adding(2, Some(0)), adding(3, Some(1)), adding(4, Some(0)), adding(5, None)];
+    assert_eq!(found(&edits), (vec![0, 3, 4, 5], 1));
+}
+
+#[test]
+fn replay_flushes_by_the_bound_of_range_deletions_that_writing_goes_by() {
+    let world = World::new();
+    let db = world.open().unwrap();
+    let family = db.default_family().unwrap();
+    for begin in ["a", "b", "c", "d", "e", "f"] {
+        db.delete_range(&family, begin.as_bytes(), b"g", &WriteOptions::default()).unwrap();
+    }
+    drop(family);
+    world.crash(db, Survivors::Everything);
+    let mut request = world.request();
+    request.families[0].options.memtable_max_range_deletions = 2;
+    let db = Db::open(request).unwrap();
+    let tables = db.property(&db.default_family().unwrap(), "rocksdb.num-files-at-level0");
+    assert_eq!(tables.as_deref(), Some("3"));
+}
