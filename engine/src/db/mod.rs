@@ -4,6 +4,7 @@
 //! Everything a reader needs is counted, so handles may be dropped in any order and on any thread.
 
 mod begin;
+mod beside;
 mod best;
 mod close;
 mod destroy;

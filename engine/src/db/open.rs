@@ -10,6 +10,7 @@ use format::names::{self, FileName};
 use format::proof::Proof;
 
 use super::begin::WritingParts;
+use super::beside::TRIES_MAX;
 use super::proved::Found;
 use super::families::family_dirs;
 use super::session::{host_id, new_session_id};
@@ -25,7 +26,7 @@ use crate::errors::ErrorState;
 use crate::event::{Event, Events};
 use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Numbers, Obsolete, Paths, sweep};
-use crate::manifest::{Manifest, Recovered, read_current, recover, write_identity};
+use crate::manifest::{Manifest, Recovered, write_identity};
 use crate::options::{DbOptions, FamilyOptions, MemtableFactory, WalRecoveryMode, refuse};
 use crate::output::{Courtesy, JobTools};
 use crate::read::Reads;
@@ -37,9 +38,6 @@ use crate::source::{TableCache, TableCacheSettings};
 use crate::stats::Stats;
 use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Flag, Mutex};
 use crate::wal::{LiveLogs, WalSettings};
-
-/// How often a reader begins anew that a writer has overtaken.
-const TRIES_MAX: usize = 8;
 
 /// A database to open.
 pub struct OpenRequest {
@@ -93,11 +91,13 @@ pub(super) struct Overrides {
 }
 
 pub(super) struct Opening {
-    read_only: bool,
+    pub(super) read_only: bool,
     pub(super) overrides: Overrides,
     pub(super) options: DbOptions,
     pub(super) paths: Arc<Paths>,
     pub(super) descriptors: Vec<FamilyDescriptor>,
+    /// How many of them the caller named; behind those are the ones that a MANIFEST has.
+    named: usize,
     others: Option<FamilyOptions>,
     components: Components,
     pub(super) env: Env,
@@ -132,9 +132,9 @@ impl Opening {
         let env = options.env.clone();
         let logger: Arc<dyn Logger> = Arc::new(NullLogger);
         let events = Events::new(logger, env.clock.clone(), Vec::new());
-        let descriptors = families;
+        let (named, descriptors) = (families.len(), families);
         let mut opening =
-            Opening { read_only, overrides, options, paths, descriptors, others, components, env, events, lock: None };
+            Opening { read_only, overrides, options, paths, descriptors, named, others, components, env, events, lock: None };
         opening.check_existence(&path)?;
         opening.prepare(&mended)?;
         Ok(opening)
@@ -198,6 +198,8 @@ impl Opening {
     }
 
     fn recover_all(&mut self) -> Result<Db> {
+        // Of an attempt before, that a writer has overtaken.
+        self.descriptors.truncate(self.named);
         let db_id = self.identity()?;
         let Found { recovered, proof, lost } = self.read_manifest(&db_id)?;
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
@@ -219,17 +221,27 @@ impl Opening {
         if let Some((error, bytes)) = lost {
             tell_lost(&shared.tools, error, bytes);
         }
-        let logs = self.logs_to_replay(&recovered, &shared)?;
+        let logs = self.logs_to_replay(&recovered, &shared);
+        let oldest = min_log(&recovered, &shared);
+        if self.needs_newer_than(&recovered, oldest) {
+            return Err(Error::try_again("a writer made logs obsolete before they were read"));
+        }
+        let logs = logs?;
         let job = shared.tools.take_job_id();
         let replayed = self.replay(&recovered, &shared, &logs, proof.unwrap_or_default(), job);
-        if !replayed.as_ref().is_ok_and(|replayed| replayed.stopped_at.is_none()) && self.is_overtaken(&recovered) {
+        let overtaken = match &replayed {
+            // What is missing of a log that is still needed is not written yet.
+            Ok(replayed) => replayed.in_doubt.is_some_and(|log| self.needs_newer_than(&recovered, log.max(oldest))),
+            Err(_) => self.is_overtaken(&recovered),
+        };
+        if overtaken {
             return Err(Error::try_again("a writer made logs obsolete while they were read"));
         }
         let replayed = replayed?;
         let last_seq = recovered.last_sequence.max(replayed.last_seq).max(largest_seq(&shared.families));
         shared.tools.sequence.publish(last_seq);
         if !self.options.open_files_async {
-            self.load_tables(&shared)?;
+            self.load_tables(&recovered, &shared)?;
         }
         let db = if self.read_only {
             self.assemble(shared, None, caches)
@@ -249,7 +261,7 @@ impl Opening {
 
     /// Families that exist and were not named, in the order of their ids.
     fn name_others(&mut self, recovered: &Recovered) -> Result<()> {
-        let Some(options) = self.others.take() else { return Ok(()) };
+        let Some(options) = self.others.clone() else { return Ok(()) };
         let is_named = |name: &str| self.descriptors.iter().any(|d| d.name == name);
         let unnamed = recovered.families.values().filter(|f| !is_named(&f.name));
         let unnamed: Vec<_> = unnamed.map(|f| FamilyDescriptor::new(&f.name, options.clone())).collect();
@@ -390,24 +402,18 @@ impl Opening {
         replayed
     }
 
-    /// Whether this only reads and the MANIFEST is another by now: logs may have gone, or be written over, since it was read.
-    pub(super) fn is_overtaken(&self, read: &Recovered) -> bool {
-        let now = || {
-            let number = read_current(&self.env, &self.paths.db)?;
-            Ok::<_, Error>((number, recover(&self.env, &self.paths.db, number)?.size))
-        };
-        self.read_only && now().is_ok_and(|now| now != (read.number, read.size))
-    }
-
     /// Opens tables now, so that what is missing or damaged is known: all, or some of them where
     /// `max_open_files` bounds them.
-    fn load_tables(&self, shared: &Shared) -> Result<()> {
+    fn load_tables(&self, recovered: &Recovered, shared: &Shared) -> Result<()> {
         const SOME: usize = 16;
         let limit = if self.options.max_open_files == -1 { usize::MAX } else { SOME };
         for family in shared.families.all() {
             let pin = family.pin_owned();
             for (level, file) in pin.version.files().take(limit) {
                 if let Err(error) = shared.tables.get_at_open(&pin.parts, level, file) {
+                    if error.is_not_found() && self.is_compacted_away(recovered, file.number) {
+                        return Err(Error::try_again("a writer made tables obsolete before they were opened"));
+                    }
                     if self.options.paranoid_checks {
                         return Err(error);
                     }

@@ -33,7 +33,7 @@ impl Opening {
             None
         });
         let claim = proof.as_ref().map(|proof| proof.manifest);
-        let mut recovered = recover_proved(&self.env, &self.paths.db, number, claim)?;
+        let mut recovered = recover_proved(&self.env, &self.paths.db, number, claim).map_err(|error| self.unless_rolled(number, error))?;
         if let Err(error) = self.nothing_followed(&recovered) {
             let overtaken = self.is_overtaken(&recovered);
             return Err(if overtaken { Error::try_again("a writer went on while the MANIFEST was read") } else { error });
@@ -66,8 +66,7 @@ impl Opening {
     /// tell that it was durable before them.
     fn nothing_followed(&self, recovered: &Recovered) -> Result<()> {
         let Some(at) = recovered.given_up else { return Ok(()) };
-        let oldest = recovered.families.values().map(|family| family.log_number).min().unwrap_or(0);
-        let oldest = oldest.max(recovered.min_log_number_to_keep);
+        let oldest = recovered.oldest_log();
         let log = self.paths.wal(FileNumber(oldest));
         let error = match oldest {
             _ if recovered.followed => ": edits without marks follow it".to_string(),

@@ -72,6 +72,14 @@ pub struct Recovered {
     pub edits: u64,
 }
 
+impl Recovered {
+    /// Logs below it are not needed.
+    pub fn oldest_log(&self) -> u64 {
+        let by_families = self.families.values().map(|family| family.log_number).min().unwrap_or(0);
+        self.min_log_number_to_keep.max(by_families)
+    }
+}
+
 /// What was durable and is gone.
 #[derive(Clone, Debug)]
 pub struct Lost {

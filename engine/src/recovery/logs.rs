@@ -83,6 +83,9 @@ pub struct Replayed {
     /// Something was passed over, wherever it stood: these logs must not be replayed by another mode's rules
     /// once later ones exist.
     pub damaged: bool,
+    /// The oldest log of which something was passed over or missing, or whose file a writer that goes on may write
+    /// over: it recycles its logs.
+    pub in_doubt: Option<u64>,
     pub records: u64,
     /// What was read of each log, up to the end of its last whole record.
     pub extents: Vec<Extent>,
@@ -228,6 +231,9 @@ impl<'a> Replay<'a> {
             }
         }
         self.durable.pass(log);
+        if self.done.damaged || reader.is_recycled() {
+            self.doubt(log.0);
+        }
         let (bytes, digest) = (reader.whole_end(), Some(reader.digest()));
         if !was_dropping || !self.dropping {
             self.replayed.insert(log.0, (bytes, reader.digest()));
@@ -259,6 +265,8 @@ impl<'a> Replay<'a> {
         } else if !self.dropping && short.is_some() && !self.is_point_in_time() {
             // This mode goes on over the hole; a stricter one would stop there, and drop what is made durable from here on.
             self.done.damaged = true;
+            let hole = short.map(|mark| mark.log_number);
+            hole.into_iter().for_each(|log| self.doubt(log));
         } else if let Some(short) = short.filter(|_| !self.dropping) {
             let (older, bytes) = (short.log_number, short.bytes);
             self.tools.events.warn(format_args!(
@@ -438,6 +446,11 @@ impl<'a> Replay<'a> {
         self.done.damaged = true;
         self.done.stopped_at = Some(log.0);
         self.cut_off = Some(log.0);
+        self.doubt(log.0);
+    }
+
+    fn doubt(&mut self, log: u64) {
+        self.done.in_doubt = Some(self.done.in_doubt.map_or(log, |oldest| oldest.min(log)));
     }
 
     /// A family must not keep what is newer than where the others were cut off.

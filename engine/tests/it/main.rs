@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 
 mod basic;
+mod beside;
 mod close;
 mod covered;
 mod durable;

@@ -1,0 +1,61 @@
+//! Opening for reading beside a writer, which may delete, or write over, what the MANIFEST named when it was read.
+
+use base::{Error, FileNumber};
+
+use super::open::Opening;
+use crate::manifest::{Recovered, read_current, recover};
+
+/// How often a reader begins anew that a writer has overtaken.
+pub(super) const TRIES_MAX: usize = 8;
+
+impl Opening {
+    /// Whether this only reads and the MANIFEST is another by now: logs may have gone, or be written over, since it was read.
+    pub(super) fn is_overtaken(&self, read: &Recovered) -> bool {
+        self.newer_manifest(read).is_some()
+    }
+
+    /// Whether this only reads and all logs that are needed by now are newer than `log`: that one may have gone, or be
+    /// written over. None that is needed is.
+    pub(super) fn needs_newer_than(&self, read: &Recovered, log: u64) -> bool {
+        self.newer_manifest(read).is_some_and(|now| now.oldest_log() > log)
+    }
+
+    /// Whether this only reads and the table is in no tree by now.
+    pub(super) fn is_compacted_away(&self, read: &Recovered, table: FileNumber) -> bool {
+        let has = |now: &Recovered| now.families.values().any(|family| family.files.contains_key(&table.0));
+        self.newer_manifest(read).is_some_and(|now| !has(&now))
+    }
+
+    /// What reading MANIFEST `number` failed with, unless a writer has begun another by now.
+    pub(super) fn unless_rolled(&self, number: FileNumber, error: Error) -> Error {
+        if self.is_rolled(number) {
+            return Error::try_again("a writer began another MANIFEST while this one was read");
+        }
+        error
+    }
+
+    fn is_rolled(&self, number: FileNumber) -> bool {
+        self.read_only && read_current(&self.env, &self.paths.db).is_ok_and(|now| now != number)
+    }
+
+    /// What the MANIFEST says by now, if this only reads and it is another, or longer.
+    fn newer_manifest(&self, read: &Recovered) -> Option<Recovered> {
+        // The best effort reads any MANIFEST, and no logs.
+        if !self.read_only || self.options.best_efforts_recovery {
+            return None;
+        }
+        for _ in 0..TRIES_MAX {
+            let number = read_current(&self.env, &self.paths.db).ok()?;
+            let size = self.env.fs.file_size(&self.paths.manifest(number));
+            if number == read.number && size.is_ok_and(|size| size == read.size) {
+                return None;
+            }
+            match recover(&self.env, &self.paths.db, number) {
+                Ok(now) => return Some(now).filter(|now| (now.number, now.size) != (read.number, read.size)),
+                Err(_) if self.is_rolled(number) => {}
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,187 @@
+//! Opening for reading beside a writer that goes on meanwhile.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use env::executor::Executor;
+use env::hook::{Call, Hook, Hooked, Op, Verdict};
+use ironstone_engine::components::FamilyDescriptor;
+use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::options::{CompactRangeOptions, FamilyOptions, FlushOptions};
+use parking_lot::Mutex;
+
+use crate::basic::{get, put};
+use crate::durable::World;
+
+type Act = Box<dyn FnMut() -> Verdict + Send>;
+
+/// At a call for a file of such a name the writer does something, and says what the reader's call comes to.
+struct Meanwhile {
+    op: Op,
+    name: &'static str,
+    act: Mutex<Option<Act>>,
+    again: bool,
+}
+
+impl fmt::Debug for Meanwhile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {}", self.op, self.name)
+    }
+}
+
+impl Hook for Meanwhile {
+    fn name(&self) -> &'static str {
+        "meanwhile"
+    }
+
+    fn before(&self, call: &Call<'_>) -> Verdict {
+        if call.op != self.op || !call.path.to_string_lossy().contains(self.name) {
+            return Verdict::Go;
+        }
+        let Some(mut act) = self.act.lock().take() else { return Verdict::Go };
+        let verdict = act();
+        if self.again {
+            *self.act.lock() = Some(act);
+        }
+        verdict
+    }
+}
+
+/// Opens for reading; the writer acts before the first call of this kind, or before each.
+fn read_while(
+    world: &World,
+    (op, name, again): (Op, &'static str, bool),
+    request: OpenRequest,
+    act: impl FnMut() -> Verdict + Send + 'static,
+) -> base::Result<Db> {
+    let act: Act = Box::new(act);
+    let hook = Arc::new(Meanwhile { op, name, act: Mutex::new(Some(act)), again });
+    let mut request = request;
+    request.options.env.fs = Arc::new(Hooked::new(world.env.fs.clone(), hook.clone()));
+    let opened = Db::open_read_only(request);
+    assert!(again || hook.act.lock().is_none(), "nothing was done meanwhile");
+    opened
+}
+
+fn flush(db: &Db) {
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+}
+
+/// The reader lists the directory only after it has read the MANIFEST.
+const AT_LIST: (Op, &str, bool) = (Op::List, "/db", false);
+
+#[test]
+fn a_log_that_was_deleted_before_the_reader_listed_them_is_not_missed() {
+    let world = World::new();
+    let db = Arc::new(world.open().unwrap());
+    put(&db, "a", "1");
+    let (log, writer) = (world.file("", ".log"), db.clone());
+    let reader = read_while(&world, AT_LIST, world.request(), move || {
+        flush(&writer);
+        Verdict::Go
+    });
+    let reader = reader.unwrap();
+    assert!(!world.env.fs.exists(Path::new(&log)).unwrap(), "the log was needed no more");
+    assert_eq!(get(&reader, "a").as_deref(), Some("1"));
+}
+
+#[test]
+fn a_log_whose_file_became_another_while_it_was_read_is_not_missed() {
+    let world = World::new();
+    let request = || {
+        let mut request = world.request();
+        request.options.recycle_log_file_num = 1;
+        request
+    };
+    let db = Arc::new(Db::open(request()).unwrap());
+    // The first log of all is never written over.
+    put(&db, "0", "0");
+    flush(&db);
+    put(&db, "a", "1");
+    let writer = db.clone();
+    let reader = read_while(&world, (Op::Read, ".log", false), request(), move || {
+        for key in ["b", "c", "d"] {
+            flush(&writer);
+            put(&writer, key, "2");
+        }
+        Verdict::Go
+    });
+    let reader = reader.unwrap();
+    assert_eq!((get(&reader, "a").as_deref(), get(&reader, "d").as_deref()), (Some("1"), Some("2")));
+}
+
+#[test]
+fn the_torn_end_of_the_newest_log_is_no_reason_to_begin_anew_though_the_manifest_grows() {
+    let world = World::new();
+    let db = Arc::new(world.open().unwrap());
+    put(&db, "a", "1");
+    let whole = world.bytes(&world.file("", ".log")).len();
+    put(&db, "b", "2");
+    let (writer, mut families) = (db.clone(), 0);
+    let reader = read_while(&world, (Op::Read, ".log", true), world.request(), move || {
+        families += 1;
+        writer.create_family(FamilyDescriptor::new(format!("{families}"), FamilyOptions::default())).unwrap();
+        Verdict::Part(whole + 3, None)
+    });
+    let reader = reader.unwrap();
+    assert_eq!((get(&reader, "a").as_deref(), get(&reader, "b")), (Some("1"), None));
+}
+
+#[test]
+fn tables_that_were_compacted_away_before_they_were_opened_do_not_refuse_the_reader() {
+    let world = World::new();
+    let db = Arc::new(world.open().unwrap());
+    for key in ["a", "b"] {
+        put(&db, "0", key);
+        put(&db, key, "1");
+        flush(&db);
+    }
+    let (table, writer, executor) = (world.file("", ".sst"), db.clone(), world.executor.clone());
+    let reader = read_while(&world, (Op::Open, ".sst", false), world.request(), move || {
+        let family = writer.default_family().unwrap();
+        writer.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+        while executor.help() {}
+        Verdict::Go
+    });
+    let reader = reader.unwrap();
+    assert!(!world.env.fs.exists(Path::new(&table)).unwrap(), "it was compacted away");
+    assert_eq!((get(&reader, "a").as_deref(), get(&reader, "0").as_deref()), (Some("1"), Some("b")));
+}
+
+#[test]
+fn a_manifest_that_was_rolled_away_before_it_was_opened_does_not_refuse_the_reader() {
+    let world = World::new();
+    let mut request = world.request();
+    request.options.max_manifest_file_size = 1;
+    request.options.max_manifest_space_amp_pct = 0;
+    let db = Arc::new(Db::open(request).unwrap());
+    put(&db, "a", "1");
+    let (manifest, writer) = (world.file("MANIFEST", ""), db.clone());
+    let reader = read_while(&world, (Op::Open, "MANIFEST", false), world.request(), move || {
+        flush(&writer);
+        Verdict::Go
+    });
+    let reader = reader.unwrap();
+    assert!(!world.env.fs.exists(Path::new(&manifest)).unwrap(), "it was rolled away");
+    assert_eq!(get(&reader, "a").as_deref(), Some("1"));
+}
+
+#[test]
+fn a_family_that_was_dropped_while_the_reader_began_anew_is_not_asked_for() {
+    let world = World::new();
+    let db = Arc::new(world.open().unwrap());
+    let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    put(&db, "a", "1");
+    let mut request = world.request();
+    request.others = Some(FamilyOptions::default());
+    let writer = db.clone();
+    let reader = read_while(&world, AT_LIST, request, move || {
+        writer.drop_family(&other).unwrap();
+        flush(&writer);
+        Verdict::Go
+    });
+    let reader = reader.unwrap();
+    assert_eq!(get(&reader, "a").as_deref(), Some("1"));
+    assert!(reader.family("other").is_none());
+}
