@@ -78,6 +78,8 @@ struct Closed {
     written_over: bool,
     /// What it failed with, if it was not durable then: it never will be, and what it holds must become tables.
     failed: Option<Error>,
+    /// Records of it were gathered and never handed over, when it failed.
+    gathered: bool,
 }
 
 struct Active {
@@ -161,7 +163,7 @@ impl LiveLogs {
     /// A log of an earlier session that still holds unflushed data, `size` bytes long and synced. `whole` is
     /// what recovery read of it: behind that may lie what a crash left.
     pub fn add_recovered(&self, number: FileNumber, size: u64, whole: Extent) {
-        let closed = Closed { number, size, whole, durable: true, file: None, written_over: false, failed: None };
+        let closed = Closed { number, size, whole, durable: true, file: None, written_over: false, failed: None, gathered: false };
         self.closed.lock().push_back(closed);
         self.total_bytes.fetch_add(size, Ordering::Relaxed);
     }
@@ -231,8 +233,13 @@ impl LiveLogs {
     }
 
     /// Hands gathered records to the system (`flush_wal`).
+    ///
+    /// # Errors
+    /// Of the file system, which poisons the logs; what a log failed with whose gathered records are needed and were not
+    /// handed over.
     pub fn flush(&self) -> Result<()> {
         self.check()?;
+        self.check_gathered()?;
         let mut slot = self.active.lock();
         let Some(active) = &mut *slot else { return Ok(()) };
         active.hand_over(self.bytes_per_sync.load(Ordering::Relaxed)).map_err(|e| self.poison(e.doing("flushing the WAL")))
@@ -417,6 +424,7 @@ impl LiveLogs {
                 file,
                 written_over: old.written_over,
                 failed,
+                gathered: self.settings.manual_flush && !old.pending.is_empty(),
             });
             // All that is synced already: nothing of it can be missing once what follows is there.
             if size == 0 || old.durable.bytes < size || closed.len() > 1 {
@@ -464,12 +472,13 @@ impl LiveLogs {
     /// # Errors
     /// Of the file system; the failure that poisoned the logs, if acknowledged writes were still gathered then.
     pub fn close(&self) -> Result<()> {
-        let mut outcome = Ok(());
+        let mut outcome = self.check_gathered();
         if let Some(mut active) = self.active.lock().take() {
             if self.is_poisoned() {
-                outcome = if self.settings.manual_flush && !active.pending.is_empty() { self.check() } else { Ok(()) };
+                let lost = self.settings.manual_flush && !active.pending.is_empty();
+                outcome = outcome.and(if lost { self.check() } else { Ok(()) });
             } else {
-                outcome = active.hand_over(0);
+                outcome = outcome.and(active.hand_over(0));
                 if active.written_over && outcome.is_ok() {
                     outcome = cut(&mut *active.file, active.writer.offset());
                 }
@@ -485,6 +494,17 @@ impl LiveLogs {
             }
         }
         outcome
+    }
+
+    /// Everything that was in memory when a log failed is in tables: nobody needs it any more.
+    pub fn pass_failed(&self) {
+        self.closed.lock().iter_mut().for_each(|log| log.failed = None);
+    }
+
+    /// What became of acknowledged writes that were gathered when their log failed: lost, until they are in tables.
+    fn check_gathered(&self) -> Result<()> {
+        let closed = self.closed.lock();
+        closed.iter().filter(|log| log.gathered).find_map(|log| log.failed.clone()).map_or(Ok(()), Err)
     }
 
     #[inline]

@@ -473,6 +473,28 @@ fn closing_tells_of_gathered_writes_that_never_came_to_the_log() {
     assert!(error.to_string().contains(".log"), "{error}");
 }
 
+/// The same once resuming has failed: a new log was begun, and neither flushing the log nor closing said a word.
+#[test]
+fn gathered_writes_of_a_log_that_failed_are_missed_until_they_are_in_tables() {
+    for resumed in [false, true] {
+        let world = World::new();
+        let db = world.open("manual_wal_flush=true");
+        db.put(b"a", b"gathered").unwrap();
+        world.faults.hook().set_plan("append * #1.. ENOSPC").unwrap();
+        db.flush_wal(false).unwrap_err();
+        db.resume().unwrap_err();
+        assert!(db.flush_wal(false).unwrap_err().to_string().contains(".log"));
+        world.faults.hook().set_plan("").unwrap();
+        if resumed {
+            db.resume().unwrap();
+            db.flush_wal(false).unwrap();
+        }
+        assert_eq!(db.close().is_ok(), resumed);
+        drop(db);
+        assert_eq!(world.open("").get(b"a").unwrap().is_some(), resumed);
+    }
+}
+
 /// Crash seed 1022511: a mode that goes on over such a hole kept the logs, whose rows the next opening, by another mode,
 /// stopped in front of, with all that was synced since.
 #[test]

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 
 use base::{Error, Kind, Subcode};
+use format::names::FileName;
 
 /// The error and, where there is something to be done, what.
 pub fn told(error: &Error) -> String {
@@ -20,9 +21,10 @@ fn what_to_do(error: &Error) -> Option<&'static str> {
         .map_or(ErrorKind::Other, std::io::Error::kind);
     Some(match (error.kind(), error.subcode()) {
         _ if says("create_if_missing is false") => {
-            "No database is there: look at the path again, or make one with --create_if_missing."
+            "No database is there: look at the path again, or let one be made (`create_if_missing`)."
         }
         (_, Subcode::PathNotFound) if is_file("CURRENT") => "No database is there: look at the path again.",
+        (_, Subcode::PathNotFound) if !is_of_a_database(error) => "Look at the path again.",
         (_, Subcode::PathNotFound) => {
             "The database needs this file. `ldb fsck` tells what is lost without it, `ldb repair` brings back the rest."
         }
@@ -48,6 +50,11 @@ fn what_to_do(error: &Error) -> Option<&'static str> {
         }
         _ => return None,
     })
+}
+
+/// Whether the file that the error names is one of those that a database consists of.
+fn is_of_a_database(error: &Error) -> bool {
+    error.path().and_then(|p| p.file_name()?.to_str()).is_some_and(|name| FileName::parse(name).is_some())
 }
 
 #[cfg(test)]

@@ -219,6 +219,7 @@ impl Background {
         let options = &pin.parts.pick;
         if family.is_dropped() {
             self.controller.forget(family.id());
+            self.tools.courtesy.set_hurry(self.controller.waits_for_compaction());
             state.bottommost_next.remove(&family.id());
             return;
         }
@@ -254,7 +255,7 @@ impl Background {
         let l0_stops = after == StallCondition::Stopped && matches!(decision.cause, Cause::L0FileCountLimit);
         let hopeless = if l0_stops && running.is_empty() { blocked(&view, options, now) } else { None };
         self.controller.set(family.id(), decision, hopeless);
-        self.tools.courtesy.set_hurry(self.controller.needs_speedup());
+        self.tools.courtesy.set_hurry(self.controller.waits_for_compaction());
         if full {
             self.enqueue_flush(&mut state, vec![family.clone()], FlushReason::WriteBufferFull, self.atomic_flush);
         }

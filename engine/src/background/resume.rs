@@ -98,6 +98,7 @@ impl Background {
         // numbers are given out again.
         writer.pass_old_logs()?;
         let committed = self.committer.roll(Vec::new())?;
+        self.logs.pass_failed();
         self.committed(&committed);
         Ok(())
     }

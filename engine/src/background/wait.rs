@@ -109,6 +109,7 @@ impl Background {
             state.compactions.clear();
         }
         self.tools.shutting_down.store(true, Ordering::Release);
+        self.tools.courtesy.close();
         for pool in Pool::ALL {
             self.tools.env.executor.unschedule(pool, self.tag);
         }

@@ -12,6 +12,7 @@ use table::sst::{OpenOptions, Reader};
 use super::open::Opening;
 use super::proved::Found;
 use super::stats_family;
+use crate::components::FamilyDescriptor;
 use crate::manifest::{FamilyRecord, recover_best};
 
 impl Opening {
@@ -63,7 +64,8 @@ impl Opening {
         // The family of statistics opens unasked, with options of its own.
         let unasked = (family.name == stats_family::NAME).then(stats_family::descriptor);
         let asked = self.descriptors.iter().find(|d| d.name == family.name);
-        let Some(descriptor) = asked.or(unasked.as_ref()) else { return true };
+        let unnamed = || self.others.as_ref().map(|options| FamilyDescriptor::new(&family.name, options.clone()));
+        let Some(descriptor) = asked.cloned().or(unasked).or_else(unnamed) else { return true };
         let own: Vec<_> = descriptor.options.cf_paths.iter().map(|p| &p.path).collect();
         let dirs = if own.is_empty() { self.paths.tables.iter().collect() } else { own };
         let Some(dir) = dirs.get((file.path_id as usize).min(dirs.len().saturating_sub(1))) else { return false };

@@ -234,7 +234,10 @@ impl Db {
             stats.add(Ticker::WalFileSynced, 1);
             stats.database.add(DatabaseCounter::WalSyncs, 1);
         }
-        if let Err(error) = &done {
+        // What a log failed with that a recovery is getting over is noted already.
+        if let Err(error) = &done
+            && logs.is_poisoned()
+        {
             use crate::write::FaultBell;
             writing.background.wal_failed(error);
         }

@@ -85,9 +85,9 @@ impl Db {
 pub(super) struct Overrides {
     /// The database exists, whatever `error_if_exists` says.
     pub exists: bool,
-    /// What stands in the logs is replayed over whatever is missing, and comes into tables: no log stays that a stricter
-    /// mode would stop in later.
-    pub skip_damage: bool,
+    /// Logs are replayed by this mode, and what they hold comes into tables: no log stays that the mode of the options
+    /// would stop in later.
+    pub mode: Option<WalRecoveryMode>,
 }
 
 pub(super) struct Opening {
@@ -98,7 +98,7 @@ pub(super) struct Opening {
     pub(super) descriptors: Vec<FamilyDescriptor>,
     /// How many of them the caller named; behind those are the ones that a MANIFEST has.
     named: usize,
-    others: Option<FamilyOptions>,
+    pub(super) others: Option<FamilyOptions>,
     components: Components,
     pub(super) env: Env,
     pub(super) events: Arc<Events>,
@@ -378,9 +378,8 @@ impl Opening {
         proof: Proof,
         job: JobId,
     ) -> Result<Replayed> {
-        let skip = self.overrides.skip_damage.then_some(WalRecoveryMode::SkipAnyCorruptedRecords);
         let settings = ReplaySettings {
-            mode: skip.unwrap_or(self.options.wal_recovery_mode),
+            mode: self.overrides.mode.unwrap_or(self.options.wal_recovery_mode),
             paranoid_checks: self.options.paranoid_checks,
             verify_predecessors: self.options.track_and_verify_wals,
             may_flush: !self.read_only,

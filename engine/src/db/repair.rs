@@ -6,6 +6,7 @@ use super::OpenRequest;
 use super::open::{Opening, Overrides};
 use crate::files::Paths;
 use crate::manifest::{read_current, recover};
+use crate::options::WalRecoveryMode;
 use crate::repair::{self, Report, Scope};
 
 /// Looks through every file of a database. Writes nothing.
@@ -16,7 +17,8 @@ pub fn fsck(request: &OpenRequest) -> Result<Report> {
     repair::survey(&scope(request))
 }
 
-/// Repairs a database, then opens and closes it to show that it opens: by its own `wal_recovery_mode` if it was sound.
+/// Repairs a database, then opens and closes it to show that it opens: by its own `wal_recovery_mode` if it was sound
+/// (`kAbsoluteConsistency` as `kPointInTimeRecovery`).
 ///
 /// # Errors
 /// See [`repair::mend`]; those of opening, if it still does not.
@@ -26,7 +28,13 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
     // says of it, and one in the middle may be gone: what lies behind is wanted all the same. Behind what a crash left of
     // a sound database's logs it is not.
     request.options.open_despite_lost_writes = true;
-    let overrides = Overrides { exists: true, skip_damage: !report.actions.is_empty() };
+    let mode = match request.options.wal_recovery_mode {
+        _ if !report.actions.is_empty() => Some(WalRecoveryMode::SkipAnyCorruptedRecords),
+        // A torn end is no damage, and this mode stops at it: what is whole before it comes back.
+        WalRecoveryMode::AbsoluteConsistency => Some(WalRecoveryMode::PointInTimeRecovery),
+        _ => None,
+    };
+    let overrides = Overrides { exists: true, mode };
     let env = &request.options.env;
     let recovered = recover(env, &request.path, read_current(env, &request.path)?)?;
     for family in recovered.families.into_values() {

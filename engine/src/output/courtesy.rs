@@ -4,7 +4,8 @@
 //! sooner writers have to stop. A compaction beside it loses nothing by waiting: its own work only moves. So where the
 //! jobs that turn rows and one writer are more than the machine's processors, a compaction pauses between rows until
 //! the flush has all of its own in blocks; the sync that follows needs no processor. It does not pause where level 0 or
-//! its debt asks for haste, and not longer than [`PATIENCE`] for the same flush: that one waits for something else.
+//! its debt asks for haste, when the database closes, and not longer than a few times [`PATIENCE`] for flushes that have begun:
+//! those wait for something else.
 
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering};
 const EVERY: u64 = 256;
 /// A memtable of 64 MiB takes a tenth of this.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How often one wait goes on after others have left, while a flush is still there.
+const WAKES_MAX: u32 = 4;
 
 /// Who turns rows into blocks in one database.
 pub struct Courtesy {
@@ -23,6 +26,7 @@ pub struct Courtesy {
     /// Flushes begun so far.
     begun: AtomicU64,
     hurry: AtomicBool,
+    closing: AtomicBool,
     lock: Mutex<()>,
     ended: Condvar,
 }
@@ -36,6 +40,7 @@ impl Courtesy {
             compactions: AtomicUsize::new(0),
             begun: AtomicU64::new(0),
             hurry: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
             lock: Mutex::new(()),
             ended: Condvar::new(),
         }
@@ -47,6 +52,12 @@ impl Courtesy {
         if hurry {
             self.tell();
         }
+    }
+
+    /// The database closes: nobody waits any more.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+        self.tell();
     }
 
     /// A job that turns rows begins; it goes first or lets others, by what it is.
@@ -65,6 +76,7 @@ impl Courtesy {
         flushes > 0
             && flushes + self.compactions.load(Ordering::Relaxed) + 1 > self.processors
             && !self.hurry.load(Ordering::Relaxed)
+            && !self.closing.load(Ordering::Relaxed)
     }
 
     fn tell(&self) {
@@ -94,18 +106,22 @@ impl Place<'_> {
 
     #[cold]
     fn wait(&mut self) {
-        let begun = self.of.begun.load(Ordering::Relaxed);
-        if begun == self.tired_of {
+        if self.of.begun.load(Ordering::Relaxed) == self.tired_of {
             return;
         }
         let mut held = self.of.lock.lock();
-        // Who leaves takes the lock between leaving and telling, so none leaves unseen.
-        while self.of.crowded() {
-            if self.of.ended.wait_for(&mut held, PATIENCE).timed_out() {
-                self.tired_of = begun;
+        // Who leaves takes the lock between leaving and telling, so none leaves unseen. Others that leave meanwhile wake
+        // this one too: not for ever.
+        for _ in 0..WAKES_MAX {
+            if !self.of.crowded() {
                 return;
             }
+            if self.of.ended.wait_for(&mut held, PATIENCE).timed_out() {
+                break;
+            }
         }
+        // Not for those that have begun by now.
+        self.tired_of = self.of.begun.load(Ordering::Relaxed);
     }
 }
 

@@ -8,7 +8,7 @@
 use base::map::HashMap;
 use base::{Error, FamilyId, Result};
 use env::Env;
-use lsm::pressure::{Decision, Stall};
+use lsm::pressure::{Cause, Decision, Stall};
 
 use super::group::{Baton, Queue, would_stall};
 use crate::sync::{AtomicBool, AtomicU8, Condvar, Mutex, Ordering};
@@ -81,6 +81,17 @@ impl Controller {
     /// Whether compactions should be given more threads.
     pub fn needs_speedup(&self) -> bool {
         self.state.load(Ordering::Relaxed) != GO || self.inner.lock().families.values().any(|d| d.speed_up_compaction)
+    }
+
+    /// Whether it is compactions that writers wait for, or soon will: level 0 or the debt, not memtables.
+    pub fn waits_for_compaction(&self) -> bool {
+        let is_theirs = |d: &Decision| {
+            match d.stall {
+                Stall::Normal => d.speed_up_compaction,
+                _ => matches!(d.cause, Cause::L0FileCountLimit | Cause::PendingCompactionBytes),
+            }
+        };
+        self.inner.lock().families.values().any(is_theirs)
     }
 
     pub fn is_stopped(&self) -> bool {

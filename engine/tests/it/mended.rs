@@ -86,6 +86,18 @@ fn a_repair_of_a_sound_database_replays_by_the_callers_mode() {
 }
 
 #[test]
+fn a_torn_end_that_absolute_consistency_refuses_is_repaired() {
+    let mut torn = framed(&[batch(1, Some("a")), batch(2, Some("b"))]);
+    torn.truncate(torn.len() - 6);
+    let strict = WalRecoveryMode::AbsoluteConsistency;
+    let world = with_logs(&torn, &[]);
+    assert!(Db::open(in_mode(&world, strict)).is_err());
+    repair(in_mode(&world, strict)).unwrap();
+    let db = Db::open(in_mode(&world, strict)).unwrap();
+    assert!(get(&db, "a").is_some() && get(&db, "b").is_none());
+}
+
+#[test]
 fn an_empty_batch_that_a_stopped_opening_left_is_nothing_where_damage_is_passed_over() {
     let first = framed(&[batch(1, Some("a")), batch(5, Some("behind"))]);
     let world = with_logs(&first, &framed(&[batch(2, None)]));

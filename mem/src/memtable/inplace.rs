@@ -50,10 +50,6 @@ impl Cells {
         &locks[(kernel::hash::hash64(user_key) % locks.len() as u64) as usize]
     }
 
-    pub(super) fn memory(&self) -> usize {
-        self.locks.get().map_or(0, |locks| size_of_val(&locks[..]))
-    }
-
     /// A new cell with `value`; the bytes to store in its entry.
     ///
     /// # Errors
@@ -96,10 +92,13 @@ impl Cells {
         {
             let _shared = self.lock(entry.user_key()).read();
             // SAFETY: as in `replace`, the lock held for reading: nobody changes the cell meanwhile. The length is
-            // at most the capacity, so value and checksum are inside the piece that was handed out.
+            // held to the capacity, so value and checksum are inside the piece that was handed out.
             unsafe {
                 let cell = entries.arena.at(place_of(entry));
-                let len = cell.cast::<u32>().add(1).read() as usize;
+                let (capacity, len) = (cell.cast::<u32>().read(), cell.cast::<u32>().add(1).read() as usize);
+                if len > capacity as usize {
+                    return Err(damaged(entry));
+                }
                 let start = cell.add(HEADER).cast_const();
                 out.extend_from_slice(std::slice::from_raw_parts(start, len));
                 std::ptr::copy_nonoverlapping(start.add(len), sum.as_mut_ptr(), entries.protection);
@@ -109,11 +108,16 @@ impl Cells {
         if entries.protection == 0 || wanted[..entries.protection] == sum[..entries.protection] {
             return Ok(());
         }
-        Err(Error::corruption(format!(
-            "the value of memtable entry {} does not match its protection bytes",
-            entry.user_key().escape_ascii()
-        )))
+        Err(damaged(entry))
     }
+}
+
+#[cold]
+fn damaged(entry: &Entry<'_>) -> Error {
+    Error::corruption(format!(
+        "the value of memtable entry {} does not match its protection bytes",
+        entry.user_key().escape_ascii()
+    ))
 }
 
 fn place_of(entry: &Entry<'_>) -> Ref {

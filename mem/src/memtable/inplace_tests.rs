@@ -9,6 +9,7 @@ use base::iter::InternalIterator;
 use base::key::{InternalOrder, MAX_SEQUENCE, ValueType};
 
 use super::*;
+use crate::rep::tree::Cursor;
 
 fn table(rep: RepKind, locks: Option<usize>, protection: u8) -> Arc<MemTable> {
     let order = InternalOrder::new(Order::Bytewise);
@@ -47,6 +48,24 @@ fn a_put_that_fits_overwrites_and_keeps_the_sequence_number() {
         assert_eq!(versions(&table, b"k"), [(4, ValueType::Value, Vec::new()), old]);
         assert_eq!((table.counts().entries, table.largest_seq()), (2, 4));
     }
+}
+
+/// What memory did to the place of a cell is found before the cell is looked for.
+#[test]
+fn an_entry_whose_cell_is_lost_is_corruption_on_every_road() {
+    let table = table(RepKind::SkipList, Some(3), 8);
+    table.add(1, ValueType::Value, b"k", b"value").unwrap();
+    let mut cursor = Cursor::new();
+    cursor.seek(table.rep.tree().unwrap(), &table.entries, &table.entries.target(b"k", u64::MAX));
+    // SAFETY: a place that the tree showed, twice.
+    let (start, entry) = unsafe { (table.entries.arena.at(cursor.place()), table.entries.entry(cursor.place())) };
+    let value = entry.value.as_ptr();
+    // SAFETY: the four bytes of the value lie behind the entry's start, in one piece. Nobody reads meanwhile.
+    unsafe { start.add(value as usize - start as usize).cast::<[u8; 4]>().write_unaligned([0xff; 4]) };
+    assert!(table.get(b"k", MAX_SEQUENCE, |_| ControlFlow::Break(())).is_err());
+    let mut iter = table.iter();
+    iter.seek_to_first();
+    assert!(!iter.valid() && iter.status().is_err());
 }
 
 #[test]

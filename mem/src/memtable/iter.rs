@@ -75,8 +75,8 @@ impl MemIter {
             if let Err(error) = self.table.entries.verify(&self.entry) {
                 self.error = Some(error);
                 self.place = 0;
-            }
-            if self.table.cells.is_some() {
+            } else if self.table.cells.is_some() {
+                // Only what was verified may say where its cell is.
                 self.copy_value();
             }
         }

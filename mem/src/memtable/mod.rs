@@ -222,15 +222,15 @@ impl MemTable {
         self.tally.largest_seq.load(Ordering::Relaxed)
     }
 
-    /// Bytes taken up to now: arena, filter, tombstones. What `write_buffer_size` is compared with.
+    /// Bytes taken up to now: arena, filter, tombstones. What `write_buffer_size` is compared with, and so without the
+    /// table of locks of updates in place, whose size has nothing to do with what was written.
     pub fn memory_used(&self) -> usize {
         let rep = match &self.rep {
             Rep::Tree(_) => 0,
             Rep::Vector(vector) => vector.memory(),
         };
         let bloom = self.bloom.as_ref().map_or(0, Bloom::memory);
-        let locks = self.cells.as_ref().map_or(0, Cells::memory);
-        self.entries.arena.used() + rep + bloom + locks + self.tombstones.memory()
+        self.entries.arena.used() + rep + bloom + self.tombstones.memory()
     }
 
     /// Point entries in `[start, end)` and their bytes, estimated at the cost of about two look-ups.
