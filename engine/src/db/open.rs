@@ -203,8 +203,8 @@ impl Opening {
         let db_id = self.identity()?;
         let Found { recovered, proof, lost } = self.read_manifest(&db_id)?;
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
-        self.name_others(&recovered)?;
         add_stats_family(&mut self.descriptors, &recovered);
+        self.name_others(&recovered)?;
         let caches = Caches::new(&self.components);
         let requested = self
             .descriptors
