@@ -401,6 +401,8 @@ impl World {
         let mut depth = if self.is_branch { *self.chance.pick(&[0, 0, 0, 0, 0, 0, 1, 2]) } else { self.chance.below(3) };
         self.forget_past();
         let mut survivors = self.crash();
+        // A hole stays, whatever the next crash keeps.
+        let mut in_order = keeps_order(survivors);
         if clean && survivors == Survivors::Everything {
             self.durable();
         }
@@ -418,7 +420,7 @@ impl World {
             }
             match opened {
                 Ok(()) if !struck => {
-                    self.compare(self.may_have_holes(mode, survivors))?;
+                    self.compare(self.may_have_holes(mode, in_order))?;
                     self.faults.hook().revive();
                     if self.chance.percent(if self.is_branch { 15 } else { 30 }) {
                         self.second_open()?;
@@ -439,19 +441,20 @@ impl World {
                     }
                     self.faults.hook().revive();
                     self.open(Some(MODES[2])).map_err(|e| format!("open by point in time refused: {e}"))?;
-                    self.compare(self.may_have_holes(MODES[2], survivors))?;
+                    self.compare(self.may_have_holes(MODES[2], in_order))?;
                     self.faults.hook().revive();
                     return Ok(());
                 }
             }
             survivors = self.crash();
+            in_order &= keeps_order(survivors);
         }
     }
 
-    /// Who does not stop at what a log lost goes on with what the next holds: a hole, by RocksDB's rules. Only what a crash
-    /// keeps in order is without one.
-    fn may_have_holes(&self, mode: &str, survivors: Survivors) -> bool {
-        (mode != MODES[2] || !self.paranoid) && !matches!(survivors, Survivors::Synced | Survivors::Everything)
+    /// Who does not stop at what a log lost goes on with what the next holds: a hole, by RocksDB's rules. Only what crashes
+    /// keep in order is without one.
+    fn may_have_holes(&self, mode: &str, in_order: bool) -> bool {
+        (mode != MODES[2] || !self.paranoid) && !in_order
     }
 
     fn crash(&mut self) -> Survivors {
@@ -583,4 +586,9 @@ fn world(faults: &Arc<FaultFs>, clock: &Arc<ManualClock>, seed: u64, run: u64) -
         executor: executor.clone(),
     };
     (env, executor)
+}
+
+/// Whether what is left of each file is all that was written, or all up to where each was synced.
+fn keeps_order(survivors: Survivors) -> bool {
+    matches!(survivors, Survivors::Synced | Survivors::Everything)
 }
