@@ -10,8 +10,9 @@
 //! recovery can tell damage from a torn end; the first mark of a log also tells of the closed ones. The first batch of a
 //! log tells how far closed logs were written that are not synced yet: a crash may leave it and not their ends.
 //!
-//! The first failed append or sync poisons the logs for good: nothing is appended behind bytes whose fate
-//! is unknown, and no sync is tried twice. Resuming rolls to a new log once all memtables are flushed.
+//! The first failed append or sync poisons the logs: nothing is appended behind bytes whose fate is unknown, and no
+//! sync is tried twice. Resuming begins a new log and seals all memtables behind it; until all of them are flushed the
+//! one that failed is needed, and whoever asks for a sync is told what it failed with.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

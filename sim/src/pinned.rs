@@ -210,9 +210,7 @@ fn the_last_edit_is_known_to_be_durable_without_a_later_one() {
     db.drop_family(&other).unwrap();
     drop(other);
     world.crash(db, Survivors::Everything);
-    clear_within_the_edit_at(&world, &edit);
-    let error = refused(&world);
-    assert!(error.to_string().contains("damaged, not torn"), "{error}");
+    refused_once_damaged(&world, &edit);
 }
 
 /// Crashes that were refused as damage: nothing told that the log was still there that the edit would have made obsolete.
@@ -313,9 +311,7 @@ fn edits_behind_a_manifest_that_goes_on_prove_those_before_them() {
     db.flush().unwrap();
     drop(other);
     world.crash(db, Survivors::Everything);
-    clear_within_the_edit_at(&world, &edit);
-    let error = refused(&world);
-    assert!(error.to_string().contains("damaged, not torn"), "{error}");
+    refused_once_damaged(&world, &edit);
 }
 
 /// A family that was added, and written to with sync, vanished with the edit that added it.
@@ -354,6 +350,13 @@ fn best_efforts_do_without_tables_of_the_family_of_statistics() {
     assert_eq!(tables.len(), 2, "{tables:?}");
     tables.iter().for_each(|table| world.disk.unlink(&dir.join(table)).unwrap());
     assert_eq!(world.open("best_efforts_recovery=true").get(b"a").unwrap(), None);
+}
+
+/// The edit at this place is damaged now, and opening tells that from one that is torn.
+fn refused_once_damaged(world: &World, edit: &(std::path::PathBuf, u64)) {
+    clear_within_the_edit_at(world, edit);
+    let error = refused(world);
+    assert!(error.to_string().contains("damaged, not torn"), "{error}");
 }
 
 fn refused(world: &World) -> ironstone::Error {

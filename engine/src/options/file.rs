@@ -12,8 +12,8 @@ use format::names::{self, FileName};
 use format::options_ini::{self, Title, Version};
 use format::proof::{self, OptionsExtent, Proof};
 
-use super::component::BLOCK_BASED;
 use super::check;
+use super::component::BLOCK_BASED;
 use super::family::TableFactory;
 use super::text;
 use super::{DbOptions, FamilyOptions};

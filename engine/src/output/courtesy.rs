@@ -4,8 +4,8 @@
 //! sooner writers have to stop. A compaction beside it loses nothing by waiting: its own work only moves. So where the
 //! jobs that turn rows and one writer are more than the machine's processors, a compaction pauses between rows until
 //! the flush has all of its own in blocks; the sync that follows needs no processor. It does not pause where level 0 or
-//! its debt asks for haste, when the database closes, and not longer than a few times [`PATIENCE`] for flushes that have begun:
-//! those wait for something else.
+//! its debt asks for haste, nor when the database closes, and not longer than a few times [`PATIENCE`] for flushes that
+//! have begun: those wait for something else.
 
 use std::time::Duration;
 

@@ -117,7 +117,8 @@ impl Reads {
 
     /// The sequence number of the key's newest version, if that is in memory: the history of flushed memtables
     /// (`max_write_buffer_size_to_maintain`) is looked through as well. With the sequence number behind which
-    /// nothing is missing there. What a transaction asks before it commits.
+    /// nothing is missing there. What a transaction asks before it commits. A put that overwrote an older one in place
+    /// (`inplace_update_support`) has that one's number, as in RocksDB.
     ///
     /// # Errors
     /// Corruption if an entry does not match its protection bytes.

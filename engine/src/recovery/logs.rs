@@ -20,7 +20,8 @@
 //! batch does not (RocksDB goes by the latter alone, and drops durable writes behind such a batch).
 //! In every mode a batch that is no batch, and a sequence number that goes back, fail the open: they are
 //! not what a crash leaves. But an empty batch's may, where damage is passed over: an opening that stopped at a hole
-//! wrote it where it stopped, and crashed before the logs behind the hole went. What is dropped is told in the LOG with file, offset and bytes.
+//! wrote it where it stopped, and crashed before the logs behind the hole went. What is dropped is told in the LOG
+//! with file, offset and bytes.
 //! Behind the end that a close proved, a recycled file holds remains of what it was before, however they are cut:
 //! absolute consistency does not refuse them (RocksDB does, where they do not happen to begin with a whole record).
 //! Facts: RocksDB `db/db_impl/db_impl_open.cc`.

@@ -2,8 +2,8 @@
 //!
 //! Entries lie in an arena, ordered by a rep (see [`crate::rep`]); range tombstones lie beside them.
 //! Nothing is freed before the memtable goes, and nothing changed (but where that is asked for: see
-//! `inplace`), so readers take no lock, and a value they keep is a pointer and a count on the memtable. Any number of threads may write at once; which entry
-//! a reader may see is decided by sequence numbers, above.
+//! `inplace`), so readers take no lock, and a value they keep is a pointer and a count on the memtable. Any
+//! number of threads may write at once; which entry a reader may see is decided by sequence numbers, above.
 
 mod bloom;
 mod checked;
@@ -164,12 +164,6 @@ impl MemTable {
     /// others by a reader. Cost: all tombstones are looked through where there are such.
     pub fn newest_written_tombstone(&self, user_key: &[u8]) -> Option<SequenceNumber> {
         self.tombstones.newest_written(user_key)
-    }
-
-    /// Whether puts overwrite values: then only the newest of them can be read.
-    #[inline]
-    pub fn updates_in_place(&self) -> bool {
-        self.cells.is_some()
     }
 
     #[inline]

@@ -12,8 +12,8 @@
 //! as JSON.
 //!
 //! `--killed` says how many of a hundred processes are killed (65), `--life` how long the others live (60 seconds). With
-//! `--flat` means of what is allocated, handles and disk in the last quarter of the run may be no more than so many percent
-//! above those of the quarter before. `--csv` and `--chart` write what was told, minute by minute (`series`).
+//! `--flat` medians of memory, handles and disk in the last quarter of the run may be no more than so many percent above
+//! those of the quarter before. `--csv` and `--chart` write what was told, minute by minute (`series`).
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]

@@ -38,6 +38,8 @@ const PLANS: &[&str] = &[
 
 /// What the last third of the epochs may have allocated more than the first, in KiB, with the database closed.
 const GROWTH_KB: u64 = 16 * 1024;
+/// Memory that the last third of the epochs may have more than the first, in KiB, beside half of that.
+const RSS_GROWTH_KB: u64 = 96 * 1024;
 /// Memory that the system's allocator keeps, at most.
 const RSS_MAX_KB: u64 = 1024 * 1024;
 const DISK_MAX_KB: u64 = 512 * 1024;
@@ -96,8 +98,13 @@ fn bounded(gauges: &[gauge::Gauge]) -> Result<(), String> {
     }
     let third = gauges.len() / 3;
     if third >= 3 {
-        let peak = |of: &[gauge::Gauge]| of.iter().map(|g| g.heap_kb).max().unwrap_or(0);
-        let (early, late) = (peak(&gauges[..third]), peak(&gauges[gauges.len() - third..]));
+        let (first, last) = (&gauges[..third], &gauges[gauges.len() - third..]);
+        let peak = |of: &[gauge::Gauge], what: fn(&gauge::Gauge) -> u64| of.iter().map(what).max().unwrap_or(0);
+        let (early, late) = (peak(first, |g| g.rss_kb), peak(last, |g| g.rss_kb));
+        if late > early + early / 2 + RSS_GROWTH_KB {
+            return Err(format!("{late} KiB of memory, {early} KiB in the first third"));
+        }
+        let (early, late) = (peak(first, |g| g.heap_kb), peak(last, |g| g.heap_kb));
         if late > early + GROWTH_KB {
             return Err(format!("{late} KiB allocated, {early} KiB in the first third"));
         }
