@@ -396,6 +396,29 @@ fn a_number_the_manifest_knows_does_not_stand_for_a_batch_the_log_lost() {
     }
 }
 
+/// Crash seed 5102664: a new MANIFEST said of a family without data in memory that it needs no log before the newest one,
+/// while an older log was not synced. Its tables seemed to lie behind the end of that, and opening was refused.
+#[test]
+fn a_family_is_not_ahead_of_a_log_that_a_power_cut_tears() {
+    let world = World::new();
+    let db = world.open(&format!("{SMALL}max_manifest_file_size=1;max_manifest_space_amp_pct=0"));
+    let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
+    other.put(b"a", b"1").unwrap();
+    other.flush().unwrap();
+    db.put(b"b", &FULL).unwrap();
+    let log = newest_log(&world);
+    assert!(world.disk.tear(&log, 5));
+    db.put(b"c", b"3").unwrap();
+    assert_ne!(log, newest_log(&world));
+    // Begins a new MANIFEST.
+    drop(db.create_family(FamilyDescriptor::new("third", options("").unwrap().family)).unwrap());
+    drop(other);
+    world.crash(db, Survivors::Everything);
+    let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
+    assert_eq!((db.get(b"b").unwrap(), db.get(b"c").unwrap()), (None, None));
+    assert_eq!(db.family("other").unwrap().get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+}
+
 /// Crash seeds 1490 and 2271: a log that was not synced lost its end at a whole record, or came as zeros, while the log
 /// behind it was there: nothing of the older one looked torn, and the newer one was replayed over the hole.
 #[test]

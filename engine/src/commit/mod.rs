@@ -227,6 +227,15 @@ impl Committer {
         })
     }
 
+    /// From now on the MANIFEST says of each family which logs it needs as a recovery has left it: what is older was read
+    /// from disk, and is synced where it is kept.
+    pub fn tell_log_numbers(&self) {
+        for family in self.families.all() {
+            let mut state = family.state();
+            state.told_log_number = state.log_number;
+        }
+    }
+
     pub fn close(&self) -> Result<()> {
         self.manifest.lock().close()
     }

@@ -71,7 +71,7 @@ pub(super) fn snapshot(
             compact_cursors: (0..version.num_levels())
                 .filter_map(|level| Some((level as u32, version.cursor(level)?.to_vec())))
                 .collect(),
-            log_number: Some(state.log_number),
+            log_number: Some(state.told_log_number),
             min_log_number_to_keep: (is_default && min_log_to_keep > 0).then_some(min_log_to_keep),
             full_history_ts_low: state.full_history_ts_low.clone(),
             last_sequence: Some(last_sequence),

@@ -77,6 +77,7 @@ impl Opening {
         }
         // The MANIFEST names the oldest log that is needed: it must be there.
         live_logs.sync_dir()?;
+        committer.tell_log_numbers();
         if !changes.is_empty() {
             committer.commit(changes, false)?;
         } else if !reuses {

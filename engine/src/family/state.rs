@@ -79,6 +79,9 @@ pub struct State {
     pub super_version_number: u64,
     /// Logs below this number hold nothing of this family that is needed.
     pub log_number: u64,
+    /// What the MANIFEST says of that: it follows when something is flushed, behind a sync of older logs. Before, a power
+    /// cut may tear one of those, and a tree that lies behind a torn log is refused.
+    pub told_log_number: u64,
     pub next_epoch: u64,
     /// Timestamps below this may be collapsed.
     pub full_history_ts_low: Option<Vec<u8>>,
@@ -101,6 +104,7 @@ impl State {
             version,
             super_version_number: 1,
             log_number,
+            told_log_number: log_number,
             next_epoch,
             full_history_ts_low: None,
             flush_requested: false,
@@ -232,6 +236,7 @@ impl State {
         let (flushed, sealed) = std::mem::take(&mut self.sealed).into_iter().partition(flushed);
         self.sealed = sealed;
         self.log_number = self.log_number.max(pick.next_log());
+        self.told_log_number = self.told_log_number.max(pick.next_log());
         flushed
     }
 

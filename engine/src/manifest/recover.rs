@@ -18,7 +18,7 @@ use env::{Env, RandomRead, ReadHints};
 use format::edit::{NewFile, VersionEdit};
 use format::names;
 use format::proof::Extent;
-use format::wal::{Diagnosis, Digest, Item, Reader, ReaderOptions, Source, diagnose};
+use format::wal::{Diagnosis, Digest, Item, Reader, ReaderOptions, Source};
 
 use crate::sync::Arc;
 
@@ -171,7 +171,7 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
             }
             Item::TornTail { offset, .. } => break Some(offset),
             Item::Corruption(damage) => {
-                let reason = match damaged_not_torn(reader.damaged()) {
+                let reason = match damaged_not_torn(reader) {
                     Some(what) => format!("{}: {what}", damage.reason),
                     None if has_marks && damage.offset >= durable => {
                         state.out.given_up = Some(state.out.size);
@@ -191,7 +191,7 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
         }
     };
     if let Some(torn) = torn {
-        if let Some(what) = damaged_not_torn(reader.damaged()) {
+        if let Some(what) = damaged_not_torn(reader) {
             return Err(Error::corruption(what).at(torn));
         }
         state.out.end_in_doubt = true;
@@ -252,9 +252,9 @@ fn stands_alone(edit: &VersionEdit) -> bool {
     edit.mark.is_none() && edit.remaining_entries.is_none() && (changes || families)
 }
 
-/// Whether the bytes of a torn tail are a whole record with a wrong length or type.
-fn damaged_not_torn(bytes: &[u8]) -> Option<String> {
-    Some(match diagnose(bytes)? {
+/// What is wrong with the last record, if that is no crash's doing.
+fn damaged_not_torn(reader: &Reader<FileSource>) -> Option<String> {
+    Some(match reader.damaged_not_torn()? {
         Diagnosis::Bit { byte, bit } => {
             format!("the last record is damaged, not torn: bit {bit} of its byte {byte} is wrong")
         }

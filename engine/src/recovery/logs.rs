@@ -392,13 +392,11 @@ impl<'a> Replay<'a> {
         let strict = self.is_point_in_time()
             && self.settings.paranoid_checks
             && !self.settings.accept_lost;
-        match change {
-            Some(_) if strict => Err(Error::corruption(format!(
-                "{what}; it is damaged, not torn. open_despite_lost_writes opens without it"
-            ))
-            .at(offset)),
-            _ => Ok(()),
+        if strict && reader.damaged_not_torn().is_some() {
+            let hint = format!("{what}; it is damaged, not torn. open_despite_lost_writes opens without it");
+            return Err(Error::corruption(hint).at(offset));
         }
+        Ok(())
     }
 
     /// Whether what cannot be read is taken for remains of the log that a recycled file was before.

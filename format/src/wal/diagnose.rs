@@ -22,6 +22,26 @@ pub enum Diagnosis {
     Length(u16),
 }
 
+impl Diagnosis {
+    /// Whether a power cut in the middle of an append could have left `bytes`, the record's, which begin at `offset` of the
+    /// file: of the sector that the wrong bit is in, nothing of the record came to the disk. Then the file has what was
+    /// there before: zeros as a rule, of which one may differ from what was to come in one bit alone, and where the record
+    /// has but one byte in the sector, whatever a recycled file had there.
+    pub fn could_be_torn(self, bytes: &[u8], offset: u64) -> bool {
+        let Diagnosis::Bit { byte, bit } = self else { return false };
+        let mended = |at: usize| bytes.get(at).map_or(0, |b| b ^ if at == byte { 1 << bit } else { 0 });
+        let len = header_len(mended(6)) + usize::from(u16::from_le_bytes([mended(4), mended(5)]));
+        let from = (offset % SECTOR) as usize;
+        let sector = (from + byte) / SECTOR as usize;
+        let part = (sector * SECTOR as usize).saturating_sub(from)..((sector + 1) * SECTOR as usize - from).min(len);
+        // A record that lies in one sector came whole or not at all.
+        part.len() < len && (part.len() == 1 || bytes.get(part).is_some_and(|part| part.iter().all(|&b| b == 0)))
+    }
+}
+
+/// What a disk writes whole or not at all.
+const SECTOR: u64 = 512;
+
 /// Tries the change on `bytes`, which start with the record's header and end with its block or file.
 /// `None` if none helps, or the record is whole. Cost: linear in the bytes.
 pub fn diagnose(bytes: &[u8]) -> Option<Diagnosis> {

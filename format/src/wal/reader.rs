@@ -11,8 +11,8 @@ use super::block::Block;
 use super::record_type::*;
 use super::writer::header_len;
 use super::{
-    BLOCK_LEN, COMPRESSION_ZSTD, Damage, Digest, HEADER_LEN, Item, Predecessor, RECYCLABLE_HEADER_LEN, ReaderOptions,
-    Source, StreamDecompressor, TailKind, decode_timestamp_sizes,
+    BLOCK_LEN, COMPRESSION_ZSTD, Damage, Diagnosis, Digest, HEADER_LEN, Item, Predecessor, RECYCLABLE_HEADER_LEN, ReaderOptions,
+    Source, StreamDecompressor, TailKind, decode_timestamp_sizes, diagnose,
 };
 
 /// Reads a log from start to end.
@@ -253,6 +253,13 @@ impl<S: Source> Reader<S> {
     /// block: what [`super::diagnose`] looks at. Empty if the fault is not in one record.
     pub fn damaged(&self) -> &[u8] {
         self.block.get(self.fault.clone()).unwrap_or_default()
+    }
+
+    /// The one change that makes whole the record at fault for the last [`Item::Corruption`] or [`Item::TornTail`], if no
+    /// power cut leaves a record like that: then it was damaged, not torn.
+    pub fn damaged_not_torn(&self) -> Option<Diagnosis> {
+        let (bytes, offset) = (self.damaged(), self.block_offset + self.fault.start as u64);
+        diagnose(bytes).filter(|found| !found.could_be_torn(bytes, offset))
     }
 
     fn step(&mut self) -> Result<Step> {

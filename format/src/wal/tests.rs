@@ -399,6 +399,58 @@ fn one_flipped_bit_is_found() {
 }
 
 #[test]
+fn a_bit_is_no_damage_where_a_lost_sector_explains_it() {
+    const SECTOR: usize = 512;
+    for len in [50, 600] {
+        let (record, _) = log(Framing::Classic, &[len]);
+        for offset in [1, 2, 9, 100, 462, 463, 500, 505, 506, 510, 511, 512] {
+            let place = |at: usize| (offset + at) / SECTOR;
+            for lost in place(0)..=place(record.len() - 1) {
+                // The one sector of the record that the disk did not write, all zeros but for one bit.
+                let mut torn = record.clone();
+                let part: Vec<usize> = (0..record.len()).filter(|&at| place(at) == lost).collect();
+                part.iter().for_each(|&at| torn[at] = 0);
+                let split = part.len() < record.len();
+                for (at, bit) in part.iter().flat_map(|&at| (0..8).map(move |bit| (at, bit))) {
+                    let found = Diagnosis::Bit { byte: at, bit };
+                    // The length is only known where it is what differs, or was not lost.
+                    if !(4..7).any(|at| place(at) == lost) {
+                        assert_eq!(found.could_be_torn(&torn, offset as u64), split, "{len} {offset} {found:?}");
+                    }
+                    let alone = part.len() == 1;
+                    assert_eq!(found.could_be_torn(&record, offset as u64), alone || zeros(&record, &part), "{len} {offset}");
+                }
+            }
+        }
+    }
+    fn zeros(record: &[u8], part: &[usize]) -> bool {
+        part.len() < record.len() && part.iter().all(|&at| record[at] == 0)
+    }
+}
+
+/// Of a record that begins with the last byte of a sector, nothing but that byte is missing, and it had one bit.
+#[test]
+fn a_record_without_its_sector_is_torn_and_one_with_it_damaged() {
+    let written = |first: usize, salt: u32| {
+        let (mut file, mut writer) = (Vec::new(), Writer::new(Framing::Classic));
+        writer.append(&mut file, &vec![1; first - HEADER_LEN]).unwrap();
+        writer.append(&mut file, &salt.to_le_bytes()).unwrap();
+        file
+    };
+    for (at, torn) in [(510, false), (511, true), (512, false)] {
+        let salt = (0..).find(|&salt| written(at, salt)[at] == 0x80).unwrap();
+        let mut file = written(at, salt);
+        file[at] = 0;
+        let mut reader = Reader::new(&file[..], ReaderOptions::default());
+        reader.next().unwrap();
+        assert!(matches!(reader.next().unwrap(), Item::Corruption(_)));
+        let bit = Some(Diagnosis::Bit { byte: 0, bit: 7 });
+        assert_eq!(diagnose(reader.damaged()), bit);
+        assert_eq!(reader.damaged_not_torn(), bit.filter(|_| !torn), "at {at}");
+    }
+}
+
+#[test]
 fn a_wrong_length_is_found() {
     let (mut file, _) = log(Framing::Classic, &[50]);
     file[4] = 0xFF;
