@@ -468,6 +468,11 @@ impl LiveLogs {
         self.has_failed.load(Ordering::Acquire)
     }
 
+    /// Whether a log has failed of which not everything is in tables yet.
+    pub fn needs_failed(&self) -> bool {
+        self.is_poisoned() || self.closed.lock().iter().any(|log| log.failed.is_some())
+    }
+
     /// Hands over what is gathered and closes all files; nothing is synced.
     ///
     /// # Errors

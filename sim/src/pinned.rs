@@ -419,6 +419,29 @@ fn a_family_is_not_ahead_of_a_log_that_a_power_cut_tears() {
     assert_eq!(db.family("other").unwrap().get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
+/// Crash seed 5803380: getting over a log whose end failed, one family's memtable became a table and the machine stopped
+/// before the next one's did. The first lay behind the log's torn end, and opening was refused.
+#[test]
+fn families_get_over_a_failed_log_together() {
+    let world = World::new();
+    let db = world.open("paranoid_checks=false");
+    let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.flush().unwrap();
+    db.put(b"a", b"2").unwrap();
+    other.put(b"b", b"3").unwrap();
+    world.faults.hook().set_plan("append *.log #1 torn 7").unwrap();
+    db.put(b"c", b"4").unwrap_err();
+    world.faults.hook().revive();
+    world.faults.hook().set_plan("create *.sst #2.. EIO").unwrap();
+    db.resume().unwrap_err();
+    drop(other);
+    world.crash(db, Survivors::Everything);
+    let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
+    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"2"[..]));
+    assert_eq!(db.family("other").unwrap().get(b"b").unwrap().as_deref(), Some(&b"3"[..]));
+}
+
 /// Crash seeds 1490 and 2271: a log that was not synced lost its end at a whole record, or came as zeros, while the log
 /// behind it was there: nothing of the older one looked torn, and the newer one was replayed over the hole.
 #[test]

@@ -116,7 +116,10 @@ impl Background {
         families.dedup_by_key(|f| f.id());
         let run = || {
             writer.seal_together(&families)?;
-            let picks = self.wait_until(|| self.pick_together(&families))?;
+            let picks = self.wait_until(|| match self.errors.check() {
+                Err(error) => Some(Err(error)),
+                Ok(()) => self.pick_together(&families).map(Ok),
+            })?;
             let turn = |_: &Family, _: &FlushPick| true;
             flush::run_picked(&self.flush_tools(&turn), self.tools.take_job_id(), picks, reason)
         };
@@ -143,11 +146,7 @@ impl Background {
     }
 
     /// What waits in all of these families, once no job has any of it.
-    #[allow(clippy::type_complexity)]
-    fn pick_together(&self, families: &[Arc<Family>]) -> Option<base::Result<Vec<(Arc<Family>, FlushPick)>>> {
-        if let Err(error) = self.errors.check() {
-            return Some(Err(error));
-        }
+    pub(super) fn pick_together(&self, families: &[Arc<Family>]) -> Option<Vec<(Arc<Family>, FlushPick)>> {
         let _picking = self.families.picking();
         let live: Vec<_> = families.iter().filter(|family| !family.is_dropped()).collect();
         // By number, and nobody else holds two of these locks but under the one above.
@@ -155,7 +154,7 @@ impl Background {
         if states.iter().any(|state| state.is_flushing()) {
             return None;
         }
-        Some(Ok(live.into_iter().cloned().zip(states.iter_mut().map(|state| state.pick_together())).collect()))
+        Some(live.into_iter().cloned().zip(states.iter_mut().map(|state| state.pick_together())).collect())
     }
 
     /// See [`FlushTools::turn`].

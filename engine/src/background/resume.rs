@@ -1,11 +1,15 @@
 //! Getting over a background error: everything in memory is flushed, and writes go on.
 
 use base::stats::{HistogramKind, Ticker};
+use base::ids::JobId;
 use base::{Error, Result, Severity};
 use env::executor::Pool;
 
 use super::Background;
 use crate::event::{Event, FlushReason};
+use crate::family::Family;
+use crate::flush::FlushTools;
+use crate::sync::Arc;
 
 impl Background {
     /// Tries to resume, as `DB::Resume` does.
@@ -50,10 +54,13 @@ impl Background {
         let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
-        // Everything in memory becomes tables: the logs' unsynced ends are not needed then.
-        writer.seal_all_for_recovery()?;
+        // Everything in memory becomes tables: the logs' unsynced ends are not needed then. Where one failed it becomes that
+        // in one commit: a family must not lie behind the end of a log that another one still needs, for nobody knows
+        // where that ends.
+        let together = self.logs.needs_failed() && !self.atomic_flush;
+        writer.seal_all_for_recovery(together)?;
         let job = self.tools.take_job_id();
-        let tools = crate::flush::FlushTools {
+        let tools = FlushTools {
             tools: &self.tools,
             families: &self.families,
             logs: &self.logs,
@@ -73,6 +80,9 @@ impl Background {
         };
         // A job that was queued before may take memtables at any moment until none is left. What it has taken comes
         // first; if that fails, so does this.
+        if together {
+            self.flush_behind_failed(&tools, job, &families)?;
+        }
         while left() {
             self.wait_until(|| (!families.iter().any(|family| family.state().is_flushing())).then_some(()));
             if let Some(error) = self.errors.during_recovery() {
@@ -101,6 +111,25 @@ impl Background {
         self.logs.pass_failed();
         self.committed(&committed);
         Ok(())
+    }
+
+    /// All that is held together becomes tables in one commit, or stays held for the next try.
+    fn flush_behind_failed(&self, tools: &FlushTools<'_>, job: JobId, families: &[Arc<Family>]) -> Result<()> {
+        let picks = self.wait_until(|| match self.errors.during_recovery() {
+            Some(error) => Some(Err(error)),
+            None => self.pick_together(families).map(Ok),
+        })?;
+        match crate::flush::run_picked(tools, job, picks, FlushReason::ErrorRecovery) {
+            Ok(done) => {
+                done.committed.iter().for_each(|committed| self.committed(committed));
+                Ok(())
+            }
+            Err(error) => {
+                families.iter().for_each(|family| family.state().hold_together());
+                self.flush_failed(error.clone());
+                Err(error)
+            }
+        }
     }
 
     /// Tries to resume in the background, up to `max_bgerror_resume_count` times, with pauses.

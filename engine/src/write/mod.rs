@@ -503,14 +503,18 @@ impl Writer {
         })?
     }
 
-    /// Seals every memtable behind a new log, forgetting the poisoned one: the first step of resuming.
-    pub fn seal_all_for_recovery(&self) -> Result<()> {
+    /// Seals every memtable behind a new log, forgetting the poisoned one: the first step of resuming. With `together` they
+    /// are kept for a flush that takes all of them in one commit.
+    pub fn seal_all_for_recovery(&self, together: bool) -> Result<()> {
         self.alone_ahead(|baton| {
             let all = self.with_data();
             self.publisher.wait_for(baton.ticket);
             self.roll_log()?;
             self.logs.forgive();
             self.seal_quietly(baton, &all);
+            if together {
+                all.iter().for_each(|family| family.state().hold_together());
+            }
             Ok(())
         })?
     }

@@ -10,7 +10,7 @@
 use base::coding::{get_u16, get_u32};
 use kernel::checksum::crc32c;
 
-use super::HEADER_LEN;
+use super::{HEADER_LEN, RECYCLABLE_HEADER_LEN};
 use super::writer::header_len;
 
 /// The one change that makes a record whole.
@@ -23,24 +23,30 @@ pub enum Diagnosis {
 }
 
 impl Diagnosis {
-    /// Whether a power cut in the middle of an append could have left `bytes`, the record's, which begin at `offset` of the
-    /// file: of the sector that the wrong bit is in, nothing of the record came to the disk. Then the file has what was
-    /// there before: zeros as a rule, of which one may differ from what was to come in one bit alone, and where the record
-    /// has but one byte in the sector, whatever a recycled file had there.
+    /// Whether a crash in the middle of an append could have left `bytes`, the record's, which begin at `offset` of the
+    /// file, because what is wrong is what was there before: a sector that did not come to the disk, zeros as a rule, of
+    /// which one may differ from what was to come in one bit alone; and of a file that is written over, a few bytes of the
+    /// older log behind the end of what was written, or of a sector of it.
     pub fn could_be_torn(self, bytes: &[u8], offset: u64) -> bool {
         let Diagnosis::Bit { byte, bit } = self else { return false };
         let mended = |at: usize| bytes.get(at).map_or(0, |b| b ^ if at == byte { 1 << bit } else { 0 });
         let len = header_len(mended(6)) + usize::from(u16::from_le_bytes([mended(4), mended(5)]));
-        let from = (offset % SECTOR) as usize;
-        let sector = (from + byte) / SECTOR as usize;
-        let part = (sector * SECTOR as usize).saturating_sub(from)..((sector + 1) * SECTOR as usize - from).min(len);
+        let from = (offset % SECTOR as u64) as usize;
+        let sector = (from + byte) / SECTOR;
+        let part = (sector * SECTOR).saturating_sub(from)..((sector + 1) * SECTOR - from).min(len);
+        if header_len(mended(6)) == RECYCLABLE_HEADER_LEN && part.len().min(len.saturating_sub(byte)) <= OLD_MAX {
+            return true;
+        }
         // A record that lies in one sector came whole or not at all.
-        part.len() < len && (part.len() == 1 || bytes.get(part).is_some_and(|part| part.iter().all(|&b| b == 0)))
+        part.len() < len && bytes.get(part).is_some_and(|part| part.iter().all(|&b| b == 0))
     }
 }
 
+/// Bytes of an older log that by chance are what was to be written but for one bit.
+const OLD_MAX: usize = 4;
+
 /// What a disk writes whole or not at all.
-const SECTOR: u64 = 512;
+const SECTOR: usize = 512;
 
 /// Tries the change on `bytes`, which start with the record's header and end with its block or file.
 /// `None` if none helps, or the record is whole. Cost: linear in the bytes.
