@@ -1,8 +1,12 @@
 //! Tells that a moment was let go of, and with it perhaps the last reason to keep some files.
 
-use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, fence};
 
-/// Rung when the last reader of a super version is gone. Costs one load while no file waits for it.
+/// Rung when the last reader of a super version is gone. Costs a fence and a load while no file waits for it.
+///
+/// Who lets go first drops its pointers and then asks whether anybody wants to hear of it; who looks first says so and then
+/// counts pointers. Both order the two by a fence, so that one of them sees the other: with less, the count may be from
+/// before the drop and the question from before the answer, and a file stays that nobody holds.
 #[derive(Default)]
 pub struct Bell {
     /// Files that are out of the current versions but were still held when last looked at.
@@ -26,8 +30,10 @@ impl Bell {
         self.waiting.store(files, Ordering::Release);
     }
 
+    /// After what the caller held was let go of.
     #[inline]
     pub fn ring(&self) {
+        fence(Ordering::SeqCst);
         if self.waiting.load(Ordering::Acquire) > 0
             && !self.rung.swap(true, Ordering::AcqRel)
             && let Some(wake) = &*self.wake.lock()
@@ -36,8 +42,9 @@ impl Bell {
         }
     }
 
-    /// The waiting files are being looked at; later rings count anew.
+    /// The waiting files, of which `set_waiting` has told, are going to be looked at; later rings count anew.
     pub fn answered(&self) {
-        self.rung.store(false, Ordering::Release);
+        self.rung.swap(false, Ordering::AcqRel);
+        fence(Ordering::SeqCst);
     }
 }

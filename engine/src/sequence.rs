@@ -46,13 +46,13 @@ pub struct Snapshots {
 
 impl Snapshots {
     /// A snapshot of what is visible now. `now_s` is for the properties.
-    pub fn take(self: &Arc<Self>, sequence: &Arc<LastSequence>, now_s: u64) -> Arc<Snapshot> {
+    pub fn take(owner: &Arc<Self>, sequence: &Arc<LastSequence>, now_s: u64) -> Arc<Snapshot> {
         // Loaded under the lock: a job that lists the snapshots after this sees it.
-        let mut live = self.live.lock();
+        let mut live = owner.live.lock();
         let seq = sequence.visible();
         live.entry(seq).or_insert((0, now_s)).0 += 1;
         drop(live);
-        Arc::new(Snapshot { seq, time_s: now_s, owner: self.clone(), sequence: sequence.clone() })
+        Arc::new(Snapshot { seq, time_s: now_s, owner: owner.clone(), sequence: sequence.clone() })
     }
 
     /// All of them, for flush and compaction.

@@ -46,7 +46,7 @@ use crate::files::{DbLock, Obsolete};
 use crate::options::{FlushOptions, WriteOptions};
 use crate::output::JobTools;
 use crate::read::Reads;
-use crate::sequence::Snapshot;
+use crate::sequence::{Snapshot, Snapshots};
 use crate::source::TableCache;
 use crate::stats::DatabaseCounter;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
@@ -195,7 +195,7 @@ impl Db {
     /// A snapshot of what is visible now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         let tools = &self.inner.tools;
-        tools.snapshots.take(&tools.sequence, tools.env.clock.now_seconds())
+        Snapshots::take(&tools.snapshots, &tools.sequence, tools.env.clock.now_seconds())
     }
 
     /// The newest visible sequence number.

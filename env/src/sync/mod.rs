@@ -11,7 +11,7 @@
 mod real {
     pub use std::sync::OnceLock;
     pub use std::sync::atomic::{
-        AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
     pub use std::{thread, thread_local};
 

@@ -1,0 +1,205 @@
+//! The queue of writers and the order of publishing: what one thread does for another, the other finds done.
+
+use loom::thread;
+
+use base::Result;
+
+use crate::group::{Baton, Entry, Flags, Group, Queue, Role};
+use crate::publish::Publisher;
+use crate::sequence::LastSequence;
+use crate::sync::{Arc, Condvar, Mutex, Patience};
+use crate::{Cell, explore};
+
+/// What writers share, in the small: a log and a memtable of counters.
+struct Base {
+    queue: Queue,
+    publisher: Publisher,
+    sequence: LastSequence,
+    /// Records in the log; only who leads may touch it.
+    logged: Cell,
+    /// Whether the entry of each sequence number is in memory.
+    memory: [Cell; 40],
+}
+
+impl Base {
+    fn new() -> Arc<Base> {
+        let patience = Arc::new(Patience);
+        Arc::new(Base {
+            queue: Queue::new(1 << 20, 0, patience.clone()),
+            publisher: Publisher::new(patience),
+            sequence: LastSequence::new(0),
+            logged: Cell::default(),
+            memory: std::array::from_fn(|_| Cell::default()),
+        })
+    }
+
+    /// As `Writer::write`: a batch of `count` records.
+    fn write(&self, count: u32, way: Way) -> Result<()> {
+        match self.queue.join(entry(&vec![b'r'; count as usize])) {
+            Role::Lead(group, baton) => self.lead(group, baton, count, way),
+            Role::Insert(order) => {
+                self.insert(order.seq, count);
+                order.finish(Ok(()))
+            }
+            Role::Done(outcome) => outcome,
+        }
+    }
+
+    fn lead(&self, group: Group, mut baton: Box<Baton>, count: u32, way: Way) -> Result<()> {
+        let first = baton.last_seq + 1;
+        let all = u64::from(count + group.count);
+        assert_eq!(self.logged.get(), baton.last_seq, "somebody else leads");
+        self.logged.set(self.logged.get() + all);
+        baton.last_seq += all;
+        baton.ticket += 1;
+        let (ticket, last) = (baton.ticket, baton.last_seq);
+        let outcome = match way {
+            Way::Pipelined => {
+                self.queue.hand_over(baton);
+                let inserted = self.memtables(&group, first, count);
+                self.publisher.publish(ticket, last, &self.sequence);
+                inserted
+            }
+            Way::InTurn => {
+                let inserted = self.memtables(&group, first, count);
+                self.publisher.publish_next(ticket, last, &self.sequence);
+                self.queue.hand_over(baton);
+                inserted
+            }
+        };
+        self.queue.finish(group, &outcome);
+        outcome
+    }
+
+    fn memtables(&self, group: &Group, first: u64, count: u32) -> Result<()> {
+        if !group.shared() {
+            self.insert(first, count + group.count);
+            return Ok(());
+        }
+        let crew = self.queue.insert_together(group, first + u64::from(count));
+        self.insert(first, count);
+        crew.join()
+    }
+
+    /// One entry stands for all of a batch.
+    fn insert(&self, seq: u64, count: u32) {
+        self.memory[seq as usize].set(u64::from(count));
+    }
+
+    /// Reads as any reader does: all that is visible is there.
+    fn look(&self) -> u64 {
+        let visible = self.sequence.visible();
+        let mut seq = 1;
+        while seq <= visible {
+            let count = self.memory[seq as usize].get();
+            assert!(count > 0, "{seq} of {visible} visible entries is not in memory");
+            seq += count;
+        }
+        assert_eq!(seq, visible + 1, "what is visible ends in a batch");
+        visible
+    }
+}
+
+/// A batch of one record a byte.
+fn entry(records: &[u8]) -> Entry<'_> {
+    Entry { records, count: records.len() as u32, flags: Flags::default(), alone: false, concurrent: true }
+}
+
+#[derive(Clone, Copy)]
+enum Way {
+    InTurn,
+    Pipelined,
+}
+
+/// Writers and a reader, all at once; the first writer is this thread.
+fn writers(preemptions_max: Option<usize>, others: u64, count: u32, way: Way) {
+    explore(preemptions_max, move || {
+        let base = Base::new();
+        let threads: Vec<_> = (0..others)
+            .map(|_| {
+                let base = base.clone();
+                thread::spawn(move || {
+                    base.write(count, way).unwrap();
+                    assert!(base.look() >= u64::from(count), "a writer reads what it wrote");
+                })
+            })
+            .collect();
+        base.write(count, way).unwrap();
+        assert!(base.look() >= u64::from(count), "a writer reads what it wrote");
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(base.look(), (others + 1) * u64::from(count));
+        assert_eq!(base.logged.get(), (others + 1) * u64::from(count));
+    });
+}
+
+#[test]
+fn two_writers_and_each_reads_what_it_wrote() {
+    writers(None, 1, 1, Way::InTurn);
+}
+
+#[test]
+fn two_pipelined_writers_are_visible_in_order() {
+    writers(None, 1, 1, Way::Pipelined);
+}
+
+#[test]
+fn three_writers_share_groups_and_each_reads_what_it_wrote() {
+    writers(Some(4), 2, 1, Way::InTurn);
+}
+
+#[test]
+fn three_pipelined_writers_are_visible_in_order() {
+    writers(Some(2), 2, 1, Way::Pipelined);
+}
+
+/// While this thread leads, the others gather: one leads the next group, the others insert for themselves, for batches of
+/// eight are worth it.
+#[test]
+fn a_group_is_visible_once_all_its_writers_have_inserted() {
+    explore(Some(2), || {
+        let base = Base::new();
+        let Role::Lead(group, baton) = base.queue.join(entry(&[])) else { panic!("the queue is idle") };
+        let threads: Vec<_> = (0..3)
+            .map(|_| {
+                let base = base.clone();
+                thread::spawn(move || {
+                    base.write(8, Way::InTurn).unwrap();
+                    assert!(base.look() >= 8);
+                })
+            })
+            .collect();
+        base.queue.hand_over(baton);
+        base.queue.finish(group, &Ok(()));
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(base.look(), 24);
+    });
+}
+
+/// A leader that waits for room lends the lead to the recovery that makes the room, and both get on, whoever comes first.
+#[test]
+fn a_recovery_leads_while_the_leader_waits_for_the_room_that_it_makes() {
+    explore(None, || {
+        let base = Base::new();
+        let room = Arc::new((Mutex::new(false), Condvar::new()));
+        let recovery = {
+            let (base, room) = (base.clone(), room.clone());
+            thread::spawn(move || {
+                let baton = base.queue.enter_ahead().unwrap();
+                assert_eq!(base.logged.get(), baton.last_seq, "somebody else leads");
+                *room.0.lock() = true;
+                room.1.notify_all();
+                base.queue.leave_ahead(baton);
+            })
+        };
+        let Role::Lead(group, mut baton) = base.queue.join(entry(b"r")) else { panic!("nobody else writes") };
+        base.queue.hold_back(&mut baton, || {
+            let mut there = room.0.lock();
+            while !*there {
+                room.1.wait(&mut there);
+            }
+        });
+        base.lead(group, baton, 1, Way::InTurn).unwrap();
+        recovery.join().unwrap();
+        assert_eq!(base.look(), 1);
+    });
+}

@@ -1,0 +1,86 @@
+//! Small rooms of the engine under all schedules and all values that the memory model lets a load see: the writers'
+//! hand-over, and the moments that readers pin. `RUSTFLAGS='--cfg loom' cargo test -p ironstone-engine --test models`, or
+//! `.ci/loom`. Without that cfg nothing is built here.
+//!
+//! The rooms' own files are compiled here once more, with Loom's primitives in the place of `crate::sync`. What they order
+//! is told by plain counters of relaxed loads and stores (`Cell`): who reads one that he does not come after may read what
+//! it was before.
+
+#![cfg(loom)]
+#![allow(dead_code, reason = "the rooms' files, of which a model uses a part")]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
+
+extern crate self as mem;
+
+#[path = "../../src/bell.rs"]
+mod bell;
+#[path = "../../src/write/group.rs"]
+mod group;
+#[path = "../../src/files/obsolete.rs"]
+mod obsolete;
+#[path = "../../src/write/publish.rs"]
+mod publish;
+#[path = "../../src/sequence.rs"]
+mod sequence;
+#[path = "../../src/family/super_version.rs"]
+mod super_version;
+mod sync;
+
+/// Memtables of one key, in the place of the crate `mem` (which Loom explores on its own).
+pub mod memtable {
+    use crate::Cell;
+    use crate::sync::Arc;
+
+    /// Which sequence numbers have an entry: without any order of its own, so that all of it must come from who writes.
+    #[derive(Default)]
+    pub struct MemTable([Cell; 3]);
+
+    impl MemTable {
+        pub fn empty() -> Arc<MemTable> {
+            Arc::new(MemTable::default())
+        }
+
+        pub fn put(&self, seq: u64) {
+            self.0[seq as usize].set(1);
+        }
+
+        /// The newest entry that a read at `seq` sees; 0 if there is none.
+        pub fn newest(&self, seq: u64) -> u64 {
+            (1..=seq).rev().find(|at| self.0[*at as usize].get() > 0).unwrap_or(0)
+        }
+
+        pub fn earliest_seq(&self) -> u64 {
+            1
+        }
+    }
+}
+
+/// Stands for what a moment holds: a file, if it has one.
+pub struct Parts {
+    pub file: Option<sync::Arc<lsm::file_meta::FileMetaData>>,
+}
+
+mod handover;
+mod moments;
+
+/// A place in memory without any order of its own.
+#[derive(Default)]
+struct Cell(sync::AtomicU64);
+
+impl Cell {
+    fn get(&self) -> u64 {
+        self.0.load(sync::Ordering::Relaxed)
+    }
+
+    fn set(&self, value: u64) {
+        self.0.store(value, sync::Ordering::Relaxed);
+    }
+}
+
+/// Explores a model whole, or with so many preemptions of a thread at most in each schedule.
+fn explore(preemptions_max: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
+    let mut explorer = loom::model::Builder::new();
+    explorer.preemption_bound = explorer.preemption_bound.or(preemptions_max);
+    explorer.max_branches = 100_000;
+    explorer.check(model);
+}

@@ -1,0 +1,236 @@
+//! The moments that readers pin: what is visible is in them, what they hold stays, and who lets the last one go says so.
+
+use base::key::InternalOrder;
+use base::{FileNumber, Order};
+use loom::thread;
+use lsm::file_meta::FileMetaData;
+use lsm::version::Version;
+
+use crate::bell::Bell;
+use crate::memtable::MemTable;
+use crate::obsolete::{Obsolete, Waiting};
+use crate::sequence::{LastSequence, Snapshots};
+use crate::super_version::SuperVersion;
+use crate::sync::{Arc, ArcSwap, AtomicBool, Mutex, Ordering};
+use crate::{Cell, Parts, explore};
+
+fn order() -> InternalOrder {
+    InternalOrder::new(Order::Bytewise)
+}
+
+fn file(number: u64) -> Arc<FileMetaData> {
+    Arc::new(FileMetaData::new(FileNumber(number), 1, b"a", b"b"))
+}
+
+/// A family as `family::Family` is one: readers pin without a lock, jobs install under theirs.
+struct Family {
+    current: ArcSwap<SuperVersion>,
+    /// The number of the newest.
+    state: Mutex<u64>,
+    bell: Arc<Bell>,
+}
+
+/// What the moments of a model hold.
+#[derive(Clone)]
+struct Holds {
+    mem: Arc<MemTable>,
+    imm: Vec<Arc<MemTable>>,
+    file: Option<Arc<FileMetaData>>,
+}
+
+impl Holds {
+    fn only(mem: Arc<MemTable>) -> Holds {
+        Holds { mem, imm: Vec::new(), file: None }
+    }
+
+    fn moment(self, number: u64, bell: &Arc<Bell>) -> Arc<SuperVersion> {
+        let list = |tables: Vec<Arc<MemTable>>| Arc::from_std(std::sync::Arc::from(tables));
+        let version = Arc::new(Version::empty(order(), 1));
+        let parts = Arc::new(Parts { file: self.file });
+        Arc::new(SuperVersion::new(
+            number,
+            self.mem,
+            [list(self.imm), list(Vec::new())],
+            version,
+            parts,
+            bell.clone(),
+        ))
+    }
+}
+
+impl Family {
+    fn new(holds: Holds) -> Arc<Family> {
+        let bell = Arc::new(Bell::default());
+        Arc::new(Family { current: ArcSwap::new(holds.moment(1, &bell)), state: Mutex::new(1), bell })
+    }
+
+    fn install(&self, holds: Holds) {
+        let mut state = self.state.lock();
+        *state += 1;
+        let old = self.current.swap(holds.moment(*state, &self.bell));
+        drop(state);
+        drop(old);
+    }
+}
+
+/// The newest version of the key that a read at `seq` finds.
+fn newest(moment: &SuperVersion, seq: u64) -> u64 {
+    moment.memtables_and_history().map(|mem| mem.newest(seq)).find(|found| *found > 0).unwrap_or(0)
+}
+
+#[test]
+fn what_was_visible_when_a_moment_was_pinned_is_in_it() {
+    explore(None, || {
+        let (first, second) = (MemTable::empty(), MemTable::empty());
+        let family = Family::new(Holds::only(first.clone()));
+        let sequence = Arc::new(LastSequence::new(0));
+        let reader = {
+            let (family, sequence) = (family.clone(), sequence.clone());
+            thread::spawn(move || {
+                let moment = family.current.load();
+                let seq = sequence.visible();
+                let found = newest(&moment, seq);
+                match moment.number {
+                    // The entry behind the switch is in the memtable that the next moment has.
+                    1 => assert_eq!(found, seq.min(1)),
+                    _ => assert!(seq >= 1 && found == seq, "found {found} at {seq}"),
+                }
+            })
+        };
+        first.put(1);
+        sequence.publish(1);
+        family.install(Holds { imm: vec![first], ..Holds::only(second.clone()) });
+        second.put(2);
+        sequence.publish(2);
+        reader.join().unwrap();
+    });
+}
+
+/// A flush or compaction keeps of one key the newest version, and those that snapshots see.
+#[test]
+fn a_reader_finds_a_version_although_older_ones_go() {
+    reads_beside_a_collapse(false);
+}
+
+#[test]
+fn a_snapshot_finds_its_version_although_older_ones_go() {
+    reads_beside_a_collapse(true);
+}
+
+fn reads_beside_a_collapse(by_snapshot: bool) {
+    explore(None, move || {
+        let first = MemTable::empty();
+        first.put(1);
+        let family = Family::new(Holds::only(first.clone()));
+        let sequence = Arc::new(LastSequence::new(1));
+        let snapshots = Arc::new(Snapshots::default());
+        let reader = {
+            let (family, sequence, snapshots) = (family.clone(), sequence.clone(), snapshots.clone());
+            thread::spawn(move || {
+                let snapshot = by_snapshot.then(|| Snapshots::take(&snapshots, &sequence, 0));
+                let moment = family.current.load();
+                let seq =
+                    snapshot.as_ref().map_or_else(|| sequence.visible(), |snapshot| snapshot.sequence());
+                assert_eq!(newest(&moment, seq), seq);
+            })
+        };
+        first.put(2);
+        sequence.publish(2);
+        let kept = MemTable::empty();
+        if snapshots.stripes().separates(1, 2) {
+            kept.put(1);
+        }
+        kept.put(2);
+        family.install(Holds { imm: vec![kept], ..Holds::only(MemTable::empty()) });
+        reader.join().unwrap();
+    });
+}
+
+/// The files that are to be deleted, and who is asked to look at them again.
+struct Purge {
+    obsolete: Obsolete,
+    due: AtomicBool,
+}
+
+impl Purge {
+    fn of(family: &Family) -> Arc<Purge> {
+        let purge =
+            Arc::new(Purge { obsolete: Obsolete::new(family.bell.clone()), due: AtomicBool::new(false) });
+        let rung = purge.clone();
+        family.bell.on_ring(Box::new(move || rung.due.store(true, Ordering::Release)));
+        purge
+    }
+
+    fn retire(&self, file: Arc<FileMetaData>) {
+        self.obsolete.retire([Waiting { file, path: "000007.sst".into() }]);
+    }
+
+    /// Deletes what nobody holds.
+    fn run(&self, used: &Cell) -> usize {
+        self.due.swap(false, Ordering::AcqRel);
+        let free = self.obsolete.take_free();
+        assert!(free.iter().all(|waiting| waiting.file.number == FileNumber(7)));
+        free.iter().for_each(|_| used.set(0));
+        free.len()
+    }
+}
+
+/// Readers of a moment whose file goes, beside the job that wants to delete it: it is deleted by the job, or somebody is
+/// asked to look again when the last reader is gone.
+fn readers_let_go(preemptions_max: Option<usize>, readers: usize, retired_before: bool) {
+    explore(preemptions_max, move || {
+        let mem = MemTable::empty();
+        let file = file(7);
+        let family = Family::new(Holds { file: Some(file.clone()), ..Holds::only(mem.clone()) });
+        let purge = Purge::of(&family);
+        let used = Arc::new(Cell::default());
+        used.set(1);
+        // Each pins a moment of its own.
+        let pinned: Vec<_> = (0..readers)
+            .map(|reader| {
+                if reader > 0 {
+                    family.install(Holds { file: Some(file.clone()), ..Holds::only(mem.clone()) });
+                }
+                family.current.load()
+            })
+            .collect();
+        if retired_before {
+            family.install(Holds::only(mem.clone()));
+            purge.retire(file.clone());
+        }
+        let threads: Vec<_> = pinned
+            .into_iter()
+            .map(|moment| {
+                let used = used.clone();
+                thread::spawn(move || {
+                    assert_eq!(used.get(), 1, "the file is read and gone");
+                    drop(moment);
+                })
+            })
+            .collect();
+        if !retired_before {
+            family.install(Holds::only(mem));
+            purge.retire(file);
+        } else {
+            drop(file);
+        }
+        let mut deleted = purge.run(&used);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        if deleted == 0 {
+            assert!(purge.due.load(Ordering::Acquire), "the last reader is gone, and nobody looks");
+            deleted = purge.run(&used);
+        }
+        assert_eq!(deleted, 1);
+        family.bell.silence();
+    });
+}
+
+#[test]
+fn a_file_goes_with_its_last_reader() {
+    readers_let_go(None, 1, false);
+}
+
+#[test]
+fn a_file_goes_with_the_last_of_two_readers() {
+    readers_let_go(Some(2), 2, true);
+}

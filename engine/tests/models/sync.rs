@@ -1,0 +1,167 @@
+//! The names of `env::sync` with Loom behind them: each call is a point where another thread may go on, and a load sees
+//! any value that the memory model lets it see.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::PoisonError;
+
+pub use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+pub use std::sync::OnceLock;
+
+/// The explorer's, which knows no `const` in front.
+macro_rules! each_thread {
+    ($(#[$about:meta])* static $name:ident: $type:ty = const $init:block;) => {
+        loom::thread_local! { $(#[$about])* static $name: $type = $init; }
+    };
+}
+pub(crate) use each_thread as thread_local;
+
+/// A lock that is not poisoned.
+#[derive(Default)]
+pub struct Mutex<T>(loom::sync::Mutex<T>);
+
+/// Holds the lock; `None` only while it waits.
+pub struct MutexGuard<'a, T>(Option<loom::sync::MutexGuard<'a, T>>);
+
+impl<T> Mutex<T> {
+    pub fn new(value: T) -> Self {
+        Mutex(loom::sync::Mutex::new(value))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        MutexGuard(Some(self.0.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        self.0.as_ref().expect("held but while it waits")
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.0.as_mut().expect("held but while it waits")
+    }
+}
+
+#[derive(Default)]
+pub struct Condvar(loom::sync::Condvar);
+
+impl Condvar {
+    pub fn new() -> Self {
+        Condvar(loom::sync::Condvar::new())
+    }
+
+    pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
+        if let Some(held) = guard.0.take() {
+            guard.0 = Some(self.0.wait(held).unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
+
+/// One look: waiting longer is a matter of the schedule.
+pub struct Patience;
+
+impl Patience {
+    pub fn wait(&self, done: impl Fn() -> bool) -> bool {
+        done()
+    }
+}
+
+/// The standard library's, with its orders: a drop releases, the last one acquires, and who counts
+/// ([`Arc::strong_count`]) may see drops late. A clone orders nothing, so it is no step.
+pub struct Arc<T: ?Sized> {
+    count: std::sync::Arc<Count>,
+    value: std::sync::Arc<T>,
+}
+
+struct Count {
+    /// Counted behind the explorer's back.
+    made: std::sync::atomic::AtomicUsize,
+    gone: AtomicUsize,
+}
+
+impl<T> Arc<T> {
+    pub fn new(value: T) -> Self {
+        Arc::from_std(std::sync::Arc::new(value))
+    }
+}
+
+impl<T: ?Sized> Arc<T> {
+    /// Of one that nobody else has.
+    pub fn from_std(value: std::sync::Arc<T>) -> Self {
+        assert_eq!(std::sync::Arc::strong_count(&value), 1);
+        let count = Count { made: 1.into(), gone: AtomicUsize::new(0) };
+        Arc { count: std::sync::Arc::new(count), value }
+    }
+
+    pub fn strong_count(this: &Self) -> usize {
+        this.count.made.load(Ordering::SeqCst) - this.count.gone.load(Ordering::Relaxed)
+    }
+
+    pub fn ptr_eq(a: &Self, b: &Self) -> bool {
+        std::sync::Arc::ptr_eq(&a.value, &b.value)
+    }
+}
+
+impl<T: ?Sized> Clone for Arc<T> {
+    fn clone(&self) -> Self {
+        self.count.made.fetch_add(1, Ordering::SeqCst);
+        Arc { count: self.count.clone(), value: self.value.clone() }
+    }
+}
+
+impl<T: ?Sized> Deref for Arc<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// From here to the fields' drops is one step, but for who is the last: nobody else can come then.
+impl<T: ?Sized> Drop for Arc<T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        self.count.gone.fetch_add(1, Ordering::Release);
+        if std::sync::Arc::strong_count(&self.value) == 1 {
+            fence(Ordering::Acquire);
+        }
+    }
+}
+
+/// A shared pointer that is read and replaced whole: what `arc_swap` promises. Who loads acquires what was there when it
+/// was stored, and keeps it; a load tells who swaps nothing.
+pub struct ArcSwap<T> {
+    at: AtomicUsize,
+    values: std::sync::Mutex<Vec<Option<Arc<T>>>>,
+}
+
+impl<T> ArcSwap<T> {
+    pub fn new(value: Arc<T>) -> Self {
+        ArcSwap { at: AtomicUsize::new(0), values: std::sync::Mutex::new(vec![Some(value)]) }
+    }
+
+    pub fn load(&self) -> Arc<T> {
+        // The newest: an old one could be gone.
+        let at = self.at.fetch_add(0, Ordering::Acquire);
+        self.values.lock().unwrap()[at].clone().expect("the newest is there")
+    }
+
+    pub fn swap(&self, value: Arc<T>) -> Arc<T> {
+        let at = self.at.fetch_add(1, Ordering::AcqRel);
+        let mut values = self.values.lock().unwrap();
+        values.push(Some(value));
+        values[at].take().expect("the newest is there")
+    }
+}
