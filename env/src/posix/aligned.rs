@@ -3,6 +3,9 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
+#[cfg(test)]
+mod tests;
+
 /// What direct I/O aligns offset, length and address to: a multiple of every common device's block.
 pub(super) const PAGE: usize = 4096;
 

@@ -52,6 +52,9 @@ fn each(capacity: usize, run: impl Fn(Arc<Cache<u64>>)) {
     }
 }
 
+/// Room for all that a test puts in; an interpreter takes its time over each slot.
+const ROOM: usize = if cfg!(miri) { 16 << 10 } else { 1 << 20 };
+
 fn put(cache: &Cache<u64>, n: u64) -> Handle<u64> {
     cache.insert(&key(n), n, 100, Priority::Low, Role::DataBlock).unwrap()
 }
@@ -59,7 +62,7 @@ fn put(cache: &Cache<u64>, n: u64) -> Handle<u64> {
 #[test]
 fn what_is_put_in_is_found_until_erased() {
     let all = if cfg!(miri) { 60 } else { 1000 };
-    each(1 << 20, |cache| {
+    each(ROOM, |cache| {
         for n in 0..all {
             assert_eq!(*put(&cache, n), n);
         }
@@ -108,7 +111,7 @@ fn a_handle_keeps_its_value_through_erasure_and_the_end_of_the_cache() {
 
 #[test]
 fn a_second_insertion_replaces_the_first() {
-    each(1 << 20, |cache| {
+    each(ROOM, |cache| {
         let old = put(&cache, 1);
         let new = cache.insert(&key(1), 111, 100, Priority::Low, Role::DataBlock).unwrap();
         assert_eq!((*old, *new, *cache.lookup(&key(1)).unwrap()), (1, 111, 111));
@@ -122,7 +125,7 @@ fn a_second_insertion_replaces_the_first() {
 
 #[test]
 fn erase_unref_spares_a_newer_entry_of_the_key() {
-    each(1 << 20, |cache| {
+    each(ROOM, |cache| {
         let old = put(&cache, 1);
         drop(put(&cache, 1));
         cache.erase_unref(old);
@@ -149,20 +152,22 @@ fn usage_stays_within_capacity_while_nothing_is_pinned() {
 
 #[test]
 fn pinned_entries_make_a_lenient_cache_grow_and_a_strict_one_refuse() {
-    each(4000, |cache| {
-        let handles: Vec<_> = (0..200).map(|n| put(&cache, n)).collect();
-        assert_eq!(cache.usage(), 20_000);
-        assert_eq!(cache.pinned_usage(), 20_000);
+    // Five times what there is room for.
+    let (held, more) = if cfg!(miri) { (20, 40) } else { (200, 100) };
+    each(held * 20, |cache| {
+        let handles: Vec<_> = (0..held as u64).map(|n| put(&cache, n)).collect();
+        assert_eq!(cache.usage(), held * 100);
+        assert_eq!(cache.pinned_usage(), held * 100);
         assert!(handles.iter().zip(0..).all(|(h, n)| **h == n));
         cache.set_strict_capacity_limit(true);
         let e = cache.insert(&key(999), 1, 100, Priority::Low, Role::Misc).unwrap_err();
         assert_eq!((e.kind(), e.subcode()), (base::Kind::Aborted, Subcode::MemoryLimit));
         drop(handles);
         // The clock comes down as each shard is inserted into.
-        for n in 1000..1100 {
+        for n in 1000..1000 + more {
             assert!(cache.insert(&key(n), 1, 100, Priority::Low, Role::Misc).is_ok());
         }
-        assert!(cache.usage() <= 4000);
+        assert!(cache.usage() <= held * 20);
     });
 }
 
@@ -274,8 +279,9 @@ fn reservations_push_entries_out_and_are_bounded_when_strict() {
 
 #[test]
 fn apply_to_all_sees_every_entry_once() {
-    each(1 << 20, |cache| {
-        for n in 0..500 {
+    let all = if cfg!(miri) { 40 } else { 500 };
+    each(ROOM, |cache| {
+        for n in 0..all {
             drop(put(&cache, n));
         }
         let mut seen = HashMap::new();
@@ -283,7 +289,7 @@ fn apply_to_all_sees_every_entry_once() {
             assert_eq!((charge, role), (100, Role::DataBlock));
             *seen.entry((*k, *v)).or_insert(0) += 1;
         });
-        assert_eq!(seen.len(), 500);
+        assert_eq!(seen.len() as u64, all);
         assert!(seen.iter().all(|((k, v), n)| *n == 1 && *k == key(*v)));
         assert_eq!(cache.pinned_usage(), 0);
     });
@@ -341,8 +347,8 @@ fn a_value_may_hold_handles_and_reservations_of_its_cache() {
         _inner: Option<Handle<Holder>>,
     }
     for kind in kinds() {
-        let cache: Arc<Cache<Holder>> = Cache::new(options(kind, 1 << 20, 0)).unwrap();
-        let entries = if cfg!(miri) { 150 } else { 3000 };
+        let cache: Arc<Cache<Holder>> = Cache::new(options(kind, ROOM, 0)).unwrap();
+        let entries = if cfg!(miri) { 24 } else { 3000 };
         for n in 0..entries {
             let inner = cache.lookup(&key(n / 2));
             // A reservation holds the cache: keep few, or it would never end.

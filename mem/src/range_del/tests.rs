@@ -94,7 +94,9 @@ fn the_stored_form_is_checked() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 4 } else { 256 }, failure_persistence: None, ..ProptestConfig::default()
+    })]
     #[test]
     fn fragments_answer_as_the_tombstones_do(
         list in prop::collection::vec((0u8..20, 0u8..20, 1u64..30), 0..25),

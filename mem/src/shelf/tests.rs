@@ -9,7 +9,7 @@ fn pieces_keep_their_bytes_when_the_shelf_is_gone() {
     drop(shelf);
     for ((fill, piece), len) in pieces.iter().zip(lens) {
         assert_eq!(piece.len(), len);
-        assert!(piece.iter().all(|byte| byte == fill));
+        assert!(piece[..] == vec![*fill; len][..]);
         assert_eq!(piece.as_ptr() as usize % ALIGN, 0);
     }
 }
@@ -28,7 +28,7 @@ fn pieces_are_shared_between_threads() {
     for (thread, pieces) in threads.into_iter().enumerate() {
         for (i, piece) in pieces.join().unwrap().into_iter().enumerate() {
             assert_eq!(piece.len(), 100 + i);
-            assert!(piece.iter().all(|&byte| byte == thread as u8));
+            assert!(piece[..] == vec![thread as u8; 100 + i][..]);
         }
     }
 }

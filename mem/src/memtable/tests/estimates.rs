@@ -41,7 +41,7 @@ fn estimates_are_close_and_exact_when_small() {
 #[test]
 fn an_estimate_stays_within_half_where_leaves_are_filled_unevenly() {
     let table = table(RepKind::SkipList);
-    let n = if cfg!(miri) { 500u64 } else { 100_000 };
+    let n = if cfg!(miri) { 300u64 } else { 100_000 };
     // Ascending keys, which fill every leaf, and behind them as many in random order, which do not.
     let mut writer = table.writer();
     let mut random = Lcg(5);
@@ -88,7 +88,8 @@ impl Stretch {
 fn stretch() -> impl Strategy<Value = Stretch> {
     // Stretches that run into each other, so that leaves are cut in all kinds of places.
     let from = prop_oneof![0u32..3000, any::<u32>().prop_map(|n| n / 2)];
-    let n = prop_oneof![1u16..60, 1u16..1500];
+    let many = if cfg!(miri) { 90 } else { 1500 };
+    let n = prop_oneof![1u16..60, 1u16..many];
     (from, n, 0..4).prop_map(|(from, n, how)| match how {
         0 => Stretch::Up(from, n),
         1 => Stretch::Down(from, n),
@@ -104,8 +105,8 @@ proptest! {
     /// whatever order the keys came in.
     #[test]
     fn an_estimate_keeps_its_promises(
-        stretches in prop::collection::vec(stretch(), 1..8),
-        ends in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0usize..4000), 60),
+        stretches in prop::collection::vec(stretch(), 1..if cfg!(miri) { 3 } else { 8 }),
+        ends in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0usize..4000), if cfg!(miri) { 5 } else { 60 }),
         rep in prop::sample::select(vec![RepKind::SkipList, RepKind::Vector]),
     ) {
         let table = table(rep);
