@@ -56,7 +56,7 @@ pub(super) fn map(family: &Family) -> Option<BTreeMap<String, String>> {
 /// Kind, address and process, as RocksDB tells caches apart.
 fn id(cache: &Arc<table::sst::BlockCache>) -> String {
     let name = cache.options().name();
-    format!("{name}@{:p}#{}", Arc::as_ptr(cache), std::process::id())
+    format!("{name}@{:p}#{}", Arc::as_ptr(cache), env::posix::process_id())
 }
 
 fn percent(part: usize, whole: usize) -> f64 {

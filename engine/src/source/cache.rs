@@ -5,7 +5,6 @@
 //! over its share puts out what was not used since it was last looked at (one bit each, second chance);
 //! readers at work keep their table open.
 
-use std::sync::atomic::AtomicBool;
 
 use base::map::NumberMap;
 use base::stats::{HistogramKind, PerfCounter, PerfTimer, Ticker};
@@ -20,7 +19,7 @@ use table::sst::{OpenOptions, ReadCtx, ReadLimits, Reader};
 use crate::family::Parts;
 use crate::options::ReadOptions;
 use crate::stats::Stats;
-use crate::sync::{Arc, AtomicU64, AtomicUsize, Ordering, RwLock};
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Ordering, RwLock};
 
 const SHARDS: usize = 64;
 

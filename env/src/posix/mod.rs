@@ -27,7 +27,7 @@ mod read;
 mod sys;
 
 pub(crate) use sys::lower_thread_priority;
-pub use sys::{entropy, local_offset_seconds, thread_cpu_nanos, thread_id};
+pub use sys::{entropy, local_offset_seconds, process_id, thread_cpu_nanos, thread_id};
 
 /// The machine's file system.
 #[derive(Debug, Default)]

@@ -54,6 +54,11 @@ pub fn thread_id() -> u64 {
     (unsafe { libc::pthread_self() }) as u64
 }
 
+/// This process, for what is told and never acted on.
+pub fn process_id() -> u32 {
+    std::process::id()
+}
+
 /// 64 bits from the system's entropy.
 pub fn entropy() -> u64 {
     let mut bytes = [0; 8];
