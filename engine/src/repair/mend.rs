@@ -15,7 +15,8 @@ use format::wal::{Framing, Writer, salvage as salvage_log};
 use table::sst::salvage::salvage;
 use table::unique_id::SessionId;
 
-use super::survey::{State, Survey, Table, descriptor_of, log_options, look, sound_batch, table_options};
+use super::logs::{log_options, sound_batch};
+use super::survey::{State, Survey, Table, descriptor_of, look, table_options};
 use super::{Report, Scope};
 use crate::family::Parts;
 use crate::files::{DbLock, LOST_DIR, Numbers, lost_name};

@@ -13,8 +13,10 @@
 //!
 //! Facts on what RocksDB does instead: `db/repair.cc` (every table to level 0, the MANIFEST never read).
 
+mod logs;
 mod mend;
 mod survey;
+mod whose;
 
 use std::path::PathBuf;
 

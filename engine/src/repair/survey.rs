@@ -7,17 +7,17 @@ use base::map::{HashMap, HashSet};
 use base::key::user_key;
 use base::{Error, FamilyId, FileNumber, Level, Order, Result, SequenceNumber, key};
 use env::ReadHints;
-use format::batch::{self, Batch};
 use format::edit::NewFile;
 use format::names::{self, FileName};
 use format::proof::PROOF;
-use format::wal::{ReaderOptions, mark_end, marks_of, salvage as salvage_log};
 use table::sst::OpenOptions;
 use table::sst::salvage::{Part, Salvaged, salvage};
 
+use super::logs::Log;
+use super::whose::{self, Rows};
 use super::{Problem, Report, Scope, Weight};
 use crate::components::FamilyDescriptor;
-use crate::manifest::{FileSource, Lenient, read_current, read_proof, recover_leniently};
+use crate::manifest::{Lenient, read_current, read_proof, recover_leniently};
 use crate::options::file;
 
 /// Everything known about a database.
@@ -30,13 +30,15 @@ pub(super) struct Survey {
     pub current_damaged: bool,
     pub tables: Vec<Table>,
     pub logs: Vec<Log>,
+    /// Tables in the place of another: what the MANIFEST says of their origin, and where they lie.
+    misplaced: Vec<([u64; 2], PathBuf)>,
     /// OPTIONS files that do not read, and an IDENTITY that does not.
     pub unreadable: Vec<PathBuf>,
     /// Above every number in a name or a record.
     pub next_number: u64,
     pub last_seq: SequenceNumber,
     /// What the proof of the last close and the marks in logs say of logs: number to durable bytes.
-    claims: BTreeMap<u64, u64>,
+    pub(super) claims: BTreeMap<u64, u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,17 +59,6 @@ pub(super) struct Table {
     pub adopted: bool,
 }
 
-pub(super) struct Log {
-    pub number: FileNumber,
-    pub path: PathBuf,
-    /// Whether a copy without the damage is to take its place.
-    pub rewrite: bool,
-    first_seq: Option<SequenceNumber>,
-    last_seq: SequenceNumber,
-    /// Where its last whole record ends.
-    last_end: u64,
-}
-
 pub(super) fn look(scope: &Scope) -> Result<Survey> {
     let fs = &scope.options.env.fs;
     if !fs.exists(&scope.paths.db)? {
@@ -85,6 +76,7 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
         current_damaged,
         tables: Vec::new(),
         logs: Vec::new(),
+        misplaced: Vec::new(),
         unreadable: Vec::new(),
         claims: BTreeMap::new(),
     };
@@ -176,40 +168,32 @@ impl Survey {
         if self.manifest.recovered.db_id.as_ref().is_some_and(|id| *id != proof.db_id) {
             return Ok(());
         }
-        let (end, durable) = (self.manifest.last_end, proof.manifest.bytes);
-        if end < durable {
-            let path = scope.paths.manifest(self.number);
-            let what = format!("its last record ends here, and it was durable up to byte {durable}");
-            let mut found = problem(Weight::Loss, path, Some(end), &what);
-            found.bytes = durable - end;
-            self.report.problems.push(found);
-            self.manifest_damaged = true;
-            self.manifest.lost_end = true;
-        }
+        self.manifest_durable(scope, proof.manifest.bytes);
         self.claims.extend(proof.wals.iter().map(|wal| (wal.number, wal.bytes)));
         Ok(())
     }
 
-    /// Logs that are gone, or end before what is known to have been durable.
-    fn claimed_logs(&mut self, scope: &Scope, min: u64) {
-        for (number, durable) in self.claims.range(min..).filter(|(_, durable)| **durable > 0) {
-            let path = scope.paths.wal(FileNumber(*number));
-            let log = self.logs.iter_mut().find(|log| log.number.0 == *number);
-            let end = log.as_ref().map_or(0, |log| log.last_end);
-            if end >= *durable {
-                continue;
-            }
-            let what = match log {
-                Some(log) => {
-                    log.rewrite = true;
-                    format!("the WAL's last whole record ends here, and it was durable up to byte {durable}")
-                }
-                None => format!("the WAL is missing; it was durable up to byte {durable}"),
-            };
-            let mut found = problem(Weight::Loss, path, Some(end), &what);
-            found.bytes = durable - end;
-            self.report.problems.push(found);
+    /// So far the MANIFEST was durable by what a log says, which may have been copied later.
+    pub(super) fn manifest_told(&mut self, scope: &Scope, durable: u64) -> Result<()> {
+        if scope.options.env.fs.file_size(&scope.paths.manifest(self.number))? > self.manifest.last_end {
+            self.manifest_durable(scope, durable);
         }
+        Ok(())
+    }
+
+    /// The MANIFEST was durable up to there.
+    fn manifest_durable(&mut self, scope: &Scope, durable: u64) {
+        let end = self.manifest.last_end;
+        if end >= durable || self.manifest.lost_end {
+            return;
+        }
+        let path = scope.paths.manifest(self.number);
+        let what = format!("its last record ends here, and it was durable up to byte {durable}");
+        let mut found = problem(Weight::Loss, path, Some(end), &what);
+        found.bytes = durable - end;
+        self.report.problems.push(found);
+        self.manifest_damaged = true;
+        self.manifest.lost_end = true;
     }
 
     fn small_files(&mut self, scope: &Scope) -> Result<()> {
@@ -232,93 +216,6 @@ impl Survey {
         Ok(())
     }
 
-    fn logs(&mut self, scope: &Scope) -> Result<()> {
-        let recovered = &self.manifest.recovered;
-        let oldest = recovered.families.values().map(|f| f.log_number).min().unwrap_or(0);
-        let min = oldest.max(recovered.min_log_number_to_keep);
-        let fs = &scope.options.env.fs;
-        let mut found: Vec<_> = fs
-            .list(&scope.paths.wal)?
-            .iter()
-            .filter_map(|name| match FileName::parse(name) {
-                Some(FileName::Wal(n)) => Some(n),
-                _ => None,
-            })
-            .collect();
-        found.sort_unstable();
-        for number in found {
-            self.next_number = self.next_number.max(number.0.saturating_add(1));
-            if number.0 >= min || self.manifest_damaged {
-                let log = self.log(scope, number)?;
-                self.last_seq = self.last_seq.max(log.last_seq);
-                self.logs.push(log);
-            }
-        }
-        self.claimed_logs(scope, min);
-        for (number, synced) in self.manifest.recovered.wals.range(min..) {
-            let told = self.claims.contains_key(number);
-            if !told && self.logs.iter().all(|log| log.number.0 != *number) && synced.is_none_or(|size| size > 0) {
-                let path = scope.paths.wal(FileNumber(*number));
-                self.report.problems.push(problem(Weight::Loss, path, None, "a WAL that the MANIFEST names is missing"));
-            }
-        }
-        Ok(())
-    }
-
-    fn log(&mut self, scope: &Scope, number: FileNumber) -> Result<Log> {
-        let path = scope.paths.wal(number);
-        let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
-        self.report.num_files += 1;
-        self.report.num_bytes += file.size()?;
-        let mut log = Log { number, path, rewrite: false, first_seq: None, last_seq: 0, last_end: 0 };
-        let (mut last_end, mut records) = (0, 0);
-        let mut bad = Vec::new();
-        let mut marks: BTreeMap<u64, u64> = BTreeMap::new();
-        let options = log_options(number);
-        let mut faults = salvage_log(&mut FileSource(file), &options, &mut |record, offset, end| {
-            last_end = end;
-            for mark in marks_of(record).unwrap_or_default().durable {
-                let of = if mark.log_number == 0 { number.0 } else { mark.log_number };
-                let claim = marks.entry(of).or_insert(0);
-                *claim = mark.bytes.max(*claim);
-            }
-            match sound_batch(record) {
-                Ok((seq, count)) => {
-                    log.first_seq.get_or_insert(seq);
-                    log.last_seq = log.last_seq.max(seq + u64::from(count.max(1)) - 1);
-                    records += u64::from(count);
-                }
-                Err(error) => bad.push((offset, end - offset, error)),
-            }
-            Ok(())
-        })?;
-        mark_end(&mut faults, last_end);
-        log.last_end = last_end;
-        for (number, bytes) in marks {
-            let claim = self.claims.entry(number).or_insert(0);
-            *claim = bytes.max(*claim);
-        }
-        self.report.num_rows += records;
-        for fault in faults {
-            let weight = match (fault.lost_bytes, fault.at_end) {
-                (0, _) => Weight::Mendable,
-                (_, true) => Weight::Note,
-                _ => Weight::Loss,
-            };
-            log.rewrite |= weight != Weight::Note;
-            let mut found = problem(weight, log.path.clone(), Some(fault.offset), &fault.what);
-            found.bytes = fault.lost_bytes;
-            self.report.problems.push(found);
-        }
-        for (offset, bytes, error) in bad {
-            log.rewrite = true;
-            let mut found = problem(Weight::Loss, log.path.clone(), Some(offset), error.message());
-            found.bytes = bytes;
-            self.report.problems.push(found);
-        }
-        Ok(log)
-    }
-
     fn tables(&mut self, scope: &Scope) -> Result<()> {
         let families: Vec<_> = self.manifest.recovered.families.values().cloned().collect();
         for family in families {
@@ -333,6 +230,29 @@ impl Survey {
                 let table = self.table(scope, family.id, &family.name, &order, &dirs, record)?;
                 self.tables.push(table);
             }
+        }
+        self.find_misplaced(scope)
+    }
+
+    /// Tables whose place another took, and that lie in the place of yet another.
+    fn find_misplaced(&mut self, scope: &Scope) -> Result<()> {
+        for (id, path) in std::mem::take(&mut self.misplaced) {
+            let is_its = |t: &&mut Table| t.state == State::Gone && t.record.unique_id == id;
+            let Some(table) = self.tables.iter_mut().find(is_its) else { continue };
+            let Some(family) = self.manifest.recovered.families.get(&table.family) else { continue };
+            let (name, order) = (family.name.clone(), order_of(scope, &family.name, family.comparator.as_deref())?);
+            for found in self.report.problems.iter_mut().filter(|p| p.file == table.path && p.weight == Weight::Loss) {
+                found.what = format!("{}; this one lies at {}", found.what, path.display());
+                (found.weight, found.range, found.bytes) = (Weight::Mendable, None, 0);
+            }
+            (table.path, table.state) = (path.clone(), State::Rewrite);
+            let whole = (Some(user_key(&table.record.smallest).to_vec()), Some(user_key(&table.record.largest).to_vec()));
+            let options = table_options(&order, &table.record);
+            let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
+            let size = file.size()?;
+            let salvaged = salvage(file, size, &options, &mut |_, _| Ok(())).map_err(|e| e.file(&path))?;
+            self.report.num_rows += salvaged.num_rows;
+            self.table_problems(&path, &name, &salvaged, &whole);
         }
         Ok(())
     }
@@ -368,12 +288,32 @@ impl Survey {
         self.report.num_files += 1;
         self.report.num_bytes += size;
         let options = table_options(order, &table.record);
-        let salvaged = salvage(file, size, &options, &mut |_, _| Ok(())).map_err(|e| e.file(&table.path))?;
+        let record = table.record.clone();
+        let mut rows = Rows::new(order, &record);
+        let salvaged = salvage(file, size, &options, &mut |key, _| {
+            rows.row(key);
+            Ok(())
+        });
+        let salvaged = salvaged.map_err(|e| e.file(&table.path))?;
+        if rows.is_foreign(&salvaged) {
+            let mut found = problem(Weight::Loss, table.path.clone(), None, "another table's file is in this one's place");
+            (found.family, found.range, found.bytes) = (Some(family.to_string()), Some(whole_range), record.file_size);
+            self.report.problems.push(found);
+            self.misplaced.extend(whose::id(&salvaged).map(|id| (id, table.path.clone())));
+            table.state = State::Gone;
+            return Ok(table);
+        }
         self.report.num_rows += salvaged.num_rows;
-        if size != table.record.file_size {
-            let what = format!("the file has {size} bytes; the MANIFEST says {}", table.record.file_size);
+        if size != record.file_size {
+            let what = format!("the file has {size} bytes; the MANIFEST says {}", record.file_size);
             let mut found = problem(Weight::Mendable, table.path.clone(), None, &what);
             found.family = Some(family.to_string());
+            let cut = (size < record.file_size).then(|| rows.cut_behind(&salvaged)).flatten();
+            if let Some(behind) = cut {
+                found.weight = Weight::Loss;
+                (found.offset, found.bytes) = (Some(size), record.file_size - size);
+                found.range = Some((behind.or_else(|| whole_range.0.clone()), whole_range.1.clone()));
+            }
             self.report.problems.push(found);
             table.state = State::Rewrite;
         }
@@ -514,27 +454,6 @@ impl Survey {
     }
 }
 
-/// A record that is a batch: its first sequence number and how many it uses.
-pub(super) fn sound_batch(record: &[u8]) -> Result<(SequenceNumber, u32)> {
-    if record.len() < batch::HEADER_LEN {
-        return Err(Error::corruption("log record too small"));
-    }
-    Batch::new(record).and_then(|b| b.verify())?;
-    let (seq, count) = (batch::sequence(record), batch::count(record));
-    if seq.saturating_add(u64::from(count)) > key::MAX_SEQUENCE {
-        return Err(Error::corruption(format!("sequence {seq} is too large")));
-    }
-    Ok((seq, count))
-}
-
-pub(super) fn log_options(number: FileNumber) -> ReaderOptions {
-    ReaderOptions {
-        log_number: number.0,
-        decompressor: Some(Box::new(crate::wal::decompressor)),
-        ..ReaderOptions::default()
-    }
-}
-
 pub(super) fn table_options(order: &Order, record: &NewFile) -> OpenOptions {
     OpenOptions {
         order: order.clone(),
@@ -579,6 +498,6 @@ fn order_of(scope: &Scope, name: &str, comparator: Option<&str>) -> Result<Order
     Ok(descriptor_of(scope, name, comparator)?.options.comparator)
 }
 
-fn problem(weight: Weight, file: PathBuf, offset: Option<u64>, what: &str) -> Problem {
+pub(super) fn problem(weight: Weight, file: PathBuf, offset: Option<u64>, what: &str) -> Problem {
     Problem { weight, file, offset, bytes: 0, family: None, what: what.to_string(), range: None }
 }

@@ -150,6 +150,92 @@ fn a_bad_sector_loses_only_rows_of_ranges_that_are_named() {
     }
 }
 
+/// Every row is as it was, or a range that the report names is around it; none is there that was not, outside of these.
+#[track_caller]
+fn differs_only_where_named(what: &str, report: &Report, rows: &Rows, expected: &Rows) {
+    let named = |family: &str, key: &[u8]| {
+        report.problems.iter().filter(|p| p.weight == Weight::Loss && p.family.as_deref() == Some(family)).any(|p| {
+            p.range.as_ref().is_some_and(|(after, until)| {
+                after.as_deref().is_none_or(|a| a <= key) && until.as_deref().is_none_or(|u| key <= u)
+            })
+        })
+    };
+    for ((family, key), value) in expected {
+        let same = rows.get(&(family.clone(), key.clone())) == Some(value);
+        assert!(same || named(family, key), "{what}: {key:?} changed and no range names it: {report:#?}");
+    }
+    for (family, key) in rows.keys().filter(|k| !expected.contains_key(*k)) {
+        assert!(named(family, key), "{what}: {key:?} is there and no range names it: {report:#?}");
+    }
+}
+
+fn tables(files: &Files) -> Vec<String> {
+    files.keys().filter(|name| name.ends_with(".sst")).cloned().collect()
+}
+
+#[test]
+fn another_tables_file_in_a_tables_place_is_told_and_kept_out() {
+    let (files, expected) = built();
+    for name in tables(&files) {
+        for other in tables(&files).iter().filter(|other| **other != name) {
+            let mut damaged = files.clone();
+            damaged.insert(name.clone(), files[other].clone());
+            let what = format!("{other} at {name}");
+            let (report, rows) = repaired(&what, &damaged);
+            let told = |p: &ironstone::Problem| p.file.ends_with(&name) && p.weight == Weight::Loss && p.range.is_some();
+            assert!(report.problems.iter().any(told), "{what}: {report:#?}");
+            differs_only_where_named(&what, &report, &rows, &expected);
+            let own = |rows: &Rows| rows.iter().filter(|((family, _), _)| family == "more").map(|(_, v)| v.clone()).collect::<Vec<_>>();
+            assert!(own(&rows).iter().all(|v| v == b"of more"), "{what}");
+        }
+    }
+}
+
+#[test]
+fn tables_that_changed_places_lose_nothing() {
+    let (files, expected) = built();
+    let names = tables(&files);
+    for (a, b) in names.iter().flat_map(|a| names.iter().map(move |b| (a, b))).filter(|(a, b)| a < b) {
+        let mut damaged = files.clone();
+        damaged.insert(a.clone(), files[b].clone());
+        damaged.insert(b.clone(), files[a].clone());
+        let (report, rows) = repaired(&format!("{a} and {b}"), &damaged);
+        assert_eq!(rows, expected, "{a} and {b}: {report:#?}");
+    }
+}
+
+#[test]
+fn what_a_table_that_was_cut_off_lost_is_named() {
+    let (files, expected) = built();
+    for name in tables(&files) {
+        for len in (0..files[&name].len()).step_by(211) {
+            let mut damaged = files.clone();
+            damaged.get_mut(&name).unwrap().truncate(len);
+            let what = format!("{name} cut to {len}");
+            let (report, rows) = repaired(&what, &damaged);
+            differs_only_where_named(&what, &report, &rows, &expected);
+        }
+    }
+}
+
+/// A record's rows are known to nobody once it cannot be read, but their numbers are.
+#[test]
+fn a_damaged_log_tells_the_sequence_numbers_that_are_gone() {
+    let (mut files, expected) = built();
+    let name = files.keys().find(|name| name.ends_with(".log")).unwrap().clone();
+    let bytes = files.get_mut(&name).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 40].fill(0x5a);
+    let (report, rows) = repaired("log", &files);
+    let lost = expected.keys().filter(|key| !rows.contains_key(*key)).count();
+    let words = &report.problems.iter().find(|p| p.file.ends_with(&name) && p.weight == Weight::Loss).unwrap().what;
+    let (_, numbers) = words.split_once("the writes with sequence numbers ").expect(words);
+    let (first, last) = numbers.split_once(" are gone").unwrap().0.split_once(" to ").unwrap();
+    let count = last.parse::<usize>().unwrap() - first.parse::<usize>().unwrap() + 1;
+    // Half of the records are deletions in the other family.
+    assert!(lost > 0 && count >= lost && count <= 2 * lost + 1, "{words}: {lost} rows");
+}
+
 #[test]
 fn a_missing_file_is_named_and_the_rest_stays() {
     let (files, expected) = built();
@@ -199,6 +285,34 @@ fn a_log_or_manifest_that_was_cut_off_is_told_from_a_torn_end() {
             db.close().unwrap();
         }
     }
+}
+
+#[test]
+fn an_iterator_that_met_damage_is_over_until_it_is_refreshed() {
+    let (mut files, _) = built();
+    let largest = tables(&files).into_iter().max_by_key(|name| files[name].len()).unwrap();
+    files.get_mut(&largest).unwrap()[1000..1020].fill(0xa5);
+    let env = placed(&files);
+    let db = Db::open(DIR, options(&env)).unwrap();
+    let mut iter = db.iter().unwrap();
+    iter.seek_to_first();
+    let mut rows = 0;
+    while iter.valid() {
+        rows += 1;
+        iter.next();
+    }
+    let error = iter.status().unwrap_err();
+    assert!(rows > 0 && error.kind() == ironstone::Kind::Corruption && error.offset().is_some(), "{error}");
+    let moves: [fn(&mut ironstone::Iter); 5] =
+        [|i| i.seek_to_first(), |i| i.seek_to_last(), |i| i.next(), |i| i.prev(), |i| i.seek(&key(230))];
+    for go_on in moves {
+        go_on(&mut iter);
+        assert!(!iter.valid());
+        assert_eq!(iter.status().unwrap_err().to_string(), error.to_string());
+    }
+    iter.refresh().unwrap();
+    iter.seek(&key(230));
+    assert!(iter.valid() && iter.status().is_ok());
 }
 
 #[test]

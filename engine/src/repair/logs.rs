@@ -1,0 +1,215 @@
+//! What a survey finds in logs: damage, and which writes are gone by their sequence numbers. The keys of a write that
+//! cannot be read are known to nobody.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use base::{Error, FileNumber, Result, SequenceNumber, key};
+use env::ReadHints;
+use format::batch::{self, Batch};
+use format::names::FileName;
+use format::wal::{ReaderOptions, mark_end, marks_of, salvage as salvage_log};
+
+use super::survey::{Survey, problem};
+use super::{Scope, Weight};
+use crate::manifest::FileSource;
+
+pub(super) struct Log {
+    pub number: FileNumber,
+    pub path: PathBuf,
+    /// Whether a copy without the damage is to take its place.
+    pub rewrite: bool,
+    pub(super) first_seq: Option<SequenceNumber>,
+    pub(super) last_seq: SequenceNumber,
+    /// Where its last whole record ends.
+    last_end: u64,
+}
+
+impl Log {
+    /// What is gone where a log ends too early.
+    fn behind_end(&self) -> String {
+        match self.first_seq {
+            Some(_) => format!(": its writes from sequence number {} on are gone", self.last_seq + 1),
+            None => ": all of its writes are gone".to_string(),
+        }
+    }
+}
+
+/// Which sequence numbers are missing between a log's batches.
+#[derive(Default)]
+struct Missing {
+    /// Where the first batch begins, and its number.
+    first: Option<(u64, SequenceNumber)>,
+    /// Where the last batch ended, and the number due behind it.
+    due: Option<(u64, SequenceNumber)>,
+    /// From where to where in the file, and the first and last number that no batch has.
+    gaps: Vec<(u64, u64, SequenceNumber, SequenceNumber)>,
+}
+
+impl Missing {
+    fn record(&mut self, seq: SequenceNumber, count: u32, offset: u64, end: u64) {
+        if let Some((from, due)) = self.due
+            && due < seq
+        {
+            self.gaps.push((from, offset, due, seq - 1));
+        }
+        self.first.get_or_insert((offset, seq));
+        self.due = Some((end, seq + u64::from(count)));
+    }
+
+    /// What is gone at a fault, in words; nothing where the batches around it are all there were.
+    fn at(&self, offset: u64) -> String {
+        if let Some((_, first)) = self.first.filter(|(begins, _)| offset < *begins) {
+            return format!(": writes before sequence number {first} are gone");
+        }
+        let gap = self.gaps.iter().find(|(from, to, ..)| (*from..*to).contains(&offset));
+        match (gap, self.due) {
+            (Some((_, _, first, last)), _) => format!(": the writes with sequence numbers {first} to {last} are gone"),
+            (None, Some((end, due))) if offset >= end => format!(": writes from sequence number {due} on are gone"),
+            _ => String::new(),
+        }
+    }
+}
+
+impl Survey {
+    /// Logs that are gone, or end before what is known to have been durable.
+    fn claimed_logs(&mut self, scope: &Scope, min: u64) {
+        for (number, durable) in self.claims.range(min..).filter(|(_, durable)| **durable > 0) {
+            let path = scope.paths.wal(FileNumber(*number));
+            let log = self.logs.iter_mut().find(|log| log.number.0 == *number);
+            let end = log.as_ref().map_or(0, |log| log.last_end);
+            if end >= *durable {
+                continue;
+            }
+            let what = match log {
+                Some(log) => {
+                    log.rewrite = true;
+                    let lost = log.behind_end();
+                    format!("the WAL's last whole record ends here, and it was durable up to byte {durable}{lost}")
+                }
+                None => format!("the WAL is missing; it was durable up to byte {durable}"),
+            };
+            let mut found = problem(Weight::Loss, path, Some(end), &what);
+            found.bytes = durable - end;
+            self.report.problems.push(found);
+        }
+    }
+
+    pub(super) fn logs(&mut self, scope: &Scope) -> Result<()> {
+        let recovered = &self.manifest.recovered;
+        let oldest = recovered.families.values().map(|f| f.log_number).min().unwrap_or(0);
+        let min = oldest.max(recovered.min_log_number_to_keep);
+        let fs = &scope.options.env.fs;
+        let mut found: Vec<_> = fs
+            .list(&scope.paths.wal)?
+            .iter()
+            .filter_map(|name| match FileName::parse(name) {
+                Some(FileName::Wal(n)) => Some(n),
+                _ => None,
+            })
+            .collect();
+        found.sort_unstable();
+        for number in found {
+            self.next_number = self.next_number.max(number.0.saturating_add(1));
+            if number.0 >= min || self.manifest_damaged {
+                let log = self.log(scope, number)?;
+                self.last_seq = self.last_seq.max(log.last_seq);
+                self.logs.push(log);
+            }
+        }
+        self.claimed_logs(scope, min);
+        for (number, synced) in self.manifest.recovered.wals.range(min..) {
+            let told = self.claims.contains_key(number);
+            if !told && self.logs.iter().all(|log| log.number.0 != *number) && synced.is_none_or(|size| size > 0) {
+                let path = scope.paths.wal(FileNumber(*number));
+                self.report.problems.push(problem(Weight::Loss, path, None, "a WAL that the MANIFEST names is missing"));
+            }
+        }
+        Ok(())
+    }
+
+    fn log(&mut self, scope: &Scope, number: FileNumber) -> Result<Log> {
+        let path = scope.paths.wal(number);
+        let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
+        self.report.num_files += 1;
+        self.report.num_bytes += file.size()?;
+        let mut log = Log { number, path, rewrite: false, first_seq: None, last_seq: 0, last_end: 0 };
+        let (mut last_end, mut records) = (0, 0);
+        let mut bad = Vec::new();
+        let mut missing = Missing::default();
+        let mut marks: BTreeMap<u64, u64> = BTreeMap::new();
+        let (manifest, mut manifest_bytes) = (self.number.0, 0);
+        let options = log_options(number);
+        let mut faults = salvage_log(&mut FileSource(file), &options, &mut |record, offset, end| {
+            last_end = end;
+            let told = marks_of(record).unwrap_or_default();
+            if let Some(of) = told.manifest.filter(|of| of.log_number == manifest) {
+                manifest_bytes = of.bytes.max(manifest_bytes);
+            }
+            for mark in told.durable {
+                let of = if mark.log_number == 0 { number.0 } else { mark.log_number };
+                let claim = marks.entry(of).or_insert(0);
+                *claim = mark.bytes.max(*claim);
+            }
+            match sound_batch(record) {
+                Ok((seq, count)) => {
+                    missing.record(seq, count, offset, end);
+                    log.first_seq.get_or_insert(seq);
+                    log.last_seq = log.last_seq.max(seq + u64::from(count.max(1)) - 1);
+                    records += u64::from(count);
+                }
+                Err(error) => bad.push((offset, end - offset, error)),
+            }
+            Ok(())
+        })?;
+        mark_end(&mut faults, last_end);
+        self.manifest_told(scope, manifest_bytes)?;
+        log.last_end = last_end;
+        for (number, bytes) in marks {
+            let claim = self.claims.entry(number).or_insert(0);
+            *claim = bytes.max(*claim);
+        }
+        self.report.num_rows += records;
+        for fault in faults {
+            let weight = match (fault.lost_bytes, fault.at_end) {
+                (0, _) => Weight::Mendable,
+                (_, true) => Weight::Note,
+                _ => Weight::Loss,
+            };
+            log.rewrite |= weight != Weight::Note;
+            let lost = if weight == Weight::Loss { missing.at(fault.offset) } else { String::new() };
+            let mut found = problem(weight, log.path.clone(), Some(fault.offset), &format!("{}{lost}", fault.what));
+            found.bytes = fault.lost_bytes;
+            self.report.problems.push(found);
+        }
+        for (offset, bytes, error) in bad {
+            log.rewrite = true;
+            let what = format!("{}{}", error.message(), missing.at(offset));
+            let mut found = problem(Weight::Loss, log.path.clone(), Some(offset), &what);
+            found.bytes = bytes;
+            self.report.problems.push(found);
+        }
+        Ok(log)
+    }
+}
+
+/// A record that is a batch: its first sequence number and how many it uses.
+pub(super) fn sound_batch(record: &[u8]) -> Result<(SequenceNumber, u32)> {
+    if record.len() < batch::HEADER_LEN {
+        return Err(Error::corruption("log record too small"));
+    }
+    Batch::new(record).and_then(|b| b.verify())?;
+    let (seq, count) = (batch::sequence(record), batch::count(record));
+    if seq.saturating_add(u64::from(count)) > key::MAX_SEQUENCE {
+        return Err(Error::corruption(format!("sequence {seq} is too large")));
+    }
+    Ok((seq, count))
+}
+
+pub(super) fn log_options(number: FileNumber) -> ReaderOptions {
+    ReaderOptions {
+        log_number: number.0,
+        decompressor: Some(Box::new(crate::wal::decompressor)),
+        ..ReaderOptions::default()
+    }
+}

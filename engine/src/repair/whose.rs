@@ -1,0 +1,62 @@
+//! Whether a file is the table that the MANIFEST speaks of, or another one that came to lie in its place.
+//!
+//! A table's properties say who made it, and the MANIFEST says the same of it: two that differ are two tables. Where
+//! one of them says nothing, rows outside of the record's keys or above its numbers tell.
+
+use base::key::{sequence, user_key};
+use base::{Order, SequenceNumber};
+use format::edit::NewFile;
+use table::sst::salvage::{Part, Salvaged};
+use table::unique_id::UniqueId;
+
+/// Looks at a table's rows as they are read.
+pub(super) struct Rows<'a> {
+    order: &'a Order,
+    record: &'a NewFile,
+    /// How many do not belong to the record.
+    strangers: u64,
+    /// The last row's internal key; empty before the first.
+    last: Vec<u8>,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(order: &'a Order, record: &'a NewFile) -> Self {
+        Rows { order, record, strangers: 0, last: Vec::new() }
+    }
+
+    pub(super) fn row(&mut self, key: &[u8]) {
+        let record = self.record;
+        let beside = |bound: &[u8]| self.order.compare_without_timestamp(user_key(key), user_key(bound));
+        let seq: SequenceNumber = sequence(key);
+        let inside = beside(&record.smallest).is_ge() && beside(&record.largest).is_le() && seq <= record.largest_seqno;
+        // Timestamps that are not persisted are missing in the record's keys.
+        self.strangers += u64::from(!inside && self.order.timestamp_size() == 0);
+        self.last.clear();
+        self.last.extend_from_slice(key);
+    }
+
+    /// Whether the file is another table.
+    pub(super) fn is_foreign(&self, salvaged: &Salvaged) -> bool {
+        match id(salvaged) {
+            Some(found) if self.record.unique_id != [0; 2] => found != self.record.unique_id,
+            _ => self.strangers > 0,
+        }
+    }
+
+    /// Of a file shorter than its record: behind which user key rows may be missing that no loss speaks of. Inner
+    /// `None`: behind the table's beginning.
+    pub(super) fn cut_behind(&self, salvaged: &Salvaged) -> Option<Option<Vec<u8>>> {
+        let told = salvaged.losses.iter().any(|loss| loss.part == Part::Data && loss.until.is_none());
+        let all = salvaged.properties.as_ref().is_some_and(|p| p.num_entries == salvaged.num_rows + p.num_range_deletions);
+        let complete = all || self.last == self.record.largest;
+        (!told && !complete).then(|| (!self.last.is_empty()).then(|| user_key(&self.last).to_vec()))
+    }
+}
+
+/// What the MANIFEST would say of the file's origin; `None`: the file does not say.
+pub(super) fn id(salvaged: &Salvaged) -> Option<[u64; 2]> {
+    let properties = salvaged.properties.as_ref()?;
+    let session = std::str::from_utf8(&properties.db_session_id).ok()?;
+    let UniqueId([first, second, _]) = UniqueId::new(&properties.db_id, session, properties.original_file_number)?;
+    Some([first, second])
+}
