@@ -88,6 +88,18 @@ pub fn tree(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// The tables of all families: family, level, number and length.
+pub fn tables(db: &Db) -> BTreeSet<(String, usize, u64, u64)> {
+    let of = |family: &std::sync::Arc<engine::family::Family>| {
+        let version = family.pin().version.clone();
+        version.files().map(|(level, file)| (family.name().to_string(), level, file.number.0, file.size)).collect::<Vec<_>>()
+    };
+    db.engine().families().iter().flat_map(of).collect()
+}
+
+/// The most logs that a scene or a drawn option has kept for writing over.
+const RECYCLED_MAX: i32 = 3;
+
 /// No file is there that nothing refers to, once what was due to be deleted is.
 ///
 /// # Errors
@@ -99,7 +111,12 @@ pub fn leftovers(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String>
             live.extend(version.files().map(|(_, file)| file.number.0));
         }
     }
-    let names = fs.list(dir).map_err(|e| e.to_string())?;
+    let mut names = fs.list(dir).map_err(|e| e.to_string())?;
+    // Where a scene has its logs.
+    names.extend(fs.list(&dir.join("wal")).unwrap_or_default());
+    // Logs of this session are kept to be written over.
+    let oldest_log = db.int_property("rocksdb.min-log-number-to-keep").ok_or("no oldest log")?;
+    let mut recycled = RECYCLED_MAX;
     let current = fs.read_all(&dir.join(format::names::CURRENT), 4096).map_err(|e| e.to_string())?;
     let current = String::from_utf8_lossy(&current).trim_end().to_string();
     let mut options = 0;
@@ -108,6 +125,10 @@ pub fn leftovers(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String>
         .filter(|name| match FileName::parse(name) {
             Some(FileName::Table(number)) => !live.contains(&number.0),
             Some(FileName::Manifest(_)) => **name != current,
+            Some(FileName::Wal(number)) if number.0 < oldest_log => {
+                recycled -= 1;
+                recycled < 0
+            }
             Some(FileName::Temp(_) | FileName::OptionsTemp(_)) => true,
             Some(FileName::Options(_)) => {
                 options += 1;

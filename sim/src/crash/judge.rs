@@ -46,14 +46,19 @@ impl World {
         let sample = Sample { text: String::new(), reverse: self.fixed.reverse, prefix: self.prefix };
         let looks = self.chance.next();
         audit::reads(&db, &found, &sample, looks).map_err(|e| format!("after recovery, {e}"))?;
+        let snapshot = db.snapshot();
         audit::tree(&db, &*self.env.fs, Path::new("/db"))?;
         let rows: usize = found.families.values().map(Model::len).sum();
         self.ran.hear(rows as u64 ^ db.latest_sequence());
         self.ran.shapes.insert(kernel::checksum::xxh3::hash64(self.shape.as_bytes()));
         // What was recovered stays: by RocksDB's rule it is durable only once it is flushed or synced.
         let oldest = self.history.first().cloned().unwrap_or_default();
-        (self.history, self.durable) = (vec![oldest, vec![found]], 0);
-        self.settled()
+        (self.history, self.durable) = (vec![oldest, vec![found.clone()]], 0);
+        self.settled()?;
+        // A key was written since.
+        let kind = looks % look::DIFFERENT;
+        look::one(&db, &found, &sample, Some(&snapshot), looks.rotate_left(9), 40, kind)
+            .map_err(|e| format!("snapshot with a write since: {e}"))
     }
 
     /// With holes allowed: each key must at least have had that value at some moment since what is durable. Not so
@@ -86,10 +91,15 @@ impl World {
         let db = self.db.as_ref().ok_or("not open")?;
         db.sync_wal().map_err(|e| format!("sync of the WAL: {e}"))?;
         let mut batch = WriteBatch::new();
-        batch.put(b"a00\x00", b"durable");
         let mut states = self.history.last().cloned().unwrap_or_default();
-        for state in &mut states {
-            state.families.entry("default".to_string()).or_default().put(b"a00\x00", b"durable");
+        // One that is there as a rule, and one that is mostly there already: a snapshot must see what they were.
+        let first = states.first().and_then(|s| s.families.get("default")?.iter().map(|(key, _)| key.to_vec()).next());
+        let first = first.filter(|key| !key.starts_with(&[script::TOGGLES]));
+        for key in [Some(b"a00\x00".to_vec()), first].into_iter().flatten() {
+            batch.put(&key, b"durable");
+            for state in &mut states {
+                state.families.entry("default".to_string()).or_default().put(&key, b"durable");
+            }
         }
         db.write(batch, &WriteOptions { sync: true, ..WriteOptions::default() })
             .map_err(|e| format!("synced write: {e}"))?;

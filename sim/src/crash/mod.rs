@@ -20,12 +20,14 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use env::{Clock, Env};
 use env::clock::ManualClock;
 use env::hook::Hooked;
 use env::executor::Inline;
 use env::fault::FaultFs;
+use env::logger::{LogLevel, Logger};
 use env::memory::{MemoryFs, Survivors};
 use env::rng::SeededRng;
 use ironstone::{Db, Kind};
@@ -48,8 +50,6 @@ pub struct Ran {
     /// Openings after a crash, compared with the model.
     pub cycles: u64,
     pub failed_calls: u64,
-    /// Openings refused, as RocksDB refuses them: see `every::Report`.
-    pub doubted: u64,
     /// Of all calls of the file system and all that was recovered: equal for equal runs.
     pub hash: u64,
     /// A number for each kind of crash there was: what failed or stopped, what was left, how it was recovered.
@@ -149,6 +149,8 @@ struct World {
     options: Option<ironstone::Options>,
     paranoid: bool,
     prefix: Option<usize>,
+    /// Hears whether a recovery passed over anything since the last crash but those of recoveries.
+    ears: Arc<Ears>,
     db: Option<Db>,
     /// States the database may have been in after each write, oldest first.
     history: Vec<Vec<State>>,
@@ -200,6 +202,7 @@ impl World {
             options: None,
             paranoid: true,
             prefix: None,
+            ears: Arc::default(),
             db: None,
             history: vec![vec![State::new()]],
             durable: 0,
@@ -249,7 +252,6 @@ impl World {
             let ran = branch.end();
             self.ran.cycles += ran.cycles;
             self.ran.failed_calls += ran.failed_calls;
-            self.ran.doubted += ran.doubted;
             self.ran.hear(ran.hash);
             self.ran.shapes.extend(ran.shapes);
             self.story.lock().truncate(told);
@@ -290,11 +292,7 @@ impl World {
             };
             let length = 1 + self.chance.below(len as u64) as usize;
             let ops = script::draw(&mut Chance::new(self.seed.wrapping_mul(31) ^ round), length, &weights);
-            let doubted = self.ran.doubted;
             self.round(&ops)?;
-            if self.db.is_none() && self.ran.doubted > doubted {
-                break;
-            }
         }
         Ok(self.end())
     }
@@ -387,7 +385,7 @@ impl World {
                     "write *",
                 ]);
                 let n = if what == "write *" { n } else { 1 + self.chance.below(30) };
-                let errno = *self.chance.pick(&["EIO", "ENOSPC", "EMFILE", "torn 7"]);
+                let errno = *self.chance.pick(&["EIO", "ENOSPC", "EMFILE", "EINTR", "torn 7"]);
                 let errno = if errno == "torn 7" && !what.starts_with("append") { "EIO" } else { errno };
                 let more = *self.chance.pick(&["", "", "..", ".."]);
                 format!("{what} #{n}{more} {errno}")
@@ -400,6 +398,7 @@ impl World {
         // Forks are many, and most are recovered at once.
         let mut depth = if self.is_branch { *self.chance.pick(&[0, 0, 0, 0, 0, 0, 1, 2]) } else { self.chance.below(3) };
         self.forget_past();
+        self.ears.0.store(false, Ordering::Relaxed);
         let mut survivors = self.crash();
         // A hole stays, whatever the next crash keeps.
         let mut in_order = keeps_order(survivors);
@@ -420,7 +419,7 @@ impl World {
             }
             match opened {
                 Ok(()) if !struck => {
-                    self.compare(self.may_have_holes(mode, in_order))?;
+                    self.compare(self.may_have_holes(in_order))?;
                     self.faults.hook().revive();
                     if self.chance.percent(if self.is_branch { 15 } else { 30 }) {
                         self.second_open()?;
@@ -431,17 +430,13 @@ impl World {
                 Err(error) if struck => self.tell(format!("recovery refused: {error}")),
                 Err(error) => {
                     self.tell(format!("refused: {error}"));
-                    if error.to_string().contains(crate::every::DOUBT) {
-                        self.ran.doubted += 1;
-                        return Ok(());
-                    }
                     let may = mode != MODES[2] && mode != MODES[3] && error.kind() == Kind::Corruption;
                     if !may {
                         return Err(format!("open by {mode} refused: {error}"));
                     }
                     self.faults.hook().revive();
                     self.open(Some(MODES[2])).map_err(|e| format!("open by point in time refused: {e}"))?;
-                    self.compare(self.may_have_holes(MODES[2], in_order))?;
+                    self.compare(self.may_have_holes(in_order))?;
                     self.faults.hook().revive();
                     return Ok(());
                 }
@@ -452,9 +447,9 @@ impl World {
     }
 
     /// Who does not stop at what a log lost goes on with what the next holds: a hole, by RocksDB's rules. Only what crashes
-    /// keep in order is without one.
-    fn may_have_holes(&self, mode: &str, in_order: bool) -> bool {
-        (mode != MODES[2] || !self.paranoid) && !in_order
+    /// keep in order is without one, and what no recovery since had to pass over: it says so where it does.
+    fn may_have_holes(&self, in_order: bool) -> bool {
+        self.ears.0.load(Ordering::Relaxed) && !in_order
     }
 
     fn crash(&mut self) -> Survivors {
@@ -466,9 +461,10 @@ impl World {
             1 => Survivors::Everything,
             2 => Survivors::NamesWithoutData,
             3 => Survivors::ZerosForData,
-            4 => match self.chance.below(3) {
+            4 => match self.chance.below(4) {
                 0 => Survivors::TornLast(self.chance.next()),
                 1 => Survivors::Sectors(self.chance.next()),
+                2 => Survivors::SizeWithoutData(self.chance.next()),
                 _ => Survivors::NamesLost(self.chance.next()),
             },
             _ => Survivors::Random(self.chance.next()),
@@ -525,8 +521,10 @@ impl World {
             options.update(&format!("wal_recovery_mode={mode}"))?;
         }
         self.paranoid = options.db.paranoid_checks;
-        if !self.at_length && !self.seed.is_multiple_of(10) {
-            options.db.info_log = Some(Arc::new(env::logger::NullLogger));
+        match self.at_length || self.seed.is_multiple_of(10) {
+            // The LOG is a file here, and nobody hears.
+            true => self.ears.0.store(true, Ordering::Relaxed),
+            false => options.db.info_log = Some(self.ears.clone()),
         }
         if self.at_length {
             self.tell(format!("  with {mode:?} {}", self.text));
@@ -536,6 +534,31 @@ impl World {
         Ok(())
     }
 
+}
+
+/// With that begins a line of the LOG that tells of something passed over, as RocksDB's do.
+const PASSED_OVER: &str = "(ignoring error) ";
+
+/// Hears whether replay passed over anything in a log and went on.
+#[derive(Debug, Default)]
+struct Ears(AtomicBool);
+
+impl Logger for Ears {
+    fn level(&self) -> LogLevel {
+        LogLevel::Header
+    }
+
+    fn set_level(&self, _level: LogLevel) {}
+
+    fn log(&self, level: LogLevel, message: std::fmt::Arguments<'_>) {
+        if level == LogLevel::Warn && message.to_string().starts_with(PASSED_OVER) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn is_heard(&self) -> bool {
+        false
+    }
 }
 
 /// How far apart the places are, in calls that change the disk, at which forks of it crash.

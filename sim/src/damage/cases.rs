@@ -18,7 +18,7 @@ pub enum Damage {
     Cut { len: usize },
     Extend { with: Vec<u8> },
     Missing,
-    /// Another file of its kind lands here.
+    /// Another file lands here, of its kind or not.
     Other { from: String },
     /// It is as it was at an earlier moment.
     Older { moment: usize },
@@ -138,8 +138,7 @@ pub fn all(fixture: &Fixture) -> Vec<Case> {
             add(Damage::Extend { with });
         }
         add(Damage::Missing);
-        let same = files.keys().filter(|other| *other != name && kind_of(other) == kind_of(name));
-        same.for_each(|from| add(Damage::Other { from: from.clone() }));
+        files.keys().filter(|other| *other != name).for_each(|from| add(Damage::Other { from: from.clone() }));
         (0..fixture.older.len()).for_each(|moment| add(Damage::Older { moment }));
     }
     out

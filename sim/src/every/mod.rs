@@ -37,7 +37,7 @@ pub use campaign::{Asked, campaign};
 use campaign::Until;
 pub use recover::{Outcome, SURVIVORS};
 use recover::{Recovery, bound, digest, recover, survivors};
-pub use report::{DOUBT, Report};
+pub use report::Report;
 pub use watch::call_hash;
 use watch::{Fault, Place, Watch};
 

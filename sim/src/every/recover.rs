@@ -123,6 +123,7 @@ fn look(outside: &Outside, options: &Options, watch: &env::hook::Hooked<Watch>, 
         Err(words) => return Outcome::Wrong(words),
     };
     let held = whole(&db, outside, &found, &options).and_then(|()| {
+        let (tables, newest) = (audit::tables(&db), db.latest_sequence());
         let closed = db.close();
         drop(db);
         closed.map_err(|e| format!("close: {e}"))?;
@@ -130,6 +131,12 @@ fn look(outside: &Outside, options: &Options, watch: &env::hook::Hooked<Watch>, 
         let again = Db::open("/db", options).map_err(|e| format!("second open: {e}"))?;
         if audit::rows(&again)? != found {
             return Err("the second open finds other rows than the first".to_string());
+        }
+        if !audit::tables(&again).is_superset(&tables) {
+            return Err(format!("the second open has other tables: {:?}, not {tables:?}", audit::tables(&again)));
+        }
+        if again.latest_sequence() < newest {
+            return Err(format!("the second open is at {}, the first was at {newest}", again.latest_sequence()));
         }
         while outside.env.executor.help() {}
         // Only now: what a torn MANIFEST puts in doubt stays until an opening that proves its end.

@@ -29,8 +29,10 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strike {
     Errno(i32),
-    /// Half of the bytes, then EIO; other calls just fail.
+    /// Of an append half of the bytes, then EIO; other calls just fail.
     Short,
+    /// Of a read half of the bytes, and no error.
+    Half,
     /// EIO, and what the file has unsynced is taken for clean and never written.
     Forget,
     /// Success is told, nothing done: breaks what a disk promises, to see that the oracle sees.
@@ -38,12 +40,13 @@ pub enum Strike {
 }
 
 impl Strike {
-    pub const ALL: [(&'static str, Strike); 7] = [
+    pub const ALL: [(&'static str, Strike); 8] = [
         ("EIO", Strike::Errno(5)),
         ("ENOSPC", Strike::Errno(28)),
         ("EINTR", Strike::Errno(4)),
         ("EMFILE", Strike::Errno(24)),
         ("SHORT", Strike::Short),
+        ("HALF", Strike::Half),
         ("FORGET", Strike::Forget),
         ("LIE", Strike::Lie),
     ];
@@ -60,6 +63,7 @@ impl Strike {
     pub fn fits(self, op: Op) -> bool {
         match self {
             Strike::Short => op == Op::Append,
+            Strike::Half => op == Op::Read,
             Strike::Forget => op == Op::Sync,
             Strike::Lie => matches!(op, Op::Sync | Op::SyncDir),
             Strike::Errno(_) => true,
@@ -201,6 +205,7 @@ impl Hook for Watch {
             Strike::Errno(code) => Verdict::Fail(error(code)),
             Strike::Short if call.op == Op::Append => Verdict::Part(call.bytes / 2, Some(error(5))),
             Strike::Short => Verdict::Fail(error(5)),
+            Strike::Half => Verdict::Part(call.bytes / 2, None),
             Strike::Forget => {
                 self.disk.forget_unsynced(call.path);
                 Verdict::Fail(error(5))
