@@ -25,7 +25,7 @@ use format::batch::log_data;
 use format::names;
 use format::proof::Extent;
 use format::wal::{
-    COMPRESSION_ZSTD, Framing, Mark, Predecessor, StreamCompressor, StreamDecompressor, Writer, is_mark, put_marks,
+    COMPRESSION_ZSTD, Framing, Mark, Marks, Predecessor, StreamCompressor, StreamDecompressor, Writer, is_mark, put_marks,
 };
 
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
@@ -120,6 +120,9 @@ pub struct LiveLogs {
     bytes_per_sync: AtomicU64,
     failed: Mutex<Option<Error>>,
     has_failed: AtomicBool,
+    /// What is durable of the MANIFEST, and whether no batch has told it yet.
+    manifest: Mutex<Option<Mark>>,
+    manifest_untold: AtomicBool,
 }
 
 /// A log that nobody needs any more.
@@ -144,7 +147,16 @@ impl LiveLogs {
             active_number: AtomicU64::new(0),
             failed: Mutex::new(None),
             has_failed: AtomicBool::new(false),
+            manifest: Mutex::new(None),
+            manifest_untold: AtomicBool::new(false),
         }
+    }
+
+    /// So much of the MANIFEST is durable: the next batch tells. An edit that is damaged later, with the seal behind it, is
+    /// known by that from one that was never synced.
+    pub fn note_manifest(&self, durable: &Extent) {
+        *self.manifest.lock() = mark(durable.number, durable);
+        self.manifest_untold.store(true, Ordering::Release);
     }
 
     /// Changes how much is gathered with `manual_wal_flush`, and how often write-back is started.
@@ -210,8 +222,10 @@ impl LiveLogs {
         if !timestamped.is_empty() {
             active.note_timestamps(timestamped);
         }
-        let framed = if !active.marks.is_empty() || !active.written.is_empty() {
-            active.append_marked(batch)
+        let untold = self.manifest_untold.load(Ordering::Acquire);
+        let framed = if !active.marks.is_empty() || !active.written.is_empty() || untold {
+            let manifest = (untold && self.manifest_untold.swap(false, Ordering::AcqRel)).then(|| *self.manifest.lock());
+            active.append_marked(batch, manifest.flatten())
         } else if is_mark(batch) {
             active.append_covered(batch)
         } else {
@@ -534,13 +548,11 @@ impl LiveLogs {
 impl Active {
     /// A batch with the marks that are due at its end. Once a sync.
     #[cold]
-    fn append_marked(&mut self, batch: &[u8]) -> Result<()> {
+    fn append_marked(&mut self, batch: &[u8], manifest: Option<Mark>) -> Result<()> {
+        let (durable, written) = (std::mem::take(&mut self.marks), std::mem::take(&mut self.written));
         let mut marks = Vec::new();
-        put_marks(&mut marks, &self.marks, &self.written);
-        self.writer.append_parts(&mut self.pending, &[batch, &marks])?;
-        self.marks.clear();
-        self.written.clear();
-        Ok(())
+        put_marks(&mut marks, &Marks { durable, manifest, written });
+        self.writer.append_parts(&mut self.pending, &[batch, &marks])
     }
 
     /// A batch that ends as marks do and is none of this log's.

@@ -120,7 +120,7 @@ pub fn proof(data: &[u8]) {
     let _ = marks_of(data);
     if let Some(marks) = parse_marks(data) {
         let mut batch = vec![0; format::batch::HEADER_LEN];
-        put_marks(&mut batch, &marks.durable, &marks.written);
+        put_marks(&mut batch, &marks);
         assert_eq!(marks_of(&batch), Some(marks));
     }
 }

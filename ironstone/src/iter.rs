@@ -7,7 +7,8 @@ use base::{Error, Pinned, Result};
 /// A position in a column family: `seek`, `next`, `prev`, `key`, `value`. Owned; keeps the database open.
 ///
 /// It sees one moment, however long it lives. It is not valid until it is positioned. After a loop, ask
-/// `status`: an error ends the iteration and stays.
+/// `status`: an error ends the iteration and stays. Behind damage (Corruption) or a failed call (IoError) no positioning
+/// goes on either, until `refresh`.
 pub type Iter = engine::db::DbIterator;
 
 /// A loop over a range of keys, made by [`crate::Db::range`]. After an error it ends.

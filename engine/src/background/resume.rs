@@ -2,7 +2,7 @@
 
 use base::stats::{HistogramKind, Ticker};
 use base::ids::JobId;
-use base::{Error, Result, Severity};
+use base::{Error, Result, Severity, Subcode};
 use env::executor::Pool;
 
 use super::Background;
@@ -180,6 +180,9 @@ impl Background {
             me.wake_stalled();
             me.changed.tell();
         };
-        self.tools.env.executor.spawn_after(options.bgerror_resume_retry_interval, Pool::High, self.tag, Box::new(job));
+        // Space may come back right behind a try: with the next one at half of the time, what that flushes is done within it.
+        let space = |error: Error| matches!(error.subcode(), Subcode::NoSpace | Subcode::SpaceLimit);
+        let wait = options.bgerror_resume_retry_interval / if self.errors.get().is_some_and(space) { 2 } else { 1 };
+        self.tools.env.executor.spawn_after(wait, Pool::High, self.tag, Box::new(job));
     }
 }

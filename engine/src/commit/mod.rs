@@ -26,7 +26,8 @@ use crate::family::{Family, FamilySet, FlushPick};
 use crate::files::{Numbers, Obsolete, Waiting};
 use crate::manifest::{Manifest, ManifestSettings, Record};
 use crate::sequence::LastSequence;
-use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
+use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
+use crate::wal::LiveLogs;
 
 /// One family's part of a commit.
 pub struct Change {
@@ -62,6 +63,8 @@ pub struct Committer {
     tracked_wals: Mutex<BTreeMap<u64, Option<u64>>>,
     /// MANIFESTs that rolls made superfluous, by whatever kind of commit.
     old_manifests: Mutex<Vec<FileNumber>>,
+    /// Told of what is durable of the MANIFEST.
+    logs: OnceLock<Arc<LiveLogs>>,
 }
 
 impl Committer {
@@ -84,7 +87,13 @@ impl Committer {
             min_log_to_keep: AtomicU64::new(min_log_to_keep),
             tracked_wals: Mutex::default(),
             old_manifests: Mutex::default(),
+            logs: OnceLock::new(),
         }
+    }
+
+    /// From now on these logs tell what is durable of the MANIFEST.
+    pub fn tell(&self, logs: Arc<LiveLogs>) {
+        let _ = self.logs.set(logs);
     }
 
     /// WALs below this number hold nothing that is needed.
@@ -244,7 +253,15 @@ impl Committer {
         if manifest.must_roll() {
             return self.roll_locked(manifest, records);
         }
-        manifest.append(&records)
+        manifest.append(&records)?;
+        self.tell_durable(manifest);
+        Ok(())
+    }
+
+    fn tell_durable(&self, manifest: &Manifest) {
+        if let Some(logs) = self.logs.get() {
+            logs.note_manifest(&manifest.durable());
+        }
     }
 
     fn roll_locked(&self, manifest: &mut Manifest, mut records: Vec<Record>) -> Result<()> {
@@ -271,6 +288,7 @@ impl Committer {
         );
         manifest.roll(number, &snapshot, &records)?;
         self.old_manifests.lock().push(old);
+        self.tell_durable(manifest);
         Ok(())
     }
 

@@ -53,6 +53,7 @@ impl Opening {
             min_log,
         ));
         let live_logs = Arc::new(LiveLogs::new(self.env.clone(), wal_settings(o, &self.paths)?));
+        committer.tell(live_logs.clone());
         let may_keep = o.avoid_flush_during_recovery && self.overrides.mode.is_none();
         let keep_logs = may_keep && replayed.files.is_empty() && !replayed.damaged;
         self.trim_last_log(logs)?;

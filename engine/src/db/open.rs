@@ -201,7 +201,7 @@ impl Opening {
         // Of an attempt before, that a writer has overtaken.
         self.descriptors.truncate(self.named);
         let db_id = self.identity()?;
-        let Found { recovered, proof, lost } = self.read_manifest(&db_id)?;
+        let Found { mut recovered, proof, lost } = self.read_manifest(&db_id)?;
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
         add_stats_family(&mut self.descriptors, &recovered);
         self.name_others(&recovered)?;
@@ -238,6 +238,9 @@ impl Opening {
             return Err(Error::try_again("a writer made logs obsolete while they were read"));
         }
         let replayed = replayed?;
+        if let Some((error, bytes)) = self.told_by_logs(&mut recovered, &replayed)? {
+            tell_lost(&shared.tools, error, bytes);
+        }
         let last_seq = recovered.last_sequence.max(replayed.last_seq).max(largest_seq(&shared.families));
         shared.tools.sequence.publish(last_seq);
         if !self.options.open_files_async {
@@ -386,6 +389,7 @@ impl Opening {
             memory_max: replay_memory_max(&self.options),
             last_seq: recovered.last_sequence,
             min_log: min_log(recovered, shared),
+            manifest: recovered.number,
             max_family: (recovered.end_in_doubt && !self.read_only).then_some(FamilyId(recovered.max_family)),
             proved: proof.wals,
             proved_closed: proof.closed,

@@ -10,6 +10,7 @@ use format::proof::Proof;
 use super::open::Opening;
 use crate::files::{LOST_DIR, Sweep, move_aside};
 use crate::manifest::{Recovered, read_current, read_proof, recover_proved};
+use crate::recovery::Replayed;
 
 /// The MANIFEST, and the proof if it speaks of this database as it is.
 pub(super) struct Found {
@@ -77,6 +78,36 @@ impl Opening {
         };
         let error = format!("the last record does not read, and nothing tells whether it was ever synced{error}");
         Err(Error::corruption(error).doing("reading the MANIFEST").file(self.paths.manifest(recovered.number)).at(at))
+    }
+
+    /// A batch that was written behind an edit tells how far the MANIFEST was durable by then. If what lies there does not
+    /// read, it is damaged, however it looks, and not what a crash left. Where nothing lies there, this may be a copy that
+    /// was made while the database was open, the MANIFEST before the logs.
+    ///
+    /// # Errors
+    /// Corruption, unless `open_despite_lost_writes`, which is told what is lost; TryAgain where a writer has gone on since
+    /// the MANIFEST was read.
+    pub(super) fn told_by_logs(&self, recovered: &mut Recovered, replayed: &Replayed) -> Result<Option<(Error, u64)>> {
+        let told = replayed.manifest.filter(|told| told.bytes > recovered.size && !self.options.best_efforts_recovery);
+        let Some(told) = told else { return Ok(None) };
+        if self.env.fs.file_size(&self.paths.manifest(recovered.number))? <= recovered.size {
+            return Ok(None);
+        }
+        if self.read_only && self.is_overtaken(recovered) {
+            return Err(Error::try_again("a writer went on while the logs were read"));
+        }
+        let (durable, bytes) = (told.bytes, told.bytes - recovered.size);
+        let what = format!("the MANIFEST was durable up to byte {durable} when a log went on: {bytes} bytes of edits are lost");
+        let error = |what: String| {
+            let error = Error::corruption(what).doing("reading the MANIFEST").with_data_loss(true);
+            error.file(self.paths.manifest(recovered.number)).at(recovered.size)
+        };
+        if !self.options.open_despite_lost_writes {
+            return Err(error(format!("{what}. open_despite_lost_writes opens without them")));
+        }
+        let error = error(what);
+        recovered.end_in_doubt = true;
+        Ok(Some((error, bytes)))
     }
 
     /// Moves to `lost/` what a MANIFEST with an unproved end may have forgotten: tables, logs that were not

@@ -4,7 +4,7 @@
 //!  Iter ── Walk (versions → keys) ── Tree (one source, or a merge of several, without what tombstones cover) ── memtables, tables, levels
 //! ```
 //! It pins the super version it was made on, so it sees one moment however long it lives; a tailing iterator
-//! pins the newest at each positioning call. An error ends it and stays.
+//! pins the newest at each positioning call. An error ends it and stays; damage and failed calls for good.
 
 mod convert;
 mod count;
@@ -87,7 +87,8 @@ impl Iter {
     /// `Ok` at either end of the data.
     ///
     /// # Errors
-    /// What ended the iteration early; it stays until the next positioning call.
+    /// What ended the iteration early. Damage and failed calls end it for good: it is not valid again before
+    /// [`Iter::refresh`], wherever it is sent. Other errors stay until the next positioning call.
     pub fn status(&self) -> Result<()> {
         self.walk.status()
     }
@@ -173,6 +174,9 @@ impl Iter {
 
     #[inline]
     fn positioned(&mut self, seek: impl FnOnce(&mut Walk<Tree>)) {
+        if self.walk.is_over() {
+            return;
+        }
         if self.prepares
             && let Err(error) = self.prepare()
         {

@@ -15,7 +15,7 @@ mod forward;
 
 use base::iter::InternalIterator;
 use base::key::{self, SequenceNumber, ValueType, pack};
-use base::{Error, Order, Pinned, Result};
+use base::{Error, Kind, Order, Pinned, Result, Subcode};
 use base::stats::{PerfCounter, PerfTimer, Statistics};
 use lsm::merge::MergeOperator;
 
@@ -163,8 +163,18 @@ impl<I: InternalIterator> Walk<I> {
         self.valid
     }
 
+    /// Whether damage or a failed call ended it: no positioning goes on behind that. An operator that fails is an error of
+    /// one key.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        let ends = |error: &Error| {
+            matches!(error.kind(), Kind::Corruption | Kind::IoError) && error.subcode() != Subcode::MergeOperatorFailed
+        };
+        self.error.as_ref().is_some_and(ends)
+    }
+
     /// # Errors
-    /// What ended the iteration early. It stays until the next positioning call.
+    /// What ended the iteration early. It stays until the next positioning call, if that is let through.
     pub fn status(&self) -> Result<()> {
         match &self.error {
             Some(error) => Err(error.clone()),

@@ -115,6 +115,11 @@ impl Manifest {
         self.file.as_ref().map_or(0, |(_, writer)| writer.offset())
     }
 
+    /// How much of the file that CURRENT names is durable, as far as is known.
+    pub fn durable(&self) -> Extent {
+        self.synced
+    }
+
     /// Makes the last seal durable too, and tells how much is now; `None` after a failure, and before the first append.
     ///
     /// # Errors

@@ -43,6 +43,9 @@ use crate::options::WalRecoveryMode;
 use crate::output::{JobTools, OutputFile, Purpose, created, write_memtables};
 use crate::sync::Arc;
 
+/// Where a line of the LOG tells of something that replay passed over and went on behind, it begins with this.
+const PASSED_OVER: &str = "(ignoring error) ";
+
 /// How logs are replayed.
 #[derive(Clone, Debug)]
 pub struct ReplaySettings {
@@ -60,6 +63,8 @@ pub struct ReplaySettings {
     pub last_seq: SequenceNumber,
     /// Logs below this number are not needed and may be missing.
     pub min_log: u64,
+    /// The MANIFEST that was read.
+    pub manifest: FileNumber,
     /// The newest family of the MANIFEST, where its end is in doubt: writes for a newer one tell that the edit that
     /// added it was durable.
     pub max_family: Option<FamilyId>,
@@ -88,6 +93,8 @@ pub struct Replayed {
     /// over: it recycles its logs.
     pub in_doubt: Option<u64>,
     pub records: u64,
+    /// What the logs say is durable of the MANIFEST that was read.
+    pub manifest: Option<Mark>,
     /// What was read of each log, up to the end of its last whole record.
     pub extents: Vec<Extent>,
 }
@@ -179,10 +186,14 @@ impl<'a> Replay<'a> {
             let (verdict, offset, marks) = match reader.next()? {
                 Item::Record { bytes, offset, .. } => {
                     let marks = marks_of(bytes);
+                    self.note_manifest(marks.as_ref().and_then(|marks| marks.manifest));
                     let older = marks.as_ref().map_or(&[][..], |marks| &marks.written);
                     let verdict = match self.record(bytes, log, older, &mut last_in_log) {
                         Ok(verdict) => verdict,
-                        Err(Fault::Report(error)) => self.report(log, error.at(offset))?,
+                        Err(Fault::Report(error)) => {
+                            self.durable.end(log, &progress, &reader, Some((offset, error.message())), later)?;
+                            self.report(log, error.at(offset))?
+                        }
                         Err(Fault::Fatal(error)) => return Err(error.at(offset)),
                     };
                     (verdict, offset, marks)
@@ -219,7 +230,12 @@ impl<'a> Replay<'a> {
                 }
                 Item::Predecessor { info, offset } => match self.check_predecessor(&info) {
                     Ok(()) => (Verdict::GoOn, offset, None),
-                    Err(error) => (self.report(log, error.at(offset))?, offset, None),
+                    Err(error) => {
+                        // The log before it is at fault, but what stands behind is not read.
+                        let behind = reader.whole_end();
+                        self.durable.end(log, &progress, &reader, Some((behind, error.message())), later)?;
+                        (self.report(log, error.at(offset))?, offset, None)
+                    }
                 },
                 Item::EndOfLog => {
                     self.durable.end(log, &progress, &reader, None, later)?;
@@ -266,8 +282,13 @@ impl<'a> Replay<'a> {
         } else if !self.dropping && short.is_some() && !self.is_point_in_time() {
             // This mode goes on over the hole; a stricter one would stop there, and drop what is made durable from here on.
             self.done.damaged = true;
-            let hole = short.map(|mark| mark.log_number);
-            hole.into_iter().for_each(|log| self.doubt(log));
+            if let Some((older, bytes)) = short.map(|mark| (mark.log_number, mark.bytes)) {
+                self.tools.events.warn(format_args!(
+                    "{PASSED_OVER}WAL {:06} follows {older:06}, to which {bytes} bytes were written, and not all of them are there",
+                    log.0
+                ));
+                self.doubt(older);
+            }
         } else if let Some(short) = short.filter(|_| !self.dropping) {
             let (older, bytes) = (short.log_number, short.bytes);
             self.tools.events.warn(format_args!(
@@ -330,6 +351,14 @@ impl<'a> Replay<'a> {
         Err(Fault::Fatal(Error::corruption(hint).with_data_loss(true)))
     }
 
+    /// A batch tells how much of a MANIFEST was durable when it was written.
+    fn note_manifest(&mut self, told: Option<Mark>) {
+        let Some(told) = told.filter(|told| told.log_number == self.settings.manifest.0) else { return };
+        if self.done.manifest.is_none_or(|known| known.bytes < told.bytes) {
+            self.done.manifest = Some(told);
+        }
+    }
+
     fn is_point_in_time(&self) -> bool {
         self.settings.mode == WalRecoveryMode::PointInTimeRecovery
     }
@@ -356,7 +385,7 @@ impl<'a> Replay<'a> {
         let path = self.tools.paths.wal(log);
         let error = error.file(&path);
         let ignored = !self.settings.paranoid_checks || self.settings.mode == WalRecoveryMode::SkipAnyCorruptedRecords;
-        self.tools.events.warn(format_args!("{}{error}", if ignored { "(ignoring error) " } else { "" }));
+        self.tools.events.warn(format_args!("{}{error}", if ignored { PASSED_OVER } else { "" }));
         self.done.damaged = true;
         if ignored {
             self.waived.insert(log.0);
@@ -410,7 +439,11 @@ impl<'a> Replay<'a> {
     }
 
     fn torn(&mut self, log: FileNumber, offset: u64, dropped: u64) -> Result<Verdict> {
-        self.tools.events.info(format_args!("WAL {:06} ends in the middle of a record at {offset}: {dropped} bytes dropped", log.0));
+        let words = format!("WAL {:06} ends in the middle of a record at {offset}: {dropped} bytes dropped", log.0);
+        match self.is_point_in_time() {
+            true => self.tools.events.info(format_args!("{words}")),
+            false => self.tools.events.warn(format_args!("{PASSED_OVER}{words}")),
+        }
         self.done.damaged = true;
         match self.settings.mode {
             WalRecoveryMode::AbsoluteConsistency => {

@@ -10,7 +10,7 @@ use env::executor::{Executor, Inline};
 use env::memory::{MemoryFs, Survivors};
 use env::rng::SeededRng;
 use format::proof::{PROOF, Proof};
-use format::wal::{Framing, Item, Mark, Reader, ReaderOptions, Writer, marks_of, put_marks};
+use format::wal::{Framing, Item, Mark, Marks, Reader, ReaderOptions, Writer, marks_of, put_marks};
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, Listener};
@@ -115,12 +115,80 @@ fn a_log_cut_anywhere_after_a_clean_close_fails_the_open_with_file_offset_and_lo
     assert_eq!(db.property(&db.default_family().unwrap(), LOST_BYTES).as_deref(), Some("0"));
 }
 
+/// Its records are whole, and no batches: reading ends at the first without a fault of the framing.
+#[test]
+fn another_file_of_whole_records_in_a_logs_place_fails_the_open() {
+    let world = closed();
+    let (log, manifest) = (world.file("", ".log"), world.bytes(&world.file("MANIFEST", "")));
+    world.damage(&log, |bytes| *bytes = manifest);
+    let error = world.open().err().unwrap();
+    assert!(error.data_loss(), "{error}");
+    assert_eq!((error.path(), error.offset()), (Some(Path::new(&log)), Some(0)), "{error}");
+}
+
+/// An edit and the seal behind it, gone together, look as an edit that was never synced; the log that went on behind it
+/// knows better.
+#[test]
+fn an_edit_is_missed_with_its_seal_if_a_log_went_on_behind_it() {
+    let flushed = |db: &Db| db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+    let dropped = |db: &Db| db.drop_family(&db.family("more").unwrap()).unwrap();
+    for edit in [flushed, dropped] as [fn(&Db); 2] {
+        for garbage in [0x5a, 0x00] {
+            let world = World::new();
+            let db = world.open().unwrap();
+            db.create_family(FamilyDescriptor::new("more", FamilyOptions::default())).unwrap();
+            synced(&db, "a", "1");
+            let manifest = world.file("MANIFEST", "");
+            let before = world.bytes(&manifest).len();
+            edit(&db);
+            synced(&db, "b", "2");
+            world.crash(db, Survivors::Everything);
+            world.damage(&manifest, |bytes| bytes[before..].fill(garbage));
+            let request = || {
+                let mut request = world.request();
+                request.families.push(FamilyDescriptor::new("more", FamilyOptions::default()));
+                request
+            };
+            let error = Db::open(request()).map(drop).expect_err("edits are gone");
+            assert!(error.data_loss(), "{error}");
+            assert_eq!((error.path(), error.offset()), (Some(Path::new(&manifest)), Some(before as u64)), "{error}");
+            let mut request = request();
+            request.options.open_despite_lost_writes = true;
+            let heard = Arc::new(Heard::default());
+            request.components.listeners = vec![heard.clone()];
+            let db = Db::open(request).unwrap();
+            assert_eq!(heard.0.lock().len(), 1);
+            assert_eq!(get(&db, "b").as_deref(), Some("2"));
+        }
+    }
+}
+
+/// Files are copied one after the other, the MANIFEST as long as it was at first: the logs may know of more.
+#[test]
+fn a_copy_whose_manifest_is_older_than_its_logs_opens() {
+    let world = World::new();
+    let db = world.open().unwrap();
+    let more = db.create_family(FamilyDescriptor::new("more", FamilyOptions::default())).unwrap();
+    synced(&db, "a", "1");
+    let manifest = world.file("MANIFEST", "");
+    let before = world.bytes(&manifest).len();
+    db.drop_family(&more).unwrap();
+    drop(more);
+    synced(&db, "b", "2");
+    world.crash(db, Survivors::Everything);
+    world.damage(&manifest, |bytes| bytes.truncate(before));
+    let mut request = world.request();
+    request.families.push(FamilyDescriptor::new("more", FamilyOptions::default()));
+    let db = Db::open(request).unwrap();
+    assert_eq!((get(&db, "a").as_deref(), get(&db, "b").as_deref()), (Some("1"), Some("2")));
+}
+
 #[test]
 fn open_despite_lost_writes_tells_what_it_opens_without() {
     let world = closed();
     let log = world.file("", ".log");
     let size = world.bytes(&log).len() as u64;
-    let keep = 40;
+    let keep = 50;
     world.damage(&log, |bytes| bytes.truncate(keep as usize));
     let heard = Arc::new(Heard::default());
     let mut request = world.request();
@@ -214,7 +282,8 @@ fn only_the_first_batch_behind_a_sync_carries_a_mark() {
         marked.push(marks.is_some());
         assert!(marks.unwrap_or_default().durable.iter().all(|m| m.log_number == 0 && m.bytes == offset));
     }
-    assert_eq!(marked, [false, false, true, false, false, true]);
+    // The first of a session tells of the MANIFEST that it has begun.
+    assert_eq!(marked, [true, false, true, false, false, true]);
 }
 
 /// Another thread appends while one syncs: the mark comes a record later than the place it tells of.
@@ -232,7 +301,7 @@ fn a_mark_tells_of_the_place_where_its_sync_began_whatever_was_appended_meanwhil
         format::batch::begin(&mut batch);
         format::batch::put(&mut batch, base::FamilyId::DEFAULT, key.as_bytes(), &[], b"1");
         if let Some(mark) = mark.filter(|_| i == 2) {
-            put_marks(&mut batch, &[mark], &[]);
+            put_marks(&mut batch, &Marks { durable: vec![mark], ..Marks::default() });
         }
         format::batch::set_sequence(&mut batch, seq + i as u64);
         format::batch::set_count(&mut batch, 1);

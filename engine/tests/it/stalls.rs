@@ -139,7 +139,8 @@ fn a_full_disk_stops_writes_not_reads_and_writes_resume_within_a_second_of_space
             assert!(env.executor.pass_time() | env.executor.help(), "{what}: nothing will resume writes");
         }
         let waited = env.clock.now_micros() - came_back;
-        assert!(waited <= 1_000_000, "{what}: {waited} us");
+        // No time passes here while a job runs: half is for what it does.
+        assert!(waited <= 500_000, "{what}: {waited} us");
         assert_eq!(scan(&db).len(), 2, "{what}");
         db.close().unwrap();
     }

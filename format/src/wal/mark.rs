@@ -7,6 +7,9 @@
 //!       varint64 log number, 0: the log that it stands in
 //!       varint64 bytes of that log, from its start, known synced
 //!       u32      digest of all whole physical records below that byte
+//! in the first batch behind an edit of the MANIFEST:
+//!       varint64 0, varint64 0, u32 1        what follows is the MANIFEST's
+//!       entry with its number: it is durable so far, the edit included
 //! in the first batch of a log, if older ones were not synced when it was begun:
 //!       varint64 0, varint64 0, u32 0        what follows was written, durable or not
 //!       entries of those logs, all of each
@@ -58,12 +61,16 @@ pub struct Mark {
 /// Behind it come marks of what was only written.
 const WRITTEN: Mark = Mark { log_number: 0, bytes: 0, digest: 0 };
 
-/// Appends a record of log data with these marks to a batch's records: of what is durable, and of older logs of which
-/// that is not known, but what was written to them.
-pub fn put_marks(out: &mut Vec<u8>, marks: &[Mark], written: &[Mark]) {
-    let mut blob = Vec::with_capacity(16 + (marks.len() + written.len()) * 12);
+/// Behind it comes a mark of the MANIFEST.
+const MANIFEST: Mark = Mark { log_number: 0, bytes: 0, digest: 1 };
+
+/// Appends a record of log data with these marks to a batch's records.
+pub fn put_marks(out: &mut Vec<u8>, marks: &Marks) {
+    let Marks { durable, manifest, written } = marks;
+    let mut blob = Vec::with_capacity(48 + (durable.len() + written.len()) * 12);
+    let of_manifest = manifest.map(|mark| [MANIFEST, mark]).into_iter().flatten();
     let between = (!written.is_empty()).then_some(WRITTEN);
-    for mark in marks.iter().chain(&between).chain(written) {
+    for mark in durable.iter().copied().chain(of_manifest).chain(between).chain(written.iter().copied()) {
         put_varint64(&mut blob, mark.log_number);
         put_varint64(&mut blob, mark.bytes);
         put_u32(&mut blob, mark.digest);
@@ -82,6 +89,8 @@ pub fn is_mark(bytes: &[u8]) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     pub durable: Vec<Mark>,
+    /// How far the MANIFEST of that number is durable.
+    pub manifest: Option<Mark>,
     /// How far older logs were written, durable or not.
     pub written: Vec<Mark>,
 }
@@ -89,13 +98,17 @@ pub struct Marks {
 /// The marks in log data. `None` if it is none, or not whole.
 pub fn parse_marks(blob: &[u8]) -> Option<Marks> {
     let mut c = Cursor::new(blob.strip_suffix(&MARK_MAGIC)?);
-    let mut marks = Vec::new();
+    let (mut marks, mut behind) = (Marks::default(), None);
     while !c.is_empty() {
-        marks.push(Mark { log_number: c.varint64()?, bytes: c.varint64()?, digest: c.u32()? });
+        let mark = Mark { log_number: c.varint64()?, bytes: c.varint64()?, digest: c.u32()? };
+        match behind {
+            _ if mark == WRITTEN || mark == MANIFEST => behind = Some(mark),
+            None => marks.durable.push(mark),
+            Some(MANIFEST) => marks.manifest = Some(mark),
+            Some(_) => marks.written.push(mark),
+        }
     }
-    let between = marks.iter().position(|mark| *mark == WRITTEN);
-    let written = between.map_or_else(Vec::new, |at| marks.split_off(at).split_off(1));
-    (!marks.is_empty() || !written.is_empty()).then_some(Marks { durable: marks, written })
+    (marks != Marks::default()).then_some(marks)
 }
 
 /// The marks at the end of a batch, if it has any. Cost: a comparison of four bytes; only a batch that ends
