@@ -442,6 +442,38 @@ fn families_get_over_a_failed_log_together() {
     assert_eq!(db.family("other").unwrap().get(b"b").unwrap().as_deref(), Some(&b"3"[..]));
 }
 
+/// What a failed try of that leaves in memory goes with the next one.
+#[test]
+fn what_is_kept_for_one_commit_is_flushed_when_the_disk_is_well_again() {
+    for closes in [false, true] {
+        let world = World::new();
+        let db = world.open("paranoid_checks=false;max_bgerror_resume_count=0");
+        let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
+        db.put(b"a", b"2").unwrap();
+        other.put(b"b", b"3").unwrap();
+        world.faults.hook().set_plan("append *.log #1 torn 7").unwrap();
+        db.put(b"c", b"4").unwrap_err();
+        world.faults.hook().revive();
+        world.faults.hook().set_plan("create *.sst #2.. EIO").unwrap();
+        db.resume().unwrap_err();
+        world.faults.hook().revive();
+        assert!(db.flush().unwrap_err().to_string().contains(".log"));
+        if closes {
+            db.close().unwrap();
+        } else {
+            db.resume().unwrap();
+            other.flush().unwrap();
+            db.put_with(b"e", b"6", &synced()).unwrap();
+        }
+        drop(other);
+        world.crash(db, Survivors::Synced);
+        let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
+        let read = [db.get(b"a"), db.family("other").unwrap().get(b"b"), db.get(b"e")].map(|v| v.unwrap().is_some());
+        // Nothing was synced before.
+        assert_eq!(read, if closes { [false; 3] } else { [true; 3] });
+    }
+}
+
 /// Crash seeds 1490 and 2271: a log that was not synced lost its end at a whole record, or came as zeros, while the log
 /// behind it was there: nothing of the older one looked torn, and the newer one was replayed over the hole.
 #[test]
