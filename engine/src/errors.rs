@@ -87,8 +87,9 @@ impl ErrorState {
         self.inner.lock().count
     }
 
-    /// Notes a failure. `auto_resume`: whether resuming in the background is allowed at all.
-    pub fn set(&self, error: Error, reason: ErrorReason, auto_resume: bool) -> (Error, Remedy) {
+    /// Notes a failure. `auto_resume`: whether resuming in the background is allowed at all; `log_failed`: whether a log takes
+    /// nothing more, of whichever job this is the failure.
+    pub fn set(&self, error: Error, reason: ErrorReason, auto_resume: bool, log_failed: bool) -> (Error, Remedy) {
         let mut inner = self.inner.lock();
         inner.count += 1;
         let retryable = error.kind() == Kind::IoError && error.retryable() && error.subcode() != Subcode::NoSpace;
@@ -110,10 +111,10 @@ impl ErrorState {
             let severity = severity_of(reason, error.kind(), error.subcode(), self.paranoid_checks);
             let space = matches!(error.subcode(), Subcode::NoSpace | Subcode::SpaceLimit);
             let remedy = if space && severity < Severity::Fatal { Remedy::Resume } else { Remedy::None };
-            match (severity, reason) {
-                // RocksDB goes on and writes behind what failed. Here nothing comes behind it: writes and flushes need
-                // a new log, which resuming begins.
-                (Severity::None, ErrorReason::WriteCallback) => (Severity::Hard, Remedy::Resume),
+            // RocksDB goes on and writes behind what failed. Here nothing comes behind it: writes and flushes need a new log,
+            // which resuming begins.
+            match severity {
+                Severity::None if log_failed || reason == ErrorReason::WriteCallback => (Severity::Hard, Remedy::Resume),
                 _ => (severity, remedy),
             }
         };

@@ -334,15 +334,20 @@ impl LiveLogs {
         let mut synced = Vec::new();
         let mut closed = self.closed.lock();
         for log in closed.iter_mut() {
-            let Some(file) = &mut log.file else { continue };
-            if log.written_over {
-                cut(&mut **file, log.size).map_err(|e| self.poison(e))?;
+            let Some(mut file) = log.file.take() else { continue };
+            let whole = if log.written_over { cut(&mut *file, log.size) } else { Ok(()) };
+            let done = whole.and_then(|()| {
+                let done = if self.settings.use_fsync { file.fsync() } else { file.sync() };
+                done.map_err(|e| e.doing("syncing a closed WAL"))
+            });
+            // Never again: nobody knows what a failed sync has left, and the next one might say that all is well.
+            if let Err(error) = done {
+                let _ = file.close();
+                log.failed = Some(error.clone());
+                return Err(self.poison(error));
             }
-            let done = if self.settings.use_fsync { file.fsync() } else { file.sync() };
-            done.map_err(|e| self.poison(e.doing("syncing a closed WAL")))?;
-            file.close().map_err(|e| self.poison(e.doing("closing a WAL")))?;
-            log.file = None;
             log.durable = true;
+            file.close().map_err(|e| self.poison(e.doing("closing a WAL")))?;
             synced.push((log.number, log.size));
         }
         drop(closed);

@@ -311,7 +311,7 @@ impl Background {
     /// Notes a failure and starts what may mend it.
     pub fn failed(&self, error: Error, reason: ErrorReason) {
         let auto = self.tools.options.load().max_bgerror_resume_count > 0;
-        let (error, remedy) = self.errors.set(error, reason, auto);
+        let (error, remedy) = self.errors.set(error, reason, auto, self.logs.is_poisoned());
         let stats = &self.tools.stats;
         stats.add(Ticker::ErrorHandlerBgErrorCount, 1);
         if error.kind() == Kind::IoError {

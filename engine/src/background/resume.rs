@@ -58,7 +58,9 @@ impl Background {
         // in one commit: a family must not lie behind the end of a log that another one still needs, for nobody knows
         // where that ends.
         let together = self.logs.needs_failed() && !self.atomic_flush;
-        writer.seal_all_for_recovery(together)?;
+        // Where there can be no new log, nobody gets over it.
+        let sealed = writer.seal_all_for_recovery(together);
+        sealed.inspect_err(|error| self.flush_failed(error.clone()))?;
         let job = self.tools.take_job_id();
         let tools = FlushTools {
             tools: &self.tools,

@@ -6,6 +6,7 @@ use base::Kind;
 use env::Env;
 use env::executor::{Executor, Job, Pool, Tag, Threads};
 use env::fault::FaultFs;
+use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WriteOptions};
 use mem::write_buffer::WriteBufferManager;
@@ -296,6 +297,28 @@ fn writes_get_over_a_log_that_failed_although_checks_are_not_paranoid() {
         // More than both memtables hold: flushes go on too.
         (failed + 1..100).for_each(|i| put(i).unwrap());
         assert_eq!(scan(&db).len(), 100, "{plan}");
+        db.close().unwrap();
+    }
+}
+
+/// Of several families: what a flush syncs first is the closed logs, and one of them failed.
+#[test]
+fn flushes_get_over_a_closed_log_that_failed_although_checks_are_not_paranoid() {
+    for plan in ["sync *.log #1 EIO", "sync *.log #1 ENOSPC", "close *.log #1 EIO"] {
+        let mut env = Env::memory(9);
+        let fs = FaultFs::wrap(env.fs.clone());
+        env.fs = fs.clone();
+        let family = || FamilyOptions { write_buffer_size: 1 << 16, max_write_buffer_number: 2, ..FamilyOptions::default() };
+        let options = DbOptions { paranoid_checks: false, ..options(&env) };
+        let db = Db::open(OpenRequest::new("/db", options, family())).unwrap();
+        drop(db.create_family(FamilyDescriptor::new("other", family())).unwrap());
+        fs.hook().set_plan(plan).unwrap();
+        let family = db.default_family().unwrap();
+        let put = |i: u32| db.put(&family, &i.to_be_bytes(), &[b'v'; 10_000], &WriteOptions::default());
+        // A stalled writer is sent away while nobody is at work on what it waits for.
+        (0..100).for_each(|i| assert!((0..100).any(|_| put(i).is_ok() || !(env.executor.pass_time() | env.executor.help())), "{plan}: {i}"));
+        assert_eq!(scan(&db).len(), 100, "{plan}");
+        assert_eq!(fs.hook().fired(), 1, "{plan}");
         db.close().unwrap();
     }
 }
