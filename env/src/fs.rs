@@ -283,7 +283,8 @@ impl dyn FileSystem + '_ {
                 "the file is {size} bytes long, more than the {limit_bytes} that it may have"
             ))
             .doing("reading a file")
-            .file(path));
+            .file(path)
+            .at(limit_bytes));
         }
         let mut file = self.open_sequential(path)?;
         let mut out = vec![0; size as usize];

@@ -209,3 +209,13 @@ fn a_crash_in_the_middle_of_a_write_leaves_its_first_bytes() {
     assert!((0..20).any(|seed| !left(Survivors::NamesLost(seed)).1), "names may be lost");
     assert!((0..20).all(|seed| left(Survivors::NamesLost(seed)).0 == b"synced-one-"), "bytes are not");
 }
+
+#[test]
+fn a_file_longer_than_it_may_be_is_refused_with_the_place() {
+    let fs = MemoryFs::new(Arc::new(ManualClock::new(0)));
+    let fs: &dyn FileSystem = &fs;
+    fs.write_all(Path::new("/a"), b"abcdef", true).unwrap();
+    let error = fs.read_all(Path::new("/a"), 5).unwrap_err();
+    assert_eq!((error.kind(), error.offset()), (base::Kind::Corruption, Some(5)), "{error}");
+    assert_eq!(fs.read_all(Path::new("/a"), 6).unwrap(), b"abcdef");
+}

@@ -136,3 +136,25 @@ impl Tally {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::cases::{Damage, all};
+    use super::{fixture, judge};
+
+    #[test]
+    fn any_file_in_any_others_place_is_told_with_its_place_or_does_no_harm() {
+        let mut bad = Vec::new();
+        for fixture in fixture::Fixture::all() {
+            let mut world = fixture::World::new(&fixture.files);
+            let others = all(&fixture).into_iter().filter(|case| matches!(case.damage, Damage::Other { .. }));
+            for (case, read_only) in others.flat_map(|case| [(case.clone(), true), (case, false)]) {
+                let Some(judged) = judge::case(&fixture, &mut world, &case, read_only) else { continue };
+                if judged.class.is_bad() {
+                    bad.push(format!("{} {case:?}: {}: {}", fixture.name, judged.class.name(), judged.why));
+                }
+            }
+        }
+        assert!(bad.is_empty(), "{}", bad.join("\n"));
+    }
+}
