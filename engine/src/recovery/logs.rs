@@ -248,6 +248,8 @@ impl<'a> Replay<'a> {
             }
         }
         self.durable.pass(log);
+        // Zeros that lie between records are read past in silence, as RocksDB does; another mode would stop there.
+        self.done.damaged |= reader.gap().is_some_and(|gap| gap < reader.whole_end());
         if self.done.damaged || reader.is_recycled() {
             self.doubt(log.0);
         }
