@@ -85,7 +85,7 @@ fn scattered(i: u64) -> u64 {
 
 #[test]
 fn every_pattern_keeps_the_invariants() {
-    let n: u64 = if cfg!(miri) { 70 } else { 20_000 };
+    let n: u64 = if cfg!(miri) { 40 } else { 20_000 };
     let long = "a beginning that is longer than a node can take off its keys/";
     type Pattern = Box<dyn Fn(u64) -> Vec<u8>>;
     let patterns: Vec<(&str, Pattern)> = vec![
