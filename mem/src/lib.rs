@@ -10,3 +10,5 @@ mod rep;
 pub mod shelf;
 mod sync;
 pub mod write_buffer;
+#[cfg_attr(loom, path = "zeroed/explored.rs")]
+mod zeroed;

@@ -21,7 +21,7 @@
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use super::huge::Zeroed;
+use crate::zeroed::Zeroed;
 use super::shard::Shard;
 use super::{CacheKey, Priority, Role};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Cell, Ordering};

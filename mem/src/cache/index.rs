@@ -15,7 +15,7 @@
 //! never trusts one: the entry it names is pinned and its key compared. The bucket follows from the
 //! word's own hash bits, so a larger table is filled without touching an entry.
 
-use super::huge::{Zeroed, ZeroedArray};
+use crate::zeroed::{Zeroed, ZeroedArray};
 use crate::sync::{AtomicU64, Ordering};
 
 const SLOTS: usize = 7;

@@ -19,8 +19,6 @@ use parking_lot::Mutex;
 
 mod entry;
 mod handle;
-#[cfg_attr(loom, path = "explored.rs")]
-mod huge;
 mod index;
 mod lru;
 mod options;

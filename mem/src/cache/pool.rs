@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::entry::Entry;
-use super::huge::ZeroedArray;
+use crate::zeroed::ZeroedArray;
 
 /// Entries in the first segment.
 const FIRST: u32 = if cfg!(loom) { 2 } else { 64 };

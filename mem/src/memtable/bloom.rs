@@ -4,19 +4,35 @@
 //! writers need no lock. It lives and dies with the memtable: its layout is nobody else's business.
 //!
 //! Its memory is taken with the first key: a tenth of a large write buffer is more than all else that a memtable
-//! without entries costs, and most families of an opening get none.
+//! without entries costs, and most families of an opening get none. It is mapped, so that no more of it is touched than
+//! keys come to, and all of it goes back with the memtable. (From the C library's allocator, the first one freed raised
+//! the bound below which freed memory is kept for good to twice its size, for each thread's arena.)
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::zeroed::{Zeroed, ZeroedArray};
+
 pub(super) struct Bloom {
     count: usize,
-    blocks: OnceLock<Box<[Block]>>,
+    blocks: OnceLock<ZeroedArray<Block>>,
 }
 
-#[derive(Default)]
 #[repr(align(64))]
 struct Block([AtomicU64; 8]);
+
+// SAFETY: integers, for which all zero bits are a value; nothing to drop.
+unsafe impl Zeroed for Block {
+    #[cfg(loom)]
+    fn zero() -> Self {
+        Block(std::array::from_fn(|_| AtomicU64::new(0)))
+    }
+
+    #[cfg(loom)]
+    fn fade(&self) {
+        self.0.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+    }
+}
 
 const PROBES: u32 = 6;
 /// Takes nine bits a probe from the top.
@@ -30,12 +46,12 @@ impl Bloom {
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.blocks.get().map_or(0, |blocks| size_of_val(&blocks[..]))
+        self.blocks.get().map_or(0, |blocks| size_of_val(blocks.as_slice()))
     }
 
     pub(super) fn add(&self, key: &[u8]) {
-        let blocks = self.blocks.get_or_init(|| (0..self.count).map(|_| Block::default()).collect());
-        let (block, bits) = locate(blocks, key);
+        let blocks = self.blocks.get_or_init(|| ZeroedArray::on_small_pages(self.count));
+        let (block, bits) = locate(blocks.as_slice(), key);
         for (word, mask) in bits {
             // Most bits of a full filter are set: a load is cheaper than an atomic write.
             if block.0[word].load(Ordering::Relaxed) & mask == 0 {
@@ -46,7 +62,7 @@ impl Bloom {
 
     pub(super) fn may_contain(&self, key: &[u8]) -> bool {
         let Some(blocks) = self.blocks.get() else { return false };
-        let (block, mut bits) = locate(blocks, key);
+        let (block, mut bits) = locate(blocks.as_slice(), key);
         bits.all(|(word, mask)| block.0[word].load(Ordering::Relaxed) & mask != 0)
     }
 }

@@ -20,10 +20,10 @@ const MAPPED: usize = 64 << 10;
 ///
 /// # Safety
 /// They must be, and the type must not need dropping.
-pub(super) unsafe trait Zeroed {}
+pub(crate) unsafe trait Zeroed {}
 
 /// A fixed array of `T`, all zeros at first.
-pub(super) struct ZeroedArray<T: Zeroed> {
+pub(crate) struct ZeroedArray<T: Zeroed> {
     start: NonNull<T>,
     count: usize,
 }
@@ -36,11 +36,23 @@ unsafe impl<T: Zeroed + Sync> Sync for ZeroedArray<T> {}
 impl<T: Zeroed> ZeroedArray<T> {
     /// # Panics
     /// If the array would not fit the address space, or has no bytes.
-    pub(super) fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
+        Self::mapped_by(chunk::map, count)
+    }
+
+    /// On pages of the system's usual size: for an array of which often little is touched.
+    ///
+    /// # Panics
+    /// As [`ZeroedArray::new`].
+    pub(crate) fn on_small_pages(count: usize) -> Self {
+        Self::mapped_by(chunk::reserve, count)
+    }
+
+    fn mapped_by(map: fn(Layout) -> Option<*mut u8>, count: usize) -> Self {
         let layout = Self::layout(count);
         assert!(layout.size() > 0, "an array without bytes");
         let start = match layout.size() >= MAPPED {
-            true => chunk::map(layout),
+            true => map(layout),
             // SAFETY: the size is not zero.
             false => Some(unsafe { alloc_zeroed(layout) }),
         };
@@ -51,7 +63,7 @@ impl<T: Zeroed> ZeroedArray<T> {
 
     /// Gives the memory of a mapped array back to the system, if that can be; its elements then are zeros, each
     /// bit at a time of its own. Only for elements that are changed through atomics.
-    pub(super) fn give_back(&self) {
+    pub(crate) fn give_back(&self) {
         let layout = Self::layout(self.count);
         if layout.size() >= MAPPED {
             // SAFETY: a mapping of `new`'s with this layout. Zeros are a value of `T`, whose users, by this
@@ -70,7 +82,7 @@ impl<T: Zeroed> ZeroedArray<T> {
     }
 
     #[inline]
-    pub(super) fn as_slice(&self) -> &[T] {
+    pub(crate) fn as_slice(&self) -> &[T] {
         // SAFETY: an allocation of `count` elements, all initialised (zeros are a value of `T`), alive
         // as long as self; nobody is given `&mut`.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
