@@ -42,5 +42,13 @@ pub use kind::{Compression, supported};
 pub use options::CompressionOptions;
 pub use stream::{FrameDecoder, FrameEncoder, frames_supported};
 
+/// Frees what this thread keeps from one block, or one table, to the next: up to three quarters of a megabyte.
+pub fn forget_spares() {
+    #[cfg(feature = "zlib")]
+    zlib::forget();
+    #[cfg(any(feature = "zstd", feature = "zstd-pure"))]
+    zstd::forget();
+}
+
 #[cfg(test)]
 mod tests;

@@ -83,6 +83,13 @@ thread_local! {
     static INFLATE: RefCell<Option<Inflate>> = const { RefCell::new(None) };
 }
 
+/// Frees the streams that this thread keeps.
+pub(crate) fn forget() {
+    // A thread that is ending does so itself.
+    drop(DEFLATE.try_with(RefCell::take));
+    drop(INFLATE.try_with(RefCell::take));
+}
+
 pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8]) -> Result<()> {
     INFLATE.with_borrow_mut(|kept| {
         let inflate = kept.get_or_insert_with(|| Inflate::new(false, LARGEST_WINDOW_BITS));

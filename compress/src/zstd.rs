@@ -56,6 +56,12 @@ thread_local! {
     static CONTEXT: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
 }
 
+/// Frees the context that this thread keeps.
+pub(crate) fn forget() {
+    // A thread that is ending does so itself.
+    drop(CONTEXT.try_with(RefCell::take));
+}
+
 pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8]) -> Result<()> {
     CONTEXT.with_borrow_mut(|kept| {
         if kept.is_none() {

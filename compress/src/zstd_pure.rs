@@ -38,6 +38,12 @@ thread_local! {
     static DECODER: RefCell<FrameDecoder> = RefCell::new(FrameDecoder::new());
 }
 
+/// Frees the windows that this thread keeps.
+pub(crate) fn forget() {
+    // A thread that is ending does so itself.
+    drop(DECODER.try_with(|kept| kept.replace(FrameDecoder::new())));
+}
+
 pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8]) -> Result<()> {
     let failed = |error: &dyn std::fmt::Display| damaged(Compression::Zstd, &error.to_string());
     let done = match dict.filter(|dict| !dict.raw().is_empty()) {

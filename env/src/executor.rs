@@ -87,6 +87,11 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// Jobs waiting, timers not counted.
     fn queue_len(&self, pool: Pool) -> usize;
 
+    /// Whether jobs run on threads that do nothing else, and may do nothing for long behind a job. False if not said.
+    fn has_threads(&self) -> bool {
+        false
+    }
+
     /// Runs one queued job on the caller's thread. False when there is none, and always with
     /// [`Threads`], whose own threads do the work.
     fn help(&self) -> bool;

@@ -13,9 +13,7 @@ impl Background {
         if seconds == 0 || self.dump_planned.swap(true, Ordering::AcqRel) {
             return;
         }
-        let me = self.me.clone();
-        let job = move || {
-            let Some(me) = me.upgrade() else { return };
+        self.spawn_after(seconds.saturating_mul(1_000_000), Pool::Low, |me| {
             me.dump_planned.store(false, Ordering::Release);
             if me.tools.options.load().stats_dump_period_sec > 0 {
                 me.dump_stats();
@@ -23,12 +21,6 @@ impl Background {
             if !me.tools.shutting_down.load(Ordering::Acquire) {
                 me.plan_dump();
             }
-        };
-        self.tools.env.executor.spawn_after(
-            seconds.saturating_mul(1_000_000),
-            Pool::Low,
-            self.tag,
-            Box::new(job),
-        );
+        });
     }
 }

@@ -82,7 +82,10 @@ pub struct Background {
     tag: Tag,
     state: Mutex<State>,
     /// Something changed: a job ended, an error came or went.
-    changed: Turn,
+    changed: Arc<Turn>,
+    /// Jobs that were put into the pools and of which something is left: queued, due later, running, or letting go of
+    /// what they held.
+    out: Arc<AtomicUsize>,
     /// Nothing is scheduled before opening is done.
     open: AtomicBool,
     bytes_compacted: AtomicU64,
@@ -160,7 +163,8 @@ impl Background {
             atomic_flush: parts.atomic_flush,
             tag: Tag::fresh(),
             state: Mutex::default(),
-            changed: Turn::default(),
+            changed: Arc::default(),
+            out: Arc::default(),
             open: AtomicBool::new(false),
             bytes_compacted: AtomicU64::new(0),
             purge_scheduled: AtomicBool::new(false),

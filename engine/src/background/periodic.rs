@@ -22,9 +22,7 @@ impl Background {
         if seconds == 0 || self.persist.get().is_none() {
             return;
         }
-        let me = self.me.clone();
-        let job = move || {
-            let Some(me) = me.upgrade() else { return };
+        self.spawn_after(seconds.saturating_mul(1_000_000), Pool::Low, move |me| {
             if me.persist_plan.load(Ordering::Acquire) != plan || me.tools.shutting_down.load(Ordering::Acquire) {
                 return;
             }
@@ -32,7 +30,6 @@ impl Background {
                 persist();
             }
             me.plan_persist();
-        };
-        self.tools.env.executor.spawn_after(seconds.saturating_mul(1_000_000), Pool::Low, self.tag, Box::new(job));
+        });
     }
 }

@@ -30,15 +30,12 @@ pub(super) struct Looks {
 impl Background {
     /// Plans the next look.
     pub(super) fn plan_proof(&self) {
-        let me = self.me.clone();
-        let job = move || {
-            let Some(me) = me.upgrade() else { return };
+        self.spawn_after(LOOK_US, Pool::Low, |me| {
             me.prove_if_idle();
             if !me.tools.shutting_down.load(Ordering::Acquire) {
                 me.plan_proof();
             }
-        };
-        self.tools.env.executor.spawn_after(LOOK_US, Pool::Low, self.tag, Box::new(job));
+        });
     }
 
     fn prove_if_idle(&self) {

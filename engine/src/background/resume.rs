@@ -148,9 +148,10 @@ impl Background {
         state.resume_scheduled = true;
         state.resume_tries += 1;
         drop(state);
-        let me = self.me.clone();
-        let job = move || {
-            let Some(me) = me.upgrade() else { return };
+        // Space may come back right behind a try: with the next one at half of the time, what that flushes is done within it.
+        let space = |error: Error| matches!(error.subcode(), Subcode::NoSpace | Subcode::SpaceLimit);
+        let wait = options.bgerror_resume_retry_interval / if self.errors.get().is_some_and(space) { 2 } else { 1 };
+        self.spawn_after(wait, Pool::High, |me| {
             let tries = {
                 let mut state = me.state.lock();
                 state.resume_scheduled = false;
@@ -181,10 +182,6 @@ impl Background {
             me.errors.resume_given_up();
             me.wake_stalled();
             me.changed.tell();
-        };
-        // Space may come back right behind a try: with the next one at half of the time, what that flushes is done within it.
-        let space = |error: Error| matches!(error.subcode(), Subcode::NoSpace | Subcode::SpaceLimit);
-        let wait = options.bgerror_resume_retry_interval / if self.errors.get().is_some_and(space) { 2 } else { 1 };
-        self.tools.env.executor.spawn_after(wait, Pool::High, self.tag, Box::new(job));
+        });
     }
 }

@@ -1,8 +1,9 @@
 //! Slots: how many jobs of each kind may run, and starting them.
 
 use base::stats::Ticker;
-use env::executor::Pool;
+use env::executor::{Job, Pool};
 
+use super::turn::Out;
 use super::{Background, FlushRequest, State};
 use crate::event::FlushReason;
 use crate::family::Family;
@@ -98,27 +99,31 @@ impl Background {
         if self.tools.shutting_down.load(Ordering::Acquire) {
             return;
         }
-        let me = self.me.clone();
-        let job = move || {
-            if let Some(me) = me.upgrade() {
-                families.iter().for_each(|family| me.reconsider(family));
-            }
-        };
-        self.tools.env.executor.spawn_after(RETRY_US, Pool::High, self.tag, Box::new(job));
+        self.spawn_after(RETRY_US, Pool::High, move |me| families.iter().for_each(|family| me.reconsider(family)));
     }
 
-    /// Puts a job into a pool. It holds the background by a weak pointer: a database that is gone has no
-    /// work.
+    /// Puts a job into a pool.
     pub(super) fn spawn(&self, pool: Pool, job: impl FnOnce(&Background) + Send + 'static) {
-        let me = self.me.clone();
-        self.tools.env.executor.spawn(
-            pool,
-            self.tag,
-            Box::new(move || {
-                if let Some(me) = me.upgrade() {
-                    job(&me);
-                }
-            }),
-        );
+        self.tools.env.executor.spawn(pool, self.tag, self.counted(job));
+    }
+
+    /// Puts a job into a pool once so much time has passed.
+    pub(super) fn spawn_after(&self, delay_us: u64, pool: Pool, job: impl FnOnce(&Background) + Send + 'static) {
+        self.tools.env.executor.spawn_after(delay_us, pool, self.tag, self.counted(job));
+    }
+
+    /// A job that holds the background by a weak pointer, as a database that is gone has no work, and that counts as out
+    /// until nothing of it is left.
+    fn counted(&self, job: impl FnOnce(&Background) + Send + 'static) -> Job {
+        let parts = (self.me.clone(), job, Out::one(&self.out, &self.changed));
+        Box::new(move || {
+            let (me, job, out) = parts;
+            if let Some(me) = me.upgrade() {
+                job(&me);
+                me.tools.forget_spares();
+            }
+            drop(me);
+            drop(out);
+        })
     }
 }

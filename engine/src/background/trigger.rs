@@ -17,9 +17,7 @@ impl Background {
     pub fn plan_trigger(&self) {
         let seconds = self.trigger_seconds();
         let plan = self.trigger_plan.fetch_add(1, Ordering::AcqRel) + 1;
-        let me = self.me.clone();
-        let job = move || {
-            let Some(me) = me.upgrade() else { return };
+        self.spawn_after(seconds.saturating_mul(1_000_000), Pool::Low, move |me| {
             if me.trigger_plan.load(Ordering::Acquire) != plan || me.tools.shutting_down.load(Ordering::Acquire) {
                 return;
             }
@@ -30,8 +28,7 @@ impl Background {
                 }
             }
             me.plan_trigger();
-        };
-        self.tools.env.executor.spawn_after(seconds.saturating_mul(1_000_000), Pool::Low, self.tag, Box::new(job));
+        });
     }
 
     fn trigger_seconds(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::sync::{Condvar, Mutex};
+use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, Ordering};
 
 /// Counts what has happened. Who waits notes the count, asks its question, and sleeps only while the count is still
 /// the same: nothing that happens between the question and the sleep is slept through. Its lock is the last of all to
@@ -32,5 +32,26 @@ impl Turn {
         if *count == seen {
             self.moved.wait_for(&mut count, AGAIN);
         }
+    }
+}
+
+/// One more in a count, until it is dropped; then whoever waits is told. It outlives what it counts: so it has the count
+/// and the turn to itself.
+pub(super) struct Out {
+    count: Arc<AtomicUsize>,
+    turn: Arc<Turn>,
+}
+
+impl Out {
+    pub fn one(count: &Arc<AtomicUsize>, turn: &Arc<Turn>) -> Out {
+        count.fetch_add(1, Ordering::AcqRel);
+        Out { count: count.clone(), turn: turn.clone() }
+    }
+}
+
+impl Drop for Out {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::AcqRel);
+        self.turn.tell();
     }
 }

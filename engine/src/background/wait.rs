@@ -99,7 +99,8 @@ impl Background {
         self.schedule(&mut state);
     }
 
-    /// Ends all: queued jobs are taken back, running ones waited for.
+    /// Ends all: queued jobs are taken back, running ones waited for until they have let go of all that they held, as whoever
+    /// closes a database may count on what he gave it being his own again.
     pub fn close(&self) {
         self.obsolete.bell().silence();
         {
@@ -110,9 +111,7 @@ impl Background {
         }
         self.tools.shutting_down.store(true, Ordering::Release);
         self.tools.courtesy.close();
-        for pool in Pool::ALL {
-            self.tools.env.executor.unschedule(pool, self.tag);
-        }
+        self.unschedule();
         self.wait_until(|| {
             let state = self.state.lock();
             let purges = self.purges_running.load(Ordering::Acquire);
@@ -121,5 +120,15 @@ impl Background {
             let running = jobs + opening + state.manuals_running + state.resumes_running + purges;
             (running == 0).then_some(())
         });
+        self.wait_until(|| {
+            self.unschedule();
+            (self.out.load(Ordering::Acquire) == 0).then_some(())
+        });
+    }
+
+    fn unschedule(&self) {
+        for pool in Pool::ALL {
+            self.tools.env.executor.unschedule(pool, self.tag);
+        }
     }
 }

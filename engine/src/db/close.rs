@@ -50,6 +50,7 @@ impl Inner {
         }
         events.logger().close();
         *self.lock.lock() = None;
+        self.tools.forget_spares();
         outcome
     }
 }

@@ -187,6 +187,7 @@ impl Opening {
             self.events.error(format_args!("Opening failed: {error}"));
             self.events.logger().flush();
         }
+        crate::output::forget_spares(&self.env);
         outcome
     }
 

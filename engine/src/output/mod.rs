@@ -19,7 +19,7 @@ pub use courtesy::Courtesy;
 pub use file::{OutputFile, OutputSettings, Purpose};
 pub use memtables::write_memtables;
 pub use rewrite::Rewrite;
-pub use tools::{JobTools, compression_options, created, named};
+pub use tools::{JobTools, compression_options, created, forget_spares, named};
 
 
 use std::collections::BTreeSet;

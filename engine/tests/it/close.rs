@@ -174,3 +174,28 @@ fn an_exclusive_compaction_that_waits_for_a_slot_is_let_go() {
     closing.join().unwrap();
     assert_eq!(manual.join().unwrap(), Err(Kind::ShutdownInProgress));
 }
+
+struct Ear;
+
+impl ironstone_engine::event::Listener for Ear {
+    fn on_event(&self, _: &ironstone_engine::event::Event) {}
+}
+
+#[test]
+fn no_job_holds_anything_of_a_closed_database() {
+    let mut env = env::Env::memory(5);
+    env.executor = Arc::new(env::executor::Threads::new());
+    for round in 0..300 {
+        let ear = Arc::new(Ear);
+        let mut request = OpenRequest::new("/db", options(&env), FamilyOptions::default());
+        request.components.listeners.push(ear.clone());
+        let db = Db::open(request).unwrap();
+        let family = db.default_family().unwrap();
+        db.put(&family, b"a", b"1", &WriteOptions::default()).unwrap();
+        // Its job counts as over before it has looked what is due next, and a compaction may be.
+        db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+        db.close().unwrap();
+        drop((db, family));
+        assert_eq!(Arc::strong_count(&ear), 1, "round {round}");
+    }
+}

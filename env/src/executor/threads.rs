@@ -126,6 +126,10 @@ impl Executor for Threads {
         self.pool(pool).state.lock().queue.len()
     }
 
+    fn has_threads(&self) -> bool {
+        true
+    }
+
     fn help(&self) -> bool {
         false
     }

@@ -37,3 +37,11 @@ pub use prefetch::Pace;
 pub use read_ctx::{Entry, ReadCtx, ValueRef};
 pub use reader::{OpenOptions, Reader};
 pub use writer::{FinishedTable, Writer, WriterOptions};
+
+/// Frees what this thread keeps for blocks, buffers and codecs to come: for who has read or written tables and may not do
+/// so again for long.
+pub fn forget_spares() {
+    compress::forget_spares();
+    scratch::forget();
+    spare::forget();
+}

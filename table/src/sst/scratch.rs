@@ -60,6 +60,12 @@ pub(super) fn give(buffer: Vec<u8>) {
     }
 }
 
+/// Frees all that this thread keeps.
+pub(super) fn forget() {
+    // A thread that is ending does so itself.
+    drop(BUFFERS.try_with(RefCell::take));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

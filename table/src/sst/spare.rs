@@ -69,6 +69,12 @@ pub(super) fn give(mut piece: Arc<[u8]>) {
     }
 }
 
+/// Frees all that this thread keeps.
+pub(super) fn forget() {
+    // A thread that is ending does so itself.
+    drop(PIECES.try_with(RefCell::take));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
