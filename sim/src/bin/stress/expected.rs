@@ -67,9 +67,24 @@ impl Expected {
 
     /// A put (or deletion) of the key is about to be made.
     pub fn begin(&mut self, family: usize, key: usize, put: bool) -> u64 {
+        let next = self.next(family, key);
+        self.open(family, key, if put { next } else { next | GONE })
+    }
+
+    /// As [`Expected::begin`], for a put of a value that is as long as all such.
+    pub fn begin_full(&mut self, family: usize, key: usize) -> u64 {
+        let next = self.next(family, key);
+        let full = (next..).find(|generation| filler(*generation) == FULL);
+        self.open(family, key, full.unwrap_or(next))
+    }
+
+    fn next(&self, family: usize, key: usize) -> u64 {
         let slot = self.slot(family, key);
-        let next = (slot.settled.max(slot.pending) & !GONE) + 1;
-        let pending = if put { next } else { next | GONE };
+        (slot.settled.max(slot.pending) & !GONE) + 1
+    }
+
+    fn open(&mut self, family: usize, key: usize, pending: u64) -> u64 {
+        let slot = self.slot(family, key);
         self.store(family, key, Slot { settled: slot.settled, pending });
         pending
     }
@@ -125,7 +140,15 @@ pub fn value(thread: usize, family: usize, key: usize, generation: u64) -> Optio
         return None;
     }
     let mut out = format!("{thread}.{family}.{key}.{generation}.").into_bytes();
-    let more = if generation.is_multiple_of(17) { 3000 } else { generation.wrapping_mul(7919) % 300 };
+    let more = filler(generation);
     out.extend((0..more).map(|i| (i * generation % 251) as u8));
     Some(out)
 }
+
+/// Bytes of a value behind what it says of itself.
+fn filler(generation: u64) -> u64 {
+    if generation.is_multiple_of(17) { 3000 } else { generation.wrapping_mul(7919) % 300 }
+}
+
+/// Those of a value at rest.
+const FULL: u64 = 299;

@@ -9,7 +9,21 @@ pub struct Gauge {
     pub rss_kb: u64,
     pub handles: u64,
     pub threads: u64,
+    /// All files, also those put aside.
     pub disk_kb: u64,
+}
+
+impl Gauge {
+    /// The most of two of each.
+    pub fn most(self, other: Gauge) -> Gauge {
+        Gauge {
+            heap_kb: self.heap_kb.max(other.heap_kb),
+            rss_kb: self.rss_kb.max(other.rss_kb),
+            handles: self.handles.max(other.handles),
+            threads: self.threads.max(other.threads),
+            disk_kb: self.disk_kb.max(other.disk_kb),
+        }
+    }
 }
 
 pub fn read(dir: &Path) -> Gauge {
@@ -19,12 +33,18 @@ pub fn read(dir: &Path) -> Gauge {
         line.and_then(|l| l.split_whitespace().next()?.parse().ok()).unwrap_or(0)
     };
     let entries = |dir: &str| std::fs::read_dir(dir).map_or(0, |d| d.count() as u64);
-    let sizes = std::fs::read_dir(dir).into_iter().flatten().flatten().filter_map(|e| e.metadata().ok());
     Gauge {
         heap_kb: ironstone_fuzz::meter::held() as u64 / 1024,
         rss_kb: number("VmRSS:"),
         handles: entries("/proc/self/fd"),
         threads: number("Threads:"),
-        disk_kb: sizes.map(|m| m.len()).sum::<u64>() / 1024,
+        disk_kb: size(dir) / 1024,
     }
+}
+
+/// Bytes of all files of a directory and of those below it.
+pub fn size(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let sizes = entries.filter_map(|e| Some((e.metadata().ok()?, e.path())));
+    sizes.map(|(about, path)| if about.is_dir() { size(&path) } else { about.len() }).sum()
 }

@@ -8,19 +8,21 @@
 //! again; in some of these epochs file-system calls fail. Its parent kills it now and then and starts another. Each
 //! key belongs to one thread, and what it must read is in a file that outlives the process: after each opening every
 //! key is compared, in each epoch every read. After each epoch the child tells what it has allocated, its memory, handles,
-//! threads and disk, a line of JSON each; growth without bound is a failure. The last two lines are a sentence and the same
-//! as JSON.
+//! threads and disk, a line of JSON each; growth without bound is a failure. Every few epochs it brings the database to one
+//! and the same state and tells it again (`rest`). The last two lines are a sentence and the same as JSON.
 //!
 //! `--killed` says how many of a hundred processes are killed (65), `--life` how long the others live (60 seconds). With
-//! `--flat` medians of memory, handles and disk in the last quarter of the run may be no more than so many percent above
-//! those of the quarter before. `--csv` and `--chart` write what was told, minute by minute (`series`).
+//! `--flat` medians at rest of memory, handles, threads and disk in the last quarter of the run may be no more than so many
+//! percent above those of the quarter before. `--csv` and `--chart` write what was told, minute by minute (`series`).
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
 mod expected;
 mod gauge;
+mod history;
 mod parent;
+mod rest;
 mod series;
 mod worker;
 

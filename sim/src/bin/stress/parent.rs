@@ -55,7 +55,8 @@ pub fn campaign(settings: &Settings) -> ExitCode {
     let mut counts = Counts::default();
     let end = Duration::from_secs(settings.seconds);
     while start.elapsed() < end && counts.failures.is_empty() {
-        let left = end.saturating_sub(start.elapsed()).as_secs().max(1);
+        // Up, so that a process that lives to the end leaves no rest of a second to another.
+        let left = end.saturating_sub(start.elapsed()).as_secs_f64().ceil() as u64;
         // Some live long, so that growth shows; most are killed.
         let (life, killed) =
             if chance.percent(100 - settings.killed) { (left.min(settings.life), false) } else { (left.min(10), true) };
@@ -89,16 +90,17 @@ pub fn campaign(settings: &Settings) -> ExitCode {
         counts.failures.len()
     );
     let quarters = MEASURES.map(|(name, of)| {
-        let (third, last) = counts.series.quarters(of);
+        let [third, last] = counts.series.quarters(of);
         format!("\"{name}\":[{third},{last}]")
     });
     println!(
-        "{{\"test\":\"stress\",\"operations\":{},\"threads\":{},\"epochs\":{},\"processes\":{},\"kills\":{},\"heap_kb_max\":{heap},\
+        "{{\"test\":\"stress\",\"operations\":{},\"threads\":{},\"epochs\":{},\"rests\":{},\"processes\":{},\"kills\":{},\"heap_kb_max\":{heap},\
          \"rss_kb_max\":{rss},\"handles_max\":{handles},\"process_threads_max\":{threads},\"disk_kb_max\":{disk},\
-         \"medians_of_last_quarters\":{{{}}},\"failures\":{},\"seconds\":{spent:.1},\"seed\":{}}}",
+         \"medians_at_rest_of_last_quarters\":{{{}}},\"failures\":{},\"seconds\":{spent:.1},\"seed\":{}}}",
         counts.operations,
         settings.threads,
         counts.epochs,
+        counts.series.rests().count(),
         counts.children,
         counts.kills,
         quarters.join(","),
@@ -150,7 +152,8 @@ fn child(
                     after.split([',', '}']).next().and_then(|n| n.parse().ok()).unwrap_or(0)
                 };
                 let before = std::mem::replace(&mut operations, number("operations"));
-                counts.epochs += 1;
+                let rows = line.contains("\"rows\":").then(|| number("rows"));
+                counts.epochs += u64::from(rows.is_none());
                 let gauge = Gauge {
                     heap_kb: number("heap_kb"),
                     rss_kb: number("rss_kb"),
@@ -159,7 +162,13 @@ fn child(
                     disk_kb: number("disk_kb"),
                 };
                 let operations = operations.saturating_sub(before);
-                counts.series.points.push(Point { seconds: start.elapsed().as_secs_f64(), operations, gauge });
+                counts.series.points.push(Point {
+                    seconds: start.elapsed().as_secs_f64(),
+                    operations,
+                    rows,
+                    aside_kb: number("aside_kb"),
+                    gauge,
+                });
                 if !settings.quiet {
                     println!("{line}");
                 }

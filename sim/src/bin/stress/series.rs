@@ -4,26 +4,31 @@
 //!  all of the run   |······|······|······|······|      quarters by time
 //!                                   Q3     Q4          flat: the median of Q4 is at most so much above that of Q3
 //! ```
-//! Each point is a closed database: what an epoch's drawn options cost while it was open is no growth. Single points
-//! differ with those options, medians of a quarter hardly.
+//! Each point is a closed database. Medians are of those at rest, where its state is the same each time (`rest`); the most
+//! is of all points, so that what an epoch's drawn options leave for a while is seen as well.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::gauge::Gauge;
 
-/// After an epoch.
+/// After an epoch, or at rest.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
     /// Since the run began.
     pub seconds: f64,
     pub operations: u64,
+    /// Of a point at rest: how many rows the database had.
+    pub rows: Option<u64>,
+    /// And what had been kept by design since the rest before.
+    pub aside_kb: u64,
     pub gauge: Gauge,
 }
 
 /// A thing that is measured: its name, and how a point tells it.
 pub type Measure = (&'static str, fn(&Gauge) -> u64);
 
+/// All of them must be flat.
 pub const MEASURES: [Measure; 5] = [
     ("heap_kb", |g| g.heap_kb),
     ("rss_kb", |g| g.rss_kb),
@@ -32,66 +37,81 @@ pub const MEASURES: [Measure; 5] = [
     ("disk_kb", |g| g.disk_kb),
 ];
 
+/// A quarter with fewer rests tells nothing.
+const RESTS_MIN: usize = 4;
+
 #[derive(Debug, Default)]
 pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// Those of [`MEASURES`] that must be flat. Which threads of the pools are gone when a database is closed is chance; the
-/// child bounds them.
-const FLAT: [&str; 4] = ["heap_kb", "rss_kb", "handles", "disk_kb"];
-
 impl Series {
-    /// Medians of a measure in the third and the fourth quarter.
-    pub fn quarters(&self, of: fn(&Gauge) -> u64) -> (u64, u64) {
+    pub fn rests(&self) -> impl Iterator<Item = &Point> {
+        self.points.iter().filter(|p| p.rows.is_some())
+    }
+
+    /// The rests of the third and of the fourth quarter.
+    fn last_quarters(&self) -> [Vec<&Point>; 2] {
         let end = self.points.last().map_or(0.0, |p| p.seconds);
-        let median_of = |from: f64, to: f64| {
-            let within = self.points.iter().filter(|p| p.seconds > end * from && p.seconds <= end * to);
-            median(within.map(|p| of(&p.gauge)).collect())
-        };
-        (median_of(0.5, 0.75), median_of(0.75, 1.0))
+        [(0.5, 0.75), (0.75, 1.0)]
+            .map(|(from, to)| self.rests().filter(|p| p.seconds > end * from && p.seconds <= end * to).collect())
+    }
+
+    /// Medians of a measure at rest in the third and the fourth quarter.
+    pub fn quarters(&self, of: fn(&Gauge) -> u64) -> [u64; 2] {
+        self.last_quarters().map(|rests| median(rests.iter().map(|p| of(&p.gauge)).collect()))
     }
 
     /// # Errors
-    /// What has grown by more than `percent` in the last quarter.
+    /// What has grown by more than `percent` in the last quarter; that there were too few rests to tell, or that they had
+    /// not the same rows.
     pub fn flat(&self, percent: f64) -> Result<(), String> {
-        for (name, of) in MEASURES.iter().filter(|m| FLAT.contains(&m.0)) {
-            let (before, after) = self.quarters(*of);
+        let quarters = self.last_quarters();
+        if let Some(few) = quarters.iter().find(|rests| rests.len() < RESTS_MIN) {
+            return Err(format!("{} rests in a quarter of the run do not tell whether it is flat", few.len()));
+        }
+        let rows = self.rests().find_map(|p| p.rows);
+        if let Some(other) = self.rests().find(|p| p.rows != rows) {
+            return Err(format!("{rows:?} rows at the first rest, {:?} after {:.0} s", other.rows, other.seconds));
+        }
+        let mut grown = Vec::new();
+        for (name, of) in MEASURES {
+            let [before, after] = self.quarters(of);
             if after as f64 > before as f64 * (1.0 + percent / 100.0) {
-                return Err(format!("{name}: {before} in the third quarter of the run, {after} in the last"));
+                grown.push(format!("{name}: {before} in the third quarter of the run, {after} in the last"));
             }
         }
-        Ok(())
+        if grown.is_empty() { Ok(()) } else { Err(grown.join("; ")) }
     }
 
-    /// A row a minute: medians, and of some the most.
-    pub fn minutes(&self) -> Vec<[u64; 11]> {
-        let mut rows: Vec<[u64; 11]> = Vec::new();
+    /// A row a minute, in the order of [`COLUMNS`]. A minute without a rest repeats the medians of the one before.
+    pub fn minutes(&self) -> Vec<[u64; COLUMNS.len()]> {
+        let mut rows: Vec<[u64; COLUMNS.len()]> = Vec::new();
         let last = self.points.last().map_or(0, |p| (p.seconds / 60.0) as u64);
         for minute in 0..=last {
             let within: Vec<_> = self.points.iter().filter(|p| (p.seconds / 60.0) as u64 == minute).collect();
             if within.is_empty() {
                 continue;
             }
-            let of = |m: fn(&Gauge) -> u64| {
-                let all: Vec<u64> = within.iter().map(|p| m(&p.gauge)).collect();
-                (median(all.clone()), all.into_iter().max().unwrap_or(0))
-            };
-            let [heap, rss, handles, threads, disk] = MEASURES.map(|m| of(m.1));
-            let operations = within.iter().map(|p| p.operations).sum();
-            rows.push([
-                minute,
-                within.len() as u64,
-                operations,
-                heap.0,
-                heap.1,
-                rss.0,
-                rss.1,
-                handles.1,
-                threads.1,
-                disk.0,
-                disk.1,
-            ]);
+            let rests: Vec<_> = within.iter().filter(|p| p.rows.is_some()).collect();
+            let mut row = [0; COLUMNS.len()];
+            row[0] = minute;
+            row[1] = (within.len() - rests.len()) as u64;
+            row[2] = within.iter().map(|p| p.operations).sum();
+            row[3] = rests.len() as u64;
+            row[4] = median(rests.iter().filter_map(|p| p.rows).collect());
+            for (at, (_, of)) in MEASURES.into_iter().enumerate() {
+                row[5 + 2 * at] = median(rests.iter().map(|p| of(&p.gauge)).collect());
+                row[6 + 2 * at] = within.iter().map(|p| of(&p.gauge)).max().unwrap_or(0);
+            }
+            row[5 + 2 * MEASURES.len()] = rests.iter().map(|p| p.aside_kb).sum();
+            if rests.is_empty()
+                && let Some(before) = rows.last()
+            {
+                row[4] = before[4];
+                (0..MEASURES.len()).for_each(|at| row[5 + 2 * at] = before[5 + 2 * at]);
+            }
+            rows.push(row);
         }
         rows
     }
@@ -99,7 +119,7 @@ impl Series {
     /// # Errors
     /// Of the file system.
     pub fn write_csv(&self, path: &Path) -> std::io::Result<()> {
-        let mut out = format!("{COLUMNS}\n");
+        let mut out = format!("{}\n", COLUMNS.join(","));
         for row in self.minutes() {
             let row: Vec<String> = row.iter().map(u64::to_string).collect();
             let _ = writeln!(out, "{}", row.join(","));
@@ -107,7 +127,7 @@ impl Series {
         std::fs::write(path, out)
     }
 
-    /// A panel for each measure over the minutes: the median as a line, the most as a paler one.
+    /// A panel for each measure over the minutes: the median at rest as a line, the most as a paler one.
     ///
     /// # Errors
     /// Of the file system.
@@ -115,11 +135,12 @@ impl Series {
         const WIDE: f64 = 640.0;
         const HIGH: f64 = 90.0;
         let rows = self.minutes();
-        let panels: [(&str, f64, usize, usize); 4] = [
-            ("heap held, MiB", 1024.0, 3, 4),
-            ("resident memory, MiB", 1024.0, 5, 6),
-            ("handles", 1.0, 7, 7),
-            ("disk, MiB", 1024.0, 9, 10),
+        let panels: [(&str, f64, usize, usize); 5] = [
+            ("allocated, MiB", 1024.0, 5, 6),
+            ("resident memory, MiB", 1024.0, 7, 8),
+            ("handles", 1.0, 9, 10),
+            ("threads", 1.0, 11, 12),
+            ("disk, MiB", 1024.0, 13, 14),
         ];
         let mut out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" font-size=\"11\">\n\
@@ -138,7 +159,7 @@ impl Series {
             };
             let _ = writeln!(
                 out,
-                "<text x=\"60\" y=\"{:.0}\">{name}: median and most of each minute, closed</text>\n\
+                "<text x=\"60\" y=\"{:.0}\">{name}: median at rest and most of each minute, closed</text>\n\
                  <text x=\"4\" y=\"{:.0}\">{peak:.1}</text><text x=\"4\" y=\"{:.0}\">0</text>\n\
                  <rect x=\"60\" y=\"{top}\" width=\"{WIDE}\" height=\"{HIGH}\" fill=\"none\" stroke=\"#ccc\"/>\n\
                  <polyline fill=\"none\" stroke=\"#9bc4e8\" points=\"{}\"/>\n\
@@ -155,7 +176,24 @@ impl Series {
     }
 }
 
-const COLUMNS: &str = "minute,epochs,operations,heap_kb,heap_kb_max,rss_kb,rss_kb_max,handles_max,threads_max,disk_kb,disk_kb_max";
+pub const COLUMNS: [&str; 16] = [
+    "minute",
+    "epochs",
+    "operations",
+    "rests",
+    "rows",
+    "heap_kb",
+    "heap_kb_max",
+    "rss_kb",
+    "rss_kb_max",
+    "handles",
+    "handles_max",
+    "threads",
+    "threads_max",
+    "disk_kb",
+    "disk_kb_max",
+    "aside_kb",
+];
 
 fn median(mut of: Vec<u64>) -> u64 {
     of.sort_unstable();
@@ -163,27 +201,5 @@ fn median(mut of: Vec<u64>) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Point, Series};
-    use crate::gauge::Gauge;
-
-    fn run(heap_kb: impl Fn(u64) -> u64) -> Series {
-        let point = |i| Point { seconds: i as f64, operations: 1, gauge: Gauge { heap_kb: heap_kb(i), ..Gauge::default() } };
-        Series { points: (1..=400).map(point).collect() }
-    }
-
-    #[test]
-    fn steady_growth_is_not_flat_and_noise_is() {
-        assert!(run(|i| 1000 + i).flat(2.0).is_err());
-        assert!(run(|i| 1000 + i * 7919 % 100).flat(2.0).is_ok());
-        // What is taken once and kept is no growth.
-        assert!(run(|i| if i < 200 { 100 } else { 500 }).flat(2.0).is_ok());
-    }
-
-    #[test]
-    fn a_row_a_minute_has_the_median_and_the_most() {
-        let rows = run(|i| i).minutes();
-        assert_eq!(rows.len(), 7);
-        assert_eq!(rows[1][..5], [1, 60, 60, 90, 119]);
-    }
-}
+#[path = "series_tests.rs"]
+mod tests;

@@ -16,7 +16,8 @@ use testkit::chance::Chance;
 
 use crate::Settings;
 use crate::expected::{Expected, FAMILIES, KEYS, Slot, name};
-use crate::gauge;
+use crate::history::History;
+use crate::{gauge, rest};
 
 /// What may fail in an epoch, as plans of the fault file system.
 const PLANS: &[&str] = &[
@@ -36,20 +37,11 @@ const PLANS: &[&str] = &[
     "write * #300..320 ENOSPC",
 ];
 
-/// What the last third of the epochs may have allocated more than the first, in KiB, with the database closed.
-const GROWTH_KB: u64 = 16 * 1024;
-/// Memory that the last third of the epochs may have more than the first, in KiB, beside half of that.
-const RSS_GROWTH_KB: u64 = 96 * 1024;
-/// Memory that the system's allocator keeps, at most.
-const RSS_MAX_KB: u64 = 1024 * 1024;
-const DISK_MAX_KB: u64 = 512 * 1024;
-const THREADS_MAX: u64 = 96;
-
 pub fn live(settings: &Settings, dir: &Path) -> ExitCode {
     let start = Instant::now();
     let expected_path = dir.with_extension("expected");
     let chance = &mut Chance::new(settings.seed);
-    let mut gauges: Vec<gauge::Gauge> = Vec::new();
+    let mut history = History::default();
     let mut operations = 0;
     let mut epoch = 0u64;
     while epoch == 0 || start.elapsed() < Duration::from_secs(settings.seconds) {
@@ -63,17 +55,21 @@ pub fn live(settings: &Settings, dir: &Path) -> ExitCode {
             }
         }
         let gauge = gauge::read(dir);
-        say(&format!(
-            "{{\"seconds\":{:.1},\"epoch\":{epoch},\"operations\":{operations},\"heap_kb\":{},\"rss_kb\":{},\"handles\":{},\"threads\":{},\"disk_kb\":{}}}",
-            start.elapsed().as_secs_f64(),
-            gauge.heap_kb,
-            gauge.rss_kb,
-            gauge.handles,
-            gauge.threads,
-            gauge.disk_kb
-        ));
-        gauges.push(gauge);
-        if let Err(words) = bounded(&gauges) {
+        say(&line(start, epoch, operations, "", &gauge));
+        history.push(gauge);
+        if epoch.is_multiple_of(rest::EVERY) {
+            match rest::rest(settings, dir, &expected_path) {
+                Ok(found) => {
+                    let rest = format!("\"rows\":{},\"aside_kb\":{},", found.rows, found.aside_kb);
+                    say(&line(start, epoch, operations, &rest, &gauge::read(dir)));
+                }
+                Err(words) => {
+                    say(&format!("E epoch {epoch} of seed {}: {words}", settings.seed));
+                    return ExitCode::FAILURE;
+                }
+            }
+        }
+        if let Err(words) = history.bounded(&gauge) {
             say(&format!("E growth: {words}"));
             return ExitCode::FAILURE;
         }
@@ -81,35 +77,17 @@ pub fn live(settings: &Settings, dir: &Path) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Whether what the process takes is bounded, the database being closed.
-fn bounded(gauges: &[gauge::Gauge]) -> Result<(), String> {
-    let (Some(first), Some(last)) = (gauges.first(), gauges.last()) else { return Ok(()) };
-    if last.handles > first.handles {
-        return Err(format!("{} handles open after closing, {} after the first", last.handles, first.handles));
-    }
-    if last.threads > THREADS_MAX {
-        return Err(format!("{} threads", last.threads));
-    }
-    if last.disk_kb > DISK_MAX_KB {
-        return Err(format!("{} KiB on disk", last.disk_kb));
-    }
-    if last.rss_kb > RSS_MAX_KB {
-        return Err(format!("{} KiB of memory", last.rss_kb));
-    }
-    let third = gauges.len() / 3;
-    if third >= 3 {
-        let (first, last) = (&gauges[..third], &gauges[gauges.len() - third..]);
-        let peak = |of: &[gauge::Gauge], what: fn(&gauge::Gauge) -> u64| of.iter().map(what).max().unwrap_or(0);
-        let (early, late) = (peak(first, |g| g.rss_kb), peak(last, |g| g.rss_kb));
-        if late > early + early / 2 + RSS_GROWTH_KB {
-            return Err(format!("{late} KiB of memory, {early} KiB in the first third"));
-        }
-        let (early, late) = (peak(first, |g| g.heap_kb), peak(last, |g| g.heap_kb));
-        if late > early + GROWTH_KB {
-            return Err(format!("{late} KiB allocated, {early} KiB in the first third"));
-        }
-    }
-    Ok(())
+/// What is told of an epoch; of a rest, more.
+fn line(start: Instant, epoch: u64, operations: u64, rest: &str, gauge: &gauge::Gauge) -> String {
+    format!(
+        "{{\"seconds\":{:.1},\"epoch\":{epoch},\"operations\":{operations},{rest}\"heap_kb\":{},\"rss_kb\":{},\"handles\":{},\"threads\":{},\"disk_kb\":{}}}",
+        start.elapsed().as_secs_f64(),
+        gauge.heap_kb,
+        gauge.rss_kb,
+        gauge.handles,
+        gauge.threads,
+        gauge.disk_kb
+    )
 }
 
 fn say(line: &str) {
@@ -201,7 +179,7 @@ impl Epoch {
 }
 
 /// Every key of a thread, by a scan; open slots are closed.
-fn verify(families: &[Family], thread: usize, slots: &mut Expected) -> Result<(), String> {
+pub fn verify(families: &[Family], thread: usize, slots: &mut Expected) -> Result<(), String> {
     for (family, handle) in families.iter().enumerate().take(FAMILIES) {
         let mut rows = scan(handle, thread, false).map_err(|e| e.to_string())?;
         rows.reverse();
@@ -217,9 +195,9 @@ fn verify(families: &[Family], thread: usize, slots: &mut Expected) -> Result<()
     Ok(())
 }
 
-type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+pub type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
-fn scan(family: &Family, thread: usize, backward: bool) -> ironstone::Result<Rows> {
+pub fn scan(family: &Family, thread: usize, backward: bool) -> ironstone::Result<Rows> {
     let bound = |n: usize| Some(format!("t{n:02}").into_bytes());
     let options = ReadOptions {
         iterate_lower_bound: bound(thread),

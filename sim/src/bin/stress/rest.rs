@@ -1,0 +1,113 @@
+//! Rest points: the database at the same state each time, so that what the process holds can be compared.
+//!
+//! ```text
+//!  epochs with drawn options ··· │ fixed options: every key put, all tables one, nothing waiting │ close ─► measured
+//! ```
+//! What lies on disk behind an epoch depends on the options it drew, on the keys that live, and on what was due and not yet
+//! done; what is allocated and resident, on where it stopped. None of that is growth, and all of it is more than two
+//! percent. At rest every key lives, with a value of one length; nothing is to be flushed, compacted or deleted. Then the
+//! database is opened and closed once more, so that MANIFEST and info log tell of no more than that. So whatever more is
+//! found than at an earlier rest was left by what happened between.
+//!
+//! Two things are kept by design and for longer than a run: logs that `WAL_ttl_seconds` wants archived, and what was put
+//! aside in doubt (`lost/`, a day). They are taken away at rest, and told.
+
+use std::path::Path;
+
+use env::Env;
+use ironstone::{BottommostLevelCompaction, CompactRangeOptions, Db, Family, WaitForCompactOptions, WriteBatch, WriteOptions};
+use ironstone_sim::life;
+
+use crate::{Settings, gauge};
+use crate::expected::{Expected, FAMILIES, KEYS, name, value};
+use crate::worker::{scan, verify};
+
+/// After so many epochs there is a rest.
+pub const EVERY: u64 = 4;
+
+/// The options of a rest: the defaults but for what the database's life fixes, one info log, and nothing that runs by time.
+const OPTIONS: &str = "create_if_missing=true;create_missing_column_families=true;num_levels=7;merge_operator=stringappend;\
+     comparator=leveldb.BytewiseComparator;keep_log_file_num=1;stats_dump_period_sec=0;stats_persist_period_sec=0;\
+     compression=kNoCompression;";
+
+/// What was found at rest.
+#[derive(Clone, Copy, Debug)]
+pub struct Rest {
+    pub rows: u64,
+    /// Of what had been archived and put aside since the last rest.
+    pub aside_kb: u64,
+}
+
+/// Brings the database to rest and closes it.
+///
+/// # Errors
+/// A wrong answer, or an error: no call fails here.
+pub fn rest(settings: &Settings, dir: &Path, expected: &Path) -> Result<Rest, String> {
+    let open = || life::open(dir, OPTIONS, Env::posix()).map_err(told("refused"));
+    let mut slots = (0..settings.threads)
+        .map(|thread| Expected::load(expected, thread).map_err(|e| e.to_string()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let (db, families) = open()?;
+    for (thread, slots) in slots.iter_mut().enumerate() {
+        verify(&families, thread, slots).map_err(|e| format!("before a rest: {e}"))?;
+        fill(&db, &families, thread, slots).map_err(told("filling"))?;
+    }
+    settle(&db, &families).map_err(told("settling"))?;
+    db.close().map_err(told("closing"))?;
+    drop((db, families));
+    let aside_kb = take_away(dir).map_err(|e| format!("at rest: {e}"))?;
+    let (db, families) = open()?;
+    let mut rows = 0;
+    for (thread, slots) in slots.iter_mut().enumerate() {
+        verify(&families, thread, slots).map_err(|e| format!("at rest: {e}"))?;
+        for family in families.iter().take(FAMILIES) {
+            rows += scan(family, thread, false).map_err(told("counting"))?.len() as u64;
+        }
+    }
+    db.close().map_err(told("closing"))?;
+    Ok(Rest { rows, aside_kb })
+}
+
+fn told(what: &'static str) -> impl Fn(ironstone::Error) -> String {
+    move |error| format!("at rest: {what}: {error}")
+}
+
+/// Deletes what is kept by design, and tells how much it was.
+fn take_away(dir: &Path) -> std::io::Result<u64> {
+    let mut kb = 0;
+    for name in ["archive", "lost"] {
+        let aside = dir.join(name);
+        if aside.is_dir() {
+            kb += gauge::size(&aside) / 1024;
+            std::fs::remove_dir_all(aside)?;
+        }
+    }
+    Ok(kb)
+}
+
+/// Every key of a thread with a value of the fixed length.
+fn fill(db: &Db, families: &[Family], thread: usize, slots: &mut Expected) -> ironstone::Result<()> {
+    for (family, handle) in families.iter().enumerate().take(FAMILIES) {
+        for key in 0..KEYS {
+            let generation = slots.begin_full(family, key);
+            let mut batch = WriteBatch::new();
+            if let Some(value) = value(thread, family, key, generation) {
+                batch.put_in(handle.id(), name(thread, key).as_bytes(), &value);
+            }
+            db.write(batch, &WriteOptions::default())?;
+            slots.settle(family, key);
+        }
+    }
+    Ok(())
+}
+
+/// All of a family in tables of its last level, and what they replace deleted.
+fn settle(db: &Db, families: &[Family]) -> ironstone::Result<()> {
+    let whole =
+        CompactRangeOptions { bottommost_level_compaction: BottommostLevelCompaction::Force, ..CompactRangeOptions::default() };
+    for family in families {
+        family.flush()?;
+        family.compact_range(None, None, &whole)?;
+    }
+    db.wait_for_compact_with(&WaitForCompactOptions { flush: true, wait_for_purge: true, ..WaitForCompactOptions::default() })
+}
