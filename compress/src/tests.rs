@@ -139,6 +139,32 @@ fn noise_is_not_worth_it() {
 }
 
 #[test]
+fn a_row_of_blocks_that_do_not_compress_leaves_nothing_behind() {
+    let mut x = 1u64;
+    let mut noise = |len: usize| -> Vec<u8> {
+        let byte = |_| {
+            x = x.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (x >> 56) as u8
+        };
+        (0..len).map(byte).collect()
+    };
+    for (kind, options) in variants() {
+        for len in [250, 4096] {
+            let mut compressor = Compressor::new(kind, &options, None).unwrap();
+            // More than any buffer of a codec that is not one of its blocks.
+            let payload = &mut Vec::new();
+            for _ in 0..(100 << 10) / len {
+                assert!(!compressor.compress(&noise(len), payload).unwrap(), "{kind} {}", options.level);
+            }
+            let block = text(8000);
+            if compressor.compress(&block, payload).unwrap() {
+                assert_eq!(decompress(kind, payload, None).unwrap(), block, "{kind} {}", options.level);
+            }
+        }
+    }
+}
+
+#[test]
 fn higher_lz4_levels_are_shorter() {
     let block = text(60_000);
     let len = |level| {

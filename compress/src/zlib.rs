@@ -61,7 +61,25 @@ impl Encoder {
         payload.resize(limit, 0);
         let status = stream.compress(block, &mut payload[start..], DeflateFlush::Finish);
         payload.truncate(start + stream.total_out() as usize);
-        Ok(matches!(status, Ok(Status::StreamEnd)))
+        let whole = matches!(status, Ok(Status::StreamEnd));
+        if !whole && !drain(stream) {
+            *stream = Deflate::new_with_config(self.config);
+        }
+        Ok(whole)
+    }
+}
+
+/// Takes what a stream still has to write. `reset` of zlib-rs 0.6.8 forgets that it is there, but not where in its buffer it
+/// began: a row of blocks that do not compress would come to that buffer's end, and panic. False: it does not end.
+fn drain(stream: &mut Deflate) -> bool {
+    let mut rest = [0; 4096];
+    loop {
+        let before = stream.total_out();
+        match stream.compress(&[], &mut rest, DeflateFlush::Finish) {
+            Ok(Status::StreamEnd) => return true,
+            Ok(_) if stream.total_out() > before => {}
+            _ => return false,
+        }
     }
 }
 
