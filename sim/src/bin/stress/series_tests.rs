@@ -1,3 +1,5 @@
+//! The rule of flatness, held to an hour of data.
+
 use super::{Point, Series};
 use crate::gauge::Gauge;
 
