@@ -499,6 +499,30 @@ fn a_log_with_zeros_between_its_records_is_not_kept() {
     assert!(db.get(b"3").unwrap().is_some() && db.get(b"d").unwrap().is_some());
 }
 
+/// Crash seed 7303861: what a log says of the end of the one before it was not compared where nobody asked, and logs were kept
+/// that an opening which asks stops at, before what was synced behind them.
+#[test]
+fn logs_that_do_not_follow_are_not_kept_for_an_opening_that_asks() {
+    let world = World::new();
+    let db = world.open("track_and_verify_wals=true");
+    let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
+    db.put(b"a", b"1").unwrap();
+    let log = newest_log(&world);
+    let begin = world.disk.file_size(&log).unwrap() as usize;
+    other.put(b"b", b"2").unwrap();
+    other.flush().unwrap();
+    assert_ne!(log, newest_log(&world));
+    drop(other);
+    world.crash(db, Survivors::Everything);
+    assert!(world.disk.damage(&log, |bytes| bytes[begin..].fill(0)));
+    let db = world.open("wal_recovery_mode=kSkipAnyCorruptedRecords;avoid_flush_during_recovery=true");
+    db.put_with(b"c", b"3", &synced()).unwrap();
+    world.crash(db, Survivors::Synced);
+    let db = world.open("wal_recovery_mode=kPointInTimeRecovery;track_and_verify_wals=true");
+    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
+}
+
 /// Crash seeds 1490 and 2271: a log that was not synced lost its end at a whole record, or came as zeros, while the log
 /// behind it was there: nothing of the older one looked torn, and the newer one was replayed over the hole.
 #[test]

@@ -228,13 +228,16 @@ impl<'a> Replay<'a> {
                     self.check_timestamps(&sizes).map_err(|e| e.at(offset))?;
                     (Verdict::GoOn, offset, None)
                 }
-                Item::Predecessor { info, offset } => match self.check_predecessor(&info) {
-                    Ok(()) => (Verdict::GoOn, offset, None),
-                    Err(error) => {
+                Item::Predecessor { info, offset } => match self.predecessor_fault(&info) {
+                    Some(error) if self.verifies_predecessors() => {
                         // The log before it is at fault, but what stands behind is not read.
                         let behind = reader.whole_end();
                         self.durable.end(log, &progress, &reader, Some((behind, error.message())), later)?;
                         (self.report(log, error.at(offset))?, offset, None)
+                    }
+                    fault => {
+                        self.done.damaged |= fault.is_some();
+                        (Verdict::GoOn, offset, None)
                     }
                 },
                 Item::EndOfLog => {
@@ -516,23 +519,26 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    fn check_predecessor(&self, recorded: &Predecessor) -> Result<()> {
-        let skip = self.settings.mode == WalRecoveryMode::SkipAnyCorruptedRecords;
-        if !self.settings.verify_predecessors || skip || self.dropping {
-            return Ok(());
-        }
+    /// What is wrong with the log before this one, by what this one says of it.
+    fn predecessor_fault(&self, recorded: &Predecessor) -> Option<Error> {
         match &self.previous {
+            _ if self.dropping => None,
             None if recorded.log_number >= self.settings.min_log => {
-                Err(Error::corruption(format!("Missing WAL of log number {}", recorded.log_number)))
+                Some(Error::corruption(format!("Missing WAL of log number {}", recorded.log_number)))
             }
             // A file that was recycled may be larger than its log: all of that was read if its end is where it was.
             Some((read, end)) if recorded != read && *recorded != (Predecessor { size_bytes: *end, ..*read }) => {
-                Err(Error::corruption(format!(
+                Some(Error::corruption(format!(
                     "Mismatched predecessor log number of WAL: recorded {recorded:?}, read {read:?}, whole up to {end}"
                 )))
             }
-            _ => Ok(()),
+            _ => None,
         }
+    }
+
+    /// Whether such a fault is one in this mode, or else only for a later opening that asks.
+    fn verifies_predecessors(&self) -> bool {
+        self.settings.verify_predecessors && self.settings.mode != WalRecoveryMode::SkipAnyCorruptedRecords
     }
 
     /// Bytes of all memtables.
