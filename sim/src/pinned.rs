@@ -419,6 +419,15 @@ fn a_family_is_not_ahead_of_a_log_that_a_power_cut_tears() {
     assert_eq!(db.family("other").unwrap().get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
+/// The log fails, and getting over it the second family's flush.
+fn fail_to_get_over_a_log(world: &World, db: &Db) {
+    world.faults.hook().set_plan("append *.log #1 torn 7").unwrap();
+    db.put(b"c", b"4").unwrap_err();
+    world.faults.hook().revive();
+    world.faults.hook().set_plan("create *.sst #2.. EIO").unwrap();
+    db.resume().unwrap_err();
+}
+
 /// Crash seed 5803380: getting over a log whose end failed, one family's memtable became a table and the machine stopped
 /// before the next one's did. The first lay behind the log's torn end, and opening was refused.
 #[test]
@@ -430,11 +439,7 @@ fn families_get_over_a_failed_log_together() {
     db.flush().unwrap();
     db.put(b"a", b"2").unwrap();
     other.put(b"b", b"3").unwrap();
-    world.faults.hook().set_plan("append *.log #1 torn 7").unwrap();
-    db.put(b"c", b"4").unwrap_err();
-    world.faults.hook().revive();
-    world.faults.hook().set_plan("create *.sst #2.. EIO").unwrap();
-    db.resume().unwrap_err();
+    fail_to_get_over_a_log(&world, &db);
     drop(other);
     world.crash(db, Survivors::Everything);
     let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
@@ -451,11 +456,7 @@ fn what_is_kept_for_one_commit_is_flushed_when_the_disk_is_well_again() {
         let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
         db.put(b"a", b"2").unwrap();
         other.put(b"b", b"3").unwrap();
-        world.faults.hook().set_plan("append *.log #1 torn 7").unwrap();
-        db.put(b"c", b"4").unwrap_err();
-        world.faults.hook().revive();
-        world.faults.hook().set_plan("create *.sst #2.. EIO").unwrap();
-        db.resume().unwrap_err();
+        fail_to_get_over_a_log(&world, &db);
         world.faults.hook().revive();
         assert!(db.flush().unwrap_err().to_string().contains(".log"));
         if closes {

@@ -58,7 +58,7 @@ impl Background {
         // in one commit: a family must not lie behind the end of a log that another one still needs, for nobody knows
         // where that ends.
         let together = self.logs.needs_failed() && !self.atomic_flush;
-        // Where there can be no new log, nobody gets over it.
+        // Noted like the failure of a flush: it may be one that nobody gets over, and ends the trying.
         let sealed = writer.seal_all_for_recovery(together);
         sealed.inspect_err(|error| self.flush_failed(error.clone()))?;
         let job = self.tools.take_job_id();
@@ -75,16 +75,16 @@ impl Background {
             let mut all = families.iter().zip(&newest);
             all.any(|(f, newest)| newest.is_some_and(|id| !f.is_dropped() && f.state().has_sealed_up_to(id)))
         };
-        // A failure is noted like that of any flush: it may be one that nobody gets over, and ends the trying.
+        // And these too.
         let run = |some: &[_], atomic| {
             let done = crate::flush::run(&tools, job, some, FlushReason::ErrorRecovery, atomic);
             done.inspect_err(|error| self.flush_failed(error.clone()))
         };
-        // A job that was queued before may take memtables at any moment until none is left. What it has taken comes
-        // first; if that fails, so does this.
         if together {
             self.flush_behind_failed(&tools, job, &families)?;
         }
+        // A job that was queued before may take memtables at any moment until none is left. What it has taken comes
+        // first; if that fails, so does this.
         while left() {
             self.wait_until(|| (!families.iter().any(|family| family.state().is_flushing())).then_some(()));
             if let Some(error) = self.errors.during_recovery() {

@@ -18,8 +18,8 @@ pub struct Sealed {
     /// The place of its file in level 0, given as it was sealed: files of memtables that flush at the same time
     /// lie in the order of the memtables, whichever is done first. 0: given as it is written (recovery).
     pub epoch: u64,
-    /// Sealed to become a file in one commit with those of other families (`force_atomic_flush`): only the flush
-    /// that was asked for takes it, until that has failed.
+    /// Sealed to become a file in one commit with those of other families: only the flush that was asked for
+    /// (`force_atomic_flush`) takes it, until that has failed, or that of a recovery behind a failed log, until it is a file.
     pub together: bool,
     /// A flush job has taken it.
     pub flushing: bool,

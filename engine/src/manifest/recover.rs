@@ -2,7 +2,7 @@
 //!
 //! Total and strict: a record that is wrong is Corruption with the file and offset, wherever it stands. A
 //! record cut short at the end is what a crash leaves and is passed over, unless its bytes would make a
-//! valid record with another length, or a proof or a later edit's mark says that it was durable: then it was
+//! valid record with another length or bit, which no lost sector explains, or a proof or a later edit's mark says that it was durable: then it was
 //! damaged, not torn. So is one whose checksum does not fit, but only in a MANIFEST with marks, where every edit
 //! tells of the one before it: a crash may leave some sectors of an append, or a former file's bytes in its place,
 //! and nothing else tells those from damage. RocksDB writes no marks; what it wrote is refused. An edit for a family the MANIFEST does

@@ -1,7 +1,8 @@
 //! Looks for the small fault behind a bad record: one flipped bit, or a wrong length.
 //!
 //! Nothing is repaired here. A record whose checksum fits after one change was once whole, so what looks
-//! like a torn tail is damage; the engine and the tools say so. By chance a random record fits after one
+//! like a torn tail is damage, unless what a crash leaves where a write did not arrive explains the one bit
+//! ([`Diagnosis::could_be_torn`]); the engine and the tools say so. By chance a random record fits after one
 //! change in about one of 10,000.
 //!
 //! CRCs are linear: flipping a bit changes the checksum by an amount that depends on the bit's distance
