@@ -163,6 +163,8 @@ struct World {
     shape: String,
     /// A fork of another world.
     is_branch: bool,
+    /// A failing sync may have forgotten what was written before it, since the last crash.
+    forgets: bool,
     ran: Ran,
     story: Arc<parking_lot::Mutex<String>>,
     /// Whether the files are told of as well.
@@ -185,7 +187,7 @@ impl World {
     fn on(disk: MemoryFs, clock: Arc<ManualClock>, run: u64, seed: u64, story: Arc<parking_lot::Mutex<String>>) -> World {
         let mut chance = Chance::new(seed);
         let tape = Tape::around(&disk, &clock, seed);
-        let faults = FaultFs::wrap(tape.clone());
+        let faults = FaultFs::wrap_disk(tape.clone(), disk.clone());
         let (env, executor) = world(&faults, &clock, seed, run);
         let fixed = Fixed::draw(&mut chance);
         World {
@@ -210,6 +212,7 @@ impl World {
             doubtful: Vec::new(),
             shape: String::new(),
             is_branch: false,
+            forgets: false,
             ran: Ran::default(),
             story,
             at_length: std::env::var_os("IRONSTONE_STORY").is_some(),
@@ -233,7 +236,7 @@ impl World {
         let (before, after) = (names(&self.history[begun]), self.history.last().map(names).unwrap_or_default());
         branch.doubtful.extend(before.symmetric_difference(&after).cloned());
         branch.shape = format!("{} {}", self.shape, without_numbers(&place.what));
-        branch.is_branch = true;
+        (branch.is_branch, branch.forgets) = (true, self.forgets);
         branch
     }
 
@@ -305,6 +308,7 @@ impl World {
         self.open(None).map_err(|e| format!("open without faults: {e}"))?;
         self.settled()?;
         self.faults.hook().set_plan(&plan).map_err(|e| e.to_string())?;
+        self.forgets = plan.ends_with(FORGETS);
         self.shape = without_numbers(&plan);
         self.tape.hook().keep(*self.chance.pick(&GAPS), FORKS_MAX);
         let (mut refused, mut clean) = (0, false);
@@ -385,8 +389,11 @@ impl World {
                     "write *",
                 ]);
                 let n = if what == "write *" { n } else { 1 + self.chance.below(30) };
-                let errno = *self.chance.pick(&["EIO", "ENOSPC", "EMFILE", "EINTR", "torn 7"]);
-                let errno = if errno == "torn 7" && !what.starts_with("append") { "EIO" } else { errno };
+                let errno = match what.split_once(' ').map_or(what, |(op, _)| op) {
+                    "append" => *self.chance.pick(&["EIO", "ENOSPC", "EMFILE", "EINTR", "torn 7"]),
+                    "sync" => *self.chance.pick(&["EIO", "ENOSPC", "EINTR", FORGETS, FORGETS]),
+                    _ => *self.chance.pick(&["EIO", "EIO", "ENOSPC", "EMFILE", "EINTR"]),
+                };
                 let more = *self.chance.pick(&["", "", "..", ".."]);
                 format!("{what} #{n}{more} {errno}")
             }
@@ -399,9 +406,10 @@ impl World {
         let mut depth = if self.is_branch { *self.chance.pick(&[0, 0, 0, 0, 0, 0, 1, 2]) } else { self.chance.below(3) };
         self.forget_past();
         self.ears.0.store(false, Ordering::Relaxed);
-        let mut survivors = self.crash();
         // A hole stays, whatever the next crash keeps.
-        let mut in_order = keeps_order(survivors);
+        let mut in_order = !self.forgets;
+        let mut survivors = self.crash();
+        in_order &= keeps_order(survivors);
         if clean && survivors == Survivors::Everything {
             self.durable();
         }
@@ -411,6 +419,7 @@ impl World {
             self.tell(format!("recovers by {mode} with {harm:?}"));
             self.shape.push_str(&format!(" {} {mode} {}", left(survivors), without_numbers(&harm)));
             self.faults.hook().set_plan(&harm).map_err(|e| e.to_string())?;
+            self.forgets = harm.ends_with(FORGETS);
             let fired = self.faults.hook().fired();
             let opened = self.open(Some(mode));
             let struck = self.faults.hook().fired() > fired;
@@ -441,6 +450,7 @@ impl World {
                     return Ok(());
                 }
             }
+            in_order &= !self.forgets;
             survivors = self.crash();
             in_order &= keeps_order(survivors);
         }
@@ -560,6 +570,9 @@ impl Logger for Ears {
         false
     }
 }
+
+/// A failing sync that drops the data.
+const FORGETS: &str = "forget";
 
 /// How far apart the places are, in calls that change the disk, at which forks of it crash.
 const GAPS: [u64; 3] = [3, 6, 12];
