@@ -34,6 +34,7 @@ use std::path::Path;
 
 use base::stats::{HistogramKind, Ticker};
 use base::{Error, FamilyId, Result};
+use env::posix::Tenant;
 
 use crate::background::Background;
 use crate::batch::WriteBatch;
@@ -79,6 +80,8 @@ struct Inner {
     changes: Mutex<()>,
     lock: Mutex<Option<DbLock>>,
     history: Arc<history::History>,
+    /// Last, so that it goes behind what the others hold. None where nobody's threads but the caller's work.
+    _tenant: Option<Tenant>,
 }
 
 struct Writing {
