@@ -39,8 +39,10 @@ use crate::state::State;
 
 mod act;
 mod judge;
+mod plan;
 mod tape;
 
+use plan::FORGETS;
 use tape::{Place, Tape};
 
 /// What a run came to.
@@ -50,6 +52,8 @@ pub struct Ran {
     /// Openings after a crash, compared with the model.
     pub cycles: u64,
     pub failed_calls: u64,
+    /// Writes that were taken while those of another family were refused.
+    pub beside: u64,
     /// Of all calls of the file system and all that was recovered: equal for equal runs.
     pub hash: u64,
     /// A number for each kind of crash there was: what failed or stopped, what was left, how it was recovered.
@@ -255,6 +259,7 @@ impl World {
             let ran = branch.end();
             self.ran.cycles += ran.cycles;
             self.ran.failed_calls += ran.failed_calls;
+            self.ran.beside += ran.beside;
             self.ran.hear(ran.hash);
             self.ran.shapes.extend(ran.shapes);
             self.story.lock().truncate(told);
@@ -294,7 +299,10 @@ impl World {
                 reopens: 5,
             };
             let length = 1 + self.chance.below(len as u64) as usize;
-            let ops = script::draw(&mut Chance::new(self.seed.wrapping_mul(31) ^ round), length, &weights);
+            let mut ops = script::draw(&mut Chance::new(self.seed.wrapping_mul(31) ^ round), length, &weights);
+            if self.is_of_tables() && round == 0 {
+                ops.splice(0..0, [Op::CreateFamily, Op::CreateFamily]);
+            }
             self.round(&ops)?;
         }
         Ok(self.end())
@@ -303,7 +311,7 @@ impl World {
     /// Opens, harms, works, stops the machine, and compares what comes back.
     fn round(&mut self, ops: &[Op]) -> Result<(), String> {
         let mode = MODES[self.chance.below(4) as usize];
-        let plan = self.plan(400);
+        let plan = if self.is_of_tables() { self.plan_of_tables() } else { self.plan(400) };
         self.tell(format!("opens; then: {plan:?}"));
         self.open(None).map_err(|e| format!("open without faults: {e}"))?;
         self.settled()?;
@@ -355,49 +363,6 @@ impl World {
         self.ran.failed_calls += self.faults.hook().fired();
         self.tape.hook().keep(1, 0);
         self.stop(mode, clean)
-    }
-
-    /// A crash at a call, a failing call, or neither.
-    fn plan(&mut self, calls: u64) -> String {
-        let n = 1 + self.chance.below(calls);
-        match self.chance.below(10) {
-            0..4 => format!("write * #{n} crash"),
-            4 => format!("append * #{n} crash {}", self.chance.below(5000)),
-            5 => String::new(),
-            _ => {
-                let what = *self.chance.pick(&[
-                    "append *",
-                    "sync *",
-                    "create *",
-                    "append *.log",
-                    "sync *.log",
-                    "append MANIFEST-*",
-                    "sync MANIFEST-*",
-                    "append *.sst",
-                    "sync *.sst",
-                    "create *.sst",
-                    "create *.log",
-                    "rename *",
-                    "sync_dir *",
-                    "read *",
-                    "read *.sst",
-                    "open *",
-                    "unlink *",
-                    "close *",
-                    "append CURRENT*",
-                    "append *.dbtmp",
-                    "write *",
-                ]);
-                let n = if what == "write *" { n } else { 1 + self.chance.below(30) };
-                let errno = match what.split_once(' ').map_or(what, |(op, _)| op) {
-                    "append" => *self.chance.pick(&["EIO", "ENOSPC", "EMFILE", "EINTR", "torn 7"]),
-                    "sync" => *self.chance.pick(&["EIO", "ENOSPC", "EINTR", FORGETS, FORGETS]),
-                    _ => *self.chance.pick(&["EIO", "EIO", "ENOSPC", "EMFILE", "EINTR"]),
-                };
-                let more = *self.chance.pick(&["", "", "..", ".."]);
-                format!("{what} #{n}{more} {errno}")
-            }
-        }
     }
 
     /// Stops the machine, with more crashes while it recovers, and compares.
@@ -570,9 +535,6 @@ impl Logger for Ears {
         false
     }
 }
-
-/// A failing sync that drops the data.
-const FORGETS: &str = "forget";
 
 /// How far apart the places are, in calls that change the disk, at which forks of it crash.
 const GAPS: [u64; 3] = [3, 6, 12];
