@@ -199,6 +199,14 @@ impl ErrorState {
         inner.families.iter().filter(|(_, noted)| noted.stops()).map(|(id, _)| *id).collect()
     }
 
+    /// Those of the held families whose error nobody is getting over.
+    pub fn given_up(&self) -> Vec<(FamilyId, Error)> {
+        let inner = self.inner.lock();
+        let planned = inner.recovering || inner.resume_planned;
+        let lost = inner.families.iter().filter(|(_, noted)| noted.stops() && (!planned || noted.lasts()));
+        lost.map(|(id, noted)| (*id, noted.error.clone())).collect()
+    }
+
     /// What went wrong since resuming began.
     pub fn during_recovery(&self) -> Option<Error> {
         self.inner.lock().during_recovery.clone()

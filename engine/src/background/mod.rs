@@ -304,14 +304,6 @@ impl Background {
         self.obsolete.retire_records(logs, self.committer.take_old_manifests());
         self.dispose_of_records();
         self.schedule_purge();
-        self.wake_for_memory();
-    }
-
-    /// A writer that waits for memory beside a stopped family may have waited for just what is gone now.
-    fn wake_for_memory(&self) {
-        if self.errors.is_partly_stopped() {
-            self.wake_stalled();
-        }
     }
 
     /// Deletes MANIFESTs that commits have rolled away from, unless deletions are disabled.
@@ -378,7 +370,6 @@ impl Background {
             self.tools.events.emit(&Event::RecoveredFromError { old, new: self.errors.get() });
             self.errors_changed();
         }
-        self.wake_for_memory();
         self.reconsider(family);
     }
 

@@ -106,7 +106,8 @@ impl Writer {
     }
 
     /// Too many bytes in memtables of all databases: flush the family that has waited longest. Those that take no writes
-    /// are sealed with it, once: what they hold is no reason to seal small memtables of others again and again.
+    /// are sealed with it, once: what they hold is no reason to seal small memtables of others again and again. Beside them
+    /// a writer that has to wait waits for what all others hold.
     #[cold]
     fn relieve_buffers(&self, baton: &mut Baton) -> Result<()> {
         let candidates = self.with_data();
@@ -116,7 +117,11 @@ impl Writer {
         let held = self.errors.held();
         let active = candidates.into_iter().filter(|f| !f.pin().mem.is_empty());
         let (mut victims, others): (Vec<_>, Vec<_>) = active.partition(|f| held.contains(&f.id()));
-        victims.extend(others.into_iter().min_by_key(|f| f.pin().mem.first_seq()));
+        if !held.is_empty() && self.buffers.should_stall() {
+            victims.extend(others);
+        } else {
+            victims.extend(others.into_iter().min_by_key(|f| f.pin().mem.first_seq()));
+        }
         self.seal(baton, &victims, FlushReason::WriteBufferManager)
     }
 
@@ -140,13 +145,15 @@ impl Writer {
         }
     }
 
-    /// The error for which memory is not to be waited for: nobody is getting over it, and no family it does not concern
-    /// has a memtable on its way to a table.
+    /// The error for which memory is not to be waited for: nobody is getting over it, and it concerns all families or those
+    /// that hold all of the memory there may be.
     fn ends_wait_for_buffers(&self) -> Option<Error> {
-        let held = self.errors.held();
-        let on_its_way = |f: &Arc<Family>| !held.contains(&f.id()) && !f.pin().imm.is_empty();
-        let others = !held.is_empty() && self.families.all().iter().any(on_its_way);
-        self.errors.ends_stalls(if others { &[] } else { &held })
+        let concerns_all = self.errors.ends_stalls(&[]);
+        concerns_all.or_else(|| {
+            let mut lost = self.errors.given_up();
+            let held = lost.iter().filter_map(|(id, _)| self.families.get(*id)).map(|family| family.buffered());
+            if held.sum::<usize>() < self.buffers.buffer_size() { None } else { lost.pop().map(|(_, error)| error) }
+        })
     }
 
     /// Families that have something in memory.

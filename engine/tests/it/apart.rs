@@ -328,9 +328,12 @@ fn a_family_with_more_in_memory_than_it_may_have_holds_no_other_back() {
 /// What memory the stopped family holds does not come back; what the others hold does.
 #[test]
 fn memory_is_waited_for_as_long_as_a_flush_of_another_family_may_free_it() {
-    for (held, fits) in [(3, true), (20, false)] {
+    for (held, fits, threads) in [(3, true, false), (20, false, false), (3, true, true), (20, false, true)] {
         let buffers = Arc::new(WriteBufferManager::new(1 << 20, None, true));
         let apart = Apart::new(|o| {
+            if threads {
+                o.env.executor = Arc::new(Threads::new());
+            }
             o.max_bgerror_resume_count = 0;
             o.write_buffer_manager = Some(buffers.clone());
         });
