@@ -24,8 +24,7 @@ pub struct WriteBufferManager {
     used: AtomicUsize,
     active: AtomicUsize,
     allow_stall: AtomicBool,
-    /// Counts the times that stalled writers were woken.
-    stalled: Mutex<u64>,
+    stalled: Mutex<()>,
     resume: Condvar,
     cache: Option<Arc<dyn Ledger>>,
     charged: Mutex<usize>,
@@ -39,7 +38,7 @@ impl WriteBufferManager {
             used: AtomicUsize::new(0),
             active: AtomicUsize::new(0),
             allow_stall: AtomicBool::new(allow_stall),
-            stalled: Mutex::new(0),
+            stalled: Mutex::new(()),
             resume: Condvar::new(),
             cache,
             charged: Mutex::new(0),
@@ -102,27 +101,22 @@ impl WriteBufferManager {
     }
 
     /// Waits until writers may go on, or `give_up` answers true when woken, or `help` (run while no lock
-    /// is held) has made room. `help` is the executor's, and false when it had nothing to do. No lock is held while either
-    /// is asked: they may let go of a memtable.
+    /// is held) has made room. `help` is the executor's, and false when it had nothing to do.
     pub fn wait_while_stalled(&self, give_up: &dyn Fn() -> bool, help: &dyn Fn() -> bool) {
-        loop {
-            let seen = *self.stalled.lock();
-            if !self.should_stall() || give_up() {
-                return;
-            }
+        while self.should_stall() && !give_up() {
             if help() {
                 continue;
             }
-            let mut woken = self.stalled.lock();
-            if *woken == seen {
-                self.resume.wait(&mut woken);
+            let mut guard = self.stalled.lock();
+            if self.should_stall() && !give_up() {
+                self.resume.wait(&mut guard);
             }
         }
     }
 
     /// Wakes all stalled writers to look at `give_up` again (a database closes or fails).
     pub fn wake_all(&self) {
-        *self.stalled.lock() += 1;
+        drop(self.stalled.lock());
         self.resume.notify_all();
     }
 

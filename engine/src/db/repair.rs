@@ -4,9 +4,10 @@ use base::Result;
 
 use super::OpenRequest;
 use super::open::{Opening, Overrides};
+use super::setup::family_gaps;
 use crate::files::Paths;
 use crate::manifest::{read_current, recover};
-use crate::options::WalRecoveryMode;
+use crate::options::{WalRecoveryMode, refuse};
 use crate::repair::{self, Report, Scope};
 
 /// Looks through every file of a database. Writes nothing.
@@ -14,7 +15,9 @@ use crate::repair::{self, Report, Scope};
 /// # Errors
 /// See [`repair::survey`].
 pub fn fsck(request: &OpenRequest) -> Result<Report> {
-    repair::survey(&scope(request))
+    let mut scope = scope(request);
+    scope.families.extend(repair::families_of_options(&scope)?);
+    repair::survey(&scope)
 }
 
 /// Repairs a database, then opens and closes it to show that it opens: by its own `wal_recovery_mode` if it was sound
@@ -23,6 +26,11 @@ pub fn fsck(request: &OpenRequest) -> Result<Report> {
 /// # Errors
 /// See [`repair::mend`]; those of opening, if it still does not.
 pub fn repair(mut request: OpenRequest) -> Result<Report> {
+    request.families.extend(repair::families_of_options(&scope(&request))?);
+    for family in &request.families {
+        family.options.validate(&family.name, &request.options)?;
+        refuse(&family_gaps(&family.name, &family.options, false))?;
+    }
     let report = repair::mend(&scope(&request))?;
     // What is lost is in the report; no log stays that speaks of it. A log that was written anew is not what the next one
     // says of it, and one in the middle may be gone: what lies behind is wanted all the same. Behind what a crash left of

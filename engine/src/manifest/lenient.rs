@@ -3,7 +3,7 @@
 use base::map::HashSet;
 use std::path::Path;
 
-use base::{FileNumber, Result};
+use base::{FamilyId, FileNumber, Result};
 use env::{Env, ReadHints};
 use format::edit::VersionEdit;
 use format::wal::{ReaderOptions, SalvageFault, mark_end, salvage};
@@ -17,10 +17,20 @@ pub struct Lenient {
     pub faults: Vec<SalvageFault>,
     /// Tables that some record took out of the tree.
     pub deleted: HashSet<u64>,
+    /// Column families that some record did away with.
+    pub dropped: HashSet<FamilyId>,
     /// Where the last whole record ends.
     pub last_end: u64,
     /// Records behind that end are known to be gone.
     pub lost_end: bool,
+}
+
+impl Lenient {
+    /// Of a MANIFEST that has nothing to say: the default family, and no tables.
+    pub fn nothing(number: FileNumber) -> Lenient {
+        let recovered = Builder::new(number).into_lenient();
+        Lenient { recovered, faults: Vec::new(), deleted: HashSet::default(), dropped: HashSet::default(), last_end: 0, lost_end: true }
+    }
 }
 
 /// Reads MANIFEST `number` at `path`. Records that are damaged, or that contradict what came before, are passed
@@ -31,7 +41,7 @@ pub struct Lenient {
 pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<Lenient> {
     let file = env.fs.open_random(path, &ReadHints::default())?;
     let mut state = Builder::new(number);
-    let mut deleted = HashSet::default();
+    let (mut deleted, mut dropped) = (HashSet::default(), HashSet::default());
     let (mut last_end, mut refused) = (0, Vec::new());
     let mut faults = salvage(&mut FileSource(file), &ReaderOptions::default(), &mut |bytes, offset, end| {
         let edit = match VersionEdit::decode(bytes) {
@@ -47,6 +57,7 @@ pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<L
             return Ok(());
         }
         deleted.extend(edit.deleted_files.iter().map(|(_, number)| *number));
+        dropped.extend(edit.column_family_drop.then_some(edit.column_family));
         for file in &edit.new_files {
             deleted.remove(&file.number);
         }
@@ -63,5 +74,5 @@ pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<L
     }));
     faults.sort_by_key(|f| f.offset);
     mark_end(&mut faults, last_end);
-    Ok(Lenient { recovered: state.into_lenient(), faults, deleted, last_end, lost_end: false })
+    Ok(Lenient { recovered: state.into_lenient(), faults, deleted, dropped, last_end, lost_end: false })
 }

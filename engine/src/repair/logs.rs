@@ -140,6 +140,7 @@ impl Survey {
         let mut marks: BTreeMap<u64, u64> = BTreeMap::new();
         let (manifest, mut manifest_bytes) = (self.number.0, 0);
         let options = log_options(number);
+        let mut in_logs = self.rebuilt.then_some(&mut self.in_logs);
         let mut faults = salvage_log(&mut FileSource(file), &options, &mut |record, offset, end| {
             last_end = end;
             let told = marks_of(record).unwrap_or_default();
@@ -157,6 +158,9 @@ impl Survey {
                     log.first_seq.get_or_insert(seq);
                     log.last_seq = log.last_seq.max(seq + u64::from(count.max(1)) - 1);
                     records += u64::from(count);
+                    if let Some(in_logs) = &mut in_logs {
+                        in_logs.batch(number, record)?;
+                    }
                 }
                 Err(error) => bad.push((offset, end - offset, error)),
             }

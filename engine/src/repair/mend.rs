@@ -1,10 +1,9 @@
 //! Puts right what the survey found. Order: new tables and logs, a new MANIFEST, CURRENT, then what is replaced
 //! goes to `lost/`: a crash in between leaves a database that can be repaired again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use base::map::HashSet;
 use base::{FamilyId, Result};
 use compress::Compression;
 use env::rate::IoPriority;
@@ -38,17 +37,17 @@ pub fn mend(scope: &Scope) -> Result<Report> {
     Mending::new(scope, survey)?.run()
 }
 
-struct Mending<'a> {
-    scope: &'a Scope,
-    env: &'a Env,
-    survey: Survey,
+pub(super) struct Mending<'a> {
+    pub(super) scope: &'a Scope,
+    pub(super) env: &'a Env,
+    pub(super) survey: Survey,
     numbers: Arc<Numbers>,
     session: String,
     db_id: String,
     lost: PathBuf,
-    actions: Vec<String>,
+    pub(super) actions: Vec<String>,
     /// Their numbers stay taken until all is done.
-    written: Vec<OutputFile>,
+    pub(super) written: Vec<OutputFile>,
     /// To be moved away at the end.
     replaced: Vec<PathBuf>,
 }
@@ -73,6 +72,7 @@ impl<'a> Mending<'a> {
     }
 
     fn run(mut self) -> Result<Report> {
+        self.keep()?;
         let mut tables = std::mem::take(&mut self.survey.tables);
         for table in &mut tables {
             match table.state {
@@ -82,7 +82,7 @@ impl<'a> Mending<'a> {
             }
         }
         tables.retain(|t| t.state != State::Gone);
-        self.flatten_adopted(&mut tables);
+        let tables = self.flatten_adopted(tables)?;
         for index in 0..self.survey.logs.len() {
             if self.survey.logs[index].rewrite {
                 self.rewrite_log(index)?;
@@ -97,13 +97,41 @@ impl<'a> Mending<'a> {
                 self.set_aside(path);
             }
         }
+        self.write_missing_identity()?;
         self.move_away()?;
         let mut report = self.survey.report;
         report.actions = self.actions;
         Ok(report)
     }
 
-    fn set_aside(&mut self, path: PathBuf) {
+    /// What a new MANIFEST will not speak of, and the next opening would delete, gets out of its way first.
+    fn keep(&mut self) -> Result<()> {
+        for path in std::mem::take(&mut self.survey.aside) {
+            self.set_aside(path);
+        }
+        self.move_away()?;
+        for at in 0..self.survey.logs.len() {
+            let log = &self.survey.logs[at];
+            if self.survey.rebuilt && !log.rewrite && log.first_seq.is_some() {
+                let path = log.path.clone();
+                self.second_name(&path)?;
+                self.actions.push(format!("{} is kept in {LOST_DIR}/", shown(&path)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tables say which database they are of, where IDENTITY is gone.
+    fn write_missing_identity(&mut self) -> Result<()> {
+        let path = self.scope.paths.db.join(names::IDENTITY);
+        if self.survey.rebuilt && !self.db_id.is_empty() && !self.env.fs.exists(&path)? {
+            write_identity(self.env, &self.scope.paths.db, &self.db_id)?;
+            self.actions.push("IDENTITY is written by what the tables say".to_string());
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_aside(&mut self, path: PathBuf) {
         if !self.replaced.contains(&path) {
             self.replaced.push(path);
         }
@@ -157,7 +185,7 @@ impl<'a> Mending<'a> {
         Ok(())
     }
 
-    fn settings(
+    pub(super) fn settings(
         &self,
         table: &Table,
         family_name: String,
@@ -204,20 +232,24 @@ impl<'a> Mending<'a> {
     }
 
     /// Where tables were taken in, all of their family's go to level 0, ordered by their newest row.
-    fn flatten_adopted(&mut self, tables: &mut [Table]) {
-        let families: HashSet<_> = tables.iter().filter(|t| t.adopted).map(|t| t.family).collect();
+    fn flatten_adopted(&mut self, tables: Vec<Table>) -> Result<Vec<Table>> {
+        let families: BTreeSet<_> = tables.iter().filter(|t| t.adopted).map(|t| t.family).collect();
+        let (mut flat, mut out): (Vec<_>, Vec<_>) = tables.into_iter().partition(|t| families.contains(&t.family));
         for family in families {
-            let mut own: Vec<_> = tables.iter_mut().filter(|t| t.family == family).collect();
+            let own: Vec<_> = flat.extract_if(.., |t| t.family == family).collect();
+            let mut own = self.with_one_order(family, own)?;
             own.sort_by_key(|t| (t.record.largest_seqno, t.record.number));
-            for (epoch, table) in (1..).zip(own) {
+            for (epoch, table) in (1..).zip(&mut own) {
                 table.record.level = 0;
                 table.record.epoch_number = epoch;
             }
+            out.extend(own);
             if let Some(record) = self.survey.manifest.recovered.families.get_mut(&family) {
                 record.cursors.clear();
                 self.actions.push(format!("all tables of column family {} are on level 0 now", record.name));
             }
         }
+        Ok(out)
     }
 
     /// The records of a damaged log that are left, in a log of the same number.
@@ -239,16 +271,20 @@ impl<'a> Mending<'a> {
         out.sync()?;
         out.close()?;
         // The old one gets its second name before it loses its first.
-        let aside = self.name_in_lost(&path)?;
-        match self.env.fs.link(&path, &aside) {
-            Ok(()) => {}
-            Err(_) => copy(self.env, &path, &aside)?,
-        }
-        self.env.fs.open_dir(&self.lost)?.sync()?;
+        self.second_name(&path)?;
         self.env.fs.rename(&temp, &path)?;
         self.env.fs.open_dir(&self.scope.paths.wal)?.sync()?;
         self.actions.push(format!("{:06}.log is written anew with the {records} records that are left", number.0));
         Ok(())
+    }
+
+    fn second_name(&self, path: &Path) -> Result<()> {
+        let aside = self.name_in_lost(path)?;
+        match self.env.fs.link(path, &aside) {
+            Ok(()) => {}
+            Err(_) => copy(self.env, path, &aside)?,
+        }
+        self.env.fs.open_dir(&self.lost)?.sync()
     }
 
     fn manifest(&mut self, tables: &[Table]) -> Result<()> {

@@ -2,19 +2,26 @@
 //!
 //! ```text
 //!  survey   CURRENT ─► MANIFEST ─► every table, block by block ─► every log, record by record      reads only
+//!             └ none to go by? families, tables and what of the logs counts, from tables, logs and OPTIONS
 //!     └ a report: each problem with file, offset and the key range that is gone
 //!  mend     damaged tables written anew from what is left, damaged logs too; a new MANIFEST over what is there
 //! ```
 //! Nothing is deleted: what is replaced goes to `lost/` in the database's directory. What one bit makes whole is
 //! put right and loses nothing. Where the MANIFEST itself lost records, tables that no record speaks of are taken
 //! in at level 0 unless a log still holds their rows, and the family's other tables join them there, ordered by
-//! their newest sequence number: the one order that does not depend on what was lost. Deleted rows may come back
-//! then, and the report says so.
+//! their sequence numbers: the one order that does not depend on what was lost. Those that no such order fits are merged
+//! into one (`order`). Deleted rows may come back then, and the report says so. Where no MANIFEST has anything to say all tables are such (`rebuild`).
 //!
-//! Facts on what RocksDB does instead: `db/repair.cc` (every table to level 0, the MANIFEST never read).
+//! Facts on what RocksDB does instead: `db/repair.cc` (every table to level 0 as it is, the MANIFEST never read; logs replayed
+//! whether their rows are in tables or not, those of families without a table left out).
 
+mod adopt;
+mod choose;
+mod edges;
 mod logs;
 mod mend;
+mod order;
+mod rebuild;
 mod survey;
 mod whose;
 
@@ -27,6 +34,7 @@ use crate::files::Paths;
 use crate::options::DbOptions;
 
 pub use mend::mend;
+pub use rebuild::families_of_options;
 pub use survey::descriptor_of as descriptor;
 
 /// What [`survey`] and [`mend`] work on.
@@ -103,7 +111,8 @@ impl Report {
 ///
 /// # Errors
 /// InvalidArgument if there is no database, or for a comparator that is not known; those of the file system that
-/// are not damage; NotSupported for tables of other kinds.
+/// are not damage; NotSupported for tables of other kinds, for tables with blobs in them, and, where there is no
+/// MANIFEST, for what opening refuses.
 pub fn survey(scope: &Scope) -> Result<Report> {
     Ok(survey::look(scope)?.report)
 }

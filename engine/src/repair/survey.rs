@@ -3,21 +3,24 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use base::map::{HashMap, HashSet};
 use base::key::user_key;
-use base::{Error, FamilyId, FileNumber, Level, Order, Result, SequenceNumber, key};
+use base::{Error, FamilyId, FileNumber, Level, Order, Result, SequenceNumber};
 use env::ReadHints;
 use format::edit::NewFile;
 use format::names::{self, FileName};
+use format::properties::names::EMBEDDED_BLOB_STATS;
 use format::proof::PROOF;
 use table::sst::OpenOptions;
 use table::sst::salvage::{Part, Salvaged, salvage};
 
+use super::choose::{Chosen, choose};
+use super::edges::Edges;
 use super::logs::Log;
+use super::rebuild::InLogs;
 use super::whose::{self, Rows};
 use super::{Problem, Report, Scope, Weight};
 use crate::components::FamilyDescriptor;
-use crate::manifest::{Lenient, read_current, read_proof, recover_leniently};
+use crate::manifest::{Lenient, read_proof};
 use crate::options::file;
 
 /// Everything known about a database.
@@ -28,12 +31,18 @@ pub(super) struct Survey {
     pub manifest: Lenient,
     pub manifest_damaged: bool,
     pub current_damaged: bool,
+    /// No MANIFEST had anything to say: what there is comes from tables and logs.
+    pub rebuilt: bool,
     pub tables: Vec<Table>,
     pub logs: Vec<Log>,
+    /// Where nothing else tells which of them are in tables.
+    pub(super) in_logs: InLogs,
     /// Tables in the place of another: what the MANIFEST says of their origin, and where they lie.
     misplaced: Vec<([u64; 2], PathBuf)>,
     /// OPTIONS files that do not read, and an IDENTITY that does not.
     pub unreadable: Vec<PathBuf>,
+    /// Tables that are nobody's: they go to `lost/` before anything else.
+    pub aside: Vec<PathBuf>,
     /// Above every number in a name or a record.
     pub next_number: u64,
     pub last_seq: SequenceNumber,
@@ -57,27 +66,28 @@ pub(super) struct Table {
     pub state: State,
     /// No record of the MANIFEST speaks of it.
     pub adopted: bool,
+    /// Where its range deletions may have been cut off.
+    pub edges: Option<Edges>,
 }
 
 pub(super) fn look(scope: &Scope) -> Result<Survey> {
-    let fs = &scope.options.env.fs;
-    if !fs.exists(&scope.paths.db)? {
-        return Err(Error::invalid_argument(format!("{}: does not exist", scope.paths.db.display())));
-    }
     let mut report = Report::default();
-    let (number, manifest, current_damaged, manifest_damaged) = manifest(scope, &mut report)?;
+    let Chosen { number, manifest, damaged, current_damaged, rebuilt } = choose(scope, &mut report)?;
     let mut survey = Survey {
         report,
         number,
         last_seq: manifest.recovered.last_sequence,
-        next_number: manifest.recovered.next_file_number.max(number.0 + 1),
+        next_number: manifest.recovered.next_file_number.max(number.0.saturating_add(1)),
         manifest,
-        manifest_damaged,
+        manifest_damaged: damaged,
         current_damaged,
+        rebuilt,
         tables: Vec::new(),
         logs: Vec::new(),
+        in_logs: InLogs::default(),
         misplaced: Vec::new(),
         unreadable: Vec::new(),
+        aside: Vec::new(),
         claims: BTreeMap::new(),
     };
     survey.proof(scope)?;
@@ -85,71 +95,15 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
     survey.logs(scope)?;
     survey.tables(scope)?;
     survey.strays(scope)?;
+    if survey.next_number > NUMBER_MAX {
+        let what = format!("a file, or a record, has number {}, which no database comes to", survey.next_number - 1);
+        return Err(Error::corruption(what).file(&scope.paths.db));
+    }
     Ok(survey)
 }
 
-/// The MANIFEST that CURRENT names; failing that, the newest one that has anything to say.
-fn manifest(scope: &Scope, report: &mut Report) -> Result<(FileNumber, Lenient, bool, bool)> {
-    let env = &scope.options.env;
-    let named = match read_current(env, &scope.paths.db) {
-        Ok(number) => Some(number),
-        Err(error) if error.is_corruption() || error.is_not_found() => {
-            let path = scope.paths.current();
-            report.problems.push(problem(Weight::Mendable, path, error.offset(), error.message()));
-            None
-        }
-        Err(error) => return Err(error),
-    };
-    let mut candidates: Vec<_> = env
-        .fs
-        .list(&scope.paths.db)?
-        .iter()
-        .filter_map(|name| match FileName::parse(name) {
-            Some(FileName::Manifest(n)) => Some(n),
-            _ => None,
-        })
-        .collect();
-    candidates.sort_unstable();
-    candidates.reverse();
-    if let Some(named) = named {
-        candidates.retain(|n| *n != named);
-        candidates.insert(0, named);
-    }
-    for number in &candidates {
-        let path = scope.paths.manifest(*number);
-        let read = match recover_leniently(env, &path, *number) {
-            Ok(read) => read,
-            Err(error) if error.is_corruption() || error.is_not_found() => {
-                report.problems.push(problem(Weight::Loss, path, error.offset(), error.message()));
-                continue;
-            }
-            Err(error) => return Err(error),
-        };
-        report.num_files += 1;
-        report.num_bytes += env.fs.file_size(&path)?;
-        let mut damaged = Some(*number) != named && named.is_some();
-        for fault in &read.faults {
-            let weight = match (fault.lost_bytes, fault.at_end) {
-                (0, _) => Weight::Mendable,
-                (_, true) => Weight::Note,
-                _ => Weight::Loss,
-            };
-            damaged |= weight != Weight::Note;
-            let mut found = problem(weight, path.clone(), Some(fault.offset), &fault.what);
-            found.bytes = fault.lost_bytes;
-            report.problems.push(found);
-        }
-        if read.recovered.edits == 0 {
-            report.problems.push(problem(Weight::Loss, path, None, "no record of it can be read"));
-            continue;
-        }
-        return Ok((*number, read, named != Some(*number), damaged));
-    }
-    Err(Error::invalid_argument(format!(
-        "{}: not a database: no MANIFEST of it can be read",
-        scope.paths.db.display()
-    )))
-}
+/// Numbers above it leave none for what is written next.
+const NUMBER_MAX: u64 = 1 << 60;
 
 impl Survey {
     /// What was durable when the database was last closed or idle, if that speaks of this MANIFEST.
@@ -175,7 +129,7 @@ impl Survey {
 
     /// So far the MANIFEST was durable by what a log says, which may have been copied later.
     pub(super) fn manifest_told(&mut self, scope: &Scope, durable: u64) -> Result<()> {
-        if scope.options.env.fs.file_size(&scope.paths.manifest(self.number))? > self.manifest.last_end {
+        if !self.rebuilt && scope.options.env.fs.file_size(&scope.paths.manifest(self.number))? > self.manifest.last_end {
             self.manifest_durable(scope, durable);
         }
         Ok(())
@@ -268,7 +222,7 @@ impl Survey {
     ) -> Result<Table> {
         let dir = dirs.get(record.path_id as usize).or(dirs.last()).unwrap_or(&scope.paths.db);
         let path = dir.join(names::table(FileNumber(record.number)));
-        let mut table = Table { family: id, record, path, state: State::Whole, adopted: false };
+        let mut table = Table { family: id, record, path, state: State::Whole, adopted: false, edges: None };
         let whole_range = (
             Some(user_key(&table.record.smallest).to_vec()),
             Some(user_key(&table.record.largest).to_vec()),
@@ -295,6 +249,9 @@ impl Survey {
             Ok(())
         });
         let salvaged = salvaged.map_err(|e| e.file(&table.path))?;
+        if salvaged.properties.as_ref().is_some_and(|p| p.user(EMBEDDED_BLOB_STATS).is_some()) {
+            return Err(Error::not_supported("a table with blobs in it").file(&table.path));
+        }
         if rows.is_foreign(&salvaged) {
             let mut found = problem(Weight::Loss, table.path.clone(), None, "another table's file is in this one's place");
             (found.family, found.range, found.bytes) = (Some(family.to_string()), Some(whole_range), record.file_size);
@@ -324,7 +281,7 @@ impl Survey {
         Ok(table)
     }
 
-    fn table_problems(&mut self, path: &Path, family: &str, salvaged: &Salvaged, whole: &(Option<Vec<u8>>, Option<Vec<u8>>)) {
+    pub(super) fn table_problems(&mut self, path: &Path, family: &str, salvaged: &Salvaged, whole: &(Option<Vec<u8>>, Option<Vec<u8>>)) {
         for mended in &salvaged.mended {
             let what = match mended.bit {
                 Some(bit) => format!("bit {bit} of this byte of the {} is wrong", mended.part.name()),
@@ -353,104 +310,6 @@ impl Survey {
             };
             self.report.problems.push(found);
         }
-    }
-
-    /// Tables that no record speaks of.
-    fn strays(&mut self, scope: &Scope) -> Result<()> {
-        let known: HashSet<u64> = self.tables.iter().map(|t| t.record.number).collect();
-        let mut strays = BTreeMap::new();
-        let of_families: Vec<_> = scope.families.iter().flat_map(|f| table_dirs(scope, f)).collect();
-        for dir in scope.paths.all_with(&of_families) {
-            for name in scope.options.env.fs.list(dir)? {
-                let Some(kind) = FileName::parse(&name) else { continue };
-                if let Some(number) = kind.number() {
-                    self.next_number = self.next_number.max(number.0.saturating_add(1));
-                }
-                if let FileName::Table(number) | FileName::LegacyTable(number) = kind
-                    && !known.contains(&number.0)
-                {
-                    strays.insert(number.0, dir.join(&name));
-                }
-            }
-        }
-        let lost_records = self.manifest.lost_end || self.manifest.faults.iter().any(|f| f.lost_bytes > 0 && !f.at_end);
-        for (number, path) in strays {
-            let deleted = self.manifest.deleted.contains(&number);
-            if !self.manifest_damaged || deleted || !(lost_records || self.current_damaged) {
-                self.report.problems.push(problem(Weight::Note, path, None, "no record of the MANIFEST speaks of this table"));
-                continue;
-            }
-            self.adopt(scope, number, path)?;
-        }
-        Ok(())
-    }
-
-    fn adopt(&mut self, scope: &Scope, number: u64, path: PathBuf) -> Result<()> {
-        let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
-        let size = file.size()?;
-        self.report.num_files += 1;
-        self.report.num_bytes += size;
-        let comparators: HashMap<_, _> =
-            self.manifest.recovered.families.values().map(|f| (f.id, (f.name.clone(), f.comparator.clone()))).collect();
-        // The file's own word on which family's it is, then everything else under that family's order.
-        let first = OpenOptions { file_number: FileNumber(number), ..OpenOptions::default() };
-        let probe = salvage(file.clone(), size, &first, &mut |_, _| Ok(())).map_err(|e| e.file(&path))?;
-        let owner = probe.properties.as_ref().and_then(|p| u32::try_from(p.column_family_id).ok()).map(FamilyId);
-        let Some((id, (name, comparator))) = owner.and_then(|id| comparators.get_key_value(&id)) else {
-            let what = "no record of the MANIFEST speaks of this table, nor does it say whose it is";
-            self.report.problems.push(problem(Weight::Loss, path, None, what));
-            return Ok(());
-        };
-        let order = order_of(scope, name, comparator.as_deref())?;
-        let options = OpenOptions { order: order.clone(), ..first };
-        let mut record = NewFile { number, file_size: size, smallest_seqno: u64::MAX, ..NewFile::default() };
-        let internal = base::key::InternalOrder::new(order);
-        let salvaged = salvage(file, size, &options, &mut |row, _| {
-            if record.smallest.is_empty() {
-                record.smallest = row.to_vec();
-            }
-            record.largest.clear();
-            record.largest.extend_from_slice(row);
-            let seq = key::sequence(row);
-            record.smallest_seqno = record.smallest_seqno.min(seq);
-            record.largest_seqno = record.largest_seqno.max(seq);
-            Ok(())
-        })?;
-        for (start, end) in &salvaged.tombstones {
-            let seq = key::sequence(start);
-            record.smallest_seqno = record.smallest_seqno.min(seq);
-            record.largest_seqno = record.largest_seqno.max(seq);
-            let mut end_key = Vec::new();
-            key::append_internal(&mut end_key, end, key::MAX_SEQUENCE, base::ValueType::RangeDeletion);
-            if record.smallest.is_empty() || internal.compare(start, &record.smallest).is_lt() {
-                record.smallest = start.clone();
-            }
-            if record.largest.is_empty() || internal.compare(&end_key, &record.largest).is_gt() {
-                record.largest = end_key;
-            }
-        }
-        if record.smallest.is_empty() {
-            self.report.problems.push(problem(Weight::Note, path, None, "an unfinished table"));
-            return Ok(());
-        }
-        let in_log = |log: &Log| log.first_seq.is_some_and(|first| first <= record.smallest_seqno && record.largest_seqno <= log.last_seq);
-        if self.logs.iter().any(in_log) {
-            self.report.problems.push(problem(Weight::Note, path, None, "an unknown table whose rows are still in a WAL"));
-            return Ok(());
-        }
-        let what = "no record that is left of the MANIFEST speaks of this table: it is taken in; rows deleted since may be back";
-        let mut found = problem(Weight::Loss, path.clone(), None, what);
-        found.family = Some(name.clone());
-        found.range = Some((Some(user_key(&record.smallest).to_vec()), Some(user_key(&record.largest).to_vec())));
-        self.report.problems.push(found);
-        self.report.num_rows += salvaged.num_rows;
-        self.last_seq = self.last_seq.max(record.largest_seqno);
-        let (id, name) = (*id, name.clone());
-        let whole = (Some(user_key(&record.smallest).to_vec()), Some(user_key(&record.largest).to_vec()));
-        self.table_problems(&path, &name, &salvaged, &whole);
-        let state = if salvaged.is_whole() { State::Whole } else { State::Rewrite };
-        self.tables.push(Table { family: id, record, path, state, adopted: true });
-        Ok(())
     }
 }
 
@@ -489,7 +348,7 @@ pub fn descriptor_of(scope: &Scope, name: &str, comparator: Option<&str>) -> Res
 }
 
 /// Where a family's tables lie, by path id.
-fn table_dirs(scope: &Scope, family: &FamilyDescriptor) -> Vec<PathBuf> {
+pub(super) fn table_dirs(scope: &Scope, family: &FamilyDescriptor) -> Vec<PathBuf> {
     let own: Vec<_> = family.options.cf_paths.iter().map(|p| p.path.clone()).collect();
     if own.is_empty() { scope.paths.tables.clone() } else { own }
 }

@@ -22,7 +22,7 @@ fn unhex(text: &Value) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
 }
 
-struct Row {
+pub(crate) struct Row {
     family: String,
     key: Vec<u8>,
     value: Vec<u8>,
@@ -72,7 +72,7 @@ fn db_paths(paths: &[Value], dir: &Path) -> Vec<DbPath> {
     paths.iter().map(path).collect()
 }
 
-fn request(meta: &Value, dir: &Path) -> OpenRequest {
+pub(crate) fn request(meta: &Value, dir: &Path) -> OpenRequest {
     let mut options = DbOptions::default();
     let path = meta["db"].as_str().map_or_else(|| dir.to_path_buf(), |db| dir.join(db));
     if let Some(paths) = meta["db_paths"].as_array() {
@@ -89,7 +89,7 @@ fn read_options(family: &Family) -> ReadOptions {
     ReadOptions { timestamp, total_order_seek: true, ..ReadOptions::default() }
 }
 
-fn compare(db: &Db, rows: &[Row]) -> Result<(), String> {
+pub(crate) fn compare(db: &Db, rows: &[Row]) -> Result<(), String> {
     for family in db.families() {
         let expected: Vec<&Row> = rows.iter().filter(|r| r.family == family.name()).collect();
         let mut iter = db.iter(&family, read_options(&family)).map_err(|e| e.to_string())?;
@@ -122,10 +122,9 @@ fn compare(db: &Db, rows: &[Row]) -> Result<(), String> {
     Ok(())
 }
 
-#[test]
-fn golden_databases_read_as_expected() {
+/// Every golden database, or the one that `GOLDEN` names, in a copy: its name, what it is, and its rows.
+pub(crate) fn each(mut visit: impl FnMut(&str, &Value, &[Row], &Path)) {
     let only = std::env::var("GOLDEN").ok();
-    let (mut read, mut refused, mut wrong) = (Vec::new(), Vec::new(), Vec::new());
     let mut names: Vec<_> = std::fs::read_dir(golden())
         .unwrap()
         .filter_map(|e| e.unwrap().file_name().to_str()?.strip_suffix(".expect.jsonl").map(str::to_string))
@@ -153,8 +152,16 @@ fn golden_databases_read_as_expected() {
             .collect();
         let temp = tempfile::tempdir().unwrap();
         copy(&dir, temp.path());
+        visit(&name, &meta, &rows, temp.path());
+    }
+}
+
+#[test]
+fn golden_databases_read_as_expected() {
+    let (mut read, mut refused, mut wrong) = (Vec::new(), Vec::new(), Vec::new());
+    each(|name, meta, rows, dir| {
         for read_only in [true, false] {
-            let request = request(&meta, temp.path());
+            let request = request(meta, dir);
             let opened = if read_only { Db::open_read_only(request) } else { Db::open(request) };
             let outcome = match opened {
                 Err(e) if e.kind() == Kind::NotSupported => {
@@ -162,7 +169,7 @@ fn golden_databases_read_as_expected() {
                     break;
                 }
                 Err(e) => Err(e.to_string()),
-                Ok(db) => compare(&db, &rows),
+                Ok(db) => compare(&db, rows),
             };
             match outcome {
                 Ok(()) => read.push(format!("{name} {read_only}")),
@@ -170,7 +177,7 @@ fn golden_databases_read_as_expected() {
                 Err(e) => wrong.push(format!("{name} (read only: {read_only}): {e}")),
             }
         }
-    }
+    });
     println!("read {} refused {}:\n{}", read.len(), refused.len(), refused.join("\n"));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

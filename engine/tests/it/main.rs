@@ -2,7 +2,6 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 
-mod apart;
 mod basic;
 mod beside;
 mod close;
@@ -21,6 +20,7 @@ mod properties;
 mod read_options;
 mod quarantine;
 mod reads;
+mod rebuilt;
 mod script;
 mod sound;
 mod stalls;

@@ -10,5 +10,6 @@ mod no_copies;
 mod operators;
 mod oracle;
 mod random;
+mod rebuild;
 mod rogue_operators;
 mod repair;

@@ -261,6 +261,49 @@ fn we_read_what_db_bench_and_ldb_write() {
     }
 }
 
+fn lose_the_manifest(dir: &Path) {
+    std::fs::remove_file(dir.join("CURRENT")).unwrap();
+    std::fs::remove_file(dir.join(manifests(dir).unwrap())).unwrap();
+}
+
+#[test]
+fn what_we_rebuild_without_a_manifest_rocksdb_reads() {
+    let Some(oracle) = oracle() else { return };
+    for round in 0..12 {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut rows = Rows::new();
+        let db = Db::open(scratch.path(), options(round)).unwrap();
+        work(&db, &mut rows, &mut Chance::new(round as u64), 1500);
+        if round % 2 == 0 {
+            db.flush().unwrap();
+        }
+        db.wait_for_compact().unwrap();
+        db.close().unwrap();
+        drop(db);
+        lose_the_manifest(scratch.path());
+        let report = ironstone::repair(scratch.path(), options(round), Vec::new()).unwrap();
+        assert!(!report.actions.is_empty());
+        they_agree(&oracle, scratch.path(), &rows);
+    }
+}
+
+#[test]
+fn what_rocksdb_wrote_comes_back_without_its_manifest() {
+    let Some(oracle) = oracle() else { return };
+    for extra in [&["--bloom_bits=10"][..], &["--compaction_style=1"], &["--num_levels=3", "--max_bytes_for_level_base=200000"]] {
+        let scratch = tempfile::tempdir().unwrap();
+        let db = format!("--db={}", scratch.path().display());
+        let mut arguments = vec![db.as_str(), "--benchmarks=fillrandom,overwrite,deleterandom,waitforcompaction", "--num=5000"];
+        arguments.extend(["--write_buffer_size=100000", "--value_size=60", "--target_file_size_base=50000"]);
+        arguments.extend(extra);
+        tool(oracle.join("db_bench"), &arguments);
+        let theirs = their_rows(&oracle, scratch.path());
+        lose_the_manifest(scratch.path());
+        ironstone::repair(scratch.path(), Options::default(), Vec::new()).unwrap();
+        they_agree(&oracle, scratch.path(), &theirs);
+    }
+}
+
 #[test]
 fn both_write_to_one_directory_in_turn() {
     let Some(oracle) = oracle() else { return };

@@ -1,0 +1,379 @@
+//! Tables that no record of a MANIFEST speaks of, taken in by what they say of themselves.
+//!
+//! Whose a table is, it says in its properties: family id, family name, comparator. One that says nothing, or what
+//! contradicts the others, is nobody's and goes to `lost/`, but where there is one family only. Its bounds and sequence
+//! numbers are those of its rows and range deletions (but see `edges`).
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use base::key::user_key;
+use base::map::HashSet;
+use base::{Error, FamilyId, FileNumber, Order, Result, ValueType, key};
+use env::{RandomRead, ReadHints};
+use format::edit::NewFile;
+use format::names::FileName;
+use format::properties::{COLUMN_FAMILY_ID_UNKNOWN, Properties, names};
+use kernel::checksum::crc32c;
+use table::sst::salvage::{Part, Salvaged, salvage};
+use table::sst::{OpenOptions, Reader};
+
+use super::edges::Edges;
+use super::logs::Log;
+use super::rebuild::{Proofs, newest_options};
+use super::survey::{State, Survey, Table, descriptor_of, problem, table_dirs};
+use super::{Scope, Weight, whose};
+use crate::components::FamilyDescriptor;
+use crate::manifest::FamilyRecord;
+use crate::options::file::OptionsFile;
+
+/// A table to be taken in.
+pub(super) struct Stray {
+    pub number: u64,
+    pub path: PathBuf,
+    /// `None`: they do not read.
+    pub properties: Option<Properties>,
+}
+
+impl Stray {
+    fn probe(scope: &Scope, number: u64, path: PathBuf) -> Result<Stray> {
+        let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
+        let size = file.size()?;
+        let options = OpenOptions { file_number: FileNumber(number), ..OpenOptions::default() };
+        let properties = match Reader::open(file.clone(), size, &options) {
+            Ok(reader) => Some(reader.properties().as_ref().clone()),
+            // What can be put right of them is.
+            Err(error) if error.is_corruption() => {
+                salvage(file, size, &options, &mut |_, _| Ok(())).map_err(|e| e.file(&path))?.properties
+            }
+            Err(error) => return Err(error.file(&path)),
+        };
+        Ok(Stray { number, path, properties })
+    }
+
+    /// The family that it names.
+    pub(super) fn id(&self) -> Option<FamilyId> {
+        let id = self.properties.as_ref()?.column_family_id;
+        u32::try_from(id).ok().filter(|_| id < COLUMN_FAMILY_ID_UNKNOWN).map(FamilyId)
+    }
+
+    /// Written outside of any database: what it says of a family may be another database's word.
+    pub(super) fn is_external(&self) -> bool {
+        self.says(names::EXTERNAL_VERSION)
+    }
+
+    fn says(&self, name: &str) -> bool {
+        self.properties.as_ref().is_some_and(|p| p.user(name).is_some())
+    }
+
+    /// Whether the one sequence number of all its rows stood in the MANIFEST alone.
+    fn lacks_number(&self) -> bool {
+        self.is_external() && self.properties.as_ref().is_some_and(|p| matches!(p.global_seqno(None), Ok(Some(0))))
+    }
+
+    pub(super) fn family_name(&self) -> Option<&str> {
+        let name = std::str::from_utf8(&self.properties.as_ref()?.column_family_name).ok()?;
+        (!name.is_empty()).then_some(name)
+    }
+
+    pub(super) fn comparator(&self) -> Option<&str> {
+        let name = std::str::from_utf8(&self.properties.as_ref()?.comparator_name).ok()?;
+        (!name.is_empty()).then_some(name)
+    }
+
+    /// Whether it says that it is this family's.
+    pub(super) fn is_of(&self, family: &FamilyRecord) -> bool {
+        self.id() == Some(family.id) && self.family_name().is_none_or(|name| name == family.name)
+    }
+}
+
+impl Survey {
+    /// Tables that no record speaks of.
+    pub(super) fn strays(&mut self, scope: &Scope) -> Result<()> {
+        let strays = self.find_strays(scope)?;
+        let lost_records = self.manifest.lost_end || self.manifest.faults.iter().any(|f| f.lost_bytes > 0 && !f.at_end);
+        let mut wanted = Vec::new();
+        for (number, path) in strays {
+            let deleted = self.manifest.deleted.contains(&number);
+            if !self.manifest_damaged || deleted || !(lost_records || self.current_damaged) {
+                self.report.problems.push(problem(Weight::Note, path, None, "no record of the MANIFEST speaks of this table"));
+                continue;
+            }
+            wanted.push(Stray::probe(scope, number, path)?);
+        }
+        self.found_families(scope, &wanted)?;
+        let mut proofs = self.in_logs.proofs();
+        for stray in &wanted {
+            self.adopt(scope, stray, &mut proofs)?;
+        }
+        if self.rebuilt { self.finish_rebuild(scope, &wanted, &proofs) } else { Ok(()) }
+    }
+
+    fn find_strays(&mut self, scope: &Scope) -> Result<BTreeMap<u64, PathBuf>> {
+        let known: HashSet<u64> = self.tables.iter().map(|t| t.record.number).collect();
+        let mut strays: BTreeMap<u64, PathBuf> = BTreeMap::new();
+        let of_families: Vec<_> = scope.families.iter().flat_map(|f| table_dirs(scope, f)).collect();
+        for dir in scope.paths.all_with(&of_families) {
+            let found = match scope.options.env.fs.list(dir) {
+                // One of an OPTIONS file's.
+                Err(error) if error.is_not_found() && self.rebuilt => continue,
+                found => found?,
+            };
+            for name in found {
+                let Some(kind) = FileName::parse(&name) else { continue };
+                if let Some(number) = kind.number() {
+                    self.next_number = self.next_number.max(number.0.saturating_add(1));
+                }
+                let (FileName::Table(number) | FileName::LegacyTable(number)) = kind else { continue };
+                if known.contains(&number.0) {
+                    continue;
+                }
+                if let Some(other) = strays.get(&number.0) {
+                    let what = format!("it has the number of {}, which is taken", other.display());
+                    self.put_aside(dir.join(&name), &what);
+                    continue;
+                }
+                strays.insert(number.0, dir.join(&name));
+            }
+        }
+        Ok(strays)
+    }
+
+    fn put_aside(&mut self, path: PathBuf, why: &str) {
+        let what = format!("this table is not taken in: {why}");
+        self.report.problems.push(problem(Weight::Loss, path.clone(), None, &what));
+        self.aside.push(path);
+    }
+
+    /// Whose it is, or why that is not known.
+    fn owner(&self, stray: &Stray) -> std::result::Result<FamilyRecord, String> {
+        let families = &self.manifest.recovered.families;
+        let only = || (families.len() == 1 && self.in_logs.only_default()).then(|| families.get(&FamilyId::DEFAULT)).flatten();
+        let own = stray.id().and_then(|id| families.get(&id)).filter(|family| stray.is_of(family));
+        let is_silent = stray.id().is_none() || stray.is_external();
+        let family = match own.or_else(|| only().filter(|_| is_silent)) {
+            Some(family) => family,
+            None if is_silent => return Err("nothing says whose it is".to_string()),
+            None => {
+                let (id, name) = (stray.id().unwrap_or_default(), stray.family_name().unwrap_or_default());
+                return Err(match families.get(&id) {
+                    Some(family) => format!("it says that column family {id} is {name}, which is {}", family.name),
+                    None => format!("it is of column family {id}, {name}, which was dropped, for that name is another's"),
+                });
+            }
+        };
+        match (stray.comparator(), family.comparator.as_deref()) {
+            (Some(own), Some(other)) if own != other => {
+                Err(format!("its comparator is {own}, and that of column family {} is {other}", family.name))
+            }
+            _ => Ok(family.clone()),
+        }
+    }
+
+    fn adopt(&mut self, scope: &Scope, stray: &Stray, proofs: &mut Proofs) -> Result<()> {
+        let path = stray.path.clone();
+        let family = match self.owner(stray) {
+            Ok(family) => family,
+            Err(why) => {
+                self.put_aside(path, &why);
+                return Ok(());
+            }
+        };
+        if stray.says(names::EMBEDDED_BLOB_STATS) {
+            return Err(Error::not_supported("a table with blobs in it").file(&path));
+        }
+        let descriptor = descriptor_of(scope, &family.name, family.comparator.as_deref())?;
+        let order = descriptor.options.comparator.clone();
+        let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
+        let size = file.size()?;
+        self.report.num_files += 1;
+        self.report.num_bytes += size;
+        let options = OpenOptions { order: order.clone(), file_number: FileNumber(stray.number), ..OpenOptions::default() };
+        let mut facts = Facts::new(&family, order.clone(), stray, size);
+        let salvaged = salvage(file.clone(), size, &options, &mut |row, _| facts.row(row, proofs)).map_err(|e| e.file(&path))?;
+        let rows = facts.rows();
+        let Some(mut record) = facts.finish(&salvaged, proofs) else {
+            self.report.problems.push(problem(Weight::Note, path, None, "an unfinished table"));
+            return Ok(());
+        };
+        if !self.rebuilt && !stray.is_external() && self.logs.iter().any(|log| log.holds(&record)) {
+            self.report.problems.push(problem(Weight::Note, path, None, "an unknown table whose rows are still in a WAL"));
+            return Ok(());
+        }
+        if stray.lacks_number() {
+            self.number(scope, &family, &order, &mut record)?;
+        }
+        origin(&mut record, &salvaged);
+        if scope.options.file_checksum_gen_factory.is_some() {
+            record.file_checksum = crc_of(&*file)?.to_be_bytes().to_vec();
+            record.file_checksum_func_name = "FileChecksumCrc32c".to_string();
+        }
+        let in_place = self.place(scope, &descriptor, stray, &mut record);
+        self.tell_adopted(stray, &family.name, &record, &salvaged);
+        self.report.num_rows += salvaged.num_rows;
+        self.last_seq = self.last_seq.max(record.largest_seqno);
+        let state = if salvaged.is_whole() && in_place { State::Whole } else { State::Rewrite };
+        let edges = if self.rebuilt { Edges::of(&salvaged, rows) } else { None };
+        self.tables.push(Table { edges, family: family.id, record, path, state, adopted: true });
+        Ok(())
+    }
+
+    /// The number of an ingested table that is not known. The tables with lower numbers were there before it, so it is
+    /// not below theirs, and above if it was ingested over one of them. More is not known; it is no more than it was,
+    /// so that nothing newer is hidden by it.
+    fn number(&self, scope: &Scope, family: &FamilyRecord, order: &Order, record: &mut NewFile) -> Result<()> {
+        // Ingested behind what there was, it has 0.
+        if newest_options(scope)?.is_some_and(|(_, options)| ingests_behind(&options, &family.name)) {
+            return Ok(());
+        }
+        let before = || self.tables.iter().filter(|t| t.record.number < record.number);
+        let mut seq = before().map(|t| t.record.largest_seqno).max().unwrap_or(0);
+        let apart = |a: &NewFile, b: &NewFile| order.compare(user_key(&a.largest), user_key(&b.smallest)).is_lt();
+        if before().any(|t| t.family == family.id && !apart(&t.record, record) && !apart(record, &t.record)) {
+            seq = (seq + 1).min(key::MAX_SEQUENCE);
+        }
+        let numbered = |key: &mut Vec<u8>| {
+            let (user, old, kind) = key::split(key);
+            let mut new = Vec::with_capacity(key.len());
+            key::append_with_trailer(&mut new, user, (if old == key::MAX_SEQUENCE { old } else { seq }) << 8 | u64::from(kind));
+            *key = new;
+        };
+        (record.smallest_seqno, record.largest_seqno) = (seq, seq);
+        numbered(&mut record.smallest);
+        numbered(&mut record.largest);
+        Ok(())
+    }
+
+    /// Which of its family's directories it lies in; false: none, or under a name of old.
+    fn place(&self, scope: &Scope, family: &FamilyDescriptor, stray: &Stray, record: &mut NewFile) -> bool {
+        let dirs = table_dirs(scope, family);
+        let place = stray.path.parent().and_then(|own| dirs.iter().position(|dir| dir == own));
+        record.path_id = place.unwrap_or(0) as u32;
+        place.is_some() && stray.path.extension().is_some_and(|extension| extension == "sst")
+    }
+
+    fn tell_adopted(&mut self, stray: &Stray, family: &str, record: &NewFile, salvaged: &Salvaged) {
+        let whole = (Some(user_key(&record.smallest).to_vec()), Some(user_key(&record.largest).to_vec()));
+        let (weight, what) = if self.rebuilt {
+            let (rows, range_deletions) = (salvaged.num_rows, salvaged.tombstones.len());
+            let (first, last) = (record.smallest_seqno, record.largest_seqno);
+            let what = format!("taken in: {rows} rows and {range_deletions} range deletions with sequence numbers {first} to {last}");
+            (Weight::Note, what)
+        } else {
+            let what = "no record that is left of the MANIFEST speaks of this table: it is taken in; rows deleted since may be back";
+            (Weight::Loss, what.to_string())
+        };
+        let mut found = problem(weight, stray.path.clone(), None, &what);
+        (found.family, found.range) = (Some(family.to_string()), Some(whole.clone()));
+        self.report.problems.push(found.clone());
+        if stray.lacks_number() {
+            found.weight = Weight::Loss;
+            found.what = format!(
+                "it was ingested, and the sequence number it was given stood in the MANIFEST alone: its rows are taken to \
+                 have {}, the least they can have had",
+                record.largest_seqno
+            );
+            self.report.problems.push(found.clone());
+        }
+        if salvaged.properties.is_none() {
+            found.weight = Weight::Loss;
+            found.what = "its properties do not read, so that it is this column family's is a guess".to_string();
+            self.report.problems.push(found);
+        }
+        self.table_problems(&stray.path, family, salvaged, &whole);
+    }
+}
+
+impl Log {
+    /// Whether every number of the table is one of this log's writes.
+    fn holds(&self, record: &NewFile) -> bool {
+        self.first_seq.is_some_and(|first| first <= record.smallest_seqno && record.largest_seqno <= self.last_seq)
+    }
+}
+
+/// What the rows of a table tell of it.
+struct Facts<'a> {
+    family: &'a FamilyRecord,
+    order: Order,
+    record: NewFile,
+}
+
+impl<'a> Facts<'a> {
+    fn new(family: &'a FamilyRecord, order: Order, stray: &Stray, file_size: u64) -> Self {
+        let record = NewFile { number: stray.number, file_size, smallest_seqno: u64::MAX, ..NewFile::default() };
+        Facts { family, order, record }
+    }
+
+    fn row(&mut self, row: &[u8], proofs: &mut Proofs) -> Result<()> {
+        if key::split(row).2 == ValueType::BlobIndex as u8 {
+            return Err(Error::not_supported("blob files, which this table refers to"));
+        }
+        if self.record.smallest.is_empty() {
+            self.record.smallest = row.to_vec();
+        }
+        self.record.largest.clear();
+        self.record.largest.extend_from_slice(row);
+        self.seq(row, proofs);
+        Ok(())
+    }
+
+    fn seq(&mut self, row: &[u8], proofs: &mut Proofs) {
+        let seq = key::sequence(row);
+        self.record.smallest_seqno = self.record.smallest_seqno.min(seq);
+        self.record.largest_seqno = self.record.largest_seqno.max(seq);
+        proofs.row(self.family.id, seq, user_key(row));
+    }
+
+    /// The first and the last one.
+    fn rows(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        (!self.record.smallest.is_empty()).then(|| (self.record.smallest.clone(), self.record.largest.clone()))
+    }
+
+    /// `None`: there is nothing in it.
+    fn finish(mut self, salvaged: &Salvaged, proofs: &mut Proofs) -> Option<NewFile> {
+        let internal = base::key::InternalOrder::new(self.order.clone());
+        for (start, end) in &salvaged.tombstones {
+            self.seq(start, proofs);
+            let record = &mut self.record;
+            let mut end_key = Vec::new();
+            key::append_internal(&mut end_key, end, key::MAX_SEQUENCE, ValueType::RangeDeletion);
+            if record.smallest.is_empty() || internal.compare(start, &record.smallest).is_lt() {
+                record.smallest = start.clone();
+            }
+            if record.largest.is_empty() || internal.compare(&end_key, &record.largest).is_gt() {
+                record.largest = end_key;
+            }
+        }
+        if salvaged.losses.iter().any(|loss| loss.part == Part::Data || loss.part.holds_data()) {
+            proofs.damaged(self.family.id);
+        }
+        (!self.record.smallest.is_empty()).then_some(self.record)
+    }
+}
+
+/// What its properties say of where it comes from.
+fn origin(record: &mut NewFile, salvaged: &Salvaged) {
+    record.unique_id = whose::id(salvaged).unwrap_or_default();
+    let Some(properties) = &salvaged.properties else { return };
+    record.oldest_ancester_time = properties.creation_time;
+    record.file_creation_time = properties.file_creation_time;
+    let tail = properties.tail_start_offset;
+    record.tail_size = if tail > 0 { record.file_size.saturating_sub(tail) } else { 0 };
+}
+
+fn ingests_behind(options: &OptionsFile, family: &str) -> bool {
+    options.db.allow_ingest_behind || options.family(family).is_some_and(|f| f.cf_allow_ingest_behind)
+}
+
+fn crc_of(file: &dyn RandomRead) -> Result<u32> {
+    let mut buffer = vec![0; 256 << 10];
+    let (mut at, mut crc) = (0, 0);
+    loop {
+        let got = file.read_at(at, &mut buffer)?;
+        if got == 0 {
+            return Ok(crc);
+        }
+        crc = crc32c::extend(crc, &buffer[..got]);
+        at += got as u64;
+    }
+}

@@ -1,0 +1,173 @@
+//! Which MANIFEST a repair goes by.
+//!
+//! The one that CURRENT names; failing that, the newest that was finished, by its number. One that is older than the
+//! one CURRENT names, if the proof of the last close does not speak of it, is no word on what changed since: what it
+//! says is told as such, and tables that it does not know are taken in. Where none has anything to say, the database is built anew from its tables and logs (`rebuild`).
+
+use base::{Error, FileNumber, Result};
+use format::names::{self, FileName};
+
+use super::survey::problem;
+use super::{Report, Scope, Weight};
+use crate::manifest::{Lenient, read_current, read_proof, recover_leniently};
+
+/// What there is to go by.
+pub(super) struct Chosen {
+    /// The file's; of the one that CURRENT names, or the newest one's, if none has anything to say.
+    pub number: FileNumber,
+    pub manifest: Lenient,
+    /// Edits of the trees are missing.
+    pub damaged: bool,
+    pub current_damaged: bool,
+    /// No MANIFEST has anything to say.
+    pub rebuilt: bool,
+}
+
+/// # Errors
+/// InvalidArgument if this is no database; those of the file system that are not damage.
+pub(super) fn choose(scope: &Scope, report: &mut Report) -> Result<Chosen> {
+    let env = &scope.options.env;
+    if !env.fs.exists(&scope.paths.db)? {
+        return Err(Error::invalid_argument(format!("{}: does not exist", scope.paths.db.display())));
+    }
+    let named = current(scope, report)?;
+    let mut candidates = manifests(scope)?;
+    let newest = candidates.first().copied();
+    if let Some(named) = named {
+        candidates.retain(|n| *n != named);
+        candidates.insert(0, named);
+    }
+    for (at, number) in candidates.iter().enumerate() {
+        let only = at + 1 == candidates.len();
+        let Some(mut read) = read(scope, report, *number)? else { continue };
+        if named.is_none() && !only && read.recovered.next_file_number == 0 {
+            // Its snapshot has no end, so CURRENT never named it.
+            let path = scope.paths.manifest(*number);
+            report.problems.push(problem(Weight::Note, path, None, "this MANIFEST was never finished"));
+            continue;
+        }
+        let older = named.or(newest).is_some_and(|latest| *number < latest) && !is_proved(scope, *number);
+        let faults = tell_faults(scope, report, *number, &read, named.is_none());
+        if older {
+            let path = scope.paths.manifest(*number);
+            let what = "an older MANIFEST, which is gone by since the newest does not read: tables that were deleted since \
+                        count as missing, and those that it does not know are taken in";
+            report.problems.push(problem(Weight::Loss, path, None, what));
+            read.lost_end = true;
+        } else if let Some(named) = named.filter(|named| named != number) {
+            let missing = scope.paths.manifest(named);
+            for found in report.problems.iter_mut().filter(|p| p.file == missing) {
+                found.what = format!("CURRENT names this file, and should name {}: {}", names::manifest(*number), found.what);
+                found.weight = Weight::Mendable;
+            }
+        }
+        return Ok(Chosen {
+            number: *number,
+            manifest: read,
+            damaged: older || faults,
+            current_damaged: named != Some(*number),
+            rebuilt: false,
+        });
+    }
+    nothing(scope, report, named.or(newest))
+}
+
+/// Whether the proof of the last close speaks of this MANIFEST: then CURRENT named it.
+fn is_proved(scope: &Scope, number: FileNumber) -> bool {
+    matches!(read_proof(&scope.options.env, &scope.paths.db, number), Ok(Some(_)))
+}
+
+fn current(scope: &Scope, report: &mut Report) -> Result<Option<FileNumber>> {
+    match read_current(&scope.options.env, &scope.paths.db) {
+        Ok(number) => Ok(Some(number)),
+        Err(error) if error.is_corruption() || error.is_not_found() => {
+            report.problems.push(problem(Weight::Mendable, scope.paths.current(), error.offset(), error.message()));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// All that lie in the directory, newest first.
+fn manifests(scope: &Scope) -> Result<Vec<FileNumber>> {
+    let names = scope.options.env.fs.list(&scope.paths.db)?;
+    let mut found: Vec<_> = names
+        .iter()
+        .filter_map(|name| match FileName::parse(name) {
+            Some(FileName::Manifest(n)) => Some(n),
+            _ => None,
+        })
+        .collect();
+    found.sort_unstable();
+    found.reverse();
+    Ok(found)
+}
+
+/// `None`: it has nothing to say, which is told.
+fn read(scope: &Scope, report: &mut Report, number: FileNumber) -> Result<Option<Lenient>> {
+    let env = &scope.options.env;
+    let path = scope.paths.manifest(number);
+    let read = match recover_leniently(env, &path, number) {
+        Ok(read) => read,
+        Err(error) if error.is_corruption() || error.is_not_found() => {
+            report.problems.push(problem(Weight::Loss, path, error.offset(), error.message()));
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    report.num_files += 1;
+    report.num_bytes += env.fs.file_size(&path)?;
+    if read.recovered.edits == 0 {
+        report.problems.push(problem(Weight::Loss, path, None, "no record of it can be read"));
+        return Ok(None);
+    }
+    Ok(Some(read))
+}
+
+/// Tells where the MANIFEST is damaged, and that it was taken if nobody named it; whether edits are missing.
+fn tell_faults(scope: &Scope, report: &mut Report, number: FileNumber, read: &Lenient, unnamed: bool) -> bool {
+    let path = scope.paths.manifest(number);
+    let mut damaged = false;
+    for fault in &read.faults {
+        let weight = match (fault.lost_bytes, fault.at_end) {
+            (0, _) => Weight::Mendable,
+            (_, true) => Weight::Note,
+            _ => Weight::Loss,
+        };
+        damaged |= weight != Weight::Note;
+        let mut found = problem(weight, path.clone(), Some(fault.offset), &fault.what);
+        found.bytes = fault.lost_bytes;
+        report.problems.push(found);
+    }
+    if unnamed {
+        let what = "CURRENT does not say which MANIFEST counts: the newest that reads, this one, is taken";
+        report.problems.push(problem(Weight::Note, path, None, what));
+    }
+    damaged
+}
+
+/// No MANIFEST has anything to say.
+fn nothing(scope: &Scope, report: &mut Report, number: Option<FileNumber>) -> Result<Chosen> {
+    let fs = &scope.options.env.fs;
+    let mut is_database = number.is_some();
+    for dir in scope.paths.all() {
+        // Directories that the options name need not be there.
+        let found = match fs.list(dir) {
+            Err(error) if error.is_not_found() => continue,
+            found => found?,
+        };
+        is_database |= found.iter().any(|name| {
+            matches!(FileName::parse(name), Some(FileName::Table(_) | FileName::LegacyTable(_) | FileName::Wal(_)))
+        });
+    }
+    if !is_database {
+        let path = scope.paths.db.display();
+        return Err(Error::invalid_argument(format!("{path}: not a database: there is no MANIFEST, table or WAL")));
+    }
+    let file = number.map_or(scope.paths.db.clone(), |number| scope.paths.manifest(number));
+    let number = number.unwrap_or_default();
+    let what = "there is no MANIFEST to go by: the database is built anew from its tables and logs, as far as these tell; \
+                a table or log that is gone leaves no trace";
+    report.problems.push(problem(Weight::Loss, file, None, what));
+    Ok(Chosen { number, manifest: Lenient::nothing(number), damaged: true, current_damaged: true, rebuilt: true })
+}

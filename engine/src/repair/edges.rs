@@ -1,0 +1,122 @@
+//! Where range deletions end that a compaction had cut.
+//!
+//! ```text
+//!  written      [a ---------------- T#50 ---------------- z)     in both outputs, whole
+//!  MANIFEST     F1: a..m          F2: m..z                       each counts within its file's bounds alone
+//!  later        F1: a..m          bottom: q#60 became q#0        F2 went down, and its deletion with it
+//! ```
+//! Without the MANIFEST the bounds of F1 are not known. If its deletion counted as it was written it would delete `q`,
+//! which is newer and whose number is gone. So where rows without a number lie under it, the deletions of a table that a
+//! compaction wrote count between its own rows, and up to the next table that has the same. Rows that they deleted
+//! elsewhere may be back. A flush cuts nothing; it alone writes when the oldest key of a table was written.
+//!
+//! Facts: RocksDB `db/compaction/compaction_outputs.cc`.
+
+use base::key::user_key;
+use base::{Order, Result, ValueType, key};
+use table::sst::salvage::Salvaged;
+
+use super::survey::{State, Survey, Table, descriptor_of, problem};
+use super::{Scope, Weight};
+
+/// Of a table that a compaction wrote with range deletions.
+pub(super) struct Edges {
+    /// The user keys of its first and last row; `None` without rows.
+    rows: Option<(Vec<u8>, Vec<u8>)>,
+    /// The internal keys of these.
+    internal: Option<(Vec<u8>, Vec<u8>)>,
+    /// Internal start keys and end user keys.
+    tombstones: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Edges {
+    /// `rows`: the first and the last internal key that is a row's. `None`: nothing was cut.
+    pub(super) fn of(salvaged: &Salvaged, rows: Option<(Vec<u8>, Vec<u8>)>) -> Option<Edges> {
+        let flushed = salvaged.properties.as_ref().is_some_and(|p| p.oldest_key_time > 0);
+        if flushed || salvaged.tombstones.is_empty() {
+            return None;
+        }
+        let user = |(first, last): &(Vec<u8>, Vec<u8>)| (user_key(first).to_vec(), user_key(last).to_vec());
+        Some(Edges { rows: rows.as_ref().map(user), internal: rows, tombstones: salvaged.tombstones.clone() })
+    }
+
+    fn shares_one_with(&self, other: &Edges) -> bool {
+        self.tombstones.iter().any(|own| other.tombstones.contains(own))
+    }
+}
+
+/// What becomes of a table.
+enum Cut {
+    Bounds(Vec<u8>, Vec<u8>),
+    /// It has no rows, so nothing tells where.
+    Out,
+}
+
+impl Survey {
+    /// All tables are known. Those whose range deletions may reach too far get the bounds of their rows.
+    pub(super) fn cut_range_deletions(&mut self, scope: &Scope) -> Result<()> {
+        for at in 0..self.tables.len() {
+            let Some(cut) = self.cut(scope, at)? else { continue };
+            let table = &mut self.tables[at];
+            let whole = (Some(user_key(&table.record.smallest).to_vec()), Some(user_key(&table.record.largest).to_vec()));
+            let what = match cut {
+                Cut::Bounds(smallest, largest) => {
+                    (table.record.smallest, table.record.largest) = (smallest, largest);
+                    "its range deletions count between its rows alone, for where they were cut off is not known: what they \
+                     deleted beyond may be back"
+                }
+                Cut::Out => {
+                    table.state = State::Gone;
+                    "it holds range deletions alone, and where they were cut off is not known: it is left out, and what they \
+                     deleted may be back"
+                }
+            };
+            let mut found = problem(Weight::Loss, table.path.clone(), None, what);
+            found.range = Some(whole);
+            found.family = self.manifest.recovered.families.get(&table.family).map(|f| f.name.clone());
+            self.report.problems.push(found);
+        }
+        Ok(())
+    }
+
+    /// `None`: all may stay as it is.
+    fn cut(&self, scope: &Scope, at: usize) -> Result<Option<Cut>> {
+        let table = &self.tables[at];
+        let (Some(edges), Some(family)) = (&table.edges, self.manifest.recovered.families.get(&table.family)) else {
+            return Ok(None);
+        };
+        let order = descriptor_of(scope, &family.name, family.comparator.as_deref())?.options.comparator;
+        let own = |(i, t): &(usize, &Table)| *i != at && t.family == table.family && t.state != State::Gone;
+        let others: Vec<_> = self.tables.iter().enumerate().filter(own).map(|(_, t)| t).collect();
+        if !others.iter().any(|t| t.record.smallest_seqno == 0 && t.record.number > table.record.number && meet(&order, t, table)) {
+            return Ok(None);
+        }
+        let Some(((first, last), internal)) = edges.rows.as_ref().zip(edges.internal.clone()) else { return Ok(Some(Cut::Out)) };
+        let shared = others.iter().filter_map(|t| t.edges.as_ref().filter(|other| other.shares_one_with(edges))?.rows.as_ref());
+        let next = shared.map(|(first, _)| first.as_slice()).filter(|first| order.compare(first, last).is_gt());
+        let next = next.min_by(|a, b| order.compare(a, b));
+        // None of them lies outside of the bounds: the last that begins does so within, and so does the first that ends.
+        let begins = edges.tombstones.iter().map(|(start, _)| user_key(start));
+        let ends = edges.tombstones.iter().map(|(_, end)| end.as_slice());
+        let largest = user_key(&table.record.largest);
+        let to = begins.chain(next).filter(|key| order.compare(key, largest).is_le()).max_by(|a, b| order.compare(a, b));
+        let to = to.filter(|key| order.compare(key, last).is_gt()).map_or(internal.1, edge);
+        let from = ends.min_by(|a, b| order.compare(a, b)).filter(|key| order.compare(key, first).is_lt());
+        let from = from.map_or(internal.0, edge);
+        let same = from == table.record.smallest && to == table.record.largest;
+        Ok((!same).then_some(Cut::Bounds(from, to)))
+    }
+}
+
+/// Whether their keys overlap.
+fn meet(order: &Order, a: &Table, b: &Table) -> bool {
+    let before = |a: &Table, b: &Table| order.compare(user_key(&a.record.largest), user_key(&b.record.smallest)).is_lt();
+    !before(a, b) && !before(b, a)
+}
+
+/// The bound between a key and what is before it.
+fn edge(key: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    key::append_internal(&mut out, key, key::MAX_SEQUENCE, ValueType::RangeDeletion);
+    out
+}

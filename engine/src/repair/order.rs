@@ -1,0 +1,208 @@
+//! Tables that no order of level 0 fits.
+//!
+//! On level 0 a whole table is newer than another: a read takes the first version that it meets, and a range deletion
+//! holds for all older tables, whatever their numbers. Where two tables overlap in keys and in sequence numbers, as those
+//! of two levels do, neither is the newer one in all keys; their levels said in which, and those are not known. They are
+//! merged into one table, in which numbers decide.
+//!
+//! Facts: RocksDB orders them by their newest number (`db/version_builder.cc`), and may answer with older versions.
+
+use base::key::{InternalOrder, user_key};
+use base::iter::InternalIterator;
+use base::{FamilyId, Order, Result, SequenceNumber, key};
+use env::ReadHints;
+use format::edit::NewFile;
+use lsm::merging::Merging;
+use table::sst::{ReadCtx, Reader};
+
+use super::mend::Mending;
+use super::survey::{Table, descriptor_of, table_options};
+use crate::family::Parts;
+use crate::output::{OutputSettings, Rewrite};
+use crate::sync::Arc;
+
+/// Tables of which each overlaps another one, and what they cover together.
+struct Group {
+    members: Vec<Table>,
+    smallest: Vec<u8>,
+    largest: Vec<u8>,
+    first: SequenceNumber,
+    last: SequenceNumber,
+}
+
+impl Group {
+    fn of(table: Table) -> Group {
+        let NewFile { smallest, largest, smallest_seqno: first, largest_seqno: last, .. } = table.record.clone();
+        Group { members: vec![table], smallest, largest, first, last }
+    }
+
+    fn overlaps(&self, order: &Order, other: &Group) -> bool {
+        let before = |a: &Group, b: &Group| order.compare(user_key(&a.largest), user_key(&b.smallest)).is_lt();
+        self.first <= other.last && other.first <= self.last && !before(self, other) && !before(other, self)
+    }
+
+    fn take(&mut self, order: &InternalOrder, other: Group) {
+        self.members.extend(other.members);
+        (self.first, self.last) = (self.first.min(other.first), self.last.max(other.last));
+        if order.compare(&other.smallest, &self.smallest).is_lt() {
+            self.smallest = other.smallest;
+        }
+        if order.compare(&other.largest, &self.largest).is_gt() {
+            self.largest = other.largest;
+        }
+    }
+}
+
+/// Groups that overlap no other one.
+fn groups(order: &Order, tables: Vec<Table>) -> Vec<Group> {
+    let internal = InternalOrder::new(order.clone());
+    let mut done: Vec<Group> = Vec::new();
+    for table in tables {
+        let mut group = Group::of(table);
+        // It may reach more of them with each that it takes.
+        while let Some(at) = done.iter().position(|other| other.overlaps(order, &group)) {
+            group.take(&internal, done.swap_remove(at));
+        }
+        done.push(group);
+    }
+    done
+}
+
+impl Mending<'_> {
+    /// A family's tables such that one order of level 0 fits.
+    pub(super) fn with_one_order(&mut self, family: FamilyId, tables: Vec<Table>) -> Result<Vec<Table>> {
+        let recovered = &self.survey.manifest.recovered;
+        let record = recovered.families.get(&family);
+        let (name, comparator) = record.map_or(("default", None), |f| (f.name.as_str(), f.comparator.as_deref()));
+        let (name, descriptor) = (name.to_string(), descriptor_of(self.scope, name, comparator)?);
+        let order = descriptor.options.comparator.clone();
+        let parts = Arc::new(Parts::resolve(&descriptor.options, &self.scope.options, &self.scope.paths.db, None)?);
+        let mut out = Vec::new();
+        for group in groups(&order, tables) {
+            if group.members.len() == 1 {
+                out.extend(group.members);
+                continue;
+            }
+            let table = merged_record(family, &group);
+            let settings = self.settings(&table, name.clone(), parts.clone(), &descriptor.options.compression_opts);
+            out.push(self.merge(&order, group, table, &settings)?);
+        }
+        Ok(out)
+    }
+
+    fn merge(&mut self, order: &Order, mut group: Group, mut table: Table, settings: &OutputSettings) -> Result<Table> {
+        // Of the same row in two tables the newer file's is met first.
+        group.members.sort_by_key(|t| std::cmp::Reverse(t.record.number));
+        let mut readers = Vec::new();
+        for member in &group.members {
+            let file = self.env.fs.open_random(&member.path, &ReadHints::default())?;
+            let size = file.size()?;
+            let reader = Reader::open(file, size, &table_options(order, &member.record)).map_err(|e| e.file(&member.path))?;
+            readers.push(Arc::new(reader));
+        }
+        let mut new = Rewrite::begin(settings)?;
+        let written = write_rows(order, &readers, &mut new)
+            .and_then(|rows| new.add_tombstones(&tombstones(order, &group, &readers)).map(|()| rows));
+        let rows = match written {
+            Ok(rows) => rows,
+            Err(error) => {
+                new.abandon();
+                return Err(error.doing("merging tables that overlap"));
+            }
+        };
+        let new = new.finish()?;
+        let names: Vec<_> = group.members.iter().map(|t| format!("{:06}.sst", t.record.number)).collect();
+        let number = new.meta.number;
+        self.actions.push(format!("{} overlap in keys and numbers: merged as {number:06}.sst, {rows} rows", names.join(", ")));
+        let fresh = new.meta.to_record(0, 0);
+        table.record = NewFile {
+            number: fresh.number,
+            file_size: fresh.file_size,
+            unique_id: fresh.unique_id,
+            tail_size: fresh.tail_size,
+            file_checksum: fresh.file_checksum,
+            file_checksum_func_name: fresh.file_checksum_func_name,
+            user_defined_timestamps_persisted: true,
+            ..table.record
+        };
+        table.path = settings.parts.table_path(number, 0);
+        for member in group.members {
+            self.set_aside(member.path);
+        }
+        self.written.push(new);
+        Ok(table)
+    }
+}
+
+/// What is known of the table that takes a group's place, before it is written.
+fn merged_record(family: FamilyId, group: &Group) -> Table {
+    let records = || group.members.iter().map(|t| &t.record);
+    let record = NewFile {
+        level: 0,
+        file_size: records().map(|r| r.file_size).sum(),
+        smallest: group.smallest.clone(),
+        largest: group.largest.clone(),
+        smallest_seqno: group.first,
+        largest_seqno: group.last,
+        oldest_ancester_time: records().map(|r| r.oldest_ancester_time).filter(|s| *s > 0).min().unwrap_or(0),
+        file_creation_time: records().map(|r| r.file_creation_time).max().unwrap_or(0),
+        epoch_number: 1,
+        ..NewFile::default()
+    };
+    Table { family, record, path: Default::default(), state: super::survey::State::Whole, adopted: true, edges: None }
+}
+
+/// All rows, each write once; how many. Of a write that is in two tables, which a compaction may have merged with others
+/// in the later one, that one counts. Tables come newest first.
+fn write_rows(order: &Order, readers: &[Arc<Reader>], new: &mut Rewrite<'_>) -> Result<u64> {
+    let ctx = ReadCtx { fill_cache: false, ..ReadCtx::default() };
+    let sources: Vec<_> = readers.iter().map(|reader| reader.iter(&ctx)).collect();
+    let mut iter = Merging::new(InternalOrder::new(order.clone()), sources);
+    let (mut key, mut value, mut from, mut rows) = (Vec::new(), Vec::new(), 0, 0u64);
+    iter.seek_to_first();
+    while iter.valid() {
+        let same = rows > 0 && iter.key().len() == key.len() && write_of(iter.key()) == write_of(&key);
+        if !same && rows > 0 {
+            new.add(&key, &value)?;
+        }
+        if !same || iter.current_source() < from {
+            (key, value) = (iter.key().to_vec(), iter.value().to_vec());
+            from = iter.current_source();
+        }
+        rows += u64::from(!same);
+        iter.next();
+    }
+    iter.status()?;
+    if rows > 0 {
+        new.add(&key, &value)?;
+    }
+    Ok(rows)
+}
+
+/// What tells a write from every other: its key and number.
+fn write_of(row: &[u8]) -> (&[u8], SequenceNumber) {
+    (user_key(row), key::sequence(row))
+}
+
+/// All range deletions, as far as their tables' bounds let them reach.
+fn tombstones(order: &Order, group: &Group, readers: &[Arc<Reader>]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let internal = InternalOrder::new(order.clone());
+    let mut out: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    for (member, reader) in group.members.iter().zip(readers) {
+        let (smallest, largest) = (user_key(&member.record.smallest), user_key(&member.record.largest));
+        for (start, end) in reader.range_tombstones() {
+            let (user, seq, kind) = key::split(start);
+            let from = if order.compare(user, smallest).is_lt() { smallest } else { user };
+            let to = if order.compare(end, largest).is_gt() { largest } else { end };
+            if order.compare(from, to).is_lt() {
+                let mut start = Vec::new();
+                key::append_with_trailer(&mut start, from, seq << 8 | u64::from(kind));
+                out.push((start, to.to_vec()));
+            }
+        }
+    }
+    out.sort_by(|(a, a_end), (b, b_end)| internal.compare(a, b).then_with(|| order.compare(b_end, a_end)));
+    // Of two with one start and number the longer is first.
+    out.dedup_by(|later, first| later.0 == first.0);
+    out
+}

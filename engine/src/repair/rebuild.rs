@@ -1,0 +1,324 @@
+//! A database whose MANIFEST is gone, from what its tables, logs and OPTIONS say.
+//!
+//! ```text
+//!  tables' properties ─► families: id, name, comparator        OPTIONS, the caller ─► families without a table
+//!  tables' rows ─► level 0, by number (`order`)                 logs ─► what is not in tables, by family
+//! ```
+//! A flush empties a family's memtable up to the end of a log. So where the last row that a log has of a family is in
+//! one of its tables, all of that log is, and of those before: replay passes over them for this family, or merge
+//! operands would count twice. Where that row was overwritten, or a table is damaged, the log is replayed: puts and
+//! deletions lose nothing by that.
+//!
+//! Logs know families by id alone. One without a table takes its name from the OPTIONS file, whose names stand in the
+//! order of ids, if as many ids are missing as names; that is told. Else its writes stay in the log, which goes to `lost/`.
+//!
+//! What cannot be known is told: which tables the MANIFEST had done away with before they were deleted, so which rows
+//! were overwritten or deleted since; which files are gone; where a range deletion was cut off (`edges`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Unbounded};
+use std::path::PathBuf;
+
+use base::key::user_key;
+use base::map::HashMap;
+use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
+use format::batch::{Batch, Record};
+use format::names::{self, FileName};
+use format::properties::COLUMN_FAMILY_ID_UNKNOWN;
+
+use super::adopt::Stray;
+use super::choose::choose;
+use super::survey::{State, Survey, descriptor_of, problem};
+use super::{Report, Scope, Weight};
+use crate::components::FamilyDescriptor;
+use crate::manifest::FamilyRecord;
+use crate::options::file::{self, OptionsFile};
+
+/// What logs have of each family.
+#[derive(Default)]
+pub(super) struct InLogs {
+    families: BTreeMap<FamilyId, BTreeMap<u64, Part>>,
+}
+
+/// A family's rows in one log.
+#[derive(Default)]
+struct Part {
+    num_rows: u64,
+    merges: bool,
+    first: SequenceNumber,
+    last: SequenceNumber,
+    last_key: Vec<u8>,
+}
+
+impl InLogs {
+    /// A batch that is sound.
+    pub(super) fn batch(&mut self, log: FileNumber, bytes: &[u8]) -> Result<()> {
+        let batch = Batch::new(bytes)?;
+        let mut seq = batch.sequence();
+        for record in batch.records() {
+            let record = record?;
+            let (Some(family), Some((_, key, _))) = (record.family(), record.entry()) else { continue };
+            let part = self.families.entry(family).or_default().entry(log.0).or_default();
+            if part.num_rows == 0 {
+                part.first = seq;
+            }
+            part.num_rows += 1;
+            part.merges |= matches!(record, Record::Merge { .. });
+            part.last = seq;
+            part.last_key.clear();
+            part.last_key.extend_from_slice(key);
+            seq += 1;
+        }
+        Ok(())
+    }
+
+    pub(super) fn only_default(&self) -> bool {
+        self.families.keys().all(|id| *id == FamilyId::DEFAULT)
+    }
+
+    /// Names for ids that only logs know. Between two names that are known, and behind the last, all that are not
+    /// known must have an id.
+    fn named_by_order(&self, options: &OptionsFile, known: &BTreeMap<&str, FamilyId>) -> Vec<(FamilyId, String)> {
+        let (mut out, mut unnamed, mut below) = (Vec::new(), Vec::new(), FamilyId::DEFAULT);
+        let mut run = |unnamed: &mut Vec<&String>, below: FamilyId, above: Option<FamilyId>| {
+            let ids = (below.0 + 1..).map(FamilyId).zip(unnamed.drain(..)).collect::<Vec<_>>();
+            let due = BTreeSet::from_iter(ids.iter().map(|(id, _)| *id));
+            let is_told = match above {
+                Some(above) => above.0 - below.0 - 1 == due.len() as u32,
+                None => self.families.range((Excluded(below), Unbounded)).map(|(id, _)| *id).eq(due.iter().copied()),
+            };
+            let is_free = known.values().all(|id| !due.contains(id));
+            out.extend(ids.into_iter().filter(|_| is_told && is_free).map(|(id, name)| (id, name.clone())));
+        };
+        for (name, _) in &options.families {
+            let Some(id) = known.get(name.as_str()) else {
+                unnamed.push(name);
+                continue;
+            };
+            if *id < below {
+                return Vec::new();
+            }
+            if *id > below {
+                run(&mut unnamed, below, Some(*id));
+            }
+            below = *id;
+        }
+        run(&mut unnamed, below, None);
+        out
+    }
+
+    /// To be compared with the rows of tables.
+    pub(super) fn proofs(&self) -> Proofs {
+        let mut out = Proofs::default();
+        for (family, logs) in &self.families {
+            let rows = logs.iter().map(|(log, part)| ((*family, part.last), (*log, part.last_key.clone())));
+            out.rows.extend(rows);
+        }
+        out
+    }
+}
+
+/// Which logs' rows were found in tables.
+#[derive(Default)]
+pub(super) struct Proofs {
+    /// The last row of each family in each log: the log, and its key.
+    rows: HashMap<(FamilyId, SequenceNumber), (u64, Vec<u8>)>,
+    /// The newest log of a family whose last row is in a table.
+    flushed: BTreeMap<FamilyId, u64>,
+    damaged: BTreeSet<FamilyId>,
+}
+
+impl Proofs {
+    pub(super) fn row(&mut self, family: FamilyId, seq: SequenceNumber, key: &[u8]) {
+        if self.rows.is_empty() || seq == 0 {
+            return;
+        }
+        if let Some((log, _)) = self.rows.get(&(family, seq)).filter(|(_, last)| last == key) {
+            let newest = self.flushed.entry(family).or_default();
+            *newest = (*log).max(*newest);
+        }
+    }
+
+    /// Rows of the family's tables are gone, and may be in logs.
+    pub(super) fn damaged(&mut self, family: FamilyId) {
+        self.damaged.insert(family);
+    }
+
+    /// The log up to which all of the family is in tables.
+    fn flushed(&self, family: FamilyId) -> Option<u64> {
+        self.flushed.get(&family).copied().filter(|_| !self.damaged.contains(&family))
+    }
+}
+
+/// If no MANIFEST of the database has anything to say: the families of its newest OPTIONS file that are not among the
+/// scope's. One whose comparator is not known is left out.
+///
+/// # Errors
+/// As [`super::survey`].
+pub fn families_of_options(scope: &Scope) -> Result<Vec<FamilyDescriptor>> {
+    if !choose(scope, &mut Report::default())?.rebuilt {
+        return Ok(Vec::new());
+    }
+    let Some((_, read)) = newest_options(scope)? else { return Ok(Vec::new()) };
+    let has_comparator = |name: &str| !read.missing.iter().any(|m| m.family.as_deref() == Some(name) && m.option == "comparator");
+    let unnamed = read.families.iter().filter(|(name, _)| !scope.families.iter().any(|f| f.name == *name));
+    let families = unnamed.filter(|(name, _)| has_comparator(name));
+    Ok(families.map(|(name, options)| FamilyDescriptor::new(name, options.clone())).collect())
+}
+
+/// The newest OPTIONS file that reads.
+pub(super) fn newest_options(scope: &Scope) -> Result<Option<(PathBuf, OptionsFile)>> {
+    let env = &scope.options.env;
+    let config = file::ReadConfig { ignore_unknown_options: true, ..file::ReadConfig::default() };
+    let mut found = BTreeMap::new();
+    for name in env.fs.list(&scope.paths.db)? {
+        if let Some(FileName::Options(number)) = FileName::parse(&name) {
+            found.insert(number, scope.paths.db.join(&name));
+        }
+    }
+    Ok(found.into_values().rev().find_map(|path| file::load(env, &path, &config).ok().map(|read| (path, read))))
+}
+
+impl Survey {
+    /// Families that tables speak of and the MANIFEST, if there is one, does not.
+    pub(super) fn found_families(&mut self, scope: &Scope, strays: &[Stray]) -> Result<()> {
+        let own_word: Vec<_> = strays.iter().filter(|s| !s.is_external()).collect();
+        let mut named: BTreeMap<FamilyId, BTreeMap<&str, (usize, u64)>> = BTreeMap::new();
+        for stray in &own_word {
+            let (Some(id), Some(name)) = (stray.id(), stray.family_name()) else { continue };
+            let (tables, newest) = named.entry(id).or_default().entry(name).or_default();
+            (*tables, *newest) = (*tables + 1, stray.number);
+        }
+        let recovered = &mut self.manifest.recovered;
+        let ids = named.keys().chain(self.in_logs.families.keys()).map(|id| id.0);
+        let known = ids.filter(|id| u64::from(*id) < COLUMN_FAMILY_ID_UNKNOWN);
+        recovered.max_family = known.fold(recovered.max_family, u32::max);
+        // Of two with one name, the older was dropped.
+        for (id, names) in named.into_iter().rev() {
+            let Some((name, _)) = names.into_iter().max_by_key(|(_, votes)| *votes) else { continue };
+            let taken = recovered.families.values().any(|f| f.id == id || f.name == name);
+            if taken || self.manifest.dropped.contains(&id) {
+                continue;
+            }
+            recovered.families.insert(id, FamilyRecord { id, name: name.to_string(), ..FamilyRecord::default() });
+            let what = "this column family is known from its tables alone";
+            let mut found = problem(Weight::Note, scope.paths.db.clone(), None, what);
+            found.family = Some(name.to_string());
+            self.report.problems.push(found);
+        }
+        for family in recovered.families.values_mut().filter(|f| f.comparator.is_none()) {
+            let own = own_word.iter().rev().filter(|stray| stray.is_of(family));
+            family.comparator = own.filter_map(|stray| stray.comparator()).next().map(str::to_string);
+            let cut = |stray: &&Stray| stray.properties.as_ref().is_some_and(|p| p.user_defined_timestamps_persisted == 0);
+            let order = descriptor_of(scope, &family.name, family.comparator.as_deref())?.options.comparator;
+            if order.timestamp_size() > 0 && own_word.iter().any(|stray| stray.is_of(family) && cut(stray)) {
+                let what = format!("persist_user_defined_timestamps=false, which column family {} has", family.name);
+                return Err(Error::not_supported(what));
+            }
+        }
+        if self.rebuilt { self.families_by_name(scope) } else { Ok(()) }
+    }
+
+    /// Families without a table that the caller or the OPTIONS file names, and what the latter does not name.
+    fn families_by_name(&mut self, scope: &Scope) -> Result<()> {
+        let recovered = &mut self.manifest.recovered;
+        if let Some((path, options)) = newest_options(scope)? {
+            for family in recovered.families.values().filter(|f| options.family(&f.name).is_none()) {
+                let what = "it does not name this column family, which may have been dropped and is back";
+                let mut found = problem(Weight::Loss, path.clone(), None, what);
+                found.family = Some(family.name.clone());
+                self.report.problems.push(found);
+            }
+            let known = recovered.families.values().map(|f| (f.name.as_str(), f.id)).collect();
+            for (id, name) in self.in_logs.named_by_order(&options, &known) {
+                let what = format!("by the order of names, writes of column family {id} are taken for {name}'s");
+                recovered.families.insert(id, FamilyRecord { id, name: name.clone(), ..FamilyRecord::default() });
+                let mut found = problem(Weight::Loss, path.clone(), None, &what);
+                found.family = Some(name);
+                self.report.problems.push(found);
+            }
+        }
+        for descriptor in &scope.families {
+            if recovered.families.values().any(|f| f.name == descriptor.name) {
+                continue;
+            }
+            recovered.max_family = recovered.max_family.saturating_add(1);
+            let id = FamilyId(recovered.max_family);
+            recovered.families.insert(id, FamilyRecord { id, name: descriptor.name.clone(), ..FamilyRecord::default() });
+            let what = "no table is of this column family: it is made anew, without rows";
+            let mut found = problem(Weight::Note, scope.paths.db.clone(), None, what);
+            found.family = Some(descriptor.name.clone());
+            self.report.problems.push(found);
+        }
+        Ok(())
+    }
+
+    /// All tables are in: what of logs is in them, and what cannot be known.
+    pub(super) fn finish_rebuild(&mut self, scope: &Scope, strays: &[Stray], proofs: &Proofs) -> Result<()> {
+        self.cut_range_deletions(scope)?;
+        self.identity(scope, strays);
+        for family in self.manifest.recovered.families.values_mut() {
+            family.log_number = proofs.flushed(family.id).map_or(0, |log| log.saturating_add(1));
+        }
+        for family in self.manifest.recovered.families.values().cloned().collect::<Vec<_>>() {
+            self.tell_unknown(scope, &family, strays)?;
+        }
+        let in_logs = std::mem::take(&mut self.in_logs);
+        for (id, logs) in in_logs.families.iter().filter(|(id, _)| !self.manifest.recovered.families.contains_key(id)) {
+            for (log, part) in logs {
+                let what = format!(
+                    "{} writes of column family {id}, whose name nothing tells, do not come back; the log is kept in lost/",
+                    part.num_rows
+                );
+                self.report.problems.push(problem(Weight::Loss, scope.paths.wal(FileNumber(*log)), None, &what));
+            }
+        }
+        self.in_logs = in_logs;
+        Ok(())
+    }
+
+    /// The database's id, by its file or else by its tables.
+    fn identity(&mut self, scope: &Scope, strays: &[Stray]) {
+        let path = scope.paths.db.join(names::IDENTITY);
+        let bytes = scope.options.env.fs.read_all(&path, 4096);
+        let own = bytes.and_then(|bytes| names::parse_identity(&bytes)).ok();
+        let newest = strays.iter().rev().filter(|s| !s.is_external()).filter_map(|s| s.properties.as_ref());
+        let by_tables = || newest.filter_map(|p| String::from_utf8(p.db_id.clone()).ok()).find(|id| !id.is_empty());
+        self.manifest.recovered.db_id = own.filter(|id| !id.is_empty()).or_else(by_tables);
+    }
+
+    /// Which rows may be other than they were, of a family that has tables.
+    fn tell_unknown(&mut self, scope: &Scope, family: &FamilyRecord, strays: &[Stray]) -> Result<()> {
+        let order = descriptor_of(scope, &family.name, family.comparator.as_deref())?.options.comparator;
+        let own: Vec<_> = self.tables.iter().filter(|t| t.family == family.id && t.state != State::Gone).collect();
+        let smallest = own.iter().map(|t| user_key(&t.record.smallest)).min_by(|a, b| order.compare(a, b));
+        let largest = own.iter().map(|t| user_key(&t.record.largest)).max_by(|a, b| order.compare(a, b));
+        let (Some(smallest), Some(largest)) = (smallest, largest) else { return Ok(()) };
+        let is_own = |stray: &&Stray| own.iter().any(|t| t.record.number == stray.number);
+        let properties = strays.iter().filter(is_own).filter_map(|stray| stray.properties.as_ref());
+        let mut what = format!(
+            "{} tables are taken in: rows that were deleted or overwritten may be back, if a table among these was done away \
+             with and not yet deleted",
+            own.len()
+        );
+        if properties.into_iter().any(|p| p.num_merge_operands > 0) || self.merges_twice(family) {
+            what.push_str("; merge operands may count twice");
+        }
+        if order.timestamp_size() > 0 {
+            what.push_str("; before which timestamp history was given up is not known");
+        }
+        let mut found = problem(Weight::Loss, scope.paths.db.clone(), None, &what);
+        found.family = Some(family.name.clone());
+        found.range = Some((Some(smallest.to_vec()), Some(largest.to_vec())));
+        self.report.problems.push(found);
+        Ok(())
+    }
+
+    /// Whether merges are replayed that may be in tables already.
+    fn merges_twice(&self, family: &FamilyRecord) -> bool {
+        let own = self.tables.iter().filter(|t| t.family == family.id);
+        let newest = own.map(|t| t.record.largest_seqno).max().unwrap_or(0);
+        let logs = self.in_logs.families.get(&family.id);
+        logs.is_some_and(|logs| logs.range(family.log_number..).any(|(_, part)| part.merges && part.first <= newest))
+    }
+}
