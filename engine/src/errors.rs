@@ -4,14 +4,25 @@
 //!  none ──failure──► soft   jobs stop or go on by themselves, writes go on
 //!                    hard   writes stop until resumed
 //!                    fatal, unrecoverable   writes stop until the database is opened again
+//!
+//!  whose?  a job failed at its own table       the families of that job
+//!          log, MANIFEST, memory, damage       all
 //! ```
 //! Severities are RocksDB's (`db/error_handler.cc`): by reason, kind, subcode and `paranoid_checks`; an
 //! error only ever replaces a lesser one. Reads never stop.
+//!
+//! Whose writes stop is ours: RocksDB stops those of all families. A flush or compaction that could not write or read a
+//! table leaves the other families as they were: their memtables, tables and logs are sound, and what the failed family
+//! still needs of the logs is kept for it as for any family that was not flushed yet. What concerns the logs, the
+//! MANIFEST or a directory concerns all, as what was written there is everybody's.
 
-use base::{Error, Kind, Severity, Subcode};
+use std::collections::BTreeMap;
+
+use base::{Error, FamilyId, Kind, Severity, Subcode};
+use format::names::FileName;
 
 use crate::event::ErrorReason;
-use crate::sync::{AtomicBool, Mutex, Ordering};
+use crate::sync::{AtomicU8, Mutex, Ordering};
 
 /// What is to be done about an error that was just noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,17 +35,56 @@ pub enum Remedy {
     Resume,
 }
 
+/// What resuming has to get over.
+pub struct Recovery {
+    /// The background error as it was.
+    pub old: Error,
+    /// Everything in memory must become tables, behind a new log and MANIFEST.
+    pub everything: bool,
+    /// Else: whose memtables must, and which of their errors that gets over.
+    pub families: Vec<(FamilyId, u64)>,
+}
+
+/// Whose writes are refused.
+const NOBODYS: u8 = 0;
+const SOME: u8 = 1;
+const ALL: u8 = 2;
+
 /// The background error of one database.
 pub struct ErrorState {
     paranoid_checks: bool,
-    /// Raised with a severity of hard and above, so that writers need no lock to know.
-    stopped: AtomicBool,
+    /// So that writers need no lock to know.
+    stopped: AtomicU8,
     inner: Mutex<Inner>,
+}
+
+struct Noted {
+    error: Error,
+    /// The count of errors when it was noted, and when the last of its kind was.
+    first: u64,
+    last: u64,
+}
+
+impl Noted {
+    fn severity(&self) -> Severity {
+        self.error.severity()
+    }
+
+    fn stops(&self) -> bool {
+        self.severity() >= Severity::Hard
+    }
+
+    fn lasts(&self) -> bool {
+        self.severity() >= Severity::Fatal
+    }
 }
 
 #[derive(Default)]
 struct Inner {
-    error: Option<Error>,
+    /// What concerns all families.
+    all: Option<Noted>,
+    /// What concerns one, by its number.
+    families: BTreeMap<FamilyId, Noted>,
     /// An error while resuming: tells that it failed.
     during_recovery: Option<Error>,
     recovering: bool,
@@ -45,32 +95,116 @@ struct Inner {
     count: u64,
 }
 
+impl Inner {
+    fn noted(&self) -> impl Iterator<Item = &Noted> {
+        self.all.iter().chain(self.families.values())
+    }
+
+    /// The gravest, and of those the first.
+    fn error(&self) -> Option<&Error> {
+        self.noted().max_by_key(|noted| (noted.severity(), std::cmp::Reverse(noted.first))).map(|noted| &noted.error)
+    }
+
+    fn stopped(&self) -> u8 {
+        match (&self.all, self.families.values().any(Noted::stops)) {
+            (Some(all), _) if all.stops() => ALL,
+            (_, true) => SOME,
+            _ => NOBODYS,
+        }
+    }
+
+    fn is_held(&self, family: FamilyId) -> bool {
+        self.families.get(&family).is_some_and(Noted::stops)
+    }
+
+    /// The error that refuses writes to any of these.
+    fn refusal(&self, families: impl IntoIterator<Item = FamilyId>) -> Option<&Error> {
+        let all = self.all.as_ref().filter(|all| all.stops());
+        let own = || families.into_iter().find_map(|id| self.families.get(&id).filter(|own| own.stops()));
+        all.or_else(own).map(|noted| &noted.error)
+    }
+}
+
+/// Notes an error unless one as grave is noted; whether it was noted.
+fn note(slot: &mut Option<Noted>, error: &Error, count: u64) -> bool {
+    match slot {
+        Some(old) if old.severity() >= error.severity() => {
+            old.last = count;
+            false
+        }
+        _ => {
+            *slot = Some(Noted { error: error.clone(), first: count, last: count });
+            true
+        }
+    }
+}
+
 impl ErrorState {
     pub fn new(paranoid_checks: bool) -> Self {
-        ErrorState { paranoid_checks, stopped: AtomicBool::new(false), inner: Mutex::default() }
+        ErrorState { paranoid_checks, stopped: AtomicU8::new(NOBODYS), inner: Mutex::default() }
     }
 
-    /// Whether writes are refused. One load.
+    /// Whether writes are refused, be it to one family. One load.
     #[inline]
     pub fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Acquire)
+        self.stopped.load(Ordering::Acquire) != NOBODYS
     }
 
-    /// The error writers hear, if writes are refused.
+    /// Whether writes are refused to some families and not to all.
+    #[inline]
+    pub fn is_partly_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire) == SOME
+    }
+
+    /// The error writers of all families hear, if writes are refused to all.
+    ///
+    /// # Errors
+    /// That one.
+    #[inline]
     pub fn check(&self) -> base::Result<()> {
-        if !self.is_stopped() {
-            return Ok(());
-        }
-        match &self.inner.lock().error {
+        self.check_families([])
+    }
+
+    /// The error that writers of these families hear, if writes to one of them are refused.
+    ///
+    /// # Errors
+    /// That one.
+    #[inline]
+    pub fn check_families(&self, families: impl IntoIterator<Item = FamilyId>) -> base::Result<()> {
+        if self.is_stopped() { self.check_noted(families) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn check_noted(&self, families: impl IntoIterator<Item = FamilyId>) -> base::Result<()> {
+        match self.inner.lock().refusal(families) {
             Some(error) => Err(error.clone()),
             None => Ok(()),
         }
     }
 
-    /// Whether jobs may be scheduled.
+    /// Whether jobs may be scheduled, those of families that are not held.
     pub fn jobs_may_run(&self) -> bool {
         let inner = self.inner.lock();
-        !(inner.no_jobs || inner.error.as_ref().is_some_and(|e| e.severity() >= Severity::Hard))
+        !(inner.no_jobs || inner.all.as_ref().is_some_and(Noted::stops))
+    }
+
+    /// Whether an error of the family's own keeps its jobs from being scheduled.
+    pub fn is_held(&self, family: FamilyId) -> bool {
+        self.is_stopped() && self.inner.lock().is_held(family)
+    }
+
+    /// The families with an error of their own that refuses their writes.
+    pub fn held(&self) -> Vec<FamilyId> {
+        let inner = self.inner.lock();
+        inner.families.iter().filter(|(_, noted)| noted.stops()).map(|(id, _)| *id).collect()
+    }
+
+    /// Those of the held families whose error nobody is getting over.
+    pub fn given_up(&self) -> Vec<(FamilyId, Error)> {
+        let inner = self.inner.lock();
+        let planned = inner.recovering || inner.resume_planned;
+        let lost = inner.families.iter().filter(|(_, noted)| noted.stops() && (!planned || noted.lasts()));
+        lost.map(|(id, noted)| (*id, noted.error.clone())).collect()
     }
 
     /// What went wrong since resuming began.
@@ -78,8 +212,14 @@ impl ErrorState {
         self.inner.lock().during_recovery.clone()
     }
 
+    /// The gravest error there is, whomever it concerns.
     pub fn get(&self) -> Option<Error> {
-        self.inner.lock().error.clone()
+        self.inner.lock().error().cloned()
+    }
+
+    /// Whether there is an error of any severity that concerns all.
+    pub fn concerns_all(&self) -> bool {
+        self.inner.lock().all.is_some()
     }
 
     /// How many were noted since open (`rocksdb.background-errors`).
@@ -87,26 +227,66 @@ impl ErrorState {
         self.inner.lock().count
     }
 
-    /// Notes a failure. `auto_resume`: whether resuming in the background is allowed at all; `log_failed`: whether a log takes
-    /// nothing more, of whichever job this is the failure.
-    pub fn set(&self, error: Error, reason: ErrorReason, auto_resume: bool, log_failed: bool) -> (Error, Remedy) {
+    /// Notes a failure. `families`: of whose job it is the failure, if others may go on; it concerns all unless it is one of
+    /// that job's tables. `auto_resume`: whether resuming in the background is allowed at all; `log_failed`: whether a log
+    /// takes nothing more, of whichever job this is the failure.
+    pub fn set(
+        &self,
+        error: Error,
+        reason: ErrorReason,
+        families: &[FamilyId],
+        auto_resume: bool,
+        log_failed: bool,
+    ) -> (Error, Remedy) {
         let mut inner = self.inner.lock();
         inner.count += 1;
+        let (severity, mut remedy) = self.judge(&error, reason, log_failed);
+        let error = error.with_severity(severity);
+        if severity == Severity::None || remedy == Remedy::Retry {
+            return (error, Remedy::Retry);
+        }
+        inner.no_jobs |= severity == Severity::Soft && is_without_log(reason);
+        if inner.recovering {
+            inner.during_recovery.get_or_insert_with(|| error.clone());
+            remedy = Remedy::None;
+        }
+        let count = inner.count;
+        let noted = if !log_failed && is_own(&error, reason) && !families.is_empty() {
+            let covered = inner.all.as_ref().is_some_and(|all| all.severity() >= severity);
+            let mut noted = false;
+            for family in families {
+                let mut slot = inner.families.remove(family);
+                noted |= note(&mut slot, &error, count);
+                inner.families.extend(slot.map(|slot| (*family, slot)));
+            }
+            noted && !covered
+        } else {
+            note(&mut inner.all, &error, count)
+        };
+        if !noted {
+            self.tell(&inner);
+            return (error, Remedy::None);
+        }
+        self.tell(&inner);
+        if !auto_resume {
+            remedy = Remedy::None;
+        }
+        inner.resume_planned |= remedy == Remedy::Resume;
+        (error, remedy)
+    }
+
+    fn judge(&self, error: &Error, reason: ErrorReason, log_failed: bool) -> (Severity, Remedy) {
         let retryable = error.kind() == Kind::IoError && error.retryable() && error.subcode() != Subcode::NoSpace;
-        let (severity, mut remedy) = if error.severity() >= Severity::Fatal {
+        if error.severity() >= Severity::Fatal {
             (error.severity(), Remedy::None)
         } else if error.data_loss() {
             (Severity::Unrecoverable, Remedy::None)
         } else if retryable && reason == ErrorReason::Compaction {
-            return (error.with_severity(Severity::Soft), Remedy::Retry);
+            (Severity::Soft, Remedy::Retry)
+        } else if retryable && is_without_log(reason) {
+            (Severity::Soft, Remedy::Resume)
         } else if retryable {
-            match reason {
-                ErrorReason::FlushNoWal | ErrorReason::ManifestWriteNoWal => {
-                    inner.no_jobs = true;
-                    (Severity::Soft, Remedy::Resume)
-                }
-                _ => (Severity::Hard, Remedy::Resume),
-            }
+            (Severity::Hard, Remedy::Resume)
         } else {
             let severity = severity_of(reason, error.kind(), error.subcode(), self.paranoid_checks);
             let space = matches!(error.subcode(), Subcode::NoSpace | Subcode::SpaceLimit);
@@ -117,34 +297,21 @@ impl ErrorState {
                 Severity::None if log_failed || reason == ErrorReason::WriteCallback => (Severity::Hard, Remedy::Resume),
                 _ => (severity, remedy),
             }
-        };
-        let error = error.with_severity(severity);
-        if severity == Severity::None {
-            return (error, Remedy::Retry);
         }
-        if inner.recovering {
-            inner.during_recovery.get_or_insert_with(|| error.clone());
-            remedy = Remedy::None;
-        }
-        if inner.error.as_ref().is_some_and(|old| old.severity() >= severity) {
-            return (error, Remedy::None);
-        }
-        inner.error = Some(error.clone());
-        if severity >= Severity::Hard {
-            self.stopped.store(true, Ordering::Release);
-        }
-        if !auto_resume {
-            remedy = Remedy::None;
-        }
-        inner.resume_planned |= remedy == Remedy::Resume;
-        (error, remedy)
     }
 
-    /// The error for which a stalled writer is not to wait any longer: nobody is getting over it, so what it
-    /// waits for may never happen. Any severity; RocksDB's `DelayWrite` has it so.
-    pub fn ends_stalls(&self) -> Option<Error> {
+    fn tell(&self, inner: &Inner) {
+        self.stopped.store(inner.stopped(), Ordering::Release);
+    }
+
+    /// The error for which a writer that these families hold back is not to wait any longer: nobody is getting over it,
+    /// so what it waits for may never happen. Any severity; RocksDB's `DelayWrite` has it so, of any family's.
+    pub fn ends_stalls(&self, families: &[FamilyId]) -> Option<Error> {
         let inner = self.inner.lock();
-        if inner.recovering || inner.resume_planned { None } else { inner.error.clone() }
+        let planned = inner.recovering || inner.resume_planned;
+        let own = families.iter().filter_map(|id| inner.families.get(id)).find(|noted| !planned || noted.lasts());
+        let all = inner.all.as_ref().filter(|_| !planned);
+        all.or(own).map(|noted| noted.error.clone())
     }
 
     /// Nobody will try to resume in the background any more.
@@ -152,26 +319,71 @@ impl ErrorState {
         self.inner.lock().resume_planned = false;
     }
 
-    /// Begins to resume; the error to get over, or `None` when there is none.
+    /// Whether there is an error that resuming may get over.
+    pub fn is_resumable(&self) -> bool {
+        let inner = self.inner.lock();
+        match &inner.all {
+            Some(all) => !all.lasts(),
+            None => inner.families.values().any(|own| !own.lasts()),
+        }
+    }
+
+    /// Whether there is an error that resuming gets over once there is space.
+    pub fn waits_for_space(&self) -> bool {
+        let space = |noted: &Noted| matches!(noted.error.subcode(), Subcode::NoSpace | Subcode::SpaceLimit);
+        self.inner.lock().noted().any(|noted| space(noted) && !noted.lasts())
+    }
+
+    /// Begins to resume: what to get over, or `None` when there is no error.
     ///
     /// # Errors
     /// Busy if somebody resumes already; the error itself if it is too severe.
-    pub fn recovery_begin(&self) -> base::Result<Option<Error>> {
+    pub fn recovery_begin(&self) -> base::Result<Option<Recovery>> {
         let mut inner = self.inner.lock();
-        let Some(error) = inner.error.clone() else { return Ok(None) };
+        let Some(old) = inner.error().cloned() else { return Ok(None) };
         if inner.recovering {
             return Err(Error::busy("Recovery already in progress"));
         }
-        if error.severity() >= Severity::Fatal {
-            return Err(error);
+        let too_severe = match &inner.all {
+            Some(all) => all.lasts(),
+            None => inner.families.values().all(Noted::lasts),
+        };
+        if too_severe {
+            return Err(inner.all.as_ref().map_or(old, |all| all.error.clone()));
         }
         inner.recovering = true;
         inner.no_jobs = false;
         inner.during_recovery = None;
-        Ok(Some(error))
+        let everything = inner.all.as_ref().is_some_and(Noted::stops);
+        let stopped = inner.families.iter().filter(|(_, own)| own.stops() && !own.lasts());
+        Ok(Some(Recovery { old, everything, families: stopped.map(|(id, own)| (*id, own.last)).collect() }))
     }
 
-    /// Ends resuming. All is well again if the outcome and every error noted meanwhile allow it.
+    /// What stopped the family when resuming began is in tables. What it failed with since stays.
+    pub fn got_over(&self, family: FamilyId, last: u64) {
+        let mut inner = self.inner.lock();
+        if inner.families.get(&family).is_some_and(|own| own.last == last && !own.lasts()) {
+            inner.families.remove(&family);
+        }
+        self.tell(&inner);
+    }
+
+    /// What the family failed with since its errors were counted so.
+    pub fn failed_since(&self, family: FamilyId, last: u64) -> Option<Error> {
+        let inner = self.inner.lock();
+        inner.families.get(&family).filter(|own| own.last != last).map(|own| own.error.clone())
+    }
+
+    /// The family is gone, and with it what it failed with; the error there was, if that was one of its own.
+    pub fn forget(&self, family: FamilyId) -> Option<Error> {
+        let mut inner = self.inner.lock();
+        let gone = inner.families.remove(&family)?;
+        self.tell(&inner);
+        Some(gone.error)
+    }
+
+    /// Ends resuming. All is well again if the outcome and every error noted meanwhile allow it, but for families whose
+    /// own error lasts until the database is opened again.
     pub fn recovery_end(&self, outcome: base::Result<()>) -> base::Result<()> {
         let mut inner = self.inner.lock();
         inner.recovering = false;
@@ -180,18 +392,30 @@ impl ErrorState {
         if let Some(error) = failed {
             return Err(error);
         }
-        if inner.error.as_ref().is_some_and(|e| e.severity() >= Severity::Fatal) {
-            return Err(inner.error.clone().unwrap_or_else(|| Error::aborted("resume failed")));
-        }
-        inner.error = None;
+        inner.all.take_if(|all| !all.lasts());
+        inner.families.retain(|_, own| own.lasts());
         inner.no_jobs = false;
-        self.stopped.store(false, Ordering::Release);
-        Ok(())
+        self.tell(&inner);
+        inner.error().map_or(Ok(()), |error| Err(error.clone()))
     }
 
     pub fn is_recovering(&self) -> bool {
         self.inner.lock().recovering
     }
+}
+
+fn is_without_log(reason: ErrorReason) -> bool {
+    matches!(reason, ErrorReason::FlushNoWal | ErrorReason::ManifestWriteNoWal)
+}
+
+/// Whether a job failed at a table, which is nobody's but its family's. Not at damage, nor where another process has taken
+/// the database over, nor for a reason that does not say at which file.
+fn is_own(error: &Error, reason: ErrorReason) -> bool {
+    let job = matches!(reason, ErrorReason::Flush | ErrorReason::FlushNoWal | ErrorReason::Compaction);
+    let name = error.path().and_then(|path| path.file_name()).and_then(|name| name.to_str()).and_then(FileName::parse);
+    let of_table = matches!(name, Some(FileName::Table(_) | FileName::LegacyTable(_) | FileName::Blob(_)));
+    let harmless = error.kind() == Kind::IoError && error.subcode() != Subcode::IoFenced && !error.data_loss();
+    job && of_table && harmless && error.severity() < Severity::Unrecoverable
 }
 
 /// RocksDB's three maps in one: by subcode, then by kind, then by reason.

@@ -94,7 +94,8 @@ impl Db {
     /// Sets the value of a key.
     ///
     /// # Errors
-    /// The background error while writes are stopped; errors of the write-ahead log.
+    /// The background error while writes are stopped, to all families or to the default one; errors of the write-ahead
+    /// log.
     #[inline]
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         self.put_with(key, value, &WriteOptions::default())
@@ -287,7 +288,7 @@ impl Db {
     /// Writes a batch: all of it or nothing, across families.
     ///
     /// # Errors
-    /// As [`Db::put`]; InvalidArgument for a batch that cannot be written.
+    /// As [`Db::put`], for any family that the batch touches; InvalidArgument for a batch that cannot be written.
     pub fn write(&self, mut batch: WriteBatch, options: &WriteOptions) -> Result<()> {
         self.inner.write(&mut batch, options)
     }
@@ -379,10 +380,11 @@ impl Db {
         self.inner.flush_wal(sync)
     }
 
-    /// Tries to get over a background error: a full disk with room again, and the like.
+    /// Tries to get over a background error: a full disk with room again, and the like. Each family that a failed flush has
+    /// stopped goes on once it is flushed.
     ///
     /// # Errors
-    /// The error, if it is still there.
+    /// The error, if it is still there, be it for one family.
     pub fn resume(&self) -> Result<()> {
         self.inner.resume()
     }

@@ -39,7 +39,7 @@ impl Family {
     /// Sets the value of a key.
     ///
     /// # Errors
-    /// The background error while writes are stopped; errors of the write-ahead log.
+    /// The background error while writes are stopped, to all families or to this one; errors of the write-ahead log.
     #[inline]
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         self.put_with(key, value, &WriteOptions::default())

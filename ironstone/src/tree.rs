@@ -142,7 +142,7 @@ impl Db {
     /// Waits until no flush or compaction runs or is due.
     ///
     /// # Errors
-    /// The background error, when one stops them.
+    /// The background error, when one stops them, be it those of one family.
     pub fn wait_for_compact(&self) -> Result<()> {
         self.engine().wait_for_compact()
     }

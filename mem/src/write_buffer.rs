@@ -24,7 +24,8 @@ pub struct WriteBufferManager {
     used: AtomicUsize,
     active: AtomicUsize,
     allow_stall: AtomicBool,
-    stalled: Mutex<()>,
+    /// Counts the times that stalled writers were woken.
+    stalled: Mutex<u64>,
     resume: Condvar,
     cache: Option<Arc<dyn Ledger>>,
     charged: Mutex<usize>,
@@ -38,7 +39,7 @@ impl WriteBufferManager {
             used: AtomicUsize::new(0),
             active: AtomicUsize::new(0),
             allow_stall: AtomicBool::new(allow_stall),
-            stalled: Mutex::new(()),
+            stalled: Mutex::new(0),
             resume: Condvar::new(),
             cache,
             charged: Mutex::new(0),
@@ -101,22 +102,27 @@ impl WriteBufferManager {
     }
 
     /// Waits until writers may go on, or `give_up` answers true when woken, or `help` (run while no lock
-    /// is held) has made room. `help` is the executor's, and false when it had nothing to do.
+    /// is held) has made room. `help` is the executor's, and false when it had nothing to do. No lock is held while either
+    /// is asked: they may let go of a memtable.
     pub fn wait_while_stalled(&self, give_up: &dyn Fn() -> bool, help: &dyn Fn() -> bool) {
-        while self.should_stall() && !give_up() {
+        loop {
+            let seen = *self.stalled.lock();
+            if !self.should_stall() || give_up() {
+                return;
+            }
             if help() {
                 continue;
             }
-            let mut guard = self.stalled.lock();
-            if self.should_stall() && !give_up() {
-                self.resume.wait(&mut guard);
+            let mut woken = self.stalled.lock();
+            if *woken == seen {
+                self.resume.wait(&mut woken);
             }
         }
     }
 
     /// Wakes all stalled writers to look at `give_up` again (a database closes or fails).
     pub fn wake_all(&self) {
-        drop(self.stalled.lock());
+        *self.stalled.lock() += 1;
         self.resume.notify_all();
     }
 

@@ -367,3 +367,8 @@ fn prefixed(
     }
     Ok(())
 }
+
+/// Whether a failure stops the family: its writes are refused.
+pub fn is_stopped(family: &Family) -> bool {
+    family.property("ironstone.write-error").is_some_and(|why| !why.is_empty())
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use env::FileSystem;
 use env::clock::ManualClock;
 use env::fault::FaultFs;
+use env::logger::LogLevel;
 use env::memory::{MemoryFs, Survivors};
 use ironstone::{Db, FamilyDescriptor, WriteBatch, WriteOptions};
 
@@ -27,8 +28,13 @@ impl World {
     }
 
     fn open(&self, text: &str) -> Db {
+        self.open_telling(text, Arc::new(env::logger::NullLogger))
+    }
+
+    fn open_telling(&self, text: &str, log: Arc<dyn env::Logger>) -> Db {
         let mut options = options(text).unwrap();
         options.db.env = self.outside.env.clone();
+        options.db.info_log = Some(log);
         Db::open("/db", options).unwrap()
     }
 
@@ -38,6 +44,22 @@ impl World {
         drop(db);
         self.disk.crash(survivors);
         self.faults.hook().revive();
+    }
+}
+
+/// Keeps what the LOG would have.
+#[derive(Debug, Default)]
+struct Lines(parking_lot::Mutex<Vec<String>>);
+
+impl env::Logger for Lines {
+    fn level(&self) -> LogLevel {
+        LogLevel::Warn
+    }
+
+    fn set_level(&self, _level: LogLevel) {}
+
+    fn log(&self, _level: LogLevel, message: std::fmt::Arguments<'_>) {
+        self.0.lock().push(message.to_string());
     }
 }
 
@@ -522,6 +544,40 @@ fn logs_that_do_not_follow_are_not_kept_for_an_opening_that_asks() {
     let db = world.open("wal_recovery_mode=kPointInTimeRecovery;track_and_verify_wals=true");
     assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
+}
+
+/// Crash seed 9104224: of a recycled log a record was lost and one of the older log lay in its place, as long as it; the
+/// mode that passes over such went on behind it and did not say so.
+#[test]
+fn a_mode_that_passes_over_an_older_logs_record_tells_of_it() {
+    let world = World::new();
+    let db = world.open("recycle_log_file_num=1");
+    let fill = |first: u8| (0..3).for_each(|n| db.put(&[first, n], b"of one length").unwrap());
+    let begin = |log: &[u8], key: [u8; 2]| {
+        // Log header, batch header, kind of entry, length of the key.
+        log.windows(2).position(|w| w == key).unwrap() - 11 - 12 - 2
+    };
+    fill(0xA0);
+    let older = world.outside.env.fs.read_all(&newest_log(&world), 1 << 20).unwrap();
+    // The log behind it is a file of its own, the next one that file written over.
+    for first in [0xB0, 0xC0] {
+        db.flush().unwrap();
+        fill(first);
+    }
+    let log = newest_log(&world);
+    let newer = world.outside.env.fs.read_all(&log, 1 << 20).unwrap();
+    world.crash(db.clone(), Survivors::Everything);
+    drop(db);
+    let (from, to) = (begin(&older, [0xA0, 1]), begin(&older, [0xA0, 2]));
+    let lost = begin(&newer, [0xC0, 1]);
+    assert_eq!(begin(&newer, [0xC0, 2]) - lost, to - from);
+    assert!(world.disk.damage(&log, |bytes| bytes[lost..][..to - from].copy_from_slice(&older[from..to])));
+    let lines = Arc::new(Lines::default());
+    let db = world.open_telling("wal_recovery_mode=kSkipAnyCorruptedRecords", lines.clone());
+    let found: Vec<bool> = (0..3).map(|n| db.get(&[0xC0, n]).unwrap().is_some()).collect();
+    assert_eq!(found, [true, false, true]);
+    let lines = lines.0.lock();
+    assert!(lines.iter().any(|line| line.starts_with("(ignoring error) ") && line.contains("an older log")), "{lines:?}");
 }
 
 /// Crash seeds 1490 and 2271: a log that was not synced lost its end at a whole record, or came as zeros, while the log

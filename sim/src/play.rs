@@ -89,12 +89,19 @@ pub struct Play<'a> {
     pub past: Past,
     /// Told before each step and after each change of the mark.
     watch: &'a dyn Fn(Mark),
+    /// How many calls have failed; `None` once the machine has stopped.
+    failed: &'a dyn Fn() -> Option<u64>,
 }
 
 impl<'a> Play<'a> {
-    pub fn new(outside: &'a Outside, mut options: Options, watch: &'a dyn Fn(Mark)) -> Play<'a> {
+    pub fn new(
+        outside: &'a Outside,
+        mut options: Options,
+        watch: &'a dyn Fn(Mark),
+        failed: &'a dyn Fn() -> Option<u64>,
+    ) -> Play<'a> {
         options.db.env = outside.env.clone();
-        Play { outside, options, db: None, held: Vec::new(), past: Past::new(), watch }
+        Play { outside, options, db: None, held: Vec::new(), past: Past::new(), watch, failed }
     }
 
     /// Plays to the end, or until `stop` after a step.
@@ -147,7 +154,12 @@ impl<'a> Play<'a> {
                     }
                     after.iter_mut().for_each(|state| edit.apply(state));
                 }
+                let failed = (self.failed)();
                 let written = db.write(batch, &WriteOptions { sync: *sync, ..WriteOptions::default() });
+                if written.is_err() && failed.is_some() && (self.failed)() == failed {
+                    // No call failed: it was refused for what failed before, and is nowhere.
+                    return written;
+                }
                 if written.is_err() {
                     let before = self.past.now().to_vec();
                     after.extend(before);

@@ -33,6 +33,19 @@ pub enum Op {
     Settle,
 }
 
+impl Change {
+    /// The number of its family.
+    pub fn family(&self) -> u64 {
+        match self {
+            Change::Put(family, ..)
+            | Change::Delete(family, ..)
+            | Change::Merge(family, ..)
+            | Change::DeleteRange(family, ..)
+            | Change::Toggle(family, ..) => *family,
+        }
+    }
+}
+
 /// How a script is weighted.
 #[derive(Clone, Copy, Debug)]
 pub struct Weights {

@@ -20,7 +20,7 @@ impl Background {
         let picked = {
             let mut state = self.state.lock();
             state.compactions_running += 1;
-            match state.compactions.pop_front() {
+            match self.take_compaction(&mut state) {
                 Some(family) if !family.is_dropped() => {
                     let job = self.pick(&mut state, &family);
                     // There may be more to do beside this job.
@@ -139,7 +139,7 @@ impl Background {
         let expected = matches!(error.kind(), Kind::ShutdownInProgress | Kind::ColumnFamilyDropped)
             || matches!(error.subcode(), Subcode::ManualCompactionPaused | Subcode::CompactionAborted);
         if !expected && !self.quarantined(job, &error) {
-            self.failed(error, ErrorReason::Compaction);
+            self.failed_in(error, ErrorReason::Compaction, std::slice::from_ref(&job.family));
         }
     }
 

@@ -16,7 +16,7 @@ impl Background {
         let request = {
             let mut state = self.state.lock();
             state.flushes_running += 1;
-            let request = state.flushes.pop_front();
+            let request = self.take_flush(&mut state);
             if let Some(request) = &request {
                 for family in &request.families {
                     family.state().flush_queued = false;
@@ -31,7 +31,7 @@ impl Background {
         };
         let failed = outcome.is_err();
         if let Err(error) = &outcome {
-            self.flush_failed(error.clone());
+            self.flush_failed(error.clone(), &families);
         }
         {
             let mut state = self.state.lock();
@@ -84,7 +84,7 @@ impl Background {
         Ok(())
     }
 
-    fn flush_tools<'a>(&'a self, turn: &'a dyn Fn(&Family, &FlushPick) -> bool) -> FlushTools<'a> {
+    pub(super) fn flush_tools<'a>(&'a self, turn: &'a dyn Fn(&Family, &FlushPick) -> bool) -> FlushTools<'a> {
         FlushTools { tools: &self.tools, families: &self.families, logs: &self.logs, committer: &self.committer, turn }
     }
 
@@ -92,9 +92,9 @@ impl Background {
     /// held at this moment is in tables of all of them or of none.
     ///
     /// # Errors
-    /// The background error; why the flush failed, of which then nothing is left.
+    /// The background error that stops one of them; why the flush failed, of which then nothing is left.
     pub fn flush_together(&self, families: &[Arc<Family>], reason: FlushReason) -> base::Result<()> {
-        self.errors.check()?;
+        self.check_families(families)?;
         let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
@@ -116,7 +116,7 @@ impl Background {
         families.dedup_by_key(|f| f.id());
         let run = || {
             writer.seal_together(&families)?;
-            let picks = self.wait_until(|| match self.errors.check() {
+            let picks = self.wait_until(|| match self.check_families(&families) {
                 Err(error) => Some(Err(error)),
                 Ok(()) => self.pick_together(&families).map(Ok),
             })?;
@@ -135,7 +135,7 @@ impl Background {
         }
         match &outcome {
             Ok(done) => done.committed.iter().for_each(|committed| self.committed(committed)),
-            Err(error) => self.flush_failed(error.clone()),
+            Err(error) => self.flush_failed(error.clone(), &families),
         }
         if self.atomic_flush {
             families = self.families.all();
@@ -164,12 +164,18 @@ impl Background {
         self.wait_for_others(|| if family.is_dropped() { Some(true) } else { family.state().turn(pick) })
     }
 
-    pub(super) fn flush_failed(&self, error: Error) {
+    /// Of these families.
+    pub(super) fn flush_failed(&self, error: Error, families: &[Arc<Family>]) {
         // Incomplete: an older memtable's flush failed, which was told by itself.
         if matches!(error.kind(), Kind::ShutdownInProgress | Kind::ColumnFamilyDropped | Kind::Incomplete) {
             return;
         }
-        self.failed(error, ErrorReason::Flush);
+        self.failed_in(error, ErrorReason::Flush, families);
+    }
+
+    /// The background error that stops one of these families.
+    pub(super) fn check_families(&self, families: &[Arc<Family>]) -> base::Result<()> {
+        self.errors.check_families(families.iter().map(|family| family.id()))
     }
 
     /// How often flushes of a family have failed, and the last reason.
@@ -183,10 +189,10 @@ impl Background {
     /// Flushes these families and waits, if asked, until what they held is in tables.
     ///
     /// # Errors
-    /// The background error if one prevents it; why a flush of theirs failed meanwhile, even if it is tried
-    /// again.
+    /// The background error if one prevents it, be it for one of them; why a flush of theirs failed meanwhile, even if it
+    /// is tried again.
     pub fn flush_and_wait(&self, families: &[Arc<Family>], reason: FlushReason, wait: bool) -> base::Result<()> {
-        self.errors.check()?;
+        self.check_families(families)?;
         let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
@@ -197,7 +203,7 @@ impl Background {
         }
         let targets: Vec<_> = families.iter().map(|f| (f.clone(), f.state().sealed.last().map_or(0, |s| s.id))).collect();
         self.wait_until(|| {
-            if let Some(error) = self.errors.get().filter(|e| e.severity() >= base::Severity::Hard) {
+            if let Err(error) = self.check_families(families) {
                 return Some(Err(error));
             }
             if self.tools.shutting_down.load(Ordering::Acquire) {

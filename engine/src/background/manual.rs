@@ -277,7 +277,7 @@ impl Background {
         request: &Request,
         options: &CompactRangeOptions,
     ) -> Option<Result<Option<(crate::compaction::Job, Option<Vec<u8>>)>>> {
-        if let Err(error) = self.errors.check().and_then(|()| self.check_canceled(options)) {
+        if let Err(error) = self.check_families(std::slice::from_ref(family)).and_then(|()| self.check_canceled(options)) {
             return Some(Err(error));
         }
         if family.is_dropped() {

@@ -314,8 +314,17 @@ impl Background {
 
     /// Notes a failure and starts what may mend it.
     pub fn failed(&self, error: Error, reason: ErrorReason) {
+        self.failed_in(error, reason, &[]);
+    }
+
+    /// As [`Background::failed`], of a job of these families: if it failed at a table, the others go on. With
+    /// `atomic_flush` none can, as no table of theirs is committed without one of each.
+    fn failed_in(&self, error: Error, reason: ErrorReason, families: &[Arc<Family>]) {
         let auto = self.tools.options.load().max_bgerror_resume_count > 0;
-        let (error, remedy) = self.errors.set(error, reason, auto, self.logs.is_poisoned());
+        let families = if self.atomic_flush { &[] } else { families };
+        let ids: Vec<_> = families.iter().map(|family| family.id()).collect();
+        let (error, remedy) = self.errors.set(error, reason, &ids, auto, self.logs.is_poisoned());
+        families.iter().filter(|family| family.is_dropped()).for_each(|family| drop(self.errors.forget(family.id())));
         let stats = &self.tools.stats;
         stats.add(Ticker::ErrorHandlerBgErrorCount, 1);
         if error.kind() == Kind::IoError {
@@ -327,11 +336,41 @@ impl Background {
         if remedy == Remedy::Resume {
             self.tools.events.emit(&Event::ErrorRecoveryStarted { reason, error });
         }
-        self.wake_stalled();
-        self.changed.tell();
+        self.errors_changed();
         if remedy == Remedy::Resume {
             self.schedule_resume();
         }
+    }
+
+    /// An error came or went: who waits looks again. A family that takes no writes holds no other back; where there is no
+    /// other, whoever waits already waits on, and is written once the error is got over.
+    pub(super) fn errors_changed(&self) {
+        {
+            // Of two that do this, the later must not go by what was before.
+            let _state = self.state.lock();
+            let held = self.errors.held();
+            let others = self.families.all().iter().any(|family| !held.contains(&family.id()));
+            self.controller.pass_over(if others { held } else { Vec::new() });
+        }
+        self.wake_stalled();
+        self.changed.tell();
+    }
+
+    /// A family was created.
+    pub fn family_added(&self, family: &Arc<Family>) {
+        if self.errors.is_stopped() {
+            self.errors_changed();
+        }
+        self.reconsider(family);
+    }
+
+    /// A family was dropped. With it goes what kept it from being flushed.
+    pub fn family_dropped(&self, family: &Arc<Family>) {
+        if let Some(old) = self.errors.forget(family.id()) {
+            self.tools.events.emit(&Event::RecoveredFromError { old, new: self.errors.get() });
+            self.errors_changed();
+        }
+        self.reconsider(family);
     }
 
     /// Stalled writers look again: those that wait for the controller, and those that wait for memory.
@@ -382,7 +421,7 @@ impl Background {
             released_below: self.tools.snapshots.released_below(),
             snapshots: self.tools.snapshots.count(),
             oldest_snapshot: self.tools.snapshots.oldest(),
-            background_errors: self.errors.count(),
+            errors: &self.errors,
             min_log_to_keep: self.committer.min_log_to_keep(),
             activity: self.activity(),
             now_seconds: self.tools.env.clock.now_seconds(),

@@ -35,7 +35,7 @@ impl Background {
         output_path_id: Option<u32>,
         options: &CompactionOptions,
     ) -> Result<Vec<PathBuf>> {
-        self.errors.check()?;
+        self.check_families(std::slice::from_ref(family))?;
         let canceled = self.begin_manual(&options.canceled, false)?;
         let planned = self.plan_files(family, files, output_level, output_path_id, options, canceled.clone());
         let outcome = planned.and_then(|job| {
@@ -110,7 +110,7 @@ impl Background {
         ranges: &[(Option<&[u8]>, Option<&[u8]>)],
         include_end: bool,
     ) -> Result<()> {
-        self.errors.check()?;
+        self.check_families(std::slice::from_ref(family))?;
         let found = {
             let state = self.state.lock();
             let pin = family.pin_owned();
@@ -151,7 +151,7 @@ impl Background {
     /// InvalidArgument for a level that does not exist, tables of level 0 that overlap or are being compacted,
     /// or levels up to the target that are not empty; those of the MANIFEST.
     pub fn promote_l0(&self, family: &Arc<Family>, target_level: usize) -> Result<()> {
-        self.errors.check()?;
+        self.check_families(std::slice::from_ref(family))?;
         let invalid = |words: &str| Err(Error::invalid_argument(words));
         if target_level < 1 {
             return invalid("Invalid target level");

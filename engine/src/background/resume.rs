@@ -1,14 +1,13 @@
-//! Getting over a background error: everything in memory is flushed, and writes go on.
+//! Getting over a background error: everything in memory is flushed, or what the families that it stopped have waiting,
+//! and writes go on.
 
 use base::stats::{HistogramKind, Ticker};
-use base::ids::JobId;
-use base::{Error, Result, Severity, Subcode};
+use base::{Error, FamilyId, Result};
 use env::executor::Pool;
 
 use super::Background;
 use crate::event::{Event, FlushReason};
-use crate::family::Family;
-use crate::flush::FlushTools;
+use crate::family::{Family, FlushPick};
 use crate::sync::Arc;
 
 impl Background {
@@ -35,22 +34,42 @@ impl Background {
 
     /// As [`Background::resume`], while closing waits.
     fn resume_counted(&self) -> Result<()> {
-        let Some(old) = self.errors.recovery_begin()? else { return Ok(()) };
-        let outcome = self.recover(&old);
+        let Some(recovery) = self.errors.recovery_begin()? else { return Ok(()) };
+        let outcome = if recovery.everything || self.logs.needs_failed() {
+            self.recover_everything()
+        } else {
+            self.recover_families(&recovery.families)
+        };
         let outcome = self.errors.recovery_end(outcome);
-        self.tools.events.emit(&Event::RecoveredFromError { old, new: outcome.as_ref().err().cloned() });
-        self.wake_stalled();
+        self.tools.events.emit(&Event::RecoveredFromError { old: recovery.old, new: outcome.as_ref().err().cloned() });
+        self.errors_changed();
         for family in self.families.all() {
             self.reconsider(&family);
         }
         outcome
     }
 
-    fn recover(&self, old: &Error) -> Result<()> {
-        let soft = old.severity() <= Severity::Soft;
-        if soft && !self.logs.is_poisoned() {
-            return Ok(());
+    /// What these families have waiting becomes tables, each by itself: one that fails again leaves the others to go on.
+    /// Logs and MANIFEST are sound, and what the others have in memory stays there.
+    fn recover_families(&self, families: &[(FamilyId, u64)]) -> Result<()> {
+        let mut outcome = Ok(());
+        for (id, noted) in families {
+            let flushed = match self.families.get(*id) {
+                Some(family) => {
+                    let family = [family];
+                    self.flush_sealed(&family, &family, &|| self.errors.failed_since(*id, *noted))
+                }
+                None => Ok(()),
+            };
+            match flushed {
+                Ok(()) => self.errors.got_over(*id, *noted),
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
         }
+        outcome
+    }
+
+    fn recover_everything(&self) -> Result<()> {
         let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
@@ -58,53 +77,15 @@ impl Background {
         // in one commit: a family must not lie behind the end of a log that another one still needs, for nobody knows
         // where that ends.
         let together = self.logs.needs_failed() && !self.atomic_flush;
-        // Noted like the failure of a flush: it may be one that nobody gets over, and ends the trying.
+        // Noted like the failure of a flush: it may be one that nobody gets over, and ends the trying. It concerns all, as
+        // all have to be flushed.
         let sealed = writer.seal_all_for_recovery(together);
-        sealed.inspect_err(|error| self.flush_failed(error.clone()))?;
-        let job = self.tools.take_job_id();
-        let tools = FlushTools {
-            tools: &self.tools,
-            families: &self.families,
-            logs: &self.logs,
-            committer: &self.committer,
-            turn: &|family, pick| self.flush_turn(family, pick),
-        };
+        sealed.inspect_err(|error| self.flush_failed(error.clone(), &[]))?;
         let families = self.families.all();
-        let newest: Vec<_> = families.iter().map(|family| family.state().newest_sealed()).collect();
-        let left = || {
-            let mut all = families.iter().zip(&newest);
-            all.any(|(f, newest)| newest.is_some_and(|id| !f.is_dropped() && f.state().has_sealed_up_to(id)))
-        };
-        // And these too.
-        let run = |some: &[_], atomic| {
-            let done = crate::flush::run(&tools, job, some, FlushReason::ErrorRecovery, atomic);
-            done.inspect_err(|error| self.flush_failed(error.clone()))
-        };
         if together {
-            self.flush_behind_failed(&tools, job, &families)?;
+            self.flush_behind_failed(&families)?;
         }
-        // A job that was queued before may take memtables at any moment until none is left. What it has taken comes
-        // first; if that fails, so does this.
-        while left() {
-            self.wait_until(|| (!families.iter().any(|family| family.state().is_flushing())).then_some(()));
-            if let Some(error) = self.errors.during_recovery() {
-                return Err(error);
-            }
-            let mut progress = families.iter().any(|family| family.state().is_flushing());
-            let groups: Vec<&[_]> = match self.atomic_flush {
-                true => vec![&families],
-                false => families.iter().map(std::slice::from_ref).collect(),
-            };
-            for group in groups {
-                if let Some(committed) = &run(group, self.atomic_flush)?.committed {
-                    progress = true;
-                    self.committed(committed);
-                }
-            }
-            if !progress && left() {
-                return Err(Error::busy("memtables are kept for a flush of several column families"));
-            }
-        }
+        self.flush_sealed(&families, &[], &|| self.errors.during_recovery())?;
         // A new MANIFEST, whatever became of the record that failed. It says that no log before the new
         // one is needed: the failed one may hold a record that was never acknowledged, and its sequence
         // numbers are given out again.
@@ -115,20 +96,64 @@ impl Background {
         Ok(())
     }
 
+    /// What is sealed of these families becomes tables, in one commit with `atomic_flush`. `concerned`: who stops where that
+    /// fails. `failed`: what a job failed with that had some of it.
+    fn flush_sealed(
+        &self,
+        families: &[Arc<Family>],
+        concerned: &[Arc<Family>],
+        failed: &dyn Fn() -> Option<Error>,
+    ) -> Result<()> {
+        let job = self.tools.take_job_id();
+        let turn = |family: &Family, pick: &FlushPick| self.flush_turn(family, pick);
+        let tools = self.flush_tools(&turn);
+        let newest: Vec<_> = families.iter().map(|family| family.state().newest_sealed()).collect();
+        let left = || {
+            let mut all = families.iter().zip(&newest);
+            all.any(|(f, newest)| newest.is_some_and(|id| !f.is_dropped() && f.state().has_sealed_up_to(id)))
+        };
+        // A job that was queued before may take memtables at any moment until none is left. What it has taken comes
+        // first; if that fails, so does this.
+        while left() {
+            self.wait_until(|| (!families.iter().any(|family| family.state().is_flushing())).then_some(()));
+            if let Some(error) = failed() {
+                return Err(error);
+            }
+            let mut progress = families.iter().any(|family| family.state().is_flushing());
+            let groups: Vec<&[_]> = match self.atomic_flush {
+                true => vec![families],
+                false => families.iter().map(std::slice::from_ref).collect(),
+            };
+            for group in groups {
+                let done = crate::flush::run(&tools, job, group, FlushReason::ErrorRecovery, self.atomic_flush);
+                let done = done.inspect_err(|error| self.flush_failed(error.clone(), concerned))?;
+                if let Some(committed) = &done.committed {
+                    progress = true;
+                    self.committed(committed);
+                }
+            }
+            if !progress && left() {
+                return Err(Error::busy("memtables are kept for a flush of several column families"));
+            }
+        }
+        Ok(())
+    }
+
     /// All that is held together becomes tables in one commit, or stays held for the next try.
-    fn flush_behind_failed(&self, tools: &FlushTools<'_>, job: JobId, families: &[Arc<Family>]) -> Result<()> {
+    fn flush_behind_failed(&self, families: &[Arc<Family>]) -> Result<()> {
         let picks = self.wait_until(|| match self.errors.during_recovery() {
             Some(error) => Some(Err(error)),
             None => self.pick_together(families).map(Ok),
         })?;
-        match crate::flush::run_picked(tools, job, picks, FlushReason::ErrorRecovery) {
+        let turn = |family: &Family, pick: &FlushPick| self.flush_turn(family, pick);
+        match crate::flush::run_picked(&self.flush_tools(&turn), self.tools.take_job_id(), picks, FlushReason::ErrorRecovery) {
             Ok(done) => {
                 done.committed.iter().for_each(|committed| self.committed(committed));
                 Ok(())
             }
             Err(error) => {
                 families.iter().for_each(|family| family.state().hold_together());
-                self.flush_failed(error.clone());
+                self.flush_failed(error.clone(), &[]);
                 Err(error)
             }
         }
@@ -149,8 +174,7 @@ impl Background {
         state.resume_tries += 1;
         drop(state);
         // Space may come back right behind a try: with the next one at half of the time, what that flushes is done within it.
-        let space = |error: Error| matches!(error.subcode(), Subcode::NoSpace | Subcode::SpaceLimit);
-        let wait = options.bgerror_resume_retry_interval / if self.errors.get().is_some_and(space) { 2 } else { 1 };
+        let wait = options.bgerror_resume_retry_interval / if self.errors.waits_for_space() { 2 } else { 1 };
         self.spawn_after(wait, Pool::High, |me| {
             let tries = {
                 let mut state = me.state.lock();
@@ -171,15 +195,22 @@ impl Background {
                     me.state.lock().resume_tries = 0;
                     false
                 }
-                Err(error) if error.severity() >= Severity::Fatal => false,
-                Err(_) if me.errors.get().is_some_and(|noted| noted.severity() >= Severity::Fatal) => false,
+                // Some may be left that last, but no other.
+                Err(_) if !me.errors.is_resumable() => false,
                 Err(_) => tries < i64::from(options.max_bgerror_resume_count),
             };
             if again {
                 return me.schedule_resume();
             }
-            me.state.lock().resume_tries = 0;
-            me.errors.resume_given_up();
+            {
+                let mut state = me.state.lock();
+                if state.resume_scheduled {
+                    // For what failed since: the next goes on.
+                    return;
+                }
+                state.resume_tries = 0;
+                me.errors.resume_given_up();
+            }
             me.wake_stalled();
             me.changed.tell();
         });

@@ -76,7 +76,8 @@ impl Background {
             return;
         }
         let slots = self.slots();
-        while state.flushes_scheduled < slots.flushes && state.flushes.len() > state.flushes_scheduled - state.flushes_running {
+        let (flushes, compactions) = self.due(state);
+        while state.flushes_scheduled < slots.flushes && flushes > state.flushes_scheduled - state.flushes_running {
             state.flushes_scheduled += 1;
             self.spawn(Pool::High, |me| me.flush_job());
         }
@@ -85,11 +86,37 @@ impl Background {
         }
         // A manual compaction takes a slot, though it runs on its caller's thread.
         while state.compactions_scheduled + state.manuals_running < slots.compactions
-            && state.compactions.len() > state.compactions_scheduled - state.compactions_running
+            && compactions > state.compactions_scheduled - state.compactions_running
         {
             state.compactions_scheduled += 1;
             self.spawn(Pool::Low, |me| me.compaction_job());
         }
+    }
+
+    /// How many flushes and compactions are queued, but for those of families whose own error holds them. These stay
+    /// queued.
+    fn due(&self, state: &State) -> (usize, usize) {
+        if !self.errors.is_partly_stopped() {
+            return (state.flushes.len(), state.compactions.len());
+        }
+        let flushes = state.flushes.iter().filter(|request| self.may_flush(request)).count();
+        (flushes, state.compactions.iter().filter(|family| !self.errors.is_held(family.id())).count())
+    }
+
+    fn may_flush(&self, request: &FlushRequest) -> bool {
+        !request.families.iter().any(|family| self.errors.is_held(family.id()))
+    }
+
+    /// The oldest flush that may run.
+    pub(super) fn take_flush(&self, state: &mut State) -> Option<FlushRequest> {
+        let at = state.flushes.iter().position(|request| self.may_flush(request))?;
+        state.flushes.remove(at)
+    }
+
+    /// The family whose compaction is due for longest, of those that may run.
+    pub(super) fn take_compaction(&self, state: &mut State) -> Option<Arc<Family>> {
+        let at = state.compactions.iter().position(|family| !self.errors.is_held(family.id()))?;
+        state.compactions.remove(at)
     }
 
     /// What a failed job leaves due is looked at again after a while, as in RocksDB: what made it fail may

@@ -30,8 +30,10 @@ impl Inner {
             writing.writer.end_stalls();
             writing.background.unpause_all();
             let avoid = self.tools.options.load().avoid_flush_during_shutdown;
-            if !avoid && writing.writer.has_unlogged() && self.errors.get().is_none() {
-                outcome = writing.background.flush_and_wait(&self.families.all(), FlushReason::ShutDown, true);
+            if !avoid && writing.writer.has_unlogged() && !self.errors.concerns_all() {
+                let mut families = self.families.all();
+                families.retain(|family| !self.errors.is_held(family.id()));
+                outcome = writing.background.flush_and_wait(&families, FlushReason::ShutDown, true);
             }
             writing.writer.close();
             writing.background.close();

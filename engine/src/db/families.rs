@@ -63,7 +63,7 @@ impl Db {
             inner.committer.commit_records(vec![edit], || inner.families.add(family.clone())).map(|_| family)
         })??;
         writing.background.remove_old_manifests();
-        writing.background.reconsider(&family);
+        writing.background.family_added(&family);
         writing.background.plan_trigger();
         Ok(family)
     }
@@ -102,7 +102,7 @@ impl Db {
         };
         inner.obsolete.retire(version.files().map(waiting));
         writing.background.remove_old_manifests();
-        writing.background.reconsider(family);
+        writing.background.family_dropped(family);
         inner.tools.events.emit(&Event::FamilyDropped(named(family)));
         inner.tools.events.info(format_args!("Dropped column family with id {}", family.id()));
         self.options_changed()

@@ -34,6 +34,7 @@ use std::path::Path;
 
 use base::stats::{HistogramKind, Ticker};
 use base::{Error, FamilyId, Result};
+use env::posix::Tenant;
 
 use crate::background::Background;
 use crate::batch::WriteBatch;
@@ -79,6 +80,8 @@ struct Inner {
     changes: Mutex<()>,
     lock: Mutex<Option<DbLock>>,
     history: Arc<history::History>,
+    /// Last, so that it goes behind what the others hold. None where nobody's threads but the caller's work.
+    _tenant: Option<Tenant>,
 }
 
 struct Writing {
@@ -249,12 +252,16 @@ impl Db {
         self.flush_wal(true)
     }
 
-    /// Tries to get over the background error.
+    /// Tries to get over the background error. Each family that one of its own stopped goes on once it is flushed.
+    ///
+    /// # Errors
+    /// Busy if that is under way; what remains, be it for one family.
     pub fn resume(&self) -> Result<()> {
         self.writing()?.background.resume()
     }
 
-    /// The background error, if there is one.
+    /// The background error, if there is one: the gravest, whichever families it stops. `ironstone.write-error` is the
+    /// property that says it of one family.
     pub fn background_error(&self) -> Option<Error> {
         self.inner.errors.get()
     }

@@ -6,6 +6,7 @@ use base::ids::JobId;
 use base::{Error, FamilyId, FileNumber, Kind, Result};
 use env::Env;
 use env::logger::{Logger, NullLogger};
+use env::posix::Tenant;
 use format::names::{self, FileName};
 use format::proof::Proof;
 
@@ -480,6 +481,7 @@ impl Opening {
                 changes: Mutex::new(()),
                 lock: Mutex::new(self.lock.take()),
                 history: Default::default(),
+                _tenant: self.env.executor.has_threads().then(Tenant::enter),
             }),
         }
     }

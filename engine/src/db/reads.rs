@@ -121,7 +121,7 @@ impl Inner {
             released_below: self.tools.snapshots.released_below(),
             snapshots: self.tools.snapshots.count(),
             oldest_snapshot: self.tools.snapshots.oldest(),
-            background_errors: self.errors.count(),
+            errors: &self.errors,
             min_log_to_keep: self.committer.min_log_to_keep(),
             activity,
             now_seconds: self.tools.env.clock.now_seconds(),

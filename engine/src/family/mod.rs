@@ -181,6 +181,12 @@ impl Family {
         Some(Arc::new(Charge { bytes, buffers: buffers.clone() }))
     }
 
+    /// What its memtables that are in no table are charged.
+    pub(crate) fn buffered(&self) -> usize {
+        let sealed: usize = self.state().sealed.iter().filter_map(|s| s.charge.as_ref()).map(|charge| charge.bytes).sum();
+        self.charged.load(Ordering::Relaxed) + sealed
+    }
+
     /// The versions that somebody still reads, the newest last.
     pub fn live_versions(&self) -> Vec<Arc<Version>> {
         self.state().versions.iter().filter_map(crate::sync::Weak::upgrade).collect()

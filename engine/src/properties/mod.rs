@@ -7,8 +7,8 @@
 //!       ├► tables     properties of tables added up, lists of files
 //!       └► cache      what the block cache holds, by role
 //! ```
-//! Names, forms and units follow `db/internal_stats.cc`; a name may end in a number, its argument. One name is
-//! ours, [`LOST_BYTES`].
+//! Names, forms and units follow `db/internal_stats.cc`; a name may end in a number, its argument. Names that begin with
+//! `ironstone.` are ours.
 
 mod cache;
 mod database;
@@ -23,6 +23,7 @@ use base::SequenceNumber;
 use lsm::pick::View;
 use lsm::pick::score::Scores;
 
+use crate::errors::ErrorState;
 use crate::family::{Family, SuperVersion};
 use crate::files::{Numbers, Obsolete};
 use crate::source::TableCache;
@@ -40,7 +41,7 @@ pub struct Ground<'a> {
     pub snapshots: u64,
     /// Sequence and time of the oldest snapshot.
     pub oldest_snapshot: Option<(SequenceNumber, u64)>,
-    pub background_errors: u64,
+    pub errors: &'a ErrorState,
     pub min_log_to_keep: u64,
     /// Nothing runs in a database opened for reading only.
     pub activity: Activity,
@@ -65,6 +66,9 @@ pub const LOST_BYTES: &str = "ironstone.lost-bytes";
 /// RocksDB's.
 const QUARANTINED_TABLES: &str = "ironstone.quarantined-tables";
 
+/// Why the family's writes are refused; empty while they are taken. Not one of RocksDB's.
+const WRITE_ERROR: &str = "ironstone.write-error";
+
 /// A property by name, as text; `None` if there is none of that name.
 pub fn property(ground: &Ground<'_>, family: &Family, name: &str) -> Option<String> {
     if name == LOST_BYTES {
@@ -74,6 +78,9 @@ pub fn property(ground: &Ground<'_>, family: &Family, name: &str) -> Option<Stri
         let version = family.pin().version.clone();
         let numbers = version.files().filter(|(_, f)| f.is_quarantined()).map(|(_, f)| f.number.0.to_string());
         return Some(numbers.collect::<Vec<_>>().join(" "));
+    }
+    if name == WRITE_ERROR {
+        return Some(ground.errors.check_families([family.id()]).err().map_or_else(String::new, |e| e.to_string()));
     }
     let (short, argument) = split(name)?;
     // RocksDB passes over a number at the end of a name that takes none.

@@ -37,7 +37,7 @@ fn of_database(ground: &Ground<'_>, short: &str) -> Option<u64> {
         "num-running-compactions" => ground.activity.running_compactions as u64,
         "actual-delayed-write-rate" => ground.activity.delayed_write_rate,
         "is-write-stopped" => u64::from(ground.activity.is_write_stopped),
-        "background-errors" => ground.background_errors,
+        "background-errors" => ground.errors.count(),
         "num-snapshots" => ground.snapshots,
         "oldest-snapshot-sequence" => ground.oldest_snapshot.map_or(0, |(seq, _)| seq),
         "oldest-snapshot-time" => ground.oldest_snapshot.map_or(0, |(_, time)| time),

@@ -182,9 +182,17 @@ impl<'a> Replay<'a> {
         let mut progress = self.durable.begin(log);
         let mut last_in_log = 0;
         let was_dropping = self.dropping;
+        // Where an older log's records were passed over.
+        let mut older_at: Option<u64> = None;
         loop {
             let (verdict, offset, marks) = match reader.next()? {
                 Item::Record { bytes, offset, .. } => {
+                    if let Some(from) = older_at.take() {
+                        self.tools.events.warn(format_args!(
+                            "{PASSED_OVER}WAL {:06} has records of an older log from {from} to {offset}, where its own were lost",
+                            log.0
+                        ));
+                    }
                     let marks = marks_of(bytes);
                     self.note_manifest(marks.as_ref().and_then(|marks| marks.manifest));
                     let older = marks.as_ref().map_or(&[][..], |marks| &marks.written);
@@ -222,6 +230,7 @@ impl<'a> Replay<'a> {
                 }
                 Item::OldRecord { offset, .. } => {
                     self.fault(log, &progress, &reader, offset, "a record of the log that the file was before", later)?;
+                    older_at.get_or_insert(offset);
                     (self.old_record(log), offset, None)
                 }
                 Item::TimestampSizes { sizes, offset } => {

@@ -28,6 +28,9 @@ use base::{Error, Result, SequenceNumber};
 
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, Patience};
 
+#[cfg(all(test, not(shuttle), not(loom)))]
+mod tests;
+
 /// What writers must agree on to share a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
@@ -108,6 +111,8 @@ pub struct Group {
 struct Follower {
     waiter: Arc<Waiter>,
     count: u32,
+    /// Bytes of its records.
+    len: usize,
 }
 
 impl Group {
@@ -240,6 +245,7 @@ struct Inner {
 const SPARE_COUNT_MAX: usize = 4;
 const SPARE_BYTES_MAX: usize = 4 << 20;
 
+
 impl Queue {
     /// `group_bytes_max`: `max_write_batch_group_size_bytes`. `last_seq`: the newest in the database. `patience`:
     /// how writers wait for each other.
@@ -280,7 +286,7 @@ impl Queue {
         if let Some(last) = inner.waiting.back_mut()
             && last.has_room_for(entry, max)
         {
-            last.followers.push(Follower { waiter: waiter.clone(), count: entry.count });
+            last.followers.push(Follower { waiter: waiter.clone(), count: entry.count, len: entry.records.len() });
             last.records.extend_from_slice(entry.records);
             last.count += entry.count;
             last.concurrent &= entry.concurrent;
@@ -308,6 +314,26 @@ impl Queue {
             seq += u64::from(follower.count);
         }
         Crew { team, leader }
+    }
+
+    /// Turns away the followers whose records are refused: they hear why, and their records leave the group.
+    #[cold]
+    pub fn turn_away(&self, group: &mut Group, refused: impl Fn(&[u8]) -> Option<Error>) {
+        let records = mem::take(&mut group.records);
+        let (mut rest, mut kept, mut gone) = (&records[..], Vec::new(), 0);
+        group.followers.retain(|follower| {
+            let (own, behind) = rest.split_at(follower.len);
+            rest = behind;
+            let Some(error) = refused(own) else {
+                kept.extend_from_slice(own);
+                return true;
+            };
+            gone += follower.count;
+            follower.waiter.signal(Signal::Done(Err(error)));
+            false
+        });
+        group.count -= gone;
+        group.records = kept;
     }
 
     /// Ends a group: tells its followers the outcome. Does not pass on the lead.

@@ -154,12 +154,16 @@ impl Writer {
     ///
     /// # Errors
     /// InvalidArgument for a batch or options that cannot be written (nothing happened); the background
-    /// error while writes are stopped; Incomplete with `no_slowdown`; those of the log.
+    /// error while writes are stopped to all families or to one that the batch touches; Incomplete with
+    /// `no_slowdown`; those of the log.
     pub fn write(&self, batch: &mut WriteBatch, options: &WriteOptions, hook: Option<&dyn WriteHook>) -> Result<()> {
         let missing = if options.ignore_missing_column_families { Missing::Skip } else { Missing::Refuse };
         self.check(batch, options, missing)?;
         if batch.is_empty() && !options.sync && hook.is_none() {
             return Ok(());
+        }
+        if let Some(error) = self.refusal(batch.records()) {
+            return Err(error);
         }
         if options.low_pri && self.controller.needs_speedup() {
             self.slow_low_pri(batch, options)?;
@@ -244,8 +248,67 @@ impl Writer {
         apply::check(batch.bytes(), &self.families, missing)
     }
 
-    /// The order that is law.
+    /// Why a batch's records are refused although those of other families are taken: a job of one of its families failed,
+    /// and not every family is stopped. Where all are, the leader says so.
+    #[inline]
+    fn refusal(&self, records: &[u8]) -> Option<Error> {
+        if self.errors.is_partly_stopped() { self.refusal_of_some(records) } else { None }
+    }
+
+    #[cold]
+    fn refusal_of_some(&self, records: &[u8]) -> Option<Error> {
+        let records = encoding::Records::behind_header(records);
+        // What does not read is told where it is applied.
+        let families = records.map_while(Result::ok).filter_map(|record| record.family());
+        self.errors.check_families(families).err()
+    }
+
+    /// Leads a group: what is refused of it is told so, and the rest is written. The leader's own batch may be what is
+    /// refused.
     fn lead(
+        &self,
+        mut group: Group,
+        mut baton: Box<Baton>,
+        batch: &mut WriteBatch,
+        hook: Option<&dyn WriteHook>,
+    ) -> Result<()> {
+        if let Err(error) = self.admit(&mut group, &mut baton, batch) {
+            let own = self.refusal(batch.records());
+            return self.give_up(group, baton, error).map_err(|error| own.unwrap_or(error));
+        }
+        match self.refusal(batch.records()) {
+            None => self.lead_admitted(group, baton, batch, hook),
+            Some(error) if group.writers() == 1 => self.give_up(group, baton, error),
+            Some(error) => {
+                // The followers hear for themselves how it went.
+                let _ = self.lead_admitted(group, baton, &mut WriteBatch::new(), None);
+                Err(error)
+            }
+        }
+    }
+
+    /// Nothing of a group is written.
+    fn give_up(&self, group: Group, baton: Box<Baton>, error: Error) -> Result<()> {
+        self.queue.hand_over(baton);
+        let outcome = Err(error);
+        self.queue.finish(group, &outcome);
+        outcome
+    }
+
+    /// Room for a group, and for nobody in it who is refused by then.
+    fn admit(&self, group: &mut Group, baton: &mut Baton, batch: &WriteBatch) -> Result<()> {
+        self.check_open()?;
+        batch.verify_protection()?;
+        let bytes = batch.data_size() + group.records.len();
+        let room = self.ensure_room(baton, bytes as u64, group.flags);
+        if self.errors.is_partly_stopped() {
+            self.queue.turn_away(group, |records| self.refusal(records));
+        }
+        room
+    }
+
+    /// The order that is law.
+    fn lead_admitted(
         &self,
         group: Group,
         mut baton: Box<Baton>,
@@ -286,7 +349,7 @@ impl Writer {
         outcome
     }
 
-    /// Room, sequence numbers, log. Returns the first sequence number of the group.
+    /// Sequence numbers, log. Returns the first sequence number of the group.
     fn log(
         &self,
         group: &Group,
@@ -294,11 +357,8 @@ impl Writer {
         batch: &mut WriteBatch,
         hook: Option<&dyn WriteHook>,
     ) -> Result<SequenceNumber> {
-        self.check_open()?;
-        batch.verify_protection()?;
         let bytes = batch.data_size() + group.records.len();
         let writers = group.writers() as u64;
-        self.ensure_room(baton, bytes as u64, group.flags)?;
         let time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
         if let Some(hook) = hook {
             let checked = catch_unwind(AssertUnwindSafe(|| hook.check(baton.last_seq)));

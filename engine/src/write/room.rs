@@ -3,7 +3,7 @@
 //! Sealing happens only here, by the leader, between groups: a batch lies whole in one memtable of each
 //! family, and whole on one side of a log's end. What is sealed is told to the background by a bell.
 
-use base::{Error, Result};
+use base::{Error, FamilyId, Result};
 use base::stats::{HistogramKind, PerfCounter, PerfTimer, Ticker, perf_add};
 
 use super::Writer;
@@ -23,7 +23,7 @@ impl Writer {
     /// Room for a group of `bytes`.
     ///
     /// # Errors
-    /// The background error; Incomplete if the group would have to wait and does not want to; those of
+    /// The background error, if it concerns all families; Incomplete if the group would have to wait and does not want to; those of
     /// beginning a new log.
     #[inline]
     pub(super) fn ensure_room(&self, baton: &mut Baton, bytes: u64, flags: Flags) -> Result<()> {
@@ -35,11 +35,11 @@ impl Writer {
         if self.logs.total_bytes() > self.wal_bytes_max.load(Ordering::Relaxed) {
             self.relieve_logs(baton)?;
         }
-        if self.buffers.should_flush() {
+        if self.buffers.should_flush() || self.errors.is_partly_stopped() && self.buffers.should_stall() {
             self.relieve_buffers(baton)?;
         }
         time.stop();
-        let give_up = || self.errors.ends_stalls();
+        let give_up = |families: &[FamilyId]| self.errors.ends_stalls(families);
         match self.controller.admit(&self.env, &self.queue, baton, bytes, flags.no_slowdown, &give_up) {
             Ok(0) => {}
             Ok(held_us) => self.count_stall(held_us),
@@ -105,16 +105,23 @@ impl Writer {
         sealed
     }
 
-    /// Too many bytes in memtables of all databases: flush the family that has waited longest.
+    /// Too many bytes in memtables of all databases: flush the family that has waited longest. Those that take no writes
+    /// are sealed with it, once: what they hold is no reason to seal small memtables of others again and again. Beside them
+    /// a writer that has to wait waits for what all others hold.
     #[cold]
     fn relieve_buffers(&self, baton: &mut Baton) -> Result<()> {
         let candidates = self.with_data();
-        let oldest = candidates
-            .iter()
-            .filter(|f| !f.pin().mem.is_empty())
-            .min_by_key(|f| f.pin().mem.first_seq())
-            .cloned();
-        let victims = if self.settings.atomic_flush { candidates } else { oldest.into_iter().collect() };
+        if self.settings.atomic_flush {
+            return self.seal(baton, &candidates, FlushReason::WriteBufferManager);
+        }
+        let held = self.errors.held();
+        let active = candidates.into_iter().filter(|f| !f.pin().mem.is_empty());
+        let (mut victims, others): (Vec<_>, Vec<_>) = active.partition(|f| held.contains(&f.id()));
+        if !held.is_empty() && self.buffers.should_stall() {
+            victims.extend(others);
+        } else {
+            victims.extend(others.into_iter().min_by_key(|f| f.pin().mem.first_seq()));
+        }
         self.seal(baton, &victims, FlushReason::WriteBufferManager)
     }
 
@@ -129,13 +136,24 @@ impl Writer {
             return Ok(());
         }
         self.stats.database.add(DatabaseCounter::BufferManagerStops, 1);
-        let give_up = || self.controller.is_closing() || self.errors.ends_stalls().is_some();
+        let give_up = || self.controller.is_closing() || self.ends_wait_for_buffers().is_some();
         let help = || self.env.executor.help() || self.env.executor.pass_time();
         self.queue.hold_back(baton, || self.buffers.wait_while_stalled(&give_up, &help));
-        match self.errors.ends_stalls() {
+        match self.ends_wait_for_buffers() {
             Some(error) if self.buffers.should_stall() => self.errors.check().and(Err(Error::incomplete(error.to_string()))),
             _ => Ok(()),
         }
+    }
+
+    /// The error for which memory is not to be waited for: nobody is getting over it, and it concerns all families or those
+    /// that hold all of the memory there may be.
+    fn ends_wait_for_buffers(&self) -> Option<Error> {
+        let concerns_all = self.errors.ends_stalls(&[]);
+        concerns_all.or_else(|| {
+            let mut lost = self.errors.given_up();
+            let held = lost.iter().filter_map(|(id, _)| self.families.get(*id)).map(|family| family.buffered());
+            if held.sum::<usize>() < self.buffers.buffer_size() { None } else { lost.pop().map(|(_, error)| error) }
+        })
     }
 
     /// Families that have something in memory.

@@ -22,6 +22,9 @@ const DELAY_US_MAX: u64 = 1_000_000;
 /// Credit is given out for this span at once, so that small writes do not sleep for each microsecond.
 const REFILL_US: u64 = 1024;
 
+/// Asked why it is no use to wait any longer for these families.
+type GiveUp<'a> = &'a dyn Fn(&[FamilyId]) -> Option<Error>;
+
 /// The controller of one database's writers.
 #[derive(Default)]
 pub struct Controller {
@@ -34,12 +37,30 @@ pub struct Controller {
 #[derive(Default)]
 struct Inner {
     families: HashMap<FamilyId, Decision>,
+    /// Families that take no writes, having failed: they hold nobody back.
+    passed_over: Vec<FamilyId>,
     /// Why a family that is stopped will not get room by itself.
     hopeless: HashMap<FamilyId, Error>,
     /// Bytes a second for all writers together; 0 when not delayed.
     rate: u64,
     credit_bytes: u64,
     next_refill_us: u64,
+}
+
+impl Inner {
+    /// The decisions that hold writers back.
+    fn held(&self) -> impl Iterator<Item = (FamilyId, &Decision)> {
+        self.families.iter().map(|(id, decision)| (*id, decision)).filter(|(id, _)| !self.passed_over.contains(id))
+    }
+
+    /// The families that writers wait for.
+    fn holding(&self) -> Vec<FamilyId> {
+        self.held().filter(|(_, d)| d.stall != Stall::Normal).map(|(id, _)| id).collect()
+    }
+
+    fn hopeless(&self) -> Option<&Error> {
+        self.hopeless.iter().find(|(id, _)| !self.passed_over.contains(id)).map(|(_, error)| error)
+    }
 }
 
 impl Controller {
@@ -63,10 +84,18 @@ impl Controller {
         self.sum_up(&mut inner);
     }
 
+    /// From now on these families, whose writes are refused, hold nobody back: theirs are the only writes that their
+    /// memtables and tables are too many for.
+    pub fn pass_over(&self, families: Vec<FamilyId>) {
+        let mut inner = self.inner.lock();
+        inner.passed_over = families;
+        self.sum_up(&mut inner);
+    }
+
     fn sum_up(&self, inner: &mut Inner) {
-        let stopped = inner.families.values().any(|d| d.stall == Stall::Stopped);
-        let rate = inner.families.values().filter_map(|d| if let Stall::Delayed { rate } = d.stall { Some(rate) } else { None });
-        inner.rate = rate.min().unwrap_or(0).max(u64::from(inner.families.values().any(|d| matches!(d.stall, Stall::Delayed { .. }))));
+        let stopped = inner.held().any(|(_, d)| d.stall == Stall::Stopped);
+        let delayed = inner.held().filter_map(|(_, d)| if let Stall::Delayed { rate } = d.stall { Some(rate.max(1)) } else { None });
+        inner.rate = delayed.min().unwrap_or(0);
         let state = if stopped {
             STOP
         } else if inner.rate > 0 {
@@ -80,7 +109,7 @@ impl Controller {
 
     /// Whether compactions should be given more threads.
     pub fn needs_speedup(&self) -> bool {
-        self.state.load(Ordering::Relaxed) != GO || self.inner.lock().families.values().any(|d| d.speed_up_compaction)
+        self.state.load(Ordering::Relaxed) != GO || self.inner.lock().held().any(|(_, d)| d.speed_up_compaction)
     }
 
     /// Whether it is compactions that writers wait for, or soon will: level 0 or the debt, not memtables.
@@ -91,7 +120,7 @@ impl Controller {
                 _ => matches!(d.cause, Cause::L0FileCountLimit | Cause::PendingCompactionBytes),
             }
         };
-        self.inner.lock().families.values().any(is_theirs)
+        self.inner.lock().held().any(|(_, d)| is_theirs(d))
     }
 
     pub fn is_stopped(&self) -> bool {
@@ -121,8 +150,8 @@ impl Controller {
     }
 
     /// Lets a group of `bytes` through, now or later; the microseconds it was held back. Meanwhile its
-    /// leader's `baton` is lent: see [`Queue::hold_back`]. `give_up` ends a wait: an error was noted and
-    /// nobody gets over it.
+    /// leader's `baton` is lent: see [`Queue::hold_back`]. `give_up` ends a wait for these families: an error was noted
+    /// and nobody gets over it.
     ///
     /// # Errors
     /// Incomplete instead of any wait if the group would not wait. When a wait ended without room:
@@ -135,7 +164,7 @@ impl Controller {
         baton: &mut Baton,
         bytes: u64,
         no_slowdown: bool,
-        give_up: &dyn Fn() -> Option<Error>,
+        give_up: GiveUp<'_>,
     ) -> Result<u64> {
         if self.state.load(Ordering::Acquire) == GO {
             return Ok(0);
@@ -151,22 +180,23 @@ impl Controller {
         baton: &mut Baton,
         bytes: u64,
         no_slowdown: bool,
-        give_up: &dyn Fn() -> Option<Error>,
+        give_up: GiveUp<'_>,
     ) -> Result<u64> {
         let delay_us = self.delay_of(env, bytes);
         if no_slowdown && (delay_us > 0 || self.is_stopped()) {
             return Err(would_stall());
         }
         let start = env.clock.now_nanos();
-        let waits = || self.is_stopped() && !self.is_closing() && give_up().is_none();
+        let hopeless = |inner: &Inner| give_up(&inner.holding()).or_else(|| inner.hopeless().cloned());
+        let waits = |inner: &Inner| self.is_stopped() && !self.is_closing() && hopeless(inner).is_none();
         queue.hold_back(baton, || {
             self.sleep(env, delay_us, give_up);
-            while waits() && self.hopeless().is_none() {
+            while waits(&self.inner.lock()) {
                 if env.executor.help() || env.executor.pass_time() {
                     continue;
                 }
                 let mut inner = self.inner.lock();
-                if waits() && inner.hopeless.is_empty() {
+                if waits(&inner) {
                     self.changed.wait(&mut inner);
                 }
             }
@@ -175,22 +205,19 @@ impl Controller {
             if self.is_closing() {
                 return Err(Error::shutdown_in_progress("stalled writes"));
             }
-            if let Some(error) = give_up().or_else(|| self.hopeless()) {
+            if let Some(error) = hopeless(&self.inner.lock()) {
                 return Err(Error::incomplete(error.to_string()));
             }
         }
         Ok(env.clock.now_nanos().saturating_sub(start) / 1000)
     }
 
-    fn hopeless(&self) -> Option<Error> {
-        self.inner.lock().hopeless.values().next().cloned()
-    }
-
     /// In steps, while the delay is in force; with an inline executor jobs run meanwhile.
-    fn sleep(&self, env: &Env, delay_us: u64, give_up: &dyn Fn() -> Option<Error>) {
+    fn sleep(&self, env: &Env, delay_us: u64, give_up: GiveUp<'_>) {
         const STEP_US: u64 = 1001;
         let mut left = delay_us;
-        let slow = || self.state.load(Ordering::Acquire) == SLOW && !self.is_closing() && give_up().is_none();
+        let given_up = || give_up(&self.inner.lock().holding()).is_some();
+        let slow = || self.state.load(Ordering::Acquire) == SLOW && !self.is_closing() && !given_up();
         while left > 0 && slow() {
             if !env.executor.help() {
                 let step = left.min(STEP_US);

@@ -234,3 +234,57 @@ fn writers_get_over_a_full_disk_whoever_leads() {
         db.close().unwrap();
     });
 }
+
+/// Writers of two families in the same groups. The flush of one fails: it is refused until that is got over, and the other is
+/// never.
+#[test]
+fn a_family_whose_flush_fails_stops_no_writer_of_another() {
+    explore(|| {
+        let mut env = world();
+        let fs = FaultFs::wrap(env.fs.clone());
+        env.fs = fs.clone();
+        let mut request = drawn(&env);
+        request.options.bgerror_resume_retry_interval = 0;
+        let db = open(request);
+        let families = ["default", "other"];
+        drop(db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap());
+        put_pair(&db, &db.family("other").unwrap(), "flushed", 1).unwrap();
+        fs.hook().set_plan("create *.sst #1 ENOSPC").unwrap();
+        let writers = ["default", "other", "other"].into_iter().enumerate().map(|(at, family)| {
+            let db = db.clone();
+            thread::spawn(move || {
+                let own = db.family(family).unwrap();
+                let name = format!("writer{at}");
+                let mut newest = None;
+                for number in 1..=3 {
+                    match put_pair(&db, &own, &name, number) {
+                        Ok(()) => newest = Some(number),
+                        Err(error) => assert_eq!((family, error.subcode()), ("other", Subcode::NoSpace), "{error}"),
+                    }
+                }
+                // A number that was refused is nowhere, and one that was not is not lost.
+                assert_eq!(scan_pair(&db, &own, &name), newest, "{name}");
+                (family, name, newest)
+            })
+        });
+        let writers: Vec<_> = writers.collect();
+        // Unless it is got over before the caller has looked.
+        if let Err(failed) = db.flush(&[db.family("other").unwrap()], &FlushOptions::default()) {
+            assert_eq!(failed.subcode(), Subcode::NoSpace);
+        }
+        let wrote: Vec<_> = writers.into_iter().map(|thread| thread.join().unwrap()).collect();
+        while db.background_error().is_some() {
+            thread::yield_now();
+        }
+        families.iter().for_each(|family| put_pair(&db, &db.family(family).unwrap(), "after", 1).unwrap());
+        db.close().unwrap();
+        drop(db);
+        let mut request = drawn(&env);
+        request.others = Some(FamilyOptions::default());
+        let db = open(request);
+        for (family, name, newest) in wrote {
+            assert_eq!(scan_pair(&db, &db.family(family).unwrap(), &name), newest, "{name} after reopening");
+        }
+        assert_eq!(scan_pair(&db, &db.family("other").unwrap(), "flushed"), Some(1));
+    });
+}

@@ -10,6 +10,7 @@
 //! read    *.sst        *       short 10     each read gets at most ten bytes
 //! append  *.log        #9      torn 100     a hundred bytes arrive, then EIO
 //! sync    *.log        *       lie          reports success, does nothing
+//! sync    *.log        #2      forget       EIO, and what was unsynced will never be saved ([`FaultFs::wrap_disk`])
 //! *       *            #1200   crash        this and every later call fails
 //! write   *            #40..   ENOSPC       any call that changes the disk
 //! ```
@@ -24,7 +25,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use base::{Error, Result};
@@ -32,6 +33,7 @@ use parking_lot::Mutex;
 
 use crate::fs::FileSystem;
 use crate::hook::{Call, Hook, Hooked, Verdict};
+use crate::memory::MemoryFs;
 
 pub use crate::hook::Op;
 
@@ -55,6 +57,8 @@ pub struct FaultHook {
     /// Bytes that may still be appended; `u64::MAX` for no end.
     budget: AtomicU64,
     crashed: AtomicBool,
+    /// What forgets.
+    disk: OnceLock<MemoryFs>,
 }
 
 impl FaultHook {
@@ -66,15 +70,21 @@ impl FaultHook {
             fired: AtomicU64::new(0),
             budget: AtomicU64::new(u64::MAX),
             crashed: AtomicBool::new(false),
+            disk: OnceLock::new(),
         }
     }
 
     /// Replaces the plan and starts its counts anew; an empty text ends all faults.
     ///
     /// # Errors
-    /// `InvalidArgument` with the line that cannot be read.
+    /// `InvalidArgument` with the line that cannot be read; for `forget` without a disk that can, or of another call than a
+    /// sync.
     pub fn set_plan(&self, text: &str) -> Result<()> {
         let rules = rule::parse(text)?;
+        let forgets = |rule: &&Rule| rule.outcome == Outcome::Forget;
+        if rules.iter().filter(forgets).any(|rule| self.disk.get().is_none() || rule.op != Some(Op::Sync)) {
+            return Err(Error::invalid_argument(format!("nothing that can forget by this plan: {text}")));
+        }
         *self.rules.lock() = rules.into_iter().map(|r| (r, 0)).collect();
         Ok(())
     }
@@ -164,6 +174,12 @@ impl Hook for FaultHook {
             Outcome::Short(n) => Verdict::Part(n, None),
             Outcome::Torn(n) => Verdict::Part(n, Some(error(libc::EIO, call))),
             Outcome::Lie => Verdict::Skip,
+            Outcome::Forget => {
+                if let Some(disk) = self.disk.get() {
+                    disk.forget_unsynced(call.path);
+                }
+                Verdict::Fail(error(libc::EIO, call))
+            }
             Outcome::Crash => {
                 self.crash();
                 Verdict::Fail(crash_error(call.path))
@@ -189,5 +205,11 @@ impl FaultFs {
     /// Wraps a file system; nothing fails until there is a plan.
     pub fn wrap(inner: Arc<dyn FileSystem>) -> Arc<FaultFs> {
         Arc::new(Hooked::new(inner, Arc::new(FaultHook::new())))
+    }
+
+    /// Wraps what at its bottom is `disk`, which `forget` makes forget.
+    pub fn wrap_disk(inner: Arc<dyn FileSystem>, disk: MemoryFs) -> Arc<FaultFs> {
+        let hook = FaultHook { disk: OnceLock::from(disk), ..FaultHook::new() };
+        Arc::new(Hooked::new(inner, Arc::new(hook)))
     }
 }

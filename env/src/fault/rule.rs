@@ -39,6 +39,8 @@ pub enum Outcome {
     Torn(usize),
     /// Success is reported, nothing done.
     Lie,
+    /// A sync fails with EIO, and no later one saves what the file had unsynced, though reads see it: what some kernels do.
+    Forget,
     /// This and every later call fails.
     Crash,
     /// That many bytes are written, then as `Crash`.
@@ -132,6 +134,7 @@ fn parse_which(word: &str) -> Option<Which> {
 fn parse_outcome(words: &[&str]) -> Option<Outcome> {
     match words {
         ["lie"] => Some(Outcome::Lie),
+        ["forget"] => Some(Outcome::Forget),
         ["crash"] => Some(Outcome::Crash),
         ["crash", n] => n.parse().ok().map(Outcome::TornCrash),
         ["short", n] => n.parse().ok().map(Outcome::Short),
@@ -165,6 +168,7 @@ impl fmt::Display for Rule {
             Outcome::Lie => f.write_str(" lie"),
             Outcome::Crash => f.write_str(" crash"),
             Outcome::TornCrash(n) => write!(f, " crash {n}"),
+            Outcome::Forget => write!(f, " forget"),
         }
     }
 }

@@ -23,6 +23,28 @@ fn the_nth_call_of_a_kind_on_a_kind_of_file_fails() {
 }
 
 #[test]
+fn what_a_failed_sync_forgets_is_read_and_never_saved() {
+    let memory = MemoryFs::new(Arc::new(ManualClock::new(0)));
+    let fs = FaultFs::wrap_disk(Arc::new(memory.clone()), memory.clone());
+    let all = || (&*fs as &dyn FileSystem).read_all(Path::new("/a"), 100).unwrap();
+    fs.hook().set_plan("sync a #2 forget").unwrap();
+    let path = Path::new("/a");
+    let mut f = fs.create(path, &AppendHints::default()).unwrap();
+    fs.open_dir(Path::new("/")).unwrap().sync().unwrap();
+    f.append(b"saved ").unwrap();
+    f.sync().unwrap();
+    f.append(b"forgotten").unwrap();
+    assert!(f.sync().is_err());
+    f.sync().unwrap();
+    assert_eq!(all(), b"saved forgotten");
+    memory.crash(crate::memory::Survivors::Synced);
+    assert_eq!(all(), b"saved ");
+    // Not what a disk does that nobody named, nor what another call does.
+    assert!(disk().hook().set_plan("sync a * forget").is_err());
+    assert!(fs.hook().set_plan("append a * forget").is_err());
+}
+
+#[test]
 fn short_torn_and_lying_calls() {
     let fs = disk();
     fs.hook().set_plan("append a #1 torn 3\nsync a * lie\nread a #1 short 2\nappend a #3.. EROFS").unwrap();

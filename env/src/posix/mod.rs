@@ -22,10 +22,12 @@ use crate::fs::{Append, AppendHints, Dir, FileLock, FileSystem, RandomRead, Read
 mod aligned;
 mod append;
 mod direct;
+mod heap;
 mod lock;
 mod read;
 mod sys;
 
+pub use heap::Tenant;
 pub(crate) use sys::lower_thread_priority;
 pub use sys::{entropy, local_offset_seconds, process_id, thread_cpu_nanos, thread_id};
 

@@ -195,6 +195,11 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
+    /// Records without the header that they follow in a batch.
+    pub fn behind_header(records: &'a [u8]) -> Records<'a> {
+        Records { cursor: Cursor::new(records), failed: false }
+    }
+
     /// Where the next record starts, in bytes from the start of the batch.
     #[inline]
     pub fn offset(&self) -> usize {

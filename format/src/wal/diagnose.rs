@@ -26,8 +26,9 @@ pub enum Diagnosis {
 impl Diagnosis {
     /// Whether a crash in the middle of an append could have left `bytes`, the record's, which begin at `offset` of the
     /// file, because what is wrong is what was there before: a sector that did not come to the disk, zeros as a rule, of
-    /// which one may differ from what was to come in one bit alone; and of a file that is written over, a few bytes of the
-    /// older log behind the end of what was written, or of a sector of it.
+    /// which one may differ from what was to come in one bit alone; and of a file that is written over, what the older log
+    /// had behind the end of what was written, or in a sector of it: a few bytes and any zeros, for the two logs' numbers are
+    /// alike and their high bytes zero.
     pub fn could_be_torn(self, bytes: &[u8], offset: u64) -> bool {
         let Diagnosis::Bit { byte, bit } = self else { return false };
         let mended = |at: usize| bytes.get(at).map_or(0, |b| b ^ if at == byte { 1 << bit } else { 0 });
@@ -35,7 +36,8 @@ impl Diagnosis {
         let from = (offset % SECTOR as u64) as usize;
         let sector = (from + byte) / SECTOR;
         let part = (sector * SECTOR).saturating_sub(from)..((sector + 1) * SECTOR - from).min(len);
-        if header_len(mended(6)) == RECYCLABLE_HEADER_LEN && part.len().min(len.saturating_sub(byte)) <= OLD_MAX {
+        let few = |places: std::ops::Range<usize>| places.filter(|&at| mended(at) != 0).count() <= OLD_MAX;
+        if header_len(mended(6)) == RECYCLABLE_HEADER_LEN && (few(byte..len) || few(part.clone())) {
             return true;
         }
         // A record that lies in one sector came whole or not at all.
@@ -43,7 +45,7 @@ impl Diagnosis {
     }
 }
 
-/// Bytes of an older log that by chance are what was to be written but for one bit.
+/// Bytes of an older log, zeros not counted, that by chance are what was to be written but for one bit.
 const OLD_MAX: usize = 4;
 
 /// What a disk writes whole or not at all.

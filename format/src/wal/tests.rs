@@ -439,6 +439,27 @@ fn a_bit_in_the_last_bytes_of_a_recycled_log_may_be_of_the_older_one() {
     }
 }
 
+/// The log before it, its size and its last sequence number, of which the one to come and the one there before are apart by a
+/// bit: what a log begins with.
+#[test]
+fn a_bit_in_the_numbers_of_a_recycled_log_may_be_of_the_older_one() {
+    let record = |sequence: u64| {
+        let (mut file, mut writer) = (Vec::new(), Writer::new(Framing::Recyclable { log_number: 7 }));
+        writer.append(&mut file, &[34u64, 133, sequence].map(u64::to_le_bytes).concat()).unwrap();
+        file
+    };
+    let (new, old) = (record(0x45), record(0x47));
+    let torn_at = RECYCLABLE_HEADER_LEN + 16;
+    let torn = [&new[..torn_at], &old[torn_at..]].concat();
+    let found = diagnose(&torn).unwrap();
+    assert_eq!(found, Diagnosis::Bit { byte: torn_at, bit: 1 });
+    assert!(found.could_be_torn(&torn, 0));
+    // Numbers whose bytes say more are not alike by chance.
+    let (new, old) = (record(0x4545_4545_4545_4545), record(0x4545_4545_4545_4547));
+    let torn = [&new[..torn_at], &old[torn_at..]].concat();
+    assert!(!diagnose(&torn).unwrap().could_be_torn(&torn, 0));
+}
+
 /// Of a record that begins with the last byte of a sector, nothing but that byte is missing, and it had one bit.
 #[test]
 fn a_record_without_its_sector_is_torn_and_one_with_it_damaged() {

@@ -178,6 +178,8 @@ struct Sums {
     operations: u64,
     cycles: u64,
     failed_calls: u64,
+    /// See `crash::Ran::beside`.
+    written_beside: u64,
     shapes: BTreeSet<u64>,
     /// By kind.
     failures: BTreeMap<&'static str, u64>,
@@ -246,6 +248,7 @@ impl Seeds {
                 sums.operations += ran.operations;
                 sums.cycles += ran.cycles;
                 sums.failed_calls += ran.failed_calls;
+                sums.written_beside += ran.beside;
                 sums.shapes.extend(ran.shapes);
             }
             Err((kind, words)) => {
@@ -299,7 +302,7 @@ impl Seeds {
         let of = |kind: &str| sums.failures.get(kind).copied().unwrap_or(0);
         format!(
             "{{\"mode\":\"{}\",\"commit\":\"{}\",\"seeds\":[{},{}],\"len\":{},\"threads\":{},\"seconds\":{:.1},\"runs\":{},\
-             \"run_twice\":{},\"operations\":{},\"cycles\":{},\"plan_shapes\":{},\"failed_calls\":{},\"lost\":{},\
+             \"run_twice\":{},\"operations\":{},\"cycles\":{},\"plan_shapes\":{},\"failed_calls\":{},\"written_beside\":{},\"lost\":{},\
              \"refused\":{},\"wrong\":{},\"panics\":{},\"hangs\":{},\"failures\":{},\"failed\":{:?}}}",
             self.asked.mode,
             self.asked.commit,
@@ -314,6 +317,7 @@ impl Seeds {
             sums.cycles,
             sums.shapes.len(),
             sums.failed_calls,
+            sums.written_beside,
             of("lost"),
             of("refused"),
             of("wrong"),

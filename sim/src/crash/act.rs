@@ -3,6 +3,7 @@
 use ironstone::{CompactRangeOptions, FamilyDescriptor, Kind, WriteBatch, WriteOptions};
 
 use super::{Ended, World};
+use crate::look;
 use crate::script::{self, Op};
 
 impl World {
@@ -30,13 +31,34 @@ impl World {
                 // Without paranoid_checks a failing compaction is no error, and the wait has no end: RocksDB's rule.
                 let no_slowdown = !self.paranoid || self.chance.percent(20);
                 let options = WriteOptions { sync: *sync, no_slowdown, ..WriteOptions::default() };
+                let made = changes.iter().filter(|c| before.len() == 1 || !matches!(c, script::Change::Toggle(..)));
+                let touched: Vec<_> = made.map(|c| &families[(c.family() % families.len() as u64) as usize]).collect();
+                let stopped = touched.iter().any(|family| look::is_stopped(family));
+                let fired = self.faults.hook().fired();
                 let written = db.write(batch, &options);
                 self.executor.fed();
+                let calm = self.faults.hook().fired() == fired && !self.faults.hook().crashed();
+                if stopped && written.is_ok() {
+                    return Err(format!("{op:?} was written though a family of it is stopped"));
+                }
+                if written.is_ok() && families.iter().any(look::is_stopped) {
+                    self.ran.beside += 1;
+                }
                 match written {
                     Err(error) if error.kind() == Kind::Incomplete => {
                         self.clock.advance(100_000);
                         self.env.executor.help();
                         Ok(())
+                    }
+                    // No call failed: it was refused for what failed before, in one of its families, and is nowhere.
+                    Err(error) if calm => {
+                        // A sync without changes is everybody's.
+                        let mut whose = if touched.is_empty() { families.iter().collect() } else { touched };
+                        whose.retain(|family| look::is_stopped(family));
+                        if !stopped && whose.is_empty() {
+                            return Err(format!("{op:?} was refused for what is no failure of its families: {error}"));
+                        }
+                        Err(error)
                     }
                     Ok(()) => {
                         self.history.push(after);

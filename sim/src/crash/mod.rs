@@ -39,8 +39,10 @@ use crate::state::State;
 
 mod act;
 mod judge;
+mod plan;
 mod tape;
 
+use plan::FORGETS;
 use tape::{Place, Tape};
 
 /// What a run came to.
@@ -50,6 +52,8 @@ pub struct Ran {
     /// Openings after a crash, compared with the model.
     pub cycles: u64,
     pub failed_calls: u64,
+    /// Writes that were taken while those of another family were refused.
+    pub beside: u64,
     /// Of all calls of the file system and all that was recovered: equal for equal runs.
     pub hash: u64,
     /// A number for each kind of crash there was: what failed or stopped, what was left, how it was recovered.
@@ -163,6 +167,8 @@ struct World {
     shape: String,
     /// A fork of another world.
     is_branch: bool,
+    /// A failing sync may have forgotten what was written before it, since the last crash.
+    forgets: bool,
     ran: Ran,
     story: Arc<parking_lot::Mutex<String>>,
     /// Whether the files are told of as well.
@@ -185,7 +191,7 @@ impl World {
     fn on(disk: MemoryFs, clock: Arc<ManualClock>, run: u64, seed: u64, story: Arc<parking_lot::Mutex<String>>) -> World {
         let mut chance = Chance::new(seed);
         let tape = Tape::around(&disk, &clock, seed);
-        let faults = FaultFs::wrap(tape.clone());
+        let faults = FaultFs::wrap_disk(tape.clone(), disk.clone());
         let (env, executor) = world(&faults, &clock, seed, run);
         let fixed = Fixed::draw(&mut chance);
         World {
@@ -210,6 +216,7 @@ impl World {
             doubtful: Vec::new(),
             shape: String::new(),
             is_branch: false,
+            forgets: false,
             ran: Ran::default(),
             story,
             at_length: std::env::var_os("IRONSTONE_STORY").is_some(),
@@ -233,7 +240,7 @@ impl World {
         let (before, after) = (names(&self.history[begun]), self.history.last().map(names).unwrap_or_default());
         branch.doubtful.extend(before.symmetric_difference(&after).cloned());
         branch.shape = format!("{} {}", self.shape, without_numbers(&place.what));
-        branch.is_branch = true;
+        (branch.is_branch, branch.forgets) = (true, self.forgets);
         branch
     }
 
@@ -252,6 +259,7 @@ impl World {
             let ran = branch.end();
             self.ran.cycles += ran.cycles;
             self.ran.failed_calls += ran.failed_calls;
+            self.ran.beside += ran.beside;
             self.ran.hear(ran.hash);
             self.ran.shapes.extend(ran.shapes);
             self.story.lock().truncate(told);
@@ -291,7 +299,10 @@ impl World {
                 reopens: 5,
             };
             let length = 1 + self.chance.below(len as u64) as usize;
-            let ops = script::draw(&mut Chance::new(self.seed.wrapping_mul(31) ^ round), length, &weights);
+            let mut ops = script::draw(&mut Chance::new(self.seed.wrapping_mul(31) ^ round), length, &weights);
+            if self.is_of_tables() && round == 0 {
+                ops.splice(0..0, [Op::CreateFamily, Op::CreateFamily]);
+            }
             self.round(&ops)?;
         }
         Ok(self.end())
@@ -300,11 +311,12 @@ impl World {
     /// Opens, harms, works, stops the machine, and compares what comes back.
     fn round(&mut self, ops: &[Op]) -> Result<(), String> {
         let mode = MODES[self.chance.below(4) as usize];
-        let plan = self.plan(400);
+        let plan = if self.is_of_tables() { self.plan_of_tables() } else { self.plan(400) };
         self.tell(format!("opens; then: {plan:?}"));
         self.open(None).map_err(|e| format!("open without faults: {e}"))?;
         self.settled()?;
         self.faults.hook().set_plan(&plan).map_err(|e| e.to_string())?;
+        self.forgets = plan.ends_with(FORGETS);
         self.shape = without_numbers(&plan);
         self.tape.hook().keep(*self.chance.pick(&GAPS), FORKS_MAX);
         let (mut refused, mut clean) = (0, false);
@@ -353,55 +365,16 @@ impl World {
         self.stop(mode, clean)
     }
 
-    /// A crash at a call, a failing call, or neither.
-    fn plan(&mut self, calls: u64) -> String {
-        let n = 1 + self.chance.below(calls);
-        match self.chance.below(10) {
-            0..4 => format!("write * #{n} crash"),
-            4 => format!("append * #{n} crash {}", self.chance.below(5000)),
-            5 => String::new(),
-            _ => {
-                let what = *self.chance.pick(&[
-                    "append *",
-                    "sync *",
-                    "create *",
-                    "append *.log",
-                    "sync *.log",
-                    "append MANIFEST-*",
-                    "sync MANIFEST-*",
-                    "append *.sst",
-                    "sync *.sst",
-                    "create *.sst",
-                    "create *.log",
-                    "rename *",
-                    "sync_dir *",
-                    "read *",
-                    "read *.sst",
-                    "open *",
-                    "unlink *",
-                    "close *",
-                    "append CURRENT*",
-                    "append *.dbtmp",
-                    "write *",
-                ]);
-                let n = if what == "write *" { n } else { 1 + self.chance.below(30) };
-                let errno = *self.chance.pick(&["EIO", "ENOSPC", "EMFILE", "EINTR", "torn 7"]);
-                let errno = if errno == "torn 7" && !what.starts_with("append") { "EIO" } else { errno };
-                let more = *self.chance.pick(&["", "", "..", ".."]);
-                format!("{what} #{n}{more} {errno}")
-            }
-        }
-    }
-
     /// Stops the machine, with more crashes while it recovers, and compares.
     fn stop(&mut self, mode: &str, clean: bool) -> Result<(), String> {
         // Forks are many, and most are recovered at once.
         let mut depth = if self.is_branch { *self.chance.pick(&[0, 0, 0, 0, 0, 0, 1, 2]) } else { self.chance.below(3) };
         self.forget_past();
         self.ears.0.store(false, Ordering::Relaxed);
-        let mut survivors = self.crash();
         // A hole stays, whatever the next crash keeps.
-        let mut in_order = keeps_order(survivors);
+        let mut in_order = !self.forgets;
+        let mut survivors = self.crash();
+        in_order &= keeps_order(survivors);
         if clean && survivors == Survivors::Everything {
             self.durable();
         }
@@ -411,6 +384,7 @@ impl World {
             self.tell(format!("recovers by {mode} with {harm:?}"));
             self.shape.push_str(&format!(" {} {mode} {}", left(survivors), without_numbers(&harm)));
             self.faults.hook().set_plan(&harm).map_err(|e| e.to_string())?;
+            self.forgets = harm.ends_with(FORGETS);
             let fired = self.faults.hook().fired();
             let opened = self.open(Some(mode));
             let struck = self.faults.hook().fired() > fired;
@@ -441,6 +415,7 @@ impl World {
                     return Ok(());
                 }
             }
+            in_order &= !self.forgets;
             survivors = self.crash();
             in_order &= keeps_order(survivors);
         }

@@ -42,7 +42,7 @@ pub use watch::call_hash;
 use watch::{Fault, Place, Watch};
 
 /// The scenes that come with the rig.
-pub const SCENES: [(&str, &str); 10] = [
+pub const SCENES: [(&str, &str); 11] = [
     ("puts", include_str!("../../scenes/puts.txt")),
     ("kept-log", include_str!("../../scenes/kept-log.txt")),
     ("wal-dir", include_str!("../../scenes/wal-dir.txt")),
@@ -53,6 +53,7 @@ pub const SCENES: [(&str, &str); 10] = [
     ("manual-wal", include_str!("../../scenes/manual-wal.txt")),
     ("set-options", include_str!("../../scenes/set-options.txt")),
     ("atomic", include_str!("../../scenes/atomic.txt")),
+    ("apart", include_str!("../../scenes/apart.txt")),
 ];
 
 /// So many of them come first, failing calls and all: they are short.
@@ -89,7 +90,9 @@ fn play(scene: &Scene, options: &Options, keep: bool, fault: Option<Fault>) -> (
     bound(&outside, &watch, &scene.name);
     let hook = watch.hook().clone();
     let tell = move |mark| hook.set_mark(mark);
-    let mut playing = Play::new(&outside, options.clone(), &tell);
+    let hook = watch.hook().clone();
+    let failed = move || (!hook.has_stopped()).then(|| hook.fired());
+    let mut playing = Play::new(&outside, options.clone(), &tell, &failed);
     let played = playing.run(scene, &|_| watch.hook().fired() > 0);
     let places = if keep { watch.hook().places() } else { Vec::new() };
     watch.hook().stop();

@@ -1,0 +1,612 @@
+//! A flush or compaction that failed stops the families it was for; the others go on.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base::{Severity, Subcode};
+use env::executor::{Executor, Threads};
+use env::fault::FaultFs;
+use env::hook::{Call, Hook, Hooked, Op, Verdict};
+use env::memory::Survivors;
+use ironstone_engine::batch::WriteBatch;
+use ironstone_engine::components::FamilyDescriptor;
+use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::family::Family;
+use ironstone_engine::options::{
+    CompactRangeOptions, CompactionOptions, DbOptions, DbPath, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+};
+use mem::write_buffer::WriteBufferManager;
+use parking_lot::Mutex;
+
+use crate::durable::World;
+
+const ENOSPC: i32 = 28;
+const EIO: i32 = 5;
+
+/// Families have directories of their own here, on disks that fail by themselves.
+#[derive(Debug, Default)]
+struct Disks(Mutex<Vec<(&'static str, i32)>>);
+
+impl Disks {
+    /// From now on writes of the family's tables fail so.
+    fn fail(&self, name: &'static str, code: i32) {
+        self.mend(name);
+        self.0.lock().push((name, code));
+    }
+
+    fn mend(&self, name: &str) {
+        self.0.lock().retain(|(bad, _)| *bad != name);
+    }
+}
+
+impl Hook for Disks {
+    fn name(&self) -> &'static str {
+        "disks"
+    }
+
+    fn before(&self, call: &Call<'_>) -> Verdict {
+        let bad = self.0.lock().iter().find(|(name, _)| call.path.starts_with(dir(name))).map(|(_, code)| *code);
+        match bad.filter(|_| matches!(call.op, Op::Create | Op::Append | Op::Sync)) {
+            Some(code) => Verdict::Fail(base::Error::io("writing", call.path, io::Error::from_raw_os_error(code))),
+            None => Verdict::Go,
+        }
+    }
+}
+
+fn dir(name: &str) -> PathBuf {
+    Path::new("/disks").join(name)
+}
+
+/// The families `a`, `b` and `c`, each on a disk of its own, and what the database itself is on.
+struct Apart {
+    world: World,
+    disks: Arc<Disks>,
+    faults: Arc<FaultFs>,
+    options: DbOptions,
+}
+
+const NAMES: [&str; 4] = ["default", "a", "b", "c"];
+
+impl Apart {
+    fn new(change: impl FnOnce(&mut DbOptions)) -> Apart {
+        let mut world = World::new();
+        let disks = Arc::new(Disks::default());
+        let faults = FaultFs::wrap(Arc::new(Hooked::new(world.env.fs.clone(), disks.clone())));
+        world.env.fs = faults.clone();
+        let mut options = DbOptions {
+            create_if_missing: true,
+            create_missing_column_families: true,
+            env: world.env.clone(),
+            ..DbOptions::default()
+        };
+        change(&mut options);
+        Apart { world, disks, faults, options }
+    }
+
+    fn open(&self, change: impl Fn(&mut FamilyOptions)) -> Db {
+        let mut request = OpenRequest::new("/db", self.options.clone(), FamilyOptions::default());
+        request.families = NAMES
+            .into_iter()
+            .map(|name| {
+                let cf_paths = vec![DbPath { path: dir(name), target_size: u64::MAX }];
+                let mut options = FamilyOptions { cf_paths, ..FamilyOptions::default() };
+                change(&mut options);
+                FamilyDescriptor::new(name, options)
+            })
+            .collect();
+        Db::open(request).unwrap()
+    }
+
+    /// Lets so many seconds pass, and whatever is due in them be done.
+    fn wait(&self, seconds: u64) {
+        let end = self.world.env.clock.now_seconds() + seconds;
+        while self.world.env.clock.now_seconds() < end && self.world.executor.pass_time() {
+            while self.world.executor.help() {}
+        }
+    }
+
+    /// A power cut that takes what was not synced, and the database behind it.
+    fn reopened(&self, db: Db) -> Db {
+        db.sync_wal().unwrap();
+        self.world.crash(db, Survivors::Synced);
+        self.disks.0.lock().clear();
+        self.open(|_| ())
+    }
+}
+
+fn family(db: &Db, name: &str) -> Arc<Family> {
+    db.family(name).unwrap()
+}
+
+fn put(db: &Db, name: &str, key: &str) -> base::Result<()> {
+    db.put(&family(db, name), key.as_bytes(), name.as_bytes(), &WriteOptions::default())
+}
+
+fn flush(db: &Db, name: &str) -> base::Result<()> {
+    db.flush(&[family(db, name)], &FlushOptions::default())
+}
+
+fn compact(db: &Db, name: &str) -> base::Result<()> {
+    db.compact_range(&family(db, name), None, None, &CompactRangeOptions::default()).map(drop)
+}
+
+/// On this thread.
+fn compact_into_one(db: &Db, name: &str) -> base::Result<()> {
+    let family = family(db, name);
+    let files: Vec<_> = family.pin().version.files().map(|(_, file)| file.number).collect();
+    db.compact_files(&family, &files, 1, None, &CompactionOptions::default()).map(drop)
+}
+
+/// Keys of a family, each of which must have its name for a value.
+fn keys(db: &Db, name: &str) -> Vec<String> {
+    let mut iter = db.iter(&family(db, name), ReadOptions::default()).unwrap();
+    let mut keys = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        assert_eq!(iter.value(), name.as_bytes());
+        keys.push(String::from_utf8(iter.key().to_vec()).unwrap());
+        iter.next();
+    }
+    iter.status().unwrap();
+    keys
+}
+
+fn tables(db: &Db, name: &str) -> u64 {
+    let count = |level| db.property(&family(db, name), &format!("rocksdb.num-files-at-level{level}")).unwrap();
+    (0..7).map(|level| count(level).parse::<u64>().unwrap()).sum()
+}
+
+/// Why writes of the family are refused.
+fn refused(db: &Db, name: &str) -> String {
+    db.property(&family(db, name), "ironstone.write-error").unwrap()
+}
+
+/// Writes, flushes and compactions of a family that nothing stops.
+fn goes_on(db: &Db, name: &str, round: &str) {
+    for half in ["1", "2"] {
+        put(db, name, &format!("{round}-{half}")).unwrap();
+        flush(db, name).unwrap();
+    }
+    compact(db, name).unwrap();
+    assert_eq!(db.property(&family(db, name), "rocksdb.num-files-at-level0").as_deref(), Some("0"));
+    assert_eq!(refused(db, name), "");
+}
+
+#[test]
+fn families_go_on_beside_one_that_a_full_disk_keeps_from_being_flushed() {
+    let apart = Apart::new(|_| ());
+    let db = apart.open(|_| ());
+    NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
+    apart.disks.fail("a", ENOSPC);
+    assert_eq!(flush(&db, "a").unwrap_err().subcode(), Subcode::NoSpace);
+    let noted = db.background_error().unwrap();
+    assert_eq!((noted.severity(), noted.subcode()), (Severity::Hard, Subcode::NoSpace));
+    assert_eq!(db.int_property(&family(&db, "b"), "rocksdb.background-errors"), Some(1));
+    assert!(refused(&db, "a").contains("No space"));
+    goes_on(&db, "b", "full");
+    goes_on(&db, "default", "full");
+    for outcome in [put(&db, "a", "refused"), flush(&db, "a"), compact(&db, "a"), db.wait_for_compact()] {
+        assert_eq!(outcome.unwrap_err().subcode(), Subcode::NoSpace);
+    }
+    // A batch over both is refused whole.
+    let mut batch = WriteBatch::default();
+    batch.put_in(family(&db, "b").id(), b"half", b"b");
+    batch.put_in(family(&db, "a").id(), b"half", b"a");
+    assert_eq!(db.write(&mut batch, &WriteOptions::default()).unwrap_err().subcode(), Subcode::NoSpace);
+    put(&db, "c", "unflushed").unwrap();
+    let before = tables(&db, "b");
+    apart.wait(20);
+    // It was tried again and again, with nothing flushed of families that need no flush.
+    assert_eq!(put(&db, "a", "refused").unwrap_err().subcode(), Subcode::NoSpace);
+    assert_eq!((tables(&db, "b"), tables(&db, "c")), (before, 0));
+    assert_eq!(keys(&db, "a"), ["before"]);
+    apart.disks.mend("a");
+    apart.wait(2);
+    assert!(db.background_error().is_none());
+    goes_on(&db, "a", "again");
+    assert_eq!(tables(&db, "c"), 0);
+    let db = apart.reopened(db);
+    assert_eq!(keys(&db, "a"), ["again-1", "again-2", "before"]);
+    assert_eq!(keys(&db, "b"), ["before", "full-1", "full-2"]);
+    assert_eq!(keys(&db, "c"), ["before", "unflushed"]);
+    assert_eq!(keys(&db, "default"), ["before", "full-1", "full-2"]);
+}
+
+#[test]
+fn an_error_that_nobody_gets_over_stops_its_family_until_the_database_is_opened_again() {
+    for compaction in [false, true] {
+        let apart = Apart::new(|_| ());
+        let db = apart.open(|o| o.disable_auto_compactions = true);
+        for key in ["1", "2"] {
+            put(&db, "a", key).unwrap();
+            flush(&db, "a").unwrap();
+        }
+        put(&db, "a", "unflushed").unwrap();
+        apart.disks.fail("a", EIO);
+        let failed = if compaction {
+            apart.disks.mend("a");
+            flush(&db, "a").unwrap();
+            put(&db, "a", "later").unwrap();
+            apart.disks.fail("a", EIO);
+            compact_into_one(&db, "a")
+        } else {
+            flush(&db, "a")
+        };
+        assert_eq!(failed.unwrap_err().subcode(), Subcode::None);
+        assert_eq!(db.background_error().unwrap().severity(), Severity::Fatal);
+        apart.disks.mend("a");
+        for round in 0..3 {
+            goes_on(&db, "b", &format!("{round}"));
+            assert_eq!(db.resume().unwrap_err().severity(), Severity::Fatal);
+            assert_eq!(put(&db, "a", "refused").unwrap_err().severity(), Severity::Fatal);
+        }
+        let held = keys(&db, "a");
+        assert_eq!(held.len(), 3 + usize::from(compaction));
+        let db = apart.reopened(db);
+        assert_eq!(keys(&db, "a"), held);
+        assert_eq!(keys(&db, "b").len(), 6);
+        goes_on(&db, "a", "again");
+        db.close().unwrap();
+    }
+}
+
+#[test]
+fn families_that_fail_are_got_over_each_by_itself() {
+    let apart = Apart::new(|_| ());
+    let db = apart.open(|_| ());
+    NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
+    for name in ["a", "b"] {
+        apart.disks.fail(name, ENOSPC);
+        flush(&db, name).unwrap_err();
+    }
+    goes_on(&db, "c", "full");
+    assert_eq!(db.int_property(&family(&db, "c"), "rocksdb.background-errors"), Some(2));
+    apart.disks.mend("b");
+    apart.wait(2);
+    goes_on(&db, "b", "again");
+    assert_eq!(put(&db, "a", "refused").unwrap_err().subcode(), Subcode::NoSpace);
+    assert_eq!(db.background_error().unwrap().subcode(), Subcode::NoSpace);
+    // A disk that breaks while it is full: nobody gets over that, and others that fail are got over beside it.
+    apart.disks.fail("a", EIO);
+    apart.wait(2);
+    assert_eq!(db.background_error().unwrap().severity(), Severity::Fatal);
+    put(&db, "b", "more").unwrap();
+    apart.disks.fail("b", ENOSPC);
+    flush(&db, "b").unwrap_err();
+    put(&db, "b", "refused").unwrap_err();
+    apart.disks.mend("b");
+    apart.wait(2);
+    goes_on(&db, "b", "once more");
+    assert_eq!(put(&db, "a", "refused").unwrap_err().severity(), Severity::Fatal);
+    let db = apart.reopened(db);
+    assert_eq!(keys(&db, "a"), ["before"]);
+    assert_eq!(keys(&db, "b").len(), 6);
+}
+
+#[test]
+fn a_family_that_is_dropped_takes_its_error_along() {
+    for code in [ENOSPC, EIO] {
+        let apart = Apart::new(|o| o.max_bgerror_resume_count = 0);
+        let db = apart.open(|_| ());
+        NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
+        apart.disks.fail("a", code);
+        flush(&db, "a").unwrap_err();
+        let a = family(&db, "a");
+        db.drop_family(&a).unwrap();
+        assert!(db.background_error().is_none());
+        assert!(db.put(&a, b"k", b"v", &WriteOptions::default()).is_err());
+        db.wait_for_compact().unwrap();
+        NAMES.iter().filter(|name| **name != "a").for_each(|name| goes_on(&db, name, "after"));
+        drop(a);
+        db.close().unwrap();
+    }
+}
+
+/// Both memtables of a family wait for a disk that is full: it takes no writes, so it holds nobody back.
+#[test]
+fn a_family_with_more_in_memory_than_it_may_have_holds_no_other_back() {
+    let apart = Apart::new(|o| o.max_bgerror_resume_count = 0);
+    let db = apart.open(|o| {
+        o.write_buffer_size = 64 << 10;
+        o.max_write_buffer_number = 2;
+    });
+    apart.disks.fail("a", ENOSPC);
+    let value = vec![b'v'; 10_000];
+    let many = |name: &str| (0..100u32).try_for_each(|i| db.put(&family(&db, name), &i.to_be_bytes(), &value, &WriteOptions::default()));
+    assert_eq!(many("a").unwrap_err().subcode(), Subcode::NoSpace);
+    // Its own memtables fill and are flushed, over and over.
+    many("b").unwrap();
+    assert!(tables(&db, "b") > 0);
+    assert_eq!(db.int_property(&family(&db, "b"), "rocksdb.is-write-stopped"), Some(0));
+    apart.disks.mend("a");
+    db.resume().unwrap();
+    many("a").unwrap();
+    db.close().unwrap();
+}
+
+/// What memory the stopped family holds does not come back; what the others hold does.
+#[test]
+fn memory_is_waited_for_as_long_as_a_flush_of_another_family_may_free_it() {
+    for (held, fits, threads) in [(3, true, false), (20, false, false), (3, true, true), (20, false, true)] {
+        let buffers = Arc::new(WriteBufferManager::new(1 << 20, None, true));
+        let apart = Apart::new(|o| {
+            if threads {
+                o.env.executor = Arc::new(Threads::new());
+            }
+            o.max_bgerror_resume_count = 0;
+            o.write_buffer_manager = Some(buffers.clone());
+        });
+        let db = apart.open(|_| ());
+        let value = vec![b'v'; 100_000];
+        let put = |name: &str, i: u32| db.put(&family(&db, name), &i.to_be_bytes(), &value, &WriteOptions::default());
+        apart.disks.fail("a", ENOSPC);
+        let failed = (0..held).find_map(|i| put("a", i).err());
+        assert_eq!(failed.is_some(), !fits);
+        flush(&db, "a").unwrap_err();
+        let outcome = (0..50).try_for_each(|i| put("b", i));
+        assert_eq!(outcome.is_ok(), fits, "{held}: {outcome:?}");
+        assert!(tables(&db, "b") < 20, "memtables of some size become tables");
+        apart.disks.mend("a");
+        db.resume().unwrap();
+        (0..50).try_for_each(|i| put("b", i)).unwrap();
+        db.close().unwrap();
+    }
+}
+
+/// The writer waits before the other family fails, and nobody will try to get over that.
+#[test]
+fn a_stalled_writer_waits_on_when_another_family_fails() {
+    let threads = Arc::new(Threads::new());
+    let apart = Apart::new(|o| o.env.executor = threads.clone());
+    let db = apart.open(|o| {
+        o.disable_auto_compactions = true;
+        o.write_buffer_size = 64 << 10;
+        o.max_write_buffer_number = 2;
+    });
+    put(&db, "a", "1").unwrap();
+    flush(&db, "a").unwrap();
+    let flushers = threads.threads(env::executor::Pool::High);
+    threads.set_threads(env::executor::Pool::High, 0);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let value = vec![b'v'; 10_000];
+            (0..50u32).try_for_each(|i| db.put(&family(&db, "b"), &i.to_be_bytes(), &value, &WriteOptions::default()))
+        });
+        while db.int_property(&family(&db, "b"), "rocksdb.is-write-stopped") != Some(1) {
+            std::thread::yield_now();
+        }
+        apart.disks.fail("a", EIO);
+        compact_into_one(&db, "a").unwrap_err();
+        assert_eq!(db.background_error().unwrap().severity(), Severity::Fatal);
+        threads.set_threads(env::executor::Pool::High, flushers);
+        writer.join().unwrap().unwrap();
+    });
+    assert!(put(&db, "a", "refused").is_err());
+    db.close().unwrap();
+}
+
+/// What is in no log becomes a table when the database closes, but for what cannot.
+#[test]
+fn a_close_beside_a_stopped_family_flushes_what_is_in_no_log() {
+    let apart = Apart::new(|_| ());
+    let db = apart.open(|_| ());
+    NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
+    apart.disks.fail("a", ENOSPC);
+    flush(&db, "a").unwrap_err();
+    let around = WriteOptions { disableWAL: true, ..WriteOptions::default() };
+    db.put(&family(&db, "b"), b"around", b"b", &around).unwrap();
+    db.close().unwrap();
+    drop(db);
+    apart.disks.mend("a");
+    let db = apart.open(|_| ());
+    assert_eq!(keys(&db, "a"), ["before"]);
+    assert_eq!(keys(&db, "b"), ["around", "before"]);
+    db.close().unwrap();
+}
+
+/// A family that is made beside a stopped one, and one that is dropped.
+#[test]
+fn families_come_and_go_beside_a_stopped_one() {
+    let apart = Apart::new(|_| ());
+    let db = apart.open(|_| ());
+    NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
+    apart.disks.fail("a", ENOSPC);
+    flush(&db, "a").unwrap_err();
+    drop(db.create_family(FamilyDescriptor::new("d", FamilyOptions::default())).unwrap());
+    goes_on(&db, "d", "new");
+    db.drop_family(&family(&db, "c")).unwrap();
+    assert_ne!(refused(&db, "a"), "");
+    apart.disks.mend("a");
+    apart.wait(2);
+    ["a", "b", "d"].iter().for_each(|name| goes_on(&db, name, "again"));
+    db.close().unwrap();
+}
+
+/// Logs are kept for the stopped family alone, however many there are, and it is no reason to flush others.
+#[test]
+fn a_bound_on_logs_that_a_stopped_family_keeps_flushes_no_other_over_and_over() {
+    let apart = Apart::new(|o| o.max_total_wal_size = 20_000);
+    let db = apart.open(|_| ());
+    NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
+    apart.disks.fail("a", EIO);
+    flush(&db, "a").unwrap_err();
+    for i in 0..200 {
+        db.put(&family(&db, "b"), format!("{i:03}").as_bytes(), &[b'v'; 1000], &WriteOptions::default()).unwrap();
+    }
+    assert!(tables(&db, "b") <= 2, "{}", tables(&db, "b"));
+    db.sync_wal().unwrap();
+    let db = apart.reopened(db);
+    assert_eq!(keys(&db, "a"), ["before"]);
+    for i in 0..200 {
+        let key = format!("{i:03}");
+        assert!(db.get(&family(&db, "b"), key.as_bytes(), &ReadOptions::default()).unwrap().is_some(), "{key}");
+    }
+}
+
+#[test]
+fn families_that_are_flushed_atomically_stop_together() {
+    let apart = Apart::new(|o| o.atomic_flush = true);
+    let db = apart.open(|_| ());
+    NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
+    apart.disks.fail("a", ENOSPC);
+    flush(&db, "b").unwrap_err();
+    NAMES.iter().for_each(|name| assert_eq!(put(&db, name, "refused").unwrap_err().subcode(), Subcode::NoSpace));
+    apart.disks.mend("a");
+    apart.wait(2);
+    NAMES.iter().for_each(|name| put(&db, name, "again").unwrap());
+    let db = apart.reopened(db);
+    NAMES.iter().for_each(|name| assert_eq!(keys(&db, name), ["again", "before"]));
+}
+
+#[test]
+fn a_flush_of_several_families_in_one_commit_stops_those() {
+    let apart = Apart::new(|_| ());
+    let db = apart.open(|_| ());
+    NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
+    apart.disks.fail("a", ENOSPC);
+    let together = FlushOptions { force_atomic_flush: true, ..FlushOptions::default() };
+    db.flush(&[family(&db, "a"), family(&db, "b")], &together).unwrap_err();
+    put(&db, "a", "refused").unwrap_err();
+    put(&db, "b", "refused").unwrap_err();
+    goes_on(&db, "c", "full");
+    // Each is got over by itself.
+    apart.wait(2);
+    put(&db, "b", "again").unwrap();
+    put(&db, "a", "refused").unwrap_err();
+    apart.disks.mend("a");
+    apart.wait(2);
+    put(&db, "a", "again").unwrap();
+    let db = apart.reopened(db);
+    ["a", "b"].iter().for_each(|name| assert_eq!(keys(&db, name), ["again", "before"]));
+}
+
+/// What was written to a log, the MANIFEST or a directory is everybody's.
+#[test]
+fn a_failure_of_what_all_share_stops_all_also_beside_a_family_that_is_stopped() {
+    for plan in ["append *.log #1 EIO", "sync *.log #1 EIO", "sync MANIFEST-* #1 ENOSPC", "sync_dir c #1 ENOSPC"] {
+        for first in [false, true] {
+            let what = format!("{plan}, beside a stopped family {first}");
+            // An error of a call that only a log makes is got over where checks are not paranoid too.
+            let apart = Apart::new(|o| o.paranoid_checks = !plan.contains("EIO"));
+            let db = apart.open(|_| ());
+            NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
+            if first {
+                if plan.contains("EIO") {
+                    // That no flush is a background error for.
+                    continue;
+                }
+                apart.disks.fail("a", ENOSPC);
+                flush(&db, "a").unwrap_err();
+                put(&db, "b", "between").unwrap();
+            }
+            apart.faults.hook().set_plan(plan).unwrap();
+            let failed = if plan.contains(".log") { put(&db, "c", "in doubt").and_then(|()| db.sync_wal()) } else { flush(&db, "c") };
+            failed.unwrap_err();
+            for name in NAMES {
+                assert!(put(&db, name, "refused").is_err(), "{what}: {name}");
+                assert_ne!(refused(&db, name), "", "{what}: {name}");
+            }
+            if first {
+                apart.wait(3);
+                assert!(put(&db, "b", "refused").is_err(), "{what}: everything must become a table, which cannot");
+                apart.disks.mend("a");
+            }
+            apart.wait(3);
+            assert!(db.background_error().is_none(), "{what}");
+            NAMES.iter().for_each(|name| goes_on(&db, name, "after"));
+            let db = apart.reopened(db);
+            for name in NAMES {
+                let mut there = keys(&db, name);
+                there.retain(|key| key != "in doubt" && key != "between");
+                assert_eq!(there, ["after-1", "after-2", "before"], "{what}: {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_log_that_fails_beside_a_stopped_family_stops_all_and_is_got_over() {
+    let apart = Apart::new(|_| ());
+    let db = apart.open(|_| ());
+    NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
+    apart.disks.fail("a", ENOSPC);
+    flush(&db, "a").unwrap_err();
+    goes_on(&db, "b", "full");
+    apart.faults.hook().set_plan("append *.log #1 ENOSPC").unwrap();
+    assert_eq!(put(&db, "b", "in doubt").unwrap_err().subcode(), Subcode::NoSpace);
+    assert!(db.sync_wal().is_err(), "the log that failed is needed");
+    put(&db, "c", "refused").unwrap_err();
+    apart.wait(3);
+    put(&db, "c", "refused").unwrap_err();
+    assert!(db.sync_wal().is_err(), "it is needed still");
+    apart.disks.mend("a");
+    apart.wait(3);
+    assert!(db.background_error().is_none());
+    NAMES.iter().for_each(|name| put(&db, name, "again").unwrap());
+    let db = apart.reopened(db);
+    assert_eq!(keys(&db, "a"), ["again", "before"]);
+    assert_eq!(keys(&db, "c"), ["again", "before"]);
+}
+
+/// Writers of all families at once, under a failure that comes and goes: who is refused left nothing, who is not lost nothing.
+#[test]
+fn writers_of_families_in_one_group_are_refused_or_written_each_for_itself() {
+    for (pipelined, concurrent) in [(false, false), (false, true), (true, true)] {
+        let apart = Apart::new(|o| {
+            o.env.executor = Arc::new(Threads::new());
+            o.enable_pipelined_write = pipelined;
+            o.allow_concurrent_memtable_write = concurrent;
+            o.bgerror_resume_retry_interval = 0;
+        });
+        let db = apart.open(|o| {
+            o.write_buffer_size = 64 << 10;
+            o.max_write_buffer_number = 2;
+        });
+        let writers = |name: &'static str, number: u32| {
+            let (db, wrote) = (&db, Mutex::new(Vec::new()));
+            move || {
+                for i in 0..200u32 {
+                    let key = format!("{number}-{i:03}");
+                    let mut batch = WriteBatch::default();
+                    for part in 0..8 {
+                        batch.put_in(family(db, name).id(), format!("{key}-{part}").as_bytes(), name.as_bytes());
+                    }
+                    match db.write(&mut batch, &WriteOptions::default()) {
+                        Ok(()) => wrote.lock().push(key),
+                        Err(error) => assert!(name == "a" && error.subcode() == Subcode::NoSpace, "{name}: {error}"),
+                    }
+                }
+                wrote.into_inner()
+            }
+        };
+        let wrote = std::thread::scope(|scope| {
+            let threads: Vec<_> = ["a", "b", "c", "a", "b"]
+                .into_iter()
+                .enumerate()
+                .map(|(number, name)| (name, scope.spawn(writers(name, number as u32))))
+                .collect();
+            for _ in 0..20 {
+                apart.disks.fail("a", ENOSPC);
+                let _ = flush(&db, "a");
+                apart.disks.mend("a");
+                while db.background_error().is_some() {
+                    std::thread::yield_now();
+                }
+            }
+            threads.into_iter().map(|(name, thread)| (name, thread.join().unwrap())).collect::<Vec<_>>()
+        });
+        let check = |db: &Db| {
+            for name in ["a", "b", "c"] {
+                let mine = wrote.iter().filter(|(of, _)| *of == name).flat_map(|(_, keys)| keys);
+                let mut all: Vec<_> = mine.flat_map(|key| (0..8).map(move |part| format!("{key}-{part}"))).collect();
+                all.sort();
+                assert_eq!(keys(db, name), all, "{name}, pipelined {pipelined}, concurrent {concurrent}");
+            }
+        };
+        check(&db);
+        db.close().unwrap();
+        drop(db);
+        check(&apart.open(|_| ()));
+    }
+}

@@ -1,0 +1,58 @@
+//! Memory that nobody uses goes back to the system when the last database of the process goes.
+//!
+//! An allocator keeps what is freed, in one arena for each thread that ever ran beside others, and so a process that closed its
+//! databases stays nearly as large as it was: with 0.15 MiB allocated a soak had 34 to 41 MiB resident behind each close, and 13
+//! now (glibc, its two thresholds held). Giving back is a walk over what is free, with each arena locked in turn, so nobody does
+//! it while another database works.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+static TENANTS: AtomicUsize = AtomicUsize::new(0);
+
+/// Stands for one open database. When the last one of the process is dropped, free memory goes back to the system, where
+/// the C library can (glibc); the allocators of others do it by themselves.
+#[derive(Debug)]
+pub struct Tenant(());
+
+impl Tenant {
+    pub fn enter() -> Tenant {
+        TENANTS.fetch_add(1, Ordering::Relaxed);
+        Tenant(())
+    }
+}
+
+impl Drop for Tenant {
+    fn drop(&mut self) {
+        if TENANTS.fetch_sub(1, Ordering::Relaxed) == 1 {
+            super::sys::return_free_memory();
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux", target_env = "gnu", not(miri)))]
+mod tests {
+    use super::*;
+
+    fn resident_kib() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
+    /// The one piece that stays lies above those that went, so that the allocator gives back nothing by itself.
+    #[test]
+    fn the_last_tenant_gives_back_what_is_free() {
+        let (first, last) = (Tenant::enter(), Tenant::enter());
+        let mut pieces: Vec<Vec<u8>> = (0..8192).map(|_| vec![1; 8000]).collect();
+        let kept = pieces.pop();
+        drop(pieces);
+        let before = resident_kib();
+        drop(first);
+        let with_one_left = resident_kib();
+        drop(last);
+        let after = resident_kib();
+        assert!(with_one_left + 16_384 > before, "{before} KiB, then {with_one_left}");
+        assert!(after + 32_768 < before, "{before} KiB, then {after}");
+        drop(kept);
+    }
+}

@@ -1,0 +1,68 @@
+//! What harms a round: the failing call, or the call at which the machine stops.
+
+use super::World;
+
+/// A failing sync that drops the data.
+pub(super) const FORGETS: &str = "forget";
+
+impl World {
+    /// Whether the seed's failing calls are those of flushes and compactions, of several families.
+    pub(super) fn is_of_tables(&self) -> bool {
+        self.seed % 8 == 3
+    }
+
+    /// A failing call of a table, of whichever family: those of the others go on.
+    pub(super) fn plan_of_tables(&mut self) -> String {
+        let what = *self.chance.pick(&["create *.sst", "append *.sst", "sync *.sst", "read *.sst", "close *.sst"]);
+        let sync = what.starts_with("sync");
+        let errno = *self.chance.pick(&["EIO", "ENOSPC", "ENOSPC", if sync { FORGETS } else { "EMFILE" }]);
+        let n = 1 + self.chance.below(6);
+        let last = n + 1 + self.chance.below(4);
+        let more = *self.chance.pick(&["", "..", "..", "..LAST"]);
+        let more = more.replace("LAST", &last.to_string());
+        format!("{what} #{n}{more} {errno}")
+    }
+
+    /// A crash at a call, a failing call, or neither.
+    pub(super) fn plan(&mut self, calls: u64) -> String {
+        let n = 1 + self.chance.below(calls);
+        match self.chance.below(10) {
+            0..4 => format!("write * #{n} crash"),
+            4 => format!("append * #{n} crash {}", self.chance.below(5000)),
+            5 => String::new(),
+            _ => {
+                let what = *self.chance.pick(&[
+                    "append *",
+                    "sync *",
+                    "create *",
+                    "append *.log",
+                    "sync *.log",
+                    "append MANIFEST-*",
+                    "sync MANIFEST-*",
+                    "append *.sst",
+                    "sync *.sst",
+                    "create *.sst",
+                    "create *.log",
+                    "rename *",
+                    "sync_dir *",
+                    "read *",
+                    "read *.sst",
+                    "open *",
+                    "unlink *",
+                    "close *",
+                    "append CURRENT*",
+                    "append *.dbtmp",
+                    "write *",
+                ]);
+                let n = if what == "write *" { n } else { 1 + self.chance.below(30) };
+                let errno = match what.split_once(' ').map_or(what, |(op, _)| op) {
+                    "append" => *self.chance.pick(&["EIO", "ENOSPC", "EMFILE", "EINTR", "torn 7"]),
+                    "sync" => *self.chance.pick(&["EIO", "ENOSPC", "EINTR", FORGETS, FORGETS]),
+                    _ => *self.chance.pick(&["EIO", "EIO", "ENOSPC", "EMFILE", "EINTR"]),
+                };
+                let more = *self.chance.pick(&["", "", "..", ".."]);
+                format!("{what} #{n}{more} {errno}")
+            }
+        }
+    }
+}
