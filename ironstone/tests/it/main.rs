@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 
 mod bad_input;
+mod bits;
 mod codes;
 mod crash;
 mod handles;

@@ -219,12 +219,40 @@ impl Run<'_> {
             self.out.properties = Some(properties);
             return Ok(());
         }
+        if let Some(properties) = self.properties_written_over(handle)? {
+            self.out.properties = Some(properties);
+            return Ok(());
+        }
         let Some(payload) = self.meta_block(handle, Part::Properties)? else { return Ok(()) };
         match Properties::decode(&payload, handle.offset) {
             Ok(properties) => self.out.properties = Some(properties),
             Err(error) => self.lose_handle(Part::Properties, handle, &error),
         }
         Ok(())
+    }
+
+    /// The properties of an ingested table whose sequence number was written into it afterwards: the block's checksum is
+    /// that of a number of zero, and one bit beside it may be wrong.
+    fn properties_written_over(&mut self, handle: BlockHandle) -> Result<Option<Properties>> {
+        let mut raw = match self.source.raw(handle, None, None) {
+            Ok(raw) => raw.into_owned(),
+            Err(error) if error.is_corruption() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        // Of its name the block has as much as the name before it does not share.
+        let name = b"global_seqno";
+        let Some(at) = raw.windows(name.len()).position(|w| w == name).map(|at| at + name.len()) else { return Ok(None) };
+        let Some(number) = raw.get_mut(at..).and_then(|bytes| bytes.first_chunk_mut::<8>()) else { return Ok(None) };
+        let written = std::mem::take(number);
+        let (checksum, context) = (self.source.checksum, self.source.base_context);
+        let Some((byte, bit)) = mend::one_bit(checksum, context, handle.offset, &mut raw) else { return Ok(None) };
+        if !(at..at + written.len()).contains(&byte) {
+            raw[at..at + written.len()].copy_from_slice(&written);
+        }
+        let Some(payload) = raw.len().checked_sub(trailer::LEN).map(|len| &raw[..len]) else { return Ok(None) };
+        let Ok(properties) = Properties::decode(payload, handle.offset) else { return Ok(None) };
+        self.out.mended.push(Mended { part: Part::Properties, offset: handle.offset + byte as u64, bit: Some(bit) });
+        Ok(Some(properties))
     }
 
     fn tombstones(&mut self, handle: BlockHandle) -> Result<()> {
