@@ -4,68 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use env::FileSystem;
-use env::clock::ManualClock;
-use env::fault::FaultFs;
-use env::logger::LogLevel;
-use env::memory::{MemoryFs, Survivors};
+use env::memory::Survivors;
 use ironstone::{Db, FamilyDescriptor, WriteBatch, WriteOptions};
 
-use crate::play::{Outside, options};
+use crate::play::options;
 
-struct World {
-    disk: MemoryFs,
-    faults: Arc<FaultFs>,
-    outside: Outside,
-}
+mod world;
 
-impl World {
-    fn new() -> World {
-        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
-        let disk = MemoryFs::new(clock.clone());
-        let faults = FaultFs::wrap(Arc::new(disk.clone()));
-        let outside = Outside::new(faults.clone(), clock, 1);
-        World { disk, faults, outside }
-    }
-
-    fn open(&self, text: &str) -> Db {
-        self.open_telling(text, Arc::new(env::logger::NullLogger))
-    }
-
-    fn open_telling(&self, text: &str, log: Arc<dyn env::Logger>) -> Db {
-        let mut options = options(text).unwrap();
-        options.db.env = self.outside.env.clone();
-        options.db.info_log = Some(log);
-        Db::open("/db", options).unwrap()
-    }
-
-    fn crash(&self, db: Db, survivors: Survivors) {
-        self.faults.hook().crash();
-        self.outside.executor.abandon();
-        drop(db);
-        self.disk.crash(survivors);
-        self.faults.hook().revive();
-    }
-}
-
-/// Keeps what the LOG would have.
-#[derive(Debug, Default)]
-struct Lines(parking_lot::Mutex<Vec<String>>);
-
-impl env::Logger for Lines {
-    fn level(&self) -> LogLevel {
-        LogLevel::Warn
-    }
-
-    fn set_level(&self, _level: LogLevel) {}
-
-    fn log(&self, _level: LogLevel, message: std::fmt::Arguments<'_>) {
-        self.0.lock().push(message.to_string());
-    }
-}
-
-fn synced() -> WriteOptions {
-    WriteOptions { sync: true, ..WriteOptions::default() }
-}
+use world::{Lines, World, synced};
 
 /// Crash seeds 194 and 232: a log kept though its end was torn was judged again, by another mode, once a newer log had
 /// synced writes, and those were dropped.

@@ -90,15 +90,10 @@ fn current(scope: &Scope, report: &mut Report) -> Result<Option<FileNumber>> {
 
 /// All that lie in the directory, newest first.
 fn manifests(scope: &Scope) -> Result<Vec<FileNumber>> {
-    let names = scope.options.env.fs.list(&scope.paths.db)?;
-    let mut found: Vec<_> = names
-        .iter()
-        .filter_map(|name| match FileName::parse(name) {
-            Some(FileName::Manifest(n)) => Some(n),
-            _ => None,
-        })
-        .collect();
-    found.sort_unstable();
+    let mut found = super::numbered(scope, &scope.paths.db, |name| match name {
+        FileName::Manifest(n) => Some(n),
+        _ => None,
+    })?;
     found.reverse();
     Ok(found)
 }

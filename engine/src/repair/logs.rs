@@ -99,16 +99,10 @@ impl Survey {
         let recovered = &self.manifest.recovered;
         let oldest = recovered.families.values().map(|f| f.log_number).min().unwrap_or(0);
         let min = oldest.max(recovered.min_log_number_to_keep);
-        let fs = &scope.options.env.fs;
-        let mut found: Vec<_> = fs
-            .list(&scope.paths.wal)?
-            .iter()
-            .filter_map(|name| match FileName::parse(name) {
-                Some(FileName::Wal(n)) => Some(n),
-                _ => None,
-            })
-            .collect();
-        found.sort_unstable();
+        let found = super::numbered(scope, &scope.paths.wal, |name| match name {
+            FileName::Wal(n) => Some(n),
+            _ => None,
+        })?;
         for number in found {
             self.next_number = self.next_number.max(number.0.saturating_add(1));
             if number.0 >= min || self.manifest_damaged {

@@ -37,6 +37,22 @@ pub fn mend(scope: &Scope) -> Result<Report> {
     Mending::new(scope, survey)?.run()
 }
 
+/// The record of a table whose place `new` takes. The bounds stay: they cut off what tombstones reach beyond the file.
+pub(super) fn rewritten(old: &NewFile, new: &OutputFile) -> NewFile {
+    let fresh = new.meta.to_record(old.level as usize, 0);
+    NewFile {
+        number: fresh.number,
+        path_id: 0,
+        file_size: fresh.file_size,
+        unique_id: fresh.unique_id,
+        tail_size: fresh.tail_size,
+        file_checksum: fresh.file_checksum,
+        file_checksum_func_name: fresh.file_checksum_func_name,
+        user_defined_timestamps_persisted: true,
+        ..old.clone()
+    }
+}
+
 pub(super) struct Mending<'a> {
     pub(super) scope: &'a Scope,
     pub(super) env: &'a Env,
@@ -167,19 +183,7 @@ impl<'a> Mending<'a> {
             salvaged.tombstones.len()
         ));
         self.set_aside(table.path.clone());
-        let fresh = new.meta.to_record(table.record.level as usize, 0);
-        // The bounds stay: they cut off what tombstones reach beyond the file.
-        table.record = NewFile {
-            number: fresh.number,
-            path_id: 0,
-            file_size: fresh.file_size,
-            unique_id: fresh.unique_id,
-            tail_size: fresh.tail_size,
-            file_checksum: fresh.file_checksum,
-            file_checksum_func_name: fresh.file_checksum_func_name,
-            user_defined_timestamps_persisted: true,
-            ..table.record.clone()
-        };
+        table.record = rewritten(&table.record, &new);
         table.path = settings.parts.table_path(new.meta.number, 0);
         self.written.push(new);
         Ok(())

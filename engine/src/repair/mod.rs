@@ -25,9 +25,10 @@ mod rebuild;
 mod survey;
 mod whose;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use base::Result;
+use base::{FileNumber, Result};
+use format::names::FileName;
 
 use crate::components::FamilyDescriptor;
 use crate::files::Paths;
@@ -115,4 +116,12 @@ impl Report {
 /// MANIFEST, for what opening refuses.
 pub fn survey(scope: &Scope) -> Result<Report> {
     Ok(survey::look(scope)?.report)
+}
+
+/// The files of one kind in a directory, by number.
+fn numbered(scope: &Scope, dir: &Path, of_kind: impl Fn(FileName) -> Option<FileNumber>) -> Result<Vec<FileNumber>> {
+    let names = scope.options.env.fs.list(dir)?;
+    let mut found: Vec<_> = names.iter().filter_map(|name| of_kind(FileName::parse(name)?)).collect();
+    found.sort_unstable();
+    Ok(found)
 }

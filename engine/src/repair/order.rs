@@ -15,7 +15,7 @@ use format::edit::NewFile;
 use lsm::merging::Merging;
 use table::sst::{ReadCtx, Reader};
 
-use super::mend::Mending;
+use super::mend::{Mending, rewritten};
 use super::survey::{Table, descriptor_of, table_options};
 use crate::family::Parts;
 use crate::output::{OutputSettings, Rewrite};
@@ -114,17 +114,7 @@ impl Mending<'_> {
         let names: Vec<_> = group.members.iter().map(|t| format!("{:06}.sst", t.record.number)).collect();
         let number = new.meta.number;
         self.actions.push(format!("{} overlap in keys and numbers: merged as {number:06}.sst, {rows} rows", names.join(", ")));
-        let fresh = new.meta.to_record(0, 0);
-        table.record = NewFile {
-            number: fresh.number,
-            file_size: fresh.file_size,
-            unique_id: fresh.unique_id,
-            tail_size: fresh.tail_size,
-            file_checksum: fresh.file_checksum,
-            file_checksum_func_name: fresh.file_checksum_func_name,
-            user_defined_timestamps_persisted: true,
-            ..table.record
-        };
+        table.record = rewritten(&table.record, &new);
         table.path = settings.parts.table_path(number, 0);
         for member in group.members {
             self.set_aside(member.path);

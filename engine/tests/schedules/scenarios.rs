@@ -192,15 +192,21 @@ fn background_work_goes_on_after_a_pause() {
     });
 }
 
+/// Calls may fail, and what is retried is so at once.
+fn on_a_failing_disk() -> (Env, Arc<FaultFs>, OpenRequest) {
+    let mut env = world();
+    let fs = FaultFs::wrap(env.fs.clone());
+    env.fs = fs.clone();
+    let mut request = drawn(&env);
+    request.options.bgerror_resume_retry_interval = 0;
+    (env, fs, request)
+}
+
 /// Two memtables stop writers, and the first table finds no space.
 #[test]
 fn writers_get_over_a_full_disk_whoever_leads() {
     explore(|| {
-        let mut env = world();
-        let fs = FaultFs::wrap(env.fs.clone());
-        env.fs = fs.clone();
-        let mut request = drawn(&env);
-        request.options.bgerror_resume_retry_interval = 0;
+        let (_, fs, mut request) = on_a_failing_disk();
         for family in &mut request.families {
             family.options.write_buffer_size = 64 << 10;
             family.options.max_write_buffer_number = 2;
@@ -240,11 +246,7 @@ fn writers_get_over_a_full_disk_whoever_leads() {
 #[test]
 fn a_family_whose_flush_fails_stops_no_writer_of_another() {
     explore(|| {
-        let mut env = world();
-        let fs = FaultFs::wrap(env.fs.clone());
-        env.fs = fs.clone();
-        let mut request = drawn(&env);
-        request.options.bgerror_resume_retry_interval = 0;
+        let (env, fs, request) = on_a_failing_disk();
         let db = open(request);
         let families = ["default", "other"];
         drop(db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap());

@@ -1,0 +1,66 @@
+//! A disk that can crash, calls that can fail, and a database on them.
+
+use std::sync::Arc;
+
+use env::clock::ManualClock;
+use env::fault::FaultFs;
+use env::logger::LogLevel;
+use env::memory::{MemoryFs, Survivors};
+use ironstone::{Db, WriteOptions};
+
+use crate::play::{Outside, options};
+
+pub(super) struct World {
+    pub(super) disk: MemoryFs,
+    pub(super) faults: Arc<FaultFs>,
+    pub(super) outside: Outside,
+}
+
+impl World {
+    pub(super) fn new() -> World {
+        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
+        let disk = MemoryFs::new(clock.clone());
+        let faults = FaultFs::wrap(Arc::new(disk.clone()));
+        let outside = Outside::new(faults.clone(), clock, 1);
+        World { disk, faults, outside }
+    }
+
+    pub(super) fn open(&self, text: &str) -> Db {
+        self.open_telling(text, Arc::new(env::logger::NullLogger))
+    }
+
+    pub(super) fn open_telling(&self, text: &str, log: Arc<dyn env::Logger>) -> Db {
+        let mut options = options(text).unwrap();
+        options.db.env = self.outside.env.clone();
+        options.db.info_log = Some(log);
+        Db::open("/db", options).unwrap()
+    }
+
+    pub(super) fn crash(&self, db: Db, survivors: Survivors) {
+        self.faults.hook().crash();
+        self.outside.executor.abandon();
+        drop(db);
+        self.disk.crash(survivors);
+        self.faults.hook().revive();
+    }
+}
+
+/// Keeps what the LOG would have.
+#[derive(Debug, Default)]
+pub(super) struct Lines(pub(super) parking_lot::Mutex<Vec<String>>);
+
+impl env::Logger for Lines {
+    fn level(&self) -> LogLevel {
+        LogLevel::Warn
+    }
+
+    fn set_level(&self, _level: LogLevel) {}
+
+    fn log(&self, _level: LogLevel, message: std::fmt::Arguments<'_>) {
+        self.0.lock().push(message.to_string());
+    }
+}
+
+pub(super) fn synced() -> WriteOptions {
+    WriteOptions { sync: true, ..WriteOptions::default() }
+}
