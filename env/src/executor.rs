@@ -122,6 +122,10 @@ pub trait Executor: Send + Sync + fmt::Debug {
         usize::MAX
     }
 
+    /// Ends threads that have nothing to do and waits until they are gone. Jobs queued meanwhile or afterwards run as
+    /// ever, on threads started for them.
+    fn part(&self) {}
+
     /// Lowers the processor and disk priority of a pool's threads, where the system allows.
     fn lower_priority(&self, _pool: Pool, _io: bool) {}
 }

@@ -2,7 +2,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
-mod arena;
+pub mod arena;
 pub mod cache;
 pub mod memtable;
 pub mod range_del;

@@ -481,7 +481,7 @@ impl Opening {
                 changes: Mutex::new(()),
                 lock: Mutex::new(self.lock.take()),
                 history: Default::default(),
-                _tenant: self.env.executor.has_threads().then(Tenant::enter),
+                _tenant: self.env.executor.has_threads().then(|| Tenant::enter(self.env.executor.clone(), mem::arena::forget_spares)),
             }),
         }
     }

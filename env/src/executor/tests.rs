@@ -183,3 +183,42 @@ fn who_waits_for_nothing_is_counted() {
     assert!(inline.pass_time() && inline.pass_time());
     assert_eq!(told.lock().len(), 2);
 }
+
+#[test]
+fn idle_threads_part_and_the_next_job_starts_others() {
+    let ex = Threads::new();
+    let here = || {
+        let (send, receive) = std::sync::mpsc::channel();
+        let late = send.clone();
+        ex.spawn(Pool::Low, Tag(0), Box::new(move || send.send(std::thread::current().id()).unwrap()));
+        ex.spawn_after(1, Pool::High, Tag(0), Box::new(move || late.send(std::thread::current().id()).unwrap()));
+        receive.iter().collect::<std::collections::HashSet<_>>()
+    };
+    let first = here();
+    ex.wait_for_all();
+    ex.part();
+    ex.part();
+    let second = here();
+    assert_eq!((first.len(), second.len()), (2, 2));
+    assert!(first.is_disjoint(&second));
+    assert_eq!((ex.threads(Pool::Low), ex.threads(Pool::High)), (1, 1));
+}
+
+#[test]
+fn a_pool_with_work_keeps_its_threads_when_others_part() {
+    let ex = Arc::new(Threads::new());
+    ex.set_threads(Pool::Bottom, 0);
+    let (send, receive) = std::sync::mpsc::channel();
+    let held = send.clone();
+    ex.spawn(Pool::Bottom, Tag(0), Box::new(move || held.send("held").unwrap()));
+    let inner = ex.clone();
+    // It stands in its own pool's way, and waits for no thread that waits for it.
+    ex.spawn(Pool::Low, Tag(0), Box::new(move || {
+        inner.part();
+        send.send("parted").unwrap();
+    }));
+    assert_eq!(receive.recv(), Ok("parted"));
+    ex.set_threads(Pool::Bottom, 1);
+    assert_eq!(receive.recv(), Ok("held"));
+    assert_eq!(ex.panics().0, 0);
+}

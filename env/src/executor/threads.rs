@@ -3,7 +3,8 @@
 //! A pool's threads share one queue and one condition variable. Threads start when the first job comes,
 //! not before, so that a database opened for a look costs none. Shrinking is by number: the thread with
 //! the highest leaves once it is idle, as in RocksDB. Delayed jobs are kept by one timer thread, which
-//! starts with the first of them.
+//! starts with the first of them. Idle threads leave as well when nobody is there to give them work
+//! ([`Executor::part`]), which RocksDB's do not: a thread holds its stack and what the allocator keeps for it.
 //!
 //! Dropping the executor drops what is queued and waits for what runs.
 
@@ -39,6 +40,8 @@ struct State {
     /// Threads wanted; one with a number from here on leaves.
     limit: usize,
     threads: Vec<JoinHandle<()>>,
+    /// A thread that was started before this was raised leaves: see [`Inner::part`].
+    crew: u64,
     /// Jobs running.
     busy: usize,
     stopping: bool,
@@ -174,6 +177,14 @@ impl Executor for Threads {
         if cfg!(shuttle) { 2 } else { std::thread::available_parallelism().map_or(usize::MAX, usize::from) }
     }
 
+    fn part(&self) {
+        let timer = self.timer.part();
+        for thread in self.pools.iter().flat_map(|pool| pool.part()).chain(timer) {
+            // As in `drop`.
+            let _ = thread.join();
+        }
+    }
+
     fn lower_priority(&self, pool: Pool, io: bool) {
         let pool = self.pool(pool);
         pool.state.lock().lowered |= if io { 2 } else { 1 };
@@ -210,9 +221,9 @@ impl Inner {
     /// Starts the missing threads if there is work for them.
     fn start(self: &Arc<Self>, s: &mut State) {
         while s.threads.len() < s.limit && !s.queue.is_empty() {
-            let (inner, number) = (self.clone(), s.threads.len());
+            let (inner, number, crew) = (self.clone(), s.threads.len(), s.crew);
             let name = format!("rocksdb:{}", self.pool.name());
-            match thread::Builder::new().name(name).spawn(move || inner.run(number)) {
+            match thread::Builder::new().name(name).spawn(move || inner.run(number, crew)) {
                 Ok(handle) => s.threads.push(handle),
                 // The system is out of threads: those we have will do the work. With none at all the
                 // job waits for the next try.
@@ -221,11 +232,14 @@ impl Inner {
         }
     }
 
-    fn run(self: Arc<Self>, number: usize) {
+    fn run(self: Arc<Self>, number: usize, crew: u64) {
         base::stats::io_set_pool(self.pool as u64);
         let mut lowered = 0;
         let mut s = self.state.lock();
         loop {
+            if s.crew != crew {
+                return;
+            }
             // Only the last leaves, so that numbers stay dense.
             if s.stopping || (number >= s.limit && number + 1 == s.threads.len()) {
                 if !s.stopping {
@@ -251,6 +265,19 @@ impl Inner {
                 self.idle.notify_all();
             }
         }
+    }
+
+    /// Lets an idle pool's threads go and returns them to wait for; a pool with work keeps its own. The next job starts
+    /// others. Those on their way out are awake already, so that a wake-up for the others cannot reach them.
+    fn part(&self) -> Vec<JoinHandle<()>> {
+        let mut s = self.state.lock();
+        if s.busy > 0 || !s.queue.is_empty() {
+            return Vec::new();
+        }
+        s.crew += 1;
+        s.queue = VecDeque::new();
+        self.work.notify_all();
+        std::mem::take(&mut s.threads)
     }
 
     /// Drops the queue and returns the threads to wait for.
@@ -294,7 +321,9 @@ struct Timer {
 #[derive(Default)]
 struct TimerState {
     waiting: Vec<Delayed>,
-    running: bool,
+    thread: Option<JoinHandle<()>>,
+    /// As a pool's.
+    crew: u64,
     stopping: bool,
 }
 
@@ -311,10 +340,9 @@ impl Timer {
             return;
         }
         s.waiting.push(delayed);
-        if !s.running {
-            let timer = self.clone();
-            let spawned = thread::Builder::new().name("rocksdb:timer".into()).spawn(move || timer.run());
-            s.running = spawned.is_ok();
+        if s.thread.is_none() {
+            let (timer, crew) = (self.clone(), s.crew);
+            s.thread = thread::Builder::new().name("rocksdb:timer".into()).spawn(move || timer.run(crew)).ok();
         }
         self.changed.notify_one();
     }
@@ -328,9 +356,9 @@ impl Timer {
         gone.len()
     }
 
-    fn run(&self) {
+    fn run(&self, crew: u64) {
         let mut s = self.state.lock();
-        while !s.stopping {
+        while !s.stopping && s.crew == crew {
             let now = Instant::now();
             while let Some(i) = s.waiting.iter().position(|d| d.due <= now) {
                 let d = s.waiting.remove(i);
@@ -341,6 +369,18 @@ impl Timer {
                 None => self.changed.wait(&mut s),
             }
         }
+    }
+
+    /// Lets the thread go if no job is ahead, and returns it to wait for.
+    fn part(&self) -> Option<JoinHandle<()>> {
+        let mut s = self.state.lock();
+        if !s.waiting.is_empty() {
+            return None;
+        }
+        s.crew += 1;
+        s.waiting = Vec::new();
+        self.changed.notify_all();
+        s.thread.take()
     }
 
     fn stop(&self) {

@@ -150,6 +150,16 @@ pub(crate) fn take(layout: Layout) -> Option<*mut u8> {
     kept.map(|spare| spare.start).or_else(|| reserve(layout))
 }
 
+/// Gives the system what [`keep`] kept.
+pub(crate) fn forget() {
+    let kept = std::mem::take(&mut *SPARE.lock());
+    for Spare { start, layout } in kept {
+        // SAFETY: `keep` had it from an owner who uses it no more, it came from `reserve` with this layout, and the list,
+        // where others would have found it, is empty.
+        unsafe { unmap(start, layout) };
+    }
+}
+
 /// Gives a chunk back of which the first `used` bytes may not be zeros: to who comes next, or to the system.
 ///
 /// # Safety

@@ -41,6 +41,12 @@ const LARGE: usize = 4 << 10;
 /// Memory for large pieces is asked for in such steps.
 const STEP_SHIFT: u32 = 18;
 
+/// Gives the system the memory that arenas which are gone left for those to come (at most eight first chunks of 64 KiB). Any
+/// thread, any time.
+pub fn forget_spares() {
+    chunk::forget();
+}
+
 /// A place in an arena, in units of four bytes; 0 is no place.
 pub(crate) type Ref = u32;
 

@@ -85,3 +85,20 @@ fn large_and_small_pieces_share_a_chunk() {
         assert!(bytes == &vec![fill; size][..]);
     }
 }
+
+#[test]
+fn an_arena_behind_forgotten_spares_begins_with_zeros() {
+    for forgotten in [true, false, true] {
+        let arena = Arena::new();
+        let (_, ptr) = arena.alloc(1000, 8).unwrap();
+        // SAFETY: 1000 bytes at `ptr` were just handed out to us alone.
+        unsafe {
+            assert!(std::slice::from_raw_parts(ptr, 1000) == [0; 1000]);
+            std::ptr::write_bytes(ptr, 7, 1000);
+        }
+        drop(arena);
+        if forgotten {
+            forget_spares();
+        }
+    }
+}

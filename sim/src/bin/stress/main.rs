@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
+mod crowd;
 mod expected;
 mod gauge;
 mod history;

@@ -17,7 +17,7 @@ use testkit::chance::Chance;
 use crate::Settings;
 use crate::expected::{Expected, FAMILIES, KEYS, Slot, name};
 use crate::history::History;
-use crate::{gauge, rest};
+use crate::{crowd, gauge, rest};
 
 /// What may fail in an epoch, as plans of the fault file system.
 const PLANS: &[&str] = &[
@@ -39,6 +39,7 @@ const PLANS: &[&str] = &[
 
 pub fn live(settings: &Settings, dir: &Path) -> ExitCode {
     let start = Instant::now();
+    crowd::gather(settings.threads);
     let expected_path = dir.with_extension("expected");
     let chance = &mut Chance::new(settings.seed);
     let mut history = History::default();
