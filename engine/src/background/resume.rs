@@ -35,7 +35,7 @@ impl Background {
     /// As [`Background::resume`], while closing waits.
     fn resume_counted(&self) -> Result<()> {
         let Some(recovery) = self.errors.recovery_begin()? else { return Ok(()) };
-        let outcome = if recovery.everything || self.logs.needs_failed() {
+        let outcome = if recovery.everything || self.needs_one_commit() {
             self.recover_everything()
         } else {
             self.recover_families(&recovery.families)
@@ -69,6 +69,12 @@ impl Background {
         outcome
     }
 
+    /// Whether a log failed that is needed. A try that failed may have let go of the log, if all of it was durable, but what
+    /// was to be flushed for it is kept together until it is.
+    fn needs_one_commit(&self) -> bool {
+        self.logs.needs_failed() || self.families.all().iter().any(|family| family.state().holds_together())
+    }
+
     fn recover_everything(&self) -> Result<()> {
         let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
             return Err(Error::shutdown_in_progress("the database is closing"));
@@ -76,7 +82,7 @@ impl Background {
         // Everything in memory becomes tables: the logs' unsynced ends are not needed then. Where one failed it becomes that
         // in one commit: a family must not lie behind the end of a log that another one still needs, for nobody knows
         // where that ends.
-        let together = self.logs.needs_failed() && !self.atomic_flush;
+        let together = self.needs_one_commit() && !self.atomic_flush;
         // Noted like the failure of a flush: it may be one that nobody gets over, and ends the trying. It concerns all, as
         // all have to be flushed.
         let sealed = writer.seal_all_for_recovery(together);

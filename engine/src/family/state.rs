@@ -183,6 +183,11 @@ impl State {
         self.sealed.iter_mut().filter(|m| !m.flushing).for_each(|m| m.together = true);
     }
 
+    /// Whether any is kept by [`State::hold_together`].
+    pub fn holds_together(&self) -> bool {
+        self.sealed.iter().any(|m| m.together)
+    }
+
     /// Undoes [`State::hold_together`]: whoever comes may flush them.
     pub fn let_go(&mut self) {
         self.sealed.iter_mut().for_each(|m| m.together = false);
