@@ -1,7 +1,9 @@
 //! Batches into memtables: each record in order, each counted one with the next sequence number.
 //!
 //! Records of one family in a row share one look-up of its memtable and one writer into it. An empty
-//! range deletion is dropped and takes no sequence number, as RocksDB has it.
+//! range deletion is dropped and takes no sequence number, as RocksDB has it; nor does it in a family whose records are
+//! passed over (RocksDB counts it there: a record behind it then has one number in a replay and another when it was
+//! written, which may be the next batch's).
 
 mod merge;
 
@@ -148,15 +150,29 @@ pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, mut source
             None if source.missing == Missing::Refuse => return Err(no_family(id)),
             None => {
                 source.check_protection(&record)?;
-                if families.get(id).is_none() {
+                let family = families.get(id);
+                if family.is_none() {
                     done.unknown = done.unknown.max(Some(id));
                 }
-                done.next_seq += 1;
+                if !is_empty_range(&record, family.as_deref()) {
+                    done.next_seq += 1;
+                }
                 records.next().transpose()?
             }
         };
     }
     Ok(done)
+}
+
+/// Whether it deletes nothing. Of a family that is gone nobody knows the order, but no order tells equal bytes apart.
+fn is_empty_range(record: &Record<'_>, family: Option<&Family>) -> bool {
+    match (record.entry(), family) {
+        (Some((ValueType::RangeDeletion, begin, end)), Some(family)) => {
+            !family.order().user.compare_without_timestamp(begin, end).is_lt()
+        }
+        (Some((ValueType::RangeDeletion, begin, end)), None) => begin == end,
+        _ => false,
+    }
 }
 
 /// Applies records as long as they are of this family; the first that is not comes back.
@@ -178,7 +194,7 @@ fn run_of_family<'a>(
         source.check_protection(&record)?;
         if let Some((kind, key, value)) = record.entry() {
             if kind == ValueType::RangeDeletion {
-                if family.order().user.compare_without_timestamp(key, value).is_lt() {
+                if !is_empty_range(&record, Some(family)) {
                     mem.add_range_tombstone(done.next_seq, key, value)?;
                     done.next_seq += 1;
                 }
