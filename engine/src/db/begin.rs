@@ -18,7 +18,7 @@ use crate::files::{Live, Obsolete, Recycle, purge_lost, sweep};
 use crate::manifest::{Manifest, Recovered};
 use crate::output::OutputFile;
 use crate::read::Reads;
-use crate::recovery::{Replayed, flush_family};
+use crate::recovery::{Replayed, flush_family, keep_log};
 use crate::sync::{Arc, AtomicBool};
 use crate::wal::LiveLogs;
 use crate::write::stall::Controller;
@@ -63,7 +63,8 @@ impl Opening {
         if keep_logs {
             for whole in &replayed.extents {
                 let log = FileNumber(whole.number);
-                live_logs.add_recovered(log, self.sync_old_log(log)?, *whole);
+                let size = keep_log(&self.env, &self.paths, whole, replayed.proved.contains(&log.0))?;
+                live_logs.add_recovered(log, size, *whole);
             }
         }
         live_logs.roll(log, None, wal_preallocate(o, families))?;
@@ -159,16 +160,6 @@ impl Opening {
         let path = self.paths.wal(*last);
         let size = self.env.fs.file_size(&path)?;
         self.env.fs.truncate(&path, size)
-    }
-
-    /// A log that stays: what the session before did not sync must not be lost behind what this one
-    /// will. Its size.
-    fn sync_old_log(&self, log: FileNumber) -> Result<u64> {
-        let mut file = self.env.fs.reopen(&self.paths.wal(log), &env::AppendHints::default())?;
-        file.sync()?;
-        let size = file.size();
-        file.close()?;
-        Ok(size)
     }
 
     /// What replay brought, as changes of the trees: one for each family that has any. `oldest` is the first log that is

@@ -6,10 +6,11 @@ use crate::manifest::{Manifest, Recovered};
 
 impl Opening {
     /// The MANIFEST that was read, open at its end. `None` if it is not to be reused: a new one costs nothing but
-    /// time. It must end where reading it ended, name each table's epoch, and be read here as a whole.
+    /// time. It must end where reading it ended, name each table's epoch, be read here as a whole, and be proved durable: a
+    /// sync of it may have failed, and syncing again what is shown from memory since does nothing.
     pub(super) fn reuse_manifest(&self, recovered: &Recovered) -> Option<Manifest> {
         let o = &self.options;
-        if !o.reuse_manifest_on_open || o.best_efforts_recovery || recovered.end_in_doubt || recovered.lost.is_some() {
+        if !o.reuse_manifest_on_open || o.best_efforts_recovery || !recovered.end_proved || recovered.lost.is_some() {
             return None;
         }
         let files = || recovered.families.values().flat_map(|family| family.files.values());

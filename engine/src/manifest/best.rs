@@ -16,7 +16,7 @@ use base::{Error, FamilyId, FileNumber, Result};
 use env::{Env, ReadHints};
 use format::edit::{NewFile, VersionEdit};
 use format::names;
-use format::wal::{Item, Reader, ReaderOptions};
+use format::wal::{HOLE, Item, Reader, ReaderOptions};
 
 use super::recover::{Builder, FamilyRecord, FileSource, Recovered};
 
@@ -72,6 +72,7 @@ impl Best<'_> {
                 // What a crash, or a copy that was broken off, left of the last record.
                 Item::TornTail { .. } | Item::EndOfLog => return Ok(()),
                 Item::Corruption(damage) => return Err(Error::corruption(damage.reason).at(damage.offset)),
+                Item::Hole { offset } => return Err(Error::corruption(HOLE).at(offset)),
                 Item::OldRecord { offset, .. } | Item::TimestampSizes { offset, .. } | Item::Predecessor { offset, .. } => {
                     return Err(Error::corruption("a WAL's record in a MANIFEST").at(offset));
                 }

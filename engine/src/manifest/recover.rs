@@ -18,7 +18,7 @@ use env::{Env, RandomRead, ReadHints};
 use format::edit::{NewFile, VersionEdit};
 use format::names;
 use format::proof::Extent;
-use format::wal::{Diagnosis, Digest, Item, Reader, ReaderOptions, Source};
+use format::wal::{Diagnosis, Digest, HOLE, Item, Reader, ReaderOptions, Source};
 
 use crate::sync::Arc;
 
@@ -181,6 +181,11 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
                 };
                 return Err(Error::corruption(reason).at(damage.offset));
             }
+            Item::Hole { offset } if has_marks && offset >= durable => {
+                state.out.given_up = Some(state.out.size);
+                break Some(offset);
+            }
+            Item::Hole { offset } => return Err(Error::corruption(HOLE).at(offset)),
             Item::OldRecord { offset, .. } => {
                 return Err(Error::corruption("a record of a recycled log in a MANIFEST").at(offset));
             }

@@ -17,7 +17,7 @@ use base::map::HashMap;
 use base::{Error, FileNumber, Result};
 use env::ReadHints;
 use format::proof::Extent;
-use format::wal::{Item, Mark, Reader, ReaderOptions, marks_of};
+use format::wal::{HOLE, Item, Mark, Reader, ReaderOptions, marks_of};
 
 use super::logs::ReplaySettings;
 use crate::event::Event;
@@ -184,7 +184,7 @@ impl<'a> Durable<'a> {
         }
         let what = match fault {
             Some((_, what)) => what,
-            None if gap.is_some() => "zeros in the middle of the log",
+            None if gap.is_some() => HOLE,
             None => "the log ends too early",
         };
         self.lost(log, at, durable, records, what)
@@ -250,7 +250,7 @@ impl<'a> Durable<'a> {
                 Item::Corruption(damage) => more = reader.resync(damage.offset)?,
                 // Behind the end of a log that is written over an older one.
                 Item::EndOfLog | Item::OldRecord { .. } => break,
-                Item::TimestampSizes { .. } | Item::Predecessor { .. } => {}
+                Item::TimestampSizes { .. } | Item::Predecessor { .. } | Item::Hole { .. } => {}
             }
         }
         Ok(out)

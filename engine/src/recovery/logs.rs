@@ -8,6 +8,8 @@
 //!                                                        sequence number, then replay goes on
 //!  skip any             end of log      passed over      goes on
 //! ```
+//! Zeros with a whole record behind them, which no writer leaves, count as a torn end, though only the last mode reads on
+//! (RocksDB reads on in all four, and says nothing).
 //! In the point-in-time mode a record that one bit, or its length, keeps from being whole is damage and not a
 //! crash's doing: the open fails, as with damage in the first two modes; `paranoid_checks = false` waives it.
 //! What is damaged or gone below the byte that was known durable fails the open in all modes but the last
@@ -33,7 +35,7 @@ use base::{Error, FamilyId, FileNumber, Kind, Result, SequenceNumber, key};
 use env::ReadHints;
 use format::batch::{self, Batch};
 use format::proof::Extent;
-use format::wal::{Diagnosis, Item, Mark, Predecessor, Reader, diagnose, marks_of};
+use format::wal::{Diagnosis, HOLE, Item, Mark, Predecessor, Reader, diagnose, marks_of};
 
 use super::durable::{self, Durable, Progress};
 use crate::apply::{self, Missing, Source};
@@ -97,6 +99,8 @@ pub struct Replayed {
     pub manifest: Option<Mark>,
     /// What was read of each log, up to the end of its last whole record.
     pub extents: Vec<Extent>,
+    /// The logs of which the proof says that all of that is durable.
+    pub proved: Vec<u64>,
 }
 
 /// A replay under way.
@@ -166,7 +170,7 @@ impl<'a> Replay<'a> {
             self.check_consistency()?;
         }
         if let Some(next) = self.next_seq {
-            self.done.last_seq = next - 1;
+            self.done.last_seq = next.max(self.next_counted) - 1;
         }
         Ok(self.done)
     }
@@ -233,6 +237,13 @@ impl<'a> Replay<'a> {
                     older_at.get_or_insert(offset);
                     (self.old_record(log), offset, None)
                 }
+                Item::Hole { offset } => {
+                    self.durable.end(log, &progress, &reader, Some((offset, HOLE)), later)?;
+                    match self.hole(log, offset)? {
+                        Verdict::GoOn => continue,
+                        Verdict::EndOfThisLog => break,
+                    }
+                }
                 Item::TimestampSizes { sizes, offset } => {
                     self.check_timestamps(&sizes).map_err(|e| e.at(offset))?;
                     (Verdict::GoOn, offset, None)
@@ -260,8 +271,6 @@ impl<'a> Replay<'a> {
             }
         }
         self.durable.pass(log);
-        // Zeros that lie between records are read past in silence, as RocksDB does; another mode would stop there.
-        self.done.damaged |= reader.gap().is_some_and(|gap| gap < reader.whole_end());
         if self.done.damaged || reader.is_recycled() {
             self.doubt(log.0);
         }
@@ -270,6 +279,9 @@ impl<'a> Replay<'a> {
             self.replayed.insert(log.0, (bytes, reader.digest()));
         }
         self.done.extents.push(Extent { number: log.0, bytes, digest });
+        if progress.is_all(&reader) {
+            self.done.proved.push(log.0);
+        }
         let read = Predecessor { log_number: log.0, size_bytes: size, last_seqno_recorded: last_in_log };
         self.previous = Some((read, bytes));
         Ok(())
@@ -452,23 +464,42 @@ impl<'a> Replay<'a> {
             }
     }
 
-    fn torn(&mut self, log: FileNumber, offset: u64, dropped: u64) -> Result<Verdict> {
-        let words = format!("WAL {:06} ends in the middle of a record at {offset}: {dropped} bytes dropped", log.0);
-        match self.is_point_in_time() {
-            true => self.tools.events.info(format_args!("{words}")),
-            false => self.tools.events.warn(format_args!("{PASSED_OVER}{words}")),
+    /// Zeros, and whole records behind them. A power cut leaves those of what was never synced, so they are no damage; but
+    /// more was written than lies before them.
+    fn hole(&mut self, log: FileNumber, offset: u64) -> Result<Verdict> {
+        self.done.damaged = true;
+        let words = format_args!("WAL {:06}, at {offset}: {HOLE}", log.0);
+        match self.settings.mode {
+            WalRecoveryMode::AbsoluteConsistency => return Err(Error::corruption(HOLE).at(offset)),
+            WalRecoveryMode::PointInTimeRecovery => {
+                self.tools.events.warn(words);
+                self.stop(log);
+            }
+            WalRecoveryMode::TolerateCorruptedTailRecords => self.tools.events.warn(format_args!("{PASSED_OVER}{words}")),
+            WalRecoveryMode::SkipAnyCorruptedRecords => {
+                self.tools.events.warn(format_args!("{PASSED_OVER}{words}"));
+                self.waived.insert(log.0);
+                return Ok(Verdict::GoOn);
+            }
         }
+        Ok(Verdict::EndOfThisLog)
+    }
+
+    fn torn(&mut self, log: FileNumber, offset: u64, dropped: u64) -> Result<Verdict> {
+        let words = format_args!("WAL {:06} ends in the middle of a record at {offset}: {dropped} bytes dropped", log.0);
         self.done.damaged = true;
         match self.settings.mode {
             WalRecoveryMode::AbsoluteConsistency => {
-                Err(Error::corruption(format!("the WAL ends in the middle of a record; {dropped} bytes are lost")).at(offset))
+                let error = format!("the WAL ends in the middle of a record; {dropped} bytes are lost");
+                return Err(Error::corruption(error).at(offset));
             }
             WalRecoveryMode::PointInTimeRecovery => {
+                self.tools.events.info(words);
                 self.stop(log);
-                Ok(Verdict::EndOfThisLog)
             }
-            _ => Ok(Verdict::EndOfThisLog),
+            _ => self.tools.events.warn(format_args!("{PASSED_OVER}{words}")),
         }
+        Ok(Verdict::EndOfThisLog)
     }
 
     /// A record of the log that this file was before.

@@ -8,11 +8,13 @@
 
 mod create;
 mod durable;
+mod keep;
 mod logs;
 mod trees;
 
 pub use create::{create_database, new_db_id};
 pub use durable::tell as tell_lost;
+pub use keep::keep_log;
 pub use logs::{Replay, ReplaySettings, Replayed, flush_family};
 pub use trees::{RequestedFamily, build_families, new_family};
 

@@ -18,7 +18,7 @@ use super::logs::{log_options, sound_batch};
 use super::survey::{State, Survey, Table, descriptor_of, look, table_options};
 use super::{Report, Scope};
 use crate::family::Parts;
-use crate::files::{DbLock, LOST_DIR, Numbers, lost_name};
+use crate::files::{DbLock, LOST_DIR, Numbers, copy, lost_name};
 use crate::manifest::{FileSource, Manifest, ManifestSettings, Record, write_identity};
 use crate::output::{Courtesy, OutputFile, OutputSettings, Purpose, Rewrite, compression_options};
 use crate::stats::Stats;
@@ -286,7 +286,7 @@ impl<'a> Mending<'a> {
         let aside = self.name_in_lost(path)?;
         match self.env.fs.link(path, &aside) {
             Ok(()) => {}
-            Err(_) => copy(self.env, path, &aside)?,
+            Err(_) => drop(copy(&*self.env.fs, path, &aside)?),
         }
         self.env.fs.open_dir(&self.lost)?.sync()
     }
@@ -404,20 +404,5 @@ fn with_epochs(mut files: Vec<NewFile>) -> Vec<NewFile> {
 
 fn shown(path: &Path) -> String {
     path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-fn copy(env: &Env, from: &Path, to: &Path) -> Result<()> {
-    let mut source = env.fs.open_sequential(from)?;
-    let mut target = env.fs.create(to, &AppendHints::default())?;
-    let mut buffer = vec![0; 256 << 10];
-    loop {
-        let got = source.read(&mut buffer)?;
-        if got == 0 {
-            break;
-        }
-        target.append(&buffer[..got])?;
-    }
-    target.sync()?;
-    target.close()
 }
 

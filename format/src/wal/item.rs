@@ -57,11 +57,17 @@ pub enum Item<'r> {
     /// look further; then reading goes on behind it. `dropped` counts the bytes of an unfinished record
     /// before it, if any.
     OldRecord { offset: u64, dropped: u64 },
+    /// Zeros, and a whole record behind them: no writer leaves those, so what it wrote there is gone, by a power cut or by
+    /// damage. Reading may go on: with that record. RocksDB passes over them and says nothing.
+    Hole { offset: u64 },
     /// Bytes that are no record. Reading may go on: behind them, mostly at the next block.
     Corruption(Damage),
     /// Nothing is left. Stays so until [`super::Reader::rewind`].
     EndOfLog,
 }
+
+/// What is said of an [`Item::Hole`].
+pub const HOLE: &str = "zeros in the middle of the log";
 
 /// How a log's last record is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use kernel::checksum::crc32c;
 
 use super::block::Block;
 use super::record_type::*;
-use super::writer::header_len;
+use super::writer::{header_len, is_never_cut};
 use super::{
     BLOCK_LEN, COMPRESSION_ZSTD, Damage, Diagnosis, Digest, HEADER_LEN, Item, Predecessor, RECYCLABLE_HEADER_LEN, ReaderOptions,
     Source, StreamDecompressor, TailKind, decode_timestamp_sizes, diagnose,
@@ -54,6 +54,9 @@ pub struct Reader<S> {
     /// Where the last whole physical record ends.
     whole_end: u64,
     gap: Option<u64>,
+    /// Zeros passed over since the last whole physical record: where they begin, and how many of them may be what a writer
+    /// left before a record that is never cut.
+    filler: Option<(u64, usize)>,
 }
 
 /// What one look at the block gave.
@@ -73,6 +76,10 @@ enum Physical {
     },
     /// Zeros, or what cannot be taken for a record; the rest of the block is passed over in silence.
     Filler,
+    /// A whole record follows such zeros, and a writer would have begun it where they begin.
+    Hole {
+        offset: u64,
+    },
     Old {
         at: usize,
     },
@@ -122,6 +129,7 @@ impl<S: Source> Reader<S> {
             digest_resume: Digest::default(),
             whole_end: 0,
             gap: None,
+            filler: None,
         }
     }
 
@@ -178,6 +186,7 @@ impl<S: Source> Reader<S> {
         self.pending = None;
         self.digest = self.digest_resume;
         self.whole_end = self.resume_at;
+        self.filler = None;
     }
 
     /// The digest of all whole physical records so far, as [`super::Writer::digest`] has it at the same place.
@@ -200,8 +209,8 @@ impl<S: Source> Reader<S> {
         self.whole_end
     }
 
-    /// Where zeros were first passed over in the middle of the log. Writers leave some where a record must
-    /// not be cut; the digest tells those from records that are gone.
+    /// Where zeros were first passed over in the middle of the log, those too that a writer left where a record must not
+    /// be cut, and those that nothing follows; [`Item::Hole`] tells of the others.
     pub fn gap(&self) -> Option<u64> {
         self.gap
     }
@@ -221,6 +230,7 @@ impl<S: Source> Reader<S> {
         self.torn = false;
         self.forget_partial();
         self.pending = None;
+        self.filler = None;
         self.fill()?;
         let from = (offset - self.block_offset) as usize + 1;
         let found = (from..self.block.len()).find(|at| self.is_whole(*at));
@@ -266,6 +276,7 @@ impl<S: Source> Reader<S> {
         self.fault = 0..0;
         Ok(match self.physical()? {
             Physical::Record { kind, at, payload } => return self.take(kind, at, payload),
+            Physical::Hole { offset } => Step::Other(Item::Hole { offset }),
             Physical::End => self.end(),
             Physical::TornHeader { at } => self.tear(at, TailKind::Header),
             Physical::TornBody { at } => self.tear(at, TailKind::Body),
@@ -562,13 +573,21 @@ impl<S: Source> Reader<S> {
             return Physical::Old { at };
         }
         if kind == ZERO && len == 0 {
-            self.gap.get_or_insert(self.block_offset + at as u64);
+            let offset = self.block_offset + at as u64;
+            self.gap.get_or_insert(offset);
             self.at = self.block.len();
+            // Behind a whole block of them no writer went on.
+            self.filler = Some(self.filler.map_or((offset, left), |(first, _)| (first, BLOCK_LEN)));
             return Physical::Filler;
         }
         if self.options.verify_checksums && crc32c::mask(crc32c::value(&record[6..])) != stored {
             self.at = self.block.len();
             return bad("checksum mismatch");
+        }
+        if let Some((offset, zeros)) = self.filler.take()
+            && zeros >= if is_never_cut(kind) { header + len } else { RECYCLABLE_HEADER_LEN }
+        {
+            return Physical::Hole { offset };
         }
         self.at = at + header + len;
         self.digest_last = self.digest;

@@ -44,6 +44,7 @@ enum Got {
     Predecessor(Predecessor, u64),
     Torn { offset: u64, record_offset: u64, dropped: u64, kind: TailKind },
     Old { offset: u64, dropped: u64 },
+    Hole(u64),
     Corruption(Damage),
 }
 
@@ -56,6 +57,7 @@ fn own(item: Item<'_>) -> Option<Got> {
             Got::Torn { offset, record_offset, dropped, kind }
         }
         Item::OldRecord { offset, dropped } => Got::Old { offset, dropped },
+        Item::Hole { offset } => Got::Hole(offset),
         Item::Corruption(damage) => Got::Corruption(damage),
         Item::EndOfLog => return None,
     })
@@ -356,6 +358,35 @@ fn a_live_log_is_read_on_after_rewind() {
             }
         }
         assert_eq!(count, ends.iter().filter(|&&end| end <= n).count());
+    }
+}
+
+#[test]
+fn zeros_where_a_writer_would_have_gone_on_are_a_hole() {
+    for recyclable in [false, true] {
+        let header = if recyclable { RECYCLABLE_HEADER_LEN } else { HEADER_LEN };
+        let mut writer = Writer::new(framing(recyclable, 3));
+        let mut file = Vec::new();
+        // Leaves so little of the first block that nothing but a trailer fits, or what is never cut does not.
+        writer.append(&mut file, &vec![1; BLOCK_LEN - header - 12]).unwrap();
+        let first = file.len();
+        writer.timestamp_sizes(&mut file, &[(FamilyId(1), 8)]);
+        writer.append(&mut file, b"second").unwrap();
+        assert!(matches!(&read(&file, 3)[..], [Got::Record { .. }, Got::Sizes(..), Got::Record { .. }]));
+        // What a writer may leave too, but not so much of it.
+        file[header + 100..first].fill(0);
+        let crc = kernel::checksum::crc32c::mask(kernel::checksum::crc32c::value(&file[6..header + 100]));
+        file[..4].copy_from_slice(&crc.to_le_bytes());
+        file[4..6].copy_from_slice(&100u16.to_le_bytes());
+        let at = (header + 100) as u64;
+        let got = read(&file, 3);
+        assert!(matches!(&got[..], [Got::Record { .. }, Got::Hole(hole), Got::Sizes(..), Got::Record { .. }] if *hole == at), "{got:?}");
+        // Behind a whole block of them too.
+        let longer = [&file[..BLOCK_LEN], &vec![0; BLOCK_LEN][..], &file[BLOCK_LEN..]].concat();
+        let got = read(&longer, 3);
+        assert!(matches!(&got[..], [Got::Record { .. }, Got::Hole(hole), Got::Sizes(..), Got::Record { .. }] if *hole == at), "{got:?}");
+        // Nothing behind them: the end of what was written.
+        assert!(matches!(&read(&longer[..BLOCK_LEN * 2], 3)[..], [Got::Record { .. }]));
     }
 }
 

@@ -227,6 +227,12 @@ pub(crate) fn header_len(kind: u8) -> usize {
     }
 }
 
+/// Whether records of a kind lie in one block as a whole, for which what is left of the one before is filled with zeros.
+pub(crate) fn is_never_cut(kind: u8) -> bool {
+    use record_type::{PREDECESSOR, RECYCLABLE_PREDECESSOR, RECYCLABLE_TIMESTAMP_SIZE, SET_COMPRESSION, TIMESTAMP_SIZE};
+    matches!(kind, SET_COMPRESSION | PREDECESSOR | RECYCLABLE_PREDECESSOR | TIMESTAMP_SIZE | RECYCLABLE_TIMESTAMP_SIZE)
+}
+
 /// Slices read one behind the other.
 struct Parts<'a> {
     parts: &'a [&'a [u8]],

@@ -143,7 +143,7 @@ impl Walk<'_> {
                     "Corruption detected in log file Corruption: {} at offset {}; {} bytes dropped",
                     damage.reason, damage.offset, damage.dropped
                 )?,
-                Item::TornTail { .. } | Item::Predecessor { .. } => {}
+                Item::TornTail { .. } | Item::Predecessor { .. } | Item::Hole { .. } => {}
                 Item::OldRecord { .. } | Item::EndOfLog => break,
             }
         }
