@@ -9,6 +9,7 @@ use ironstone::{Db, FamilyDescriptor, WriteBatch, WriteOptions};
 
 use crate::play::options;
 
+mod logs;
 mod world;
 
 use world::{Lines, World, synced};
@@ -215,8 +216,9 @@ fn an_edit_that_came_whole_behind_a_part_of_its_append_is_no_other_writers() {
     db.put_with(b"a", b"1", &synced()).unwrap();
     other.put_with(b"b", b"2", &synced()).unwrap();
     drop(other);
+    db.close().unwrap();
+    drop(db);
     let edit = manifest(&world);
-    world.crash(db, Survivors::Everything);
     world.faults.hook().set_plan("sync MANIFEST-* #2 crash").unwrap();
     let mut all = options("reuse_manifest_on_open=true").unwrap();
     all.db.env = world.outside.env.clone();

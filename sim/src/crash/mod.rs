@@ -467,6 +467,15 @@ impl World {
         for name in &names {
             self.tell(format!("  {name} {:?}", self.env.fs.file_size(&dir.join(name))));
         }
+        if let Some(kept) = std::env::var_os("IRONSTONE_STORY").map(std::path::PathBuf::from).filter(|dir| dir.is_dir()) {
+            let to = kept.join(format!("{:02}", std::fs::read_dir(&kept).map_or(0, Iterator::count)));
+            let _ = std::fs::create_dir(&to);
+            for name in &names {
+                let bytes = self.env.fs.read_all(&dir.join(name), 1 << 26).unwrap_or_default();
+                let _ = std::fs::write(to.join(name), bytes);
+            }
+            self.tell(format!("  the files are in {}", to.display()));
+        }
         let log = names.iter().find(|n| *n == "LOG").map(|n| self.env.fs.read_all(&dir.join(n), 1 << 20));
         if let Some(Ok(log)) = log {
             let text = String::from_utf8_lossy(&log).into_owned();

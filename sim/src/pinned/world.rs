@@ -20,7 +20,7 @@ impl World {
     pub(super) fn new() -> World {
         let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
         let disk = MemoryFs::new(clock.clone());
-        let faults = FaultFs::wrap(Arc::new(disk.clone()));
+        let faults = FaultFs::wrap_disk(Arc::new(disk.clone()), disk.clone());
         let outside = Outside::new(faults.clone(), clock, 1);
         World { disk, faults, outside }
     }

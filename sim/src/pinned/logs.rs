@@ -1,0 +1,182 @@
+//! Logs that are kept, that have holes, or that failed.
+
+use env::{AppendHints, FileSystem};
+use format::wal::{Framing, Writer};
+use ironstone::{Db, WriteOptions};
+
+use super::*;
+
+fn get(db: &Db, key: &[u8]) -> Option<Vec<u8>> {
+    db.get(key).unwrap().map(|value| value.to_vec())
+}
+
+/// Crash seeds 10403407 and 13202225: a sync failed and the kernel forgot what it should have written, though reads still
+/// saw it. An opening without a crash between kept the log, its sync had nothing to do, and a mark said that it was durable.
+#[test]
+fn a_log_that_is_kept_is_durable_though_a_sync_of_it_failed_before() {
+    let world = World::new();
+    let db = world.open("");
+    db.put_with(b"a", b"1", &synced()).unwrap();
+    world.faults.hook().set_plan("sync *.log #1 forget").unwrap();
+    db.put_with(b"b", b"2", &synced()).unwrap_err();
+    drop(db);
+    world.faults.hook().set_plan("").unwrap();
+    let db = world.open("avoid_flush_during_recovery=true");
+    let b = get(&db, b"b");
+    db.put_with(b"c", b"3", &synced()).unwrap();
+    db.put_with(b"d", b"4", &synced()).unwrap();
+    world.crash(db, Survivors::Synced);
+    let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
+    assert_eq!([get(&db, b"a"), get(&db, b"c"), get(&db, b"d")], [b"1", b"3", b"4"].map(|v| Some(v.to_vec())));
+    assert_eq!(get(&db, b"b"), b, "what the opening read was a part of what it went on with");
+}
+
+/// The same of a MANIFEST that goes on.
+#[test]
+fn a_manifest_goes_on_only_where_it_is_proved_durable() {
+    for closes in [false, true] {
+        let world = World::new();
+        let db = world.open("max_bgerror_resume_count=0");
+        db.put_with(b"a", b"1", &synced()).unwrap();
+        if closes {
+            db.close().unwrap();
+        } else {
+            world.faults.hook().set_plan("sync MANIFEST-* #1 forget").unwrap();
+            db.flush().unwrap_err();
+        }
+        drop(db);
+        world.faults.hook().set_plan("").unwrap();
+        let before = manifest(&world).0;
+        let db = world.open("reuse_manifest_on_open=true");
+        assert_eq!(manifest(&world).0 == before, closes);
+        db.put_with(b"c", b"3", &synced()).unwrap();
+        db.flush().unwrap();
+        world.crash(db, Survivors::Synced);
+        let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
+        assert_eq!([get(&db, b"a"), get(&db, b"c")], [b"1", b"3"].map(|v| Some(v.to_vec())));
+    }
+}
+
+/// Crash seed 10400546: a batch holds an empty range deletion, which takes no number, and then a row of another family. A
+/// replay that passed over the first family counted it, so that the row had the number of the next batch, written when
+/// nobody had counted it.
+#[test]
+fn a_row_behind_an_empty_range_deletion_is_older_than_the_next_batch() {
+    let world = World::new();
+    let db = world.open("");
+    let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
+    let mut batch = WriteBatch::new();
+    batch.put(b"a", b"1");
+    batch.delete_range(b"x", b"x");
+    batch.put_in(other.id(), b"k", b"older");
+    db.write(batch, &WriteOptions::default()).unwrap();
+    drop(other);
+    db.close().unwrap();
+    drop(db);
+    let keeps = "avoid_flush_during_recovery=true";
+    let db = world.open(keeps);
+    let other = db.family("other").unwrap();
+    other.put(b"k", b"newer").unwrap();
+    db.put(b"a", b"2").unwrap();
+    // Of the default family the logs are not needed any more.
+    db.flush().unwrap();
+    drop(other);
+    world.crash(db, Survivors::Everything);
+    assert_eq!(world.open(keeps).family("other").unwrap().get(b"k").unwrap().as_deref(), Some(&b"newer"[..]));
+}
+
+/// The same in logs that RocksDB wrote, whose next session begins at the number that was not taken.
+#[test]
+fn an_empty_range_deletion_takes_no_number_in_a_family_that_is_passed_over() {
+    let world = World::new();
+    let db = world.open("");
+    let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
+    let id = other.id();
+    db.put(b"a", b"1").unwrap();
+    other.put(b"k", b"lost").unwrap();
+    let log = newest_log(&world);
+    db.flush().unwrap();
+    drop(other);
+    world.crash(db, Survivors::Everything);
+    let mut older = WriteBatch::new();
+    older.put(b"a", b"1");
+    older.delete_range(b"x", b"x");
+    older.put_in(id, b"k", b"older");
+    let mut newer = WriteBatch::new();
+    newer.put_in(id, b"k", b"newer");
+    let (mut writer, mut file) = (Writer::new(Framing::Classic), Vec::new());
+    for (sequence, batch) in [(10, older), (12, newer)] {
+        let mut bytes = batch.bytes().to_vec();
+        format::batch::set_sequence(&mut bytes, sequence);
+        writer.append(&mut file, &bytes).unwrap();
+    }
+    let mut target = world.disk.create(&log, &AppendHints::default()).unwrap();
+    target.append(&file).unwrap();
+    target.close().unwrap();
+    assert_eq!(world.open("").family("other").unwrap().get(b"k").unwrap().as_deref(), Some(&b"newer"[..]));
+}
+
+/// Crash seed 12103818: blocks of a log that was never synced were lost, and what lay behind them was replayed, with not a
+/// word of it.
+#[test]
+fn a_hole_in_a_log_ends_it_or_is_told() {
+    let outcomes = [
+        ("kTolerateCorruptedTailRecords", Some(false), true),
+        ("kAbsoluteConsistency", None, false),
+        ("kPointInTimeRecovery", Some(false), false),
+        ("kSkipAnyCorruptedRecords", Some(true), true),
+    ];
+    for (mode, behind, told) in outcomes {
+        for paranoid in ["", ";paranoid_checks=false"] {
+            let world = World::new();
+            let db = world.open("");
+            db.put(b"0", &[b'v'; 20_000]).unwrap();
+            let log = newest_log(&world);
+            let begin = world.disk.file_size(&log).unwrap();
+            db.put(b"1", &vec![b'v'; 32_768 - begin as usize - 24]).unwrap();
+            assert_eq!(world.disk.file_size(&log).unwrap(), 32_768, "the record ends with its block");
+            db.put(b"2", b"v").unwrap();
+            world.crash(db, Survivors::Everything);
+            assert!(world.disk.damage(&log, |bytes| bytes[begin as usize..32_768].fill(0)));
+            let lines = Arc::new(Lines::default());
+            let mut options = options(&format!("wal_recovery_mode={mode}{paranoid}")).unwrap();
+            options.db.env = world.outside.env.clone();
+            options.db.info_log = Some(lines.clone());
+            let found = match Db::open("/db", options) {
+                Ok(db) => {
+                    assert!(get(&db, b"0").is_some() && get(&db, b"1").is_none());
+                    Some(get(&db, b"2").is_some())
+                }
+                Err(error) => {
+                    assert_eq!((error.kind(), error.offset()), (ironstone::Kind::Corruption, Some(begin)), "{error}");
+                    None
+                }
+            };
+            assert_eq!(found, behind, "{mode}{paranoid}");
+            assert_eq!(lines.0.lock().iter().any(|line| line.starts_with("(ignoring error) ")), told, "{mode}{paranoid}");
+        }
+    }
+}
+
+/// Crash seed 12800881: a log that was synced failed to close. The first try to get over that let go of it, and failed at a
+/// table; to those after it nothing told that what was in memory waits for one commit, so they refused it, for ever.
+#[test]
+fn a_try_that_let_go_of_the_log_and_failed_is_tried_again() {
+    let world = World::new();
+    let db = world.open("max_bgerror_resume_count=0");
+    let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
+    db.put(b"a", b"1").unwrap();
+    other.put(b"b", b"2").unwrap();
+    world.faults.hook().set_plan("close *.log #1 ENOSPC").unwrap();
+    db.flush().unwrap_err();
+    world.faults.hook().set_plan("close *.sst #1 ENOSPC").unwrap();
+    db.resume().unwrap_err();
+    world.faults.hook().set_plan("").unwrap();
+    db.resume().unwrap();
+    db.put_with(b"c", b"3", &synced()).unwrap();
+    drop(other);
+    world.crash(db, Survivors::Synced);
+    let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
+    assert_eq!([get(&db, b"a"), get(&db, b"c")], [b"1", b"3"].map(|v| Some(v.to_vec())));
+    assert_eq!(db.family("other").unwrap().get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
+}
