@@ -19,6 +19,9 @@ pub(super) static DB_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(DbOptio
 pub(super) static FAMILY_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(FamilyOptions::ROWS));
 pub(super) static TABLE_KNOWN: LazyLock<Known> = LazyLock::new(Known::of_tables);
 
+/// Objects that are told of events. They are given to an open; a file only names those there were.
+const LISTENERS: &str = "listeners";
+
 /// Database options of older releases: read without effect.
 pub const DB_DEPRECATED: &[&str] = &[
     "access_hint_on_compaction_start",
@@ -74,7 +77,7 @@ impl DbOptions {
 
     /// Whether option text may name it.
     pub fn is_known(name: &str) -> bool {
-        Self::row(name).is_some() || name == "rate_limiter_bytes_per_sec" || DB_DEPRECATED.contains(&name)
+        Self::row(name).is_some() || matches!(name, "rate_limiter_bytes_per_sec" | LISTENERS) || DB_DEPRECATED.contains(&name)
     }
 
     /// Sets one option from its text.
@@ -92,7 +95,12 @@ impl DbOptions {
             self.rate_limiter = Some(Arc::new(limiter));
             return Ok(());
         }
-        if DB_DEPRECATED.contains(&name) { Ok(()) } else { Err(no_option("DBOptions", name)) }
+        match name {
+            LISTENERS if matches!(text.trim(), "" | "{}" | "nullptr") => Ok(()),
+            LISTENERS => Err(setting(name, Error::not_supported(format!("listeners by name: {text}")))),
+            _ if DB_DEPRECATED.contains(&name) => Ok(()),
+            _ => Err(no_option("DBOptions", name)),
+        }
     }
 
     /// The text of one option, or `None` if there is no such option.

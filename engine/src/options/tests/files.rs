@@ -151,6 +151,19 @@ fn objects_that_cannot_be_made_are_told() {
     assert!(read(&text, &strict).is_err());
 }
 
+/// As `db_bench` writes it.
+#[test]
+fn listeners_that_a_file_names_are_told_and_left_out() {
+    let read_one = |value: &str| read(&format!("[DBOptions]\nlisteners={value}\n[CFOptions \"default\"]\n"), &ReadConfig::default());
+    let told = read_one("{ErrorHandlerListener:{id=Mine;timeout=60}}").unwrap().missing;
+    assert_eq!(told.iter().map(|m| (m.family.is_none(), m.option.as_str())).collect::<Vec<_>>(), [(true, "listeners")]);
+    for nothing in ["", "{}", "nullptr"] {
+        assert!(read_one(nothing).unwrap().missing.is_empty());
+    }
+    let error = DbOptions::default().update("listeners=Mine").unwrap_err();
+    assert_eq!(error.kind(), base::Kind::NotSupported, "{error}");
+}
+
 #[test]
 fn another_kind_of_table_is_kept_and_refused_at_open() {
     let text =
