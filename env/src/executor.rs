@@ -122,7 +122,7 @@ pub trait Executor: Send + Sync + fmt::Debug {
         usize::MAX
     }
 
-    /// Ends threads that have nothing to do and waits until they are gone. Jobs queued meanwhile or afterwards run as
+    /// Ends the threads of pools that have nothing to do and waits until they are gone. Jobs queued meanwhile or afterwards run as
     /// ever, on threads started for them.
     fn part(&self) {}
 

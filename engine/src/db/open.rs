@@ -464,6 +464,8 @@ impl Opening {
                 (None, logs, Arc::new(committer), obsolete, Arc::new(ErrorState::new(self.options.paranoid_checks)))
             }
         };
+        let executor = &self.env.executor;
+        let tenant = executor.has_threads().then(|| Tenant::enter(executor.clone(), mem::arena::forget_spares));
         Db {
             inner: Arc::new(Inner {
                 tools,
@@ -481,7 +483,7 @@ impl Opening {
                 changes: Mutex::new(()),
                 lock: Mutex::new(self.lock.take()),
                 history: Default::default(),
-                _tenant: self.env.executor.has_threads().then(|| Tenant::enter(self.env.executor.clone(), mem::arena::forget_spares)),
+                _tenant: tenant,
             }),
         }
     }

@@ -22,7 +22,13 @@ use crate::manifest::FileSource;
 /// Of the file system; Corruption if the file does not hold what replay read of it.
 pub fn keep_log(env: &Env, paths: &Paths, whole: &Extent, proved: bool) -> Result<u64> {
     let kept = if proved { sync(env, paths, whole) } else { write_anew(env, paths, whole) };
-    kept.map_err(|error| error.doing("keeping a WAL"))
+    kept.map_err(|error| {
+        if !proved {
+            // What is left of a copy takes space that may be what is short; the next opening deletes it else.
+            let _ = env.fs.unlink(&paths.wal.join(names::temp(FileNumber(whole.number))));
+        }
+        error.doing("keeping a WAL")
+    })
 }
 
 fn sync(env: &Env, paths: &Paths, whole: &Extent) -> Result<u64> {

@@ -8,8 +8,8 @@
 //!                                                        sequence number, then replay goes on
 //!  skip any             end of log      passed over      goes on
 //! ```
-//! Zeros with a whole record behind them, which no writer leaves, count as a torn end, though only the last mode reads on
-//! (RocksDB reads on in all four, and says nothing).
+//! Zeros between records, which no writer leaves, count as a torn end, though only the last mode reads on (RocksDB reads on in
+//! all four, and says nothing). Within a record they are damage.
 //! In the point-in-time mode a record that one bit, or its length, keeps from being whole is damage and not a
 //! crash's doing: the open fails, as with damage in the first two modes; `paranoid_checks = false` waives it.
 //! What is damaged or gone below the byte that was known durable fails the open in all modes but the last
@@ -468,6 +468,10 @@ impl<'a> Replay<'a> {
     /// more was written than lies before them.
     fn hole(&mut self, log: FileNumber, offset: u64) -> Result<Verdict> {
         self.done.damaged = true;
+        if self.waived.contains(&log.0) {
+            // It is told already that replay goes on behind damage of this log.
+            return Ok(Verdict::GoOn);
+        }
         let words = format_args!("WAL {:06}, at {offset}: {HOLE}", log.0);
         match self.settings.mode {
             WalRecoveryMode::AbsoluteConsistency => return Err(Error::corruption(HOLE).at(offset)),

@@ -405,4 +405,3 @@ fn with_epochs(mut files: Vec<NewFile>) -> Vec<NewFile> {
 fn shown(path: &Path) -> String {
     path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
 }
-

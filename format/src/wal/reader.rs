@@ -9,7 +9,7 @@ use kernel::checksum::crc32c;
 
 use super::block::Block;
 use super::record_type::*;
-use super::writer::{header_len, is_never_cut};
+use super::writer::{header_len, is_hole};
 use super::{
     BLOCK_LEN, COMPRESSION_ZSTD, Damage, Diagnosis, Digest, HEADER_LEN, Item, Predecessor, RECYCLABLE_HEADER_LEN, ReaderOptions,
     Source, StreamDecompressor, TailKind, decode_timestamp_sizes, diagnose,
@@ -209,10 +209,9 @@ impl<S: Source> Reader<S> {
         self.whole_end
     }
 
-    /// Where zeros were first passed over in the middle of the log, those too that a writer left where a record must not
-    /// be cut, and those that nothing follows; [`Item::Hole`] tells of the others.
+    /// Where zeros were first passed over that no writer leaves, or behind which nothing whole has come yet.
     pub fn gap(&self) -> Option<u64> {
-        self.gap
+        self.gap.or(self.filler.map(|(offset, _)| offset))
     }
 
     /// Looks for the next physical record that is whole behind byte `offset` of the file, in its block, so
@@ -285,16 +284,25 @@ impl<S: Source> Reader<S> {
                 Step::Nothing
             }
             Physical::Old { at } => {
+                self.keep_gap();
                 let dropped = self.scratch.len() as u64;
                 self.forget_partial();
                 Step::Other(Item::OldRecord { offset: self.block_offset + at as u64, dropped })
             }
             Physical::Bad { at, dropped, reason } => {
+                self.keep_gap();
                 let damage = self.damage(at, dropped, reason);
                 self.drop_partial("error in middle of record");
                 Step::Other(Item::Corruption(damage))
             }
         })
+    }
+
+    /// Nobody can tell any more whether the last zeros are a writer's.
+    fn keep_gap(&mut self) {
+        if let Some((offset, _)) = self.filler.take() {
+            self.gap.get_or_insert(offset);
+        }
     }
 
     fn end(&mut self) -> Step {
@@ -574,7 +582,6 @@ impl<S: Source> Reader<S> {
         }
         if kind == ZERO && len == 0 {
             let offset = self.block_offset + at as u64;
-            self.gap.get_or_insert(offset);
             self.at = self.block.len();
             // Behind a whole block of them no writer went on.
             self.filler = Some(self.filler.map_or((offset, left), |(first, _)| (first, BLOCK_LEN)));
@@ -585,8 +592,9 @@ impl<S: Source> Reader<S> {
             return bad("checksum mismatch");
         }
         if let Some((offset, zeros)) = self.filler.take()
-            && zeros >= if is_never_cut(kind) { header + len } else { RECYCLABLE_HEADER_LEN }
+            && is_hole(zeros, kind, header + len)
         {
+            self.gap.get_or_insert(offset);
             return Physical::Hole { offset };
         }
         self.at = at + header + len;

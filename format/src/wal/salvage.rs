@@ -10,7 +10,10 @@ use base::coding::{get_u16, get_u32};
 use base::{Error, Result};
 use kernel::checksum::crc32c;
 
-use super::{BLOCK_LEN, Diagnosis, HEADER_LEN, ReaderOptions, Source, StreamDecompressor, diagnose, header_len, record_type};
+use super::writer::is_hole;
+use super::{
+    BLOCK_LEN, Diagnosis, HEADER_LEN, HOLE, ReaderOptions, Source, StreamDecompressor, diagnose, header_len, record_type,
+};
 
 /// A place where the log is not what its writer wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +41,8 @@ pub fn salvage(
     record: &mut dyn FnMut(&[u8], u64, u64) -> Result<()>,
 ) -> Result<Vec<SalvageFault>> {
     let mut block = vec![0; BLOCK_LEN];
-    let mut run = Run { options, record, faults: Vec::new(), open: None, decompressor: None, plain: Vec::new(), done: false };
+    let mut run =
+        Run { options, record, faults: Vec::new(), open: None, decompressor: None, plain: Vec::new(), filler: None, done: false };
     let mut start = 0u64;
     while !run.done {
         let len = source.read_at(start, &mut block)?;
@@ -67,6 +71,8 @@ struct Run<'a> {
     open: Option<Open>,
     decompressor: Option<Box<dyn StreamDecompressor>>,
     plain: Vec<u8>,
+    /// Zeros passed over since the last record: where they begin, and how many of them a writer may have left.
+    filler: Option<(u64, usize)>,
     /// An older log's records begin.
     done: bool,
 }
@@ -77,7 +83,9 @@ impl Run<'_> {
         while at + HEADER_LEN <= block.len() && !self.done {
             let rest = &block[at..];
             if rest.iter().all(|&b| b == 0) {
-                // Padding, or space that was allocated ahead.
+                // Padding, space that was allocated ahead, or what was lost.
+                let all = |(first, _)| (first, BLOCK_LEN);
+                self.filler = Some(self.filler.map_or((start + at as u64, rest.len()), all));
                 return Ok(());
             }
             if let Some(len) = whole(rest) {
@@ -94,6 +102,7 @@ impl Run<'_> {
             }
             let next = resume_at(rest).unwrap_or(rest.len());
             self.abandon_open();
+            self.filler = None;
             self.fault(offset, next as u64, "no record with a fitting checksum".to_string());
             at += next;
         }
@@ -109,6 +118,11 @@ impl Run<'_> {
         if recyclable && get_u32(bytes, HEADER_LEN) != Some(self.options.log_number as u32) {
             self.done = true;
             return Ok(());
+        }
+        if let Some((from, zeros)) = self.filler.take()
+            && is_hole(zeros, kind, bytes.len())
+        {
+            self.fault(from, offset - from, HOLE.to_string());
         }
         let end = offset + bytes.len() as u64;
         let payload = &bytes[header..];

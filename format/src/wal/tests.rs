@@ -362,6 +362,28 @@ fn a_live_log_is_read_on_after_rewind() {
 }
 
 #[test]
+fn zeros_that_a_writer_leaves_are_no_gap() {
+    for left in 0..=RECYCLABLE_HEADER_LEN {
+        let mut writer = Writer::new(framing(true, 3));
+        let mut file = Vec::new();
+        writer.append(&mut file, &vec![1; BLOCK_LEN - RECYCLABLE_HEADER_LEN - left]).unwrap();
+        writer.append(&mut file, b"second").unwrap();
+        let mut reader = Reader::new(&file[..], options(3));
+        let mut count = 0;
+        while !matches!(reader.next().unwrap(), Item::EndOfLog) {
+            count += 1;
+            assert_eq!(reader.gap(), None, "{left} bytes left");
+        }
+        assert_eq!(count, 2);
+        // With nothing behind them they may be anything.
+        file.resize(2 * BLOCK_LEN, 0);
+        let mut reader = Reader::new(&file[..], options(3));
+        while !matches!(reader.next().unwrap(), Item::EndOfLog) {}
+        assert!(reader.gap().is_some());
+    }
+}
+
+#[test]
 fn zeros_where_a_writer_would_have_gone_on_are_a_hole() {
     for recyclable in [false, true] {
         let header = if recyclable { RECYCLABLE_HEADER_LEN } else { HEADER_LEN };
@@ -373,6 +395,7 @@ fn zeros_where_a_writer_would_have_gone_on_are_a_hole() {
         writer.timestamp_sizes(&mut file, &[(FamilyId(1), 8)]);
         writer.append(&mut file, b"second").unwrap();
         assert!(matches!(&read(&file, 3)[..], [Got::Record { .. }, Got::Sizes(..), Got::Record { .. }]));
+        assert_eq!(salvage(&mut &file[..], &options(3), &mut |_, _, _| Ok(())).unwrap(), []);
         // What a writer may leave too, but not so much of it.
         file[header + 100..first].fill(0);
         let crc = kernel::checksum::crc32c::mask(kernel::checksum::crc32c::value(&file[6..header + 100]));
@@ -385,6 +408,13 @@ fn zeros_where_a_writer_would_have_gone_on_are_a_hole() {
         let longer = [&file[..BLOCK_LEN], &vec![0; BLOCK_LEN][..], &file[BLOCK_LEN..]].concat();
         let got = read(&longer, 3);
         assert!(matches!(&got[..], [Got::Record { .. }, Got::Hole(hole), Got::Sizes(..), Got::Record { .. }] if *hole == at), "{got:?}");
+        let mut records = 0;
+        let faults = salvage(&mut &longer[..], &options(3), &mut |_, _, _| {
+            records += 1;
+            Ok(())
+        });
+        assert!(matches!(&faults.unwrap()[..], [fault] if (fault.offset, fault.lost_bytes) == (at, 2 * BLOCK_LEN as u64 - at)));
+        assert_eq!(records, 2);
         // Nothing behind them: the end of what was written.
         assert!(matches!(&read(&longer[..BLOCK_LEN * 2], 3)[..], [Got::Record { .. }]));
     }

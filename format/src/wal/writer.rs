@@ -227,10 +227,13 @@ pub(crate) fn header_len(kind: u8) -> usize {
     }
 }
 
-/// Whether records of a kind lie in one block as a whole, for which what is left of the one before is filled with zeros.
-pub(crate) fn is_never_cut(kind: u8) -> bool {
+/// Whether a writer would have begun a record of `kind`, `len` bytes long with its header, in the `zeros` bytes before it,
+/// those to the end of their block. It leaves so many only before a kind that is never cut, where that has no room, or where
+/// no header has.
+pub(crate) fn is_hole(zeros: usize, kind: u8, len: usize) -> bool {
     use record_type::{PREDECESSOR, RECYCLABLE_PREDECESSOR, RECYCLABLE_TIMESTAMP_SIZE, SET_COMPRESSION, TIMESTAMP_SIZE};
-    matches!(kind, SET_COMPRESSION | PREDECESSOR | RECYCLABLE_PREDECESSOR | TIMESTAMP_SIZE | RECYCLABLE_TIMESTAMP_SIZE)
+    let never_cut = [SET_COMPRESSION, PREDECESSOR, RECYCLABLE_PREDECESSOR, TIMESTAMP_SIZE, RECYCLABLE_TIMESTAMP_SIZE];
+    zeros >= if never_cut.contains(&kind) { len } else { RECYCLABLE_HEADER_LEN }
 }
 
 /// Slices read one behind the other.

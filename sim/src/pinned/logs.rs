@@ -158,6 +158,30 @@ fn a_hole_in_a_log_ends_it_or_is_told() {
     }
 }
 
+/// A writer of recycled logs leaves up to ten bytes of zeros at the end of a block, where no header has room. They were taken
+/// for a hole below what a later log says is durable, and opening was refused.
+#[test]
+fn what_a_writer_leaves_at_the_end_of_a_block_is_no_hole() {
+    let world = World::new();
+    let db = world.open("recycle_log_file_num=1");
+    let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
+    other.put(b"b", &[b'v'; 20_000]).unwrap();
+    let log = newest_log(&world);
+    let begin = world.disk.file_size(&log).unwrap() as usize;
+    db.put(b"a", &vec![b'v'; 32_768 - 8 - begin - 28]).unwrap();
+    assert_eq!(world.disk.file_size(&log).unwrap(), 32_768 - 8);
+    other.put(b"b", b"2").unwrap();
+    db.flush().unwrap();
+    assert_ne!(log, newest_log(&world));
+    db.put_with(b"c", b"3", &synced()).unwrap();
+    db.put_with(b"d", b"tells that the older log is durable", &synced()).unwrap();
+    drop(other);
+    world.crash(db, Survivors::Everything);
+    let db = world.open("");
+    assert_eq!(get(&db, b"c").as_deref(), Some(&b"3"[..]));
+    assert_eq!(db.family("other").unwrap().get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
+}
+
 /// Crash seed 12800881: a log that was synced failed to close. The first try to get over that let go of it, and failed at a
 /// table; to those after it nothing told that what was in memory waits for one commit, so they refused it, for ever.
 #[test]

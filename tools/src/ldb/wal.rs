@@ -8,7 +8,7 @@ use engine::manifest::FileSource;
 use env::ReadHints;
 use format::batch::{Batch, HEADER_LEN, Marker, Record};
 use format::names::FileName;
-use format::wal::{Item, Reader, ReaderOptions};
+use format::wal::{HOLE, Item, Reader, ReaderOptions};
 use table::dump::hex;
 
 use super::session::{Session, normal};
@@ -143,7 +143,8 @@ impl Walk<'_> {
                     "Corruption detected in log file Corruption: {} at offset {}; {} bytes dropped",
                     damage.reason, damage.offset, damage.dropped
                 )?,
-                Item::TornTail { .. } | Item::Predecessor { .. } | Item::Hole { .. } => {}
+                Item::Hole { offset } => writeln!(io.err, "Corruption detected in log file Corruption: {HOLE} at offset {offset}")?,
+                Item::TornTail { .. } | Item::Predecessor { .. } => {}
                 Item::OldRecord { .. } | Item::EndOfLog => break,
             }
         }
