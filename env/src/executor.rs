@@ -122,8 +122,8 @@ pub trait Executor: Send + Sync + fmt::Debug {
         usize::MAX
     }
 
-    /// Ends the threads of pools that have nothing to do and waits until they are gone. Jobs queued meanwhile or afterwards run as
-    /// ever, on threads started for them.
+    /// Ends the threads of pools that have nothing to do and waits until they are gone. Jobs queued meanwhile or afterwards
+    /// run as ever, on threads started for them.
     fn part(&self) {}
 
     /// Lowers the processor and disk priority of a pool's threads, where the system allows.

@@ -10,7 +10,8 @@ impl Opening {
     /// sync of it may have failed, and syncing again what is shown from memory since does nothing.
     pub(super) fn reuse_manifest(&self, recovered: &Recovered) -> Option<Manifest> {
         let o = &self.options;
-        if !o.reuse_manifest_on_open || o.best_efforts_recovery || !recovered.end_proved || recovered.lost.is_some() {
+        let sure = recovered.end_proved && !recovered.end_in_doubt && recovered.lost.is_none();
+        if !o.reuse_manifest_on_open || o.best_efforts_recovery || !sure {
             return None;
         }
         let files = || recovered.families.values().flat_map(|family| family.files.values());
