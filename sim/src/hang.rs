@@ -2,7 +2,17 @@
 
 use std::sync::OnceLock;
 
+static ARGUMENTS: OnceLock<String> = OnceLock::new();
 static LAST_WORDS: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
+
+/// What else the command needs that runs a seed again.
+pub fn set_arguments(arguments: String) {
+    let _ = ARGUMENTS.set(arguments);
+}
+
+pub fn arguments() -> &'static str {
+    ARGUMENTS.get().map_or("", |arguments| arguments)
+}
 
 /// What is said before the process ends, after the failure itself. The first to ask is heard.
 pub fn last_words(say: impl Fn() + Send + Sync + 'static) {

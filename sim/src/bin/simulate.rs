@@ -199,6 +199,7 @@ impl Seeds {
             sums: Mutex::default(),
         });
         let (watcher, last) = (seeds.clone(), seeds.clone());
+        hang::set_arguments(format!(" --len {}", seeds.len));
         hang::last_words(move || {
             last.sums.lock().failures.entry("hung").and_modify(|n| *n += 1).or_insert(1);
             last.asked.tell(&last.json());

@@ -170,7 +170,7 @@ struct World {
     /// A failing sync may have forgotten what was written before it, since the last crash.
     forgets: bool,
     ran: Ran,
-    story: Arc<parking_lot::Mutex<String>>,
+    story: Story,
     /// Whether the files are told of as well.
     at_length: bool,
 }
@@ -183,16 +183,16 @@ enum Ended {
 }
 
 impl World {
-    fn new(seed: u64, story: Arc<parking_lot::Mutex<String>>) -> World {
+    fn new(seed: u64, story: Story) -> World {
         let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
         World::on(MemoryFs::new(clock.clone()), clock, seed, seed ^ 0x0063_7261_7368, story)
     }
 
-    fn on(disk: MemoryFs, clock: Arc<ManualClock>, run: u64, seed: u64, story: Arc<parking_lot::Mutex<String>>) -> World {
+    fn on(disk: MemoryFs, clock: Arc<ManualClock>, run: u64, seed: u64, story: Story) -> World {
         let mut chance = Chance::new(seed);
         let tape = Tape::around(&disk, &clock, seed);
         let faults = FaultFs::wrap_disk(tape.clone(), disk.clone());
-        let (env, executor) = world(&faults, &clock, seed, run);
+        let (env, executor) = world(&faults, &clock, seed, run, story.clone());
         let fixed = Fixed::draw(&mut chance);
         World {
             chance,
@@ -447,7 +447,7 @@ impl World {
         self.disk.crash(survivors);
         self.faults.hook().revive();
         let seed = self.chance.next();
-        (self.env, self.executor) = world(&self.faults, &self.clock, seed, self.seed);
+        (self.env, self.executor) = world(&self.faults, &self.clock, seed, self.seed, self.story.clone());
         self.tell(format!("the machine stops; left is {survivors:?}"));
         if self.at_length {
             let names = self.env.fs.list(std::path::Path::new("/db")).unwrap_or_default();
@@ -572,7 +572,9 @@ fn left(survivors: Survivors) -> &'static str {
 /// Rounds of waiting in which there was nothing to do, before the machine stops.
 const PATIENCE: u64 = 2000;
 
-fn world(faults: &Arc<FaultFs>, clock: &Arc<ManualClock>, seed: u64, run: u64) -> (Env, Arc<Inline>) {
+type Story = Arc<parking_lot::Mutex<String>>;
+
+fn world(faults: &Arc<FaultFs>, clock: &Arc<ManualClock>, seed: u64, run: u64, story: Story) -> (Env, Arc<Inline>) {
     let executor = Arc::new(Inline::new(seed, clock.clone()));
     // A disk that fails for good may hold writers back for ever: somebody pulls the plug. What waits on even then hangs.
     let hook = faults.hook().clone();
@@ -581,8 +583,8 @@ fn world(faults: &Arc<FaultFs>, clock: &Arc<ManualClock>, seed: u64, run: u64) -
         if times > 1 {
             let way = std::backtrace::Backtrace::force_capture();
             crate::hang::told(
-                &format!("seed {run}: hung: waits for ever, even though the machine has stopped\n{way}"),
-                &format!("simulate --crash --seed {run}"),
+                &format!("seed {run}: hung: waits for ever, even though the machine has stopped\n{}{way}", story.lock()),
+                &format!("simulate --crash --seed {run}{}", crate::hang::arguments()),
             );
         }
     });
