@@ -89,7 +89,7 @@ options! {
     mutable verify_manifest_content_on_close: bool = false;
     /// Closing leaves a MANIFEST that is quick to recover.
     mutable optimize_manifest_for_recovery: bool = false;
-    /// Opening goes on with the MANIFEST there is.
+    /// Opening goes on with the MANIFEST there is, where that is proved durable to its end.
     fixed reuse_manifest_on_open: bool = false;
     /// Two to this power shards of the table cache.
     fixed table_cache_numshardbits: i32 = 6;
@@ -165,7 +165,7 @@ options! {
     fixed wal_filter: Unavailable = Unavailable;
     /// The allocator's statistics join the dump.
     fixed dump_malloc_stats: bool = false;
-    /// Opening keeps what it replays in memtables and WALs.
+    /// Opening keeps what it replays in memtables and WALs; a WAL that nothing proves durable is copied.
     fixed avoid_flush_during_recovery: bool = false;
     /// Opening heeds the write-buffer manager.
     fixed enforce_write_buffer_manager_during_recovery: bool = true;

@@ -9,7 +9,7 @@ use kernel::checksum::crc32c;
 
 use super::block::Block;
 use super::record_type::*;
-use super::writer::{header_len, is_hole};
+use super::writer::{header_len, is_hole, is_written};
 use super::{
     BLOCK_LEN, COMPRESSION_ZSTD, Damage, Diagnosis, Digest, HEADER_LEN, Item, Predecessor, RECYCLABLE_HEADER_LEN, ReaderOptions,
     Source, StreamDecompressor, TailKind, decode_timestamp_sizes, diagnose,
@@ -243,9 +243,8 @@ impl<S: Source> Reader<S> {
         let (Some(&kind), Some(len), Some(stored)) = (rest.get(6), get_u16(rest, 4), get_u32(rest, 0)) else {
             return false;
         };
-        let known = matches!(kind, FULL..=RECYCLABLE_TIMESTAMP_SIZE | PREDECESSOR | RECYCLABLE_PREDECESSOR);
         let end = header_len(kind) + usize::from(len);
-        known && rest.get(6..end).is_some_and(|body| crc32c::mask(crc32c::value(body)) == stored)
+        is_written(kind) && rest.get(6..end).is_some_and(|body| crc32c::mask(crc32c::value(body)) == stored)
     }
 
     fn settle(&mut self) {

@@ -227,6 +227,12 @@ pub(crate) fn header_len(kind: u8) -> usize {
     }
 }
 
+/// Whether writers know the type.
+pub(crate) fn is_written(kind: u8) -> bool {
+    use record_type::{FULL, PREDECESSOR, RECYCLABLE_PREDECESSOR, RECYCLABLE_TIMESTAMP_SIZE};
+    matches!(kind, FULL..=RECYCLABLE_TIMESTAMP_SIZE | PREDECESSOR | RECYCLABLE_PREDECESSOR)
+}
+
 /// Whether a writer would have begun a record of `kind`, `len` bytes long with its header, in the `zeros` bytes before it,
 /// those to the end of their block. It leaves so many only before a kind that is never cut, where that has no room, or where
 /// no header has.
