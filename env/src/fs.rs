@@ -274,6 +274,9 @@ pub trait FileSystem: Send + Sync + fmt::Debug {
     }
 }
 
+/// Bytes that a copy holds at a time.
+const COPIED_AT_ONCE: usize = 256 << 10;
+
 impl dyn FileSystem + '_ {
     /// The whole file. Refuses files above `limit_bytes` (they are not what the caller thinks).
     pub fn read_all(&self, path: &Path, limit_bytes: u64) -> Result<Vec<u8>> {
@@ -302,5 +305,23 @@ impl dyn FileSystem + '_ {
             file.sync()?;
         }
         file.close()
+    }
+
+    /// Makes `to` what `from` is, and syncs it, but not its name. Its size.
+    pub fn copy(&self, from: &Path, to: &Path) -> Result<u64> {
+        let mut source = self.open_sequential(from)?;
+        let mut target = self.create(to, &AppendHints::default())?;
+        let mut buffer = vec![0; COPIED_AT_ONCE];
+        loop {
+            let got = source.read(&mut buffer)?;
+            if got == 0 {
+                break;
+            }
+            target.append(&buffer[..got])?;
+        }
+        target.sync()?;
+        let size = target.size();
+        target.close()?;
+        Ok(size)
     }
 }

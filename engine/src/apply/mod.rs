@@ -154,9 +154,11 @@ pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, mut source
                 if family.is_none() {
                     done.unknown = done.unknown.max(Some(id));
                 }
-                if !is_empty_range(&record, family.as_deref()) {
-                    done.next_seq += 1;
-                }
+                let numbered = match record.entry() {
+                    Some((ValueType::RangeDeletion, begin, end)) => !is_empty_range(begin, end, family.as_deref()),
+                    _ => true,
+                };
+                done.next_seq += u64::from(numbered);
                 records.next().transpose()?
             }
         };
@@ -164,14 +166,12 @@ pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, mut source
     Ok(done)
 }
 
-/// Whether it deletes nothing. Of a family that is gone nobody knows the order, but no order tells equal bytes apart.
-fn is_empty_range(record: &Record<'_>, family: Option<&Family>) -> bool {
-    match (record.entry(), family) {
-        (Some((ValueType::RangeDeletion, begin, end)), Some(family)) => {
-            !family.order().user.compare_without_timestamp(begin, end).is_lt()
-        }
-        (Some((ValueType::RangeDeletion, begin, end)), None) => begin == end,
-        _ => false,
+/// Whether a range deletion deletes nothing. Of a family that is gone nobody knows the order, but no order tells equal bytes
+/// apart.
+fn is_empty_range(begin: &[u8], end: &[u8], family: Option<&Family>) -> bool {
+    match family {
+        Some(family) => !family.order().user.compare_without_timestamp(begin, end).is_lt(),
+        None => begin == end,
     }
 }
 
@@ -194,7 +194,7 @@ fn run_of_family<'a>(
         source.check_protection(&record)?;
         if let Some((kind, key, value)) = record.entry() {
             if kind == ValueType::RangeDeletion {
-                if !is_empty_range(&record, Some(family)) {
+                if !is_empty_range(key, value, Some(family)) {
                     mem.add_range_tombstone(done.next_seq, key, value)?;
                     done.next_seq += 1;
                 }

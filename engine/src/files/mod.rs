@@ -6,7 +6,6 @@
 //! not parse as one of our names is nobody's, nothing is swept when the MANIFEST's end was doubtful, and where it
 //! was not proved, what is swept goes to `lost/`.
 
-mod copy;
 mod lock;
 mod lost;
 mod obsolete;
@@ -14,7 +13,6 @@ mod paths;
 mod recycle;
 mod sweep;
 
-pub use copy::copy;
 pub use lock::DbLock;
 pub use lost::{LOST_DIR, lost_name, move_aside, purge as purge_lost};
 pub use obsolete::{Obsolete, Records, Waiting};

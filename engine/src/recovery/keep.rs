@@ -9,7 +9,7 @@ use format::proof::Extent;
 use format::wal::{Item, Reader};
 
 use super::durable::options;
-use crate::files::{Paths, copy};
+use crate::files::Paths;
 use crate::manifest::FileSource;
 
 /// Makes durable what was read of a log, for what the session before did not sync must not be lost behind what this one
@@ -42,7 +42,7 @@ fn sync(env: &Env, paths: &Paths, whole: &Extent) -> Result<u64> {
 fn write_anew(env: &Env, paths: &Paths, whole: &Extent) -> Result<u64> {
     let number = FileNumber(whole.number);
     let (log, temp) = (paths.wal(number), paths.wal.join(names::temp(number)));
-    let size = copy(&*env.fs, &log, &temp)?;
+    let size = env.fs.copy(&log, &temp)?;
     let found = read_through(env, number, &temp)?;
     if found != *whole {
         let error = format!("{} bytes of records were read of it, and now {}", whole.bytes, found.bytes);

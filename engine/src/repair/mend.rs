@@ -18,7 +18,7 @@ use super::logs::{log_options, sound_batch};
 use super::survey::{State, Survey, Table, descriptor_of, look, table_options};
 use super::{Report, Scope};
 use crate::family::Parts;
-use crate::files::{DbLock, LOST_DIR, Numbers, copy, lost_name};
+use crate::files::{DbLock, LOST_DIR, Numbers, lost_name};
 use crate::manifest::{FileSource, Manifest, ManifestSettings, Record, write_identity};
 use crate::output::{Courtesy, OutputFile, OutputSettings, Purpose, Rewrite, compression_options};
 use crate::stats::Stats;
@@ -286,7 +286,7 @@ impl<'a> Mending<'a> {
         let aside = self.name_in_lost(path)?;
         match self.env.fs.link(path, &aside) {
             Ok(()) => {}
-            Err(_) => drop(copy(&*self.env.fs, path, &aside)?),
+            Err(_) => drop(self.env.fs.copy(path, &aside)?),
         }
         self.env.fs.open_dir(&self.lost)?.sync()
     }

@@ -1,7 +1,8 @@
-//! Logs that are kept, that have holes, or that failed.
+//! Logs, the MANIFEST among them, that are kept, that have holes, or that failed.
 
 use env::{AppendHints, FileSystem};
-use format::wal::{Framing, Writer};
+use format::edit::VersionEdit;
+use format::wal::{Framing, Item, Reader, ReaderOptions, Writer};
 use ironstone::{Db, WriteOptions};
 
 use super::*;
@@ -31,7 +32,26 @@ fn a_log_that_is_kept_is_durable_though_a_sync_of_it_failed_before() {
     assert_eq!(get(&db, b"b"), b, "what the opening read was a part of what it went on with");
 }
 
-/// The same of a MANIFEST that goes on.
+/// What there is of the copy goes if it fails: on a full disk it is what stands in the way.
+#[test]
+fn a_log_that_cannot_be_copied_leaves_nothing_behind() {
+    for call in ["close *.dbtmp #1 ENOSPC", "rename *.log #1 EIO"] {
+        let world = World::new();
+        let db = world.open("");
+        db.put_with(b"a", b"1", &synced()).unwrap();
+        world.crash(db, Survivors::Everything);
+        let temporary = || world.disk.list(Path::new("/db")).unwrap().into_iter().find(|name| name == "000003.dbtmp");
+        world.faults.hook().set_plan(call).unwrap();
+        let keeps = "avoid_flush_during_recovery=true";
+        let error = world.try_open(keeps, Arc::new(env::logger::NullLogger)).err().unwrap();
+        assert!(error.to_string().contains("000003.") && world.faults.hook().fired() == 1, "{call}: {error}");
+        assert_eq!(temporary(), None, "{call}");
+        world.faults.hook().set_plan("").unwrap();
+        assert!(get(&world.open(keeps), b"a").is_some(), "{call}");
+    }
+}
+
+/// A MANIFEST that goes on, behind such a sync.
 #[test]
 fn a_manifest_goes_on_only_where_it_is_proved_durable() {
     for closes in [false, true] {
@@ -128,21 +148,9 @@ fn a_hole_in_a_log_ends_it_or_is_told() {
     ];
     for (mode, behind, told) in outcomes {
         for paranoid in ["", ";paranoid_checks=false"] {
-            let world = World::new();
-            let db = world.open("");
-            db.put(b"0", &[b'v'; 20_000]).unwrap();
-            let log = newest_log(&world);
-            let begin = world.disk.file_size(&log).unwrap();
-            db.put(b"1", &vec![b'v'; 32_768 - begin as usize - 24]).unwrap();
-            assert_eq!(world.disk.file_size(&log).unwrap(), 32_768, "the record ends with its block");
-            db.put(b"2", b"v").unwrap();
-            world.crash(db, Survivors::Everything);
-            assert!(world.disk.damage(&log, |bytes| bytes[begin as usize..32_768].fill(0)));
+            let (world, begin) = World::with_a_hole(&[b"2"]);
             let lines = Arc::new(Lines::default());
-            let mut options = options(&format!("wal_recovery_mode={mode}{paranoid}")).unwrap();
-            options.db.env = world.outside.env.clone();
-            options.db.info_log = Some(lines.clone());
-            let found = match Db::open("/db", options) {
+            let found = match world.try_open(&format!("wal_recovery_mode={mode}{paranoid}"), lines.clone()) {
                 Ok(db) => {
                     assert!(get(&db, b"0").is_some() && get(&db, b"1").is_none());
                     Some(get(&db, b"2").is_some())
@@ -203,4 +211,46 @@ fn a_try_that_let_go_of_the_log_and_failed_is_tried_again() {
     let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
     assert_eq!([get(&db, b"a"), get(&db, b"c")], [b"1", b"3"].map(|v| Some(v.to_vec())));
     assert_eq!(db.family("other").unwrap().get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
+}
+
+
+/// Of a MANIFEST without marks, as RocksDB writes it, the end of a block was lost: the edits in it were left out in silence.
+#[test]
+fn a_hole_in_a_manifest_is_refused() {
+    let world = World::new();
+    let db = world.open("");
+    db.put(b"a", b"1").unwrap();
+    db.flush().unwrap();
+    world.crash(db, Survivors::Everything);
+    let (path, size) = manifest(&world);
+    let disk: &dyn FileSystem = &world.disk;
+    let old = disk.read_all(&path, size).unwrap();
+    let mut reader = Reader::new(&old[..], ReaderOptions::default());
+    let (mut writer, mut file, mut filler) = (Writer::new(Framing::Classic), Vec::new(), VersionEdit::default());
+    while let Item::Record { bytes, .. } = reader.next().unwrap() {
+        let mut edit = VersionEdit::decode(bytes).unwrap();
+        if !edit.is_seal() {
+            filler.next_file_number = edit.next_file_number.or(filler.next_file_number);
+            edit.mark = None;
+            let mut record = Vec::new();
+            edit.encode(0, &mut record).unwrap();
+            writer.append(&mut file, &record).unwrap();
+        }
+    }
+    let begin = file.len();
+    while file.len() < 40_000 {
+        let mut record = Vec::new();
+        filler.encode(0, &mut record).unwrap();
+        writer.append(&mut file, &record).unwrap();
+    }
+    let whole = file.clone();
+    // The last of them end with the block, or so near to it that no header has room.
+    file[begin..32_768].fill(0);
+    for (bytes, at) in [(file, Some(begin as u64)), (whole, None)] {
+        disk.write_all(&path, &bytes, true).unwrap();
+        match world.try_open("", Arc::new(env::logger::NullLogger)) {
+            Ok(db) => assert!(at.is_none() && get(&db, b"a").is_some()),
+            Err(error) => assert_eq!((error.kind(), error.offset()), (ironstone::Kind::Corruption, at), "{error}"),
+        }
+    }
 }

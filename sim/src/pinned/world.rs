@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use env::FileSystem;
 use env::clock::ManualClock;
 use env::fault::FaultFs;
 use env::logger::LogLevel;
@@ -30,10 +31,32 @@ impl World {
     }
 
     pub(super) fn open_telling(&self, text: &str, log: Arc<dyn env::Logger>) -> Db {
+        self.try_open(text, log).unwrap()
+    }
+
+    pub(super) fn try_open(&self, text: &str, log: Arc<dyn env::Logger>) -> ironstone::Result<Db> {
         let mut options = options(text).unwrap();
         options.db.env = self.outside.env.clone();
         options.db.info_log = Some(log);
-        Db::open("/db", options).unwrap()
+        Db::open("/db", options)
+    }
+
+    /// A database that crashed and whose log has lost its second record: from the byte given to the end of the block, behind
+    /// which lie records of `behind`. Blocks of a log are 32 KiB, and behind zeros reading goes on at the next.
+    pub(super) fn with_a_hole(behind: &[&[u8]]) -> (World, u64) {
+        let world = World::new();
+        let db = world.open("");
+        db.put(b"0", &[b'v'; 20_000]).unwrap();
+        let log = super::newest_log(&world);
+        let begin = world.disk.file_size(&log).unwrap();
+        db.put(b"1", &vec![b'v'; 32_768 - begin as usize - 24]).unwrap();
+        assert_eq!(world.disk.file_size(&log).unwrap(), 32_768, "the record ends with its block");
+        for key in behind {
+            db.put(key, b"v").unwrap();
+        }
+        world.crash(db, Survivors::Everything);
+        assert!(world.disk.damage(&log, |bytes| bytes[begin as usize..32_768].fill(0)));
+        (world, begin)
     }
 
     pub(super) fn crash(&self, db: Db, survivors: Survivors) {
