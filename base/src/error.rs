@@ -112,9 +112,7 @@ impl Subcode {
             Subcode::TxnNotPrepared => "Txn not prepared",
             Subcode::IoFenced => "IO fenced off",
             Subcode::MergeOperatorFailed => "Merge operator failed",
-            Subcode::MergeOperandThresholdExceeded => {
-                "Number of operands merged exceeded threshold"
-            }
+            Subcode::MergeOperandThresholdExceeded => "Number of operands merged exceeded threshold",
             Subcode::PrefetchLimitReached => "MultiScan reached file prefetch limit",
             Subcode::NotExpectedCodePath => "Not expected code path",
             Subcode::CompactionAborted => "Compaction aborted",

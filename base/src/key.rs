@@ -68,11 +68,32 @@ impl ValueType {
     pub const fn from_u8(byte: u8) -> Option<ValueType> {
         use ValueType::*;
         const ALL: [ValueType; 26] = [
-            Deletion, Value, Merge, LogData, FamilyDeletion, FamilyValue, FamilyMerge, SingleDeletion,
-            FamilySingleDeletion, BeginPrepareXid, EndPrepareXid, CommitXid, RollbackXid, Noop,
-            FamilyRangeDeletion, RangeDeletion, FamilyBlobIndex, BlobIndex, BeginPersistedPrepareXid,
-            BeginUnprepareXid, DeletionWithTimestamp, CommitXidAndTimestamp, WideColumnEntity,
-            FamilyWideColumnEntity, ValuePreferredSeqno, FamilyValuePreferredSeqno,
+            Deletion,
+            Value,
+            Merge,
+            LogData,
+            FamilyDeletion,
+            FamilyValue,
+            FamilyMerge,
+            SingleDeletion,
+            FamilySingleDeletion,
+            BeginPrepareXid,
+            EndPrepareXid,
+            CommitXid,
+            RollbackXid,
+            Noop,
+            FamilyRangeDeletion,
+            RangeDeletion,
+            FamilyBlobIndex,
+            BlobIndex,
+            BeginPersistedPrepareXid,
+            BeginUnprepareXid,
+            DeletionWithTimestamp,
+            CommitXidAndTimestamp,
+            WideColumnEntity,
+            FamilyWideColumnEntity,
+            ValuePreferredSeqno,
+            FamilyValuePreferredSeqno,
         ];
         if (byte as usize) < ALL.len() { Some(ALL[byte as usize]) } else { None }
     }
@@ -83,7 +104,13 @@ impl ValueType {
         use ValueType::*;
         matches!(
             self,
-            Deletion | Value | Merge | SingleDeletion | BlobIndex | DeletionWithTimestamp | WideColumnEntity
+            Deletion
+                | Value
+                | Merge
+                | SingleDeletion
+                | BlobIndex
+                | DeletionWithTimestamp
+                | WideColumnEntity
                 | ValuePreferredSeqno
         )
     }
@@ -232,9 +259,7 @@ impl InternalOrder {
 
     #[inline]
     pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        self.user
-            .compare(user_key(a), user_key(b))
-            .then_with(|| trailer(b).cmp(&trailer(a)))
+        self.user.compare(user_key(a), user_key(b)).then_with(|| trailer(b).cmp(&trailer(a)))
     }
 
     /// Compares with the right-hand side already split.

@@ -251,7 +251,11 @@ fn split_u64(key: &[u8]) -> (&[u8], u64) {
 
 impl Comparator for U64Timestamped {
     fn name(&self) -> &str {
-        if self.reverse { "rocksdb.ReverseBytewiseComparator.u64ts" } else { "leveldb.BytewiseComparator.u64ts" }
+        if self.reverse {
+            "rocksdb.ReverseBytewiseComparator.u64ts"
+        } else {
+            "leveldb.BytewiseComparator.u64ts"
+        }
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {

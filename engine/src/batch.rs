@@ -55,7 +55,13 @@ impl WriteBatch {
     pub fn with_capacity(bytes: usize) -> Self {
         let mut buffer = Vec::with_capacity(HEADER_LEN + bytes);
         encoding::begin(&mut buffer);
-        WriteBatch { bytes: buffer, contents: Contents::default(), save_points: Vec::new(), fault: None, protection: None }
+        WriteBatch {
+            bytes: buffer,
+            contents: Contents::default(),
+            save_points: Vec::new(),
+            fault: None,
+            protection: None,
+        }
     }
 
     /// From a batch's bytes, as [`WriteBatch::bytes`] gives them.
@@ -77,7 +83,10 @@ impl WriteBatch {
         match record {
             Record::Merge { .. } => self.contents.merges = true,
             Record::DeleteRange { .. } => self.contents.range_deletions = true,
-            Record::PutBlobIndex { .. } | Record::PutEntity { .. } | Record::TimedPut { .. } | Record::Marker(_) => {
+            Record::PutBlobIndex { .. }
+            | Record::PutEntity { .. }
+            | Record::TimedPut { .. }
+            | Record::Marker(_) => {
                 self.contents.rare = true;
             }
             _ => {}
@@ -152,7 +161,13 @@ impl WriteBatch {
         self.delete_range_at(family, begin, end, &[])
     }
 
-    pub fn delete_range_at(&mut self, family: FamilyId, begin: &[u8], end: &[u8], timestamp: &[u8]) -> &mut Self {
+    pub fn delete_range_at(
+        &mut self,
+        family: FamilyId,
+        begin: &[u8],
+        end: &[u8],
+        timestamp: &[u8],
+    ) -> &mut Self {
         if self.fits(family, begin.len() + timestamp.len(), end.len() + timestamp.len()) {
             self.contents.range_deletions = true;
             encoding::delete_range(&mut self.bytes, family, begin, end, timestamp);
@@ -300,7 +315,11 @@ impl WriteBatch {
 
     /// Remembers this state, to come back to by [`WriteBatch::rollback_to_save_point`]. They nest.
     pub fn set_save_point(&mut self) {
-        self.save_points.push(SavePoint { len: self.bytes.len(), count: self.count(), contents: self.contents });
+        self.save_points.push(SavePoint {
+            len: self.bytes.len(),
+            count: self.count(),
+            contents: self.contents,
+        });
     }
 
     /// Forgets everything since the last save point, and that save point.

@@ -102,7 +102,9 @@ impl Inner {
 
     /// The gravest, and of those the first.
     fn error(&self) -> Option<&Error> {
-        self.noted().max_by_key(|noted| (noted.severity(), std::cmp::Reverse(noted.first))).map(|noted| &noted.error)
+        self.noted()
+            .max_by_key(|noted| (noted.severity(), std::cmp::Reverse(noted.first)))
+            .map(|noted| &noted.error)
     }
 
     fn stopped(&self) -> u8 {
@@ -276,7 +278,8 @@ impl ErrorState {
     }
 
     fn judge(&self, error: &Error, reason: ErrorReason, log_failed: bool) -> (Severity, Remedy) {
-        let retryable = error.kind() == Kind::IoError && error.retryable() && error.subcode() != Subcode::NoSpace;
+        let retryable =
+            error.kind() == Kind::IoError && error.retryable() && error.subcode() != Subcode::NoSpace;
         if error.severity() >= Severity::Fatal {
             (error.severity(), Remedy::None)
         } else if error.data_loss() {
@@ -294,7 +297,9 @@ impl ErrorState {
             // RocksDB goes on and writes behind what failed. Here nothing comes behind it: writes and flushes need a new log,
             // which resuming begins.
             match severity {
-                Severity::None if log_failed || reason == ErrorReason::WriteCallback => (Severity::Hard, Remedy::Resume),
+                Severity::None if log_failed || reason == ErrorReason::WriteCallback => {
+                    (Severity::Hard, Remedy::Resume)
+                }
                 _ => (severity, remedy),
             }
         }
@@ -309,7 +314,8 @@ impl ErrorState {
     pub fn ends_stalls(&self, families: &[FamilyId]) -> Option<Error> {
         let inner = self.inner.lock();
         let planned = inner.recovering || inner.resume_planned;
-        let own = families.iter().filter_map(|id| inner.families.get(id)).find(|noted| !planned || noted.lasts());
+        let own =
+            families.iter().filter_map(|id| inner.families.get(id)).find(|noted| !planned || noted.lasts());
         let all = inner.all.as_ref().filter(|_| !planned);
         all.or(own).map(|noted| noted.error.clone())
     }
@@ -412,9 +418,14 @@ fn is_without_log(reason: ErrorReason) -> bool {
 /// the database over, nor for a reason that does not say at which file.
 fn is_own(error: &Error, reason: ErrorReason) -> bool {
     let job = matches!(reason, ErrorReason::Flush | ErrorReason::FlushNoWal | ErrorReason::Compaction);
-    let name = error.path().and_then(|path| path.file_name()).and_then(|name| name.to_str()).and_then(FileName::parse);
+    let name = error
+        .path()
+        .and_then(|path| path.file_name())
+        .and_then(|name| name.to_str())
+        .and_then(FileName::parse);
     let of_table = matches!(name, Some(FileName::Table(_) | FileName::LegacyTable(_) | FileName::Blob(_)));
-    let harmless = error.kind() == Kind::IoError && error.subcode() != Subcode::IoFenced && !error.data_loss();
+    let harmless =
+        error.kind() == Kind::IoError && error.subcode() != Subcode::IoFenced && !error.data_loss();
     job && of_table && harmless && error.severity() < Severity::Unrecoverable
 }
 
@@ -435,7 +446,9 @@ fn severity_of(reason: ErrorReason, kind: Kind, subcode: Subcode, paranoid: bool
         }
         (Kind::IoError, _) if manifest => Severity::Fatal,
         (Kind::IoError, _) if job || reason == R::WriteCallback => no_error_unless(Severity::Fatal),
-        (Kind::Incomplete | Kind::NotSupported, _) if reason == R::AsyncFileOpen => no_error_unless(Severity::Fatal),
+        (Kind::Incomplete | Kind::NotSupported, _) if reason == R::AsyncFileOpen => {
+            no_error_unless(Severity::Fatal)
+        }
         _ => match reason {
             R::Compaction | R::Flush => no_error_unless(Severity::Fatal),
             R::AsyncFileOpen => no_error_unless(Severity::Soft),

@@ -25,7 +25,8 @@ use format::batch::log_data;
 use format::names;
 use format::proof::Extent;
 use format::wal::{
-    COMPRESSION_ZSTD, Framing, Mark, Marks, Predecessor, StreamCompressor, StreamDecompressor, Writer, is_mark, put_marks,
+    COMPRESSION_ZSTD, Framing, Mark, Marks, Predecessor, StreamCompressor, StreamDecompressor, Writer,
+    is_mark, put_marks,
 };
 
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
@@ -176,7 +177,16 @@ impl LiveLogs {
     /// A log of an earlier session that still holds unflushed data, `size` bytes long and synced. `whole` is
     /// what recovery read of it: behind that may lie what a crash left.
     pub fn add_recovered(&self, number: FileNumber, size: u64, whole: Extent) {
-        let closed = Closed { number, size, whole, durable: true, file: None, written_over: false, failed: None, gathered: false };
+        let closed = Closed {
+            number,
+            size,
+            whole,
+            durable: true,
+            file: None,
+            written_over: false,
+            failed: None,
+            gathered: false,
+        };
         self.closed.lock().push_back(closed);
         self.total_bytes.fetch_add(size, Ordering::Relaxed);
     }
@@ -214,7 +224,12 @@ impl LiveLogs {
     ///
     /// # Errors
     /// Of the file system, naming the log; the logs are poisoned by it.
-    pub fn append(&self, batch: &[u8], first_seq: SequenceNumber, timestamped: &[(FamilyId, u16)]) -> Result<u64> {
+    pub fn append(
+        &self,
+        batch: &[u8],
+        first_seq: SequenceNumber,
+        timestamped: &[(FamilyId, u16)],
+    ) -> Result<u64> {
         self.check()?;
         let mut slot = self.active.lock();
         let Some(active) = &mut *slot else { return Err(closed()) };
@@ -224,7 +239,8 @@ impl LiveLogs {
         }
         let untold = self.manifest_untold.load(Ordering::Acquire);
         let framed = if !active.marks.is_empty() || !active.written.is_empty() || untold {
-            let manifest = (untold && self.manifest_untold.swap(false, Ordering::AcqRel)).then(|| *self.manifest.lock());
+            let manifest =
+                (untold && self.manifest_untold.swap(false, Ordering::AcqRel)).then(|| *self.manifest.lock());
             active.append_marked(batch, manifest.flatten())
         } else if is_mark(batch) {
             active.append_covered(batch)
@@ -233,7 +249,9 @@ impl LiveLogs {
         };
         let written = framed.and_then(|()| {
             active.last_seq_recorded = first_seq;
-            if !self.settings.manual_flush || active.pending.len() >= self.buffer_bytes_max.load(Ordering::Relaxed) {
+            if !self.settings.manual_flush
+                || active.pending.len() >= self.buffer_bytes_max.load(Ordering::Relaxed)
+            {
                 active.hand_over(self.bytes_per_sync.load(Ordering::Relaxed))?;
             }
             Ok(active.writer.offset() - before)
@@ -257,7 +275,9 @@ impl LiveLogs {
         self.check_gathered()?;
         let mut slot = self.active.lock();
         let Some(active) = &mut *slot else { return Ok(()) };
-        active.hand_over(self.bytes_per_sync.load(Ordering::Relaxed)).map_err(|e| self.poison(e.doing("flushing the WAL")))
+        active
+            .hand_over(self.bytes_per_sync.load(Ordering::Relaxed))
+            .map_err(|e| self.poison(e.doing("flushing the WAL")))
     }
 
     /// Makes every record appended so far durable, in all live logs and under their names. Appends to
@@ -385,7 +405,12 @@ impl LiveLogs {
     /// # Errors
     /// Of the file system. The logs are poisoned only if the old log's gathered records could not be
     /// handed over; when the new file cannot be made, the old one stays active.
-    pub fn roll(&self, number: FileNumber, recycled: Option<FileNumber>, preallocate_bytes: u64) -> Result<()> {
+    pub fn roll(
+        &self,
+        number: FileNumber,
+        recycled: Option<FileNumber>,
+        preallocate_bytes: u64,
+    ) -> Result<()> {
         let hints = AppendHints { preallocate_bytes, ..AppendHints::default() };
         let path = self.path(number);
         let file = match recycled {
@@ -393,8 +418,11 @@ impl LiveLogs {
             None => self.env.fs.create(&path, &hints)?,
         };
         self.names_made.fetch_add(1, Ordering::AcqRel);
-        let framing =
-            if self.settings.recyclable { Framing::Recyclable { log_number: number.0 } } else { Framing::Classic };
+        let framing = if self.settings.recyclable {
+            Framing::Recyclable { log_number: number.0 }
+        } else {
+            Framing::Classic
+        };
         let mut active = Active {
             number,
             writer: Writer::new(framing),
@@ -422,8 +450,11 @@ impl LiveLogs {
             }
             let size = old.writer.offset();
             if self.settings.note_predecessor {
-                let predecessor =
-                    Predecessor { log_number: old.number.0, size_bytes: size, last_seqno_recorded: old.last_seq_recorded };
+                let predecessor = Predecessor {
+                    log_number: old.number.0,
+                    size_bytes: size,
+                    last_seqno_recorded: old.last_seq_recorded,
+                };
                 active.writer.predecessor(&mut active.pending, &predecessor);
             }
             let file = if self.has_failed.load(Ordering::Acquire) {
@@ -602,7 +633,9 @@ impl Active {
 /// Takes away what the log that the file was before has left behind the end: RocksDB takes it for damage where it verifies
 /// logs, and where nothing may be torn.
 fn cut(file: &mut dyn Append, size: u64) -> Result<()> {
-    file.flush().and_then(|()| file.truncate(size)).map_err(|e| e.doing("cutting a WAL that was written over an older one"))
+    file.flush()
+        .and_then(|()| file.truncate(size))
+        .map_err(|e| e.doing("cutting a WAL that was written over an older one"))
 }
 
 fn mark(log_number: u64, of: &Extent) -> Option<Mark> {

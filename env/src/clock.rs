@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use base::stats::{IoCounter, PerfCounter, PerfLevel, perf_add, perf_timing, io_add};
+use base::stats::{IoCounter, PerfCounter, PerfLevel, io_add, perf_add, perf_timing};
 
 /// Tells time and sleeps. Any thread.
 pub trait Clock: Send + Sync + fmt::Debug {

@@ -250,7 +250,13 @@ impl RateLimiter {
     }
 
     /// [`RateLimiter::request_all`], counted under RocksDB's names.
-    pub fn charge(&self, bytes: u64, priority: IoPriority, direction: Direction, statistics: Option<&Statistics>) {
+    pub fn charge(
+        &self,
+        bytes: u64,
+        priority: IoPriority,
+        direction: Direction,
+        statistics: Option<&Statistics>,
+    ) {
         let mut left = bytes;
         while left > 0 {
             let asked = usize::try_from(left).unwrap_or(usize::MAX);

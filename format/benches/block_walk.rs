@@ -123,10 +123,8 @@ fn main() {
         }
         assert_eq!(found, 100 * targets.len());
     });
-    let bare: Vec<Block> = blocks
-        .iter()
-        .map(|b| Block::parse_searchable(b.payload(), None).unwrap())
-        .collect();
+    let bare: Vec<Block> =
+        blocks.iter().map(|b| Block::parse_searchable(b.payload(), None).unwrap()).collect();
     measure("point, no anchors", count, || {
         for (at, key) in &targets {
             let mut visit = |_: &[u8], _: u64, range| {

@@ -94,7 +94,8 @@ impl Footer {
     /// # Errors
     /// Corruption if this is no footer or it contradicts itself; NotSupported for versions too new.
     pub fn decode(tail: &[u8], file_size: u64) -> Result<Footer> {
-        let too_short = || Error::corruption(format!("file is too short ({file_size} bytes) to be an sstable"));
+        let too_short =
+            || Error::corruption(format!("file is too short ({file_size} bytes) to be an sstable"));
         let at = |len: usize| file_size.checked_sub(len as u64).ok_or_else(too_short);
         let magic = tail.len().checked_sub(8).and_then(|n| get_u64(tail, n)).ok_or_else(too_short)?;
         let Some(kind) = TableKind::by_magic(magic) else {

@@ -247,7 +247,8 @@ impl Properties {
             }
         }
         let numbers: &'a [u8] = numbers;
-        let mut all: Vec<(&[u8], &[u8])> = Vec::with_capacity(NUMBERS.len() + TEXTS.len() + self.user_collected.len());
+        let mut all: Vec<(&[u8], &[u8])> =
+            Vec::with_capacity(NUMBERS.len() + TEXTS.len() + self.user_collected.len());
         let mut start = 0;
         for (name, end) in ends {
             all.push((name, &numbers[start..end]));
@@ -302,7 +303,9 @@ impl Properties {
         let Some(version) = self.user(names::EXTERNAL_VERSION) else {
             return match stored {
                 None => Ok(None),
-                Some(_) => Err(Error::corruption("a table that is not external has a global sequence number")),
+                Some(_) => {
+                    Err(Error::corruption("a table that is not external has a global sequence number"))
+                }
             };
         };
         match (get_u32(version, 0), stored) {
@@ -312,9 +315,8 @@ impl Properties {
             }
             (Some(2), stored) => {
                 let own = match stored {
-                    Some(bytes) => {
-                        get_u64(bytes, 0).ok_or_else(|| Error::corruption("global sequence number is cut short"))?
-                    }
+                    Some(bytes) => get_u64(bytes, 0)
+                        .ok_or_else(|| Error::corruption("global sequence number is cut short"))?,
                     None => 0,
                 };
                 match largest {

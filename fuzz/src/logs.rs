@@ -27,7 +27,9 @@ fn read_log(data: &[u8], mut each: impl FnMut(&[u8])) {
             Ok(Item::EndOfLog) => return,
             Ok(Item::Record { bytes, .. }) => each(bytes),
             // Once is enough.
-            Ok(Item::Corruption(_) | Item::TornTail { .. }) if !diagnosed && data.len() <= DIAGNOSED_LEN_MAX => {
+            Ok(Item::Corruption(_) | Item::TornTail { .. })
+                if !diagnosed && data.len() <= DIAGNOSED_LEN_MAX =>
+            {
                 diagnosed = true;
                 diagnose(reader.damaged());
             }

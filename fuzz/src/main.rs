@@ -63,21 +63,27 @@ fn seed(dir: &Path) -> std::io::Result<()> {
         std::fs::create_dir_all(dir.join(target.name))?;
     }
     let keep = |target: &str, name: &str, bytes: &[u8]| std::fs::write(dir.join(target).join(name), bytes);
-    for text in ["1.5", "kNoCompression", "4KB;{a=b}", "max_open_files=20;write_buffer_size=1M", "000012.sst", "LOCK"] {
+    for text in
+        ["1.5", "kNoCompression", "4KB;{a=b}", "max_open_files=20;write_buffer_size=1M", "000012.sst", "LOCK"]
+    {
         for target in ["option_strings", "names", "options_ini"] {
             keep(target, text, text.as_bytes())?;
         }
     }
     let strings = "table_factory={block_size=8k;filter_policy=bloomfilter:10:false};compression_opts={level=3;max_dict_bytes=4k}";
     keep("option_strings", "nested", strings.as_bytes())?;
-    for columns in [&[][..], &[("", "v")], &[("", "v"), ("a", "1"), ("long-name", "")], &[("a", ""), ("b", "2")]] {
-        let columns: Vec<_> = columns.iter().map(|(n, v)| Column::inline(n.as_bytes(), v.as_bytes())).collect();
+    for columns in
+        [&[][..], &[("", "v")], &[("", "v"), ("a", "1"), ("long-name", "")], &[("a", ""), ("b", "2")]]
+    {
+        let columns: Vec<_> =
+            columns.iter().map(|(n, v)| Column::inline(n.as_bytes(), v.as_bytes())).collect();
         let mut bytes = Vec::new();
         if format::wide::encode(&columns, &mut bytes).is_ok() {
             keep("wide", &columns.len().to_string(), &bytes)?;
         }
     }
-    let mut databases: Vec<_> = std::fs::read_dir(fixtures().join("golden"))?.filter_map(Result::ok).collect();
+    let mut databases: Vec<_> =
+        std::fs::read_dir(fixtures().join("golden"))?.filter_map(Result::ok).collect();
     databases.sort_by_key(std::fs::DirEntry::file_name);
     for database in databases.iter().filter(|entry| entry.path().is_dir()) {
         let label = database.file_name().to_string_lossy().into_owned();
@@ -168,8 +174,13 @@ fn seed_file(
         });
         ironstone_fuzz::repair::raw(bytes, |kind, payload| {
             if kind != 0 {
-                let _ = keep("decompress", &format!("{seed}-{}", payload.len()), &[&[kind, 0], payload].concat());
-                let _ = keep("decompress", &format!("{seed}-{}-d", payload.len()), &[&[kind, 9], &b"somedicts"[..], payload].concat());
+                let _ =
+                    keep("decompress", &format!("{seed}-{}", payload.len()), &[&[kind, 0], payload].concat());
+                let _ = keep(
+                    "decompress",
+                    &format!("{seed}-{}-d", payload.len()),
+                    &[&[kind, 9], &b"somedicts"[..], payload].concat(),
+                );
             }
         });
     }

@@ -82,7 +82,9 @@ fn walk(bytes: &mut [u8], part: &mut dyn FnMut(&str, &[u8]), raw: &mut dyn FnMut
             _ => {}
         }
     }
-    let Some(content) = index.and_then(|handle| block(bytes, &footer, handle, &mut done, raw)) else { return };
+    let Some(content) = index.and_then(|handle| block(bytes, &footer, handle, &mut done, raw)) else {
+        return;
+    };
     part("index", &content);
     let Ok(index) = Index::decode(&content, &layout) else { return };
     for i in 0..index.len() {
@@ -106,7 +108,8 @@ fn block(
     bytes.get(end..end.checked_add(trailer::LEN)?)?;
     if done.insert(handle.offset) {
         let summed = &bytes[start..=end];
-        let sum = trailer::block_checksum(footer.checksum, footer.base_context_checksum, handle.offset, summed);
+        let sum =
+            trailer::block_checksum(footer.checksum, footer.base_context_checksum, handle.offset, summed);
         bytes[end + 1..end + 5].copy_from_slice(&sum.to_le_bytes());
     }
     let payload = &bytes[start..end];

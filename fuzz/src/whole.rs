@@ -58,7 +58,9 @@ pub fn directory(data: &[u8]) {
         let mut request = OpenRequest::new(dir, options.clone(), FamilyOptions::default());
         // Each family costs a memtable; a few are enough.
         let others = names.iter().filter(|name| name.as_str() != "default").take(8);
-        request.families.extend(others.map(|name| FamilyDescriptor::new(name.clone(), FamilyOptions::default())));
+        request
+            .families
+            .extend(others.map(|name| FamilyDescriptor::new(name.clone(), FamilyOptions::default())));
         let opened = if read_only { Db::open_read_only(request) } else { Db::open(request) };
         let Ok(db) = opened else { continue };
         for family in db.families() {

@@ -67,16 +67,25 @@ fn case(tables: bool, operands: usize, value: usize, copies: bool) -> Result<()>
     }
     let scan = |forward: bool| {
         let mut iter = db.iter().expect("an iterator");
-        if forward { iter.seek_to_first() } else { iter.seek_to_last() };
+        if forward {
+            iter.seek_to_first()
+        } else {
+            iter.seek_to_last()
+        };
         let mut rows = 0;
         while iter.valid() {
             black_box(iter.value().as_ptr());
             rows += 1;
-            if forward { iter.next() } else { iter.prev() };
+            if forward {
+                iter.next()
+            } else {
+                iter.prev()
+            };
         }
         rows
     };
-    let get = || keys.iter().filter(|key| black_box(db.get(key)).is_ok_and(|found| found.is_some())).count() as u64;
+    let get =
+        || keys.iter().filter(|key| black_box(db.get(key)).is_ok_and(|found| found.is_some())).count() as u64;
     let multi_get = || {
         keys.chunks(32)
             .map(|keys| {

@@ -273,7 +273,12 @@ impl Db {
     ///
     /// # Errors
     /// Those of the jobs; NotSupported for options whose feature is missing.
-    pub fn compact_range(&self, begin: Option<&[u8]>, end: Option<&[u8]>, options: &CompactRangeOptions) -> Result<()> {
+    pub fn compact_range(
+        &self,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        options: &CompactRangeOptions,
+    ) -> Result<()> {
         self.inner.compact_range(&self.default, begin, end, options)
     }
 

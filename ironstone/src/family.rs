@@ -217,7 +217,12 @@ impl Family {
     ///
     /// # Errors
     /// Those of the jobs; NotSupported for options whose feature is missing.
-    pub fn compact_range(&self, begin: Option<&[u8]>, end: Option<&[u8]>, options: &CompactRangeOptions) -> Result<()> {
+    pub fn compact_range(
+        &self,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        options: &CompactRangeOptions,
+    ) -> Result<()> {
         self.db.compact_range(&self.inner, begin, end, options)
     }
 

@@ -57,19 +57,20 @@ pub use base::{Error, FileNumber, Kind, Order, Pinned, Result, Severity, Subcode
 pub use engine::batch::WriteBatch;
 pub use engine::event;
 pub use engine::options::{
-    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, DbOptions, FamilyOptions, FlushOptions, TableFactory, Value,
-    WaitForCompactOptions, WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, DbOptions, FamilyOptions,
+    FlushOptions, TableFactory, Value, WaitForCompactOptions, WriteOptions,
 };
 pub use engine::read::Answered;
 pub use lsm::filter::{CompactionFilter, CompactionFilterFactory, Decision, FilterInput};
 pub use lsm::merge::{
-    Associative, AssociativeMergeOperator, Existing, Failure as MergeFailure, FullMerge, MergeOperator, Merged,
+    Associative, AssociativeMergeOperator, Existing, Failure as MergeFailure, FullMerge, MergeOperator,
+    Merged,
 };
 pub use table::options::BlockBasedTableOptions;
 pub use table::sst::BlockCache;
 
-pub use engine::db::StatsHistory;
 pub use db::{Db, destroy, destroy_with, list_column_families};
+pub use engine::db::StatsHistory;
 pub use family::Family;
 pub use iter::{Iter, Range};
 pub use options::{FamilyDescriptor, Options, ReadOptions};

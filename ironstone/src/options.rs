@@ -59,6 +59,10 @@ impl FamilyDescriptor {
 
 impl From<FamilyDescriptor> for engine::components::FamilyDescriptor {
     fn from(from: FamilyDescriptor) -> Self {
-        engine::components::FamilyDescriptor { name: from.name, options: from.options, block_cache: from.block_cache }
+        engine::components::FamilyDescriptor {
+            name: from.name,
+            options: from.options,
+            block_cache: from.block_cache,
+        }
     }
 }

@@ -71,7 +71,12 @@ impl Db {
     ///
     /// # Errors
     /// NotSupported when opened for reading.
-    pub fn suggest_compact_range(&self, family: &Family, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<()> {
+    pub fn suggest_compact_range(
+        &self,
+        family: &Family,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+    ) -> Result<()> {
         self.engine().suggest_compact_range(family.inner(), begin, end)
     }
 

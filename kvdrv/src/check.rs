@@ -67,10 +67,12 @@ fn dump(
         if let Err(error) = scan(&family, tags[0], false, out) {
             note("scan", error, out);
         }
-        if whole && !settings.no_reverse
-            && let Err(error) = scan(&family, tags[1], true, out) {
-                note("reverse", error, out);
-            }
+        if whole
+            && !settings.no_reverse
+            && let Err(error) = scan(&family, tags[1], true, out)
+        {
+            note("reverse", error, out);
+        }
     }
     let keys = settings.keys.as_ref().filter(|_| whole && !settings.no_gets);
     let keys = keys.map(|k| std::fs::read_to_string(k).unwrap_or_default()).unwrap_or_default();

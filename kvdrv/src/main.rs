@@ -12,7 +12,6 @@
 //! Keys and values are hexadecimal, `-` when empty. Errors are lines `E STAGE MESSAGE`.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
-
 #![forbid(unsafe_code)]
 
 mod apply;

@@ -58,8 +58,14 @@ fn main() {
         });
         black_box((answer.is_ok(), found));
     });
-    println!("{entries} entries in random order: an insertion {insert:.0} ns, two look-ups {:.0} ns", 2.0 * lookup);
-    println!("{:>10} {:>10} {:>10} {:>10} {:>10} {:>12}", "entries", "ns", "average", "least", "most", "deviation %");
+    println!(
+        "{entries} entries in random order: an insertion {insert:.0} ns, two look-ups {:.0} ns",
+        2.0 * lookup
+    );
+    println!(
+        "{:>10} {:>10} {:>10} {:>10} {:>10} {:>12}",
+        "entries", "ns", "average", "least", "most", "deviation %"
+    );
     for width in [1, 10, 25, 75, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000] {
         if width >= entries {
             break;

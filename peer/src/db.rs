@@ -129,7 +129,8 @@ impl Db {
         let mut kept = own;
         kept.push(options);
         let open = Arc::new(Open { raw, library: library.clone(), _options: kept });
-        let families = handles.into_iter().map(|raw| Family(Arc::new(Handle { raw, open: open.clone() }))).collect();
+        let families =
+            handles.into_iter().map(|raw| Family(Arc::new(Handle { raw, open: open.clone() }))).collect();
         Ok((Db { open }, families))
     }
 
@@ -185,7 +186,16 @@ impl Db {
         let o = WriteOptions::new(self.library(), writing);
         // SAFETY: as `put`.
         self.library().checked(|t, e| unsafe {
-            (t.merge_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), data(operand), operand.len(), e)
+            (t.merge_cf)(
+                self.open.raw,
+                o.0,
+                family.0.raw,
+                data(key),
+                key.len(),
+                data(operand),
+                operand.len(),
+                e,
+            )
         })
     }
 
@@ -193,22 +203,33 @@ impl Db {
         let o = WriteOptions::new(self.library(), writing);
         // SAFETY: as `put`.
         self.library().checked(|t, e| unsafe {
-            (t.delete_range_cf)(self.open.raw, o.0, family.0.raw, data(begin), begin.len(), data(end), end.len(), e)
+            (t.delete_range_cf)(
+                self.open.raw,
+                o.0,
+                family.0.raw,
+                data(begin),
+                begin.len(),
+                data(end),
+                end.len(),
+                e,
+            )
         })
     }
 
     pub fn delete(&self, family: &Family, key: &[u8], writing: Writing) -> Result<()> {
         let o = WriteOptions::new(self.library(), writing);
         // SAFETY: as `put`.
-        self.library()
-            .checked(|t, e| unsafe { (t.delete_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), e) })
+        self.library().checked(|t, e| unsafe {
+            (t.delete_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), e)
+        })
     }
 
     pub fn single_delete(&self, family: &Family, key: &[u8], writing: Writing) -> Result<()> {
         let o = WriteOptions::new(self.library(), writing);
         // SAFETY: as `put`.
-        self.library()
-            .checked(|t, e| unsafe { (t.singledelete_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), e) })
+        self.library().checked(|t, e| unsafe {
+            (t.singledelete_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), e)
+        })
     }
 
     /// Flushes families and waits.
@@ -290,7 +311,8 @@ impl Db {
     pub fn property(&self, family: &Family, name: &str) -> Option<String> {
         let name = c_text(name).ok()?;
         // SAFETY: live handles, a text that outlives the call.
-        let value = unsafe { (self.library().table().property_value_cf)(self.open.raw, family.0.raw, name.as_ptr()) };
+        let value =
+            unsafe { (self.library().table().property_value_cf)(self.open.raw, family.0.raw, name.as_ptr()) };
         if value.is_null() { None } else { Some(self.library().words(value)) }
     }
 
@@ -352,19 +374,39 @@ impl Batch {
     pub fn put(&mut self, family: &Family, key: &[u8], value: &[u8]) {
         let t = self.library.table();
         // SAFETY: live handles; the slices are copied. So for the next four.
-        unsafe { (t.writebatch_put_cf)(self.raw, family.0.raw, data(key), key.len(), data(value), value.len()) };
+        unsafe {
+            (t.writebatch_put_cf)(self.raw, family.0.raw, data(key), key.len(), data(value), value.len())
+        };
     }
 
     pub fn merge(&mut self, family: &Family, key: &[u8], operand: &[u8]) {
         let t = self.library.table();
         // SAFETY: as `put`.
-        unsafe { (t.writebatch_merge_cf)(self.raw, family.0.raw, data(key), key.len(), data(operand), operand.len()) };
+        unsafe {
+            (t.writebatch_merge_cf)(
+                self.raw,
+                family.0.raw,
+                data(key),
+                key.len(),
+                data(operand),
+                operand.len(),
+            )
+        };
     }
 
     pub fn delete_range(&mut self, family: &Family, begin: &[u8], end: &[u8]) {
         let t = self.library.table();
         // SAFETY: as `put`.
-        unsafe { (t.writebatch_delete_range_cf)(self.raw, family.0.raw, data(begin), begin.len(), data(end), end.len()) };
+        unsafe {
+            (t.writebatch_delete_range_cf)(
+                self.raw,
+                family.0.raw,
+                data(begin),
+                begin.len(),
+                data(end),
+                end.len(),
+            )
+        };
     }
 
     pub fn delete(&mut self, family: &Family, key: &[u8]) {
@@ -374,7 +416,9 @@ impl Batch {
 
     pub fn single_delete(&mut self, family: &Family, key: &[u8]) {
         // SAFETY: as `put`.
-        unsafe { (self.library.table().writebatch_singledelete_cf)(self.raw, family.0.raw, data(key), key.len()) };
+        unsafe {
+            (self.library.table().writebatch_singledelete_cf)(self.raw, family.0.raw, data(key), key.len())
+        };
     }
 
     pub fn put_log_data(&mut self, blob: &[u8]) {

@@ -24,7 +24,8 @@ impl Library {
     pub fn load(path: &Path) -> Result<Library> {
         // SAFETY: loading runs the library's initialisers; the caller names a RocksDB library, whose initialisers
         // set up its own statics and nothing else.
-        let library = unsafe { libloading::Library::new(path) }.map_err(|e| format!("{}: {e}", path.display()))?;
+        let library =
+            unsafe { libloading::Library::new(path) }.map_err(|e| format!("{}: {e}", path.display()))?;
         // SAFETY: `Table` has the signatures of that library's C interface.
         let table = unsafe { Table::find(&library) }.map_err(|e| format!("{}: {e}", path.display()))?;
         // The pointers must stay good for ever: RocksDB's threads run until the process ends.
@@ -85,12 +86,14 @@ impl Library {
         let path = path_text(path)?;
         let mut count = 0usize;
         // SAFETY: live handle, text that outlives the call, room for one number.
-        let names =
-            self.checked(|t, e| unsafe { (t.list_column_families)(options.raw, path.as_ptr(), &raw mut count, e) })?;
+        let names = self.checked(|t, e| unsafe {
+            (t.list_column_families)(options.raw, path.as_ptr(), &raw mut count, e)
+        })?;
         // SAFETY: the library says that so many strings are there.
         let listed = unsafe { std::slice::from_raw_parts(names, count) };
         // SAFETY: each ends with a zero byte.
-        let copied = listed.iter().map(|n| unsafe { CStr::from_ptr(*n) }.to_string_lossy().into_owned()).collect();
+        let copied =
+            listed.iter().map(|n| unsafe { CStr::from_ptr(*n) }.to_string_lossy().into_owned()).collect();
         // SAFETY: as given, once.
         unsafe { (self.table.list_column_families_destroy)(names, count) };
         Ok(copied)

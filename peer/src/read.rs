@@ -38,7 +38,8 @@ impl Native {
         // SAFETY: a fresh handle. The bounds that it points to are copies in `kept`, which live in the same struct and
         // are never changed: a vector's bytes stay where they are when it moves.
         unsafe {
-            let made = Native { raw: (t.readoptions_create)(), library: library.clone(), kept: reading.clone() };
+            let made =
+                Native { raw: (t.readoptions_create)(), library: library.clone(), kept: reading.clone() };
             if let Some(snapshot) = &made.kept.snapshot {
                 (t.readoptions_set_snapshot)(made.raw, snapshot.0.raw);
             }
@@ -137,7 +138,19 @@ impl Db {
             let mut slices: Vec<Raw> = vec![std::ptr::null_mut(); keys.len()];
             let s = slices.as_mut_ptr();
             // SAFETY: live handles; every array is as long as `keys`.
-            unsafe { (t.batched_multi_get_cf)(self.open.raw, options.raw, family.0.raw, keys.len(), p, l, s, e, false) };
+            unsafe {
+                (t.batched_multi_get_cf)(
+                    self.open.raw,
+                    options.raw,
+                    family.0.raw,
+                    keys.len(),
+                    p,
+                    l,
+                    s,
+                    e,
+                    false,
+                )
+            };
             for slice in slices {
                 if slice.is_null() {
                     found.push(None);
@@ -161,7 +174,8 @@ impl Db {
             found.extend(taken.map(|(v, n)| if v.is_null() { None } else { Some(library.bytes(v, n)) }));
         }
         let told = found.into_iter().zip(errors);
-        told.map(|(value, error)| if error.is_null() { Ok(value) } else { Err(library.words(error)) }).collect()
+        told.map(|(value, error)| if error.is_null() { Ok(value) } else { Err(library.words(error)) })
+            .collect()
     }
 
     /// An iterator over a family.

@@ -92,7 +92,10 @@ pub fn tree(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String> {
 pub fn tables(db: &Db) -> BTreeSet<(String, usize, u64, u64)> {
     let of = |family: &std::sync::Arc<engine::family::Family>| {
         let version = family.pin().version.clone();
-        version.files().map(|(level, file)| (family.name().to_string(), level, file.number.0, file.size)).collect::<Vec<_>>()
+        version
+            .files()
+            .map(|(level, file)| (family.name().to_string(), level, file.number.0, file.size))
+            .collect::<Vec<_>>()
     };
     db.engine().families().iter().flat_map(of).collect()
 }

@@ -21,9 +21,9 @@
 pub mod audit;
 pub mod crash;
 pub mod damage;
-pub mod life;
 pub mod every;
 pub mod hang;
+pub mod life;
 pub mod look;
 #[cfg(test)]
 mod pinned;

@@ -113,7 +113,12 @@ pub fn apply(world: &mut World, step: &Step) {
 }
 
 /// A batch's toggles as they stand: a key may come twice in one batch.
-pub fn toggled(seen: &mut Vec<(usize, Vec<u8>, bool)>, family: usize, key: &[u8], there: impl FnOnce() -> bool) -> bool {
+pub fn toggled(
+    seen: &mut Vec<(usize, Vec<u8>, bool)>,
+    family: usize,
+    key: &[u8],
+    there: impl FnOnce() -> bool,
+) -> bool {
     let known = seen.iter().rposition(|t| t.0 == family && t.1 == key).map(|i| seen[i].2);
     let there = known.unwrap_or_else(there);
     seen.push((family, key.to_vec(), !there));
@@ -226,7 +231,13 @@ pub fn read(families: &[Family]) -> Result<World, String> {
 ///
 /// # Errors
 /// How `found` differs from the newest of them.
-pub fn settle(before: &World, steps: &[Step], durable: usize, attempted: usize, found: &World) -> Result<usize, String> {
+pub fn settle(
+    before: &World,
+    steps: &[Step],
+    durable: usize,
+    attempted: usize,
+    found: &World,
+) -> Result<usize, String> {
     let mut world = before.clone();
     let mut last = None;
     for done in 0..=attempted.min(steps.len()) {
@@ -244,7 +255,11 @@ pub fn settle(before: &World, steps: &[Step], durable: usize, attempted: usize, 
             let (expected, found) = (expected.rows(), found.rows());
             let missing = expected.iter().filter(|r| !found.contains(r)).count();
             let more = found.iter().filter(|r| !expected.contains(r)).count();
-            words.push_str(&format!("; {}: {} rows expected, {missing} missing, {more} others", FAMILIES[f], expected.len()));
+            words.push_str(&format!(
+                "; {}: {} rows expected, {missing} missing, {more} others",
+                FAMILIES[f],
+                expected.len()
+            ));
             if let Some(row) = expected.iter().find(|r| !found.contains(r)) {
                 words.push_str(&format!(", first missing {}", row.0.escape_ascii()));
             }

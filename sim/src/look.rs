@@ -100,7 +100,13 @@ pub fn all_but_forward(db: &Db, state: &State, reverse: bool) -> Checked {
     everything(db, state, reverse, None, false)
 }
 
-fn everything(db: &Db, state: &State, reverse: bool, snapshot: Option<&ironstone::Snapshot>, forward: bool) -> Checked {
+fn everything(
+    db: &Db,
+    state: &State,
+    reverse: bool,
+    snapshot: Option<&ironstone::Snapshot>,
+    forward: bool,
+) -> Checked {
     for family in db.families() {
         let rows = state.rows(family.name(), reverse);
         let options = ReadOptions {
@@ -174,7 +180,13 @@ fn gets(family: &Family, rows: &[Row], options: &ReadOptions, chance: &mut Chanc
     Ok(())
 }
 
-fn multi_get(family: &Family, rows: &[Row], options: &ReadOptions, chance: &mut Chance, keys: u64) -> Checked {
+fn multi_get(
+    family: &Family,
+    rows: &[Row],
+    options: &ReadOptions,
+    chance: &mut Chance,
+    keys: u64,
+) -> Checked {
     let wanted: Vec<Vec<u8>> = (0..chance.below(50)).map(|_| any_key(rows, chance, keys)).collect();
     let slices: Vec<&[u8]> = wanted.iter().map(Vec::as_slice).collect();
     let answers = family.multi_get_with(&slices, options);
@@ -205,12 +217,9 @@ fn stands(iter: &Iter, rows: &[Row], at: Option<usize>, after: &str) -> Checked 
         Some(row) if *row.0 != *iter.key() => {
             Err(format!("{after}: at {}, expected {}", show(iter.key()), show(&row.0)))
         }
-        Some(row) if *row.1 != *iter.value() => Err(format!(
-            "{after}: {} = {}, expected {}",
-            show(&row.0),
-            show(iter.value()),
-            show(&row.1)
-        )),
+        Some(row) if *row.1 != *iter.value() => {
+            Err(format!("{after}: {} = {}, expected {}", show(&row.0), show(iter.value()), show(&row.1)))
+        }
         Some(_) => Ok(()),
     }
 }
@@ -266,7 +275,9 @@ fn walk(
     let tailing = options.tailing;
     let inside: Vec<Row> = rows
         .iter()
-        .filter(|r| lower.as_ref().is_none_or(|l| !less(&r.0, l)) && upper.as_ref().is_none_or(|u| less(&r.0, u)))
+        .filter(|r| {
+            lower.as_ref().is_none_or(|l| !less(&r.0, l)) && upper.as_ref().is_none_or(|u| less(&r.0, u))
+        })
         .cloned()
         .collect();
     let rows = &inside[..];
@@ -278,7 +289,9 @@ fn walk(
         let (from, to) = (lower.as_deref().map(show), upper.as_deref().map(show));
         let moves: String = moves
             .iter()
-            .map(|(what, key)| key.as_ref().map_or(format!(" {what}"), |key| format!(" {what}({})", show(key))))
+            .map(|(what, key)| {
+                key.as_ref().map_or(format!(" {what}"), |key| format!(" {what}({})", show(key)))
+            })
             .collect();
         format!("iterator tailing={tailing} auto={} from {from:?} to {to:?}{moves}", options.auto_prefix_mode)
     };

@@ -27,7 +27,8 @@ fn a_torn_log_is_not_kept_for_another_mode_to_stop_at() {
         let log = list.iter().find(|n| n.ends_with(".log")).unwrap();
         assert!(world.disk.tear(&Path::new("/db").join(log), bytes));
         world.crash(db, Survivors::Everything);
-        let db = world.open("wal_recovery_mode=kTolerateCorruptedTailRecords;avoid_flush_during_recovery=true");
+        let db =
+            world.open("wal_recovery_mode=kTolerateCorruptedTailRecords;avoid_flush_during_recovery=true");
         db.put_with(b"c", b"3", &synced()).unwrap();
         world.crash(db, Survivors::Synced);
         let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
@@ -83,7 +84,9 @@ fn temporaries_of_options_files_go_at_the_next_open() {
 #[test]
 fn manual_compaction_of_a_universal_tree_ends() {
     let world = World::new();
-    let db = world.open("compaction_style=kCompactionStyleUniversal;max_compaction_bytes=2000;disable_auto_compactions=true");
+    let db = world.open(
+        "compaction_style=kCompactionStyleUniversal;max_compaction_bytes=2000;disable_auto_compactions=true",
+    );
     for i in 0..6u8 {
         db.put(&[i], &vec![i; 2000]).unwrap();
         db.put(&[i + 1], &vec![i; 2000]).unwrap();
@@ -186,7 +189,9 @@ fn the_last_edit_is_known_to_be_durable_without_a_later_one() {
 #[test]
 fn edits_that_were_never_synced_are_passed_over_whatever_logs_there_were() {
     let flush = |db: &Db| db.flush().unwrap_err();
-    let add = |db: &Db| db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).err().unwrap();
+    let add = |db: &Db| {
+        db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).err().unwrap()
+    };
     let first: (u32, &dyn Fn(&Db) -> ironstone::Error) = (1, &flush);
     for (openings, edit) in [first, (1, &add), (2, &flush), (2, &add), (3, &add)] {
         for text in ["", "wal_dir=/logs", "reuse_manifest_on_open=true", "avoid_flush_during_recovery=true"] {
@@ -222,7 +227,8 @@ fn an_edit_that_came_whole_behind_a_part_of_its_append_is_no_other_writers() {
     world.faults.hook().set_plan("sync MANIFEST-* #2 crash").unwrap();
     let mut all = options("reuse_manifest_on_open=true").unwrap();
     all.db.env = world.outside.env.clone();
-    let families = || ["default", "other"].map(|name| FamilyDescriptor::new(name, options("").unwrap().family)).to_vec();
+    let families =
+        || ["default", "other"].map(|name| FamilyDescriptor::new(name, options("").unwrap().family)).to_vec();
     Db::open_with_families("/db", all.clone(), families()).err().unwrap();
     world.outside.executor.abandon();
     world.disk.crash(Survivors::Everything);
@@ -245,14 +251,18 @@ fn what_a_doubtful_end_may_have_named_outlives_later_openings() {
     db.flush().unwrap_err();
     world.crash(db, Survivors::Everything);
     clear_within_the_edit_at(&world, &edit);
-    let table = world.disk.list(Path::new("/db")).unwrap().into_iter().find(|name| name.ends_with(".sst")).unwrap();
+    let table =
+        world.disk.list(Path::new("/db")).unwrap().into_iter().find(|name| name.ends_with(".sst")).unwrap();
     for _ in 0..3 {
         world.open("").close().unwrap();
         while world.outside.env.executor.help() {}
         let lost = world.disk.list(Path::new("/db/lost")).unwrap();
         let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
         for file in [name(&edit.0), name(&log), table.clone()] {
-            assert!(lost.iter().any(|moved| moved.ends_with(&format!("-{file}"))), "{file} is not among {lost:?}");
+            assert!(
+                lost.iter().any(|moved| moved.ends_with(&format!("-{file}"))),
+                "{file} is not among {lost:?}"
+            );
         }
     }
 }
@@ -439,7 +449,8 @@ fn what_is_kept_for_one_commit_is_flushed_when_the_disk_is_well_again() {
         drop(other);
         world.crash(db, Survivors::Synced);
         let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
-        let read = [db.get(b"a"), db.family("other").unwrap().get(b"b"), db.get(b"e")].map(|v| v.unwrap().is_some());
+        let read =
+            [db.get(b"a"), db.family("other").unwrap().get(b"b"), db.get(b"e")].map(|v| v.unwrap().is_some());
         // Nothing was synced before.
         assert_eq!(read, if closes { [false; 3] } else { [true; 3] });
     }
@@ -514,7 +525,10 @@ fn a_mode_that_passes_over_an_older_logs_record_tells_of_it() {
     let found: Vec<bool> = (0..3).map(|n| db.get(&[0xC0, n]).unwrap().is_some()).collect();
     assert_eq!(found, [true, false, true]);
     let lines = lines.0.lock();
-    assert!(lines.iter().any(|line| line.starts_with("(ignoring error) ") && line.contains("an older log")), "{lines:?}");
+    assert!(
+        lines.iter().any(|line| line.starts_with("(ignoring error) ") && line.contains("an older log")),
+        "{lines:?}"
+    );
 }
 
 /// Crash seeds 1490 and 2271: a log that was not synced lost its end at a whole record, or came as zeros, while the log
@@ -633,7 +647,9 @@ fn logs_with_a_hole_are_not_kept_for_another_mode_to_stop_at() {
         assert!(world.disk.tear(&log, 0));
         db.put(b"d", b"behind it").unwrap();
         world.crash(db, Survivors::Everything);
-        let db = world.open(&format!("write_buffer_size=10000000;wal_recovery_mode={mode};avoid_flush_during_recovery=true"));
+        let db = world.open(&format!(
+            "write_buffer_size=10000000;wal_recovery_mode={mode};avoid_flush_during_recovery=true"
+        ));
         assert_eq!(db.get(b"d").unwrap().as_deref(), Some(&b"behind it"[..]), "{mode}");
         db.put_with(b"e", b"synced", &synced()).unwrap();
         world.crash(db, Survivors::Synced);

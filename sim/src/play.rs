@@ -8,11 +8,13 @@
 
 use std::sync::Arc;
 
-use env::{Env, Executor};
 use env::clock::ManualClock;
 use env::executor::Inline;
 use env::rng::SeededRng;
-use ironstone::{CompactRangeOptions, Db, Error, FamilyDescriptor, Options, Snapshot, WriteBatch, WriteOptions};
+use env::{Env, Executor};
+use ironstone::{
+    CompactRangeOptions, Db, Error, FamilyDescriptor, Options, Snapshot, WriteBatch, WriteOptions,
+};
 
 use crate::scene::{Change, Scene, Step};
 use crate::state::State;
@@ -42,7 +44,13 @@ pub struct Past {
 
 impl Past {
     fn new() -> Past {
-        Past { moments: vec![vec![State::new()]], reach: Vec::new(), mark: Mark::default(), doubtful: Vec::new(), refused: Vec::new() }
+        Past {
+            moments: vec![vec![State::new()]],
+            reach: Vec::new(),
+            mark: Mark::default(),
+            doubtful: Vec::new(),
+            refused: Vec::new(),
+        }
     }
 
     pub fn now(&self) -> &[State] {
@@ -176,7 +184,9 @@ impl<'a> Play<'a> {
                 self.flushed(name);
                 Ok(())
             }
-            Step::Compact(name) => db.family(name)?.compact_range(None, None, &CompactRangeOptions::default()),
+            Step::Compact(name) => {
+                db.family(name)?.compact_range(None, None, &CompactRangeOptions::default())
+            }
             Step::FlushWal { sync } => {
                 db.flush_wal(*sync)?;
                 if *sync {
@@ -247,10 +257,12 @@ impl<'a> Play<'a> {
 
     /// The family's last change is in a table; so is, or with the logs closed before it, all that came before.
     fn flushed(&mut self, family: &str) {
-        let of = |moment: &[State]| moment.iter().map(|s| s.families.get(family).cloned()).collect::<Vec<_>>();
+        let of =
+            |moment: &[State]| moment.iter().map(|s| s.families.get(family).cloned()).collect::<Vec<_>>();
         let last = of(self.past.now());
         let newest = self.past.moments.len() - 1;
-        let first_same = (0..newest).rev().take_while(|&i| of(&self.past.moments[i]) == last).last().unwrap_or(newest);
+        let first_same =
+            (0..newest).rev().take_while(|&i| of(&self.past.moments[i]) == last).last().unwrap_or(newest);
         self.past.mark.durable = self.past.mark.durable.max(first_same);
         (self.watch)(self.past.mark);
     }

@@ -4,7 +4,10 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use env::Env;
-use ironstone::{BottommostLevelCompaction, CompactRangeOptions, Db, Family, FamilyDescriptor, Snapshot, WriteBatch, WriteOptions};
+use ironstone::{
+    BottommostLevelCompaction, CompactRangeOptions, Db, Family, FamilyDescriptor, Snapshot, WriteBatch,
+    WriteOptions,
+};
 use testkit::chance::Chance;
 
 use crate::look;
@@ -177,7 +180,8 @@ impl Run {
             }
             Op::Look(seed) => {
                 self.ran.looks += 1;
-                self.ran.hash = (self.ran.hash ^ seed ^ self.db().latest_sequence()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                self.ran.hash =
+                    (self.ran.hash ^ seed ^ self.db().latest_sequence()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 look::some(self.db(), &self.state, &self.sample, None, *seed, 200)?;
                 if let Some((snapshot, state)) = self.snapshots.get(*seed as usize % 6) {
                     look::some(self.db(), state, &self.sample, Some(snapshot), seed.rotate_left(7), 200)
@@ -188,7 +192,8 @@ impl Run {
                 self.ran.reopens += 1;
                 self.close(*seed)?;
                 self.open(*seed)?;
-                look::all(self.db(), &self.state, self.fixed.reverse, None).map_err(|e| format!("reopened: {e}"))?;
+                look::all(self.db(), &self.state, self.fixed.reverse, None)
+                    .map_err(|e| format!("reopened: {e}"))?;
             }
             Op::CreateFamily => {
                 if self.families().len() < 4 {
@@ -241,7 +246,8 @@ impl Run {
             look::all(self.db(), state, self.fixed.reverse, Some(snapshot))
                 .map_err(|e| format!("at the end, snapshot {}: {e}", snapshot.sequence()))?;
         }
-        look::all(self.db(), &self.state, self.fixed.reverse, None).map_err(|e| format!("at the end: {e}"))?;
+        look::all(self.db(), &self.state, self.fixed.reverse, None)
+            .map_err(|e| format!("at the end: {e}"))?;
         self.db().verify_checksum().map_err(told("verify_checksum"))?;
         if let Some(error) = self.db().engine().background_error() {
             return Err(format!("background error: {error}"));
@@ -265,18 +271,26 @@ pub fn seed(seed: u64, len: usize) -> Result<Ran, String> {
     let Err(failure) = outcome else {
         let ran = outcome.map_err(|_| String::new())?;
         if seed.is_multiple_of(100) && place == Place::Memory {
-            let again = run(seed, place, &ops).map_err(|f| format!("seed {seed}: only the second time: {}", f.words))?;
+            let again = run(seed, place, &ops)
+                .map_err(|f| format!("seed {seed}: only the second time: {}", f.words))?;
             if again.hash != ran.hash {
                 return Err(format!("seed {seed}: two runs differ: {:x} and {:x}", ran.hash, again.hash));
             }
         }
         return Ok(ran);
     };
-    let mut words = format!("seed {seed} ({place:?}), operation {}: {}\noptions: {}", failure.at, failure.words, failure.options);
+    let mut words = format!(
+        "seed {seed} ({place:?}), operation {}: {}\noptions: {}",
+        failure.at, failure.words, failure.options
+    );
     if std::env::var_os("IRONSTONE_REDUCE").is_some() {
         let shorter = script::reduce(ops, |ops| caught(seed, place, ops).is_err());
         let last = caught(seed, place, &shorter).err();
-        words.push_str(&format!("\nreduced to {} operations: {:?}\n", shorter.len(), last.map(|f| (f.words, f.options))));
+        words.push_str(&format!(
+            "\nreduced to {} operations: {:?}\n",
+            shorter.len(),
+            last.map(|f| (f.words, f.options))
+        ));
         for op in &shorter {
             words.push_str(&format!("  {op:?}\n"));
         }

@@ -70,14 +70,37 @@ const FAMILY: &[Row] = &[
     ("compaction_style", &["kCompactionStyleLevel", "kCompactionStyleLevel", "kCompactionStyleUniversal"]),
     (
         "compaction_pri",
-        &["kByCompensatedSize", "kOldestLargestSeqFirst", "kOldestSmallestSeqFirst", "kMinOverlappingRatio", "kRoundRobin"],
+        &[
+            "kByCompensatedSize",
+            "kOldestLargestSeqFirst",
+            "kOldestSmallestSeqFirst",
+            "kMinOverlappingRatio",
+            "kRoundRobin",
+        ],
     ),
     (
         "compression",
-        &["kNoCompression", "kSnappyCompression", "kZlibCompression", "kLZ4Compression", "kLZ4HCCompression", "kZSTD", "kBZip2Compression"],
+        &[
+            "kNoCompression",
+            "kSnappyCompression",
+            "kZlibCompression",
+            "kLZ4Compression",
+            "kLZ4HCCompression",
+            "kZSTD",
+            "kBZip2Compression",
+        ],
     ),
     ("bottommost_compression", &["", "kZSTD", "kNoCompression"]),
-    ("compression_opts", &["", "", "{max_dict_bytes=1000;zstd_max_train_bytes=0}", "{max_dict_bytes=1000;zstd_max_train_bytes=5000}", "{parallel_threads=3}"]),
+    (
+        "compression_opts",
+        &[
+            "",
+            "",
+            "{max_dict_bytes=1000;zstd_max_train_bytes=0}",
+            "{max_dict_bytes=1000;zstd_max_train_bytes=5000}",
+            "{parallel_threads=3}",
+        ],
+    ),
     ("memtable_prefix_bloom_size_ratio", &["0", "0.1"]),
     ("memtable_whole_key_filtering", &["false", "true"]),
     ("optimize_filters_for_hits", &["false", "false", "true"]),
@@ -87,7 +110,15 @@ const FAMILY: &[Row] = &[
     ("ttl", &["", "0", "1000"]),
     ("arena_block_size", &["4096"]),
     ("bloom_locality", &["", "1"]),
-    ("compaction_options_universal", &["", "{size_ratio=10;min_merge_width=2;max_size_amplification_percent=50}", "{allow_trivial_move=true}", "{stop_style=kCompactionStopStyleSimilarSize}"]),
+    (
+        "compaction_options_universal",
+        &[
+            "",
+            "{size_ratio=10;min_merge_width=2;max_size_amplification_percent=50}",
+            "{allow_trivial_move=true}",
+            "{stop_style=kCompactionStopStyleSimilarSize}",
+        ],
+    ),
     ("memtable_protection_bytes_per_key", &["", "", "8"]),
 ];
 
@@ -163,7 +194,8 @@ pub fn draw(chance: &mut Chance, fixed: Fixed) -> Sample {
     }
     text.push_str(&format!("block_based_table_factory={{{table}}};"));
     text.push_str(&format!("num_levels={};merge_operator=stringappend;", fixed.levels));
-    let comparator = if fixed.reverse { "rocksdb.ReverseBytewiseComparator" } else { "leveldb.BytewiseComparator" };
+    let comparator =
+        if fixed.reverse { "rocksdb.ReverseBytewiseComparator" } else { "leveldb.BytewiseComparator" };
     text.push_str(&format!("comparator={comparator};"));
     Sample { text, reverse: fixed.reverse, prefix }
 }

@@ -16,7 +16,12 @@ pub enum Change {
 #[derive(Clone, Debug)]
 pub enum Op {
     /// A batch; with `undone`, the changes from there on are rolled back to a save point.
-    Write { changes: Vec<Change>, undone: Option<usize>, sync: bool, no_wal: bool },
+    Write {
+        changes: Vec<Change>,
+        undone: Option<usize>,
+        sync: bool,
+        no_wal: bool,
+    },
     Flush(u64),
     Compact(u64, Option<(Vec<u8>, Vec<u8>)>, bool),
     Snapshot,
@@ -27,7 +32,9 @@ pub enum Op {
     Reopen(u64),
     CreateFamily,
     DropFamily(u64),
-    FlushWal { sync: bool },
+    FlushWal {
+        sync: bool,
+    },
     /// Runs this many queued jobs.
     Help(u64),
     Settle,

@@ -39,7 +39,10 @@ fn life(dir: &std::path::Path, compression: &str) {
 #[test]
 fn a_closed_database_holds_no_memory() {
     let dir = tempfile::tempdir().unwrap();
-    let lives = || ["kZlibCompression", "kZSTD", "kLZ4Compression", "kBZip2Compression"].map(|c| life(&dir.path().join("db"), c));
+    let lives = || {
+        ["kZlibCompression", "kZSTD", "kLZ4Compression", "kBZip2Compression"]
+            .map(|c| life(&dir.path().join("db"), c))
+    };
     // Threads are started, names of options looked up, verified texts of options remembered.
     lives();
     let before = ironstone_fuzz::meter::held();

@@ -35,7 +35,8 @@ fn a_state_before_the_last_acknowledged_step_is_a_loss() {
         worlds.push(next);
     }
     let changed = (1..=steps.len()).rev().find(|i| worlds[*i] != worlds[i - 1]).unwrap();
-    let settle = |durable, attempted, found: &World| life::settle(&worlds[0], &steps, durable, attempted, found);
+    let settle =
+        |durable, attempted, found: &World| life::settle(&worlds[0], &steps, durable, attempted, found);
     assert_eq!(settle(changed, changed, &worlds[changed]), Ok(changed));
     assert!(settle(changed, steps.len(), &worlds[changed - 1]).is_err());
     assert!(settle(0, changed - 1, &worlds[changed]).is_err());

@@ -66,7 +66,8 @@ fn main() {
     let file = world.fs.create(path, &Default::default()).unwrap();
     let mut options = WriterOptions { table: table.clone(), ..WriterOptions::default() };
     options.compression = Compression::None;
-    let mut writer = Writer::new(FileWriter::new(file, env::writer::WriterOptions::default()), options).unwrap();
+    let mut writer =
+        Writer::new(FileWriter::new(file, env::writer::WriterOptions::default()), options).unwrap();
     let mut dice = Dice(7);
     for i in 0..rows {
         let mut key = user_key(i * 2);

@@ -97,7 +97,9 @@ pub fn load(name: &str) -> Golden {
             columns: l.get("cols").and_then(Value::as_array).map(|columns| {
                 columns
                     .iter()
-                    .map(|c| (unhex(c[0].as_str().unwrap_or_default()), unhex(c[1].as_str().unwrap_or_default())))
+                    .map(|c| {
+                        (unhex(c[0].as_str().unwrap_or_default()), unhex(c[1].as_str().unwrap_or_default()))
+                    })
                     .collect()
             }),
             timestamp: text_of(&l, "ts").map(|t| unhex(&t)),
@@ -127,7 +129,9 @@ pub fn copy_dir(from: &Path, to: &Path) {
 
 /// Bytes from hexadecimal digits.
 pub fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).expect("hexadecimal digits")).collect()
+    (0..text.len() / 2)
+        .map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).expect("hexadecimal digits"))
+        .collect()
 }
 
 /// Hexadecimal digits, upper case.

@@ -29,7 +29,9 @@ fn what_to_do(error: &Error) -> Option<&'static str> {
             "The database needs this file. `ldb fsck` tells what is lost without it, `ldb repair` brings back the rest."
         }
         (_, Subcode::NoSpace) => "Make room and try again; what was acknowledged before is kept.",
-        (_, Subcode::MergeOperatorFailed) => "Open the database with the merge operator that its data were written for.",
+        (_, Subcode::MergeOperatorFailed) => {
+            "Open the database with the merge operator that its data were written for."
+        }
         _ if is_file("LOCK") && of_system == ErrorKind::ReadOnlyFilesystem => {
             "Nothing can be written there; commands that only read (get, scan, dump, ...) work."
         }

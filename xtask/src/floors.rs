@@ -47,7 +47,8 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
                 continue;
             }
             let dependency = line.split(['.', '=', ' ']).next().unwrap_or_default();
-            let shipped = section == "dependencies" || section.starts_with("target.") && section.ends_with(".dependencies");
+            let shipped = section == "dependencies"
+                || section.starts_with("target.") && section.ends_with(".dependencies");
             if let Some((_, allowed)) = OUTSIDE.iter().find(|(n, _)| *n == name)
                 && shipped
                 && !dependency.is_empty()

@@ -53,7 +53,10 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
             continue;
         }
         let Some(own) = row(&room) else {
-            faults.push(format!("{}: room `{room}` is on no row of xtask/src/rooms.rs", crate::shown(root, &path)));
+            faults.push(format!(
+                "{}: room `{room}` is on no row of xtask/src/rooms.rs",
+                crate::shown(root, &path)
+            ));
             continue;
         };
         let Ok(text) = std::fs::read_to_string(&path) else { continue };

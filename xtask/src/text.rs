@@ -7,8 +7,24 @@ const UNSAFE_CRATES: [&str; 7] = ["kernel", "mem", "env", "c", "jni", "fuzz", "p
 
 /// Crates whose sources are checked.
 const CRATES: [&str; 18] = [
-    "kernel", "base", "format", "compress", "mem", "env", "lsm", "table", "engine", "ironstone", "tools", "c",
-    "testkit", "peer", "kvdrv", "sim", "fuzz", "xtask",
+    "kernel",
+    "base",
+    "format",
+    "compress",
+    "mem",
+    "env",
+    "lsm",
+    "table",
+    "engine",
+    "ironstone",
+    "tools",
+    "c",
+    "testkit",
+    "peer",
+    "kvdrv",
+    "sim",
+    "fuzz",
+    "xtask",
 ];
 
 /// Past this many lines a file is entered in `xtask/long_files.txt` with its reason, or split.
@@ -40,7 +56,9 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
             }
             let lines = text.lines().count();
             if lines > RED_LINE && !allowed.contains(&place.as_str()) {
-                faults.push(format!("{place}: {lines} lines, past {RED_LINE}: split it, or enter it in xtask/long_files.txt"));
+                faults.push(format!(
+                    "{place}: {lines} lines, past {RED_LINE}: split it, or enter it in xtask/long_files.txt"
+                ));
             }
             for (index, line) in text.lines().enumerate() {
                 for (a, b, instead) in BANNED {

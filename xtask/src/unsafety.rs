@@ -8,7 +8,18 @@ use std::path::Path;
 
 /// Crates that are shipped.
 const PRODUCT: [&str; 12] = [
-    "kernel", "base", "format", "compress", "mem", "env", "lsm", "table", "engine", "ironstone", "tools", "c",
+    "kernel",
+    "base",
+    "format",
+    "compress",
+    "mem",
+    "env",
+    "lsm",
+    "table",
+    "engine",
+    "ironstone",
+    "tools",
+    "c",
 ];
 
 /// Most rooms that may hold `unsafe`, and most lines of it in ten thousand.
@@ -23,7 +34,10 @@ pub fn report(root: &Path, faults: &mut Vec<String>) {
     for name in PRODUCT {
         for path in crate::rust_files(&root.join(name).join("src")) {
             let shown = crate::shown(root, &path);
-            if shown.contains("tests") || shown.ends_with("test_vectors.rs") || shown.ends_with("schedules.rs") {
+            if shown.contains("tests")
+                || shown.ends_with("test_vectors.rs")
+                || shown.ends_with("schedules.rs")
+            {
                 continue;
             }
             let Ok(text) = std::fs::read_to_string(&path) else { continue };
@@ -53,7 +67,9 @@ pub fn report(root: &Path, faults: &mut Vec<String>) {
         PRODUCT.len()
     );
     if crates.len() > CRATES_MAX || share > PER_TEN_THOUSAND_MAX {
-        faults.push(format!("unsafe is past {CRATES_MAX} crates or {PER_TEN_THOUSAND_MAX} lines in ten thousand"));
+        faults.push(format!(
+            "unsafe is past {CRATES_MAX} crates or {PER_TEN_THOUSAND_MAX} lines in ten thousand"
+        ));
     }
 }
 
@@ -65,7 +81,9 @@ fn count(text: &str) -> (usize, usize) {
     let mut inside: Option<(i64, bool)> = None;
     for line in text.lines() {
         let code = line.split("//").next().unwrap_or_default();
-        if inside.is_none() && (["unsafe {", "unsafe fn ", "unsafe impl "].iter().any(|word| code.contains(word))) {
+        if inside.is_none()
+            && (["unsafe {", "unsafe fn ", "unsafe impl "].iter().any(|word| code.contains(word)))
+        {
             blocks += 1;
             inside = Some((depth, false));
         }

@@ -30,7 +30,11 @@ fn a_slice_is_the_part_asked_for_as_far_as_the_view_goes() {
                 let expected = whole.get(start.min(10)..end.min(10)).unwrap_or_default();
                 assert_eq!(slice, *expected, "{name} {start}..{end}");
                 // Of a slice again, from its own beginning.
-                assert_eq!(slice.slice(1..3), *expected.get(1..expected.len().min(3)).unwrap_or_default(), "{name}");
+                assert_eq!(
+                    slice.slice(1..3),
+                    *expected.get(1..expected.len().min(3)).unwrap_or_default(),
+                    "{name}"
+                );
             }
         }
         let moved = view.slice(3..7);

@@ -18,7 +18,14 @@ use crate::family::{Family, Parts};
 pub trait Merger: Send + Sync {
     /// The entry that `operand` makes of the key with all there is of it up to `seq`. Without `io` only what
     /// is in memory is looked at. `None`: not to be had, or not to be merged.
-    fn merged(&self, family: &Family, key: &[u8], operand: &[u8], seq: SequenceNumber, io: bool) -> Option<(ValueType, Vec<u8>)>;
+    fn merged(
+        &self,
+        family: &Family,
+        key: &[u8],
+        operand: &[u8],
+        seq: SequenceNumber,
+        io: bool,
+    ) -> Option<(ValueType, Vec<u8>)>;
 }
 
 /// The entry that is to stand for the operand at `seq`, if it is to be merged now. Versions before `seq` must all
@@ -39,7 +46,11 @@ pub(super) fn at_write(
             return ControlFlow::Break(());
         }
         operands += 1;
-        if operands < parts.successive_merges_max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if operands < parts.successive_merges_max {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     });
     if counted.is_err() || operands < parts.successive_merges_max {
         return None;

@@ -13,8 +13,8 @@ use mem::memtable::Inserted;
 use mem::write_buffer::WriteBufferManager;
 
 use crate::family::{Family, FamilySet};
-pub use merge::Merger;
 use crate::sync::Arc;
+pub use merge::Merger;
 
 /// What is done with records whose family is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,9 +120,9 @@ fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
         Record::DeleteRange { .. } if order.compare_without_timestamp(key, value).is_gt() => {
             Err(Error::invalid_argument("end key comes before start key"))
         }
-        Record::PutEntity { .. } if !family.pin().parts.entities => {
-            Err(Error::invalid_argument("wide-column entities are read from release 7.9 on, but compat is older"))
-        }
+        Record::PutEntity { .. } if !family.pin().parts.entities => Err(Error::invalid_argument(
+            "wide-column entities are read from release 7.9 on, but compat is older",
+        )),
         Record::PutBlobIndex { .. } => Err(Error::not_supported("blob indexes in write batches")),
         _ => Ok(()),
     }
@@ -133,7 +133,12 @@ fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
 ///
 /// # Errors
 /// Those of decoding and of the memtable. Records before the one at fault are in.
-pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, mut source: Source<'_>) -> Result<Applied> {
+pub fn batch(
+    bytes: &[u8],
+    seq: SequenceNumber,
+    families: &FamilySet,
+    mut source: Source<'_>,
+) -> Result<Applied> {
     let mut records = Batch::new(bytes)?.records();
     let mut done = Applied { next_seq: seq, ..Applied::default() };
     let mut next = records.next().transpose()?;
@@ -155,7 +160,9 @@ pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, mut source
                     done.unknown = done.unknown.max(Some(id));
                 }
                 let numbered = match record.entry() {
-                    Some((ValueType::RangeDeletion, begin, end)) => !is_empty_range(begin, end, family.as_deref()),
+                    Some((ValueType::RangeDeletion, begin, end)) => {
+                        !is_empty_range(begin, end, family.as_deref())
+                    }
                     _ => true,
                 };
                 done.next_seq += u64::from(numbered);
@@ -199,7 +206,11 @@ fn run_of_family<'a>(
                     done.next_seq += 1;
                 }
             } else {
-                let kind = if timestamps && kind == ValueType::Deletion { ValueType::DeletionWithTimestamp } else { kind };
+                let kind = if timestamps && kind == ValueType::Deletion {
+                    ValueType::DeletionWithTimestamp
+                } else {
+                    kind
+                };
                 let merged = match (kind, merger) {
                     (ValueType::Merge, Some(merger)) => {
                         merge::at_write(merger, family, &pin.parts, mem, done.next_seq, key, value)

@@ -106,7 +106,14 @@ impl Background {
         let id = self.tools.take_job_id();
         let running = task.running(&pin.version);
         state.running.entry(family.id()).or_default().push((id.0, running));
-        Job { id, family: family.clone(), task, version: pin.version.clone(), parts: pin.parts.clone(), canceled }
+        Job {
+            id,
+            family: family.clone(),
+            task,
+            version: pin.version.clone(),
+            parts: pin.parts.clone(),
+            canceled,
+        }
     }
 
     pub(super) fn release(&self, job: &Job) {
@@ -121,7 +128,8 @@ impl Background {
     pub(super) fn compact(&self, job: &Job) -> Result<Compacted> {
         let db = self.tools.options.load();
         // Readers keep theirs, through the page cache.
-        let direct = (db.use_direct_io_for_compaction_reads && !db.use_direct_reads).then(|| self.tables.direct());
+        let direct =
+            (db.use_direct_io_for_compaction_reads && !db.use_direct_reads).then(|| self.tables.direct());
         let tables = direct.as_ref().unwrap_or(&self.tables);
         let tools = CompactionTools { tools: &self.tools, tables, committer: &self.committer };
         let done = match catch_unwind(AssertUnwindSafe(|| compaction::run(&tools, job))) {
@@ -147,10 +155,12 @@ impl Background {
     /// blocks are read, writes go on. False: the error is not of that kind. RocksDB stops all writes there.
     fn quarantined(&self, job: &Job, error: &Error) -> bool {
         let name = error.path().and_then(|path| path.file_name()).and_then(|name| name.to_str());
-        let Some(FileName::Table(number) | FileName::LegacyTable(number)) = name.and_then(FileName::parse) else {
+        let Some(FileName::Table(number) | FileName::LegacyTable(number)) = name.and_then(FileName::parse)
+        else {
             return false;
         };
-        let Some((level, file)) = job.task.files().find(|(_, f)| f.number == number).filter(|_| error.is_corruption())
+        let Some((level, file)) =
+            job.task.files().find(|(_, f)| f.number == number).filter(|_| error.is_corruption())
         else {
             return false;
         };

@@ -85,7 +85,13 @@ impl Background {
     }
 
     pub(super) fn flush_tools<'a>(&'a self, turn: &'a dyn Fn(&Family, &FlushPick) -> bool) -> FlushTools<'a> {
-        FlushTools { tools: &self.tools, families: &self.families, logs: &self.logs, committer: &self.committer, turn }
+        FlushTools {
+            tools: &self.tools,
+            families: &self.families,
+            logs: &self.logs,
+            committer: &self.committer,
+            turn,
+        }
     }
 
     /// Flushes these families on this thread, all in one commit (`force_atomic_flush`): after a crash what they
@@ -123,7 +129,8 @@ impl Background {
             let turn = |_: &Family, _: &FlushPick| true;
             flush::run_picked(&self.flush_tools(&turn), self.tools.take_job_id(), picks, reason)
         };
-        let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked("a flush", &*panic)));
+        let outcome =
+            catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked("a flush", &*panic)));
         if outcome.is_err() {
             families.iter().for_each(|family| family.state().let_go());
         }
@@ -191,7 +198,12 @@ impl Background {
     /// # Errors
     /// The background error if one prevents it, be it for one of them; why a flush of theirs failed meanwhile, even if it
     /// is tried again.
-    pub fn flush_and_wait(&self, families: &[Arc<Family>], reason: FlushReason, wait: bool) -> base::Result<()> {
+    pub fn flush_and_wait(
+        &self,
+        families: &[Arc<Family>],
+        reason: FlushReason,
+        wait: bool,
+    ) -> base::Result<()> {
         self.check_families(families)?;
         let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
             return Err(Error::shutdown_in_progress("the database is closing"));
@@ -201,7 +213,8 @@ impl Background {
         if !wait {
             return Ok(());
         }
-        let targets: Vec<_> = families.iter().map(|f| (f.clone(), f.state().sealed.last().map_or(0, |s| s.id))).collect();
+        let targets: Vec<_> =
+            families.iter().map(|f| (f.clone(), f.state().sealed.last().map_or(0, |s| s.id))).collect();
         self.wait_until(|| {
             if let Err(error) = self.check_families(families) {
                 return Some(Err(error));
@@ -209,9 +222,9 @@ impl Background {
             if self.tools.shutting_down.load(Ordering::Acquire) {
                 return Some(Err(Error::shutdown_in_progress("the database is closing")));
             }
-            let done = targets
-                .iter()
-                .all(|(f, id)| f.is_dropped() || f.state().sealed.first().is_none_or(|oldest| oldest.id > *id));
+            let done = targets.iter().all(|(f, id)| {
+                f.is_dropped() || f.state().sealed.first().is_none_or(|oldest| oldest.id > *id)
+            });
             if done {
                 return Some(Ok(()));
             }

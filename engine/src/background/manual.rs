@@ -46,7 +46,9 @@ impl Background {
         }
         if let Some(low) = options.full_history_ts_low.as_ref().filter(|low| !low.is_empty()) {
             if begin.is_some() || end.is_some() {
-                return Err(Error::invalid_argument("Cannot specify compaction range with full_history_ts_low"));
+                return Err(Error::invalid_argument(
+                    "Cannot specify compaction range with full_history_ts_low",
+                ));
             }
             self.raise_full_history_ts_low(family, low)?;
         }
@@ -151,7 +153,10 @@ impl Background {
                 low.escape_ascii()
             )));
         }
-        let change = Change { full_history_ts_low: Some(low.to_vec()), ..Change::new(family.clone(), Edit::default()) };
+        let change = Change {
+            full_history_ts_low: Some(low.to_vec()),
+            ..Change::new(family.clone(), Edit::default())
+        };
         let committed = self.committer.commit(vec![change], false)?;
         self.committed(&committed);
         Ok(())
@@ -182,7 +187,9 @@ impl Background {
             self.one_level(family, base(0), options, &mut done)?;
             return Ok((done, Some(0)));
         }
-        let Some(first) = (0..num_levels).find(|l| version.overlaps(*l, begin, end)) else { return Ok((done, None)) };
+        let Some(first) = (0..num_levels).find(|l| version.overlaps(*l, begin, end)) else {
+            return Ok((done, None));
+        };
         drop(version);
         if num_levels == 1 {
             self.one_level(family, base(0), options, &mut done)?;
@@ -198,7 +205,8 @@ impl Background {
         let dynamic = parts.pick.level_compaction_dynamic_level_bytes;
         let mut level = first;
         loop {
-            let last = if dynamic { num_levels - 1 } else { family.pin().version.last_filled_level().unwrap_or(0) };
+            let last =
+                if dynamic { num_levels - 1 } else { family.pin().version.last_filled_level().unwrap_or(0) };
             if level > 0 && level >= last {
                 break;
             }
@@ -230,7 +238,8 @@ impl Background {
     /// The level that level 0 is compacted into now.
     fn base_level(&self, family: &Family) -> usize {
         let pin = family.pin_owned();
-        let view = View { version: &pin.version, running: &[], oldest_snapshot: 0, full_history_ts_low: None };
+        let view =
+            View { version: &pin.version, running: &[], oldest_snapshot: 0, full_history_ts_low: None };
         Scores::compute(&view, &pin.parts.pick, self.tools.env.clock.now_seconds()).base_level.max(1)
     }
 
@@ -277,7 +286,9 @@ impl Background {
         request: &Request,
         options: &CompactRangeOptions,
     ) -> Option<Result<Option<(crate::compaction::Job, Option<Vec<u8>>)>>> {
-        if let Err(error) = self.check_families(std::slice::from_ref(family)).and_then(|()| self.check_canceled(options)) {
+        if let Err(error) =
+            self.check_families(std::slice::from_ref(family)).and_then(|()| self.check_canceled(options))
+        {
             return Some(Err(error));
         }
         if family.is_dropped() {
@@ -310,9 +321,7 @@ impl Background {
 
     fn check_canceled(&self, options: &CompactRangeOptions) -> Result<()> {
         match &options.canceled {
-            Some(flag) if flag.load(Ordering::Acquire) => {
-                Err(given_up())
-            }
+            Some(flag) if flag.load(Ordering::Acquire) => Err(given_up()),
             _ => Ok(()),
         }
     }

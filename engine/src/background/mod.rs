@@ -9,8 +9,8 @@
 //! also runs in one thread.
 
 mod compact;
-mod flush;
 mod dump;
+mod flush;
 mod manual;
 mod named;
 mod opening;
@@ -31,8 +31,8 @@ use base::map::HashMap;
 use base::stats::Ticker;
 use base::{Error, FamilyId, Kind};
 use env::executor::Tag;
-use lsm::pick::{Running, View};
 use lsm::pick::score::Scores;
+use lsm::pick::{Running, View};
 use lsm::pressure::{Cause, Load, Pressure};
 
 use self::turn::Turn;
@@ -45,7 +45,7 @@ use crate::output::{JobTools, named};
 use crate::properties::{self, Activity, Ground};
 use crate::source::TableCache;
 use crate::stats::StallCause;
-use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, OnceLock, Weak, Flag};
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Flag, Mutex, OnceLock, Ordering, Weak};
 use crate::wal::LiveLogs;
 use crate::write::stall::Controller;
 use crate::write::{FaultBell, FlushBell, Writer};
@@ -243,8 +243,10 @@ impl Background {
             bottommost_bytes: 0,
         };
         let rate = self.tools.options.load().delayed_write_rate;
-        let (pressure, before) =
-            state.pressures.entry(family.id()).or_insert_with(|| (Pressure::new(rate), StallCondition::Normal));
+        let (pressure, before) = state
+            .pressures
+            .entry(family.id())
+            .or_insert_with(|| (Pressure::new(rate), StallCondition::Normal));
         let decision = pressure.decide(&load, options);
         let after = match decision.stall {
             lsm::pressure::Stall::Normal => StallCondition::Normal,
@@ -252,7 +254,9 @@ impl Background {
             lsm::pressure::Stall::Stopped => StallCondition::Stopped,
         };
         let from = std::mem::replace(before, after);
-        if after != StallCondition::Normal && let Some(cause) = stall_cause(decision.cause) {
+        if after != StallCondition::Normal
+            && let Some(cause) = stall_cause(decision.cause)
+        {
             let l0_compacting = pin.version.level(0).iter().any(|f| f.being_compacted());
             family.stats.lock().stalls.count(cause, after == StallCondition::Stopped, l0_compacting);
         }
@@ -261,7 +265,12 @@ impl Background {
         self.controller.set(family.id(), decision, hopeless);
         self.tools.courtesy.set_hurry(self.controller.waits_for_compaction());
         if full {
-            self.enqueue_flush(&mut state, vec![family.clone()], FlushReason::WriteBufferFull, self.atomic_flush);
+            self.enqueue_flush(
+                &mut state,
+                vec![family.clone()],
+                FlushReason::WriteBufferFull,
+                self.atomic_flush,
+            );
         }
         if !options.disable_auto_compactions && lsm::pick::needs_compaction(&view, options, now) {
             state.enqueue_compaction(family);
@@ -324,7 +333,10 @@ impl Background {
         let families = if self.atomic_flush { &[] } else { families };
         let ids: Vec<_> = families.iter().map(|family| family.id()).collect();
         let (error, remedy) = self.errors.set(error, reason, &ids, auto, self.logs.is_poisoned());
-        families.iter().filter(|family| family.is_dropped()).for_each(|family| drop(self.errors.forget(family.id())));
+        families
+            .iter()
+            .filter(|family| family.is_dropped())
+            .for_each(|family| drop(self.errors.forget(family.id())));
         let stats = &self.tools.stats;
         stats.add(Ticker::ErrorHandlerBgErrorCount, 1);
         if error.kind() == Kind::IoError {
@@ -453,7 +465,10 @@ fn stall_cause(cause: Cause) -> Option<StallCause> {
 
 impl State {
     fn running_of(&self, family: FamilyId) -> Vec<Running> {
-        self.running.get(&family).map(|list| list.iter().map(|(_, r)| r.clone()).collect()).unwrap_or_default()
+        self.running
+            .get(&family)
+            .map(|list| list.iter().map(|(_, r)| r.clone()).collect())
+            .unwrap_or_default()
     }
 
     fn enqueue_compaction(&mut self, family: &Arc<Family>) {

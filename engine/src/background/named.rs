@@ -75,7 +75,9 @@ impl Background {
                 ));
             }
             None => 0,
-            Some(path) if path as usize >= paths => return Err(Error::invalid_argument("Invalid output path ID")),
+            Some(path) if path as usize >= paths => {
+                return Err(Error::invalid_argument("Invalid output path ID"));
+            }
             Some(path) => path,
         };
         let now = self.tools.env.clock.now_seconds();
@@ -216,7 +218,9 @@ impl Background {
             }
             let mut between = if to > level { level + 1..to + 1 } else { to..level };
             if between.clone().any(|l| !version.level(l).is_empty()) {
-                return Err(Error::not_supported("Levels between source and target are not empty for a move."));
+                return Err(Error::not_supported(
+                    "Levels between source and target are not empty for a move.",
+                ));
             }
             let running = state.running_of(family.id());
             let busy = files.iter().any(|f| f.being_compacted());
@@ -232,7 +236,13 @@ impl Background {
     }
 
     /// Moves reserved files from one level to another, and gives them back.
-    fn move_files(&self, family: &Arc<Family>, files: Vec<Arc<FileMetaData>>, from: usize, to: usize) -> Result<()> {
+    fn move_files(
+        &self,
+        family: &Arc<Family>,
+        files: Vec<Arc<FileMetaData>>,
+        from: usize,
+        to: usize,
+    ) -> Result<()> {
         let edit = Edit {
             deleted: files.iter().map(|f| (from, f.number)).collect(),
             added: files.iter().map(|f| (to, f.clone())).collect(),
@@ -262,7 +272,13 @@ impl Background {
     }
 
     /// What pickers look at, with the jobs that run now.
-    fn viewed<T>(&self, state: &State, family: &Family, pin: &SuperVersion, look: impl FnOnce(&View<'_>) -> T) -> T {
+    fn viewed<T>(
+        &self,
+        state: &State,
+        family: &Family,
+        pin: &SuperVersion,
+        look: impl FnOnce(&View<'_>) -> T,
+    ) -> T {
         let running = state.running_of(family.id());
         let ts_low = family.state().full_history_ts_low.clone();
         look(&View {

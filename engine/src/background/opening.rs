@@ -10,7 +10,8 @@ impl Background {
     /// Opens every table in a job; reads open those they need first. The first that fails ends it, and is a
     /// background error by its kind and `paranoid_checks`.
     pub fn open_tables(&self) {
-        let moments: Vec<_> = self.families.all().into_iter().map(|family| (family.pin_owned(), family)).collect();
+        let moments: Vec<_> =
+            self.families.all().into_iter().map(|family| (family.pin_owned(), family)).collect();
         self.spawn(Pool::High, move |me| {
             me.opening.store(true, Ordering::Release);
             let tables = moments.iter().flat_map(|(moment, family)| {

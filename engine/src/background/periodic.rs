@@ -23,7 +23,9 @@ impl Background {
             return;
         }
         self.spawn_after(seconds.saturating_mul(1_000_000), Pool::Low, move |me| {
-            if me.persist_plan.load(Ordering::Acquire) != plan || me.tools.shutting_down.load(Ordering::Acquire) {
+            if me.persist_plan.load(Ordering::Acquire) != plan
+                || me.tools.shutting_down.load(Ordering::Acquire)
+            {
                 return;
             }
             if let Some(persist) = me.persist.get() {

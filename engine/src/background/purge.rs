@@ -15,7 +15,9 @@ impl Background {
     /// Looks at the waiting files soon, on a job's thread. Takes no lock of the background: the last
     /// reader of a moment may let go under any.
     pub(super) fn schedule_purge(&self) {
-        if self.tools.shutting_down.load(Ordering::Acquire) || self.purge_scheduled.swap(true, Ordering::AcqRel) {
+        if self.tools.shutting_down.load(Ordering::Acquire)
+            || self.purge_scheduled.swap(true, Ordering::AcqRel)
+        {
             return;
         }
         self.spawn(Pool::High, |me| {
@@ -47,7 +49,12 @@ impl Background {
             outcome = self.tools.env.fs.unlink(&path.with_file_name(names::legacy_table(number)));
         }
         self.tools.stats.add(Ticker::FilesDeletedImmediately, u64::from(outcome.is_ok()));
-        self.tools.events.emit(&Event::FileDeleted { job, number, path: path.to_path_buf(), error: outcome.err() });
+        self.tools.events.emit(&Event::FileDeleted {
+            job,
+            number,
+            path: path.to_path_buf(),
+            error: outcome.err(),
+        });
     }
 
     /// Obsolete logs and MANIFESTs go, unless deletions are disabled: then they wait.
@@ -72,7 +79,9 @@ impl Background {
         let fs = &self.tools.env.fs;
         let outcome = if options.WAL_ttl_seconds > 0 || options.WAL_size_limit_MB > 0 {
             let archive = self.tools.paths.wal.join(names::ARCHIVE_DIR);
-            let moved = fs.create_dir_all(&archive).and_then(|()| fs.rename(&path, &archive.join(names::wal(number))));
+            let moved = fs
+                .create_dir_all(&archive)
+                .and_then(|()| fs.rename(&path, &archive.join(names::wal(number))));
             self.purge_archive();
             moved
         } else {

@@ -41,7 +41,9 @@ impl Background {
             self.recover_families(&recovery.families)
         };
         let outcome = self.errors.recovery_end(outcome);
-        self.tools.events.emit(&Event::RecoveredFromError { old: recovery.old, new: outcome.as_ref().err().cloned() });
+        self.tools
+            .events
+            .emit(&Event::RecoveredFromError { old: recovery.old, new: outcome.as_ref().err().cloned() });
         self.errors_changed();
         for family in self.families.all() {
             self.reconsider(&family);
@@ -131,7 +133,8 @@ impl Background {
                 false => families.iter().map(std::slice::from_ref).collect(),
             };
             for group in groups {
-                let done = crate::flush::run(&tools, job, group, FlushReason::ErrorRecovery, self.atomic_flush);
+                let done =
+                    crate::flush::run(&tools, job, group, FlushReason::ErrorRecovery, self.atomic_flush);
                 let done = done.inspect_err(|error| self.flush_failed(error.clone(), concerned))?;
                 if let Some(committed) = &done.committed {
                     progress = true;
@@ -152,7 +155,12 @@ impl Background {
             None => self.pick_together(families).map(Ok),
         })?;
         let turn = |family: &Family, pick: &FlushPick| self.flush_turn(family, pick);
-        match crate::flush::run_picked(&self.flush_tools(&turn), self.tools.take_job_id(), picks, FlushReason::ErrorRecovery) {
+        match crate::flush::run_picked(
+            &self.flush_tools(&turn),
+            self.tools.take_job_id(),
+            picks,
+            FlushReason::ErrorRecovery,
+        ) {
             Ok(done) => {
                 done.committed.iter().for_each(|committed| self.committed(committed));
                 Ok(())
@@ -188,7 +196,11 @@ impl Background {
                 state.resume_tries
             };
             let stats = &me.tools.stats;
-            let first = if tries == 1 { Ticker::ErrorHandlerAutoresumeCount } else { Ticker::ErrorHandlerAutoresumeRetryTotalCount };
+            let first = if tries == 1 {
+                Ticker::ErrorHandlerAutoresumeCount
+            } else {
+                Ticker::ErrorHandlerAutoresumeRetryTotalCount
+            };
             stats.add(first, 1);
             let outcome = me.resume();
             if outcome.is_ok() {

@@ -43,7 +43,13 @@ impl Background {
     }
 
     /// Asks for a flush of these families: of all together if `atomic`, else each by itself, once.
-    pub(super) fn enqueue_flush(&self, state: &mut State, families: Vec<Arc<Family>>, reason: FlushReason, atomic: bool) {
+    pub(super) fn enqueue_flush(
+        &self,
+        state: &mut State,
+        families: Vec<Arc<Family>>,
+        reason: FlushReason,
+        atomic: bool,
+    ) {
         if atomic {
             if !state.flushes.iter().any(|request| request.atomic) {
                 state.flushes.push_back(FlushRequest { families: self.families.all(), reason, atomic });
@@ -72,12 +78,18 @@ impl Background {
 
     /// Starts as many jobs as are due and have a slot.
     pub(super) fn schedule(&self, state: &mut State) {
-        if !self.open.load(Ordering::Acquire) || state.closing || state.paused > 0 || !self.errors.jobs_may_run() {
+        if !self.open.load(Ordering::Acquire)
+            || state.closing
+            || state.paused > 0
+            || !self.errors.jobs_may_run()
+        {
             return;
         }
         let slots = self.slots();
         let (flushes, compactions) = self.due(state);
-        while state.flushes_scheduled < slots.flushes && flushes > state.flushes_scheduled - state.flushes_running {
+        while state.flushes_scheduled < slots.flushes
+            && flushes > state.flushes_scheduled - state.flushes_running
+        {
             state.flushes_scheduled += 1;
             self.spawn(Pool::High, |me| me.flush_job());
         }
@@ -126,7 +138,9 @@ impl Background {
         if self.tools.shutting_down.load(Ordering::Acquire) {
             return;
         }
-        self.spawn_after(RETRY_US, Pool::High, move |me| families.iter().for_each(|family| me.reconsider(family)));
+        self.spawn_after(RETRY_US, Pool::High, move |me| {
+            families.iter().for_each(|family| me.reconsider(family))
+        });
     }
 
     /// Puts a job into a pool.
@@ -135,7 +149,12 @@ impl Background {
     }
 
     /// Puts a job into a pool once so much time has passed.
-    pub(super) fn spawn_after(&self, delay_us: u64, pool: Pool, job: impl FnOnce(&Background) + Send + 'static) {
+    pub(super) fn spawn_after(
+        &self,
+        delay_us: u64,
+        pool: Pool,
+        job: impl FnOnce(&Background) + Send + 'static,
+    ) {
         self.tools.env.executor.spawn_after(delay_us, pool, self.tag, self.counted(job));
     }
 

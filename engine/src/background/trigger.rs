@@ -18,7 +18,9 @@ impl Background {
         let seconds = self.trigger_seconds();
         let plan = self.trigger_plan.fetch_add(1, Ordering::AcqRel) + 1;
         self.spawn_after(seconds.saturating_mul(1_000_000), Pool::Low, move |me| {
-            if me.trigger_plan.load(Ordering::Acquire) != plan || me.tools.shutting_down.load(Ordering::Acquire) {
+            if me.trigger_plan.load(Ordering::Acquire) != plan
+                || me.tools.shutting_down.load(Ordering::Acquire)
+            {
                 return;
             }
             for family in me.families.all() {
@@ -36,7 +38,10 @@ impl Background {
         let others = [u64::from(o.stats_dump_period_sec), u64::from(o.stats_persist_period_sec)];
         let others = others.into_iter().filter(|&seconds| seconds > 0);
         let ages = self.families.all().into_iter().filter_map(|f| f.parts().pick.shortest_age());
-        others.chain(ages.map(|age| age / TARDINESS)).fold(o.max_compaction_trigger_wakeup_seconds, u64::min).max(1)
+        others
+            .chain(ages.map(|age| age / TARDINESS))
+            .fold(o.max_compaction_trigger_wakeup_seconds, u64::min)
+            .max(1)
     }
 
     /// Snapshots were released that held old versions in bottommost files.

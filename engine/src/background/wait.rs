@@ -63,7 +63,8 @@ impl Background {
                 return Some(Err(Error::new(Kind::TimedOut, "")));
             }
             let purging = options.wait_for_purge
-                && (self.purge_scheduled.load(Ordering::Acquire) || self.purges_running.load(Ordering::Acquire) > 0);
+                && (self.purge_scheduled.load(Ordering::Acquire)
+                    || self.purges_running.load(Ordering::Acquire) > 0);
             let busy = purging
                 || self.release_pending.load(Ordering::Acquire)
                 || state.flushes_scheduled + state.compactions_scheduled + state.manuals_running > 0

@@ -47,7 +47,8 @@ pub fn file_from(file: &NewFile, timestamp_size: usize) -> FileMetaData {
     out.smallest_seq = file.smallest_seqno;
     out.largest_seq = file.largest_seqno;
     out.marked_for_compaction = file.marked_for_compaction;
-    out.oldest_blob_file = (file.oldest_blob_file_number != 0).then_some(FileNumber(file.oldest_blob_file_number));
+    out.oldest_blob_file =
+        (file.oldest_blob_file_number != 0).then_some(FileNumber(file.oldest_blob_file_number));
     out.oldest_ancester_time = file.oldest_ancester_time;
     out.file_creation_time = file.file_creation_time;
     out.epoch_number = file.epoch_number;

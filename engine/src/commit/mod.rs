@@ -217,7 +217,8 @@ impl Committer {
         let families = self.families.all();
         let log_number = |family: &Arc<Family>| family.state().log_number;
         let min_log = families.iter().map(log_number).min().unwrap_or(0).max(self.min_log_to_keep());
-        let wal_deletion = tracked.first_key_value().is_some_and(|(number, _)| *number < min_log).then_some(min_log);
+        let wal_deletion =
+            tracked.first_key_value().is_some_and(|(number, _)| *number < min_log).then_some(min_log);
         self.tracked_wals.lock().extend(tracked.into_iter().filter(|(number, _)| *number >= min_log));
         let of_family = |family: &Arc<Family>| VersionEdit {
             column_family: family.id(),
@@ -310,7 +311,8 @@ impl Committer {
         }
         if let Some(min_log) = min_log {
             let mut tracked = self.tracked_wals.lock();
-            let wal_deletion = tracked.first_key_value().is_some_and(|(n, _)| *n < min_log).then_some(min_log);
+            let wal_deletion =
+                tracked.first_key_value().is_some_and(|(n, _)| *n < min_log).then_some(min_log);
             *tracked = tracked.split_off(&min_log);
             let edit =
                 VersionEdit { min_log_number_to_keep: Some(min_log), wal_deletion, ..VersionEdit::default() };
@@ -353,7 +355,8 @@ impl Committer {
             .collect();
         drop((old, next));
         let parts = change.family.parts();
-        let waiting = |file: Arc<FileMetaData>| Waiting { path: parts.table_path(file.number, file.path_id), file };
+        let waiting =
+            |file: Arc<FileMetaData>| Waiting { path: parts.table_path(file.number, file.path_id), file };
         self.obsolete.retire(gone.into_iter().map(waiting));
     }
 }

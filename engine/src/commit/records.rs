@@ -11,7 +11,12 @@ use crate::sync::Arc;
 pub(super) fn of_change(change: &Change) -> VersionEdit {
     VersionEdit {
         log_number: change.flushed.as_ref().map(|pick| pick.next_log()),
-        compact_cursors: change.edit.cursors.iter().map(|(level, key)| (*level as u32, key.clone())).collect(),
+        compact_cursors: change
+            .edit
+            .cursors
+            .iter()
+            .map(|(level, key)| (*level as u32, key.clone()))
+            .collect(),
         deleted_files: change.edit.deleted.iter().map(|(level, n)| (*level as u32, n.0)).collect(),
         new_files: change.edit.added.iter().map(|(level, f)| new_file(*level, f)).collect(),
         full_history_ts_low: change.full_history_ts_low.clone(),

@@ -38,7 +38,8 @@ impl Below {
         if self.unknown {
             return false;
         }
-        (self.output_level + 1..self.version.num_levels()).all(|l| !self.version.overlaps(l, Some(start), Some(end)))
+        (self.output_level + 1..self.version.num_levels())
+            .all(|l| !self.version.overlaps(l, Some(start), Some(end)))
     }
 }
 
@@ -67,4 +68,3 @@ impl collapse::Below for Below {
         true
     }
 }
-

@@ -6,15 +6,18 @@ use env::executor::Pool;
 use lsm::file_meta::FileMetaData;
 use lsm::pick::Reason;
 
-use super::{CompactionTools, Compacted, Job, outputs, piece, sum};
+use super::{Compacted, CompactionTools, Job, outputs, piece, sum};
 use crate::event::{CompactionFinished, CompactionStarted, Event, Subcompaction};
 use crate::output::{created, named};
 use crate::stats::LevelNumbers;
 
 pub(super) fn started(t: &CompactionTools<'_>, job: &Job) {
     let task = &job.task;
-    let inputs: Vec<_> =
-        task.inputs.iter().map(|i| (i.level, i.files.iter().map(|f| f.number.0).collect::<Vec<_>>())).collect();
+    let inputs: Vec<_> = task
+        .inputs
+        .iter()
+        .map(|i| (i.level, i.files.iter().map(|f| f.number.0).collect::<Vec<_>>()))
+        .collect();
     let shape: Vec<_> = task.inputs.iter().map(|i| format!("{}@{}", i.files.len(), i.level)).collect();
     t.tools.events.info(format_args!(
         "[{}] [JOB {}] Compacting {} files to L{}, score {:.2}",
@@ -73,7 +76,12 @@ pub(super) fn failed(t: &CompactionTools<'_>, job: &Job, error: &Error) {
     t.tools.events.emit(&Event::CompactionFinished(report(job, &[], Some(error.clone()), (0, 0))));
 }
 
-pub(super) fn finished(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], start: (u64, u64)) -> Compacted {
+pub(super) fn finished(
+    t: &CompactionTools<'_>,
+    job: &Job,
+    done: &[piece::Done],
+    start: (u64, u64),
+) -> Compacted {
     for file in outputs(done) {
         created(t.tools, job.id, &job.family, file);
     }
@@ -102,12 +110,20 @@ pub(super) fn finished(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done],
 }
 
 /// The job in the family's numbers and in the statistics.
-fn count(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], (micros, cpu_micros): (u64, u64), out: &Compacted) {
+fn count(
+    t: &CompactionTools<'_>,
+    job: &Job,
+    done: &[piece::Done],
+    (micros, cpu_micros): (u64, u64),
+    out: &Compacted,
+) {
     let task = &job.task;
     let of_output_level: u64 = task.files_of(task.output_level).iter().map(|f| f.size).sum();
     let s = &out.stats;
-    let dropped =
-        s.num_record_drop_hidden + s.num_record_drop_obsolete + s.num_record_drop_range_del + s.num_record_drop_user;
+    let dropped = s.num_record_drop_hidden
+        + s.num_record_drop_obsolete
+        + s.num_record_drop_range_del
+        + s.num_record_drop_user;
     let numbers = LevelNumbers {
         micros,
         cpu_micros,
@@ -125,7 +141,8 @@ fn count(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], (micros, cpu_
     let Some(statistics) = t.tools.stats.statistics() else { return };
     statistics.measure_time(HistogramKind::CompactionTime, micros);
     statistics.measure_time(HistogramKind::CompactionCpuTime, cpu_micros);
-    statistics.measure(HistogramKind::NumFilesInSingleCompaction, task.files_of(task.start_level()).len() as u64);
+    statistics
+        .measure(HistogramKind::NumFilesInSingleCompaction, task.files_of(task.start_level()).len() as u64);
     if done.len() > 1 {
         statistics.measure(HistogramKind::NumSubcompactionsScheduled, done.len() as u64);
     }
@@ -183,7 +200,12 @@ fn report(job: &Job, done: &[piece::Done], error: Option<Error>, micros: (u64, u
 
 /// Every point entry of the inputs must have been read. Only told for a compaction in one piece whose
 /// inputs' counts are all known: pieces look at the row behind their end.
-pub(super) fn verify_counts(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], pieces: usize) -> Result<()> {
+pub(super) fn verify_counts(
+    t: &CompactionTools<'_>,
+    job: &Job,
+    done: &[piece::Done],
+    pieces: usize,
+) -> Result<()> {
     if pieces != 1 || !t.tools.options.load().compaction_verify_record_count {
         return Ok(());
     }

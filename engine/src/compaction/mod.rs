@@ -125,7 +125,8 @@ fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let start = (t.tools.env.clock.now_nanos(), t.tools.env.clock.cpu_nanos());
     finish::started(t, job);
     let stretches = pieces(t, job)?;
-    let results: Vec<Mutex<Option<Result<piece::Done>>>> = stretches.iter().map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Option<Result<piece::Done>>>> =
+        stretches.iter().map(|_| Mutex::new(None)).collect();
     let run_one = |index: usize| {
         finish::subcompaction(t, job, index, None);
         let done = piece::run(t, job, &stretches[index]);
@@ -136,7 +137,8 @@ fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
         1 => run_one(0),
         n => {
             let run_one = &run_one;
-            let jobs = (0..n).map(|i| Box::new(move || run_one(i)) as Box<dyn FnOnce() + Send + '_>).collect();
+            let jobs =
+                (0..n).map(|i| Box::new(move || run_one(i)) as Box<dyn FnOnce() + Send + '_>).collect();
             t.tools.env.executor.run_all(jobs);
         }
     }
@@ -177,7 +179,9 @@ fn pieces(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<Stretch>> {
     let mut anchors = Vec::new();
     for (level, file) in task.files() {
         let table = t.tables.get_for(&job.parts, level, file, &ctx)?;
-        anchors.extend(table.anchors(128, &ctx)?.into_iter().map(|(user_key, bytes)| cut::Anchor { user_key, bytes }));
+        anchors.extend(
+            table.anchors(128, &ctx)?.into_iter().map(|(user_key, bytes)| cut::Anchor { user_key, bytes }),
+        );
     }
     let boundaries = cut::split(&job.parts.internal_order(), anchors, max, task.max_output_file_size);
     let mut stretches = Vec::with_capacity(boundaries.len() + 1);

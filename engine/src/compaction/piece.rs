@@ -4,13 +4,13 @@ use base::key;
 use base::stats::HistogramKind;
 use base::{Error, Result};
 use compress::Compression;
+use env::rate::IoPriority;
 use lsm::collapse::{Collapse, CollapseStats, Compaction, Config};
 use lsm::cut::Cutter;
 use lsm::file_meta::FileMetaData;
 use lsm::filter::{CompactionFilter, CreationReason, FilterContext};
 use lsm::merging::Merging;
 use lsm::range_del::CompactionTombstones;
-use env::rate::IoPriority;
 use table::sst::ReadCtx;
 
 use super::below::Below;
@@ -84,7 +84,8 @@ fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {
     let mut s = t.tools.output(&job.family, job.parts.clone(), task.output_level, false, task.compression)?;
     s.told = Some((t.tools.events.clone(), job.id));
     if task.use_bottommost_compression_opts {
-        s.compression_options = output::compression_options(&job.family.options().bottommost_compression_opts);
+        s.compression_options =
+            output::compression_options(&job.family.options().bottommost_compression_opts);
     }
     debug_assert!(s.compression == Compression::from_byte(task.compression)?);
     s.epoch = task.output_epoch();

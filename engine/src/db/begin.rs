@@ -106,9 +106,10 @@ impl Opening {
             atomic_flush: o.atomic_flush,
         });
         background.size_pools();
-        let buffers = o.write_buffer_manager.clone().unwrap_or_else(|| {
-            Arc::new(WriteBufferManager::new(o.db_write_buffer_size, None, false))
-        });
+        let buffers = o
+            .write_buffer_manager
+            .clone()
+            .unwrap_or_else(|| Arc::new(WriteBufferManager::new(o.db_write_buffer_size, None, false)));
         let unlogged = Arc::new(AtomicBool::new(false));
         let reads = self.reads(&shared, unlogged.clone());
         let writer = Arc::new(Writer::new(WriterParts {
@@ -123,7 +124,11 @@ impl Opening {
                 rate_limiter: o.rate_limiter.clone(),
                 group_bytes_max: o.max_write_batch_group_size_bytes,
                 preallocate_bytes: wal_preallocate(o, families),
-                yield_us_max: if o.enable_write_thread_adaptive_yield { o.write_thread_max_yield_usec } else { 0 },
+                yield_us_max: if o.enable_write_thread_adaptive_yield {
+                    o.write_thread_max_yield_usec
+                } else {
+                    0
+                },
                 yield_us_slow: o.write_thread_slow_yield_usec,
             },
             families: families.clone(),

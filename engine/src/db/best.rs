@@ -34,7 +34,9 @@ impl Opening {
             Some(FileName::Manifest(number)) => Some(number),
             _ => None,
         });
-        let filled = |number: &FileNumber| self.env.fs.file_size(&self.paths.manifest(*number)).is_ok_and(|size| size > 0);
+        let filled = |number: &FileNumber| {
+            self.env.fs.file_size(&self.paths.manifest(*number)).is_ok_and(|size| size > 0)
+        };
         let mut numbers: Vec<_> = numbers.filter(filled).collect();
         numbers.sort_unstable_by(|a, b| b.cmp(a));
         Ok(numbers)
@@ -44,12 +46,17 @@ impl Opening {
     pub(super) fn read_best_manifest(&self) -> Result<Found> {
         let mut outcome = Err(Error::corruption("Cannot locate MANIFEST file").file(&self.paths.db));
         for number in self.manifests()? {
-            self.events.info(format_args!("Trying to recover from manifest: {}", self.paths.manifest(number).display()));
-            outcome = recover_best(&self.env, &self.paths.db, number, &|family, file| self.has_table(family, file));
+            self.events.info(format_args!(
+                "Trying to recover from manifest: {}",
+                self.paths.manifest(number).display()
+            ));
+            outcome =
+                recover_best(&self.env, &self.paths.db, number, &|family, file| self.has_table(family, file));
             match &outcome {
                 Ok((_, missing)) if missing.is_empty() => break,
                 Ok((_, missing)) => {
-                    self.events.warn(format_args!("tables are missing: {missing:?}; recovering an older state"));
+                    self.events
+                        .warn(format_args!("tables are missing: {missing:?}; recovering an older state"));
                     break;
                 }
                 Err(error) => self.events.warn(format_args!("{error}")),
@@ -64,11 +71,14 @@ impl Opening {
         // The family of statistics opens unasked, with options of its own.
         let unasked = (family.name == stats_family::NAME).then(stats_family::descriptor);
         let asked = self.descriptors.iter().find(|d| d.name == family.name);
-        let unnamed = || self.others.as_ref().map(|options| FamilyDescriptor::new(&family.name, options.clone()));
+        let unnamed =
+            || self.others.as_ref().map(|options| FamilyDescriptor::new(&family.name, options.clone()));
         let Some(descriptor) = asked.cloned().or(unasked).or_else(unnamed) else { return true };
         let own: Vec<_> = descriptor.options.cf_paths.iter().map(|p| &p.path).collect();
         let dirs = if own.is_empty() { self.paths.tables.iter().collect() } else { own };
-        let Some(dir) = dirs.get((file.path_id as usize).min(dirs.len().saturating_sub(1))) else { return false };
+        let Some(dir) = dirs.get((file.path_id as usize).min(dirs.len().saturating_sub(1))) else {
+            return false;
+        };
         let path = dir.join(format::names::table(FileNumber(file.number)));
         if !self.env.fs.file_size(&path).is_ok_and(|size| size == file.file_size) {
             return false;
@@ -87,7 +97,11 @@ impl Opening {
     }
 
     /// Logs are not replayed: none of their writes may come back later, over tables that are older than they.
-    pub(super) fn pass_logs(&self, families: &crate::family::FamilySet, numbers: &crate::files::Numbers) -> Result<()> {
+    pub(super) fn pass_logs(
+        &self,
+        families: &crate::family::FamilySet,
+        numbers: &crate::files::Numbers,
+    ) -> Result<()> {
         let names = self.env.fs.list(&self.paths.wal)?;
         let logs = names.iter().filter_map(|name| match FileName::parse(name) {
             Some(FileName::Wal(number)) => Some(number.0),

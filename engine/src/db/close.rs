@@ -60,7 +60,8 @@ impl Inner {
 impl Inner {
     /// `verify_manifest_content_on_close`: reads the MANIFEST; one that does not read is written anew.
     fn verify_manifest(&self) -> Result<()> {
-        let wanted = self.tools.options.load().verify_manifest_content_on_close && self.errors.get().is_none();
+        let wanted =
+            self.tools.options.load().verify_manifest_content_on_close && self.errors.get().is_none();
         if !wanted {
             return Ok(());
         }

@@ -23,7 +23,8 @@ pub fn destroy(path: &Path, options: &DbOptions, families: &[FamilyOptions]) -> 
     let paths = Paths::new(path, options);
     let lock = DbLock::take(&**fs, path)?;
     let mut outcome = Ok(());
-    let own: Vec<PathBuf> = families.iter().flat_map(|f| f.cf_paths.iter().map(|dir| dir.path.clone())).collect();
+    let own: Vec<PathBuf> =
+        families.iter().flat_map(|f| f.cf_paths.iter().map(|dir| dir.path.clone())).collect();
     let dirs = paths.all_with(&own);
     let archive = paths.wal.join(names::ARCHIVE_DIR);
     for dir in dirs.iter().copied().chain([archive.as_path(), paths.log.as_path()]) {

@@ -13,8 +13,8 @@ use crate::commit::of_new_family;
 use crate::components::FamilyDescriptor;
 use crate::event::Event;
 use crate::family::Family;
-use crate::manifest::{read_current, recover};
 use crate::files::Waiting;
+use crate::manifest::{read_current, recover};
 use crate::output::named;
 use crate::recovery::new_family;
 use crate::sync::Arc;
@@ -37,7 +37,11 @@ impl Db {
         let _changes = inner.changes.lock();
         let family = self.add_family(&descriptor)?;
         drop(_changes);
-        inner.tools.events.info(format_args!("Created column family [{}] (ID {})", family.name(), family.id()));
+        inner.tools.events.info(format_args!(
+            "Created column family [{}] (ID {})",
+            family.name(),
+            family.id()
+        ));
         self.options_changed()?;
         Ok(family)
     }
@@ -45,15 +49,20 @@ impl Db {
     pub(super) fn add_family(&self, descriptor: &FamilyDescriptor) -> Result<Arc<Family>> {
         let inner = &self.inner;
         if inner.families.by_name(&descriptor.name).is_some() {
-            return Err(Error::invalid_argument(format!("Column family already exists: {}", descriptor.name)));
+            return Err(Error::invalid_argument(format!(
+                "Column family already exists: {}",
+                descriptor.name
+            )));
         }
         let db = inner.tools.options.load_full();
-        let request = request_of(descriptor, &db, &inner.tools.paths.db, &inner.caches, &inner.tools.events, false)?;
+        let request =
+            request_of(descriptor, &db, &inner.tools.paths.db, &inner.caches, &inner.tools.events, false)?;
         for dir in family_dirs(std::slice::from_ref(descriptor)) {
             make_dir(&inner.tools.env, &dir)?;
         }
         let id = inner.families.max_id().checked_add(1).map(FamilyId);
-        let id = id.ok_or_else(|| Error::not_supported("more column families: all their numbers are used up"))?;
+        let id =
+            id.ok_or_else(|| Error::not_supported("more column families: all their numbers are used up"))?;
         let log = inner.logs.active_number().0;
         let edit = of_new_family(id, &descriptor.name, request.parts.order.name(), log);
         let writing = self.writing()?;

@@ -63,7 +63,8 @@ impl Db {
         }
         if self.inner.tools.stats.statistics().is_some() {
             let inner = &self.inner;
-            let (tools, families, history) = (inner.tools.clone(), inner.families.clone(), inner.history.clone());
+            let (tools, families, history) =
+                (inner.tools.clone(), inner.families.clone(), inner.history.clone());
             let keeper = Keeper { tools, families, history, writer: Arc::downgrade(&writing.writer) };
             writing.background.persist_with(Box::new(move || keeper.persist_stats()));
         }
@@ -76,7 +77,10 @@ impl Db {
             if self.knows_version(&family) {
                 return Ok(());
             }
-            self.inner.tools.events.warn(format_args!("Recreating persistent stats column family: its version is not known"));
+            self.inner
+                .tools
+                .events
+                .warn(format_args!("Recreating persistent stats column family: its version is not known"));
             self.drop_family(&family)?;
         }
         let family = self.create_family(descriptor())?;
@@ -137,9 +141,12 @@ impl Keeper {
         let now: BTreeMap<_, _> = statistics.tickers().collect();
         let count = now.len();
         let Some(last) = state.last.replace(now.clone()) else { return };
-        let slice = now.iter().filter_map(|(name, n)| Some((name.to_string(), n.wrapping_sub(*last.get(name)?))));
+        let slice =
+            now.iter().filter_map(|(name, n)| Some((name.to_string(), n.wrapping_sub(*last.get(name)?))));
         if !options.persist_stats_to_disk {
-            events.info(format_args!("Storing {count} stats with timestamp {second} to in-memory stats history"));
+            events.info(format_args!(
+                "Storing {count} stats with timestamp {second} to in-memory stats history"
+            ));
             state.slices.insert(second, slice.collect());
             state.trim(options.stats_history_buffer_size);
             return;
@@ -155,7 +162,8 @@ impl Keeper {
 
     fn write_slice(&self, second: u64, slice: impl Iterator<Item = (String, u64)>) -> Result<()> {
         let family = self.families.by_name(NAME).ok_or_else(|| Error::column_family_dropped(NAME))?;
-        let writer = self.writer.upgrade().ok_or_else(|| Error::shutdown_in_progress("the database is closed"))?;
+        let writer =
+            self.writer.upgrade().ok_or_else(|| Error::shutdown_in_progress("the database is closed"))?;
         let mut batch = WriteBatch::new();
         for (name, rise) in slice {
             let key = format!("{second:010}#{name}");
@@ -182,7 +190,8 @@ impl State {
             const MAP: usize = 48;
             const STRING: usize = 32;
             const SHORT: usize = 15;
-            let each: usize = oldest.keys().map(|name| name.len().max(SHORT) + STRING + size_of::<u64>()).sum();
+            let each: usize =
+                oldest.keys().map(|name| name.len().max(SHORT) + STRING + size_of::<u64>()).sum();
             if MAP + (size_of::<u64>() + MAP + each) * self.slices.len() <= most {
                 return;
             }

@@ -106,7 +106,10 @@ impl Db {
     }
 
     pub fn default_family(&self) -> Result<Arc<Family>> {
-        self.inner.families.get(FamilyId::DEFAULT).ok_or_else(|| Error::not_found("the default column family"))
+        self.inner
+            .families
+            .get(FamilyId::DEFAULT)
+            .ok_or_else(|| Error::not_found("the default column family"))
     }
 
     /// A live family by name.
@@ -140,7 +143,12 @@ impl Db {
     }
 
     /// Writes a batch with a transaction's hook around it.
-    pub fn write_with_hook(&self, batch: &mut WriteBatch, options: &WriteOptions, hook: &dyn WriteHook) -> Result<()> {
+    pub fn write_with_hook(
+        &self,
+        batch: &mut WriteBatch,
+        options: &WriteOptions,
+        hook: &dyn WriteHook,
+    ) -> Result<()> {
         self.writing()?.writer.write(batch, options, Some(hook))
     }
 
@@ -172,7 +180,13 @@ impl Db {
         })
     }
 
-    pub fn delete_range(&self, family: &Family, begin: &[u8], end: &[u8], options: &WriteOptions) -> Result<()> {
+    pub fn delete_range(
+        &self,
+        family: &Family,
+        begin: &[u8],
+        end: &[u8],
+        options: &WriteOptions,
+    ) -> Result<()> {
         self.single(options, |batch| {
             batch.delete_range_in(family.id(), begin, end);
         })

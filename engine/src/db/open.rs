@@ -12,11 +12,12 @@ use format::proof::Proof;
 
 use super::begin::WritingParts;
 use super::beside::TRIES_MAX;
-use super::proved::Found;
 use super::families::family_dirs;
+use super::proved::Found;
 use super::session::{host_id, new_session_id};
 use super::setup::{
-    Caches, family_gaps, logger, make_dir, manifest_settings, replay_memory_max, request_of, tables_max, write_options_file,
+    Caches, family_gaps, logger, make_dir, manifest_settings, replay_memory_max, request_of, tables_max,
+    write_options_file,
 };
 use super::stats_family::add_stats_family;
 use super::{Db, Inner, Writing};
@@ -134,8 +135,19 @@ impl Opening {
         let logger: Arc<dyn Logger> = Arc::new(NullLogger);
         let events = Events::new(logger, env.clock.clone(), Vec::new());
         let (named, descriptors) = (families.len(), families);
-        let mut opening =
-            Opening { read_only, overrides, options, paths, descriptors, named, others, components, env, events, lock: None };
+        let mut opening = Opening {
+            read_only,
+            overrides,
+            options,
+            paths,
+            descriptors,
+            named,
+            others,
+            components,
+            env,
+            events,
+            lock: None,
+        };
         opening.check_existence(&path)?;
         opening.prepare(&mended)?;
         Ok(opening)
@@ -153,10 +165,16 @@ impl Opening {
             self.env.fs.open_sequential(&current)?;
         }
         if !exists && !self.options.create_if_missing {
-            return Err(Error::invalid_argument(format!("{}: does not exist (create_if_missing is false)", current.display())));
+            return Err(Error::invalid_argument(format!(
+                "{}: does not exist (create_if_missing is false)",
+                current.display()
+            )));
         }
         if exists && self.options.error_if_exists && !self.read_only && !self.overrides.exists {
-            return Err(Error::invalid_argument(format!("{}: exists (error_if_exists is true)", path.display())));
+            return Err(Error::invalid_argument(format!(
+                "{}: exists (error_if_exists is true)",
+                path.display()
+            )));
         }
         Ok(())
     }
@@ -180,7 +198,9 @@ impl Opening {
         let mut outcome = self.recover_all();
         for _ in 1..TRIES_MAX {
             match &outcome {
-                Err(error) if self.read_only && error.kind() == Kind::TryAgain => outcome = self.recover_all(),
+                Err(error) if self.read_only && error.kind() == Kind::TryAgain => {
+                    outcome = self.recover_all()
+                }
                 _ => break,
             }
         }
@@ -193,7 +213,10 @@ impl Opening {
     }
 
     fn header(&self) {
-        self.events.header(format_args!("Ironstone {}, compatible with RocksDB version: 11.8.1", env!("CARGO_PKG_VERSION")));
+        self.events.header(format_args!(
+            "Ironstone {}, compatible with RocksDB version: 11.8.1",
+            env!("CARGO_PKG_VERSION")
+        ));
         self.events.header(format_args!("DB SUMMARY"));
         self.events.header(format_args!("Path: {}", self.paths.db.display()));
         self.events.headers(|| self.options.log_lines());
@@ -214,7 +237,8 @@ impl Opening {
             .map(|d| request_of(d, &self.options, &self.paths.db, &caches, &self.events, self.read_only))
             .collect::<Result<Vec<_>>>()?;
         let bell = Arc::new(Bell::default());
-        let (families, missing) = build_families(&recovered, &requested, &bell, !self.read_only, &self.options)?;
+        let (families, missing) =
+            build_families(&recovered, &requested, &bell, !self.read_only, &self.options)?;
         if !missing.is_empty() && (self.read_only || !self.options.create_missing_column_families) {
             let names: Vec<_> = missing.iter().map(|i| requested[*i].name.as_str()).collect();
             return Err(Error::invalid_argument(format!("Column family not found: {}", names.join(", "))));
@@ -233,7 +257,9 @@ impl Opening {
         let replayed = self.replay(&recovered, &shared, &logs, proof.unwrap_or_default(), job);
         let overtaken = match &replayed {
             // What is missing of a log that is still needed is not written yet.
-            Ok(replayed) => replayed.in_doubt.is_some_and(|log| self.needs_newer_than(&recovered, log.max(oldest))),
+            Ok(replayed) => {
+                replayed.in_doubt.is_some_and(|log| self.needs_newer_than(&recovered, log.max(oldest)))
+            }
             Err(_) => self.is_overtaken(&recovered),
         };
         if overtaken {
@@ -292,7 +318,11 @@ impl Opening {
             return Ok(id);
         }
         if !self.exists()? {
-            create_database(&self.env, &self.paths, self.options.write_dbid_to_manifest.then_some(id.as_str()))?;
+            create_database(
+                &self.env,
+                &self.paths,
+                self.options.write_dbid_to_manifest.then_some(id.as_str()),
+            )?;
         }
         if known.as_deref() != Some(id.as_str()) && self.options.write_identity_file {
             write_identity(&self.env, &self.paths.db, &id)?;
@@ -300,7 +330,13 @@ impl Opening {
         Ok(id)
     }
 
-    fn shared(&self, recovered: &Recovered, families: Vec<Arc<Family>>, db_id: String, bell: Arc<Bell>) -> Result<Shared> {
+    fn shared(
+        &self,
+        recovered: &Recovered,
+        families: Vec<Arc<Family>>,
+        db_id: String,
+        bell: Arc<Bell>,
+    ) -> Result<Shared> {
         let found = sweep(&*self.env.fs, &self.paths, &family_dirs(&self.descriptors), None)?;
         let known = [recovered.next_file_number, found.largest_number, recovered.number.0];
         let next = known.into_iter().fold(0, u64::max).saturating_add(1);
@@ -417,7 +453,9 @@ impl Opening {
             for (level, file) in pin.version.files().take(limit) {
                 if let Err(error) = shared.tables.get_at_open(&pin.parts, level, file) {
                     if error.is_not_found() && self.is_compacted_away(recovered, file.number) {
-                        return Err(Error::try_again("a writer made tables obsolete before they were opened"));
+                        return Err(Error::try_again(
+                            "a writer made tables obsolete before they were opened",
+                        ));
                     }
                     if self.options.paranoid_checks {
                         return Err(error);
@@ -443,9 +481,13 @@ impl Opening {
         let reads = parts.as_ref().map_or_else(|| self.reads(&shared, Arc::default()), |p| p.reads.clone());
         let Shared { tools, families, tables, bell } = shared;
         let (writing, logs, committer, obsolete, errors) = match parts {
-            Some(p) => {
-                (Some(Writing { writer: p.writer, background: p.background }), p.logs, p.committer, p.obsolete, p.errors)
-            }
+            Some(p) => (
+                Some(Writing { writer: p.writer, background: p.background }),
+                p.logs,
+                p.committer,
+                p.obsolete,
+                p.errors,
+            ),
             None => {
                 let settings = manifest_settings(&self.options, &self.paths);
                 let manifest = Manifest::new(self.env.clone(), settings, FileNumber(0));
@@ -461,11 +503,18 @@ impl Opening {
                 );
                 let wal = WalSettings::plain(self.paths.wal.clone());
                 let logs = Arc::new(LiveLogs::new(self.env.clone(), wal));
-                (None, logs, Arc::new(committer), obsolete, Arc::new(ErrorState::new(self.options.paranoid_checks)))
+                (
+                    None,
+                    logs,
+                    Arc::new(committer),
+                    obsolete,
+                    Arc::new(ErrorState::new(self.options.paranoid_checks)),
+                )
             }
         };
         let executor = &self.env.executor;
-        let tenant = executor.has_threads().then(|| Tenant::enter(executor.clone(), mem::arena::forget_spares));
+        let tenant =
+            executor.has_threads().then(|| Tenant::enter(executor.clone(), mem::arena::forget_spares));
         Db {
             inner: Arc::new(Inner {
                 tools,
@@ -504,6 +553,7 @@ fn min_log(recovered: &Recovered, shared: &Shared) -> u64 {
 }
 
 fn largest_seq(families: &FamilySet) -> u64 {
-    let of_family = |f: &Arc<Family>| f.pin().version.files().map(|(_, file)| file.largest_seq).max().unwrap_or(0);
+    let of_family =
+        |f: &Arc<Family>| f.pin().version.files().map(|(_, file)| file.largest_seq).max().unwrap_or(0);
     families.all().iter().map(of_family).max().unwrap_or(0)
 }

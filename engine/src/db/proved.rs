@@ -34,10 +34,15 @@ impl Opening {
             None
         });
         let claim = proof.as_ref().map(|proof| proof.manifest);
-        let mut recovered = recover_proved(&self.env, &self.paths.db, number, claim).map_err(|error| self.unless_rolled(number, error))?;
+        let mut recovered = recover_proved(&self.env, &self.paths.db, number, claim)
+            .map_err(|error| self.unless_rolled(number, error))?;
         if let Err(error) = self.nothing_followed(&recovered) {
             let overtaken = self.is_overtaken(&recovered);
-            return Err(if overtaken { Error::try_again("a writer went on while the MANIFEST was read") } else { error });
+            return Err(if overtaken {
+                Error::try_again("a writer went on while the MANIFEST was read")
+            } else {
+                error
+            });
         }
         let id = recovered.db_id.as_deref().unwrap_or(identity);
         // Left behind by another database of this directory, or put there: it says nothing of this one.
@@ -76,8 +81,12 @@ impl Opening {
             _ if self.env.fs.exists(&log)? => return Ok(()),
             _ => format!(": {}, which it may have made obsolete, is gone", log.display()),
         };
-        let error = format!("the last record does not read, and nothing tells whether it was ever synced{error}");
-        Err(Error::corruption(error).doing("reading the MANIFEST").file(self.paths.manifest(recovered.number)).at(at))
+        let error =
+            format!("the last record does not read, and nothing tells whether it was ever synced{error}");
+        Err(Error::corruption(error)
+            .doing("reading the MANIFEST")
+            .file(self.paths.manifest(recovered.number))
+            .at(at))
     }
 
     /// A batch that was written behind an edit tells how far the MANIFEST was durable by then. If what lies there does not
@@ -87,8 +96,14 @@ impl Opening {
     /// # Errors
     /// Corruption, unless `open_despite_lost_writes`, which is told what is lost; TryAgain where a writer has gone on since
     /// the MANIFEST was read.
-    pub(super) fn told_by_logs(&self, recovered: &mut Recovered, replayed: &Replayed) -> Result<Option<(Error, u64)>> {
-        let told = replayed.manifest.filter(|told| told.bytes > recovered.size && !self.options.best_efforts_recovery);
+    pub(super) fn told_by_logs(
+        &self,
+        recovered: &mut Recovered,
+        replayed: &Replayed,
+    ) -> Result<Option<(Error, u64)>> {
+        let told = replayed
+            .manifest
+            .filter(|told| told.bytes > recovered.size && !self.options.best_efforts_recovery);
         let Some(told) = told else { return Ok(None) };
         if self.env.fs.file_size(&self.paths.manifest(recovered.number))? <= recovered.size {
             return Ok(None);
@@ -97,7 +112,9 @@ impl Opening {
             return Err(Error::try_again("a writer went on while the logs were read"));
         }
         let (durable, bytes) = (told.bytes, told.bytes - recovered.size);
-        let what = format!("the MANIFEST was durable up to byte {durable} when a log went on: {bytes} bytes of edits are lost");
+        let what = format!(
+            "the MANIFEST was durable up to byte {durable} when a log went on: {bytes} bytes of edits are lost"
+        );
         let error = |what: String| {
             let error = Error::corruption(what).doing("reading the MANIFEST").with_data_loss(true);
             error.file(self.paths.manifest(recovered.number)).at(recovered.size)
@@ -114,10 +131,12 @@ impl Opening {
     /// replayed now, MANIFESTs other than `read`.
     pub(super) fn set_aside(&self, found: &mut Sweep, read: Option<FileNumber>, replayed: &[FileNumber]) {
         let now_s = self.env.clock.now_seconds();
-        let aside = |path: &Path| {
-            match move_aside(&*self.env.fs, path, now_s) {
-                Ok(()) => self.events.warn(format_args!("{}: nobody refers to it; moved to {LOST_DIR}", path.display())),
-                Err(error) => self.events.warn(format_args!("a file nobody refers to could not be moved aside: {error}")),
+        let aside = |path: &Path| match move_aside(&*self.env.fs, path, now_s) {
+            Ok(()) => {
+                self.events.warn(format_args!("{}: nobody refers to it; moved to {LOST_DIR}", path.display()))
+            }
+            Err(error) => {
+                self.events.warn(format_args!("a file nobody refers to could not be moved aside: {error}"))
             }
         };
         found.tables.drain(..).for_each(|(_, path)| aside(&path));
@@ -133,7 +152,8 @@ impl Opening {
         let read = read.map(|read| self.paths.manifest(read));
         found.others.retain(|path| {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            let other = read.as_ref() != Some(path) && matches!(name.as_deref().and_then(FileName::parse), Some(FileName::Manifest(_)));
+            let other = read.as_ref() != Some(path)
+                && matches!(name.as_deref().and_then(FileName::parse), Some(FileName::Manifest(_)));
             if other {
                 aside(path);
             }

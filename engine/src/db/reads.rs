@@ -29,17 +29,32 @@ impl Db {
     }
 
     /// The values of several keys with the subcodes of the answers, in the order asked.
-    pub fn multi_get_answered(&self, family: &Family, keys: &[&[u8]], options: &ReadOptions) -> Vec<Result<Answered>> {
+    pub fn multi_get_answered(
+        &self,
+        family: &Family,
+        keys: &[&[u8]],
+        options: &ReadOptions,
+    ) -> Vec<Result<Answered>> {
         self.inner.reads.multi_get_answered(family, keys, options)
     }
 
     /// Several keys at once, probed and read together; answers in the order asked.
-    pub fn multi_get(&self, family: &Family, keys: &[&[u8]], options: &ReadOptions) -> Vec<Result<Option<Pinned>>> {
+    pub fn multi_get(
+        &self,
+        family: &Family,
+        keys: &[&[u8]],
+        options: &ReadOptions,
+    ) -> Vec<Result<Option<Pinned>>> {
         self.inner.reads.multi_get(family, keys, options)
     }
 
     /// Whether a key may exist, without I/O; the value if it was at hand.
-    pub fn key_may_exist(&self, family: &Family, key: &[u8], options: &ReadOptions) -> (bool, Option<Pinned>) {
+    pub fn key_may_exist(
+        &self,
+        family: &Family,
+        key: &[u8],
+        options: &ReadOptions,
+    ) -> (bool, Option<Pinned>) {
         self.inner.reads.may_exist(family, key, options)
     }
 
@@ -72,7 +87,12 @@ impl Db {
     ///
     /// # Errors
     /// Those of opening it.
-    pub fn table(&self, family: &Family, level: usize, file: &FileMetaData) -> Result<Arc<table::sst::Reader>> {
+    pub fn table(
+        &self,
+        family: &Family,
+        level: usize,
+        file: &FileMetaData,
+    ) -> Result<Arc<table::sst::Reader>> {
         self.inner.tables.get(&family.parts(), level, file)
     }
 

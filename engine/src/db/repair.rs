@@ -47,7 +47,8 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
     let recovered = recover(env, &request.path, read_current(env, &request.path)?)?;
     for family in recovered.families.into_values() {
         if !request.families.iter().any(|f| f.name == family.name) {
-            let descriptor = repair::descriptor(&scope(&request), &family.name, family.comparator.as_deref())?;
+            let descriptor =
+                repair::descriptor(&scope(&request), &family.name, family.comparator.as_deref())?;
             request.families.push(descriptor);
         }
     }

@@ -111,11 +111,7 @@ pub(super) fn request_of(
     events.header(format_args!("--------------- Options for column family [{}]:", d.name));
     events.headers(|| options.log_lines(Some(&cache)));
     let parts = Parts::resolve(&options, db, dir, Some(cache))?;
-    Ok(RequestedFamily {
-        name: d.name.clone(),
-        options: Arc::new(options),
-        parts: Arc::new(parts),
-    })
+    Ok(RequestedFamily { name: d.name.clone(), options: Arc::new(options), parts: Arc::new(parts) })
 }
 
 /// What `max_open_files` leaves for tables; RocksDB takes ten for other files.

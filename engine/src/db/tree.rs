@@ -59,7 +59,12 @@ impl Db {
     ///
     /// # Errors
     /// NotSupported when opened for reading.
-    pub fn suggest_compact_range(&self, family: &Arc<Family>, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<()> {
+    pub fn suggest_compact_range(
+        &self,
+        family: &Arc<Family>,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+    ) -> Result<()> {
         self.writing()?.background.suggest_compact_range(family, begin, end);
         Ok(())
     }

@@ -64,7 +64,8 @@ impl Db {
         let path = parts.table_path(file.number, file.path_id);
         if file.file_checksum_func_name != CRC32C {
             let kind = &file.file_checksum_func_name;
-            return Err(Error::invalid_argument(format!("no file checksum of the kind {kind:?} is known")).file(&path));
+            return Err(Error::invalid_argument(format!("no file checksum of the kind {kind:?} is known"))
+                .file(&path));
         }
         let tools = &self.inner.tools;
         let opened = tools.env.fs.open_random(&path, &ReadHints::default());
@@ -74,7 +75,8 @@ impl Db {
             return Ok(());
         }
         let (expected, actual) = (dump::hex(&file.file_checksum), dump::hex(&actual));
-        Err(Error::corruption(format!("file checksum mismatch, expecting {expected}, but actual {actual}")).file(&path))
+        Err(Error::corruption(format!("file checksum mismatch, expecting {expected}, but actual {actual}"))
+            .file(&path))
     }
 }
 

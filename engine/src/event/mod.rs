@@ -34,7 +34,11 @@ pub struct Events {
 }
 
 impl Events {
-    pub fn new(logger: Arc<dyn Logger>, clock: Arc<dyn Clock>, listeners: Vec<Arc<dyn Listener>>) -> Arc<Self> {
+    pub fn new(
+        logger: Arc<dyn Logger>,
+        clock: Arc<dyn Clock>,
+        listeners: Vec<Arc<dyn Listener>>,
+    ) -> Arc<Self> {
         Arc::new(Events { logger, clock, listeners })
     }
 

@@ -64,7 +64,9 @@ fn flush_started(line: &mut Line, e: &FlushStarted) {
 }
 
 fn flush_finished(line: &mut Line, e: &FlushFinished) {
-    line.number("job", e.job).text("event", "flush_finished").text("output_compression", &e.output_compression);
+    line.number("job", e.job)
+        .text("event", "flush_finished")
+        .text("output_compression", &e.output_compression);
     line.list("lsm_state", &e.lsm_state).number("immutable_memtables", e.immutable_memtables);
 }
 
@@ -97,7 +99,8 @@ fn compaction_finished(line: &mut Line, e: &CompactionFinished) {
     line.number("compaction_time_cpu_micros", e.compaction_time_cpu_micros);
     line.number("output_level", e.output_level).number("num_output_files", e.outputs.len());
     line.number("total_output_size", e.total_output_size).number("num_input_records", e.num_input_records);
-    line.number("num_output_records", e.num_output_records).number("num_subcompactions", e.num_subcompactions);
+    line.number("num_output_records", e.num_output_records)
+        .number("num_subcompactions", e.num_subcompactions);
     line.text("output_compression", &e.output_compression);
     line.number("num_single_delete_mismatches", e.num_single_delete_mismatches);
     line.number("num_single_delete_fallthrough", e.num_single_delete_fallthrough);
@@ -123,7 +126,8 @@ fn table_created(line: &mut Line, e: &TableCreated) {
 fn properties_of(line: &mut Line, p: &Properties) {
     let average = |sum: u64| sum.checked_div(p.num_entries).unwrap_or(0);
     line.number("data_size", p.data_size).number("index_size", p.index_size);
-    line.number("index_partitions", p.index_partitions).number("top_level_index_size", p.top_level_index_size);
+    line.number("index_partitions", p.index_partitions)
+        .number("top_level_index_size", p.top_level_index_size);
     line.number("index_key_is_user_key", p.index_key_is_user_key);
     line.number("index_value_is_delta_encoded", p.index_value_is_delta_encoded);
     line.number("filter_size", p.filter_size).number("raw_key_size", p.raw_key_size);
@@ -131,17 +135,24 @@ fn properties_of(line: &mut Line, p: &Properties) {
     line.number("raw_average_value_size", average(p.raw_value_size));
     line.number("num_data_blocks", p.num_data_blocks).number("num_entries", p.num_entries);
     line.number("num_filter_entries", p.num_filter_entries).number("num_deletions", p.num_deletions);
-    line.number("num_merge_operands", p.num_merge_operands).number("num_range_deletions", p.num_range_deletions);
+    line.number("num_merge_operands", p.num_merge_operands)
+        .number("num_range_deletions", p.num_range_deletions);
     line.number("format_version", p.format_version).number("fixed_key_len", p.fixed_key_len);
-    line.text("filter_policy", text(&p.filter_policy_name)).text("column_family_name", text(&p.column_family_name));
-    let family = if p.column_family_id == COLUMN_FAMILY_ID_UNKNOWN { i64::from(i32::MAX) } else { p.column_family_id as i64 };
+    line.text("filter_policy", text(&p.filter_policy_name))
+        .text("column_family_name", text(&p.column_family_name));
+    let family = if p.column_family_id == COLUMN_FAMILY_ID_UNKNOWN {
+        i64::from(i32::MAX)
+    } else {
+        p.column_family_id as i64
+    };
     line.number("column_family_id", family).text("comparator", text(&p.comparator_name));
     line.number("user_defined_timestamps_persisted", p.user_defined_timestamps_persisted);
     line.number("key_largest_seqno", p.key_largest_seqno).number("key_smallest_seqno", p.key_smallest_seqno);
     line.text("merge_operator", text(&p.merge_operator_name));
     line.text("prefix_extractor_name", text(&p.prefix_extractor_name));
     line.text("property_collectors", text(&p.property_collectors_names));
-    line.text("compression", text(&p.compression_name)).text("compression_options", text(&p.compression_options));
+    line.text("compression", text(&p.compression_name))
+        .text("compression_options", text(&p.compression_options));
     line.number("creation_time", p.creation_time);
     // RocksDB has these two exchanged; programs that read the line rely on it.
     line.number("oldest_key_time", p.newest_key_time).number("newest_key_time", p.oldest_key_time);

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use base::ids::JobId;
 use base::{Error, FamilyId, FileNumber, SequenceNumber};
 use format::properties::Properties;
-use base::ids::JobId;
 
 use crate::sync::Arc;
 
@@ -76,10 +76,19 @@ pub enum StallCondition {
 /// What happened.
 #[derive(Clone, Debug)]
 pub enum Event {
-    RecoveryStarted { job: JobId, wal_files: Vec<u64> },
-    RecoveryFinished { job: JobId, error: Option<Error> },
+    RecoveryStarted {
+        job: JobId,
+        wal_files: Vec<u64>,
+    },
+    RecoveryFinished {
+        job: JobId,
+        error: Option<Error>,
+    },
     /// The user asked for a flush of these families, and it is due.
-    ManualFlushScheduled { families: Vec<Named>, reason: FlushReason },
+    ManualFlushScheduled {
+        families: Vec<Named>,
+        reason: FlushReason,
+    },
     FlushStarted(FlushStarted),
     FlushFinished(FlushFinished),
     CompactionStarted(CompactionStarted),
@@ -90,23 +99,61 @@ pub enum Event {
     CompactionPreCommit(CompactionFinished),
     CompactionFinished(CompactionFinished),
     /// A table is begun.
-    TableCreationStarted { job: JobId, family: Named, number: FileNumber, path: PathBuf, is_flush: bool },
+    TableCreationStarted {
+        job: JobId,
+        family: Named,
+        number: FileNumber,
+        path: PathBuf,
+        is_flush: bool,
+    },
     TableCreated(TableCreated),
-    FileDeleted { job: JobId, number: FileNumber, path: PathBuf, error: Option<Error> },
-    TrivialMove { job: JobId, family: Named, destination_level: usize, files: usize, bytes: u64 },
-    BackgroundError { reason: ErrorReason, error: Error },
+    FileDeleted {
+        job: JobId,
+        number: FileNumber,
+        path: PathBuf,
+        error: Option<Error>,
+    },
+    TrivialMove {
+        job: JobId,
+        family: Named,
+        destination_level: usize,
+        files: usize,
+        bytes: u64,
+    },
+    BackgroundError {
+        reason: ErrorReason,
+        error: Error,
+    },
     /// Resuming is tried in the background, for what `BackgroundError` told of.
-    ErrorRecoveryStarted { reason: ErrorReason, error: Error },
+    ErrorRecoveryStarted {
+        reason: ErrorReason,
+        error: Error,
+    },
     /// The outcome of resuming: `None` when all is well again.
-    RecoveredFromError { old: Error, new: Option<Error> },
-    StallChanged { family: Named, from: StallCondition, to: StallCondition },
-    MemtableSealed { family: Named, first_sequence: SequenceNumber, num_entries: u64, num_deletes: u64 },
+    RecoveredFromError {
+        old: Error,
+        new: Option<Error>,
+    },
+    StallChanged {
+        family: Named,
+        from: StallCondition,
+        to: StallCondition,
+    },
+    MemtableSealed {
+        family: Named,
+        first_sequence: SequenceNumber,
+        num_entries: u64,
+        num_deletes: u64,
+    },
     FamilyDropped(Named),
     /// The database begins to close; jobs may still run.
     ShutdownStarted,
     /// Writes that had been durable were damaged or gone, and the database was opened without them: which
     /// file, where, and how many bytes.
-    WritesLost { error: Error, bytes: u64 },
+    WritesLost {
+        error: Error,
+        bytes: u64,
+    },
 }
 
 impl Event {

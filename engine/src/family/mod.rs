@@ -21,8 +21,8 @@ pub use set::FamilySet;
 pub use state::{Charge, FlushPick, Sealed, State};
 pub use super_version::SuperVersion;
 
-use base::{Error, FamilyId, Result};
 use base::key::InternalOrder;
+use base::{Error, FamilyId, Result};
 use lsm::version::Version;
 use mem::memtable::MemTable;
 use mem::write_buffer::WriteBufferManager;
@@ -67,7 +67,14 @@ impl Family {
         let order = version.order().clone();
         let history_bytes_max = parts.history_bytes_max;
         let next_epoch = version.files().map(|(_, f)| f.epoch_number).max().unwrap_or(0).saturating_add(1);
-        let first = SuperVersion::new(1, mem.clone(), [Arc::from([]), Arc::from([])], version.clone(), parts.clone(), bell.clone());
+        let first = SuperVersion::new(
+            1,
+            mem.clone(),
+            [Arc::from([]), Arc::from([])],
+            version.clone(),
+            parts.clone(),
+            bell.clone(),
+        );
         Arc::new(Family {
             id,
             name,
@@ -183,7 +190,8 @@ impl Family {
 
     /// What its memtables that are in no table are charged.
     pub(crate) fn buffered(&self) -> usize {
-        let sealed: usize = self.state().sealed.iter().filter_map(|s| s.charge.as_ref()).map(|charge| charge.bytes).sum();
+        let sealed: usize =
+            self.state().sealed.iter().filter_map(|s| s.charge.as_ref()).map(|charge| charge.bytes).sum();
         self.charged.load(Ordering::Relaxed) + sealed
     }
 
@@ -202,7 +210,8 @@ impl Family {
     #[must_use]
     pub(crate) fn install(&self, state: &mut State) -> Arc<SuperVersion> {
         state.super_version_number += 1;
-        let known = state.versions.last().is_some_and(|v| std::ptr::eq(v.as_ptr(), Arc::as_ptr(&state.version)));
+        let known =
+            state.versions.last().is_some_and(|v| std::ptr::eq(v.as_ptr(), Arc::as_ptr(&state.version)));
         if !known {
             state.versions.retain(|v| v.strong_count() > 0);
             let newest = Arc::downgrade(&state.version);

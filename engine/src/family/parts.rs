@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use base::{FileNumber, Order};
 use base::key::InternalOrder;
 use base::order::PrefixExtractor;
+use base::{FileNumber, Order};
 use lsm::filter::{CompactionFilter, CompactionFilterFactory};
 use lsm::merge::MergeOperator;
 use mem::memtable::{MemTable, MemTableOptions};
@@ -61,7 +61,8 @@ impl Parts {
         if mem.memory_used() >= self.full_bytes() || mem.is_marked_for_flush() {
             return Some(FlushReason::WriteBufferFull);
         }
-        let many = self.range_deletions_max < u64::MAX && mem.counts().range_deletes >= self.range_deletions_max;
+        let many =
+            self.range_deletions_max < u64::MAX && mem.counts().range_deletes >= self.range_deletions_max;
         many.then_some(FlushReason::MemtableMaxRangeDeletions)
     }
 

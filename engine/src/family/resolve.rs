@@ -13,8 +13,8 @@ use table::sst::BlockCache;
 
 use super::Parts;
 use crate::options::{
-    AGE_AUTO, CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, DbOptions, DbPath, FamilyOptions,
-    MemtableFactory, TableFactory, VerifyOutputFlags,
+    AGE_AUTO, CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, DbOptions, DbPath,
+    FamilyOptions, MemtableFactory, TableFactory, VerifyOutputFlags,
 };
 use crate::sync::Arc;
 
@@ -26,7 +26,12 @@ impl Parts {
     /// # Errors
     /// NotSupported naming the option that asks for a missing feature; InvalidArgument for values out of
     /// range.
-    pub fn resolve(options: &FamilyOptions, db: &DbOptions, dir: &Path, cache: Option<Arc<BlockCache>>) -> Result<Parts> {
+    pub fn resolve(
+        options: &FamilyOptions,
+        db: &DbOptions,
+        dir: &Path,
+        cache: Option<Arc<BlockCache>>,
+    ) -> Result<Parts> {
         db.compat.check(db, options)?;
         let mut options = options.clone();
         db.compat.cap(&mut options)?;
@@ -43,10 +48,12 @@ impl Parts {
             prefix_bloom_size_ratio: options.memtable_prefix_bloom_size_ratio.clamp(0.0, 0.25),
             whole_key_filtering: options.memtable_whole_key_filtering,
             prefix_extractor: options.prefix_extractor.clone(),
-            protection_bytes_per_key: u8::try_from(options.memtable_protection_bytes_per_key)
-                .map_err(|_| Error::invalid_argument("memtable_protection_bytes_per_key must be 0, 1, 2, 4 or 8"))?,
+            protection_bytes_per_key: u8::try_from(options.memtable_protection_bytes_per_key).map_err(
+                |_| Error::invalid_argument("memtable_protection_bytes_per_key must be 0, 1, 2, 4 or 8"),
+            )?,
             paranoid_checks: options.paranoid_memory_checks,
-            verify_on_seek: options.memtable_verify_per_key_checksum_on_seek && options.memtable_protection_bytes_per_key > 0,
+            verify_on_seek: options.memtable_verify_per_key_checksum_on_seek
+                && options.memtable_protection_bytes_per_key > 0,
             inplace_locks: options.inplace_update_support.then_some(options.inplace_update_num_locks),
         };
         Ok(Parts {
@@ -83,7 +90,8 @@ impl Parts {
 
 /// A negative size stands for all memtables there may be.
 fn history_bytes_max(o: &FamilyOptions) -> usize {
-    let all = (o.write_buffer_size as u64).saturating_mul(o.max_write_buffer_number.max(2).unsigned_abs().into());
+    let all =
+        (o.write_buffer_size as u64).saturating_mul(o.max_write_buffer_number.max(2).unsigned_abs().into());
     let bytes = u64::try_from(o.max_write_buffer_size_to_maintain).unwrap_or(all);
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
@@ -91,7 +99,8 @@ fn history_bytes_max(o: &FamilyOptions) -> usize {
 /// Reading all rows checks all blocks as well, so either asks for it.
 fn verified_outputs(flags: VerifyOutputFlags) -> (bool, bool) {
     let local = flags.contains(VerifyOutputFlags::ENABLE_FOR_LOCAL_COMPACTION);
-    let rows = flags.contains(VerifyOutputFlags::BLOCK_CHECKSUM) || flags.contains(VerifyOutputFlags::ITERATION);
+    let rows =
+        flags.contains(VerifyOutputFlags::BLOCK_CHECKSUM) || flags.contains(VerifyOutputFlags::ITERATION);
     (local && rows, local && flags.contains(VerifyOutputFlags::FILE_CHECKSUM))
 }
 
@@ -145,7 +154,9 @@ fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
         hard_pending_compaction_bytes_limit: o.hard_pending_compaction_bytes_limit,
         ttl: if o.ttl == AGE_AUTO { THIRTY_DAYS_S } else { o.ttl },
         periodic_compaction_seconds: match o.periodic_compaction_seconds {
-            AGE_AUTO if o.compaction_filter.is_some() || o.compaction_filter_factory.is_some() => THIRTY_DAYS_S,
+            AGE_AUTO if o.compaction_filter.is_some() || o.compaction_filter_factory.is_some() => {
+                THIRTY_DAYS_S
+            }
             AGE_AUTO => 0,
             seconds => seconds,
         },
@@ -179,9 +190,12 @@ fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
             max_table_files_size: o.compaction_options_fifo.max_table_files_size,
             max_data_files_size: o.compaction_options_fifo.max_data_files_size,
             allow_compaction: o.compaction_options_fifo.allow_compaction,
-            file_temperature_age_thresholds: (o.compaction_options_fifo.file_temperature_age_thresholds.iter())
-                .map(|t| pick::FileTemperatureAge { temperature: t.temperature as u8, age: t.age })
-                .collect(),
+            file_temperature_age_thresholds: (o
+                .compaction_options_fifo
+                .file_temperature_age_thresholds
+                .iter())
+            .map(|t| pick::FileTemperatureAge { temperature: t.temperature as u8, age: t.age })
+            .collect(),
             allow_trivial_copy_when_change_temperature: o
                 .compaction_options_fifo
                 .allow_trivial_copy_when_change_temperature,

@@ -93,7 +93,13 @@ pub struct State {
 }
 
 impl State {
-    pub(super) fn new(mem: Arc<MemTable>, version: Arc<Version>, log_number: u64, next_epoch: u64, history_bytes_max: usize) -> Self {
+    pub(super) fn new(
+        mem: Arc<MemTable>,
+        version: Arc<Version>,
+        log_number: u64,
+        next_epoch: u64,
+        history_bytes_max: usize,
+    ) -> Self {
         State {
             mem,
             mem_id: 1,
@@ -114,7 +120,13 @@ impl State {
     }
 
     /// Puts the active memtable behind the sealed ones and `fresh` in its place.
-    pub fn seal(&mut self, fresh: Arc<MemTable>, next_log: u64, charge: Option<Arc<Charge>>, atomic_group: Option<u64>) {
+    pub fn seal(
+        &mut self,
+        fresh: Arc<MemTable>,
+        next_log: u64,
+        charge: Option<Arc<Charge>>,
+        atomic_group: Option<u64>,
+    ) {
         let mem = std::mem::replace(&mut self.mem, fresh);
         let epoch = self.take_epoch();
         self.sealed.push(Sealed {
@@ -153,7 +165,9 @@ impl State {
         if up_to_group.is_some() && self.is_flushing() {
             return 0..0;
         }
-        let closed = |m: &Sealed| m.together || up_to_group.is_some_and(|last| m.atomic_group.is_some_and(|group| group > last));
+        let closed = |m: &Sealed| {
+            m.together || up_to_group.is_some_and(|last| m.atomic_group.is_some_and(|group| group > last))
+        };
         let from = self.sealed.iter().position(|m| !m.flushing || closed(m)).unwrap_or(self.sealed.len());
         let len = self.sealed[from..].iter().take_while(|m| !m.flushing && !closed(m)).count();
         from..from + len

@@ -36,7 +36,16 @@ impl SuperVersion {
         parts: Arc<Parts>,
         bell: Arc<Bell>,
     ) -> Self {
-        SuperVersion { number, mem, imm, history, version, parts, table_tombstones: OnceLock::new(), _ring: Ring(bell) }
+        SuperVersion {
+            number,
+            mem,
+            imm,
+            history,
+            version,
+            parts,
+            table_tombstones: OnceLock::new(),
+            _ring: Ring(bell),
+        }
     }
 }
 

@@ -4,7 +4,9 @@ use crate::sync::Arc;
 use lsm::version::Version;
 
 fn state() -> (Parts, State) {
-    let parts = Parts::resolve(&FamilyOptions::default(), &DbOptions::default(), std::path::Path::new("/db"), None).unwrap();
+    let parts =
+        Parts::resolve(&FamilyOptions::default(), &DbOptions::default(), std::path::Path::new("/db"), None)
+            .unwrap();
     let version = Arc::new(Version::empty(parts.internal_order(), 7));
     let state = State::new(parts.new_memtable(1, 0), version, 3, 1, parts.history_bytes_max);
     (parts, state)
@@ -27,7 +29,11 @@ fn a_newer_memtable_is_flushed_beside_an_older_one_and_waits_for_it() {
     let again = state.pick_flush(None);
     assert_eq!(again.newest_id(), older.newest_id(), "not those that another job has");
     state.remove_flushed(&again);
-    assert_eq!((state.log_number, state.turn(&newer)), (5, Some(true)), "the newer one's log is still needed");
+    assert_eq!(
+        (state.log_number, state.turn(&newer)),
+        (5, Some(true)),
+        "the newer one's log is still needed"
+    );
     state.remove_flushed(&newer);
     assert_eq!(state.log_number, 8);
 }

@@ -55,14 +55,20 @@ impl Obsolete {
         }
         let mut waiting = self.waiting.lock();
         self.bell.answered();
-        let (free, held) = std::mem::take(&mut *waiting).into_iter().partition(|w: &Waiting| Arc::strong_count(&w.file) == 1);
+        let (free, held) = std::mem::take(&mut *waiting)
+            .into_iter()
+            .partition(|w: &Waiting| Arc::strong_count(&w.file) == 1);
         *waiting = held;
         self.bell.set_waiting(waiting.len() as u64);
         free
     }
 
     /// Nobody needs these any more.
-    pub fn retire_records(&self, logs: impl IntoIterator<Item = FileNumber>, manifests: impl IntoIterator<Item = FileNumber>) {
+    pub fn retire_records(
+        &self,
+        logs: impl IntoIterator<Item = FileNumber>,
+        manifests: impl IntoIterator<Item = FileNumber>,
+    ) {
         let mut records = self.records.lock();
         records.logs.extend(logs);
         records.manifests.extend(manifests);

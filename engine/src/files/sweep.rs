@@ -49,7 +49,9 @@ pub fn sweep(fs: &dyn FileSystem, paths: &Paths, families: &[PathBuf], live: Opt
                 }
                 FileName::Wal(n) if n.0 < live.min_log && *dir == paths.wal => out.logs.push((n, path)),
                 FileName::Manifest(n) if n < live.manifest => out.others.push(path),
-                FileName::Temp(n) | FileName::OptionsTemp(n) if n != live.manifest && !newer(n) => out.others.push(path),
+                FileName::Temp(n) | FileName::OptionsTemp(n) if n != live.manifest && !newer(n) => {
+                    out.others.push(path)
+                }
                 FileName::Options(n) => options_files.push((n, path)),
                 FileName::OldInfoLog(us) => old_logs.push((us, path)),
                 _ => {}

@@ -52,7 +52,13 @@ pub struct Flushed {
 ///
 /// # Errors
 /// The first; all memtables are given back then and the files removed.
-pub fn run(t: &FlushTools<'_>, job: JobId, families: &[Arc<Family>], reason: FlushReason, atomic: bool) -> Result<Flushed> {
+pub fn run(
+    t: &FlushTools<'_>,
+    job: JobId,
+    families: &[Arc<Family>],
+    reason: FlushReason,
+    atomic: bool,
+) -> Result<Flushed> {
     let parts = if atomic { pick_together(t) } else { pick_each(families) };
     run_parts(t, job, parts, reason, atomic)
 }
@@ -61,12 +67,23 @@ pub fn run(t: &FlushTools<'_>, job: JobId, families: &[Arc<Family>], reason: Flu
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_picked(t: &FlushTools<'_>, job: JobId, picks: Vec<(Arc<Family>, FlushPick)>, reason: FlushReason) -> Result<Flushed> {
+pub fn run_picked(
+    t: &FlushTools<'_>,
+    job: JobId,
+    picks: Vec<(Arc<Family>, FlushPick)>,
+    reason: FlushReason,
+) -> Result<Flushed> {
     let parts = picks.into_iter().filter(|(_, pick)| !pick.memtables.is_empty());
     run_parts(t, job, parts.map(|(family, pick)| Part::new(&family, pick)).collect(), reason, true)
 }
 
-fn run_parts(t: &FlushTools<'_>, job: JobId, mut parts: Vec<Part>, reason: FlushReason, atomic: bool) -> Result<Flushed> {
+fn run_parts(
+    t: &FlushTools<'_>,
+    job: JobId,
+    mut parts: Vec<Part>,
+    reason: FlushReason,
+    atomic: bool,
+) -> Result<Flushed> {
     if parts.is_empty() {
         return Ok(Flushed { committed: None });
     }
@@ -76,7 +93,9 @@ fn run_parts(t: &FlushTools<'_>, job: JobId, mut parts: Vec<Part>, reason: Flush
         Err(error) => {
             for part in &parts {
                 part.family.state().unpick_flush(&part.pick);
-                t.tools.events.warn(format_args!("[{}] [JOB {job}] Level-0 flush failed: {error}", part.family.name()));
+                t.tools
+                    .events
+                    .warn(format_args!("[{}] [JOB {job}] Level-0 flush failed: {error}", part.family.name()));
             }
             Err(error)
         }
@@ -121,7 +140,13 @@ impl Part {
     }
 }
 
-fn write_and_commit(t: &FlushTools<'_>, job: JobId, parts: &mut [Part], reason: FlushReason, atomic: bool) -> Result<Flushed> {
+fn write_and_commit(
+    t: &FlushTools<'_>,
+    job: JobId,
+    parts: &mut [Part],
+    reason: FlushReason,
+    atomic: bool,
+) -> Result<Flushed> {
     if t.families.len() > 1 {
         let synced = t.logs.sync_closed()?;
         if t.tools.options.load().track_and_verify_wals_in_manifest {
@@ -224,7 +249,9 @@ fn count_start(tools: &JobTools, event: &FlushStarted) {
             statistics.tick(Ticker::FlushReasonWriteBufferManager);
             statistics.measure(HistogramKind::FlushWriteBufferManagerMemtableMemoryBytes, event.memory_usage);
         }
-        FlushReason::MemtableMaxRangeDeletions => statistics.tick(Ticker::FlushReasonMemtableMaxRangeDeletions),
+        FlushReason::MemtableMaxRangeDeletions => {
+            statistics.tick(Ticker::FlushReasonMemtableMaxRangeDeletions)
+        }
         _ => {}
     }
 }

@@ -46,7 +46,13 @@ impl Converter {
             || options.prefix_same_as_start
             || options.auto_prefix_mode
             || parts.prefix_seek_opt_in_only;
-        if least == 0 || parts.disallow_memtable_writes || !all_keys || options.tailing || options.ignore_range_deletions || parts.order.timestamp_size() > 0 {
+        if least == 0
+            || parts.disallow_memtable_writes
+            || !all_keys
+            || options.tailing
+            || options.ignore_range_deletions
+            || parts.order.timestamp_size() > 0
+        {
             return None;
         }
         let (memtable, stats) = (super_version.mem.clone(), stats.clone());
@@ -82,7 +88,11 @@ impl Converter {
         let done = self.seq >= self.memtable.earliest_seq()
             && !self.is_covered(end)
             && self.memtable.add_derived_tombstone(self.seq, &self.first, end).is_ok();
-        let ticker = if done { Ticker::ReadPathRangeTombstonesInserted } else { Ticker::ReadPathRangeTombstonesDiscarded };
+        let ticker = if done {
+            Ticker::ReadPathRangeTombstonesInserted
+        } else {
+            Ticker::ReadPathRangeTombstonesDiscarded
+        };
         self.stats.add(ticker, 1);
     }
 

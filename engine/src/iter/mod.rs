@@ -146,7 +146,9 @@ impl Iter {
             false => Vec::from("Iterator is not valid."),
         };
         match name {
-            "rocksdb.iterator.super-version-number" => Some(self.super_version_number().to_string().into_bytes()),
+            "rocksdb.iterator.super-version-number" => {
+                Some(self.super_version_number().to_string().into_bytes())
+            }
             "rocksdb.iterator.is-key-pinned" => Some(flag(self.walk.pin_key().1)),
             "rocksdb.iterator.is-value-pinned" => Some(flag(self.walk.value_in_place())),
             "rocksdb.iterator.internal-key" => Some(self.key().to_vec()),
@@ -376,7 +378,9 @@ fn check(family: &Family, options: &ReadOptions) -> Result<()> {
         _ => {}
     }
     if options.iter_start_ts.is_some() {
-        return Err(Error::not_supported("iterating over all timestamped versions (iter_start_ts) is not built yet"));
+        return Err(Error::not_supported(
+            "iterating over all timestamped versions (iter_start_ts) is not built yet",
+        ));
     }
     if matches!(options.read_tier, ReadTier::Memtable | ReadTier::Persisted) {
         return Err(Error::not_supported("ReadTier::kPersistedData and kMemtableTier are not for iterators"));

@@ -3,8 +3,8 @@
 use base::iter::VecIterator;
 use base::key::{InternalOrder, append_internal};
 use base::{Order, ValueType};
+use lsm::merge::{FullMerge, MergeOperator, Merged};
 use lsm::range_del::{Coverage, FragmentCover};
-use lsm::merge::{FullMerge, Merged, MergeOperator};
 
 use super::walk::{View, Walk};
 use crate::sync::Arc;
@@ -192,7 +192,11 @@ fn view(order: Order, seq: u64) -> View {
 #[test]
 fn an_entry_of_unknown_kind_is_an_error_and_not_a_deletion() {
     let order = InternalOrder::new(Order::Bytewise);
-    let entries = vec![entry(b"a", 1, ValueType::Value), entry(b"b", 2, ValueType::Noop), entry(b"c", 3, ValueType::Value)];
+    let entries = vec![
+        entry(b"a", 1, ValueType::Value),
+        entry(b"b", 2, ValueType::Noop),
+        entry(b"c", 3, ValueType::Value),
+    ];
     let mut walk = Walk::new(VecIterator::new(entries, order), view(Order::Bytewise, 9));
     walk.seek_to_first();
     assert_eq!(walk.key(), b"a");
@@ -208,9 +212,9 @@ fn an_entry_of_unknown_kind_is_an_error_and_not_a_deletion() {
 fn with_prefix_same_as_start_the_first_key_shown_sets_the_prefix_of_a_scan_from_an_end() {
     let order = InternalOrder::new(Order::Bytewise);
     let entries: Vec<_> = [b"a1", b"a2", b"b1", b"c1", b"c2"].map(|k| entry(k, 1, ValueType::Value)).to_vec();
-    let prefix: Option<Arc<dyn base::order::PrefixExtractor>> = Some(Arc::new(base::order::BuiltinPrefix::Fixed(1)));
-    let mut walk =
-        Walk::new(VecIterator::new(entries, order), View { prefix, ..view(Order::Bytewise, 9) });
+    let prefix: Option<Arc<dyn base::order::PrefixExtractor>> =
+        Some(Arc::new(base::order::BuiltinPrefix::Fixed(1)));
+    let mut walk = Walk::new(VecIterator::new(entries, order), View { prefix, ..view(Order::Bytewise, 9) });
     walk.seek_to_first();
     walk.next();
     assert_eq!(walk.key(), b"a2");
@@ -258,7 +262,11 @@ fn a_tombstone_after_the_readers_timestamp_hides_nothing() {
 fn an_entity_that_cannot_be_decoded_is_corruption_wherever_it_is_met() {
     let order = InternalOrder::new(Order::Bytewise);
     let (broken, _) = entry(b"b", 2, ValueType::WideColumnEntity);
-    let entries = vec![entry(b"a", 1, ValueType::Value), (broken, b"\x01\x02no".to_vec()), entry(b"c", 3, ValueType::Value)];
+    let entries = vec![
+        entry(b"a", 1, ValueType::Value),
+        (broken, b"\x01\x02no".to_vec()),
+        entry(b"c", 3, ValueType::Value),
+    ];
     let moves: [fn(&mut Walk<VecIterator>); 4] = [
         |walk| walk.seek(b"b"),
         |walk| walk.seek_for_prev(b"b"),

@@ -129,7 +129,12 @@ struct Gathering<'a> {
 }
 
 impl<'a> Gathering<'a> {
-    fn new(ground: &'a Ground, options: &'a ReadOptions, moment: &'a Arc<SuperVersion>, seq: SequenceNumber) -> Self {
+    fn new(
+        ground: &'a Ground,
+        options: &'a ReadOptions,
+        moment: &'a Arc<SuperVersion>,
+        seq: SequenceNumber,
+    ) -> Self {
         let mut memtables = std::iter::once(&moment.mem).chain(moment.imm.iter());
         let covered = !options.ignore_range_deletions
             && (memtables.any(|mem| mem.has_range_tombstones()) || moment.may_have_table_tombstones());
@@ -211,9 +216,15 @@ impl<'a> Gathering<'a> {
     fn sorted(&mut self, level: usize, files: Arc<LevelFiles>) {
         let order = self.ground.family.order();
         let (tables, parts) = (self.ground.tables.clone(), self.moment.parts.clone());
-        let source =
-            LevelIter::new(order.clone(), level, files.clone(), tables.clone(), parts.clone(), self.ctx.clone())
-                .handing_over(self.options.adaptive_readahead);
+        let source = LevelIter::new(
+            order.clone(),
+            level,
+            files.clone(),
+            tables.clone(),
+            parts.clone(),
+            self.ctx.clone(),
+        )
+        .handing_over(self.options.adaptive_readahead);
         self.add(Source::Level(source), |g| {
             let open = LevelTombstones { tables, parts, level, ctx: g.ctx.clone() };
             let cover = LevelCover::new(order.clone(), files, g.seq, open);
@@ -227,11 +238,14 @@ impl<'a> Gathering<'a> {
         let size = user.timestamp_size();
         let bare = |key: &[u8]| key.len().saturating_sub(size);
         let options = self.options;
-        options.iterate_upper_bound.as_ref().is_some_and(|upper| {
-            user.compare_bare(&smallest[..bare(smallest)], upper).is_ge()
-        }) || options.iterate_lower_bound.as_ref().is_some_and(|lower| {
-            user.compare_bare(&largest[..bare(largest)], lower).is_lt()
-        })
+        options
+            .iterate_upper_bound
+            .as_ref()
+            .is_some_and(|upper| user.compare_bare(&smallest[..bare(smallest)], upper).is_ge())
+            || options
+                .iterate_lower_bound
+                .as_ref()
+                .is_some_and(|lower| user.compare_bare(&largest[..bare(largest)], lower).is_lt())
     }
 
     fn into_tree(mut self) -> Tree {

@@ -3,9 +3,9 @@
 //! Versions under a newer range tombstone are left out, as RocksDB's internal iterator leaves them out. For
 //! tools that look inside.
 
+use base::Result;
 use base::iter::InternalIterator;
 use base::key::MAX_SEQUENCE;
-use base::Result;
 
 use super::Ground;
 use super::tree::{Tree, gather};
@@ -64,6 +64,6 @@ impl Versions {
     pub fn next(&mut self) {
         if self.valid() {
             self.tree.next();
-            }
+        }
     }
 }

@@ -15,8 +15,8 @@ mod forward;
 
 use base::iter::InternalIterator;
 use base::key::{self, SequenceNumber, ValueType, pack};
-use base::{Error, Kind, Order, Pinned, Result, Subcode};
 use base::stats::{PerfCounter, PerfTimer, Statistics};
+use base::{Error, Kind, Order, Pinned, Result, Subcode};
 use lsm::merge::MergeOperator;
 
 use super::convert::Converter;
@@ -168,7 +168,8 @@ impl<I: InternalIterator> Walk<I> {
     #[inline]
     pub fn is_over(&self) -> bool {
         let ends = |error: &Error| {
-            matches!(error.kind(), Kind::Corruption | Kind::IoError) && error.subcode() != Subcode::MergeOperatorFailed
+            matches!(error.kind(), Kind::Corruption | Kind::IoError)
+                && error.subcode() != Subcode::MergeOperatorFailed
         };
         self.error.as_ref().is_some_and(ends)
     }
@@ -217,7 +218,11 @@ impl<I: InternalIterator> Walk<I> {
             Place::Source => {
                 let value = self.source.value();
                 let kind = key::trailer(self.source.key()) as u8;
-                if kind == ValueType::ValuePreferredSeqno as u8 { &value[..value.len().saturating_sub(8)] } else { value }
+                if kind == ValueType::ValuePreferredSeqno as u8 {
+                    &value[..value.len().saturating_sub(8)]
+                } else {
+                    value
+                }
             }
             Place::Saved => self.held.bytes(),
         }
@@ -251,7 +256,11 @@ impl<I: InternalIterator> Walk<I> {
             }
             Place::Saved => self.held.pinned(),
         };
-        if self.entity { resolve::default_column(stored).unwrap_or_else(|_| Pinned::from_vec(Vec::new())) } else { stored }
+        if self.entity {
+            resolve::default_column(stored).unwrap_or_else(|_| Pinned::from_vec(Vec::new()))
+        } else {
+            stored
+        }
     }
 
     /// The user key kept alive beyond the next move, without its timestamp; whether that took no copy.

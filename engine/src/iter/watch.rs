@@ -33,7 +33,14 @@ impl Watch {
         }
         let from = if memtable.is_empty() { memtable.earliest_seq() + 1 } else { memtable.first_seq() };
         let by_average = u64::from(options.memtable_avg_op_scan_flush_trigger);
-        Some(Box::new(Watch { memtable: memtable.clone(), from, by_one, by_average, operations: 1, hidden: 0 }))
+        Some(Box::new(Watch {
+            memtable: memtable.clone(),
+            from,
+            by_one,
+            by_average,
+            operations: 1,
+            hidden: 0,
+        }))
     }
 
     /// An entry at `seq` was stepped over; `in_this` counts those of the operation that runs.

@@ -28,12 +28,25 @@ pub type Present<'a> = &'a dyn Fn(&FamilyRecord, &NewFile) -> bool;
 ///
 /// # Errors
 /// Corruption with file and offset; those of the file system.
-pub fn recover_best(env: &Env, dir: &Path, number: FileNumber, present: Present<'_>) -> Result<(Recovered, Vec<u64>)> {
+pub fn recover_best(
+    env: &Env,
+    dir: &Path,
+    number: FileNumber,
+    present: Present<'_>,
+) -> Result<(Recovered, Vec<u64>)> {
     let path = dir.join(names::manifest(number));
     let file = env.fs.open_random(&path, &ReadHints::default())?;
     let mut reader = Reader::new(FileSource(file), ReaderOptions::default());
-    let mut best = Best { state: Builder::new(number), present, families: BTreeMap::new(), there: HashMap::default(), groups: Vec::new() };
-    best.read(&mut reader).and_then(|()| best.finish()).map_err(|e| e.doing("reading the MANIFEST").file(&path))
+    let mut best = Best {
+        state: Builder::new(number),
+        present,
+        families: BTreeMap::new(),
+        there: HashMap::default(),
+        groups: Vec::new(),
+    };
+    best.read(&mut reader)
+        .and_then(|()| best.finish())
+        .map_err(|e| e.doing("reading the MANIFEST").file(&path))
 }
 
 struct Best<'a> {
@@ -73,7 +86,9 @@ impl Best<'_> {
                 Item::TornTail { .. } | Item::EndOfLog => return Ok(()),
                 Item::Corruption(damage) => return Err(Error::corruption(damage.reason).at(damage.offset)),
                 Item::Hole { offset } => return Err(Error::corruption(HOLE).at(offset)),
-                Item::OldRecord { offset, .. } | Item::TimestampSizes { offset, .. } | Item::Predecessor { offset, .. } => {
+                Item::OldRecord { offset, .. }
+                | Item::TimestampSizes { offset, .. }
+                | Item::Predecessor { offset, .. } => {
                     return Err(Error::corruption("a WAL's record in a MANIFEST").at(offset));
                 }
             }
@@ -101,7 +116,8 @@ impl Best<'_> {
             self.groups.push(touched);
         }
         let families = std::mem::take(&mut self.groups);
-        self.groups = families.into_iter().filter(|group| group.iter().any(|id| !self.alone_whole(*id))).collect();
+        self.groups =
+            families.into_iter().filter(|group| group.iter().any(|id| !self.alone_whole(*id))).collect();
         for (id, record) in before {
             if !self.is_whole(id)
                 && let Some(whole) = self.families.get_mut(&id)
@@ -139,14 +155,20 @@ impl Best<'_> {
         deleted.iter().for_each(|(_, number)| {
             whole.missing.remove(number);
         });
-        let missing = added.iter().map(|file| file.number).filter(|number| self.there.get(number) != Some(&true));
+        let missing =
+            added.iter().map(|file| file.number).filter(|number| self.there.get(number) != Some(&true));
         whole.missing.extend(missing);
         Ok(())
     }
 
     fn is_whole(&self, id: FamilyId) -> bool {
         self.alone_whole(id)
-            && self.groups.iter().filter(|group| group.contains(&id)).flatten().all(|id| self.alone_whole(*id))
+            && self
+                .groups
+                .iter()
+                .filter(|group| group.contains(&id))
+                .flatten()
+                .all(|id| self.alone_whole(*id))
     }
 
     fn alone_whole(&self, id: FamilyId) -> bool {
@@ -157,7 +179,8 @@ impl Best<'_> {
     /// Whether all that is missing lies in level 0 and is newer than the rest of it.
     fn misses_newest_only(&self, id: FamilyId, whole: &Whole) -> bool {
         let Some(record) = self.state.families().get(&id) else { return false };
-        let (missing, there): (Vec<_>, Vec<_>) = record.files.values().partition(|f| whole.missing.contains(&f.number));
+        let (missing, there): (Vec<_>, Vec<_>) =
+            record.files.values().partition(|f| whole.missing.contains(&f.number));
         let newest = there.iter().filter(|f| f.level == 0).map(|f| f.largest_seqno).max();
         missing.iter().all(|f| f.level == 0 && newest.is_none_or(|newest| f.smallest_seqno > newest))
     }
@@ -172,7 +195,8 @@ impl Best<'_> {
     }
 
     fn finish(mut self) -> Result<(Recovered, Vec<u64>)> {
-        let mut missing: Vec<u64> = self.families.values().flat_map(|whole| whole.missing.iter().copied()).collect();
+        let mut missing: Vec<u64> =
+            self.families.values().flat_map(|whole| whole.missing.iter().copied()).collect();
         missing.sort_unstable();
         let ids: Vec<_> = self.state.families().keys().copied().collect();
         let mut chosen = Vec::new();

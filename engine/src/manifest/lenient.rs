@@ -29,7 +29,14 @@ impl Lenient {
     /// Of a MANIFEST that has nothing to say: the default family, and no tables.
     pub fn nothing(number: FileNumber) -> Lenient {
         let recovered = Builder::new(number).into_lenient();
-        Lenient { recovered, faults: Vec::new(), deleted: HashSet::default(), dropped: HashSet::default(), last_end: 0, lost_end: true }
+        Lenient {
+            recovered,
+            faults: Vec::new(),
+            deleted: HashSet::default(),
+            dropped: HashSet::default(),
+            last_end: 0,
+            lost_end: true,
+        }
     }
 }
 

@@ -72,7 +72,17 @@ pub struct Manifest {
 impl Manifest {
     /// Nothing is written until the first append, which begins a new file.
     pub fn new(env: Env, settings: ManifestSettings, current: FileNumber) -> Self {
-        Manifest { env, settings, number: current, file: None, synced: Extent::default(), compacted_size: 0, buffer: Vec::new(), closed: false, stats: None }
+        Manifest {
+            env,
+            settings,
+            number: current,
+            file: None,
+            synced: Extent::default(),
+            compacted_size: 0,
+            buffer: Vec::new(),
+            closed: false,
+            stats: None,
+        }
     }
 
     /// Goes on at the end of the current file (`reuse_manifest_on_open`), as it was `read`. It is synced, for the mark
@@ -92,7 +102,12 @@ impl Manifest {
         let writer = Writer::resume_behind(Framing::Classic, size, digest);
         let compacted_size = if compacted_size == 0 { size } else { compacted_size };
         let synced = extent(current, &writer);
-        Ok(Manifest { file: Some((file, writer)), synced, compacted_size, ..Manifest::new(env, settings, current) })
+        Ok(Manifest {
+            file: Some((file, writer)),
+            synced,
+            compacted_size,
+            ..Manifest::new(env, settings, current)
+        })
     }
 
     /// Counts there from now on.
@@ -141,7 +156,8 @@ impl Manifest {
         match &self.file {
             None => true,
             Some((_, writer)) => {
-                let amplified = self.compacted_size.saturating_mul(100 + self.settings.max_space_amp_pct) / 100;
+                let amplified =
+                    self.compacted_size.saturating_mul(100 + self.settings.max_space_amp_pct) / 100;
                 writer.offset() >= self.settings.max_file_size.max(amplified)
             }
         }
@@ -178,7 +194,8 @@ impl Manifest {
         }
         self.file = None;
         let path = self.settings.dir.join(names::manifest(number));
-        let hints = AppendHints { preallocate_bytes: self.settings.preallocate_bytes, ..AppendHints::default() };
+        let hints =
+            AppendHints { preallocate_bytes: self.settings.preallocate_bytes, ..AppendHints::default() };
         let mut file = self.env.fs.create(&path, &hints)?;
         let mut writer = Writer::new(Framing::Classic);
         self.buffer.clear();
@@ -222,7 +239,10 @@ impl Manifest {
         /// Bytes of the record that tells the size: header, tag, length and the number.
         const SIZE_RECORD_LEN: u64 = 15;
         self.compacted_size = writer.offset() + SIZE_RECORD_LEN;
-        let size = VersionEdit { last_compacted_manifest_file_size: Some(self.compacted_size), ..VersionEdit::default() };
+        let size = VersionEdit {
+            last_compacted_manifest_file_size: Some(self.compacted_size),
+            ..VersionEdit::default()
+        };
         frame(writer, &[(size, 0)], None, &mut self.buffer)?;
         // CURRENT names this file only once all of it is durable, so this much of it is, if it is read at all. It
         // tells that the edits to come have marks.

@@ -126,7 +126,9 @@ fn read_file(env: &Env, path: &Path, number: FileNumber, claim: Option<Extent>) 
     let mut state = Builder::new(number);
     let read = read_all(&mut reader, &mut state, claim);
     let end = state.out.size;
-    let mut out = read.and_then(|()| state.finish().map_err(|e| e.at(end))).map_err(|e| e.doing("reading the MANIFEST").file(path))?;
+    let mut out = read
+        .and_then(|()| state.finish().map_err(|e| e.at(end)))
+        .map_err(|e| e.doing("reading the MANIFEST").file(path))?;
     if let Some(lost) = &mut out.lost {
         lost.error = lost.error.clone().doing("reading the MANIFEST").file(path);
     }
@@ -167,7 +169,8 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
                     }
                     marked = Some(mark);
                 }
-                claim_met |= claim.is_some_and(|c| c.bytes == end && c.digest.is_none_or(|d| d == reader.digest()));
+                claim_met |=
+                    claim.is_some_and(|c| c.bytes == end && c.digest.is_none_or(|d| d == reader.digest()));
             }
             Item::TornTail { offset, .. } => break Some(offset),
             Item::Corruption(damage) => {
@@ -282,7 +285,8 @@ pub(super) struct Builder {
 impl Builder {
     pub(super) fn new(number: FileNumber) -> Self {
         let mut out = Recovered { number, ..Recovered::default() };
-        let default = FamilyRecord { id: FamilyId::DEFAULT, name: "default".to_string(), ..FamilyRecord::default() };
+        let default =
+            FamilyRecord { id: FamilyId::DEFAULT, name: "default".to_string(), ..FamilyRecord::default() };
         out.families.insert(FamilyId::DEFAULT, default);
         Builder { out, log_numbers: false, next_file: false, last_sequence: false, group: Vec::new() }
     }
@@ -354,13 +358,19 @@ impl Builder {
         for (level, number) in edit.deleted_files {
             match family.files.remove(&number) {
                 Some(file) if file.level == level => {}
-                _ => return Err(Error::corruption(format!("file {number:06} is deleted from L{level}, where it is not"))),
+                _ => {
+                    return Err(Error::corruption(format!(
+                        "file {number:06} is deleted from L{level}, where it is not"
+                    )));
+                }
             }
         }
         for file in edit.new_files {
             let number = file.number;
             if file.largest_seqno > base::key::MAX_SEQUENCE {
-                return Err(Error::corruption(format!("file {number:06} has a sequence number that is too large")));
+                return Err(Error::corruption(format!(
+                    "file {number:06} has a sequence number that is too large"
+                )));
             }
             if family.files.insert(number, file).is_some() {
                 return Err(Error::corruption(format!("file {number:06} is added twice")));
@@ -416,7 +426,10 @@ impl Builder {
             (self.last_sequence, "last-sequence-number"),
         ];
         if self.out.last_sequence > base::key::MAX_SEQUENCE {
-            return Err(Error::corruption(format!("the last sequence number {} is too large", self.out.last_sequence)));
+            return Err(Error::corruption(format!(
+                "the last sequence number {} is too large",
+                self.out.last_sequence
+            )));
         }
         if let Some((_, what)) = missing.iter().find(|(found, _)| !found) {
             return Err(Error::corruption(format!("no {what} entry in the MANIFEST")));

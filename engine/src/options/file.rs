@@ -100,7 +100,9 @@ pub fn read(text: &str, config: &ReadConfig) -> Result<OptionsFile> {
     let mut notes = Notes { config, unknown_ok, missing: Vec::new(), ignored: Vec::new() };
     for (name, value) in parsed.db_options() {
         let result = file.db.set(name, value);
-        notes.take(None, name, value, DbOptions::is_known, result).map_err(|e| e.at(place(text, name, value)))?;
+        notes
+            .take(None, name, value, DbOptions::is_known, result)
+            .map_err(|e| e.at(place(text, name, value)))?;
     }
     for family in parsed.families() {
         let mut options = FamilyOptions::default();
@@ -133,7 +135,8 @@ pub fn read(text: &str, config: &ReadConfig) -> Result<OptionsFile> {
 fn place(text: &str, name: &str, value: &str) -> u64 {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        let is_it = line.split_once('=').is_some_and(|(n, v)| n.trim() == name && v.trim().starts_with(value));
+        let is_it =
+            line.split_once('=').is_some_and(|(n, v)| n.trim() == name && v.trim().starts_with(value));
         if is_it {
             return at + (line.len() - line.trim_start().len()) as u64;
         }
@@ -211,7 +214,9 @@ fn unchanged(env: &Env, db_path: &Path, newest: FileNumber, path: &Path) -> Resu
     let hint = "ReadConfig::accept_changed reads it all the same, for one that was edited by hand; so does removing the file PROOF";
     if newest.0 < written.number {
         let gone = db_path.join(names::options(FileNumber(written.number)));
-        return Err(Error::corruption(format!("the newest OPTIONS file is missing; {hint}")).file(gone).at(0));
+        return Err(Error::corruption(format!("the newest OPTIONS file is missing; {hint}"))
+            .file(gone)
+            .at(0));
     }
     if newest.0 > written.number {
         return Ok(());
@@ -221,7 +226,8 @@ fn unchanged(env: &Env, db_path: &Path, newest: FileNumber, path: &Path) -> Resu
         None => Ok(()),
         Some(at) => {
             let line = 1 + content.iter().take(at as usize).filter(|b| **b == b'\n').count();
-            let error = format!("the OPTIONS file was changed since it was written, first about line {line}; {hint}");
+            let error =
+                format!("the OPTIONS file was changed since it was written, first about line {line}; {hint}");
             Err(Error::corruption(error).file(path).at(at))
         }
     }
@@ -267,7 +273,8 @@ pub fn persist<'a>(
         // What a text says does not depend on where it stands: one that said what it should says so again.
         let sum = kernel::checksum::xxh3::hash64(text.as_bytes());
         let verified = &VERIFIED[sum as usize % VERIFIED.len()];
-        let is_known = || verified.load(Ordering::Relaxed) == sum || check::reads_back(&text, db, families.clone());
+        let is_known =
+            || verified.load(Ordering::Relaxed) == sum || check::reads_back(&text, db, families.clone());
         if back == text.as_bytes() && is_known() {
             verified.store(sum, Ordering::Relaxed);
         } else {

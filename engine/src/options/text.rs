@@ -77,7 +77,9 @@ impl DbOptions {
 
     /// Whether option text may name it.
     pub fn is_known(name: &str) -> bool {
-        Self::row(name).is_some() || matches!(name, "rate_limiter_bytes_per_sec" | LISTENERS) || DB_DEPRECATED.contains(&name)
+        Self::row(name).is_some()
+            || matches!(name, "rate_limiter_bytes_per_sec" | LISTENERS)
+            || DB_DEPRECATED.contains(&name)
     }
 
     /// Sets one option from its text.
@@ -332,7 +334,9 @@ pub(super) fn write_family(out: &mut Writer, options: &FamilyOptions) {
 /// The section of a family's tables.
 pub(super) fn write_table(out: &mut Writer, options: &BlockBasedTableOptions) {
     let default = BlockBasedTableOptions::default();
-    for (row, text) in table::options::OPTIONS.iter().zip(&TABLE_KNOWN.texts).filter(|(row, _)| row.serialized) {
+    for (row, text) in
+        table::options::OPTIONS.iter().zip(&TABLE_KNOWN.texts).filter(|(row, _)| row.serialized)
+    {
         match (row.is_same)(options, &default) {
             true => out.statement(row.name, text),
             false => out.statement(row.name, &(row.print)(options)),

@@ -6,9 +6,7 @@
 
 use base::{Error, Result};
 
-use super::{
-    CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory,
-};
+use super::{CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory};
 
 /// Hints: options without effect here, because they change speed or housekeeping alone.
 pub const HINTS: &[&str] = &[
@@ -102,15 +100,15 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
 
 /// What a reader needs too. All else here only changes what is written from now on, so that a database opened
 /// for reading may have it: what is already in its files speaks for itself.
-const READING: &[&str] = &[
-    "persist_user_defined_timestamps=false",
-    "table_factory",
-];
+const READING: &[&str] = &["persist_user_defined_timestamps=false", "table_factory"];
 
 impl DbOptions {
     /// Of [`DbOptions::unsupported`] what stands in the way of reading as well.
     pub fn unsupported_for_reading(&self) -> Vec<String> {
-        asked(DB, self).filter(|gap| READING.contains(&gap.option)).map(|gap| sentence(gap.option, gap.feature, None)).collect()
+        asked(DB, self)
+            .filter(|gap| READING.contains(&gap.option))
+            .map(|gap| sentence(gap.option, gap.feature, None))
+            .collect()
     }
 
     /// What the options ask for and is not built, each as a sentence naming option and feature.

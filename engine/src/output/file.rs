@@ -2,23 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
-use base::stats::HistogramKind;
-use base::iter::InternalIterator;
 use base::ids::JobId;
+use base::iter::InternalIterator;
+use base::stats::HistogramKind;
 use base::{FamilyId, FileNumber, Level, Result};
 use compress::{Compression, CompressionOptions};
+use env::fs::ReadHints;
 use env::rate::{IoPriority, RateLimiter};
 use env::writer::{FileWriter, WriterOptions as FileOptions};
-use env::fs::ReadHints;
 use env::{AppendHints, Env};
 use format::properties::Properties;
+use kernel::checksum::crc32c;
+use kernel::checksum::xxh3::hash64_with_seed;
 use lsm::file_meta::{FileMetaData, FileStats};
 use lsm::range_del::OutputTombstones;
 use table::options::FilterLevel;
-use kernel::checksum::crc32c;
-use kernel::checksum::xxh3::hash64_with_seed;
-use table::sst::{OpenOptions, ReadCtx, Reader};
 use table::sst::writer::{Writer, WriterOptions};
+use table::sst::{OpenOptions, ReadCtx, Reader};
 
 use super::Courtesy;
 use crate::event::{Event, Events, Named};
@@ -132,7 +132,11 @@ impl OpenFile {
     pub fn create(s: &OutputSettings) -> Result<Self> {
         let pending = s.numbers.take_pending();
         let path = s.parts.table_path(pending.number, s.path_id);
-        let preallocate_bytes = if s.preallocate { s.target_file_size.saturating_add(s.target_file_size / 10).min(1 << 30) } else { 0 };
+        let preallocate_bytes = if s.preallocate {
+            s.target_file_size.saturating_add(s.target_file_size / 10).min(1 << 30)
+        } else {
+            0
+        };
         let hints = AppendHints { direct: s.direct, preallocate_bytes, ..AppendHints::default() };
         if let Some((events, job)) = s.told.as_ref().filter(|(events, _)| events.has_listeners()) {
             events.emit(&Event::TableCreationStarted {
@@ -155,9 +159,18 @@ impl OpenFile {
             checksum: s.file_checksum,
         };
         let created_s = s.env.clock.now_seconds();
-        let writer = Writer::new(FileWriter::new(file, options), writer_options(s, pending.number.0, created_s))
-            .map_err(|e| e.doing("beginning a table").file(&path))?;
-        Ok(OpenFile { writer, pending, created_s, smallest: Vec::new(), largest: Vec::new(), ranges: None, check: s.checks_rows().then(RowHash::default) })
+        let writer =
+            Writer::new(FileWriter::new(file, options), writer_options(s, pending.number.0, created_s))
+                .map_err(|e| e.doing("beginning a table").file(&path))?;
+        Ok(OpenFile {
+            writer,
+            pending,
+            created_s,
+            smallest: Vec::new(),
+            largest: Vec::new(),
+            ranges: None,
+            check: s.checks_rows().then(RowHash::default),
+        })
     }
 
     #[inline]
@@ -212,7 +225,11 @@ impl OpenFile {
         let done = self.writer.finish().and_then(|(table, mut file)| {
             let began = s.stats.begin();
             file.sync(s.use_fsync)?;
-            let kind = if s.is_flush { HistogramKind::TableSyncMicros } else { HistogramKind::CompactionOutfileSyncMicros };
+            let kind = if s.is_flush {
+                HistogramKind::TableSyncMicros
+            } else {
+                HistogramKind::CompactionOutfileSyncMicros
+            };
             s.stats.end(began, kind);
             file.close()?;
             Ok(table)
@@ -255,7 +272,8 @@ impl OpenFile {
         meta.smallest_seq = table.smallest_seqno;
         meta.largest_seq = table.largest_seqno;
         meta.marked_for_compaction = table.needs_compaction;
-        meta.oldest_ancester_time = if s.oldest_ancestor_time == 0 { self.created_s } else { s.oldest_ancestor_time };
+        meta.oldest_ancester_time =
+            if s.oldest_ancestor_time == 0 { self.created_s } else { s.oldest_ancestor_time };
         meta.file_creation_time = self.created_s;
         meta.epoch_number = s.epoch;
         meta.unique_id = table.unique_id.map_or((0, 0), |id| (id.0[0], id.0[1]));
@@ -309,7 +327,13 @@ impl RowHash {
 ///
 /// # Errors
 /// Those of reading; Corruption if the rows are not those that were written.
-fn read_through(s: &OutputSettings, path: &Path, size: u64, number: FileNumber, written: RowHash) -> Result<()> {
+fn read_through(
+    s: &OutputSettings,
+    path: &Path,
+    size: u64,
+    number: FileNumber,
+    written: RowHash,
+) -> Result<()> {
     let file = s.env.fs.open_random(path, &ReadHints::default())?;
     let options = OpenOptions {
         order: s.parts.order.clone(),
@@ -322,7 +346,12 @@ fn read_through(s: &OutputSettings, path: &Path, size: u64, number: FileNumber, 
         ..OpenOptions::default()
     };
     let reader = Arc::new(Reader::open(file, size, &options)?);
-    let ctx = ReadCtx { fill_cache: false, for_compaction: true, histogram: s.purpose.reads(), ..ReadCtx::default() };
+    let ctx = ReadCtx {
+        fill_cache: false,
+        for_compaction: true,
+        histogram: s.purpose.reads(),
+        ..ReadCtx::default()
+    };
     let mut rows = reader.iter(&Arc::new(ctx));
     let mut read = RowHash::default();
     rows.seek_to_first();
@@ -373,7 +402,11 @@ fn writer_options(s: &OutputSettings, file_number: u64, now_s: u64) -> WriterOpt
         family: s.family,
         family_name: s.family_name.clone(),
         level: Some(Level(s.level.min(usize::from(u8::MAX)) as u8)),
-        filter_level: if s.is_flush { FilterLevel::Flush } else { FilterLevel::Level(s.level.min(255) as u8) },
+        filter_level: if s.is_flush {
+            FilterLevel::Flush
+        } else {
+            FilterLevel::Level(s.level.min(255) as u8)
+        },
         skip_filter: parts.optimize_filters_for_hits && last_level && !s.is_flush,
         sample_for_compression: s.sample_for_compression,
         target_file_size: s.target_file_size,

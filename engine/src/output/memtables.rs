@@ -15,7 +15,13 @@ use crate::sync::Arc;
 ///
 /// # Errors
 /// Those of the memtables, the merge operator and the file system.
-pub fn write_memtables(tools: &JobTools, job: JobId, family: &Family, pick: &FlushPick, purpose: Purpose) -> Result<Outputs> {
+pub fn write_memtables(
+    tools: &JobTools,
+    job: JobId,
+    family: &Family,
+    pick: &FlushPick,
+    purpose: Purpose,
+) -> Result<Outputs> {
     let parts = family.parts();
     let order = parts.internal_order();
     let compression = parts.pick.compression_per_level.first().copied().unwrap_or(parts.pick.compression);
@@ -57,7 +63,9 @@ pub fn write_memtables(tools: &JobTools, job: JobId, family: &Family, pick: &Flu
     let verify = tools.options.load().flush_verify_memtable_count;
     let expected = verify.then(|| pick.memtables.iter().map(|s| s.mem.counts().entries).sum());
     match (sources.len(), sources.pop()) {
-        (1, Some(only)) => collapse_into(Collapse::new(only, AnythingBelow, tombstones, config), &settings, expected),
+        (1, Some(only)) => {
+            collapse_into(Collapse::new(only, AnythingBelow, tombstones, config), &settings, expected)
+        }
         (_, last) => {
             sources.extend(last);
             let merged = Merging::new(order, sources);

@@ -21,7 +21,6 @@ pub use memtables::write_memtables;
 pub use rewrite::Rewrite;
 pub use tools::{JobTools, compression_options, created, forget_spares, named};
 
-
 use std::collections::BTreeSet;
 
 use base::iter::InternalIterator;
@@ -136,7 +135,8 @@ impl Run<'_> {
     ) -> Result<()> {
         if !collapse.tombstones_mut().is_empty() {
             let (lower, upper) = self.limits(next);
-            let ranges = collapse.tombstones_mut().for_output(lower.as_deref(), upper.as_deref(), drop_obsolete);
+            let ranges =
+                collapse.tombstones_mut().for_output(lower.as_deref(), upper.as_deref(), drop_obsolete);
             self.done.dropped_obsolete_ranges += ranges.dropped_obsolete;
             if !ranges.tombstones.is_empty() {
                 let open = match &mut self.open {

@@ -37,7 +37,10 @@ impl<'a> Rewrite<'a> {
                 largest,
             }
         });
-        self.open.add_tombstones(&OutputTombstones { tombstones: tombstones.collect(), ..OutputTombstones::default() })
+        self.open.add_tombstones(&OutputTombstones {
+            tombstones: tombstones.collect(),
+            ..OutputTombstones::default()
+        })
     }
 
     /// Completes, syncs and closes the file, and syncs its directory. After an error nothing is left of it.

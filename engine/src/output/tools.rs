@@ -57,7 +57,14 @@ impl JobTools {
     ///
     /// # Errors
     /// NotSupported for a compression this build does not have.
-    pub fn output(&self, family: &Family, parts: Arc<Parts>, level: usize, is_flush: bool, compression: u8) -> Result<OutputSettings> {
+    pub fn output(
+        &self,
+        family: &Family,
+        parts: Arc<Parts>,
+        level: usize,
+        is_flush: bool,
+        compression: u8,
+    ) -> Result<OutputSettings> {
         let db = self.options.load();
         let own = family.options();
         let compression = Compression::from_byte(compression)?;
@@ -81,7 +88,11 @@ impl JobTools {
             epoch: 0,
             compression,
             compression_options: compression_options(&own.compression_opts),
-            target_file_size: if is_flush { parts.pick.write_buffer_size } else { parts.pick.target_file_size(level, 1) },
+            target_file_size: if is_flush {
+                parts.pick.write_buffer_size
+            } else {
+                parts.pick.target_file_size(level, 1)
+            },
             parts,
             oldest_ancestor_time: 0,
             oldest_key_time: 0,

@@ -76,11 +76,14 @@ pub fn property(ground: &Ground<'_>, family: &Family, name: &str) -> Option<Stri
     }
     if name == QUARANTINED_TABLES {
         let version = family.pin().version.clone();
-        let numbers = version.files().filter(|(_, f)| f.is_quarantined()).map(|(_, f)| f.number.0.to_string());
+        let numbers =
+            version.files().filter(|(_, f)| f.is_quarantined()).map(|(_, f)| f.number.0.to_string());
         return Some(numbers.collect::<Vec<_>>().join(" "));
     }
     if name == WRITE_ERROR {
-        return Some(ground.errors.check_families([family.id()]).err().map_or_else(String::new, |e| e.to_string()));
+        return Some(
+            ground.errors.check_families([family.id()]).err().map_or_else(String::new, |e| e.to_string()),
+        );
     }
     let (short, argument) = split(name)?;
     // RocksDB passes over a number at the end of a name that takes none.

@@ -27,7 +27,10 @@ pub struct Answer<'a> {
 
 impl<'a> Answer<'a> {
     #[inline]
-    pub fn new(operator: Option<&'a Arc<dyn MergeOperator>>, statistics: Option<&'a Arc<Statistics>>) -> Self {
+    pub fn new(
+        operator: Option<&'a Arc<dyn MergeOperator>>,
+        statistics: Option<&'a Arc<Statistics>>,
+    ) -> Self {
         Answer { operator, statistics, ..Answer::empty() }
     }
 
@@ -116,7 +119,9 @@ impl<'a> Answer<'a> {
             Some(ValueType::Value) => Ok(Base::Value(value)),
             Some(ValueType::ValuePreferredSeqno) => resolve::without_preferred_seq(value).map(Base::Value),
             Some(ValueType::WideColumnEntity) => Ok(Base::Entity(value)),
-            Some(ValueType::Deletion | ValueType::SingleDeletion | ValueType::DeletionWithTimestamp) => Ok(Base::None),
+            Some(ValueType::Deletion | ValueType::SingleDeletion | ValueType::DeletionWithTimestamp) => {
+                Ok(Base::None)
+            }
             Some(ValueType::BlobIndex) => Err(resolve::unsupported_blob()),
             _ => Err(resolve::unknown_kind(kind)),
         };

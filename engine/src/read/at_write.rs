@@ -1,7 +1,7 @@
 //! What a key reads as in the middle of a write, for `max_successive_merges`.
 
-use base::key::{SequenceNumber, ValueType};
 use base::Pinned;
+use base::key::{SequenceNumber, ValueType};
 
 use super::Reads;
 use super::answer::Answer;
@@ -11,7 +11,14 @@ use crate::options::{ReadOptions, ReadTier};
 use crate::source::resolve::{self, Base, Found, Merging, Scratch};
 
 impl Merger for Reads {
-    fn merged(&self, family: &Family, key: &[u8], operand: &[u8], seq: SequenceNumber, io: bool) -> Option<(ValueType, Vec<u8>)> {
+    fn merged(
+        &self,
+        family: &Family,
+        key: &[u8],
+        operand: &[u8],
+        seq: SequenceNumber,
+        io: bool,
+    ) -> Option<(ValueType, Vec<u8>)> {
         let super_version = family.pin();
         let operator = super_version.parts.merge_operator.as_ref();
         let read_tier = if io { ReadTier::All } else { ReadTier::BlockCache };

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use base::key::{MAX_SEQUENCE, seek_key};
 use base::Result;
+use base::key::{MAX_SEQUENCE, seek_key};
 use lsm::file_meta::FileMetaData;
 
 use super::Reads;
@@ -60,7 +60,9 @@ impl Reads {
             self.tables.get(&super_version.parts, level, file)?.approximate_offset_of(key, &ctx)
         };
         for (level, file) in super_version.version.files() {
-            total += if order.compare(&file.largest, &from).is_le() || order.compare(&file.smallest, &to).is_gt() {
+            total += if order.compare(&file.largest, &from).is_le()
+                || order.compare(&file.smallest, &to).is_gt()
+            {
                 0
             } else if order.compare(&file.smallest, &from).is_ge() {
                 offset_of(level, file, &to)?

@@ -49,15 +49,20 @@ impl Reads {
 
     /// What was found, and the operands met on the way.
     #[inline]
-    fn find_counted(&self, family: &Family, key: &[u8], options: &ReadOptions) -> (Result<Option<Found>>, usize) {
+    fn find_counted(
+        &self,
+        family: &Family,
+        key: &[u8],
+        options: &ReadOptions,
+    ) -> (Result<Option<Found>>, usize) {
         let _cpu = CpuTimer::start(PerfCounter::GetCpuNanos);
         let began = self.stats.begin();
         let super_version = family.pin();
         let mut answer = Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics());
         let mut buffer = Vec::new();
-        let walked = self
-            .full_key(family, key, options, &mut buffer)
-            .and_then(|full| self.walk(&super_version, full, key, self.read_sequence(options), options, &mut answer));
+        let walked = self.full_key(family, key, options, &mut buffer).and_then(|full| {
+            self.walk(&super_version, full, key, self.read_sequence(options), options, &mut answer)
+        });
         let place = match walked {
             Ok(place) => place,
             Err(error) => return (Err(error), 0),
@@ -77,7 +82,14 @@ impl Reads {
     }
 
     #[inline(never)]
-    fn count_get(&self, statistics: &Statistics, place: Place, operands: usize, found: &Result<Option<Found>>, began: Began) {
+    fn count_get(
+        &self,
+        statistics: &Statistics,
+        place: Place,
+        operands: usize,
+        found: &Result<Option<Found>>,
+        began: Began,
+    ) {
         statistics.tick(Ticker::NumberKeysRead);
         let found = found.as_ref().ok().and_then(Option::as_ref);
         place.count(statistics, found.is_some());
@@ -122,7 +134,11 @@ impl Reads {
     ///
     /// # Errors
     /// Corruption if an entry does not match its protection bytes.
-    pub fn newest_in_memory(&self, family: &Family, key: &[u8]) -> Result<(Option<SequenceNumber>, SequenceNumber)> {
+    pub fn newest_in_memory(
+        &self,
+        family: &Family,
+        key: &[u8],
+    ) -> Result<(Option<SequenceNumber>, SequenceNumber)> {
         let super_version = family.pin();
         for mem in super_version.memtables_and_history() {
             let mut newest = mem.newest_written_tombstone(key);

@@ -55,7 +55,8 @@ pub struct Answered {
 impl Answered {
     /// Only a key that was found has a subcode.
     fn new(value: Option<Pinned>, operands: usize, options: &ReadOptions) -> Self {
-        let exceeded = options.merge_operand_count_threshold.is_some_and(|most| operands > most) && value.is_some();
+        let exceeded =
+            options.merge_operand_count_threshold.is_some_and(|most| operands > most) && value.is_some();
         let subcode = if exceeded { Subcode::MergeOperandThresholdExceeded } else { Subcode::None };
         Answered { value, subcode }
     }

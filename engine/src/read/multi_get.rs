@@ -54,12 +54,22 @@ impl Reads {
     ///
     /// Each result as for [`Reads::get`]; once more than `value_size_soft_limit` bytes are found, the keys
     /// after are `Aborted`.
-    pub fn multi_get(&self, family: &Family, keys: &[&[u8]], options: &ReadOptions) -> Vec<Result<Option<Pinned>>> {
+    pub fn multi_get(
+        &self,
+        family: &Family,
+        keys: &[&[u8]],
+        options: &ReadOptions,
+    ) -> Vec<Result<Option<Pinned>>> {
         self.multi_get_as(family, keys, options, |value, _| value)
     }
 
     /// As [`Reads::multi_get`], with each answer's subcode.
-    pub fn multi_get_answered(&self, family: &Family, keys: &[&[u8]], options: &ReadOptions) -> Vec<Result<Answered>> {
+    pub fn multi_get_answered(
+        &self,
+        family: &Family,
+        keys: &[&[u8]],
+        options: &ReadOptions,
+    ) -> Vec<Result<Answered>> {
         self.multi_get_as(family, keys, options, |value, operands| Answered::new(value, operands, options))
     }
 
@@ -75,7 +85,8 @@ impl Reads {
         let super_version = family.pin();
         let seq = self.read_sequence(options);
         let mut results: Vec<Result<T>> = keys.iter().map(|_| Ok(answer(None, 0))).collect();
-        let mut slots = Slots { bytes: Vec::with_capacity(keys.len() * 32), list: Vec::with_capacity(keys.len()) };
+        let mut slots =
+            Slots { bytes: Vec::with_capacity(keys.len() * 32), list: Vec::with_capacity(keys.len()) };
         for (index, key) in keys.iter().enumerate() {
             let mut buffer = Vec::new();
             match self.full_key(family, key, options, &mut buffer) {
@@ -83,7 +94,8 @@ impl Reads {
                     let start = slots.bytes.len();
                     append_with_trailer(&mut slots.bytes, full, pack(seq, TYPE_FOR_SEEK));
                     let seek_key = start..slots.bytes.len();
-                    let answer = Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics());
+                    let answer =
+                        Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics());
                     slots.list.push(Slot { index, key, seek_key, answer, place: Place::Nowhere });
                 }
                 Err(error) => results[index] = Err(error),
@@ -183,7 +195,10 @@ impl Reads {
                     // A key that ends the file may go on in the next.
                     within.retain(|&i| {
                         slots.open(i)
-                            && order.user.compare_without_timestamp(slots.full(i), file.largest_user_key()).is_ge()
+                            && order
+                                .user
+                                .compare_without_timestamp(slots.full(i), file.largest_user_key())
+                                .is_ge()
                     });
                     next.extend(within.into_iter().map(|i| (i, at + 1)));
                 }
@@ -195,7 +210,12 @@ impl Reads {
     }
 }
 
-fn from_memtables(super_version: &SuperVersion, slots: &mut Slots<'_>, seq: SequenceNumber, options: &ReadOptions) {
+fn from_memtables(
+    super_version: &SuperVersion,
+    slots: &mut Slots<'_>,
+    seq: SequenceNumber,
+    options: &ReadOptions,
+) {
     let mut open: Vec<usize> = (0..slots.list.len()).collect();
     for mem in std::iter::once(&super_version.mem).chain(super_version.imm.iter()) {
         if mem.is_empty() {

@@ -27,7 +27,9 @@ pub fn create_database(env: &Env, paths: &Paths, db_id: Option<&str>) -> Result<
     }
     for dir in &paths.tables {
         let names = env.fs.list(dir)?;
-        if let Some(table) = names.iter().find(|name| matches!(FileName::parse(name), Some(FileName::Table(_)))) {
+        if let Some(table) =
+            names.iter().find(|name| matches!(FileName::parse(name), Some(FileName::Table(_))))
+        {
             return Err(Error::corruption("While creating a new Db, there are tables; CURRENT is missing")
                 .file(dir.join(table)));
         }

@@ -101,7 +101,8 @@ impl<'a> Durable<'a> {
             } else if mark.bytes <= offset {
                 // What was not synced then may be a hole that a crash left.
                 let hole = reader.gap().is_some_and(|gap| gap >= mark.bytes);
-                let written = progress.ends.iter().rev().find(|(end, _)| *end == mark.bytes).map(|(_, digest)| *digest);
+                let written =
+                    progress.ends.iter().rev().find(|(end, _)| *end == mark.bytes).map(|(_, digest)| *digest);
                 if written.is_some_and(|d| d != mark.digest) && !hole && mark.bytes > progress.verified {
                     let at = reader.gap().unwrap_or(0);
                     self.lost(log, at, mark.bytes, 0, "records are not those that were written")?;
@@ -152,7 +153,8 @@ impl<'a> Durable<'a> {
         let whole = reader.whole_end();
         // A log may hold nothing but announcements, which are no records to be read.
         let met = progress.met || progress.is_all(reader);
-        let progress = &Progress { claim: progress.claim, met, verified: progress.verified, ends: VecDeque::new() };
+        let progress =
+            &Progress { claim: progress.claim, met, verified: progress.verified, ends: VecDeque::new() };
         let gap = reader.gap().filter(|gap| *gap >= progress.verified);
         let at = match (fault, gap) {
             (Some((at, _)), Some(gap)) => at.min(gap),
@@ -275,8 +277,10 @@ impl<'a> Durable<'a> {
     fn missing(&mut self, log: FileNumber, bytes: u64) -> Result<()> {
         // Where this only reads, somebody may have flushed since the MANIFEST was read.
         let dir = &self.tools.paths.db;
-        let now = read_current(&self.tools.env, dir).and_then(|number| recover(&self.tools.env, dir, number))?;
-        let needed = now.families.values().map(|f| f.log_number).min().unwrap_or(0).max(now.min_log_number_to_keep);
+        let now =
+            read_current(&self.tools.env, dir).and_then(|number| recover(&self.tools.env, dir, number))?;
+        let needed =
+            now.families.values().map(|f| f.log_number).min().unwrap_or(0).max(now.min_log_number_to_keep);
         if log.0 < needed {
             return Ok(());
         }
@@ -288,7 +292,8 @@ impl<'a> Durable<'a> {
             return Ok(());
         }
         let bytes = durable.saturating_sub(at);
-        let behind = if records > 0 { format!(", {records} whole records among them") } else { String::new() };
+        let behind =
+            if records > 0 { format!(", {records} whole records among them") } else { String::new() };
         let error = Error::corruption(format!(
             "{what}: the WAL was durable up to byte {durable}; {bytes} bytes of acknowledged writes are lost{behind}. \
              open_despite_lost_writes opens without them"

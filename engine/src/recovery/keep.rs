@@ -56,6 +56,9 @@ fn write_anew(env: &Env, paths: &Paths, whole: &Extent) -> Result<u64> {
 fn read_through(env: &Env, log: FileNumber, path: &Path) -> Result<Extent> {
     let file = env.fs.open_random(path, &ReadHints::default())?;
     let mut reader = Reader::new(FileSource(file), options(log));
-    while matches!(reader.next()?, Item::Record { .. } | Item::TimestampSizes { .. } | Item::Predecessor { .. }) {}
+    while matches!(
+        reader.next()?,
+        Item::Record { .. } | Item::TimestampSizes { .. } | Item::Predecessor { .. }
+    ) {}
     Ok(Extent { number: log.0, bytes: reader.whole_end(), digest: Some(reader.digest()) })
 }

@@ -133,7 +133,12 @@ enum Verdict {
 }
 
 impl<'a> Replay<'a> {
-    pub fn new(tools: &'a JobTools, families: &'a FamilySet, settings: ReplaySettings, job: base::ids::JobId) -> Self {
+    pub fn new(
+        tools: &'a JobTools,
+        families: &'a FamilySet,
+        settings: ReplaySettings,
+        job: base::ids::JobId,
+    ) -> Self {
         let accept = settings.accept_lost
             || !settings.paranoid_checks
             || settings.mode == WalRecoveryMode::SkipAnyCorruptedRecords;
@@ -178,10 +183,7 @@ impl<'a> Replay<'a> {
     fn log(&mut self, log: FileNumber, path: &Path, later: &[FileNumber]) -> Result<()> {
         let file = self.tools.env.fs.open_random(path, &ReadHints::default())?;
         let size = file.size()?;
-        self.tools.events.info(format_args!(
-            "Recovering log #{} mode {}",
-            log.0, self.settings.mode as u8
-        ));
+        self.tools.events.info(format_args!("Recovering log #{} mode {}", log.0, self.settings.mode as u8));
         let mut reader = Reader::new(FileSource(file), durable::options(log));
         let mut progress = self.durable.begin(log);
         let mut last_in_log = 0;
@@ -203,7 +205,13 @@ impl<'a> Replay<'a> {
                     let verdict = match self.record(bytes, log, older, &mut last_in_log) {
                         Ok(verdict) => verdict,
                         Err(Fault::Report(error)) => {
-                            self.durable.end(log, &progress, &reader, Some((offset, error.message())), later)?;
+                            self.durable.end(
+                                log,
+                                &progress,
+                                &reader,
+                                Some((offset, error.message())),
+                                later,
+                            )?;
                             self.report(log, error.at(offset))?
                         }
                         Err(Fault::Fatal(error)) => return Err(error.at(offset)),
@@ -211,7 +219,14 @@ impl<'a> Replay<'a> {
                     (verdict, offset, marks)
                 }
                 Item::TornTail { offset, dropped, .. } => {
-                    self.fault(log, &progress, &reader, offset, "the record at fault would leave the file", later)?;
+                    self.fault(
+                        log,
+                        &progress,
+                        &reader,
+                        offset,
+                        "the record at fault would leave the file",
+                        later,
+                    )?;
                     let verdict = if self.remains(reader.is_recycled(), &progress, &reader) {
                         self.old_record(log)
                     } else {
@@ -221,7 +236,8 @@ impl<'a> Replay<'a> {
                 }
                 Item::Corruption(damage) => {
                     self.fault(log, &progress, &reader, damage.offset, &damage.reason, later)?;
-                    let stale = damage.recycled && self.settings.mode == WalRecoveryMode::TolerateCorruptedTailRecords;
+                    let stale = damage.recycled
+                        && self.settings.mode == WalRecoveryMode::TolerateCorruptedTailRecords;
                     let verdict = if stale {
                         self.done.damaged = true;
                         Verdict::EndOfThisLog
@@ -233,7 +249,14 @@ impl<'a> Replay<'a> {
                     (verdict, damage.offset, None)
                 }
                 Item::OldRecord { offset, .. } => {
-                    self.fault(log, &progress, &reader, offset, "a record of the log that the file was before", later)?;
+                    self.fault(
+                        log,
+                        &progress,
+                        &reader,
+                        offset,
+                        "a record of the log that the file was before",
+                        later,
+                    )?;
                     older_at.get_or_insert(offset);
                     (self.old_record(log), offset, None)
                 }
@@ -331,7 +354,13 @@ impl<'a> Replay<'a> {
             return Ok(Verdict::GoOn);
         }
         *last_in_log = seq;
-        let source = Source { missing: Missing::Skip, log: Some(log.0), buffers: None, merger: None, protection: None };
+        let source = Source {
+            missing: Missing::Skip,
+            log: Some(log.0),
+            buffers: None,
+            merger: None,
+            protection: None,
+        };
         let applied = match apply::batch(bytes, seq, self.families, source) {
             Ok(applied) => applied,
             Err(error) if error.kind() == Kind::NotSupported => return Err(Fault::Fatal(error)),
@@ -393,14 +422,17 @@ impl<'a> Replay<'a> {
     /// when it was read: what was read by then is what there was at some moment, and the caller looks whether to read again.
     fn is_short(&self, mark: &Mark) -> bool {
         let (log, read) = (mark.log_number, self.replayed.get(&mark.log_number));
-        log >= self.settings.min_log && !self.waived.contains(&log) && read != Some(&(mark.bytes, mark.digest))
+        log >= self.settings.min_log
+            && !self.waived.contains(&log)
+            && read != Some(&(mark.bytes, mark.digest))
     }
 
     /// Whether nothing can be missing between what was replayed and a batch at `seq`. If nothing was replayed, the
     /// MANIFEST's number may be one that the logs have lost: it tells only where no older log is named, as in the log
     /// that a recovery began.
     fn goes_on(&self, seq: SequenceNumber, older: &[Mark]) -> bool {
-        let Some(next) = self.next_seq.or_else(|| older.is_empty().then_some(self.settings.last_seq + 1)) else {
+        let Some(next) = self.next_seq.or_else(|| older.is_empty().then_some(self.settings.last_seq + 1))
+        else {
             return false;
         };
         (next..=next.max(self.next_counted)).contains(&seq)
@@ -410,7 +442,8 @@ impl<'a> Replay<'a> {
     fn report(&mut self, log: FileNumber, error: Error) -> Result<Verdict> {
         let path = self.tools.paths.wal(log);
         let error = error.file(&path);
-        let ignored = !self.settings.paranoid_checks || self.settings.mode == WalRecoveryMode::SkipAnyCorruptedRecords;
+        let ignored =
+            !self.settings.paranoid_checks || self.settings.mode == WalRecoveryMode::SkipAnyCorruptedRecords;
         self.tools.events.warn(format_args!("{}{error}", if ignored { PASSED_OVER } else { "" }));
         self.done.damaged = true;
         if ignored {
@@ -444,9 +477,7 @@ impl<'a> Replay<'a> {
         });
         let what = change.as_ref().map_or_else(|| reason.to_string(), |change| format!("{reason}: {change}"));
         self.durable.end(log, progress, reader, Some((offset, &what)), later)?;
-        let strict = self.is_point_in_time()
-            && self.settings.paranoid_checks
-            && !self.settings.accept_lost;
+        let strict = self.is_point_in_time() && self.settings.paranoid_checks && !self.settings.accept_lost;
         if strict && reader.damaged_not_torn().is_some() {
             let hint = format!("{what}; it is damaged, not torn. open_despite_lost_writes opens without it");
             return Err(Error::corruption(hint).at(offset));
@@ -459,7 +490,9 @@ impl<'a> Replay<'a> {
         recycled
             && match self.settings.mode {
                 WalRecoveryMode::PointInTimeRecovery => true,
-                WalRecoveryMode::AbsoluteConsistency => self.settings.proved_closed && progress.is_all(reader),
+                WalRecoveryMode::AbsoluteConsistency => {
+                    self.settings.proved_closed && progress.is_all(reader)
+                }
                 _ => false,
             }
     }
@@ -479,7 +512,9 @@ impl<'a> Replay<'a> {
                 self.tools.events.warn(words);
                 self.stop(log);
             }
-            WalRecoveryMode::TolerateCorruptedTailRecords => self.tools.events.warn(format_args!("{PASSED_OVER}{words}")),
+            WalRecoveryMode::TolerateCorruptedTailRecords => {
+                self.tools.events.warn(format_args!("{PASSED_OVER}{words}"))
+            }
             WalRecoveryMode::SkipAnyCorruptedRecords => {
                 self.tools.events.warn(format_args!("{PASSED_OVER}{words}"));
                 self.waived.insert(log.0);
@@ -490,7 +525,10 @@ impl<'a> Replay<'a> {
     }
 
     fn torn(&mut self, log: FileNumber, offset: u64, dropped: u64) -> Result<Verdict> {
-        let words = format_args!("WAL {:06} ends in the middle of a record at {offset}: {dropped} bytes dropped", log.0);
+        let words = format_args!(
+            "WAL {:06} ends in the middle of a record at {offset}: {dropped} bytes dropped",
+            log.0
+        );
         self.done.damaged = true;
         match self.settings.mode {
             WalRecoveryMode::AbsoluteConsistency => {
@@ -571,7 +609,9 @@ impl<'a> Replay<'a> {
                 Some(Error::corruption(format!("Missing WAL of log number {}", recorded.log_number)))
             }
             // A file that was recycled may be larger than its log: all of that was read if its end is where it was.
-            Some((read, end)) if recorded != read && *recorded != (Predecessor { size_bytes: *end, ..*read }) => {
+            Some((read, end))
+                if recorded != read && *recorded != (Predecessor { size_bytes: *end, ..*read }) =>
+            {
                 Some(Error::corruption(format!(
                     "Mismatched predecessor log number of WAL: recorded {recorded:?}, read {read:?}, whole up to {end}"
                 )))
@@ -615,7 +655,11 @@ enum Fault {
 }
 
 /// Writes a family's memtable to tables that no version knows yet, and puts an empty one in its place.
-pub fn flush_family(tools: &JobTools, job: base::ids::JobId, family: &Arc<Family>) -> Result<Vec<OutputFile>> {
+pub fn flush_family(
+    tools: &JobTools,
+    job: base::ids::JobId,
+    family: &Arc<Family>,
+) -> Result<Vec<OutputFile>> {
     let mut state = family.state();
     if state.mem.is_empty() {
         return Ok(Vec::new());

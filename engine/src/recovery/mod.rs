@@ -17,4 +17,3 @@ pub use durable::tell as tell_lost;
 pub use keep::keep_log;
 pub use logs::{Replay, ReplaySettings, Replayed, flush_family};
 pub use trees::{RequestedFamily, build_families, new_family};
-

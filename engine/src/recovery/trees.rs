@@ -38,7 +38,10 @@ pub fn build_families(
         .map(|f| f.name.as_str())
         .collect();
     if all_needed && !not_opened.is_empty() {
-        return Err(Error::invalid_argument(format!("Column families not opened: {}", not_opened.join(", "))));
+        return Err(Error::invalid_argument(format!(
+            "Column families not opened: {}",
+            not_opened.join(", ")
+        )));
     }
     let mut families = Vec::new();
     let mut missing = Vec::new();
@@ -51,7 +54,13 @@ pub fn build_families(
     Ok((families, missing))
 }
 
-fn build(record: &FamilyRecord, request: &RequestedFamily, last_seq: u64, bell: &Arc<Bell>, db: &DbOptions) -> Result<Arc<Family>> {
+fn build(
+    record: &FamilyRecord,
+    request: &RequestedFamily,
+    last_seq: u64,
+    bell: &Arc<Bell>,
+    db: &DbOptions,
+) -> Result<Arc<Family>> {
     let parts = &request.parts;
     if record.has_blob_files {
         return Err(Error::not_supported(format!("blob files, which column family {} has", record.name)));
@@ -105,13 +114,20 @@ fn tree(record: &FamilyRecord, parts: &Parts, db: &DbOptions) -> Result<Version>
     let cursors = record.cursors.iter().map(|(level, key)| (*level as usize, key.clone())).collect();
     let edit = Edit { added, cursors, ..Edit::default() };
     let empty = Version::empty(parts.internal_order(), num_levels);
-    let version = empty.apply(&[edit]).map_err(|e| e.doing(format!("building the tree of {}", record.name)))?;
+    let version =
+        empty.apply(&[edit]).map_err(|e| e.doing(format!("building the tree of {}", record.name)))?;
     let first_epoch = if db.allow_ingest_behind { 2 } else { 1 };
     Ok(version.infer_epochs(first_epoch).unwrap_or(version))
 }
 
 /// A new family's first tree and memtable.
-pub fn new_family(id: FamilyId, request: &RequestedFamily, log_number: u64, last_seq: u64, bell: &Arc<Bell>) -> Arc<Family> {
+pub fn new_family(
+    id: FamilyId,
+    request: &RequestedFamily,
+    log_number: u64,
+    last_seq: u64,
+    bell: &Arc<Bell>,
+) -> Arc<Family> {
     let parts = &request.parts;
     Family::new(
         id,

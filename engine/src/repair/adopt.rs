@@ -68,7 +68,8 @@ impl Stray {
 
     /// Whether the one sequence number of all its rows stood in the MANIFEST alone.
     fn lacks_number(&self) -> bool {
-        self.is_external() && self.properties.as_ref().is_some_and(|p| matches!(p.global_seqno(None), Ok(Some(0))))
+        self.is_external()
+            && self.properties.as_ref().is_some_and(|p| matches!(p.global_seqno(None), Ok(Some(0))))
     }
 
     pub(super) fn family_name(&self) -> Option<&str> {
@@ -91,12 +92,18 @@ impl Survey {
     /// Tables that no record speaks of.
     pub(super) fn strays(&mut self, scope: &Scope) -> Result<()> {
         let strays = self.find_strays(scope)?;
-        let lost_records = self.manifest.lost_end || self.manifest.faults.iter().any(|f| f.lost_bytes > 0 && !f.at_end);
+        let lost_records =
+            self.manifest.lost_end || self.manifest.faults.iter().any(|f| f.lost_bytes > 0 && !f.at_end);
         let mut wanted = Vec::new();
         for (number, path) in strays {
             let deleted = self.manifest.deleted.contains(&number);
             if !self.manifest_damaged || deleted || !(lost_records || self.current_damaged) {
-                self.report.problems.push(problem(Weight::Note, path, None, "no record of the MANIFEST speaks of this table"));
+                self.report.problems.push(problem(
+                    Weight::Note,
+                    path,
+                    None,
+                    "no record of the MANIFEST speaks of this table",
+                ));
                 continue;
             }
             wanted.push(Stray::probe(scope, number, path)?);
@@ -148,7 +155,11 @@ impl Survey {
     /// Whose it is, or why that is not known.
     fn owner(&self, stray: &Stray) -> std::result::Result<FamilyRecord, String> {
         let families = &self.manifest.recovered.families;
-        let only = || (families.len() == 1 && self.in_logs.only_default()).then(|| families.get(&FamilyId::DEFAULT)).flatten();
+        let only = || {
+            (families.len() == 1 && self.in_logs.only_default())
+                .then(|| families.get(&FamilyId::DEFAULT))
+                .flatten()
+        };
         let own = stray.id().and_then(|id| families.get(&id)).filter(|family| stray.is_of(family));
         let is_silent = stray.id().is_none() || stray.is_external();
         let family = match own.or_else(|| only().filter(|_| is_silent)) {
@@ -157,8 +168,12 @@ impl Survey {
             None => {
                 let (id, name) = (stray.id().unwrap_or_default(), stray.family_name().unwrap_or_default());
                 return Err(match families.get(&id) {
-                    Some(family) => format!("it says that column family {id} is {name}, which is {}", family.name),
-                    None => format!("it is of column family {id}, {name}, which was dropped, for that name is another's"),
+                    Some(family) => {
+                        format!("it says that column family {id} is {name}, which is {}", family.name)
+                    }
+                    None => format!(
+                        "it is of column family {id}, {name}, which was dropped, for that name is another's"
+                    ),
                 });
             }
         };
@@ -188,16 +203,26 @@ impl Survey {
         let size = file.size()?;
         self.report.num_files += 1;
         self.report.num_bytes += size;
-        let options = OpenOptions { order: order.clone(), file_number: FileNumber(stray.number), ..OpenOptions::default() };
+        let options = OpenOptions {
+            order: order.clone(),
+            file_number: FileNumber(stray.number),
+            ..OpenOptions::default()
+        };
         let mut facts = Facts::new(&family, order.clone(), stray, size);
-        let salvaged = salvage(file.clone(), size, &options, &mut |row, _| facts.row(row, proofs)).map_err(|e| e.file(&path))?;
+        let salvaged = salvage(file.clone(), size, &options, &mut |row, _| facts.row(row, proofs))
+            .map_err(|e| e.file(&path))?;
         let rows = facts.rows();
         let Some(mut record) = facts.finish(&salvaged, proofs) else {
             self.report.problems.push(problem(Weight::Note, path, None, "an unfinished table"));
             return Ok(());
         };
         if !self.rebuilt && !stray.is_external() && self.logs.iter().any(|log| log.holds(&record)) {
-            self.report.problems.push(problem(Weight::Note, path, None, "an unknown table whose rows are still in a WAL"));
+            self.report.problems.push(problem(
+                Weight::Note,
+                path,
+                None,
+                "an unknown table whose rows are still in a WAL",
+            ));
             return Ok(());
         }
         if stray.lacks_number() {
@@ -221,21 +246,32 @@ impl Survey {
     /// The number of an ingested table that is not known. The tables with lower numbers were there before it, so it is
     /// not below theirs, and above if it was ingested over one of them. More is not known; it is no more than it was,
     /// so that nothing newer is hidden by it.
-    fn number(&self, scope: &Scope, family: &FamilyRecord, order: &Order, record: &mut NewFile) -> Result<()> {
+    fn number(
+        &self,
+        scope: &Scope,
+        family: &FamilyRecord,
+        order: &Order,
+        record: &mut NewFile,
+    ) -> Result<()> {
         // Ingested behind what there was, it has 0.
         if newest_options(scope)?.is_some_and(|(_, options)| ingests_behind(&options, &family.name)) {
             return Ok(());
         }
         let before = || self.tables.iter().filter(|t| t.record.number < record.number);
         let mut seq = before().map(|t| t.record.largest_seqno).max().unwrap_or(0);
-        let apart = |a: &NewFile, b: &NewFile| order.compare(user_key(&a.largest), user_key(&b.smallest)).is_lt();
+        let apart =
+            |a: &NewFile, b: &NewFile| order.compare(user_key(&a.largest), user_key(&b.smallest)).is_lt();
         if before().any(|t| t.family == family.id && !apart(&t.record, record) && !apart(record, &t.record)) {
             seq = (seq + 1).min(key::MAX_SEQUENCE);
         }
         let numbered = |key: &mut Vec<u8>| {
             let (user, old, kind) = key::split(key);
             let mut new = Vec::with_capacity(key.len());
-            key::append_with_trailer(&mut new, user, (if old == key::MAX_SEQUENCE { old } else { seq }) << 8 | u64::from(kind));
+            key::append_with_trailer(
+                &mut new,
+                user,
+                (if old == key::MAX_SEQUENCE { old } else { seq }) << 8 | u64::from(kind),
+            );
             *key = new;
         };
         (record.smallest_seqno, record.largest_seqno) = (seq, seq);
@@ -257,7 +293,9 @@ impl Survey {
         let (weight, what) = if self.rebuilt {
             let (rows, range_deletions) = (salvaged.num_rows, salvaged.tombstones.len());
             let (first, last) = (record.smallest_seqno, record.largest_seqno);
-            let what = format!("taken in: {rows} rows and {range_deletions} range deletions with sequence numbers {first} to {last}");
+            let what = format!(
+                "taken in: {rows} rows and {range_deletions} range deletions with sequence numbers {first} to {last}"
+            );
             (Weight::Note, what)
         } else {
             let what = "no record that is left of the MANIFEST speaks of this table: it is taken in; rows deleted since may be back";
@@ -277,7 +315,8 @@ impl Survey {
         }
         if salvaged.properties.is_none() {
             found.weight = Weight::Loss;
-            found.what = "its properties do not read, so that it is this column family's is a guess".to_string();
+            found.what =
+                "its properties do not read, so that it is this column family's is a guess".to_string();
             self.report.problems.push(found);
         }
         self.table_problems(&stray.path, family, salvaged, &whole);
@@ -287,7 +326,8 @@ impl Survey {
 impl Log {
     /// Whether every number of the table is one of this log's writes.
     fn holds(&self, record: &NewFile) -> bool {
-        self.first_seq.is_some_and(|first| first <= record.smallest_seqno && record.largest_seqno <= self.last_seq)
+        self.first_seq
+            .is_some_and(|first| first <= record.smallest_seqno && record.largest_seqno <= self.last_seq)
     }
 }
 
@@ -300,7 +340,8 @@ struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     fn new(family: &'a FamilyRecord, order: Order, stray: &Stray, file_size: u64) -> Self {
-        let record = NewFile { number: stray.number, file_size, smallest_seqno: u64::MAX, ..NewFile::default() };
+        let record =
+            NewFile { number: stray.number, file_size, smallest_seqno: u64::MAX, ..NewFile::default() };
         Facts { family, order, record }
     }
 
@@ -326,7 +367,8 @@ impl<'a> Facts<'a> {
 
     /// The first and the last one.
     fn rows(&self) -> Option<(Vec<u8>, Vec<u8>)> {
-        (!self.record.smallest.is_empty()).then(|| (self.record.smallest.clone(), self.record.largest.clone()))
+        (!self.record.smallest.is_empty())
+            .then(|| (self.record.smallest.clone(), self.record.largest.clone()))
     }
 
     /// `None`: there is nothing in it.

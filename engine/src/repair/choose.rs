@@ -57,7 +57,11 @@ pub(super) fn choose(scope: &Scope, report: &mut Report) -> Result<Chosen> {
         } else if let Some(named) = named.filter(|named| named != number) {
             let missing = scope.paths.manifest(named);
             for found in report.problems.iter_mut().filter(|p| p.file == missing) {
-                found.what = format!("CURRENT names this file, and should name {}: {}", names::manifest(*number), found.what);
+                found.what = format!(
+                    "CURRENT names this file, and should name {}: {}",
+                    names::manifest(*number),
+                    found.what
+                );
                 found.weight = Weight::Mendable;
             }
         }
@@ -81,7 +85,12 @@ fn current(scope: &Scope, report: &mut Report) -> Result<Option<FileNumber>> {
     match read_current(&scope.options.env, &scope.paths.db) {
         Ok(number) => Ok(Some(number)),
         Err(error) if error.is_corruption() || error.is_not_found() => {
-            report.problems.push(problem(Weight::Mendable, scope.paths.current(), error.offset(), error.message()));
+            report.problems.push(problem(
+                Weight::Mendable,
+                scope.paths.current(),
+                error.offset(),
+                error.message(),
+            ));
             Ok(None)
         }
         Err(error) => Err(error),
@@ -120,7 +129,13 @@ fn read(scope: &Scope, report: &mut Report, number: FileNumber) -> Result<Option
 }
 
 /// Tells where the MANIFEST is damaged, and that it was taken if nobody named it; whether edits are missing.
-fn tell_faults(scope: &Scope, report: &mut Report, number: FileNumber, read: &Lenient, unnamed: bool) -> bool {
+fn tell_faults(
+    scope: &Scope,
+    report: &mut Report,
+    number: FileNumber,
+    read: &Lenient,
+    unnamed: bool,
+) -> bool {
     let path = scope.paths.manifest(number);
     let mut damaged = false;
     for fault in &read.faults {
@@ -152,17 +167,28 @@ fn nothing(scope: &Scope, report: &mut Report, number: Option<FileNumber>) -> Re
             found => found?,
         };
         is_database |= found.iter().any(|name| {
-            matches!(FileName::parse(name), Some(FileName::Table(_) | FileName::LegacyTable(_) | FileName::Wal(_)))
+            matches!(
+                FileName::parse(name),
+                Some(FileName::Table(_) | FileName::LegacyTable(_) | FileName::Wal(_))
+            )
         });
     }
     if !is_database {
         let path = scope.paths.db.display();
-        return Err(Error::invalid_argument(format!("{path}: not a database: there is no MANIFEST, table or WAL")));
+        return Err(Error::invalid_argument(format!(
+            "{path}: not a database: there is no MANIFEST, table or WAL"
+        )));
     }
     let file = number.map_or(scope.paths.db.clone(), |number| scope.paths.manifest(number));
     let number = number.unwrap_or_default();
     let what = "there is no MANIFEST to go by: the database is built anew from its tables and logs, as far as these tell; \
                 a table or log that is gone leaves no trace";
     report.problems.push(problem(Weight::Loss, file, None, what));
-    Ok(Chosen { number, manifest: Lenient::nothing(number), damaged: true, current_damaged: true, rebuilt: true })
+    Ok(Chosen {
+        number,
+        manifest: Lenient::nothing(number),
+        damaged: true,
+        current_damaged: true,
+        rebuilt: true,
+    })
 }

@@ -58,7 +58,10 @@ impl Survey {
         for at in 0..self.tables.len() {
             let Some(cut) = self.cut(scope, at)? else { continue };
             let table = &mut self.tables[at];
-            let whole = (Some(user_key(&table.record.smallest).to_vec()), Some(user_key(&table.record.largest).to_vec()));
+            let whole = (
+                Some(user_key(&table.record.smallest).to_vec()),
+                Some(user_key(&table.record.largest).to_vec()),
+            );
             let what = match cut {
                 Cut::Bounds(smallest, largest) => {
                     (table.record.smallest, table.record.largest) = (smallest, largest);
@@ -82,24 +85,35 @@ impl Survey {
     /// `None`: all may stay as it is.
     fn cut(&self, scope: &Scope, at: usize) -> Result<Option<Cut>> {
         let table = &self.tables[at];
-        let (Some(edges), Some(family)) = (&table.edges, self.manifest.recovered.families.get(&table.family)) else {
+        let (Some(edges), Some(family)) = (&table.edges, self.manifest.recovered.families.get(&table.family))
+        else {
             return Ok(None);
         };
         let order = descriptor_of(scope, &family.name, family.comparator.as_deref())?.options.comparator;
         let own = |(i, t): &(usize, &Table)| *i != at && t.family == table.family && t.state != State::Gone;
         let others: Vec<_> = self.tables.iter().enumerate().filter(own).map(|(_, t)| t).collect();
-        if !others.iter().any(|t| t.record.smallest_seqno == 0 && t.record.number > table.record.number && meet(&order, t, table)) {
+        if !others.iter().any(|t| {
+            t.record.smallest_seqno == 0 && t.record.number > table.record.number && meet(&order, t, table)
+        }) {
             return Ok(None);
         }
-        let Some(((first, last), internal)) = edges.rows.as_ref().zip(edges.internal.clone()) else { return Ok(Some(Cut::Out)) };
-        let shared = others.iter().filter_map(|t| t.edges.as_ref().filter(|other| other.shares_one_with(edges))?.rows.as_ref());
-        let next = shared.map(|(first, _)| first.as_slice()).filter(|first| order.compare(first, last).is_gt());
+        let Some(((first, last), internal)) = edges.rows.as_ref().zip(edges.internal.clone()) else {
+            return Ok(Some(Cut::Out));
+        };
+        let shared = others
+            .iter()
+            .filter_map(|t| t.edges.as_ref().filter(|other| other.shares_one_with(edges))?.rows.as_ref());
+        let next =
+            shared.map(|(first, _)| first.as_slice()).filter(|first| order.compare(first, last).is_gt());
         let next = next.min_by(|a, b| order.compare(a, b));
         // None of them lies outside of the bounds: the last that begins does so within, and so does the first that ends.
         let begins = edges.tombstones.iter().map(|(start, _)| user_key(start));
         let ends = edges.tombstones.iter().map(|(_, end)| end.as_slice());
         let largest = user_key(&table.record.largest);
-        let to = begins.chain(next).filter(|key| order.compare(key, largest).is_le()).max_by(|a, b| order.compare(a, b));
+        let to = begins
+            .chain(next)
+            .filter(|key| order.compare(key, largest).is_le())
+            .max_by(|a, b| order.compare(a, b));
         let to = to.filter(|key| order.compare(key, last).is_gt()).map_or(internal.1, edge);
         let from = ends.min_by(|a, b| order.compare(a, b)).filter(|key| order.compare(key, first).is_lt());
         let from = from.map_or(internal.0, edge);
@@ -110,7 +124,9 @@ impl Survey {
 
 /// Whether their keys overlap.
 fn meet(order: &Order, a: &Table, b: &Table) -> bool {
-    let before = |a: &Table, b: &Table| order.compare(user_key(&a.record.largest), user_key(&b.record.smallest)).is_lt();
+    let before = |a: &Table, b: &Table| {
+        order.compare(user_key(&a.record.largest), user_key(&b.record.smallest)).is_lt()
+    };
     !before(a, b) && !before(b, a)
 }
 

@@ -64,8 +64,12 @@ impl Missing {
         }
         let gap = self.gaps.iter().find(|(from, to, ..)| (*from..*to).contains(&offset));
         match (gap, self.due) {
-            (Some((_, _, first, last)), _) => format!(": the writes with sequence numbers {first} to {last} are gone"),
-            (None, Some((end, due))) if offset >= end => format!(": writes from sequence number {due} on are gone"),
+            (Some((_, _, first, last)), _) => {
+                format!(": the writes with sequence numbers {first} to {last} are gone")
+            }
+            (None, Some((end, due))) if offset >= end => {
+                format!(": writes from sequence number {due} on are gone")
+            }
             _ => String::new(),
         }
     }
@@ -85,7 +89,9 @@ impl Survey {
                 Some(log) => {
                     log.rewrite = true;
                     let lost = log.behind_end();
-                    format!("the WAL's last whole record ends here, and it was durable up to byte {durable}{lost}")
+                    format!(
+                        "the WAL's last whole record ends here, and it was durable up to byte {durable}{lost}"
+                    )
                 }
                 None => format!("the WAL is missing; it was durable up to byte {durable}"),
             };
@@ -114,9 +120,17 @@ impl Survey {
         self.claimed_logs(scope, min);
         for (number, synced) in self.manifest.recovered.wals.range(min..) {
             let told = self.claims.contains_key(number);
-            if !told && self.logs.iter().all(|log| log.number.0 != *number) && synced.is_none_or(|size| size > 0) {
+            if !told
+                && self.logs.iter().all(|log| log.number.0 != *number)
+                && synced.is_none_or(|size| size > 0)
+            {
                 let path = scope.paths.wal(FileNumber(*number));
-                self.report.problems.push(problem(Weight::Loss, path, None, "a WAL that the MANIFEST names is missing"));
+                self.report.problems.push(problem(
+                    Weight::Loss,
+                    path,
+                    None,
+                    "a WAL that the MANIFEST names is missing",
+                ));
             }
         }
         Ok(())
@@ -176,7 +190,8 @@ impl Survey {
             };
             log.rewrite |= weight != Weight::Note;
             let lost = if weight == Weight::Loss { missing.at(fault.offset) } else { String::new() };
-            let mut found = problem(weight, log.path.clone(), Some(fault.offset), &format!("{}{lost}", fault.what));
+            let mut found =
+                problem(weight, log.path.clone(), Some(fault.offset), &format!("{}{lost}", fault.what));
             found.bytes = fault.lost_bytes;
             self.report.problems.push(found);
         }

@@ -157,9 +157,11 @@ impl<'a> Mending<'a> {
     fn rewrite(&mut self, table: &mut Table) -> Result<()> {
         let recovered = &self.survey.manifest.recovered;
         let family = recovered.families.get(&table.family);
-        let (name, comparator) = family.map_or(("default", None), |f| (f.name.as_str(), f.comparator.as_deref()));
+        let (name, comparator) =
+            family.map_or(("default", None), |f| (f.name.as_str(), f.comparator.as_deref()));
         let descriptor = descriptor_of(self.scope, name, comparator)?;
-        let parts = Arc::new(Parts::resolve(&descriptor.options, &self.scope.options, &self.scope.paths.db, None)?);
+        let parts =
+            Arc::new(Parts::resolve(&descriptor.options, &self.scope.options, &self.scope.paths.db, None)?);
         let settings = self.settings(table, name.to_string(), parts, &descriptor.options.compression_opts);
         let file = self.env.fs.open_random(&table.path, &ReadHints::default())?;
         let size = file.size()?;
@@ -238,7 +240,8 @@ impl<'a> Mending<'a> {
     /// Where tables were taken in, all of their family's go to level 0, ordered by their newest row.
     fn flatten_adopted(&mut self, tables: Vec<Table>) -> Result<Vec<Table>> {
         let families: BTreeSet<_> = tables.iter().filter(|t| t.adopted).map(|t| t.family).collect();
-        let (mut flat, mut out): (Vec<_>, Vec<_>) = tables.into_iter().partition(|t| families.contains(&t.family));
+        let (mut flat, mut out): (Vec<_>, Vec<_>) =
+            tables.into_iter().partition(|t| families.contains(&t.family));
         for family in families {
             let own: Vec<_> = flat.extract_if(.., |t| t.family == family).collect();
             let mut own = self.with_one_order(family, own)?;
@@ -278,7 +281,8 @@ impl<'a> Mending<'a> {
         self.second_name(&path)?;
         self.env.fs.rename(&temp, &path)?;
         self.env.fs.open_dir(&self.scope.paths.wal)?.sync()?;
-        self.actions.push(format!("{:06}.log is written anew with the {records} records that are left", number.0));
+        self.actions
+            .push(format!("{:06}.log is written anew with the {records} records that are left", number.0));
         Ok(())
     }
 
@@ -335,7 +339,8 @@ impl<'a> Mending<'a> {
         let mut files: BTreeMap<FamilyId, Vec<&Table>> = BTreeMap::new();
         tables.iter().for_each(|t| files.entry(t.family).or_default().push(t));
         for family in recovered.families.values() {
-            let order = descriptor_of(self.scope, &family.name, family.comparator.as_deref())?.options.comparator;
+            let order =
+                descriptor_of(self.scope, &family.name, family.comparator.as_deref())?.options.comparator;
             let own = files.remove(&family.id).unwrap_or_default();
             let new_files = with_epochs(own.iter().map(|t| t.record.clone()).collect());
             let edit = VersionEdit {

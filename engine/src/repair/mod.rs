@@ -119,7 +119,11 @@ pub fn survey(scope: &Scope) -> Result<Report> {
 }
 
 /// The files of one kind in a directory, by number.
-fn numbered(scope: &Scope, dir: &Path, of_kind: impl Fn(FileName) -> Option<FileNumber>) -> Result<Vec<FileNumber>> {
+fn numbered(
+    scope: &Scope,
+    dir: &Path,
+    of_kind: impl Fn(FileName) -> Option<FileNumber>,
+) -> Result<Vec<FileNumber>> {
     let names = scope.options.env.fs.list(dir)?;
     let mut found: Vec<_> = names.iter().filter_map(|name| of_kind(FileName::parse(name)?)).collect();
     found.sort_unstable();

@@ -7,8 +7,8 @@
 //!
 //! Facts: RocksDB orders them by their newest number (`db/version_builder.cc`), and may answer with older versions.
 
-use base::key::{InternalOrder, user_key};
 use base::iter::InternalIterator;
+use base::key::{InternalOrder, user_key};
 use base::{FamilyId, Order, Result, SequenceNumber, key};
 use env::ReadHints;
 use format::edit::NewFile;
@@ -32,12 +32,14 @@ struct Group {
 
 impl Group {
     fn of(table: Table) -> Group {
-        let NewFile { smallest, largest, smallest_seqno: first, largest_seqno: last, .. } = table.record.clone();
+        let NewFile { smallest, largest, smallest_seqno: first, largest_seqno: last, .. } =
+            table.record.clone();
         Group { members: vec![table], smallest, largest, first, last }
     }
 
     fn overlaps(&self, order: &Order, other: &Group) -> bool {
-        let before = |a: &Group, b: &Group| order.compare(user_key(&a.largest), user_key(&b.smallest)).is_lt();
+        let before =
+            |a: &Group, b: &Group| order.compare(user_key(&a.largest), user_key(&b.smallest)).is_lt();
         self.first <= other.last && other.first <= self.last && !before(self, other) && !before(other, self)
     }
 
@@ -73,10 +75,12 @@ impl Mending<'_> {
     pub(super) fn with_one_order(&mut self, family: FamilyId, tables: Vec<Table>) -> Result<Vec<Table>> {
         let recovered = &self.survey.manifest.recovered;
         let record = recovered.families.get(&family);
-        let (name, comparator) = record.map_or(("default", None), |f| (f.name.as_str(), f.comparator.as_deref()));
+        let (name, comparator) =
+            record.map_or(("default", None), |f| (f.name.as_str(), f.comparator.as_deref()));
         let (name, descriptor) = (name.to_string(), descriptor_of(self.scope, name, comparator)?);
         let order = descriptor.options.comparator.clone();
-        let parts = Arc::new(Parts::resolve(&descriptor.options, &self.scope.options, &self.scope.paths.db, None)?);
+        let parts =
+            Arc::new(Parts::resolve(&descriptor.options, &self.scope.options, &self.scope.paths.db, None)?);
         let mut out = Vec::new();
         for group in groups(&order, tables) {
             if group.members.len() == 1 {
@@ -84,20 +88,28 @@ impl Mending<'_> {
                 continue;
             }
             let table = merged_record(family, &group);
-            let settings = self.settings(&table, name.clone(), parts.clone(), &descriptor.options.compression_opts);
+            let settings =
+                self.settings(&table, name.clone(), parts.clone(), &descriptor.options.compression_opts);
             out.push(self.merge(&order, group, table, &settings)?);
         }
         Ok(out)
     }
 
-    fn merge(&mut self, order: &Order, mut group: Group, mut table: Table, settings: &OutputSettings) -> Result<Table> {
+    fn merge(
+        &mut self,
+        order: &Order,
+        mut group: Group,
+        mut table: Table,
+        settings: &OutputSettings,
+    ) -> Result<Table> {
         // Of the same row in two tables the newer file's is met first.
         group.members.sort_by_key(|t| std::cmp::Reverse(t.record.number));
         let mut readers = Vec::new();
         for member in &group.members {
             let file = self.env.fs.open_random(&member.path, &ReadHints::default())?;
             let size = file.size()?;
-            let reader = Reader::open(file, size, &table_options(order, &member.record)).map_err(|e| e.file(&member.path))?;
+            let reader = Reader::open(file, size, &table_options(order, &member.record))
+                .map_err(|e| e.file(&member.path))?;
             readers.push(Arc::new(reader));
         }
         let mut new = Rewrite::begin(settings)?;
@@ -113,7 +125,10 @@ impl Mending<'_> {
         let new = new.finish()?;
         let names: Vec<_> = group.members.iter().map(|t| format!("{:06}.sst", t.record.number)).collect();
         let number = new.meta.number;
-        self.actions.push(format!("{} overlap in keys and numbers: merged as {number:06}.sst, {rows} rows", names.join(", ")));
+        self.actions.push(format!(
+            "{} overlap in keys and numbers: merged as {number:06}.sst, {rows} rows",
+            names.join(", ")
+        ));
         table.record = rewritten(&table.record, &new);
         table.path = settings.parts.table_path(number, 0);
         for member in group.members {
@@ -139,7 +154,14 @@ fn merged_record(family: FamilyId, group: &Group) -> Table {
         epoch_number: 1,
         ..NewFile::default()
     };
-    Table { family, record, path: Default::default(), state: super::survey::State::Whole, adopted: true, edges: None }
+    Table {
+        family,
+        record,
+        path: Default::default(),
+        state: super::survey::State::Whole,
+        adopted: true,
+        edges: None,
+    }
 }
 
 /// All rows, each write once; how many. Of a write that is in two tables, which a compaction may have merged with others

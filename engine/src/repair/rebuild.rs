@@ -78,14 +78,22 @@ impl InLogs {
 
     /// Names for ids that only logs know. Between two names that are known, and behind the last, all that are not
     /// known must have an id.
-    fn named_by_order(&self, options: &OptionsFile, known: &BTreeMap<&str, FamilyId>) -> Vec<(FamilyId, String)> {
+    fn named_by_order(
+        &self,
+        options: &OptionsFile,
+        known: &BTreeMap<&str, FamilyId>,
+    ) -> Vec<(FamilyId, String)> {
         let (mut out, mut unnamed, mut below) = (Vec::new(), Vec::new(), FamilyId::DEFAULT);
         let mut run = |unnamed: &mut Vec<&String>, below: FamilyId, above: Option<FamilyId>| {
             let ids = (below.0 + 1..).map(FamilyId).zip(unnamed.drain(..)).collect::<Vec<_>>();
             let due = BTreeSet::from_iter(ids.iter().map(|(id, _)| *id));
             let is_told = match above {
                 Some(above) => above.0 - below.0 - 1 == due.len() as u32,
-                None => self.families.range((Excluded(below), Unbounded)).map(|(id, _)| *id).eq(due.iter().copied()),
+                None => self
+                    .families
+                    .range((Excluded(below), Unbounded))
+                    .map(|(id, _)| *id)
+                    .eq(due.iter().copied()),
             };
             let is_free = known.values().all(|id| !due.contains(id));
             out.extend(ids.into_iter().filter(|_| is_told && is_free).map(|(id, name)| (id, name.clone())));
@@ -160,7 +168,9 @@ pub fn families_of_options(scope: &Scope) -> Result<Vec<FamilyDescriptor>> {
         return Ok(Vec::new());
     }
     let Some((_, read)) = newest_options(scope)? else { return Ok(Vec::new()) };
-    let has_comparator = |name: &str| !read.missing.iter().any(|m| m.family.as_deref() == Some(name) && m.option == "comparator");
+    let has_comparator = |name: &str| {
+        !read.missing.iter().any(|m| m.family.as_deref() == Some(name) && m.option == "comparator")
+    };
     let unnamed = read.families.iter().filter(|(name, _)| !scope.families.iter().any(|f| f.name == *name));
     let families = unnamed.filter(|(name, _)| has_comparator(name));
     Ok(families.map(|(name, options)| FamilyDescriptor::new(name, options.clone())).collect())
@@ -176,7 +186,10 @@ pub(super) fn newest_options(scope: &Scope) -> Result<Option<(PathBuf, OptionsFi
             found.insert(number, scope.paths.db.join(&name));
         }
     }
-    Ok(found.into_values().rev().find_map(|path| file::load(env, &path, &config).ok().map(|read| (path, read))))
+    Ok(found
+        .into_values()
+        .rev()
+        .find_map(|path| file::load(env, &path, &config).ok().map(|read| (path, read))))
 }
 
 impl Survey {
@@ -200,7 +213,9 @@ impl Survey {
             if taken || self.manifest.dropped.contains(&id) {
                 continue;
             }
-            recovered.families.insert(id, FamilyRecord { id, name: name.to_string(), ..FamilyRecord::default() });
+            recovered
+                .families
+                .insert(id, FamilyRecord { id, name: name.to_string(), ..FamilyRecord::default() });
             let what = "this column family is known from its tables alone";
             let mut found = problem(Weight::Note, scope.paths.db.clone(), None, what);
             found.family = Some(name.to_string());
@@ -209,10 +224,13 @@ impl Survey {
         for family in recovered.families.values_mut().filter(|f| f.comparator.is_none()) {
             let own = own_word.iter().rev().filter(|stray| stray.is_of(family));
             family.comparator = own.filter_map(|stray| stray.comparator()).next().map(str::to_string);
-            let cut = |stray: &&Stray| stray.properties.as_ref().is_some_and(|p| p.user_defined_timestamps_persisted == 0);
+            let cut = |stray: &&Stray| {
+                stray.properties.as_ref().is_some_and(|p| p.user_defined_timestamps_persisted == 0)
+            };
             let order = descriptor_of(scope, &family.name, family.comparator.as_deref())?.options.comparator;
             if order.timestamp_size() > 0 && own_word.iter().any(|stray| stray.is_of(family) && cut(stray)) {
-                let what = format!("persist_user_defined_timestamps=false, which column family {} has", family.name);
+                let what =
+                    format!("persist_user_defined_timestamps=false, which column family {} has", family.name);
                 return Err(Error::not_supported(what));
             }
         }
@@ -231,8 +249,11 @@ impl Survey {
             }
             let known = recovered.families.values().map(|f| (f.name.as_str(), f.id)).collect();
             for (id, name) in self.in_logs.named_by_order(&options, &known) {
-                let what = format!("by the order of names, writes of column family {id} are taken for {name}'s");
-                recovered.families.insert(id, FamilyRecord { id, name: name.clone(), ..FamilyRecord::default() });
+                let what =
+                    format!("by the order of names, writes of column family {id} are taken for {name}'s");
+                recovered
+                    .families
+                    .insert(id, FamilyRecord { id, name: name.clone(), ..FamilyRecord::default() });
                 let mut found = problem(Weight::Loss, path.clone(), None, &what);
                 found.family = Some(name);
                 self.report.problems.push(found);
@@ -244,7 +265,9 @@ impl Survey {
             }
             recovered.max_family = recovered.max_family.saturating_add(1);
             let id = FamilyId(recovered.max_family);
-            recovered.families.insert(id, FamilyRecord { id, name: descriptor.name.clone(), ..FamilyRecord::default() });
+            recovered
+                .families
+                .insert(id, FamilyRecord { id, name: descriptor.name.clone(), ..FamilyRecord::default() });
             let what = "no table is of this column family: it is made anew, without rows";
             let mut found = problem(Weight::Note, scope.paths.db.clone(), None, what);
             found.family = Some(descriptor.name.clone());
@@ -264,13 +287,20 @@ impl Survey {
             self.tell_unknown(scope, &family, strays)?;
         }
         let in_logs = std::mem::take(&mut self.in_logs);
-        for (id, logs) in in_logs.families.iter().filter(|(id, _)| !self.manifest.recovered.families.contains_key(id)) {
+        for (id, logs) in
+            in_logs.families.iter().filter(|(id, _)| !self.manifest.recovered.families.contains_key(id))
+        {
             for (log, part) in logs {
                 let what = format!(
                     "{} writes of column family {id}, whose name nothing tells, do not come back; the log is kept in lost/",
                     part.num_rows
                 );
-                self.report.problems.push(problem(Weight::Loss, scope.paths.wal(FileNumber(*log)), None, &what));
+                self.report.problems.push(problem(
+                    Weight::Loss,
+                    scope.paths.wal(FileNumber(*log)),
+                    None,
+                    &what,
+                ));
             }
         }
         self.in_logs = in_logs;
@@ -283,14 +313,16 @@ impl Survey {
         let bytes = scope.options.env.fs.read_all(&path, 4096);
         let own = bytes.and_then(|bytes| names::parse_identity(&bytes)).ok();
         let newest = strays.iter().rev().filter(|s| !s.is_external()).filter_map(|s| s.properties.as_ref());
-        let by_tables = || newest.filter_map(|p| String::from_utf8(p.db_id.clone()).ok()).find(|id| !id.is_empty());
+        let by_tables =
+            || newest.filter_map(|p| String::from_utf8(p.db_id.clone()).ok()).find(|id| !id.is_empty());
         self.manifest.recovered.db_id = own.filter(|id| !id.is_empty()).or_else(by_tables);
     }
 
     /// Which rows may be other than they were, of a family that has tables.
     fn tell_unknown(&mut self, scope: &Scope, family: &FamilyRecord, strays: &[Stray]) -> Result<()> {
         let order = descriptor_of(scope, &family.name, family.comparator.as_deref())?.options.comparator;
-        let own: Vec<_> = self.tables.iter().filter(|t| t.family == family.id && t.state != State::Gone).collect();
+        let own: Vec<_> =
+            self.tables.iter().filter(|t| t.family == family.id && t.state != State::Gone).collect();
         let smallest = own.iter().map(|t| user_key(&t.record.smallest)).min_by(|a, b| order.compare(a, b));
         let largest = own.iter().map(|t| user_key(&t.record.largest)).max_by(|a, b| order.compare(a, b));
         let (Some(smallest), Some(largest)) = (smallest, largest) else { return Ok(()) };
@@ -319,6 +351,8 @@ impl Survey {
         let own = self.tables.iter().filter(|t| t.family == family.id);
         let newest = own.map(|t| t.record.largest_seqno).max().unwrap_or(0);
         let logs = self.in_logs.families.get(&family.id);
-        logs.is_some_and(|logs| logs.range(family.log_number..).any(|(_, part)| part.merges && part.first <= newest))
+        logs.is_some_and(|logs| {
+            logs.range(family.log_number..).any(|(_, part)| part.merges && part.first <= newest)
+        })
     }
 }

@@ -8,8 +8,8 @@ use base::{Error, FamilyId, FileNumber, Level, Order, Result, SequenceNumber};
 use env::ReadHints;
 use format::edit::NewFile;
 use format::names::{self, FileName};
-use format::properties::names::EMBEDDED_BLOB_STATS;
 use format::proof::PROOF;
+use format::properties::names::EMBEDDED_BLOB_STATS;
 use table::sst::OpenOptions;
 use table::sst::salvage::{Part, Salvaged, salvage};
 
@@ -96,7 +96,8 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
     survey.tables(scope)?;
     survey.strays(scope)?;
     if survey.next_number > NUMBER_MAX {
-        let what = format!("a file, or a record, has number {}, which no database comes to", survey.next_number - 1);
+        let what =
+            format!("a file, or a record, has number {}, which no database comes to", survey.next_number - 1);
         return Err(Error::corruption(what).file(&scope.paths.db));
     }
     Ok(survey)
@@ -129,7 +130,9 @@ impl Survey {
 
     /// So far the MANIFEST was durable by what a log says, which may have been copied later.
     pub(super) fn manifest_told(&mut self, scope: &Scope, durable: u64) -> Result<()> {
-        if !self.rebuilt && scope.options.env.fs.file_size(&scope.paths.manifest(self.number))? > self.manifest.last_end {
+        if !self.rebuilt
+            && scope.options.env.fs.file_size(&scope.paths.manifest(self.number))? > self.manifest.last_end
+        {
             self.manifest_durable(scope, durable);
         }
         Ok(())
@@ -164,7 +167,12 @@ impl Survey {
             };
             self.report.num_files += 1;
             let Some(error) = wrong else { continue };
-            self.report.problems.push(problem(Weight::Mendable, path.clone(), error.offset(), error.message()));
+            self.report.problems.push(problem(
+                Weight::Mendable,
+                path.clone(),
+                error.offset(),
+                error.message(),
+            ));
             self.unreadable.push(path);
         }
         Ok(())
@@ -194,13 +202,19 @@ impl Survey {
             let is_its = |t: &&mut Table| t.state == State::Gone && t.record.unique_id == id;
             let Some(table) = self.tables.iter_mut().find(is_its) else { continue };
             let Some(family) = self.manifest.recovered.families.get(&table.family) else { continue };
-            let (name, order) = (family.name.clone(), order_of(scope, &family.name, family.comparator.as_deref())?);
-            for found in self.report.problems.iter_mut().filter(|p| p.file == table.path && p.weight == Weight::Loss) {
+            let (name, order) =
+                (family.name.clone(), order_of(scope, &family.name, family.comparator.as_deref())?);
+            for found in
+                self.report.problems.iter_mut().filter(|p| p.file == table.path && p.weight == Weight::Loss)
+            {
                 found.what = format!("{}; this one lies at {}", found.what, path.display());
                 (found.weight, found.range, found.bytes) = (Weight::Mendable, None, 0);
             }
             (table.path, table.state) = (path.clone(), State::Rewrite);
-            let whole = (Some(user_key(&table.record.smallest).to_vec()), Some(user_key(&table.record.largest).to_vec()));
+            let whole = (
+                Some(user_key(&table.record.smallest).to_vec()),
+                Some(user_key(&table.record.largest).to_vec()),
+            );
             let options = table_options(&order, &table.record);
             let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
             let size = file.size()?;
@@ -223,15 +237,14 @@ impl Survey {
         let dir = dirs.get(record.path_id as usize).or(dirs.last()).unwrap_or(&scope.paths.db);
         let path = dir.join(names::table(FileNumber(record.number)));
         let mut table = Table { family: id, record, path, state: State::Whole, adopted: false, edges: None };
-        let whole_range = (
-            Some(user_key(&table.record.smallest).to_vec()),
-            Some(user_key(&table.record.largest).to_vec()),
-        );
+        let whole_range =
+            (Some(user_key(&table.record.smallest).to_vec()), Some(user_key(&table.record.largest).to_vec()));
         let file = match scope.options.env.fs.open_random(&table.path, &ReadHints::default()) {
             Ok(file) => file,
             Err(error) if error.is_not_found() => {
                 let mut found = problem(Weight::Loss, table.path.clone(), None, "the table is missing");
-                (found.family, found.range, found.bytes) = (Some(family.to_string()), Some(whole_range), table.record.file_size);
+                (found.family, found.range, found.bytes) =
+                    (Some(family.to_string()), Some(whole_range), table.record.file_size);
                 self.report.problems.push(found);
                 table.state = State::Gone;
                 return Ok(table);
@@ -253,8 +266,14 @@ impl Survey {
             return Err(Error::not_supported("a table with blobs in it").file(&table.path));
         }
         if rows.is_foreign(&salvaged) {
-            let mut found = problem(Weight::Loss, table.path.clone(), None, "another table's file is in this one's place");
-            (found.family, found.range, found.bytes) = (Some(family.to_string()), Some(whole_range), record.file_size);
+            let mut found = problem(
+                Weight::Loss,
+                table.path.clone(),
+                None,
+                "another table's file is in this one's place",
+            );
+            (found.family, found.range, found.bytes) =
+                (Some(family.to_string()), Some(whole_range), record.file_size);
             self.report.problems.push(found);
             self.misplaced.extend(whose::id(&salvaged).map(|id| (id, table.path.clone())));
             table.state = State::Gone;
@@ -275,13 +294,23 @@ impl Survey {
             table.state = State::Rewrite;
         }
         if !salvaged.is_whole() {
-            table.state = if salvaged.num_rows == 0 && salvaged.tombstones.is_empty() { State::Gone } else { State::Rewrite };
+            table.state = if salvaged.num_rows == 0 && salvaged.tombstones.is_empty() {
+                State::Gone
+            } else {
+                State::Rewrite
+            };
         }
         self.table_problems(&table.path, family, &salvaged, &whole_range);
         Ok(table)
     }
 
-    pub(super) fn table_problems(&mut self, path: &Path, family: &str, salvaged: &Salvaged, whole: &(Option<Vec<u8>>, Option<Vec<u8>>)) {
+    pub(super) fn table_problems(
+        &mut self,
+        path: &Path,
+        family: &str,
+        salvaged: &Salvaged,
+        whole: &(Option<Vec<u8>>, Option<Vec<u8>>),
+    ) {
         for mended in &salvaged.mended {
             let what = match mended.bit {
                 Some(bit) => format!("bit {bit} of this byte of the {} is wrong", mended.part.name()),
@@ -294,7 +323,9 @@ impl Survey {
         for loss in &salvaged.losses {
             let weight = if loss.part.holds_data() { Weight::Loss } else { Weight::Mendable };
             let what = match loss.part {
-                Part::RangeTombstones => format!("{}: rows that it deleted may be back: {}", loss.part.name(), loss.reason),
+                Part::RangeTombstones => {
+                    format!("{}: rows that it deleted may be back: {}", loss.part.name(), loss.reason)
+                }
                 part => format!("{}: {}", part.name(), loss.reason),
             };
             let mut found = problem(weight, path.to_path_buf(), Some(loss.offset), &what);
@@ -338,10 +369,13 @@ pub fn descriptor_of(scope: &Scope, name: &str, comparator: Option<&str>) -> Res
         }
         return Ok(given.clone());
     }
-    let mut options = scope.families.iter().find(|d| d.name == "default").map(|d| d.options.clone()).unwrap_or_default();
+    let mut options =
+        scope.families.iter().find(|d| d.name == "default").map(|d| d.options.clone()).unwrap_or_default();
     if let Some(recorded) = comparator.filter(|recorded| *recorded != options.comparator.name()) {
         options.comparator = Order::by_name(recorded).ok_or_else(|| {
-            Error::invalid_argument(format!("column family {name} needs its comparator {recorded}: name the family with it"))
+            Error::invalid_argument(format!(
+                "column family {name} needs its comparator {recorded}: name the family with it"
+            ))
         })?;
     }
     Ok(FamilyDescriptor::new(name, options))

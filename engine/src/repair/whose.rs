@@ -28,7 +28,9 @@ impl<'a> Rows<'a> {
         let record = self.record;
         let beside = |bound: &[u8]| self.order.compare_without_timestamp(user_key(key), user_key(bound));
         let seq: SequenceNumber = sequence(key);
-        let inside = beside(&record.smallest).is_ge() && beside(&record.largest).is_le() && seq <= record.largest_seqno;
+        let inside = beside(&record.smallest).is_ge()
+            && beside(&record.largest).is_le()
+            && seq <= record.largest_seqno;
         // Timestamps that are not persisted are missing in the record's keys.
         self.strangers += u64::from(!inside && self.order.timestamp_size() == 0);
         self.last.clear();
@@ -47,7 +49,10 @@ impl<'a> Rows<'a> {
     /// `None`: behind the table's beginning.
     pub(super) fn cut_behind(&self, salvaged: &Salvaged) -> Option<Option<Vec<u8>>> {
         let told = salvaged.losses.iter().any(|loss| loss.part == Part::Data && loss.until.is_none());
-        let all = salvaged.properties.as_ref().is_some_and(|p| p.num_entries == salvaged.num_rows + p.num_range_deletions);
+        let all = salvaged
+            .properties
+            .as_ref()
+            .is_some_and(|p| p.num_entries == salvaged.num_rows + p.num_range_deletions);
         let complete = all || self.last == self.record.largest;
         (!told && !complete).then(|| (!self.last.is_empty()).then(|| user_key(&self.last).to_vec()))
     }
@@ -57,6 +62,7 @@ impl<'a> Rows<'a> {
 pub(super) fn id(salvaged: &Salvaged) -> Option<[u64; 2]> {
     let properties = salvaged.properties.as_ref()?;
     let session = std::str::from_utf8(&properties.db_session_id).ok()?;
-    let UniqueId([first, second, _]) = UniqueId::new(&properties.db_id, session, properties.original_file_number)?;
+    let UniqueId([first, second, _]) =
+        UniqueId::new(&properties.db_id, session, properties.original_file_number)?;
     Some([first, second])
 }

@@ -1,7 +1,7 @@
 //! Every kind of source an iterator reads, as one type: dispatch by match, not by pointer.
 
-use base::Result;
 use base::Pinned;
+use base::Result;
 use base::iter::InternalIterator;
 use mem::memtable::MemIter;
 use table::sst::TableIter;

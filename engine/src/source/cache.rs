@@ -5,12 +5,11 @@
 //! over its share puts out what was not used since it was last looked at (one bit each, second chance);
 //! readers at work keep their table open.
 
-
 use base::map::NumberMap;
 use base::stats::{HistogramKind, PerfCounter, PerfTimer, Ticker};
 use base::{Error, Level, Result};
-use env::fs::{RandomRead, ReadHints};
 use env::Env;
+use env::fs::{RandomRead, ReadHints};
 use env::rate::{Direction, IoPriority, RateLimiter};
 use format::names;
 use lsm::file_meta::{FileMetaData, FileStats};
@@ -56,13 +55,22 @@ impl TableCache {
     pub fn new(env: Env, settings: TableCacheSettings) -> Arc<Self> {
         let tables_max = AtomicUsize::new(settings.tables_max.unwrap_or(usize::MAX));
         let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
-        Arc::new(TableCache { env, settings, shards, count: AtomicUsize::new(0), tables_max, opens: AtomicU64::new(0) })
+        Arc::new(TableCache {
+            env,
+            settings,
+            shards,
+            count: AtomicUsize::new(0),
+            tables_max,
+            opens: AtomicU64::new(0),
+        })
     }
 
     /// What the accesses of a read with these options are held to; `None`, without an allocation, for nothing.
     #[inline]
     pub fn limits(&self, options: &ReadOptions) -> Option<Arc<ReadLimits>> {
-        let free = options.deadline.is_zero() && options.io_timeout.is_zero() && options.rate_limiter_priority.is_none();
+        let free = options.deadline.is_zero()
+            && options.io_timeout.is_zero()
+            && options.rate_limiter_priority.is_none();
         if free { None } else { Some(self.limits_of(options)) }
     }
 
@@ -80,7 +88,8 @@ impl TableCache {
 
     /// What accesses for background work are held to.
     pub fn background_limits(&self, priority: IoPriority) -> Option<Arc<ReadLimits>> {
-        let charge = self.charge(Some(priority)).filter(|(limiter, _)| limiter.is_limited(Direction::Read))?;
+        let charge =
+            self.charge(Some(priority)).filter(|(limiter, _)| limiter.is_limited(Direction::Read))?;
         Some(Arc::new(ReadLimits {
             clock: self.env.clock.clone(),
             deadline_micros: 0,
@@ -128,7 +137,13 @@ impl TableCache {
     /// # Errors
     /// Incomplete if the table is not open and `ctx` allows memory only; else as there.
     #[inline]
-    pub fn get_for(&self, parts: &Parts, level: usize, file: &FileMetaData, ctx: &ReadCtx) -> Result<Arc<Reader>> {
+    pub fn get_for(
+        &self,
+        parts: &Parts,
+        level: usize,
+        file: &FileMetaData,
+        ctx: &ReadCtx,
+    ) -> Result<Arc<Reader>> {
         match self.find(file) {
             Some(reader) => Ok(reader),
             None if ctx.cache_only => Err(Error::incomplete("Table not found in table_cache, no_io is set")),
@@ -238,9 +253,11 @@ impl TableCache {
         let hints = ReadHints { direct: self.settings.direct_reads, random: self.settings.advise_random };
         let dir = parts.table_dir(file.path_id);
         match self.env.fs.open_random(&dir.join(names::table(file.number)), &hints) {
-            Err(error) if error.is_not_found() => {
-                self.env.fs.open_random(&dir.join(names::legacy_table(file.number)), &hints).map_err(|_| error)
-            }
+            Err(error) if error.is_not_found() => self
+                .env
+                .fs
+                .open_random(&dir.join(names::legacy_table(file.number)), &hints)
+                .map_err(|_| error),
             other => other,
         }
     }
@@ -268,7 +285,10 @@ impl TableCache {
 
     /// Bytes that open tables take outside of the block cache.
     pub fn memory_bytes(&self) -> usize {
-        self.shards.iter().map(|s| s.read().values().map(|slot| slot.reader.memory_bytes()).sum::<usize>()).sum()
+        self.shards
+            .iter()
+            .map(|s| s.read().values().map(|slot| slot.reader.memory_bytes()).sum::<usize>())
+            .sum()
     }
 
     /// Closes all that nobody uses at the moment.
@@ -287,7 +307,10 @@ impl TableCache {
     /// Second chance within one shard: file numbers spread evenly, so each shard pays for itself.
     fn put_out(&self, shard: &mut NumberMap<Slot>, keep: u64) {
         let unused = |shard: &NumberMap<Slot>| {
-            shard.iter().find(|(n, slot)| **n != keep && !slot.used.swap(false, Ordering::Relaxed)).map(|(n, _)| *n)
+            shard
+                .iter()
+                .find(|(n, slot)| **n != keep && !slot.used.swap(false, Ordering::Relaxed))
+                .map(|(n, _)| *n)
         };
         if let Some(victim) = unused(shard).or_else(|| unused(shard)) {
             shard.remove(&victim);

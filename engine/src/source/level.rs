@@ -47,7 +47,19 @@ impl LevelIter {
     ) -> Self {
         let at = files.len();
         let counts = parts.pick.read_triggered_compaction_threshold > 0.0;
-        LevelIter { order, files, tables, parts, ctx, level, at, current: None, hands_over: false, counts, error: None }
+        LevelIter {
+            order,
+            files,
+            tables,
+            parts,
+            ctx,
+            level,
+            at,
+            current: None,
+            hands_over: false,
+            counts,
+            error: None,
+        }
     }
 
     /// Whether reading ahead goes on from file to file; default false: each file starts anew.

@@ -162,7 +162,9 @@ pub fn merge(
     match merged? {
         Merged::New => Ok(Found::Value(Pinned::from_vec(std::mem::take(&mut scratch.out)))),
         Merged::Operand(i) if i < operands.len() => Ok(Found::Value(operands.swap_remove(i))),
-        Merged::Operand(_) => Err(Error::corruption("the merge operator named an operand that does not exist")),
+        Merged::Operand(_) => {
+            Err(Error::corruption("the merge operator named an operand that does not exist"))
+        }
         Merged::Existing => match base {
             Base::Value(value) => Ok(Found::Value(value)),
             _ => Err(Error::corruption("the merge operator named a value that does not exist")),

@@ -26,7 +26,8 @@ pub fn step() -> bool {
 #[inline]
 fn one_in(n: u64) -> bool {
     STATE.with(|state| {
-        let next = state.get().wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let next =
+            state.get().wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state.set(next);
         (next >> 33).is_multiple_of(n)
     })

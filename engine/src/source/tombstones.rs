@@ -62,7 +62,9 @@ impl SuperVersion {
         for (_, file) in self.version.files() {
             match file.stats() {
                 None => unknown = true,
-                Some(stats) if stats.num_range_deletions > 0 => return *self.table_tombstones.get_or_init(|| true),
+                Some(stats) if stats.num_range_deletions > 0 => {
+                    return *self.table_tombstones.get_or_init(|| true);
+                }
                 Some(_) => {}
             }
         }

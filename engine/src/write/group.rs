@@ -190,7 +190,11 @@ struct Waiter {
 
 impl Waiter {
     fn new() -> Arc<Self> {
-        Arc::new(Waiter { ready: AtomicBool::new(false), signal: Mutex::new(Signal::None), woken: Condvar::new() })
+        Arc::new(Waiter {
+            ready: AtomicBool::new(false),
+            signal: Mutex::new(Signal::None),
+            woken: Condvar::new(),
+        })
     }
 
     fn signal(&self, signal: Signal) {
@@ -245,14 +249,19 @@ struct Inner {
 const SPARE_COUNT_MAX: usize = 4;
 const SPARE_BYTES_MAX: usize = 4 << 20;
 
-
 impl Queue {
     /// `group_bytes_max`: `max_write_batch_group_size_bytes`. `last_seq`: the newest in the database. `patience`:
     /// how writers wait for each other.
     pub fn new(group_bytes_max: u64, last_seq: SequenceNumber, patience: Arc<Patience>) -> Self {
         let baton = Some(Box::new(Baton { last_seq, ..Baton::default() }));
         Queue {
-            inner: Mutex::new(Inner { baton, held_back: false, lent: None, waiting: VecDeque::new(), spare: Vec::new() }),
+            inner: Mutex::new(Inner {
+                baton,
+                held_back: false,
+                lent: None,
+                waiting: VecDeque::new(),
+                spare: Vec::new(),
+            }),
             returned: Condvar::new(),
             group_bytes_max: usize::try_from(group_bytes_max).unwrap_or(usize::MAX),
             patience,
@@ -277,7 +286,9 @@ impl Queue {
             Signal::Lead(group, baton) => Role::Lead(group, baton),
             Signal::Insert(seq, team) => Role::Insert(Insert { seq, waiter, team }),
             Signal::Done(result) => Role::Done(result),
-            Signal::None | Signal::TeamDone => Role::Done(Err(Error::aborted("a writer was woken for nothing"))),
+            Signal::None | Signal::TeamDone => {
+                Role::Done(Err(Error::aborted("a writer was woken for nothing")))
+            }
         }
     }
 
@@ -286,7 +297,11 @@ impl Queue {
         if let Some(last) = inner.waiting.back_mut()
             && last.has_room_for(entry, max)
         {
-            last.followers.push(Follower { waiter: waiter.clone(), count: entry.count, len: entry.records.len() });
+            last.followers.push(Follower {
+                waiter: waiter.clone(),
+                count: entry.count,
+                len: entry.records.len(),
+            });
             last.records.extend_from_slice(entry.records);
             last.count += entry.count;
             last.concurrent &= entry.concurrent;
@@ -421,7 +436,8 @@ impl Queue {
                 return Ok(baton);
             }
             let waiter = own_waiter();
-            let entry = Entry { records: &[], count: 0, flags: Flags::default(), alone: true, concurrent: false };
+            let entry =
+                Entry { records: &[], count: 0, flags: Flags::default(), alone: true, concurrent: false };
             let at = inner.waiting.iter().take_while(|group| group.ahead).count();
             inner.waiting.insert(at, Group { ahead: true, ..Group::led_by(entry, Some(waiter.clone())) });
             waiter

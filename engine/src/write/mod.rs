@@ -156,7 +156,12 @@ impl Writer {
     /// InvalidArgument for a batch or options that cannot be written (nothing happened); the background
     /// error while writes are stopped to all families or to one that the batch touches; Incomplete with
     /// `no_slowdown`; those of the log.
-    pub fn write(&self, batch: &mut WriteBatch, options: &WriteOptions, hook: Option<&dyn WriteHook>) -> Result<()> {
+    pub fn write(
+        &self,
+        batch: &mut WriteBatch,
+        options: &WriteOptions,
+        hook: Option<&dyn WriteHook>,
+    ) -> Result<()> {
         let missing = if options.ignore_missing_column_families { Missing::Skip } else { Missing::Refuse };
         self.check(batch, options, missing)?;
         if batch.is_empty() && !options.sync && hook.is_none() {
@@ -241,7 +246,8 @@ impl Writer {
             return Err(Error::not_supported("WriteBatch protection info must be zero or eight bytes/key"));
         }
         let contents = batch.contents();
-        let plain = !(contents.merges || contents.range_deletions || contents.other_families || contents.rare);
+        let plain =
+            !(contents.merges || contents.range_deletions || contents.other_families || contents.rare);
         if plain && !self.families.any_timestamps() {
             return Ok(());
         }
@@ -483,7 +489,8 @@ impl Writer {
         // Pipelined groups insert at the same time.
         let in_order = !(self.settings.pipelined && self.settings.concurrent_memtable);
         let merger = in_order.then_some(&*self.merger);
-        let source = Source { missing: Missing::Skip, log: None, buffers: Some(&self.buffers), merger, protection };
+        let source =
+            Source { missing: Missing::Skip, log: None, buffers: Some(&self.buffers), merger, protection };
         // A comparator is the user's code. Without this the group of one that panics would wait for ever.
         let applied = catch_unwind(AssertUnwindSafe(|| apply::batch(bytes, seq, &self.families, source)));
         let done = applied.unwrap_or_else(|_| Err(Error::aborted("inserting into a memtable panicked")))?;

@@ -3,8 +3,8 @@
 //! Sealing happens only here, by the leader, between groups: a batch lies whole in one memtable of each
 //! family, and whole on one side of a log's end. What is sealed is told to the background by a bell.
 
-use base::{Error, FamilyId, Result};
 use base::stats::{HistogramKind, PerfCounter, PerfTimer, Ticker, perf_add};
+use base::{Error, FamilyId, Result};
 
 use super::Writer;
 use super::group::{Baton, Flags};
@@ -140,7 +140,9 @@ impl Writer {
         let help = || self.env.executor.help() || self.env.executor.pass_time();
         self.queue.hold_back(baton, || self.buffers.wait_while_stalled(&give_up, &help));
         match self.ends_wait_for_buffers() {
-            Some(error) if self.buffers.should_stall() => self.errors.check().and(Err(Error::incomplete(error.to_string()))),
+            Some(error) if self.buffers.should_stall() => {
+                self.errors.check().and(Err(Error::incomplete(error.to_string())))
+            }
             _ => Ok(()),
         }
     }
@@ -151,8 +153,13 @@ impl Writer {
         let concerns_all = self.errors.ends_stalls(&[]);
         concerns_all.or_else(|| {
             let mut lost = self.errors.given_up();
-            let held = lost.iter().filter_map(|(id, _)| self.families.get(*id)).map(|family| family.buffered());
-            if held.sum::<usize>() < self.buffers.buffer_size() { None } else { lost.pop().map(|(_, error)| error) }
+            let held =
+                lost.iter().filter_map(|(id, _)| self.families.get(*id)).map(|family| family.buffered());
+            if held.sum::<usize>() < self.buffers.buffer_size() {
+                None
+            } else {
+                lost.pop().map(|(_, error)| error)
+            }
         })
     }
 

@@ -50,7 +50,10 @@ struct Inner {
 impl Inner {
     /// The decisions that hold writers back.
     fn held(&self) -> impl Iterator<Item = (FamilyId, &Decision)> {
-        self.families.iter().map(|(id, decision)| (*id, decision)).filter(|(id, _)| !self.passed_over.contains(id))
+        self.families
+            .iter()
+            .map(|(id, decision)| (*id, decision))
+            .filter(|(id, _)| !self.passed_over.contains(id))
     }
 
     /// The families that writers wait for.
@@ -94,7 +97,9 @@ impl Controller {
 
     fn sum_up(&self, inner: &mut Inner) {
         let stopped = inner.held().any(|(_, d)| d.stall == Stall::Stopped);
-        let delayed = inner.held().filter_map(|(_, d)| if let Stall::Delayed { rate } = d.stall { Some(rate.max(1)) } else { None });
+        let delayed = inner.held().filter_map(|(_, d)| {
+            if let Stall::Delayed { rate } = d.stall { Some(rate.max(1)) } else { None }
+        });
         inner.rate = delayed.min().unwrap_or(0);
         let state = if stopped {
             STOP
@@ -109,16 +114,15 @@ impl Controller {
 
     /// Whether compactions should be given more threads.
     pub fn needs_speedup(&self) -> bool {
-        self.state.load(Ordering::Relaxed) != GO || self.inner.lock().held().any(|(_, d)| d.speed_up_compaction)
+        self.state.load(Ordering::Relaxed) != GO
+            || self.inner.lock().held().any(|(_, d)| d.speed_up_compaction)
     }
 
     /// Whether it is compactions that writers wait for, or soon will: level 0 or the debt, not memtables.
     pub fn waits_for_compaction(&self) -> bool {
-        let is_theirs = |d: &Decision| {
-            match d.stall {
-                Stall::Normal => d.speed_up_compaction,
-                _ => matches!(d.cause, Cause::L0FileCountLimit | Cause::PendingCompactionBytes),
-            }
+        let is_theirs = |d: &Decision| match d.stall {
+            Stall::Normal => d.speed_up_compaction,
+            _ => matches!(d.cause, Cause::L0FileCountLimit | Cause::PendingCompactionBytes),
         };
         self.inner.lock().held().any(|(_, d)| is_theirs(d))
     }

@@ -14,7 +14,8 @@ use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::family::Family;
 use ironstone_engine::options::{
-    CompactRangeOptions, CompactionOptions, DbOptions, DbPath, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+    CompactRangeOptions, CompactionOptions, DbOptions, DbPath, FamilyOptions, FlushOptions, ReadOptions,
+    WriteOptions,
 };
 use mem::write_buffer::WriteBufferManager;
 use parking_lot::Mutex;
@@ -46,9 +47,12 @@ impl Hook for Disks {
     }
 
     fn before(&self, call: &Call<'_>) -> Verdict {
-        let bad = self.0.lock().iter().find(|(name, _)| call.path.starts_with(dir(name))).map(|(_, code)| *code);
+        let bad =
+            self.0.lock().iter().find(|(name, _)| call.path.starts_with(dir(name))).map(|(_, code)| *code);
         match bad.filter(|_| matches!(call.op, Op::Create | Op::Append | Op::Sync)) {
-            Some(code) => Verdict::Fail(base::Error::io("writing", call.path, io::Error::from_raw_os_error(code))),
+            Some(code) => {
+                Verdict::Fail(base::Error::io("writing", call.path, io::Error::from_raw_os_error(code)))
+            }
             None => Verdict::Go,
         }
     }
@@ -153,7 +157,8 @@ fn keys(db: &Db, name: &str) -> Vec<String> {
 }
 
 fn tables(db: &Db, name: &str) -> u64 {
-    let count = |level| db.property(&family(db, name), &format!("rocksdb.num-files-at-level{level}")).unwrap();
+    let count =
+        |level| db.property(&family(db, name), &format!("rocksdb.num-files-at-level{level}")).unwrap();
     (0..7).map(|level| count(level).parse::<u64>().unwrap()).sum()
 }
 
@@ -313,7 +318,10 @@ fn a_family_with_more_in_memory_than_it_may_have_holds_no_other_back() {
     });
     apart.disks.fail("a", ENOSPC);
     let value = vec![b'v'; 10_000];
-    let many = |name: &str| (0..100u32).try_for_each(|i| db.put(&family(&db, name), &i.to_be_bytes(), &value, &WriteOptions::default()));
+    let many = |name: &str| {
+        (0..100u32)
+            .try_for_each(|i| db.put(&family(&db, name), &i.to_be_bytes(), &value, &WriteOptions::default()))
+    };
     assert_eq!(many("a").unwrap_err().subcode(), Subcode::NoSpace);
     // Its own memtables fill and are flushed, over and over.
     many("b").unwrap();
@@ -339,7 +347,9 @@ fn memory_is_waited_for_as_long_as_a_flush_of_another_family_may_free_it() {
         });
         let db = apart.open(|_| ());
         let value = vec![b'v'; 100_000];
-        let put = |name: &str, i: u32| db.put(&family(&db, name), &i.to_be_bytes(), &value, &WriteOptions::default());
+        let put = |name: &str, i: u32| {
+            db.put(&family(&db, name), &i.to_be_bytes(), &value, &WriteOptions::default())
+        };
         apart.disks.fail("a", ENOSPC);
         let failed = (0..held).find_map(|i| put("a", i).err());
         assert_eq!(failed.is_some(), !fits);
@@ -371,7 +381,9 @@ fn a_stalled_writer_waits_on_when_another_family_fails() {
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             let value = vec![b'v'; 10_000];
-            (0..50u32).try_for_each(|i| db.put(&family(&db, "b"), &i.to_be_bytes(), &value, &WriteOptions::default()))
+            (0..50u32).try_for_each(|i| {
+                db.put(&family(&db, "b"), &i.to_be_bytes(), &value, &WriteOptions::default())
+            })
         });
         while db.int_property(&family(&db, "b"), "rocksdb.is-write-stopped") != Some(1) {
             std::thread::yield_now();
@@ -432,7 +444,8 @@ fn a_bound_on_logs_that_a_stopped_family_keeps_flushes_no_other_over_and_over() 
     apart.disks.fail("a", EIO);
     flush(&db, "a").unwrap_err();
     for i in 0..200 {
-        db.put(&family(&db, "b"), format!("{i:03}").as_bytes(), &[b'v'; 1000], &WriteOptions::default()).unwrap();
+        db.put(&family(&db, "b"), format!("{i:03}").as_bytes(), &[b'v'; 1000], &WriteOptions::default())
+            .unwrap();
     }
     assert!(tables(&db, "b") <= 2, "{}", tables(&db, "b"));
     db.sync_wal().unwrap();
@@ -440,7 +453,10 @@ fn a_bound_on_logs_that_a_stopped_family_keeps_flushes_no_other_over_and_over() 
     assert_eq!(keys(&db, "a"), ["before"]);
     for i in 0..200 {
         let key = format!("{i:03}");
-        assert!(db.get(&family(&db, "b"), key.as_bytes(), &ReadOptions::default()).unwrap().is_some(), "{key}");
+        assert!(
+            db.get(&family(&db, "b"), key.as_bytes(), &ReadOptions::default()).unwrap().is_some(),
+            "{key}"
+        );
     }
 }
 
@@ -451,7 +467,9 @@ fn families_that_are_flushed_atomically_stop_together() {
     NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
     apart.disks.fail("a", ENOSPC);
     flush(&db, "b").unwrap_err();
-    NAMES.iter().for_each(|name| assert_eq!(put(&db, name, "refused").unwrap_err().subcode(), Subcode::NoSpace));
+    NAMES
+        .iter()
+        .for_each(|name| assert_eq!(put(&db, name, "refused").unwrap_err().subcode(), Subcode::NoSpace));
     apart.disks.mend("a");
     apart.wait(2);
     NAMES.iter().for_each(|name| put(&db, name, "again").unwrap());
@@ -484,7 +502,9 @@ fn a_flush_of_several_families_in_one_commit_stops_those() {
 /// What was written to a log, the MANIFEST or a directory is everybody's.
 #[test]
 fn a_failure_of_what_all_share_stops_all_also_beside_a_family_that_is_stopped() {
-    for plan in ["append *.log #1 EIO", "sync *.log #1 EIO", "sync MANIFEST-* #1 ENOSPC", "sync_dir c #1 ENOSPC"] {
+    for plan in
+        ["append *.log #1 EIO", "sync *.log #1 EIO", "sync MANIFEST-* #1 ENOSPC", "sync_dir c #1 ENOSPC"]
+    {
         for first in [false, true] {
             let what = format!("{plan}, beside a stopped family {first}");
             // An error of a call that only a log makes is got over where checks are not paranoid too.
@@ -501,7 +521,11 @@ fn a_failure_of_what_all_share_stops_all_also_beside_a_family_that_is_stopped() 
                 put(&db, "b", "between").unwrap();
             }
             apart.faults.hook().set_plan(plan).unwrap();
-            let failed = if plan.contains(".log") { put(&db, "c", "in doubt").and_then(|()| db.sync_wal()) } else { flush(&db, "c") };
+            let failed = if plan.contains(".log") {
+                put(&db, "c", "in doubt").and_then(|()| db.sync_wal())
+            } else {
+                flush(&db, "c")
+            };
             failed.unwrap_err();
             for name in NAMES {
                 assert!(put(&db, name, "refused").is_err(), "{what}: {name}");
@@ -509,7 +533,10 @@ fn a_failure_of_what_all_share_stops_all_also_beside_a_family_that_is_stopped() 
             }
             if first {
                 apart.wait(3);
-                assert!(put(&db, "b", "refused").is_err(), "{what}: everything must become a table, which cannot");
+                assert!(
+                    put(&db, "b", "refused").is_err(),
+                    "{what}: everything must become a table, which cannot"
+                );
                 apart.disks.mend("a");
             }
             apart.wait(3);
@@ -570,11 +597,17 @@ fn writers_of_families_in_one_group_are_refused_or_written_each_for_itself() {
                     let key = format!("{number}-{i:03}");
                     let mut batch = WriteBatch::default();
                     for part in 0..8 {
-                        batch.put_in(family(db, name).id(), format!("{key}-{part}").as_bytes(), name.as_bytes());
+                        batch.put_in(
+                            family(db, name).id(),
+                            format!("{key}-{part}").as_bytes(),
+                            name.as_bytes(),
+                        );
                     }
                     match db.write(&mut batch, &WriteOptions::default()) {
                         Ok(()) => wrote.lock().push(key),
-                        Err(error) => assert!(name == "a" && error.subcode() == Subcode::NoSpace, "{name}: {error}"),
+                        Err(error) => {
+                            assert!(name == "a" && error.subcode() == Subcode::NoSpace, "{name}: {error}")
+                        }
                     }
                 }
                 wrote.into_inner()
@@ -599,7 +632,8 @@ fn writers_of_families_in_one_group_are_refused_or_written_each_for_itself() {
         let check = |db: &Db| {
             for name in ["a", "b", "c"] {
                 let mine = wrote.iter().filter(|(of, _)| *of == name).flat_map(|(_, keys)| keys);
-                let mut all: Vec<_> = mine.flat_map(|key| (0..8).map(move |part| format!("{key}-{part}"))).collect();
+                let mut all: Vec<_> =
+                    mine.flat_map(|key| (0..8).map(move |part| format!("{key}-{part}"))).collect();
                 all.sort();
                 assert_eq!(keys(db, name), all, "{name}, pipelined {pipelined}, concurrent {concurrent}");
             }

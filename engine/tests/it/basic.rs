@@ -1,7 +1,9 @@
 //! Opened, written, flushed, recovered: the plain roads, in one thread on a disk in memory.
 
 use ironstone_engine::db::{Db, OpenRequest};
-use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
+use ironstone_engine::options::{
+    CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+};
 
 pub fn options(env: &env::Env) -> DbOptions {
     DbOptions { create_if_missing: true, env: env.clone(), ..DbOptions::default() }

@@ -7,7 +7,9 @@ use env::fault::FaultFs;
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
-use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
+use ironstone_engine::options::{
+    CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+};
 use mem::write_buffer::WriteBufferManager;
 
 use crate::basic::{get, open, options, put};
@@ -106,7 +108,9 @@ fn an_atomic_flush_of_one_family_takes_what_was_written_with_it() {
     let options = DbOptions { atomic_flush: true, avoid_flush_during_shutdown: true, ..options(&env) };
     let request = |names: &[&str]| {
         let mut request = OpenRequest::new("/db", options.clone(), FamilyOptions::default());
-        request.families.extend(names.iter().map(|name| FamilyDescriptor::new(*name, FamilyOptions::default())));
+        request
+            .families
+            .extend(names.iter().map(|name| FamilyDescriptor::new(*name, FamilyOptions::default())));
         request
     };
     let db = Db::open(request(&[])).unwrap();
@@ -122,7 +126,11 @@ fn an_atomic_flush_of_one_family_takes_what_was_written_with_it() {
     drop((db, other));
     let db = Db::open(request(&["x"])).unwrap();
     for family in db.families() {
-        assert_eq!(db.get(&family, b"a", &ReadOptions::default()).unwrap().as_deref(), Some(&[4][..]), "{family:?}");
+        assert_eq!(
+            db.get(&family, b"a", &ReadOptions::default()).unwrap().as_deref(),
+            Some(&[4][..]),
+            "{family:?}"
+        );
     }
 }
 
@@ -130,7 +138,8 @@ fn an_atomic_flush_of_one_family_takes_what_was_written_with_it() {
 fn with_many_flush_slots_the_newest_value_is_read_and_survives() {
     let env = env::Env::memory(7);
     let options = DbOptions { max_background_jobs: 16, ..options(&env) };
-    let family = FamilyOptions { write_buffer_size: 64 << 10, max_write_buffer_number: 8, ..FamilyOptions::default() };
+    let family =
+        FamilyOptions { write_buffer_size: 64 << 10, max_write_buffer_number: 8, ..FamilyOptions::default() };
     let db = Db::open(OpenRequest::new("/db", options, family)).unwrap();
     let filler = "f".repeat(1000);
     for i in 0..3000 {
@@ -160,7 +169,8 @@ fn an_exclusive_compaction_that_waits_for_a_slot_is_let_go() {
     }
     let other = db.clone();
     let manual = std::thread::spawn(move || {
-        let exclusive = CompactRangeOptions { exclusive_manual_compaction: true, ..CompactRangeOptions::default() };
+        let exclusive =
+            CompactRangeOptions { exclusive_manual_compaction: true, ..CompactRangeOptions::default() };
         let family = other.default_family().unwrap();
         other.compact_range(&family, None, None, &exclusive).map_err(|e| e.kind())
     });

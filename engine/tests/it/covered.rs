@@ -2,7 +2,9 @@
 
 use base::stats::{PerfCounter, PerfLevel, perf_context_reset, perf_counter, set_perf_level};
 use ironstone_engine::db::Db;
-use ironstone_engine::options::{CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, SizeApproximationOptions, WriteOptions};
+use ironstone_engine::options::{
+    CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, SizeApproximationOptions, WriteOptions,
+};
 
 use crate::basic::{open, put};
 
@@ -26,7 +28,8 @@ fn with_deleted(seed: u64, tombstone: &str) -> (env::Env, Db) {
     flush(&db);
     let family = db.default_family().unwrap();
     db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
-    db.delete_range(&family, key(10).as_bytes(), key(KEYS - 10).as_bytes(), &WriteOptions::default()).unwrap();
+    db.delete_range(&family, key(10).as_bytes(), key(KEYS - 10).as_bytes(), &WriteOptions::default())
+        .unwrap();
     if tombstone != "memtable" {
         flush(&db);
     }
@@ -44,41 +47,58 @@ fn iterators_jump_over_what_a_newer_tombstone_deletes() {
         let family = db.default_family().unwrap();
         set_perf_level(PerfLevel::EnableCount);
         let mut iter = db.iter(&family, ReadOptions::default()).unwrap();
-        let mut counted = |what: &str, go: &mut dyn FnMut(&mut ironstone_engine::iter::Iter) -> usize, keys: usize| {
-            perf_context_reset();
-            assert_eq!(go(&mut iter), keys, "{tombstone}: {what}");
-            iter.status().unwrap();
-            assert!(blocks_touched() < 12, "{tombstone}: {what} touched {} blocks", blocks_touched());
-            assert!(perf_counter(PerfCounter::InternalRangeDelReseekCount) > 0, "{tombstone}: {what}");
-        };
-        counted("a scan", &mut |iter| {
-            let mut keys = 0;
-            iter.seek_to_first();
-            while iter.valid() {
-                keys += 1;
-                iter.next();
-            }
-            keys
-        }, 20);
-        counted("a scan backward", &mut |iter| {
-            let mut keys = 0;
-            iter.seek_to_last();
-            while iter.valid() {
-                keys += 1;
-                iter.prev();
-            }
-            keys
-        }, 20);
-        counted("a seek into the middle", &mut |iter| {
-            iter.seek(key(KEYS / 2).as_bytes());
-            assert_eq!(iter.key(), key(KEYS - 10).as_bytes());
-            1
-        }, 1);
-        counted("a seek backward into the middle", &mut |iter| {
-            iter.seek_for_prev(key(KEYS / 2).as_bytes());
-            assert_eq!(iter.key(), key(9).as_bytes());
-            1
-        }, 1);
+        let mut counted =
+            |what: &str, go: &mut dyn FnMut(&mut ironstone_engine::iter::Iter) -> usize, keys: usize| {
+                perf_context_reset();
+                assert_eq!(go(&mut iter), keys, "{tombstone}: {what}");
+                iter.status().unwrap();
+                assert!(blocks_touched() < 12, "{tombstone}: {what} touched {} blocks", blocks_touched());
+                assert!(perf_counter(PerfCounter::InternalRangeDelReseekCount) > 0, "{tombstone}: {what}");
+            };
+        counted(
+            "a scan",
+            &mut |iter| {
+                let mut keys = 0;
+                iter.seek_to_first();
+                while iter.valid() {
+                    keys += 1;
+                    iter.next();
+                }
+                keys
+            },
+            20,
+        );
+        counted(
+            "a scan backward",
+            &mut |iter| {
+                let mut keys = 0;
+                iter.seek_to_last();
+                while iter.valid() {
+                    keys += 1;
+                    iter.prev();
+                }
+                keys
+            },
+            20,
+        );
+        counted(
+            "a seek into the middle",
+            &mut |iter| {
+                iter.seek(key(KEYS / 2).as_bytes());
+                assert_eq!(iter.key(), key(KEYS - 10).as_bytes());
+                1
+            },
+            1,
+        );
+        counted(
+            "a seek backward into the middle",
+            &mut |iter| {
+                iter.seek_for_prev(key(KEYS / 2).as_bytes());
+                assert_eq!(iter.key(), key(9).as_bytes());
+                1
+            },
+            1,
+        );
         set_perf_level(PerfLevel::Disable);
     }
 }
@@ -110,9 +130,13 @@ fn a_table_of_tombstones_alone_counts_by_its_bounds() {
     let whole = size(b"a", b"z");
     assert!(whole > 0);
     // As RocksDB: what is cut on one side is half of it, what is cut on both is all.
-    for (from, to, expected) in
-        [("a", "c", 0), ("q", "z", 0), ("a", "m", whole / 2), ("m", "z", whole - whole / 2), ("f", "m", whole)]
-    {
+    for (from, to, expected) in [
+        ("a", "c", 0),
+        ("q", "z", 0),
+        ("a", "m", whole / 2),
+        ("m", "z", whole - whole / 2),
+        ("f", "m", whole),
+    ] {
         assert_eq!(size(from.as_bytes(), to.as_bytes()), expected, "{from} to {to}");
     }
 }

@@ -151,7 +151,11 @@ fn an_edit_is_missed_with_its_seal_if_a_log_went_on_behind_it() {
             };
             let error = Db::open(request()).map(drop).expect_err("edits are gone");
             assert!(error.data_loss(), "{error}");
-            assert_eq!((error.path(), error.offset()), (Some(Path::new(&manifest)), Some(before as u64)), "{error}");
+            assert_eq!(
+                (error.path(), error.offset()),
+                (Some(Path::new(&manifest)), Some(before as u64)),
+                "{error}"
+            );
             let mut request = request();
             request.options.open_despite_lost_writes = true;
             let heard = Arc::new(Heard::default());
@@ -315,7 +319,9 @@ fn a_mark_tells_of_the_place_where_its_sync_began_whatever_was_appended_meanwhil
 
 #[test]
 fn what_was_not_synced_may_be_gone_after_a_crash() {
-    for survivors in [Survivors::Synced, Survivors::NamesWithoutData, Survivors::ZerosForData, Survivors::Random(3)] {
+    for survivors in
+        [Survivors::Synced, Survivors::NamesWithoutData, Survivors::ZerosForData, Survivors::Random(3)]
+    {
         let world = World::new();
         let db = world.open().unwrap();
         synced(&db, "a", "a");
@@ -392,7 +398,13 @@ fn remains_behind_the_proved_end_of_a_recycled_log_are_no_inconsistency() {
     assert_eq!(absolute().err().map(|e| e.kind()), Some(Kind::Corruption), "there are remains");
     let idle = Proof { closed: false, ..Proof::decode(&proof).unwrap() }.encode();
     for (content, opens) in [(idle, false), (proof, true)] {
-        world.env.fs.create(Path::new(&path), &env::AppendHints::default()).unwrap().append(&content).unwrap();
+        world
+            .env
+            .fs
+            .create(Path::new(&path), &env::AppendHints::default())
+            .unwrap()
+            .append(&content)
+            .unwrap();
         let db = absolute();
         assert_eq!(db.is_ok(), opens, "{:?}", db.err());
         if let Ok(db) = db {

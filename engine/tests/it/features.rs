@@ -379,7 +379,10 @@ fn unordered_writes_are_seen_in_order_all_the_same() {
         let snapshots = scope.spawn(|| {
             for _ in 0..50 {
                 let snapshot = db.snapshot();
-                let options = || ironstone_engine::options::ReadOptions { snapshot: Some(snapshot.clone()), ..Default::default() };
+                let options = || ironstone_engine::options::ReadOptions {
+                    snapshot: Some(snapshot.clone()),
+                    ..Default::default()
+                };
                 let count = || {
                     let mut iter = db.iter(&db.default_family().unwrap(), options()).unwrap();
                     iter.seek_to_first();
@@ -396,7 +399,10 @@ fn unordered_writes_are_seen_in_order_all_the_same() {
 #[test]
 fn compactions_report_their_comparisons_about_one_a_row_in_runs() {
     let env = Env::memory(31);
-    let (db, ear) = open(DbOptions { ..options(&env) }, FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() });
+    let (db, ear) = open(
+        DbOptions { ..options(&env) },
+        FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() },
+    );
     const FILES: u32 = 4;
     const RUN: u32 = 500;
     // Runs: each file has every fourth stretch of the keys.
@@ -420,7 +426,10 @@ fn compactions_report_their_comparisons_about_one_a_row_in_runs() {
         })
         .collect();
     let rows = u64::from(3 * FILES * RUN);
-    assert!(matches!(finished[..], [(input, comparisons)] if input == rows && (rows..rows + rows / 20).contains(&comparisons)), "{finished:?}");
+    assert!(
+        matches!(finished[..], [(input, comparisons)] if input == rows && (rows..rows + rows / 20).contains(&comparisons)),
+        "{finished:?}"
+    );
 }
 
 #[test]

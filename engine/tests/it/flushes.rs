@@ -54,7 +54,11 @@ fn held(seed: u64, plan: &str) -> (Env, Arc<FaultFs>, Arc<Hold>, Db) {
     let (started, begun) = channel();
     let hold = Arc::new(Hold { first: Mutex::new(Some(first)), started, written, outcome: Mutex::default() });
     let options = DbOptions { max_background_jobs: 8, max_bgerror_resume_count: 0, ..options(&env) };
-    let family = FamilyOptions { max_write_buffer_number: 6, disable_auto_compactions: true, ..FamilyOptions::default() };
+    let family = FamilyOptions {
+        max_write_buffer_number: 6,
+        disable_auto_compactions: true,
+        ..FamilyOptions::default()
+    };
     let mut request = OpenRequest::new("/db", options, family);
     request.components.listeners.push(hold.clone());
     let db = Db::open(request).unwrap();
@@ -76,7 +80,11 @@ fn seal(db: &Db, value: &str) {
 fn memtables_of_a_family_are_flushed_side_by_side_and_committed_in_order() {
     let (env, _, hold, db) = held(1, "");
     db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
-    assert_eq!(*hold.outcome.lock().unwrap(), Some(Ok(())), "the second wrote its file while the first was held");
+    assert_eq!(
+        *hold.outcome.lock().unwrap(),
+        Some(Ok(())),
+        "the second wrote its file while the first was held"
+    );
     let version = db.default_family().unwrap().pin().version.clone();
     let seqs: Vec<u64> = version.level(0).iter().map(|f| f.largest_seq).collect();
     assert_eq!(seqs, [4, 2], "newest first");
@@ -111,7 +119,8 @@ fn families_are_flushed_in_one_commit_if_asked() {
         let fs = FaultFs::wrap(env.fs.clone());
         env.fs = fs.clone();
         let request = || {
-            let options = DbOptions { max_bgerror_resume_count: 0, avoid_flush_during_shutdown: true, ..options(&env) };
+            let options =
+                DbOptions { max_bgerror_resume_count: 0, avoid_flush_during_shutdown: true, ..options(&env) };
             let mut request = OpenRequest::new("/db", options, FamilyOptions::default());
             request.families.push(FamilyDescriptor::new("x", FamilyOptions::default()));
             request.options.create_missing_column_families = true;
@@ -162,7 +171,8 @@ fn scans_that_step_over_too_much_ask_for_a_flush() {
         for shown in 0..10 {
             put(&db, &format!("{shown}"), "1");
             for gone in 0..deleted {
-                db.delete(&default, format!("{shown}-{gone:03}").as_bytes(), &WriteOptions::default()).unwrap();
+                db.delete(&default, format!("{shown}-{gone:03}").as_bytes(), &WriteOptions::default())
+                    .unwrap();
             }
         }
         assert_eq!(crate::basic::scan(&db).len(), 10);
@@ -265,7 +275,11 @@ fn a_flush_that_waits_for_an_older_one_takes_no_younger_one_on_its_stack() {
         nested: Default::default(),
     });
     let options = DbOptions { max_background_jobs: 12, ..options(&env) };
-    let family = FamilyOptions { max_write_buffer_number: 8, disable_auto_compactions: true, ..FamilyOptions::default() };
+    let family = FamilyOptions {
+        max_write_buffer_number: 8,
+        disable_auto_compactions: true,
+        ..FamilyOptions::default()
+    };
     let mut request = OpenRequest::new("/db", options, family);
     request.components.listeners.push(order.clone());
     let db = Db::open(request).unwrap();

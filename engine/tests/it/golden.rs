@@ -68,7 +68,8 @@ fn descriptors(meta: &Value, dir: &Path) -> Vec<FamilyDescriptor> {
 }
 
 fn db_paths(paths: &[Value], dir: &Path) -> Vec<DbPath> {
-    let path = |p: &Value| DbPath { path: dir.join(p[0].as_str().unwrap()), target_size: p[1].as_u64().unwrap() };
+    let path =
+        |p: &Value| DbPath { path: dir.join(p[0].as_str().unwrap()), target_size: p[1].as_u64().unwrap() };
     paths.iter().map(path).collect()
 }
 
@@ -81,7 +82,13 @@ pub(crate) fn request(meta: &Value, dir: &Path) -> OpenRequest {
     if let Some(wal) = meta["wal_dir"].as_str() {
         options.wal_dir = dir.join(wal).to_str().unwrap().to_string();
     }
-    OpenRequest { path, options, components: Components::default(), families: descriptors(meta, dir), others: None }
+    OpenRequest {
+        path,
+        options,
+        components: Components::default(),
+        families: descriptors(meta, dir),
+        others: None,
+    }
 }
 
 fn read_options(family: &Family) -> ReadOptions {
@@ -96,9 +103,17 @@ pub(crate) fn compare(db: &Db, rows: &[Row]) -> Result<(), String> {
         iter.seek_to_first();
         for (i, row) in expected.iter().enumerate() {
             if !iter.valid() {
-                return Err(format!("{}: row {i} of {} is missing: {:?}", family.name(), expected.len(), iter.status()));
+                return Err(format!(
+                    "{}: row {i} of {} is missing: {:?}",
+                    family.name(),
+                    expected.len(),
+                    iter.status()
+                ));
             }
-            if iter.key() != row.key || iter.value() != row.value || (!row.ts.is_empty() && iter.timestamp() != row.ts) {
+            if iter.key() != row.key
+                || iter.value() != row.value
+                || (!row.ts.is_empty() && iter.timestamp() != row.ts)
+            {
                 return Err(format!(
                     "{}: row {i}: {:?} = {:?}, expected {:?} = {:?}",
                     family.name(),

@@ -146,7 +146,8 @@ fn a_seal_in_a_damaged_atomic_group_is_no_loss() {
 
 #[test]
 fn an_atomic_group_that_is_miscounted_refuses_nothing_behind_it() {
-    let edits = [adding(1, Some(2)), adding(2, Some(0)), adding(3, Some(1)), adding(4, Some(0)), adding(5, None)];
+    let edits =
+        [adding(1, Some(2)), adding(2, Some(0)), adding(3, Some(1)), adding(4, Some(0)), adding(5, None)];
     assert_eq!(found(&edits), (vec![0, 3, 4, 5], 1));
 }
 

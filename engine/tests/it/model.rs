@@ -15,7 +15,8 @@ use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::family::Family;
 use ironstone_engine::options::{
-    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, CompactionStyle, CompressionType, DbOptions, DbPath, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, CompactionStyle, CompressionType,
+    DbOptions, DbPath, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
 };
 
 type State = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -147,7 +148,12 @@ fn contents(db: &Db) -> State {
     assert_eq!(state, backward, "forward and backward differ");
     for (key, value) in &state {
         let got = db.get(&family, key, &ReadOptions::default()).unwrap();
-        assert!(got.as_deref() == Some(&value[..]), "get of {:?} in\n{}", key.escape_ascii().to_string(), tree(db));
+        assert!(
+            got.as_deref() == Some(&value[..]),
+            "get of {:?} in\n{}",
+            key.escape_ascii().to_string(),
+            tree(db)
+        );
     }
     state
 }
@@ -197,7 +203,8 @@ fn write(world: &World, db: &Db, state: &mut State) -> bool {
     }
     let sync = world.rng.below(8) == 0;
     let protection_bytes_per_key = 8 * world.rng.below(2) as usize;
-    db.write(&mut batch, &WriteOptions { sync, protection_bytes_per_key, ..WriteOptions::default() }).unwrap();
+    db.write(&mut batch, &WriteOptions { sync, protection_bytes_per_key, ..WriteOptions::default() })
+        .unwrap();
     sync
 }
 
@@ -207,19 +214,27 @@ fn compact(world: &World, db: &Db, family: &Arc<Family>) {
     let version = family.pin().version.clone();
     match r.below(5) {
         0 => {
-            let numbers: Vec<_> = version.files().filter(|_| r.below(3) == 0).map(|(_, f)| f.number).collect();
+            let numbers: Vec<_> =
+                version.files().filter(|_| r.below(3) == 0).map(|(_, f)| f.number).collect();
             let to = r.below(7) as usize;
             let path = r.below(if world.far { 2 } else { 1 }) as u32;
-            let options = CompactionOptions { allow_trivial_move: r.below(2) == 0, ..CompactionOptions::default() };
+            let options =
+                CompactionOptions { allow_trivial_move: r.below(2) == 0, ..CompactionOptions::default() };
             match db.compact_files(family, &numbers, to, Some(path), &options) {
                 Ok(_) => {}
-                Err(e) => assert!(matches!(e.kind(), base::Kind::InvalidArgument | base::Kind::Aborted), "{e}"),
+                Err(e) => {
+                    assert!(matches!(e.kind(), base::Kind::InvalidArgument | base::Kind::Aborted), "{e}")
+                }
             }
         }
         1 => db.suggest_compact_range(family, Some(&world.key()), None).unwrap(),
         2 => {
             let to = r.below(8) as i32 - 1;
-            let options = CompactRangeOptions { change_level: true, target_level: to, ..CompactRangeOptions::default() };
+            let options = CompactRangeOptions {
+                change_level: true,
+                target_level: to,
+                ..CompactRangeOptions::default()
+            };
             match db.compact_range(family, None, None, &options) {
                 Ok(()) => {}
                 Err(e) => assert!(matches!(e.kind(), base::Kind::NotSupported | base::Kind::Aborted), "{e}"),
@@ -249,7 +264,9 @@ fn nearest(history: &[State], now: &State) -> String {
             .collect()
     };
     let best = history.iter().enumerate().min_by_key(|(_, s)| differences(s).len());
-    best.map_or(String::new(), |(i, s)| format!("nearest is {i} of {}: {}", history.len(), differences(s).join("; ")))
+    best.map_or(String::new(), |(i, s)| {
+        format!("nearest is {i} of {}: {}", history.len(), differences(s).join("; "))
+    })
 }
 
 fn run(seed: u64) {
@@ -283,18 +300,19 @@ fn run(seed: u64) {
                 world.fs.crash(survivors);
                 drop(family);
                 drop(db);
-                db = Db::open(world.request()).unwrap_or_else(|e| panic!("seed {seed}: after {survivors:?}: {e}"));
+                db = Db::open(world.request())
+                    .unwrap_or_else(|e| panic!("seed {seed}: after {survivors:?}: {e}"));
                 let now = contents(&db);
                 let at = history.iter().rposition(|s| *s == now);
-                let Some(at) = at else { panic!("seed {seed}: after {survivors:?}: {}", nearest(&history, &now)) };
+                let Some(at) = at else {
+                    panic!("seed {seed}: after {survivors:?}: {}", nearest(&history, &now))
+                };
                 history.truncate(at + 1);
                 if world.rng.below(2) == 0 {
                     db.sync_wal().unwrap();
                 }
             }
-            4 => {
-                while world.env.executor.help() {}
-            }
+            4 => while world.env.executor.help() {},
             5 => assert_eq!(contents(&db), history[history.len() - 1], "seed {seed}"),
             _ => {
                 let mut next = history[history.len() - 1].clone();

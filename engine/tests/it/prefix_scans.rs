@@ -3,7 +3,9 @@
 use base::order::BuiltinPrefix;
 use ironstone_engine::db::Db;
 use ironstone_engine::iter::Iter;
-use ironstone_engine::options::{CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
+use ironstone_engine::options::{
+    CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+};
 
 use crate::basic::{open, put};
 
@@ -20,7 +22,8 @@ fn with_table(seed: u64, deep: bool, keys: &[&str]) -> Db {
     let default = db.default_family().unwrap();
     db.flush(&[default.clone()], &FlushOptions::default()).unwrap();
     if deep {
-        let options = CompactRangeOptions { change_level: true, target_level: 3, ..CompactRangeOptions::default() };
+        let options =
+            CompactRangeOptions { change_level: true, target_level: 3, ..CompactRangeOptions::default() };
         db.compact_range(&default, None, None, &options).unwrap();
     }
     db
@@ -28,7 +31,11 @@ fn with_table(seed: u64, deep: bool, keys: &[&str]) -> Db {
 
 fn keys(iter: &mut Iter, backward: bool) -> Vec<String> {
     let mut keys = Vec::new();
-    if backward { iter.seek_to_last() } else { iter.seek_to_first() }
+    if backward {
+        iter.seek_to_last()
+    } else {
+        iter.seek_to_first()
+    }
     while iter.valid() {
         keys.push(String::from_utf8(iter.key().to_vec()).unwrap());
         if backward { iter.prev() } else { iter.next() }
@@ -139,7 +146,11 @@ fn an_iterator_that_follows_keeps_its_prefix_and_the_rows_of_others() {
             true => (Iter::prev, ["c1", "b1", "a1"]),
             false => (Iter::next, ["c1", "d0", "e1"]),
         };
-        if backward { iter.seek_to_last() } else { iter.seek_to_first() }
+        if backward {
+            iter.seek_to_last()
+        } else {
+            iter.seek_to_first()
+        }
         step(&mut iter);
         let before = iter.super_version_number();
         go_over(&db);

@@ -7,7 +7,9 @@ use format::names::FileName;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::CompactionStyle;
-use ironstone_engine::options::{BottommostLevelCompaction, CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
+use ironstone_engine::options::{
+    BottommostLevelCompaction, CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+};
 
 use crate::basic::{get, options, put};
 
@@ -109,7 +111,8 @@ fn a_manual_compaction_of_its_range_says_so_and_of_other_ranges_works() {
         let all = db.compact_range(&family, None, None, &force);
         let error = all.expect_err("the damage");
         assert!(error.is_corruption(), "{error}");
-        let named = tables(&env).iter().any(|t| error.to_string().contains(t.file_stem().unwrap().to_str().unwrap()));
+        let named =
+            tables(&env).iter().any(|t| error.to_string().contains(t.file_stem().unwrap().to_str().unwrap()));
         assert!(named, "{error}");
     }
     put(&db, "zoo", "1");
@@ -125,7 +128,8 @@ fn ends<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (tell, told) = std::sync::mpsc::channel();
     let thread = std::thread::spawn(move || drop(tell.send(work())));
     // Only a bound for a run that would hang.
-    let outcome = told.recv_timeout(std::time::Duration::from_secs(60)).expect("it waits for ever, or panicked");
+    let outcome =
+        told.recv_timeout(std::time::Duration::from_secs(60)).expect("it waits for ever, or panicked");
     thread.join().unwrap();
     outcome
 }
@@ -209,7 +213,11 @@ fn a_stall_that_no_compaction_can_end_because_of_it_ends_with_an_error() {
     assert!(error.message().contains("quarantined"), "{error}");
     assert!(db.background_error().is_none());
     let family = db.default_family().unwrap();
-    db.set_options(&family, &[("level0_stop_writes_trigger", "20"), ("level0_slowdown_writes_trigger", "20")]).unwrap();
+    db.set_options(
+        &family,
+        &[("level0_stop_writes_trigger", "20"), ("level0_slowdown_writes_trigger", "20")],
+    )
+    .unwrap();
     put(&db, "a", "1");
     db.close().unwrap();
 }

@@ -61,7 +61,11 @@ fn an_access_that_takes_longer_than_io_timeout_times_out() {
     let family = slow.default_family().unwrap();
     let timed_out = |error: base::Error| error.kind() == Kind::TimedOut;
     assert!(timed_out(slow.get(&family, b"key03", &with(499)).unwrap_err()));
-    assert!(slow.multi_get(&family, &[b"key03", b"key09"], &with(499)).into_iter().all(|r| r.is_err_and(timed_out)));
+    assert!(
+        slow.multi_get(&family, &[b"key03", b"key09"], &with(499))
+            .into_iter()
+            .all(|r| r.is_err_and(timed_out))
+    );
     let mut iter = slow.iter(&family, with(499)).unwrap();
     iter.seek(b"key03");
     assert!(timed_out(iter.status().unwrap_err()));
@@ -90,14 +94,19 @@ fn reads_with_a_priority_are_charged_to_the_rate_limiter() {
     };
     assert!(charged(&|o| assert!(db.get(&family, b"key03", &o).unwrap().is_some())) > 60);
     assert!(charged(&|o| assert_eq!(db.multi_get(&family, &[b"key03", b"key17"], &o).len(), 2)) > 120);
-    assert!(charged(&|o| {
-        let mut iter = db.iter(&family, o).unwrap();
-        iter.seek_to_first();
-        while iter.valid() {
-            iter.next();
-        }
-    }) > 20 * 60);
-    assert_eq!(charged(&|_| assert!(db.get(&family, b"key03", &ReadOptions::default()).unwrap().is_some())), 0);
+    assert!(
+        charged(&|o| {
+            let mut iter = db.iter(&family, o).unwrap();
+            iter.seek_to_first();
+            while iter.valid() {
+                iter.next();
+            }
+        }) > 20 * 60
+    );
+    assert_eq!(
+        charged(&|_| assert!(db.get(&family, b"key03", &ReadOptions::default()).unwrap().is_some())),
+        0
+    );
     assert!(statistics.ticker(Ticker::RateLimiterBytesRead) > 20 * 60);
     assert!(statistics.ticker(Ticker::RateLimiterRequestsRead) > 3);
     // The flush was charged as well, and counted.
@@ -146,7 +155,11 @@ fn more_merge_operands_than_the_threshold_are_told_by_the_subcode() {
     ] {
         let options = ReadOptions { merge_operand_count_threshold: threshold, ..ReadOptions::default() };
         let answered = db.get_answered(&family, b"k", &options).unwrap();
-        assert_eq!((answered.value.as_deref(), answered.subcode), (Some(&b"1,2,3"[..]), subcode), "{threshold:?}");
+        assert_eq!(
+            (answered.value.as_deref(), answered.subcode),
+            (Some(&b"1,2,3"[..]), subcode),
+            "{threshold:?}"
+        );
         let all = db.multi_get_answered(&family, &[b"none", b"k", b"plain"], &options);
         let all: Vec<_> = all.into_iter().map(|a| a.unwrap().subcode).collect();
         assert_eq!(all, [Subcode::None, subcode, Subcode::None], "{threshold:?}");

@@ -42,8 +42,10 @@ fn a_tailing_iterator_sees_range_deletions_that_come_later() {
 #[test]
 fn a_prefix_extractor_taken_away_leaves_no_filter_behind() {
     let env = env::Env::memory(33);
-    let mut family =
-        FamilyOptions { prefix_extractor: Some(Arc::new(BuiltinPrefix::Fixed(2))), ..FamilyOptions::default() };
+    let mut family = FamilyOptions {
+        prefix_extractor: Some(Arc::new(BuiltinPrefix::Fixed(2))),
+        ..FamilyOptions::default()
+    };
     family.set("table_factory", "{filter_policy=bloomfilter:20}").unwrap();
     let db = open(&env, family);
     put(&db, "aa1", "1");

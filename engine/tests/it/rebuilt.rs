@@ -15,7 +15,10 @@ fn tables_with_blobs_in_them_are_left_alone() {
         if name != "ingest-embedded-blobs" && !name.starts_with("blob-") {
             return;
         }
-        let refused = [repair(request(meta, dir)).err(), without_manifest(&db).and_then(|()| repair(request(meta, dir)).err())];
+        let refused = [
+            repair(request(meta, dir)).err(),
+            without_manifest(&db).and_then(|()| repair(request(meta, dir)).err()),
+        ];
         for error in refused {
             assert_eq!(error.unwrap().kind(), Kind::NotSupported, "{name}, {} rows", rows.len());
         }
@@ -49,7 +52,9 @@ fn golden_databases_come_back_without_their_manifest() {
         let found = Db::open(request(meta, dir)).map_err(|e| e.to_string()).and_then(|db| compare(&db, rows));
         match found {
             Ok(()) => same.push(name.to_string()),
-            Err(error) => wrong.push(format!("{name}: {error}\n{:#?}\n{:#?}", report.problems, report.actions)),
+            Err(error) => {
+                wrong.push(format!("{name}: {error}\n{:#?}\n{:#?}", report.problems, report.actions))
+            }
         }
     });
     assert!(same.len() >= 90, "{}: {}", same.len(), same.join(" "));

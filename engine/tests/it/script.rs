@@ -35,7 +35,8 @@ impl World {
     fn open(&mut self, settings: &[&str]) -> base::Result<()> {
         self.db = None;
         let mut db = DbOptions { statistics: Some(self.statistics.clone()), ..options(&self.env) };
-        let mut family = FamilyOptions { merge_operator: lsm::merge::by_name("stringappend"), ..FamilyOptions::default() };
+        let mut family =
+            FamilyOptions { merge_operator: lsm::merge::by_name("stringappend"), ..FamilyOptions::default() };
         for setting in settings {
             let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
             if DbOptions::ROWS.iter().any(|row| row.name == name) {
@@ -62,7 +63,9 @@ impl World {
                 names.sort();
                 return Ok(names.join(" "));
             }
-            ["remove", name] => return self.env.fs.unlink(&Path::new("/db").join(name)).map(|()| String::new()),
+            ["remove", name] => {
+                return self.env.fs.unlink(&Path::new("/db").join(name)).map(|()| String::new());
+            }
             _ => {}
         }
         let Some(db) = &self.db else { return Ok("no database is open".into()) };
@@ -95,7 +98,9 @@ impl World {
                 (0..times.parse::<usize>().unwrap()).for_each(|_| drop(get(db, key)));
                 String::new()
             }
-            ["scan"] => scan(db).iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" "),
+            ["scan"] => {
+                scan(db).iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
+            }
             ["operands", key] => {
                 let operands = db.reads().operands(&family, key.as_bytes(), &ReadOptions::default())?;
                 let text = |o: &base::Pinned| String::from_utf8_lossy(o).into_owned();
@@ -132,7 +137,12 @@ impl World {
                 let slices = db.stats_history(0, u64::MAX).collect::<base::Result<Vec<_>>>()?;
                 let first = slices.first().map_or(0, |(second, _)| *second);
                 let show = |(second, slice): &(u64, ironstone_engine::db::Slice)| {
-                    format!("+{}s: {} of {}", second - first, slice["rocksdb.number.keys.written"], slice.len())
+                    format!(
+                        "+{}s: {} of {}",
+                        second - first,
+                        slice["rocksdb.number.keys.written"],
+                        slice.len()
+                    )
                 };
                 slices.iter().map(show).collect::<Vec<_>>().join("\n")
             }
@@ -153,7 +163,9 @@ impl World {
                 db.put(&family, key.as_bytes(), value.as_bytes(), &write)?;
                 String::new()
             }
-            ["families"] => db.families().iter().map(|family| family.name().to_string()).collect::<Vec<_>>().join(" "),
+            ["families"] => {
+                db.families().iter().map(|family| family.name().to_string()).collect::<Vec<_>>().join(" ")
+            }
             ["property", name] => db.property(&family, name).unwrap_or("none".into()),
             ["ticker", name] => {
                 let ticker = Ticker::ALL.iter().find(|t| t.name() == *name).unwrap();

@@ -39,7 +39,9 @@ fn a_proof_of_a_log_that_held_its_announcement_alone_is_met_by_what_came_after()
     let proof = world.bytes(&format!("/db/{}", format::proof::PROOF));
     let proof = format::proof::Proof::decode(&proof).unwrap();
     let claim = *proof.wals.last().unwrap();
-    assert!(!proof.closed && claim.bytes > 0 && claim.bytes == world.bytes(&world.file("", ".log")).len() as u64);
+    assert!(
+        !proof.closed && claim.bytes > 0 && claim.bytes == world.bytes(&world.file("", ".log")).len() as u64
+    );
     put(&db, "a", "1");
     world.crash(db, Survivors::Everything);
     let log = world.file("", ".log");
@@ -85,7 +87,10 @@ fn a_batch_of_another_log_brings_none_of_its_marks_with_it() {
 #[test]
 fn log_data_that_looks_like_marks_is_the_users() {
     let mut record = Vec::new();
-    put_marks(&mut record, &Marks { durable: vec![Mark { log_number: 9999, bytes: 100, digest: 1 }], ..Marks::default() });
+    put_marks(
+        &mut record,
+        &Marks { durable: vec![Mark { log_number: 9999, bytes: 100, digest: 1 }], ..Marks::default() },
+    );
     let world = World::new();
     let db = world.open().unwrap();
     for sync in [false, true, false] {
@@ -95,7 +100,8 @@ fn log_data_that_looks_like_marks_is_the_users() {
         put(&db, "a", "1");
     }
     // The log's own mark is the one that is read, behind the user's.
-    let own: Vec<_> = batches(&world).iter().filter_map(|batch| marks_of(batch)).flat_map(|marks| marks.durable).collect();
+    let own: Vec<_> =
+        batches(&world).iter().filter_map(|batch| marks_of(batch)).flat_map(|marks| marks.durable).collect();
     assert!(own.len() == 1 && own[0].log_number == 0, "{own:?}");
     world.crash(db, Survivors::Everything);
     assert_eq!(get(&world.open().unwrap(), "a").as_deref(), Some("1"));

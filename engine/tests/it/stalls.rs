@@ -101,7 +101,8 @@ fn a_writer_that_waits_for_memory_hears_of_the_flush_that_failed() {
             env.executor = Arc::new(Threads::new());
         }
         let buffers = Arc::new(WriteBufferManager::new(1 << 20, None, true));
-        let options = DbOptions { write_buffer_manager: Some(buffers), max_bgerror_resume_count: 0, ..options(&env) };
+        let options =
+            DbOptions { write_buffer_manager: Some(buffers), max_bgerror_resume_count: 0, ..options(&env) };
         let db = Db::open(OpenRequest::new("/db", options, FamilyOptions::default())).unwrap();
         fs.hook().set_plan("append *.sst * EIO").unwrap();
         let family = db.default_family().unwrap();
@@ -222,7 +223,8 @@ fn a_recovery_gets_by_the_stalled_writer_that_waits_for_it() {
             ..options(&env)
         };
         let write_buffer_size = if memory { 64 << 20 } else { 1 << 18 };
-        let family = FamilyOptions { write_buffer_size, max_write_buffer_number: 2, ..FamilyOptions::default() };
+        let family =
+            FamilyOptions { write_buffer_size, max_write_buffer_number: 2, ..FamilyOptions::default() };
         let db = Db::open(OpenRequest::new("/db", options, family)).unwrap();
         // The first flush has no space; it is made only when a writer waits for it.
         fs.hook().set_plan("create *.sst #1 ENOSPC").unwrap();
@@ -236,10 +238,15 @@ fn a_recovery_gets_by_the_stalled_writer_that_waits_for_it() {
             move || {
                 let family = db.default_family().unwrap();
                 for key in 0..30u32 {
-                    let put = || db.put(&family, &key.to_be_bytes(), &vec![b'v'; 100_000], &WriteOptions::default());
+                    let put = || {
+                        db.put(&family, &key.to_be_bytes(), &vec![b'v'; 100_000], &WriteOptions::default())
+                    };
                     while let Err(error) = put() {
                         // There is memory a little before the recovery has ended.
-                        assert!(threads && memory && error.subcode() == base::Subcode::NoSpace, "{what}: {error}");
+                        assert!(
+                            threads && memory && error.subcode() == base::Subcode::NoSpace,
+                            "{what}: {error}"
+                        );
                         std::thread::yield_now();
                     }
                 }
@@ -253,7 +260,11 @@ fn a_recovery_gets_by_the_stalled_writer_that_waits_for_it() {
         } else {
             writer();
         }
-        assert_eq!(db.int_property(&db.default_family().unwrap(), "rocksdb.background-errors"), Some(1), "{what}");
+        assert_eq!(
+            db.int_property(&db.default_family().unwrap(), "rocksdb.background-errors"),
+            Some(1),
+            "{what}"
+        );
         assert_eq!(scan(&db).len(), 30, "{what}");
         db.close().unwrap();
     }
@@ -265,7 +276,8 @@ fn a_recovery_that_meets_an_error_nobody_gets_over_is_not_tried_again() {
     let mut env = Env::memory(8);
     let fs = FaultFs::wrap(env.fs.clone());
     env.fs = fs.clone();
-    let family = FamilyOptions { write_buffer_size: 1 << 16, max_write_buffer_number: 2, ..FamilyOptions::default() };
+    let family =
+        FamilyOptions { write_buffer_size: 1 << 16, max_write_buffer_number: 2, ..FamilyOptions::default() };
     let db = Db::open(OpenRequest::new("/db", options(&env), family)).unwrap();
     // A full disk, that is replaced by a broken one.
     fs.hook().set_plan("create *.sst #1 ENOSPC\ncreate *.sst #2.. EIO").unwrap();
@@ -280,11 +292,17 @@ fn a_recovery_that_meets_an_error_nobody_gets_over_is_not_tried_again() {
 /// Without `paranoid_checks` a failed call is no background error. A log that failed takes no more records all the same.
 #[test]
 fn writes_get_over_a_log_that_failed_although_checks_are_not_paranoid() {
-    for (plan, sync) in [("append *.log #3 EIO", false), ("append *.log #3 torn 10", false), ("sync *.log #1 EIO", true)] {
+    for (plan, sync) in
+        [("append *.log #3 EIO", false), ("append *.log #3 torn 10", false), ("sync *.log #1 EIO", true)]
+    {
         let mut env = Env::memory(9);
         let fs = FaultFs::wrap(env.fs.clone());
         env.fs = fs.clone();
-        let family = FamilyOptions { write_buffer_size: 1 << 16, max_write_buffer_number: 2, ..FamilyOptions::default() };
+        let family = FamilyOptions {
+            write_buffer_size: 1 << 16,
+            max_write_buffer_number: 2,
+            ..FamilyOptions::default()
+        };
         let options = DbOptions { paranoid_checks: false, ..options(&env) };
         let db = Db::open(OpenRequest::new("/db", options, family)).unwrap();
         fs.hook().set_plan(plan).unwrap();
@@ -292,7 +310,8 @@ fn writes_get_over_a_log_that_failed_although_checks_are_not_paranoid() {
         let options = WriteOptions { sync, ..WriteOptions::default() };
         let put = |i: u32| db.put(&family, &i.to_be_bytes(), &[b'v'; 10_000], &options);
         let failed = (0..20u32).find(|i| put(*i).is_err()).unwrap();
-        let resumed = (0..100).any(|_| put(failed).is_ok() || !(env.executor.pass_time() | env.executor.help()));
+        let resumed =
+            (0..100).any(|_| put(failed).is_ok() || !(env.executor.pass_time() | env.executor.help()));
         assert!(resumed && put(failed).is_ok(), "{plan}: nothing resumes writes");
         // More than both memtables hold: flushes go on too.
         (failed + 1..100).for_each(|i| put(i).unwrap());
@@ -308,7 +327,11 @@ fn flushes_get_over_a_closed_log_that_failed_although_checks_are_not_paranoid() 
         let mut env = Env::memory(9);
         let fs = FaultFs::wrap(env.fs.clone());
         env.fs = fs.clone();
-        let family = || FamilyOptions { write_buffer_size: 1 << 16, max_write_buffer_number: 2, ..FamilyOptions::default() };
+        let family = || FamilyOptions {
+            write_buffer_size: 1 << 16,
+            max_write_buffer_number: 2,
+            ..FamilyOptions::default()
+        };
         let options = DbOptions { paranoid_checks: false, ..options(&env) };
         let db = Db::open(OpenRequest::new("/db", options, family())).unwrap();
         drop(db.create_family(FamilyDescriptor::new("other", family())).unwrap());
@@ -316,7 +339,12 @@ fn flushes_get_over_a_closed_log_that_failed_although_checks_are_not_paranoid() 
         let family = db.default_family().unwrap();
         let put = |i: u32| db.put(&family, &i.to_be_bytes(), &[b'v'; 10_000], &WriteOptions::default());
         // A stalled writer is sent away while nobody is at work on what it waits for.
-        (0..100).for_each(|i| assert!((0..100).any(|_| put(i).is_ok() || !(env.executor.pass_time() | env.executor.help())), "{plan}: {i}"));
+        (0..100).for_each(|i| {
+            assert!(
+                (0..100).any(|_| put(i).is_ok() || !(env.executor.pass_time() | env.executor.help())),
+                "{plan}: {i}"
+            )
+        });
         assert_eq!(scan(&db).len(), 100, "{plan}");
         assert_eq!(fs.hook().fired(), 1, "{plan}");
         db.close().unwrap();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use base::stats::{
-    HistogramKind, IoCounter, PerfCounter, PerfLevel, Statistics, StatsLevel, Ticker, io_context_reset, io_counter,
-    perf_context_reset, perf_counter, set_perf_level,
+    HistogramKind, IoCounter, PerfCounter, PerfLevel, Statistics, StatsLevel, Ticker, io_context_reset,
+    io_counter, perf_context_reset, perf_counter, set_perf_level,
 };
 use env::Env;
 use ironstone_engine::components::FamilyDescriptor;
@@ -104,7 +104,8 @@ fn moves_of_an_iterator_are_handed_over_when_it_goes() {
 #[test]
 fn a_run_that_is_covered_in_pieces_is_not_covered_again() {
     let env = Env::memory(15);
-    let (db, s) = open(&env, FamilyOptions { min_tombstones_for_range_conversion: 3, ..FamilyOptions::default() });
+    let (db, s) =
+        open(&env, FamilyOptions { min_tombstones_for_range_conversion: 3, ..FamilyOptions::default() });
     let family = db.default_family().unwrap();
     for key in ["b", "c", "d", "e"] {
         put(&db, key, "1");
@@ -235,9 +236,14 @@ fn every_statistic_is_fed_or_listed_with_what_is_missing() {
         [kind, "T", "LevelCounter"].iter().any(|of| words.contains(format!("{of}::{variant}").as_str()))
     };
     let all = Ticker::ALL.iter().map(|t| (t.name(), fed("Ticker", format!("{t:?}"))));
-    let all = all.chain(HistogramKind::ALL.iter().map(|h| (h.name(), fed("HistogramKind", format!("{h:?}")))));
+    let all =
+        all.chain(HistogramKind::ALL.iter().map(|h| (h.name(), fed("HistogramKind", format!("{h:?}")))));
     let all = all.chain(PerfCounter::ALL.iter().map(|p| (p.name(), fed("PerfCounter", format!("{p:?}")))));
-    let all = all.chain(IoCounter::ALL.iter().map(|i| (i.name(), fed("IoCounter", format!("{i:?}")) || *i == IoCounter::ThreadPoolId)));
+    let all = all.chain(
+        IoCounter::ALL
+            .iter()
+            .map(|i| (i.name(), fed("IoCounter", format!("{i:?}")) || *i == IoCounter::ThreadPoolId)),
+    );
     let listed: std::collections::HashMap<&str, &str> = include_str!("testdata/unfed_statistics.txt")
         .lines()
         .filter(|line| !line.starts_with('#'))
@@ -330,7 +336,8 @@ fn a_file_is_compared_with_the_checksum_it_was_given() {
     // The first table was given none, and passes.
     db.verify_file_checksums().unwrap();
     let dir = std::path::Path::new("/db");
-    let mut tables: Vec<_> = env.fs.list(dir).unwrap().into_iter().filter(|name| name.ends_with(".sst")).collect();
+    let mut tables: Vec<_> =
+        env.fs.list(dir).unwrap().into_iter().filter(|name| name.ends_with(".sst")).collect();
     tables.sort();
     let path = dir.join(tables.last().unwrap());
     let mut bytes = env.fs.read_all(&path, 1 << 20).unwrap();
@@ -355,7 +362,8 @@ fn a_table_with_a_damaged_footer_is_counted() {
     bytes[end - 3] ^= 0xff;
     env.fs.write_all(&dir.join(&table), &bytes, true).unwrap();
     let statistics = Arc::new(Statistics::new());
-    let options = DbOptions { env: env.clone(), statistics: Some(statistics.clone()), ..DbOptions::default() };
+    let options =
+        DbOptions { env: env.clone(), statistics: Some(statistics.clone()), ..DbOptions::default() };
     if let Ok(db) = Db::open(OpenRequest::new("/db", options, FamilyOptions::default())) {
         let family = db.default_family().unwrap();
         assert!(db.get(&family, b"a", &ReadOptions::default()).is_err());

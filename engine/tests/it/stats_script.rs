@@ -155,7 +155,8 @@ impl World {
         if let Some(kind) = HistogramKind::by_name(name) {
             let data = self.statistics.histogram_data(kind);
             // How long the end of a file is depends on names and times in its properties.
-            let timed = name.ends_with("micros") || name.ends_with("nanos") || name.ends_with("tail.read.bytes");
+            let timed =
+                name.ends_with("micros") || name.ends_with("nanos") || name.ends_with("tail.read.bytes");
             return if timed { data.count.to_string() } else { format!("{}: {}", data.count, data.sum) };
         }
         let counter = PerfCounter::by_name(name).unwrap_or_else(|| panic!("no statistic {name}"));

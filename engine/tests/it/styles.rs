@@ -7,8 +7,9 @@ use base::{FileNumber, Kind};
 use env::Env;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{
-    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, CompactionStyle, CompressionType, DbOptions,
-    DbPath, FamilyOptions, FileTemperatureAge, FlushOptions, Temperature, WaitForCompactOptions, WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, CompactionStyle, CompressionType,
+    DbOptions, DbPath, FamilyOptions, FileTemperatureAge, FlushOptions, Temperature, WaitForCompactOptions,
+    WriteOptions,
 };
 use lsm::file_meta::FileMetaData;
 
@@ -39,9 +40,14 @@ fn tree(db: &Db) -> Vec<(usize, Vec<String>)> {
     let version = db.default_family().unwrap().pin().version.clone();
     let name = |f: &Arc<FileMetaData>| {
         let (a, b) = (f.smallest_user_key(), f.largest_user_key());
-        if a == b { a.escape_ascii().to_string() } else { format!("{}-{}", a.escape_ascii(), b.escape_ascii()) }
+        if a == b {
+            a.escape_ascii().to_string()
+        } else {
+            format!("{}-{}", a.escape_ascii(), b.escape_ascii())
+        }
     };
-    let levels = (0..version.num_levels()).map(|l| (l, version.level(l).iter().map(name).collect::<Vec<_>>()));
+    let levels =
+        (0..version.num_levels()).map(|l| (l, version.level(l).iter().map(name).collect::<Vec<_>>()));
     levels.filter(|(_, files)| !files.is_empty()).collect()
 }
 
@@ -170,7 +176,12 @@ fn a_manual_compaction_of_fifo_drops_what_is_due_at_once() {
 #[test]
 fn without_a_style_only_the_caller_compacts() {
     let env = Env::memory(7);
-    let none = FamilyOptions { compaction_style: CompactionStyle::None, level0_stop_writes_trigger: 1 << 20, level0_slowdown_writes_trigger: 1 << 20, ..plain() };
+    let none = FamilyOptions {
+        compaction_style: CompactionStyle::None,
+        level0_stop_writes_trigger: 1 << 20,
+        level0_slowdown_writes_trigger: 1 << 20,
+        ..plain()
+    };
     let db = open(&env, none);
     for i in 0..12 {
         table(&db, &format!("{i:02}"));
@@ -227,7 +238,14 @@ fn spread(env: &Env) -> Db {
         put(&db, key, &"v".repeat(10_000));
     }
     compact(&db, &CompactRangeOptions::default()).unwrap();
-    compact(&db, &CompactRangeOptions { bottommost_level_compaction: BottommostLevelCompaction::Force, ..CompactRangeOptions::default() }).unwrap();
+    compact(
+        &db,
+        &CompactRangeOptions {
+            bottommost_level_compaction: BottommostLevelCompaction::Force,
+            ..CompactRangeOptions::default()
+        },
+    )
+    .unwrap();
     assert_eq!(tree(&db), [level(6, &["a", "b", "c", "d", "e", "f"])]);
     db
 }
@@ -272,7 +290,10 @@ fn level_0_is_promoted_if_nothing_is_in_the_way() {
     db.promote_l0(&family, 2).unwrap();
     assert_eq!((tree(&db), before), (vec![level(2, &["a", "b", "c"])], 3));
     table(&db, "a");
-    assert_eq!(db.promote_l0(&family, 3).unwrap_err().message(), "All levels up to target_level must be empty");
+    assert_eq!(
+        db.promote_l0(&family, 3).unwrap_err().message(),
+        "All levels up to target_level must be empty"
+    );
     table(&db, "a");
     assert_eq!(db.promote_l0(&family, 1).unwrap_err().message(), "L0 has overlapping files");
     drop((db, family));
@@ -288,7 +309,11 @@ fn a_compacted_range_ends_on_the_level_that_is_asked_for() {
         put(&db, "a", "1");
         table(&db, "b");
     }
-    let to = |target_level| CompactRangeOptions { change_level: true, target_level, ..CompactRangeOptions::default() };
+    let to = |target_level| CompactRangeOptions {
+        change_level: true,
+        target_level,
+        ..CompactRangeOptions::default()
+    };
     compact(&db, &to(3)).unwrap();
     assert_eq!(tree(&db), [level(3, &["a-b"])]);
     assert_eq!(compact(&db, &to(7)).unwrap_err().kind(), Kind::InvalidArgument);
@@ -330,7 +355,11 @@ fn disabled_manual_compactions_are_given_up() {
     let error = compact(&db, &CompactRangeOptions::default()).unwrap_err();
     assert_eq!((error.kind(), error.subcode()), (Kind::Incomplete, base::Subcode::ManualCompactionPaused));
     db.enable_manual_compaction().unwrap();
-    compact(&db, &CompactRangeOptions { exclusive_manual_compaction: true, ..CompactRangeOptions::default() }).unwrap();
+    compact(
+        &db,
+        &CompactRangeOptions { exclusive_manual_compaction: true, ..CompactRangeOptions::default() },
+    )
+    .unwrap();
     assert_eq!(tree(&db), [level(6, &["a"])]);
 }
 
@@ -339,10 +368,16 @@ fn waiting_for_compactions_ends_as_asked() {
     let env = Env::memory(14);
     let db = open(&env, plain());
     put(&db, "a", "1");
-    db.wait_for_compact_with(&WaitForCompactOptions { flush: true, wait_for_purge: true, ..Default::default() }).unwrap();
+    db.wait_for_compact_with(&WaitForCompactOptions {
+        flush: true,
+        wait_for_purge: true,
+        ..Default::default()
+    })
+    .unwrap();
     assert_eq!(numbers(&db).len(), 1);
     db.pause_background_work().unwrap();
-    let aborted = db.wait_for_compact_with(&WaitForCompactOptions { abort_on_pause: true, ..Default::default() });
+    let aborted =
+        db.wait_for_compact_with(&WaitForCompactOptions { abort_on_pause: true, ..Default::default() });
     assert_eq!(aborted.unwrap_err().kind(), Kind::Aborted);
     db.continue_background_work().unwrap();
     assert_eq!(db.continue_background_work().unwrap_err().kind(), Kind::InvalidArgument);
@@ -373,9 +408,14 @@ fn a_released_snapshot_lets_bottommost_tables_be_compacted() {
 
 #[test]
 fn tables_are_compacted_when_their_time_has_come() {
-    for (option, universal) in [("ttl", false), ("periodic_compaction_seconds", false), ("periodic_compaction_seconds", true)] {
+    for (option, universal) in
+        [("ttl", false), ("periodic_compaction_seconds", false), ("periodic_compaction_seconds", true)]
+    {
         let env = Env::memory(16);
-        let mut family = FamilyOptions { compaction_style: if universal { CompactionStyle::Universal } else { CompactionStyle::Level }, ..plain() };
+        let mut family = FamilyOptions {
+            compaction_style: if universal { CompactionStyle::Universal } else { CompactionStyle::Level },
+            ..plain()
+        };
         family.set(option, "1000").unwrap();
         let db = open(&env, family);
         table(&db, "a");
@@ -396,7 +436,9 @@ fn tables_are_compacted_when_their_time_has_come() {
 fn tables_lie_in_the_directories_of_their_family() {
     let env = Env::memory(17);
     let dirs = |env: &Env| {
-        let count = |dir: &str| env.fs.list(dir.as_ref()).unwrap_or_default().iter().filter(|n| n.ends_with(".sst")).count();
+        let count = |dir: &str| {
+            env.fs.list(dir.as_ref()).unwrap_or_default().iter().filter(|n| n.ends_with(".sst")).count()
+        };
         [count("/db"), count("/fast"), count("/slow"), count("/db-wide")]
     };
     let path = |path: &str, target_size| DbPath { path: PathBuf::from(path), target_size };
@@ -410,7 +452,8 @@ fn tables_lie_in_the_directories_of_their_family() {
     };
     let request = || {
         let db = DbOptions { db_paths: vec![path("/db-wide", 1 << 30)], ..options(&env) };
-        let own = FamilyOptions { cf_paths: vec![path("/fast", 50_000), path("/slow", 1 << 30)], ..small.clone() };
+        let own =
+            FamilyOptions { cf_paths: vec![path("/fast", 50_000), path("/slow", 1 << 30)], ..small.clone() };
         let mut request = OpenRequest::new("/db", db, small.clone());
         request.families.push(ironstone_engine::components::FamilyDescriptor::new("own", own));
         request.options.create_missing_column_families = true;
@@ -423,17 +466,31 @@ fn tables_lie_in_the_directories_of_their_family() {
     (0..4).for_each(|i| write(&format!("k{i}")));
     db.flush(&[own.clone()], &FlushOptions::default()).unwrap();
     assert_eq!(dirs(&env), [0, 1, 0, 1], "new tables come to the first path");
-    db.compact_range(&own, None, None, &CompactRangeOptions { target_path_id: 1, ..CompactRangeOptions::default() }).unwrap();
+    db.compact_range(
+        &own,
+        None,
+        None,
+        &CompactRangeOptions { target_path_id: 1, ..CompactRangeOptions::default() },
+    )
+    .unwrap();
     db.wait_for_compact_with(&WaitForCompactOptions { wait_for_purge: true, ..Default::default() }).unwrap();
     assert_eq!(dirs(&env)[1..], [0, 4, 1], "where the caller says");
     let nowhere = CompactRangeOptions { target_path_id: 2, ..CompactRangeOptions::default() };
     assert_eq!(db.compact_range(&own, None, None, &nowhere).unwrap_err().kind(), Kind::InvalidArgument);
-    db.set_options(&own, &[("disable_auto_compactions", "false"), ("level0_file_num_compaction_trigger", "1")]).unwrap();
+    db.set_options(
+        &own,
+        &[("disable_auto_compactions", "false"), ("level0_file_num_compaction_trigger", "1")],
+    )
+    .unwrap();
     (0..4).for_each(|i| write(&format!("k{i}")));
     db.flush(&[own.clone()], &FlushOptions::default()).unwrap();
     db.wait_for_compact_with(&WaitForCompactOptions { wait_for_purge: true, ..Default::default() }).unwrap();
     let placed = |level: usize| own.pin().version.level(level).iter().map(|f| f.path_id).collect::<Vec<_>>();
-    assert!(!placed(1).is_empty() && placed(1).iter().all(|&p| p == 0), "level 1 fits the first path: {:?}", placed(1));
+    assert!(
+        !placed(1).is_empty() && placed(1).iter().all(|&p| p == 0),
+        "level 1 fits the first path: {:?}",
+        placed(1)
+    );
     assert!(placed(2).iter().all(|&p| p == 1), "level 2 does not: {:?}", placed(2));
     drop(own);
     drop(db);
@@ -478,7 +535,11 @@ fn tables_note_the_temperature_they_are_written_with() {
 #[test]
 fn a_full_compaction_of_a_universal_tree_rewrites_its_one_table() {
     let env = Env::memory(8);
-    let family = FamilyOptions { compaction_style: CompactionStyle::Universal, disable_auto_compactions: true, ..plain() };
+    let family = FamilyOptions {
+        compaction_style: CompactionStyle::Universal,
+        disable_auto_compactions: true,
+        ..plain()
+    };
     let db = open(&env, family);
     put(&db, "a", "1");
     db.delete(&db.default_family().unwrap(), b"b", &WriteOptions::default()).unwrap();

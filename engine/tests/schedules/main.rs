@@ -7,7 +7,6 @@
 //! of each explorer (random, and PCT at depth 3); `SCHEDULE` repeats one that was printed.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
-
 #![cfg(shuttle)]
 
 mod scenarios;

@@ -20,7 +20,11 @@ fn writers_readers_and_flushes_agree() {
             thread::spawn(move || {
                 for number in 1..=3 {
                     put_pair(&db, &family, name, number).unwrap();
-                    assert_eq!(get(&db, &family, &format!("{name}-left")), Some(number), "a writer reads what it wrote");
+                    assert_eq!(
+                        get(&db, &family, &format!("{name}-left")),
+                        Some(number),
+                        "a writer reads what it wrote"
+                    );
                 }
             })
         });
@@ -261,7 +265,9 @@ fn a_family_whose_flush_fails_stops_no_writer_of_another() {
                 for number in 1..=3 {
                     match put_pair(&db, &own, &name, number) {
                         Ok(()) => newest = Some(number),
-                        Err(error) => assert_eq!((family, error.subcode()), ("other", Subcode::NoSpace), "{error}"),
+                        Err(error) => {
+                            assert_eq!((family, error.subcode()), ("other", Subcode::NoSpace), "{error}")
+                        }
                     }
                 }
                 // A number that was refused is nowhere, and one that was not is not lost.

@@ -72,7 +72,8 @@ impl Inline {
     /// Calls `tell` after every `patience` rounds of waiting in which there was nothing to run, with how often
     /// that was so far. Rounds are counted anew by [`Inline::fed`]. The step bound of a simulation.
     pub fn on_starved(&self, patience: u64, tell: impl Fn(u64) + Send + Sync + 'static) {
-        *self.starved.lock() = Starved { rounds: 0, patience: patience.max(1), tell: Some(Arc::new(Box::new(tell))) };
+        *self.starved.lock() =
+            Starved { rounds: 0, patience: patience.max(1), tell: Some(Arc::new(Box::new(tell))) };
     }
 
     /// The wait is over.

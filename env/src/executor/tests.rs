@@ -153,7 +153,11 @@ fn time_passes_to_the_next_delayed_job() {
     assert!(!ex.help() && ex.pass_time() && ex.help() && !ex.help());
     assert_eq!((Clock::now_nanos(&*clock), count.load(Ordering::SeqCst)), (100_000, 1));
     let inner = ex.clone();
-    ex.spawn(Pool::High, Tag(1), Box::new(move || assert!(!inner.pass_time(), "a job runs: it is what to wait for")));
+    ex.spawn(
+        Pool::High,
+        Tag(1),
+        Box::new(move || assert!(!inner.pass_time(), "a job runs: it is what to wait for")),
+    );
     assert!(ex.help());
     assert_eq!(ex.panics().0, 0);
 }
@@ -191,7 +195,12 @@ fn idle_threads_part_and_the_next_job_starts_others() {
         let (send, receive) = std::sync::mpsc::channel();
         let late = send.clone();
         ex.spawn(Pool::Low, Tag(0), Box::new(move || send.send(std::thread::current().id()).unwrap()));
-        ex.spawn_after(1, Pool::High, Tag(0), Box::new(move || late.send(std::thread::current().id()).unwrap()));
+        ex.spawn_after(
+            1,
+            Pool::High,
+            Tag(0),
+            Box::new(move || late.send(std::thread::current().id()).unwrap()),
+        );
         receive.iter().collect::<std::collections::HashSet<_>>()
     };
     let first = here();
@@ -213,10 +222,14 @@ fn a_pool_with_work_keeps_its_threads_when_others_part() {
     ex.spawn(Pool::Bottom, Tag(0), Box::new(move || held.send("held").unwrap()));
     let inner = ex.clone();
     // It stands in its own pool's way, and waits for no thread that waits for it.
-    ex.spawn(Pool::Low, Tag(0), Box::new(move || {
-        inner.part();
-        send.send("parted").unwrap();
-    }));
+    ex.spawn(
+        Pool::Low,
+        Tag(0),
+        Box::new(move || {
+            inner.part();
+            send.send("parted").unwrap();
+        }),
+    );
     assert_eq!(receive.recv(), Ok("parted"));
     ex.set_threads(Pool::Bottom, 1);
     assert_eq!(receive.recv(), Ok("held"));

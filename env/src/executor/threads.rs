@@ -342,7 +342,8 @@ impl Timer {
         s.waiting.push(delayed);
         if s.thread.is_none() {
             let (timer, crew) = (self.clone(), s.crew);
-            s.thread = thread::Builder::new().name("rocksdb:timer".into()).spawn(move || timer.run(crew)).ok();
+            s.thread =
+                thread::Builder::new().name("rocksdb:timer".into()).spawn(move || timer.run(crew)).ok();
         }
         self.changed.notify_one();
     }

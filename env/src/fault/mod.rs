@@ -25,8 +25,8 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use base::{Error, Result};
 use parking_lot::Mutex;

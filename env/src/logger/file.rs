@@ -297,7 +297,8 @@ fn line_start(out: &mut String, now_us: u64, offset_seconds: i64, thread: u64) {
     let (year, month, day) = civil(days);
     let (h, m, s) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
     let us = (now_us % 1_000_000) as i64;
-    let parts = [(year, 4, '/'), (month, 2, '/'), (day, 2, '-'), (h, 2, ':'), (m, 2, ':'), (s, 2, '.'), (us, 6, ' ')];
+    let parts =
+        [(year, 4, '/'), (month, 2, '/'), (day, 2, '-'), (h, 2, ':'), (m, 2, ':'), (s, 2, '.'), (us, 6, ' ')];
     for (number, width, behind) in parts {
         push_number(out, number.unsigned_abs(), width);
         out.push(behind);

@@ -82,7 +82,12 @@ fn reachable(dirs: &BTreeMap<DirId, Entries>) -> HashSet<DirId> {
     reached
 }
 
-fn keep_some_names(dirs: &mut BTreeMap<DirId, Entries>, journal: &[super::names::Change], whole: bool, rng: &SeededRng) {
+fn keep_some_names(
+    dirs: &mut BTreeMap<DirId, Entries>,
+    journal: &[super::names::Change],
+    whole: bool,
+    rng: &SeededRng,
+) {
     let cut = rng.below(journal.len() as u64 + 1) as usize;
     let mut cuts: BTreeMap<DirId, usize> = BTreeMap::new();
     // A change that builds on a lost one is lost as well.

@@ -58,7 +58,8 @@ impl Names {
                 *node = made.entry(Arc::as_ptr(node)).or_insert_with(|| Arc::new(node.fork())).clone();
             }
         };
-        let (mut live, mut durable, mut journal) = (self.live.clone(), self.durable.clone(), self.journal.clone());
+        let (mut live, mut durable, mut journal) =
+            (self.live.clone(), self.durable.clone(), self.journal.clone());
         live.values_mut().chain(durable.values_mut()).flat_map(Entries::values_mut).for_each(&mut copy);
         journal.iter_mut().flatten().filter_map(|edit| edit.to.as_mut()).for_each(copy);
         Names { live, durable, journal, next_id: self.next_id }
@@ -185,7 +186,9 @@ impl Names {
     pub(crate) fn list(&self, path: &Path) -> Outcome<Vec<String>> {
         match self.find(path).ok_or(ErrorKind::NotFound)? {
             Entry::File(_) => Err(ErrorKind::NotADirectory),
-            Entry::Dir(id) => Ok(self.live.get(&id).map_or(Vec::new(), |e| e.keys().map(|name| name.to_string()).collect())),
+            Entry::Dir(id) => {
+                Ok(self.live.get(&id).map_or(Vec::new(), |e| e.keys().map(|name| name.to_string()).collect()))
+            }
         }
     }
 
@@ -241,14 +244,15 @@ impl Names {
     }
 
     fn parent(&self, path: &Path) -> Outcome<(DirId, Arc<str>)> {
-        let (dir, name) = match plain(path).map(|text| text.trim_end_matches('/')).and_then(|text| text.rsplit_once('/')) {
-            Some((dir, name)) => (self.find(Path::new(dir)), Arc::from(name)),
-            None => {
-                let mut all = parts(path);
-                let name = all.pop().ok_or(ErrorKind::AlreadyExists)?;
-                (self.walk(all.iter().map(String::as_str)), Arc::from(name))
-            }
-        };
+        let (dir, name) =
+            match plain(path).map(|text| text.trim_end_matches('/')).and_then(|text| text.rsplit_once('/')) {
+                Some((dir, name)) => (self.find(Path::new(dir)), Arc::from(name)),
+                None => {
+                    let mut all = parts(path);
+                    let name = all.pop().ok_or(ErrorKind::AlreadyExists)?;
+                    (self.walk(all.iter().map(String::as_str)), Arc::from(name))
+                }
+            };
         match dir {
             Some(Entry::Dir(id)) => Ok((id, name)),
             Some(Entry::File(_)) => Err(ErrorKind::NotADirectory),

@@ -173,7 +173,11 @@ fn a_fork_holds_what_the_disk_held_and_neither_sees_the_other() {
     let fork = fs.fork(Arc::new(ManualClock::new(0)));
     f.append(b" later").unwrap();
     assert_eq!(read(&fork, "/db/a").unwrap(), b"synced lost");
-    assert_eq!(fork.link_count(Path::new("/db/a")).unwrap(), 2, "two names of one file are that in the fork too");
+    assert_eq!(
+        fork.link_count(Path::new("/db/a")).unwrap(),
+        2,
+        "two names of one file are that in the fork too"
+    );
     fork.crash(Survivors::Synced);
     assert_eq!(read(&fork, "/db/a").unwrap(), b"synced");
     assert_eq!(read(&fork, "/db/b"), None);

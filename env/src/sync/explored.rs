@@ -94,13 +94,21 @@ impl Condvar {
     }
 
     /// Ends when notified, whatever the limit.
-    pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _limit: std::time::Duration) -> WaitTimeoutResult {
+    pub fn wait_for<T>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        _limit: std::time::Duration,
+    ) -> WaitTimeoutResult {
         self.wait(guard);
         WaitTimeoutResult(false)
     }
 
     /// Ends when notified, whatever the limit.
-    pub fn wait_until<T>(&self, guard: &mut MutexGuard<'_, T>, _limit: std::time::Instant) -> WaitTimeoutResult {
+    pub fn wait_until<T>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        _limit: std::time::Instant,
+    ) -> WaitTimeoutResult {
         self.wait(guard);
         WaitTimeoutResult(false)
     }

@@ -71,7 +71,12 @@ impl Patience {
     /// `max_us`: how long yields may go on, 0 for no yields; `slow_us`: what makes one slow.
     pub fn new(max_us: u64, slow_us: u64) -> Self {
         let micros = std::time::Duration::from_micros;
-        Patience { max: micros(max_us), slow: micros(slow_us), credit: AtomicI32::new(1), waits: AtomicU32::new(0) }
+        Patience {
+            max: micros(max_us),
+            slow: micros(slow_us),
+            credit: AtomicI32::new(1),
+            waits: AtomicU32::new(0),
+        }
     }
 
     /// Waits until `done`. False: the caller should block.

@@ -12,8 +12,8 @@ use base::key::{InternalOrder, SequenceNumber, TRAILER_LEN, pack, trailer, user_
 use base::order::compare_bytes;
 use base::{Error, Order, Result};
 
-use super::entry::{Header, header, separated_restart_header};
 use super::anchors::{Anchors, Found};
+use super::entry::{Header, header, separated_restart_header};
 use super::{Block, Shape, partition_restarts, protect, restart_key};
 
 /// How keys read from a block differ from keys shown.
@@ -171,7 +171,8 @@ impl BlockIter {
     /// Where in [`Block::bytes`] the current key lies, if it is stored whole and shown as it is stored.
     pub fn key_range(&self) -> Option<Range<usize>> {
         let payload = self.shape.payload(&self.block.bytes);
-        let own = payload.get(..self.value.0).filter(|_| self.valid && !self.rewriting && !self.shape.separated)?;
+        let own =
+            payload.get(..self.value.0).filter(|_| self.valid && !self.rewriting && !self.shape.separated)?;
         let start = own.len().checked_sub(self.key_len)?;
         let whole = header(payload, self.at)?.shared == 0;
         let base = self.shape.payload_at as usize;
@@ -350,7 +351,9 @@ impl BlockIter {
     #[inline(never)]
     fn dress(&mut self) -> bool {
         let payload_at = self.shape.payload_at as usize;
-        let holds = |iter: &Self| protect::holds(&iter.block.bytes, payload_at, iter.at, iter.stored_key(), iter.value());
+        let holds = |iter: &Self| {
+            protect::holds(&iter.block.bytes, payload_at, iter.at, iter.stored_key(), iter.value())
+        };
         if self.shape.protected && !holds(self) {
             self.fail(self.at);
             self.error = Some(protect::mismatch(self.at));
@@ -425,7 +428,8 @@ impl BlockIter {
         self.next = anchor.at;
         if shape.separated {
             // An anchor of such a block is a restart.
-            self.next_restart = shape.restarts_up_to(self.shape.payload(&self.block.bytes), anchor.at).saturating_sub(1);
+            self.next_restart =
+                shape.restarts_up_to(self.shape.payload(&self.block.bytes), anchor.at).saturating_sub(1);
         }
     }
 

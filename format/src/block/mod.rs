@@ -298,7 +298,8 @@ impl Shape {
     #[inline(always)]
     fn decode(block: &[u8]) -> Shape {
         let Some(header) = block.first_chunk::<HEADER>() else { return Shape::default() };
-        let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let word =
+            |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let counts = word(8);
         Shape {
             payload_at: word(PAYLOAD_AT),
@@ -403,7 +404,13 @@ impl Shape {
     }
 
     /// The last restart whose key is before the target, or the first restart.
-    fn restart_before(&self, bytes: &[u8], order: &InternalOrder, user: &[u8], trailer: u64) -> Result<usize> {
+    fn restart_before(
+        &self,
+        bytes: &[u8],
+        order: &InternalOrder,
+        user: &[u8],
+        trailer: u64,
+    ) -> Result<usize> {
         let before = partition_restarts(self.num_restarts as usize, |i| {
             let key = restart_key(bytes, self, i)?;
             Some(order.compare_split(&bytes[key], user, trailer).is_lt())

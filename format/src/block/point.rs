@@ -264,7 +264,9 @@ impl Scan<'_> {
                         },
                     };
                     last_trailer = Some(trailer);
-                    if trailer <= self.trailer && visit(user, trailer, base + value_at..base + value_end).is_break() {
+                    if trailer <= self.trailer
+                        && visit(user, trailer, base + value_at..base + value_end).is_break()
+                    {
                         return Ok(Visited::Settled);
                     }
                 }

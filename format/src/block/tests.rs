@@ -372,10 +372,11 @@ fn an_entry_that_changed_in_memory_is_not_shown() {
                     iter.next();
                 }
                 found += usize::from(iter.status().is_err());
-                let visited = spoiled.visit_versions(&order, KeyRewrite::default(), &key(20), &mut |user, _, range| {
-                    assert_eq!((user, &spoiled.bytes()[range]), (&b"key020"[..], &b"value20"[..]));
-                    ControlFlow::Break(())
-                });
+                let visited =
+                    spoiled.visit_versions(&order, KeyRewrite::default(), &key(20), &mut |user, _, range| {
+                        assert_eq!((user, &spoiled.bytes()[range]), (&b"key020"[..], &b"value20"[..]));
+                        ControlFlow::Break(())
+                    });
                 let _ = visited;
             }
             assert_eq!(found, entries, "every byte of an entry is under its checksum");

@@ -100,7 +100,8 @@ impl VersionEdit {
                 let mut inner = Cursor::new(need("mark not prefixed by length", c.slice())?);
                 let (offset, digest) = (inner.varint64(), inner.u32());
                 let number = if inner.is_empty() { None } else { Some(need("mark", inner.varint64())?) };
-                self.mark = Some(EditMark { offset: need("mark", offset)?, digest: need("mark", digest)?, number });
+                self.mark =
+                    Some(EditMark { offset: need("mark", offset)?, digest: need("mark", digest)?, number });
             }
             _ if tag & tag::SAFE_TO_IGNORE != 0 => {
                 need("safely ignoreable tag length error", c.slice())?;

@@ -137,7 +137,8 @@ impl Bits {
         match self.config.algorithm {
             Algorithm::LegacyBloom => *payload = bloom_legacy::build(hashes, bits),
             Algorithm::LocalBloom => {
-                let bits = if self.config.fit_probes { bloom_local::fitted(hashes.len(), bits) } else { bits };
+                let bits =
+                    if self.config.fit_probes { bloom_local::fitted(hashes.len(), bits) } else { bits };
                 bloom_local::build_into(hashes, bits, payload);
             }
             Algorithm::Ribbon => {

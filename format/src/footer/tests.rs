@@ -9,9 +9,8 @@ fn footers_decode_and_encode_as_rocksdbs() {
         let bytes = hex(&v["bytes"]);
         let offset = v["footer_offset"].as_u64().unwrap();
         let footer = Footer::decode(&bytes, offset + bytes.len() as u64).unwrap();
-        let handle = |name: &str| {
-            BlockHandle::new(v[name][0].as_u64().unwrap(), v[name][1].as_u64().unwrap())
-        };
+        let handle =
+            |name: &str| BlockHandle::new(v[name][0].as_u64().unwrap(), v[name][1].as_u64().unwrap());
         assert_eq!(u64::from(footer.format_version), v["format_version"].as_u64().unwrap());
         assert_eq!(format!("{:016x}", footer.kind.magic()), v["magic"].as_str().unwrap());
         assert_eq!(footer.metaindex, handle("metaindex"));

@@ -260,7 +260,8 @@ fn first_wrong(name: &[u8]) -> usize {
 pub fn parse_identity(content: &[u8]) -> Result<String> {
     let id = content.strip_suffix(b"\n").unwrap_or(content);
     let text = std::str::from_utf8(id);
-    let text = text.map_err(|e| Error::corruption("IDENTITY file is not UTF-8").at(e.valid_up_to() as u64))?;
+    let text =
+        text.map_err(|e| Error::corruption("IDENTITY file is not UTF-8").at(e.valid_up_to() as u64))?;
     Ok(text.to_string())
 }
 

@@ -74,7 +74,9 @@ impl Writer {
         let [major, minor, patch] = ROCKSDB_VERSION.0;
         let mut out = String::with_capacity(16 << 10);
         out.push_str(HEADER);
-        out.push_str(&format!("[Version]\n  rocksdb_version={major}.{minor}.{patch}\n  options_file_version=1.1\n"));
+        out.push_str(&format!(
+            "[Version]\n  rocksdb_version={major}.{minor}.{patch}\n  options_file_version=1.1\n"
+        ));
         Writer(out)
     }
 

@@ -21,7 +21,10 @@ fn block_checksums_are_rocksdbs() {
         let offset = v["offset"].as_str().unwrap().parse().unwrap();
         append(&mut block, v["compression_type"].as_u64().unwrap() as u8, kind, base, offset);
         assert_eq!(block[payload_len + 1..], number(&v["stored"]).to_le_bytes());
-        assert_eq!(u64::from(verify(kind, base, offset, &block).unwrap()), v["compression_type"].as_u64().unwrap());
+        assert_eq!(
+            u64::from(verify(kind, base, offset, &block).unwrap()),
+            v["compression_type"].as_u64().unwrap()
+        );
         block[payload_len] ^= 1;
         let without_check = kind == ChecksumType::None;
         assert_eq!(verify(kind, base, offset, &block).is_ok(), without_check);

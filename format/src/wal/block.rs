@@ -29,7 +29,11 @@ impl Block {
 
     /// Becomes what `read` puts into the first `wanted` bytes, at most a block; it tells how many it put there.
     /// Empty after an error.
-    pub(super) fn fill(&mut self, wanted: usize, read: impl FnOnce(&mut [u8]) -> Result<usize>) -> Result<()> {
+    pub(super) fn fill(
+        &mut self,
+        wanted: usize,
+        read: impl FnOnce(&mut [u8]) -> Result<usize>,
+    ) -> Result<()> {
         self.len = 0;
         if self.bytes.is_empty() {
             self.bytes = SPARE.take();

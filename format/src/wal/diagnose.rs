@@ -11,8 +11,8 @@
 use base::coding::{get_u16, get_u32};
 use kernel::checksum::crc32c;
 
-use super::{HEADER_LEN, RECYCLABLE_HEADER_LEN};
 use super::writer::{header_len, is_written};
+use super::{HEADER_LEN, RECYCLABLE_HEADER_LEN};
 
 /// The one change that makes a record whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

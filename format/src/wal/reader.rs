@@ -11,8 +11,9 @@ use super::block::Block;
 use super::record_type::*;
 use super::writer::{header_len, is_hole, is_written};
 use super::{
-    BLOCK_LEN, COMPRESSION_ZSTD, Damage, Diagnosis, Digest, HEADER_LEN, Item, Predecessor, RECYCLABLE_HEADER_LEN, ReaderOptions,
-    Source, StreamDecompressor, TailKind, decode_timestamp_sizes, diagnose,
+    BLOCK_LEN, COMPRESSION_ZSTD, Damage, Diagnosis, Digest, HEADER_LEN, Item, Predecessor,
+    RECYCLABLE_HEADER_LEN, ReaderOptions, Source, StreamDecompressor, TailKind, decode_timestamp_sizes,
+    diagnose,
 };
 
 /// Reads a log from start to end.

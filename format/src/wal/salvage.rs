@@ -12,7 +12,8 @@ use kernel::checksum::crc32c;
 
 use super::writer::is_hole;
 use super::{
-    BLOCK_LEN, Diagnosis, HEADER_LEN, HOLE, ReaderOptions, Source, StreamDecompressor, diagnose, header_len, record_type,
+    BLOCK_LEN, Diagnosis, HEADER_LEN, HOLE, ReaderOptions, Source, StreamDecompressor, diagnose, header_len,
+    record_type,
 };
 
 /// A place where the log is not what its writer wrote.
@@ -41,8 +42,16 @@ pub fn salvage(
     record: &mut dyn FnMut(&[u8], u64, u64) -> Result<()>,
 ) -> Result<Vec<SalvageFault>> {
     let mut block = vec![0; BLOCK_LEN];
-    let mut run =
-        Run { options, record, faults: Vec::new(), open: None, decompressor: None, plain: Vec::new(), filler: None, done: false };
+    let mut run = Run {
+        options,
+        record,
+        faults: Vec::new(),
+        open: None,
+        decompressor: None,
+        plain: Vec::new(),
+        filler: None,
+        done: false,
+    };
     let mut start = 0u64;
     while !run.done {
         let len = source.read_at(start, &mut block)?;
@@ -149,7 +158,8 @@ impl Run<'_> {
                 self.logical(&open.bytes, open.offset, end)
             }
             SET_COMPRESSION => {
-                let number = get_u32(payload, 0).ok_or_else(|| Error::corruption("compression record is cut short").at(offset))?;
+                let number = get_u32(payload, 0)
+                    .ok_or_else(|| Error::corruption("compression record is cut short").at(offset))?;
                 let Some(make) = &self.options.decompressor else {
                     return Err(Error::not_supported(format!("a log compressed with type {number}")));
                 };

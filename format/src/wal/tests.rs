@@ -418,17 +418,25 @@ fn zeros_where_a_writer_would_have_gone_on_are_a_hole() {
         file[4..6].copy_from_slice(&100u16.to_le_bytes());
         let at = (header + 100) as u64;
         let got = read(&file, 3);
-        assert!(matches!(&got[..], [Got::Record { .. }, Got::Hole(hole), Got::Sizes(..), Got::Record { .. }] if *hole == at), "{got:?}");
+        assert!(
+            matches!(&got[..], [Got::Record { .. }, Got::Hole(hole), Got::Sizes(..), Got::Record { .. }] if *hole == at),
+            "{got:?}"
+        );
         // Behind a whole block of them too.
         let longer = [&file[..BLOCK_LEN], &vec![0; BLOCK_LEN][..], &file[BLOCK_LEN..]].concat();
         let got = read(&longer, 3);
-        assert!(matches!(&got[..], [Got::Record { .. }, Got::Hole(hole), Got::Sizes(..), Got::Record { .. }] if *hole == at), "{got:?}");
+        assert!(
+            matches!(&got[..], [Got::Record { .. }, Got::Hole(hole), Got::Sizes(..), Got::Record { .. }] if *hole == at),
+            "{got:?}"
+        );
         let mut records = 0;
         let faults = salvage(&mut &longer[..], &options(3), &mut |_, _, _| {
             records += 1;
             Ok(())
         });
-        assert!(matches!(&faults.unwrap()[..], [fault] if (fault.offset, fault.lost_bytes) == (at, 2 * BLOCK_LEN as u64 - at)));
+        assert!(
+            matches!(&faults.unwrap()[..], [fault] if (fault.offset, fault.lost_bytes) == (at, 2 * BLOCK_LEN as u64 - at))
+        );
         assert_eq!(records, 2);
         // Nothing behind them: the end of what was written.
         assert!(matches!(&read(&longer[..BLOCK_LEN * 2], 3)[..], [Got::Record { .. }]));
@@ -491,9 +499,17 @@ fn a_bit_is_no_damage_where_a_lost_sector_explains_it() {
                     let found = Diagnosis::Bit { byte: at, bit };
                     // The length is only known where it is what differs, or was not lost.
                     if !(4..7).any(|at| place(at) == lost) {
-                        assert_eq!(found.could_be_torn(&torn, offset as u64), split, "{len} {offset} {found:?}");
+                        assert_eq!(
+                            found.could_be_torn(&torn, offset as u64),
+                            split,
+                            "{len} {offset} {found:?}"
+                        );
                     }
-                    assert_eq!(found.could_be_torn(&record, offset as u64), zeros(&record, &part), "{len} {offset}");
+                    assert_eq!(
+                        found.could_be_torn(&record, offset as u64),
+                        zeros(&record, &part),
+                        "{len} {offset}"
+                    );
                 }
             }
         }

@@ -237,8 +237,11 @@ pub(crate) fn is_written(kind: u8) -> bool {
 /// those to the end of their block. It leaves so many only before a kind that is never cut, where that has no room, or where
 /// no header has.
 pub(crate) fn is_hole(zeros: usize, kind: u8, len: usize) -> bool {
-    use record_type::{PREDECESSOR, RECYCLABLE_PREDECESSOR, RECYCLABLE_TIMESTAMP_SIZE, SET_COMPRESSION, TIMESTAMP_SIZE};
-    let never_cut = [SET_COMPRESSION, PREDECESSOR, RECYCLABLE_PREDECESSOR, TIMESTAMP_SIZE, RECYCLABLE_TIMESTAMP_SIZE];
+    use record_type::{
+        PREDECESSOR, RECYCLABLE_PREDECESSOR, RECYCLABLE_TIMESTAMP_SIZE, SET_COMPRESSION, TIMESTAMP_SIZE,
+    };
+    let never_cut =
+        [SET_COMPRESSION, PREDECESSOR, RECYCLABLE_PREDECESSOR, TIMESTAMP_SIZE, RECYCLABLE_TIMESTAMP_SIZE];
     zeros >= if never_cut.contains(&kind) { len } else { RECYCLABLE_HEADER_LEN }
 }
 

@@ -82,9 +82,7 @@ fn another_comparator_and_families_that_are_not_named() {
     let error = refused(scratch.path(), Options::default(), Vec::new());
     assert_eq!(error.kind(), Kind::InvalidArgument, "{error}");
     assert!(error.to_string().contains("more"), "{error}");
-    let both = || {
-        ["default", "more"].map(|n| FamilyDescriptor::new(n, FamilyOptions::default())).to_vec()
-    };
+    let both = || ["default", "more"].map(|n| FamilyDescriptor::new(n, FamilyOptions::default())).to_vec();
     let mut absent = both();
     absent.push(FamilyDescriptor::new("absent", FamilyOptions::default()));
     let error = refused(scratch.path(), Options::default(), absent);
@@ -130,7 +128,9 @@ fn a_newer_format_and_unknown_options_in_the_options_file() {
     let mut newer = Options::default();
     let outcome = newer.update("block_based_table_factory={format_version=99}");
     assert!(outcome.is_err() || Db::open(scratch.path(), newer).is_err());
-    assert!(Options::default().update("from_the_future=7").unwrap_err().to_string().contains("from_the_future"));
+    assert!(
+        Options::default().update("from_the_future=7").unwrap_err().to_string().contains("from_the_future")
+    );
 }
 
 /// RocksDB's answer to each damaged database is in the fixtures; ours may be stricter, never laxer.
@@ -199,7 +199,11 @@ fn damaged_databases_are_answered_as_rocksdb_does_or_refused() {
             let sets: Vec<&str> = [probe["rows"].as_str()].into_iter().flatten().collect();
             let expected: Vec<(Vec<u8>, Vec<u8>)> = rows
                 .iter()
-                .filter(|r| sets.contains(&r["set"].as_str().unwrap_or_default()) && r["cf"] == "default" && r["v"].is_string())
+                .filter(|r| {
+                    sets.contains(&r["set"].as_str().unwrap_or_default())
+                        && r["cf"] == "default"
+                        && r["v"].is_string()
+                })
                 .map(|r| (golden::unhex(r["k"].as_str().unwrap()), golden::unhex(r["v"].as_str().unwrap())))
                 .collect();
             let mut iter = match db.iter() {
@@ -218,7 +222,9 @@ fn damaged_databases_are_answered_as_rocksdb_does_or_refused() {
             }
             let theirs_ok = probe["scan"]["code"] == "OK";
             match iter.status() {
-                Ok(()) if !theirs_ok => wrong.push(format!("{label}: scanned, RocksDB fails: {}", probe["scan"])),
+                Ok(()) if !theirs_ok => {
+                    wrong.push(format!("{label}: scanned, RocksDB fails: {}", probe["scan"]))
+                }
                 Ok(()) if got != expected => {
                     wrong.push(format!("{label}: {} rows, RocksDB {}", got.len(), expected.len()));
                 }

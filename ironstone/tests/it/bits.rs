@@ -71,5 +71,10 @@ fn a_flipped_bit_is_put_right() {
         }
     }
     println!("{} of {flipped} flipped bits put right", flipped - wrong.len() as u64);
-    assert!(flipped > 100 * bits && wrong.len() as u64 * 1000 <= flipped, "{} of {flipped}: {}", wrong.len(), wrong.join("\n"));
+    assert!(
+        flipped > 100 * bits && wrong.len() as u64 * 1000 <= flipped,
+        "{} of {flipped}: {}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }

@@ -21,7 +21,11 @@ fn a_live_change_of_the_database_is_looked_up_among_mutable_options_alone() {
         assert_eq!(db.set_db_options(&[(name, value)]).unwrap_err().kind(), kind, "{name}={value}");
     }
     for (name, value) in [("num_levels", "3"), ("no_such_option", "1"), ("write_buffer_size", "many")] {
-        assert_eq!(db.set_options(&[(name, value)]).unwrap_err().kind(), Kind::InvalidArgument, "{name}={value}");
+        assert_eq!(
+            db.set_options(&[(name, value)]).unwrap_err().kind(),
+            Kind::InvalidArgument,
+            "{name}={value}"
+        );
     }
     db.set_db_options(&[("bytes_per_sync", "5000")]).unwrap();
 }
@@ -105,7 +109,11 @@ fn vector_memtables_take_concurrent_insertions() {
 #[test]
 fn a_log_without_batches_whose_size_the_manifest_knows_opens_again() {
     let scratch = tempfile::tempdir().unwrap();
-    for text in ["wal_compression=kZSTD", "wal_compression=kZSTD;recycle_log_file_num=3", "track_and_verify_wals=true"] {
+    for text in [
+        "wal_compression=kZSTD",
+        "wal_compression=kZSTD;recycle_log_file_num=3",
+        "track_and_verify_wals=true",
+    ] {
         for _ in 0..4 {
             let db = open(scratch.path(), &format!("track_and_verify_wals_in_manifest=true;{text}"));
             db.sync_wal().unwrap();

@@ -12,5 +12,5 @@ mod operators;
 mod oracle;
 mod random;
 mod rebuild;
-mod rogue_operators;
 mod repair;
+mod rogue_operators;

@@ -34,7 +34,11 @@ impl MergeOperator for Picks {
         match merge.existing {
             Existing::Value(value) => {
                 given.insert((merge.key.to_vec(), "base".to_string()), place(value));
-                Ok(if merge.key.ends_with(b"e") { Merged::Existing } else { Merged::Operand(merge.operands.len() - 1) })
+                Ok(if merge.key.ends_with(b"e") {
+                    Merged::Existing
+                } else {
+                    Merged::Operand(merge.operands.len() - 1)
+                })
             }
             _ => Ok(Merged::Operand(merge.operands.len() - 1)),
         }
@@ -155,9 +159,12 @@ fn no_byte_is_copied_between_memory_and_operator_and_caller_on_any_road() {
                 seen.insert(shown(iter.key()), place(&iter.pinned_value()));
             }
         });
-        for (road, seen) in [("multi_get", multi_get), ("forward", forward), ("backward", backward), ("seek", sought)] {
+        for (road, seen) in
+            [("multi_get", multi_get), ("forward", forward), ("backward", backward), ("seek", sought)]
+        {
             assert_eq!(seen.len(), first.len(), "{road}, tables: {tables}");
-            let copied: usize = seen.iter().filter(|(what, at)| first[what] != **at).map(|(_, (_, len))| len).sum();
+            let copied: usize =
+                seen.iter().filter(|(what, at)| first[what] != **at).map(|(_, (_, len))| len).sum();
             assert_eq!(copied, 0, "{road}, tables: {tables}: bytes copied over {KEYS} rows");
         }
         // What the operator is given is what `get_merge_operands` hands out.

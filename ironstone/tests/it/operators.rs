@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ironstone::{
-    Associative, AssociativeMergeOperator, CompactRangeOptions, Db, FullMerge, MergeFailure, MergeOperator, Merged, Options, Pinned,
-    ReadOptions, Subcode,
+    Associative, AssociativeMergeOperator, CompactRangeOptions, Db, FullMerge, MergeFailure, MergeOperator,
+    Merged, Options, Pinned, ReadOptions, Subcode,
 };
 
 /// Joins with commas. An operand that begins with `!` settles a look-up, one that is `panic` panics when asked.

@@ -55,7 +55,11 @@ fn our_rows(db: &Db) -> Rows {
 #[test]
 fn logs_written_over_older_ones_end_where_rocksdb_expects_it() {
     let Some(oracle) = oracle() else { return };
-    for changed in ["wal_recovery_mode=kAbsoluteConsistency", "track_and_verify_wals=true", "track_and_verify_wals_in_manifest=true"] {
+    for changed in [
+        "wal_recovery_mode=kAbsoluteConsistency",
+        "track_and_verify_wals=true",
+        "track_and_verify_wals_in_manifest=true",
+    ] {
         let scratch = tempfile::tempdir().unwrap();
         let mut options = Options::default();
         options.update("create_if_missing=true;recycle_log_file_num=2;write_buffer_size=65536").unwrap();
@@ -63,7 +67,8 @@ fn logs_written_over_older_ones_end_where_rocksdb_expects_it() {
             options.update(changed).unwrap();
         }
         let db = Db::open(scratch.path(), options.clone()).unwrap();
-        let other = db.create_family(ironstone::FamilyDescriptor::new("other", options.family.clone())).unwrap();
+        let other =
+            db.create_family(ironstone::FamilyDescriptor::new("other", options.family.clone())).unwrap();
         for round in 0..4u8 {
             db.put(&[round], &[b'x'; 5000]).unwrap();
             db.flush().unwrap();
@@ -77,7 +82,10 @@ fn logs_written_over_older_ones_end_where_rocksdb_expects_it() {
         drop(db);
         let dir = scratch.path();
         let newest = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path());
-        let newest = newest.filter(|p| p.file_name().unwrap().to_string_lossy().starts_with("OPTIONS-")).max().unwrap();
+        let newest = newest
+            .filter(|p| p.file_name().unwrap().to_string_lossy().starts_with("OPTIONS-"))
+            .max()
+            .unwrap();
         let text = std::fs::read_to_string(&newest).unwrap();
         std::fs::write(&newest, text.replace("wal_recovery_mode=kPointInTimeRecovery", changed)).unwrap();
         let rows = ldb(&oracle, dir, &["--try_load_options", "scan"]);
@@ -105,10 +113,18 @@ fn they_agree(oracle: &Path, dir: &Path, rows: &Rows) {
 fn options(round: usize) -> Options {
     let pick = |list: &[&'static str]| list[round % list.len()];
     let mut options = Options::default();
-    let compression =
-        pick(&["kNoCompression", "kSnappyCompression", "kZlibCompression", "kLZ4Compression", "kZSTD", "kLZ4HCCompression", "kBZip2Compression"]);
+    let compression = pick(&[
+        "kNoCompression",
+        "kSnappyCompression",
+        "kZlibCompression",
+        "kLZ4Compression",
+        "kZSTD",
+        "kLZ4HCCompression",
+        "kBZip2Compression",
+    ]);
     let filter = pick(&["nullptr", "bloomfilter:10:false", "ribbonfilter:10", "bloomfilter:10:false"]);
-    let index = pick(&["kBinarySearch", "kTwoLevelIndexSearch;partition_filters=true", "kBinarySearchWithFirstKey"]);
+    let index =
+        pick(&["kBinarySearch", "kTwoLevelIndexSearch;partition_filters=true", "kBinarySearchWithFirstKey"]);
     let checksum = pick(&["kCRC32c", "kxxHash", "kxxHash64", "kXXH3", "kNoChecksum"]);
     let text = format!(
         "create_if_missing=true;write_buffer_size=65536;target_file_size_base=20000;max_bytes_for_level_base=40000;\
@@ -178,8 +194,12 @@ fn child_that_is_killed() {
     use std::io::Write;
     for i in 0..u64::MAX {
         let value = [i as u8; 100];
-        db.put_with(format!("row{i:08}").as_bytes(), &value, &WriteOptions { sync: i % 50 == 0, ..Default::default() })
-            .unwrap();
+        db.put_with(
+            format!("row{i:08}").as_bytes(),
+            &value,
+            &WriteOptions { sync: i % 50 == 0, ..Default::default() },
+        )
+        .unwrap();
         let mut out = std::io::stdout().lock();
         writeln!(out, "ack {i}").and_then(|()| out.flush()).unwrap();
     }
@@ -223,7 +243,11 @@ fn after_a_kill_both_read_the_same_and_all_that_was_acknowledged() {
         let db = Db::open(scratch.path(), options(round)).unwrap();
         let ours = our_rows(&db);
         assert!(ours == theirs, "round {round}: {} rows here, {} there", ours.len(), theirs.len());
-        assert!(ours.len() as u64 > acknowledged, "round {round}: {} rows, {acknowledged} acknowledged", ours.len());
+        assert!(
+            ours.len() as u64 > acknowledged,
+            "round {round}: {} rows, {acknowledged} acknowledged",
+            ours.len()
+        );
         db.close().unwrap();
         drop(db);
         they_agree(&oracle, scratch.path(), &ours);
@@ -235,17 +259,37 @@ fn we_read_what_db_bench_and_ldb_write() {
     let Some(oracle) = oracle() else { return };
     for (i, extra) in [
         &["--compression_type=zstd", "--bloom_bits=10"][..],
-        &["--compression_type=snappy", "--format_version=5", "--bloom_bits=10", "--partition_index_and_filters=true"],
-        &["--compression_type=lz4", "--use_ribbon_filter=true", "--bloom_bits=10", "--writes_per_range_tombstone=20"],
-        &["--compression_type=none", "--use_existing_db=false", "--universal_min_merge_width=2", "--compaction_style=1"],
+        &[
+            "--compression_type=snappy",
+            "--format_version=5",
+            "--bloom_bits=10",
+            "--partition_index_and_filters=true",
+        ],
+        &[
+            "--compression_type=lz4",
+            "--use_ribbon_filter=true",
+            "--bloom_bits=10",
+            "--writes_per_range_tombstone=20",
+        ],
+        &[
+            "--compression_type=none",
+            "--use_existing_db=false",
+            "--universal_min_merge_width=2",
+            "--compaction_style=1",
+        ],
     ]
     .iter()
     .enumerate()
     {
         let scratch = tempfile::tempdir().unwrap();
         let db = format!("--db={}", scratch.path().display());
-        let mut arguments =
-            vec![db.as_str(), "--benchmarks=fillrandom,overwrite", "--num=3000", "--write_buffer_size=100000", "--value_size=60"];
+        let mut arguments = vec![
+            db.as_str(),
+            "--benchmarks=fillrandom,overwrite",
+            "--num=3000",
+            "--write_buffer_size=100000",
+            "--value_size=60",
+        ];
         arguments.extend(*extra);
         tool(oracle.join("db_bench"), &arguments);
         ldb(&oracle, scratch.path(), &["put", &format!("by-ldb-{i}"), "value"]);
@@ -290,10 +334,18 @@ fn what_we_rebuild_without_a_manifest_rocksdb_reads() {
 #[test]
 fn what_rocksdb_wrote_comes_back_without_its_manifest() {
     let Some(oracle) = oracle() else { return };
-    for extra in [&["--bloom_bits=10"][..], &["--compaction_style=1"], &["--num_levels=3", "--max_bytes_for_level_base=200000"]] {
+    for extra in [
+        &["--bloom_bits=10"][..],
+        &["--compaction_style=1"],
+        &["--num_levels=3", "--max_bytes_for_level_base=200000"],
+    ] {
         let scratch = tempfile::tempdir().unwrap();
         let db = format!("--db={}", scratch.path().display());
-        let mut arguments = vec![db.as_str(), "--benchmarks=fillrandom,overwrite,deleterandom,waitforcompaction", "--num=5000"];
+        let mut arguments = vec![
+            db.as_str(),
+            "--benchmarks=fillrandom,overwrite,deleterandom,waitforcompaction",
+            "--num=5000",
+        ];
         arguments.extend(["--write_buffer_size=100000", "--value_size=60", "--target_file_size_base=50000"]);
         arguments.extend(extra);
         tool(oracle.join("db_bench"), &arguments);
@@ -350,7 +402,13 @@ fn a_database_that_rocksdb_holds_is_in_use() {
     let before = manifests(&path);
     // It writes until it is killed.
     let mut holder = Command::new(oracle.join("db_bench"))
-        .args([&db, "--benchmarks=fillrandom", "--use_existing_db=true", "--num=100000000", "--disable_wal=false"])
+        .args([
+            &db,
+            "--benchmarks=fillrandom",
+            "--use_existing_db=true",
+            "--num=100000000",
+            "--disable_wal=false",
+        ])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

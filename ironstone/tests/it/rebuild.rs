@@ -11,7 +11,9 @@ use ironstone::{CompactionOptions, Db, FamilyDescriptor, Kind, Options, Report, 
 
 use testkit::chance::Chance;
 
-use crate::repair::{DIR, Files, Rows, built, differs_only_where_named, files, key, options, placed, repaired, rows, tables};
+use crate::repair::{
+    DIR, Files, Rows, built, differs_only_where_named, files, key, options, placed, repaired, rows, tables,
+};
 
 fn manifest(files: &Files) -> String {
     files.keys().find(|name| name.starts_with("MANIFEST")).unwrap().clone()
@@ -32,13 +34,20 @@ fn without_anything_to_read_in_a_manifest_tables_and_logs_are_all_it_takes() {
     let (files, expected) = built();
     let name = manifest(&files);
     let mut cases = vec![("gone", without_manifest(&files))];
-    for (what, bytes) in [("empty", Vec::new()), ("zeros", vec![0; files[&name].len()]), ("noise", vec![0x5a; 300])] {
+    for (what, bytes) in
+        [("empty", Vec::new()), ("zeros", vec![0; files[&name].len()]), ("noise", vec![0x5a; 300])]
+    {
         let mut damaged = files.clone();
         damaged.insert(name.clone(), bytes);
         cases.push((what, damaged));
     }
     for (what, mut damaged) in cases {
-        for current in [Some(files["CURRENT"].clone()), Some(b"MANIFEST-000077\n".to_vec()), Some(b"noise".to_vec()), None] {
+        for current in [
+            Some(files["CURRENT"].clone()),
+            Some(b"MANIFEST-000077\n".to_vec()),
+            Some(b"noise".to_vec()),
+            None,
+        ] {
             match current {
                 Some(bytes) => damaged.insert("CURRENT".to_string(), bytes),
                 None => damaged.remove("CURRENT"),
@@ -46,7 +55,10 @@ fn without_anything_to_read_in_a_manifest_tables_and_logs_are_all_it_takes() {
             let (report, rows) = repaired(what, &damaged);
             assert_eq!(rows, expected, "{what}: {report:#?}");
             assert_eq!(report.weight(), Some(Weight::Loss));
-            assert!(says(&report, "rows that were deleted or overwritten may be back"), "{what}: {report:#?}");
+            assert!(
+                says(&report, "rows that were deleted or overwritten may be back"),
+                "{what}: {report:#?}"
+            );
         }
     }
 }
@@ -94,11 +106,15 @@ fn what_a_damaged_table_lost_is_named_without_a_manifest_too() {
             let what = format!("{name}, sector at {at}");
             let (report, rows) = repaired(&what, &damaged);
             // Without its properties nobody knows whose a table is where there are two families.
-            let unknown = report.problems.iter().any(|p| p.file.ends_with(&name) && p.what.contains("nothing says whose it is"));
+            let unknown = report
+                .problems
+                .iter()
+                .any(|p| p.file.ends_with(&name) && p.what.contains("nothing says whose it is"));
             if !unknown {
                 differs_only_where_named(&what, &report, &rows, &expected);
             }
-            let lost = report.problems.iter().any(|p| p.file.ends_with(&name) && p.weight >= Weight::Mendable);
+            let lost =
+                report.problems.iter().any(|p| p.file.ends_with(&name) && p.weight >= Weight::Mendable);
             assert!(lost, "{what}: {report:#?}");
         }
     }
@@ -183,8 +199,11 @@ fn three_orders(env: &Env) -> (Options, Vec<FamilyDescriptor>) {
         own.comparator = order;
         FamilyDescriptor::new(name, own)
     };
-    let families =
-        vec![family("reverse", Order::Reverse), family("by length", Order::custom(ByLength)), family("log only", Order::Reverse)];
+    let families = vec![
+        family("reverse", Order::Reverse),
+        family("by length", Order::custom(ByLength)),
+        family("log only", Order::Reverse),
+    ];
     (options, families)
 }
 
@@ -211,7 +230,10 @@ fn every_family_comes_back_in_its_own_order() {
     let (options, mut families) = three_orders(&env);
     // The order of "by length" is nobody's but the caller's, and a wrong one is no order.
     let unnamed = repair(DIR, options.clone(), Vec::new()).unwrap_err();
-    assert!(unnamed.kind() == Kind::InvalidArgument && unnamed.to_string().contains("test.ByLength"), "{unnamed}");
+    assert!(
+        unnamed.kind() == Kind::InvalidArgument && unnamed.to_string().contains("test.ByLength"),
+        "{unnamed}"
+    );
     families[1].options.comparator = Order::Bytewise;
     let wrong = repair(DIR, options, families).unwrap_err();
     assert!(wrong.kind() == Kind::InvalidArgument && wrong.to_string().contains("test.ByLength"), "{wrong}");
@@ -223,7 +245,8 @@ fn every_family_comes_back_in_its_own_order() {
     let (options, families) = three_orders(&env);
     let db = Db::open_with_families(DIR, options, families).unwrap();
     for (name, first) in [("reverse", &b"99"[..]), ("by length", b"0"), ("log only", b"99")] {
-        let found: Vec<_> = db.family(name).unwrap().range::<&[u8], _>(..).map(|row| row.unwrap().0).collect();
+        let found: Vec<_> =
+            db.family(name).unwrap().range::<&[u8], _>(..).map(|row| row.unwrap().0).collect();
         assert_eq!((found.len(), &found[0][..]), (299, first), "{name}: {report:#?}");
     }
     assert_eq!(db.get(b"default").unwrap().as_deref(), Some(&b"too"[..]));
@@ -366,7 +389,12 @@ fn any_bytes_under_any_name_are_repaired_or_refused() {
                     bytes[at] = pick(256) as u8;
                 }),
                 2 => {
-                    let kinds = ["MANIFEST-18446744073709551615", "18446744073709551615.log", "18446744073709551614.sst", "000099.ldb"];
+                    let kinds = [
+                        "MANIFEST-18446744073709551615",
+                        "18446744073709551615.log",
+                        "18446744073709551614.sst",
+                        "000099.ldb",
+                    ];
                     damaged.insert(kinds[pick(4)].to_string(), bytes);
                     continue;
                 }
@@ -383,7 +411,8 @@ fn any_bytes_under_any_name_are_repaired_or_refused() {
                 Db::open(DIR, options(&env)).unwrap_or_else(|e| panic!("seed {seed}: {e}: {report:#?}"));
             }
             Err(error) => {
-                let expected = matches!(error.kind(), Kind::Corruption | Kind::InvalidArgument | Kind::NotSupported);
+                let expected =
+                    matches!(error.kind(), Kind::Corruption | Kind::InvalidArgument | Kind::NotSupported);
                 assert!(expected && found.is_err(), "seed {seed}: {error}");
                 assert_eq!(self::files(&env), damaged, "seed {seed}: {error}");
             }

@@ -13,7 +13,9 @@ pub(crate) type Rows = BTreeMap<(String, Vec<u8>), Vec<u8>>;
 
 pub(crate) fn options(env: &Env) -> Options {
     let mut options = Options::default();
-    options.update("create_if_missing=true;disable_auto_compactions=true;compression=kNoCompression").unwrap();
+    options
+        .update("create_if_missing=true;disable_auto_compactions=true;compression=kNoCompression")
+        .unwrap();
     options.update("block_based_table_factory={block_size=256;filter_policy=bloomfilter:10:false}").unwrap();
     options.db.env = env.clone();
     options
@@ -58,7 +60,12 @@ pub(crate) fn rows(db: &Db) -> Rows {
         for entry in family.range::<&[u8], _>(..) {
             let (key, value) = entry.unwrap();
             // A read goes by levels, where an iterator goes by numbers.
-            assert_eq!(family.get(&key).unwrap().as_deref(), Some(&value[..]), "{:?}", key.escape_ascii().to_string());
+            assert_eq!(
+                family.get(&key).unwrap().as_deref(),
+                Some(&value[..]),
+                "{:?}",
+                key.escape_ascii().to_string()
+            );
             out.insert((name.to_string(), key.to_vec()), value.to_vec());
         }
     }
@@ -86,7 +93,8 @@ pub(crate) fn repaired(what: &str, files: &Files) -> (Report, Rows) {
     let env = placed(files);
     let found = fsck(DIR, options(&env), Vec::new()).unwrap_or_else(|e| panic!("{what}: {e}"));
     assert_eq!(&self::files(&env), files, "{what}: looking changed something");
-    let report = repair(DIR, options(&env), Vec::new()).unwrap_or_else(|e| panic!("{what}: {e}\n{:#?}", found.problems));
+    let report = repair(DIR, options(&env), Vec::new())
+        .unwrap_or_else(|e| panic!("{what}: {e}\n{:#?}", found.problems));
     assert_eq!(report.problems, found.problems, "{what}");
     let after = fsck(DIR, options(&env), Vec::new()).unwrap();
     assert!(after.is_sound(), "{what}: {:#?} after {:#?}", after.problems, report.actions);
@@ -136,13 +144,17 @@ fn a_bad_sector_loses_only_rows_of_ranges_that_are_named() {
                 report.problems.iter().any(|p| {
                     p.family.as_deref() == Some(family)
                         && p.range.as_ref().is_some_and(|(after, until)| {
-                            after.as_deref().is_none_or(|a| a <= key) && until.as_deref().is_none_or(|u| key <= u)
+                            after.as_deref().is_none_or(|a| a <= key)
+                                && until.as_deref().is_none_or(|u| key <= u)
                         })
                 })
             };
             for ((family, key), value) in &expected {
                 let same = rows.get(&(family.clone(), key.clone())) == Some(value);
-                assert!(same || named(family, key), "{what}: {key:?} changed and no range names it: {report:#?}");
+                assert!(
+                    same || named(family, key),
+                    "{what}: {key:?} changed and no range names it: {report:#?}"
+                );
             }
             for (family, key) in rows.keys().filter(|k| !expected.contains_key(*k)) {
                 assert!(named(family, key), "{what}: {key:?} is back and no range names it: {report:#?}");
@@ -156,11 +168,15 @@ fn a_bad_sector_loses_only_rows_of_ranges_that_are_named() {
 #[track_caller]
 pub(crate) fn differs_only_where_named(what: &str, report: &Report, rows: &Rows, expected: &Rows) {
     let named = |family: &str, key: &[u8]| {
-        report.problems.iter().filter(|p| p.weight == Weight::Loss && p.family.as_deref() == Some(family)).any(|p| {
-            p.range.as_ref().is_some_and(|(after, until)| {
-                after.as_deref().is_none_or(|a| a <= key) && until.as_deref().is_none_or(|u| key <= u)
+        report
+            .problems
+            .iter()
+            .filter(|p| p.weight == Weight::Loss && p.family.as_deref() == Some(family))
+            .any(|p| {
+                p.range.as_ref().is_some_and(|(after, until)| {
+                    after.as_deref().is_none_or(|a| a <= key) && until.as_deref().is_none_or(|u| key <= u)
+                })
             })
-        })
     };
     for ((family, key), value) in expected {
         let same = rows.get(&(family.clone(), key.clone())) == Some(value);
@@ -184,10 +200,17 @@ fn another_tables_file_in_a_tables_place_is_told_and_kept_out() {
             damaged.insert(name.clone(), files[other].clone());
             let what = format!("{other} at {name}");
             let (report, rows) = repaired(&what, &damaged);
-            let told = |p: &ironstone::Problem| p.file.ends_with(&name) && p.weight == Weight::Loss && p.range.is_some();
+            let told = |p: &ironstone::Problem| {
+                p.file.ends_with(&name) && p.weight == Weight::Loss && p.range.is_some()
+            };
             assert!(report.problems.iter().any(told), "{what}: {report:#?}");
             differs_only_where_named(&what, &report, &rows, &expected);
-            let own = |rows: &Rows| rows.iter().filter(|((family, _), _)| family == "more").map(|(_, v)| v.clone()).collect::<Vec<_>>();
+            let own = |rows: &Rows| {
+                rows.iter()
+                    .filter(|((family, _), _)| family == "more")
+                    .map(|(_, v)| v.clone())
+                    .collect::<Vec<_>>()
+            };
             assert!(own(&rows).iter().all(|v| v == b"of more"), "{what}");
         }
     }
@@ -230,7 +253,8 @@ fn a_damaged_log_tells_the_sequence_numbers_that_are_gone() {
     bytes[middle..middle + 40].fill(0x5a);
     let (report, rows) = repaired("log", &files);
     let lost = expected.keys().filter(|key| !rows.contains_key(*key)).count();
-    let words = &report.problems.iter().find(|p| p.file.ends_with(&name) && p.weight == Weight::Loss).unwrap().what;
+    let words =
+        &report.problems.iter().find(|p| p.file.ends_with(&name) && p.weight == Weight::Loss).unwrap().what;
     let (_, numbers) = words.split_once("the writes with sequence numbers ").expect(words);
     let (first, last) = numbers.split_once(" are gone").unwrap().0.split_once(" to ").unwrap();
     let count = last.parse::<usize>().unwrap() - first.parse::<usize>().unwrap() + 1;
@@ -248,7 +272,10 @@ fn a_missing_file_is_named_and_the_rest_stays() {
         let report = repair(DIR, options(&env), Vec::new()).unwrap_or_else(|e| panic!("{name}: {e}"));
         let rows = rows(&Db::open(DIR, options(&env)).unwrap());
         if name.ends_with(".sst") {
-            assert!(report.problems.iter().any(|p| p.file.ends_with(name) && p.weight == Weight::Loss), "{name}");
+            assert!(
+                report.problems.iter().any(|p| p.file.ends_with(name) && p.weight == Weight::Loss),
+                "{name}"
+            );
             assert!(rows.len() < expected.len() + 20, "{name}");
         } else if !name.ends_with(".log") {
             assert_eq!(rows, expected, "{name}: {report:#?}");
@@ -266,7 +293,10 @@ fn a_log_or_manifest_that_was_cut_off_is_told_from_a_torn_end() {
             let env = placed(&damaged);
             let what = format!("{name} cut to {len}");
             let report = repair(DIR, options(&env), Vec::new()).unwrap_or_else(|e| panic!("{what}: {e}"));
-            assert!(report.problems.iter().any(|p| p.file.ends_with(name) && p.weight == Weight::Loss), "{what}");
+            assert!(
+                report.problems.iter().any(|p| p.file.ends_with(name) && p.weight == Weight::Loss),
+                "{what}"
+            );
             let db = Db::open(DIR, options(&env)).unwrap();
             let rows = rows(&db);
             let from_tables = expected.iter().filter(|(_, v)| *v != b"in the log").count();

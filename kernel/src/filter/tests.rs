@@ -74,7 +74,9 @@ fn payload_lengths_are_rocksdbs() {
 #[test]
 fn damaged_metadata_means_always_true_and_short_payloads_do_not_panic() {
     for kind in ["legacy_bloom", "fast_local_bloom", "standard128_ribbon"] {
-        let hashes: Vec<u64> = (0..if cfg!(miri) { 40u64 } else { 2000 }).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let hashes: Vec<u64> = (0..if cfg!(miri) { 40u64 } else { 2000 })
+            .map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            .collect();
         let good = build(kind, &hashes, BitsPerKey::new(10.0).unwrap());
         let at = good.len() - METADATA_LEN;
         for byte in 0..METADATA_LEN {

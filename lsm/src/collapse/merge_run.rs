@@ -253,7 +253,8 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
         let mut out = Vec::new();
         let key = key::user_key(&self.current);
         let began = self.config.times.merges.then(Stopwatch::start);
-        let merged = merge::full_merge(&**operator, &FullMerge { key, existing, operands: &operands }, &mut out);
+        let merged =
+            merge::full_merge(&**operator, &FullMerge { key, existing, operands: &operands }, &mut out);
         self.stats.merge_nanos += began.map_or(0, Stopwatch::nanos);
         self.stats.num_merge_failures += u64::from(merged.is_err());
         Ok((merged?, out))

@@ -205,7 +205,8 @@ pub fn full_merge(operator: &dyn MergeOperator, merge: &FullMerge<'_>, out: &mut
 }
 
 fn failed(operator: &dyn MergeOperator, why: &str) -> Error {
-    Error::corruption(format!("merge operator {}: {why}", operator.name())).with_subcode(Subcode::MergeOperatorFailed)
+    Error::corruption(format!("merge operator {}: {why}", operator.name()))
+        .with_subcode(Subcode::MergeOperatorFailed)
 }
 
 /// How far an error of [`full_merge`] reaches.

@@ -262,7 +262,11 @@ impl MergeOperator for SortList {
 /// The operator of that name or nickname, as option strings give it; a delimiter may follow in the
 /// options' own way (`id=stringappend;delimiter=:`).
 pub fn by_name(text: &str) -> Option<Arc<dyn MergeOperator>> {
-    let fields = if text.contains('=') { options_ini::parse_map(text).ok()? } else { vec![("id".into(), options_ini::strip_outer_braces(text).into())] };
+    let fields = if text.contains('=') {
+        options_ini::parse_map(text).ok()?
+    } else {
+        vec![("id".into(), options_ini::strip_outer_braces(text).into())]
+    };
     let mut name = String::new();
     let mut delimiter = b",".to_vec();
     for (field, value) in fields {

@@ -51,7 +51,10 @@ fn operators_have_rocksdbs_names() {
 #[test]
 fn an_operator_comes_back_from_what_options_say_of_it() {
     for delimiter in ["", ",", ":", ";", "=", "\\", "#", "\n", "; ;", "é"] {
-        for operator in [&StringAppend::new(delimiter.as_bytes()) as &dyn MergeOperator, &StringAppendTest::new(delimiter.as_bytes())] {
+        for operator in [
+            &StringAppend::new(delimiter.as_bytes()) as &dyn MergeOperator,
+            &StringAppendTest::new(delimiter.as_bytes()),
+        ] {
             let text = operator.option_text();
             let again = by_name(&text).unwrap_or_else(|| panic!("{text:?}"));
             assert_eq!(again.name(), operator.name());

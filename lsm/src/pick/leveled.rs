@@ -156,7 +156,8 @@ impl Picker<'_> {
         }
         let least = |trigger: i32| trigger.max(0) as usize;
         let files: Files = l0.iter().take_while(|f| !f.being_compacted()).cloned().collect();
-        let slow = l0.len() >= least(self.options.level0_slowdown_writes_trigger) && files.len() >= MIN_INTRA_L0_FILES;
+        let slow = l0.len() >= least(self.options.level0_slowdown_writes_trigger)
+            && files.len() >= MIN_INTRA_L0_FILES;
         let stop = l0.len() + 1 >= least(self.options.level0_stop_writes_trigger) && files.len() >= 2;
         (slow || stop).then_some(files)
     }

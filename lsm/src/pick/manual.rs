@@ -51,7 +51,8 @@ pub fn plan(view: &View<'_>, options: &Options, request: &Request, now: u64) -> 
         // Neither looks at the range: FIFO drops or merges what its own rules name, now rather than later.
         Style::Fifo => {
             let task = super::fifo::pick(view, options, now);
-            return task.map_or(Step::Nothing, |task| Step::Do(Box::new(Task { manual: true, ..task }), None));
+            return task
+                .map_or(Step::Nothing, |task| Step::Do(Box::new(Task { manual: true, ..task }), None));
         }
         Style::None => return Step::Nothing,
         Style::Level | Style::Universal => {}
@@ -273,9 +274,8 @@ pub fn files_in_ranges(
         for level in 1..view.version.num_levels() {
             let extent = Extent { smallest: smallest.as_deref(), largest: largest.as_deref() };
             for file in picker.within(level, extent) {
-                let ends_there = end.is_some_and(|end| {
-                    order.compare_without_timestamp(file.largest_user_key(), end).is_eq()
-                });
+                let ends_there = end
+                    .is_some_and(|end| order.compare_without_timestamp(file.largest_user_key(), end).is_eq());
                 let known = found.iter().any(|(_, f)| f.number == file.number);
                 if !file.being_compacted() && !known && (include_end || !ends_there) {
                     found.push((level, file));

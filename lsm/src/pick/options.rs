@@ -236,7 +236,9 @@ impl Options {
     /// `OffpeakTimeOption::GetOffpeakTimeInfo` it counts whole minutes, the last one too, and hours may span midnight.
     pub fn ahead_of_offpeak(&self, now: u64) -> u64 {
         const DAY: u64 = 24 * 60 * 60;
-        let Some((start, end)) = self.offpeak.map(|(start, end)| (u64::from(start), u64::from(end))) else { return 0 };
+        let Some((start, end)) = self.offpeak.map(|(start, end)| (u64::from(start), u64::from(end))) else {
+            return 0;
+        };
         let second = now % DAY;
         let minute = second / 60 * 60;
         let quiet = match start > end {
@@ -263,7 +265,8 @@ impl Options {
     /// The shortest time after which a file comes due for no other reason than its age, seconds.
     pub fn shortest_age(&self) -> Option<u64> {
         let temperature = self.fifo.file_temperature_age_thresholds.first().map_or(0, |t| t.age);
-        let ages = [self.periodic_compaction_seconds, self.ttl, temperature, self.bottommost_file_compaction_delay];
+        let ages =
+            [self.periodic_compaction_seconds, self.ttl, temperature, self.bottommost_file_compaction_delay];
         ages.into_iter().filter(|&age| age > 0).min()
     }
 

@@ -169,7 +169,9 @@ impl Scores {
             return score;
         }
         // Quarantined files are no work to do, but count for the stalls: before those come, the others must go.
-        let crowded = options.level0_slowdown_writes_trigger.min(options.level0_stop_writes_trigger - 1).max(0) as usize;
+        let crowded =
+            options.level0_slowdown_writes_trigger.min(options.level0_stop_writes_trigger - 1).max(0)
+                as usize;
         if l0.len() >= crowded && l0.iter().any(|f| f.is_quarantined()) {
             score = score.max(1.0);
         }
@@ -230,7 +232,11 @@ impl Scores {
             }
             let written = [file.file_creation_time, file.oldest_ancester_time].into_iter().find(|&t| t > 0);
             let period = options.periodic_compaction_seconds;
-            if period > 0 && period <= now && level <= last && written.is_some_and(|t| t < options.due_before(now, ahead)) {
+            if period > 0
+                && period <= now
+                && level <= last
+                && written.is_some_and(|t| t < options.due_before(now, ahead))
+            {
                 self.periodic.push((level, file.clone()));
             }
         }
@@ -249,8 +255,10 @@ impl Scores {
         }
         let last = version.last_filled_level().unwrap_or(0);
         let reads = |file: &FileMetaData| file.reads_sampled() as f64 / file.size.max(1) as f64;
-        let free = version.files().filter(|(level, f)| !f.being_compacted() && (*level == 0 || *level < last));
-        let mut hot: Vec<_> = free.map(|(level, f)| (reads(f), level, f.clone())).filter(|(r, ..)| *r > threshold).collect();
+        let free =
+            version.files().filter(|(level, f)| !f.being_compacted() && (*level == 0 || *level < last));
+        let mut hot: Vec<_> =
+            free.map(|(level, f)| (reads(f), level, f.clone())).filter(|(r, ..)| *r > threshold).collect();
         hot.sort_by(|a, b| b.0.total_cmp(&a.0));
         self.read_triggered = hot.into_iter().map(|(_, level, file)| (level, file)).collect();
     }

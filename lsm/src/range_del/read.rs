@@ -390,7 +390,11 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
         let (failed, reseeks) = (&mut self.failed, &mut self.reseeks);
         self.merging.seek_forward_with(|i, source| {
             // No filter is asked for a prefix that only a tombstone names.
-            if moved { source.seek_total(&at) } else { seek(source, &at) }
+            if moved {
+                source.seek_total(&at)
+            } else {
+                seek(source, &at)
+            }
             if !asked || !now[i].holds(&order, &at) {
                 match covers[i].cover(&at) {
                     Ok(cover) => now[i] = cover,

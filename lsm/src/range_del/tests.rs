@@ -152,7 +152,8 @@ fn a_level_opens_only_the_table_that_a_position_lies_in() -> Result<()> {
 fn at_a_table_s_last_row_of_sequence_zero_a_level_still_knows_of_the_next_table() -> Result<()> {
     let mut edit = Edit::default();
     for (number, smallest, largest) in [(1, "b#9,SET", "f#0,SET"), (2, "k#9,SET", "p#9,SET")] {
-        edit.added.push((1, Arc::new(FileMetaData::new(FileNumber(number), 100, &at(smallest), &at(largest)))));
+        edit.added
+            .push((1, Arc::new(FileMetaData::new(FileNumber(number), 100, &at(smallest), &at(largest)))));
     }
     let version = Version::empty(order(), 3).apply(&[edit])?;
     for own in [vec![], vec![("b", "c", 7)]] {

@@ -21,10 +21,10 @@
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use crate::zeroed::Zeroed;
 use super::shard::Shard;
 use super::{CacheKey, Priority, Role};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Cell, Ordering};
+use crate::zeroed::Zeroed;
 
 const REF: u64 = 1;
 const REFS: u64 = 0xffff_ffff;

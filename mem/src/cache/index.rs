@@ -15,8 +15,8 @@
 //! never trusts one: the entry it names is pinned and its key compared. The bucket follows from the
 //! word's own hash bits, so a larger table is filled without touching an entry.
 
-use crate::zeroed::{Zeroed, ZeroedArray};
 use crate::sync::{AtomicU64, Ordering};
+use crate::zeroed::{Zeroed, ZeroedArray};
 
 const SLOTS: usize = 7;
 const OVERFLOW_SHIFT: u32 = 56;

@@ -45,7 +45,8 @@ fn key(n: u64) -> CacheKey {
 
 impl Shared {
     fn new(kind: Kind, entries: usize) -> Shared {
-        let options = CacheOptions { kind, metadata_charge: MetadataCharge::None, ..CacheOptions::hyper_clock(0) };
+        let options =
+            CacheOptions { kind, metadata_charge: MetadataCharge::None, ..CacheOptions::hyper_clock(0) };
         let alive = Box::leak(Box::new(AtomicIsize::new(0)));
         Shared { shard: Shard::new(&options, entries * 100), alive }
     }

@@ -56,7 +56,8 @@ impl Cells {
     /// InvalidArgument for a value of 4 GiB or more; Incomplete if the arena is full.
     pub(super) fn store(&self, entries: &Entries, value: &[u8]) -> Result<[u8; 4]> {
         self.locks();
-        let capacity = u32::try_from(value.len()).map_err(|_| Error::invalid_argument("a value of 4 GiB or more"))?;
+        let capacity =
+            u32::try_from(value.len()).map_err(|_| Error::invalid_argument("a value of 4 GiB or more"))?;
         let (place, start) = entries.arena.alloc(HEADER + value.len() + entries.protection, 4)?;
         // SAFETY: the arena gave us that many bytes at a multiple of 4, ours alone until the entry is published.
         unsafe {

@@ -58,7 +58,8 @@ fn an_entry_whose_cell_is_lost_is_corruption_on_every_road() {
     let mut cursor = Cursor::new();
     cursor.seek(table.rep.tree().unwrap(), &table.entries, &table.entries.target(b"k", u64::MAX));
     // SAFETY: a place that the tree showed, twice.
-    let (start, entry) = unsafe { (table.entries.arena.at(cursor.place()), table.entries.entry(cursor.place())) };
+    let (start, entry) =
+        unsafe { (table.entries.arena.at(cursor.place()), table.entries.entry(cursor.place())) };
     let value = entry.value.as_ptr();
     // SAFETY: the four bytes of the value lie behind the entry's start, in one piece. Nobody reads meanwhile.
     unsafe { start.add(value as usize - start as usize).cast::<[u8; 4]>().write_unaligned([0xff; 4]) };

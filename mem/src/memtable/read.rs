@@ -155,7 +155,8 @@ impl MemTable {
     pub fn asks_bloom(&self, user_key: &[u8]) -> bool {
         let prefix = |e: &Arc<dyn base::order::PrefixExtractor>| e.prefix(user_key).is_some();
         self.bloom.is_some()
-            && (self.options.whole_key_filtering || self.options.prefix_extractor.as_ref().is_some_and(prefix))
+            && (self.options.whole_key_filtering
+                || self.options.prefix_extractor.as_ref().is_some_and(prefix))
     }
 
     /// Whether the Bloom filter excludes all keys with the prefix of `user_key` (without timestamp).

@@ -70,7 +70,8 @@ impl Tombstones {
             return 0;
         }
         let inner = self.inner.read();
-        let lists = inner.list.capacity() * size_of::<Tombstone>() + inner.derived.capacity() * size_of::<usize>();
+        let lists =
+            inner.list.capacity() * size_of::<Tombstone>() + inner.derived.capacity() * size_of::<usize>();
         inner.bytes + lists + inner.fragments.memory()
     }
 
@@ -106,7 +107,8 @@ impl Tombstones {
             return self.search(user_key, MAX_SEQUENCE);
         }
         let order = &self.order.user;
-        let written = inner.list.iter().enumerate().filter(|(at, _)| inner.derived.binary_search(at).is_err());
+        let written =
+            inner.list.iter().enumerate().filter(|(at, _)| inner.derived.binary_search(at).is_err());
         let covering = written.filter(|(_, t)| {
             // No tombstone with a timestamp is derived.
             order.compare(&t.start, user_key).is_le() && order.compare(user_key, &t.end).is_lt()

@@ -61,7 +61,11 @@ impl MemTable {
         let timestamp_size = self.options.order.user.timestamp_size();
         let tombstone = Tombstone::from_stored(start, end, seq, timestamp_size)
             .ok_or_else(|| Error::invalid_argument("range tombstone key without timestamp"))?;
-        if derived { self.tombstones.add_derived(tombstone) } else { self.tombstones.add(tombstone) }
+        if derived {
+            self.tombstones.add_derived(tombstone)
+        } else {
+            self.tombstones.add(tombstone)
+        }
         let size = start.len() + end.len() + TRAILER_LEN + 2;
         let mut one = Added::default();
         one.span(seq);
@@ -105,7 +109,8 @@ impl MemTable {
         self.newest(user_key, |entry| {
             let (found, was) = (entry.trailer() >> 8, entry.trailer() as u8);
             let covered = self.max_covering_tombstone(self.without_timestamp(user_key), MAX_SEQUENCE);
-            let fits = was == kind as u8 && self.entries.compare_user(entry.user_key(), user_key).is_eq()
+            let fits = was == kind as u8
+                && self.entries.compare_user(entry.user_key(), user_key).is_eq()
                 && covered.is_none_or(|seq| seq < found);
             replaced = fits && cells.replace(&self.entries, &entry, value);
         })?;
@@ -179,7 +184,13 @@ impl Writer<'_> {
     /// # Errors
     /// As there.
     #[inline]
-    pub fn add(&mut self, seq: SequenceNumber, kind: ValueType, user_key: &[u8], value: &[u8]) -> Result<Inserted> {
+    pub fn add(
+        &mut self,
+        seq: SequenceNumber,
+        kind: ValueType,
+        user_key: &[u8],
+        value: &[u8],
+    ) -> Result<Inserted> {
         let inserted = self.table.insert(seq, kind, user_key, value, &mut self.hint)?;
         self.added.take(seq, kind, inserted);
         Ok(inserted)

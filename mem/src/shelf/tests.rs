@@ -21,7 +21,9 @@ fn pieces_are_shared_between_threads() {
         .map(|thread| {
             let shelf = Arc::clone(&shelf);
             std::thread::spawn(move || {
-                (0..if cfg!(miri) { 20 } else { 200 }).map(|i| shelf.keep(&vec![thread; 100 + i])).collect::<Vec<_>>()
+                (0..if cfg!(miri) { 20 } else { 200 })
+                    .map(|i| shelf.keep(&vec![thread; 100 + i]))
+                    .collect::<Vec<_>>()
             })
         })
         .collect();

@@ -49,18 +49,34 @@ fn main() -> ExitCode {
         }
     }
     let began = Instant::now();
-    let fixtures: Vec<_> = Fixture::all().into_iter().map(|f| { let all = cases::all(&f); (f, all) }).collect();
+    let fixtures: Vec<_> = Fixture::all()
+        .into_iter()
+        .map(|f| {
+            let all = cases::all(&f);
+            (f, all)
+        })
+        .collect();
     // From here on a panic is a verdict.
     std::panic::set_hook(Box::new(|_| {}));
-    let mut order: Vec<_> = (0..fixtures.len()).flat_map(|f| (0..fixtures[f].1.len()).map(move |c| (f, c))).collect();
+    let mut order: Vec<_> =
+        (0..fixtures.len()).flat_map(|f| (0..fixtures[f].1.len()).map(move |c| (f, c))).collect();
     let mut chance = testkit::chance::Chance::new(1);
     for i in (1..order.len()).rev() {
         order.swap(i, chance.below(i as u64 + 1) as usize);
     }
     let wanted = cases.min(order.len());
     let deadline = began + Duration::from_secs_f64(minutes * 60.0);
-    let sweep = Arc::new(Sweep { fixtures, order, next: AtomicUsize::new(0), judged: AtomicUsize::new(0), wanted, writing, deadline });
-    let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get())).max(1);
+    let sweep = Arc::new(Sweep {
+        fixtures,
+        order,
+        next: AtomicUsize::new(0),
+        judged: AtomicUsize::new(0),
+        wanted,
+        writing,
+        deadline,
+    });
+    let threads =
+        threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get())).max(1);
     let watched: Vec<_> = (0..threads).map(|_| Arc::new(AtomicU64::new(0))).collect();
     let workers: Vec<_> = watched
         .iter()
@@ -79,7 +95,10 @@ fn main() -> ExitCode {
     }
     let seconds = began.elapsed().as_secs_f64();
     let done = sweep.next.load(Ordering::Relaxed).min(sweep.order.len());
-    println!("{{\n  \"seconds\": {seconds:.1},\n  \"threads\": {threads},\n  \"planned\": {wanted},\n  \"tried\": {done},\n{}\n}}", tally.json());
+    println!(
+        "{{\n  \"seconds\": {seconds:.1},\n  \"threads\": {threads},\n  \"planned\": {wanted},\n  \"tried\": {done},\n{}\n}}",
+        tally.json()
+    );
     tally.bad.iter().for_each(|(_, words)| eprintln!("BAD {words}"));
     if tally.bad() == 0 && tally.bad.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -116,7 +135,14 @@ fn work(sweep: &Sweep, beat: &AtomicU64) -> Tally {
         tally.add(fixture.name, case.damage.kind(), kind_of(&case.file), judged.class);
         if judged.class.is_bad() {
             let how = if read_only { "reading" } else { "writing" };
-            let words = format!("{} {} {:?} ({how}): {}: {}", fixture.name, case.file, case.damage, judged.class.name(), judged.why);
+            let words = format!(
+                "{} {} {:?} ({how}): {}: {}",
+                fixture.name,
+                case.file,
+                case.damage,
+                judged.class.name(),
+                judged.why
+            );
             tally.tell(case.damage.kind(), kind_of(&case.file), judged.class, words);
         }
     }

@@ -67,8 +67,14 @@ fn main() -> ExitCode {
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
-    let mut settings =
-        Settings { seed: 1, seconds: 10, kills: u64::MAX, threads: 2, scratch: std::env::temp_dir(), child: None };
+    let mut settings = Settings {
+        seed: 1,
+        seconds: 10,
+        kills: u64::MAX,
+        threads: 2,
+        scratch: std::env::temp_dir(),
+        child: None,
+    };
     while let Some(name) = arguments.next() {
         let mut next = || arguments.next();
         match name.as_str() {
@@ -125,7 +131,10 @@ impl Hook for Killer {
             1 if call.op == Op::Append && call.bytes > 1 => {
                 self.armed.store(true, Ordering::SeqCst);
                 let part = 1 + self.at as usize * 7919 % (call.bytes - 1);
-                Verdict::Part(part, Some(base::Error::io("append", call.path, std::io::Error::other("killed"))))
+                Verdict::Part(
+                    part,
+                    Some(base::Error::io("append", call.path, std::io::Error::other("killed"))),
+                )
             }
             _ => {
                 self.armed.store(true, Ordering::SeqCst);
@@ -240,7 +249,8 @@ fn directory(dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) ->
         };
         let after = by_time.then(|| 1 + chance.below(STEPS as u64) as usize);
         let fate = run(&child, after).map_err(|e| e.to_string())?;
-        let told = |what: &str| format!("cycle {cycle} of {child:?}, {} steps acknowledged: {what}", fate.done);
+        let told =
+            |what: &str| format!("cycle {cycle} of {child:?}, {} steps acknowledged: {what}", fate.done);
         // With a part of an append written the error may come back before the signal does.
         if let Some(error) = fate.error.as_ref().filter(|e| !e.contains("killed")) {
             return Err(told(error));
@@ -262,7 +272,8 @@ fn directory(dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) ->
             kind.fetch_add(1, Ordering::Relaxed);
         }
         let again = child.clone();
-        let told = |what: String| format!("cycle {cycle} of {again:?}, {} steps acknowledged: {what}", fate.done);
+        let told =
+            |what: String| format!("cycle {cycle} of {again:?}, {} steps acknowledged: {what}", fate.done);
         // The recovery is killed too, up to twice.
         for _ in 0..chance.below(3) {
             (child.steps, child.options) = (0, chance.next());
@@ -277,10 +288,12 @@ fn directory(dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) ->
             }
         }
         let text = life::options(chance.next());
-        let (db, families) = life::open(dir, &text, Env::posix()).map_err(|e| told(format!("refused: {e}")))?;
+        let (db, families) =
+            life::open(dir, &text, Env::posix()).map_err(|e| told(format!("refused: {e}")))?;
         counts.openings.fetch_add(1, Ordering::Relaxed);
         let found = life::read(&families).map_err(&told)?;
-        let kept = life::settle(&world, &steps, durable, attempted, &found).map_err(|e| told(format!("lost: {e}")))?;
+        let kept = life::settle(&world, &steps, durable, attempted, &found)
+            .map_err(|e| told(format!("lost: {e}")))?;
         counts.in_flight_kept.fetch_add(u64::from(kept > fate.done), Ordering::Relaxed);
         counts.steps.fetch_add(kept as u64, Ordering::Relaxed);
         if chance.percent(20) {

@@ -154,7 +154,12 @@ fn exhaustive(asked: &Asked, start: Instant) -> (String, u64) {
             return;
         }
         told_s.store(spent as u64, Ordering::Relaxed);
-        println!("{spent:6.1} s  {what}: {} states, {} opened, {} failed", report.states, report.opened, report.failed());
+        println!(
+            "{spent:6.1} s  {what}: {} states, {} opened, {} failed",
+            report.states,
+            report.opened,
+            report.failed()
+        );
     });
     (report.json(&asked.commit, start.elapsed().as_secs_f64()), report.failed())
 }
@@ -205,10 +210,14 @@ impl Seeds {
             last.asked.tell(&last.json());
         });
         std::thread::spawn(move || watcher.watch());
-        std::thread::scope(|scope| (0..seeds.at_work.len()).for_each(|at| drop(scope.spawn({
-            let seeds = &seeds;
-            move || seeds.work(at)
-        }))));
+        std::thread::scope(|scope| {
+            (0..seeds.at_work.len()).for_each(|at| {
+                drop(scope.spawn({
+                    let seeds = &seeds;
+                    move || seeds.work(at)
+                }))
+            })
+        });
         let failures = seeds.sums.lock().failures.values().sum();
         seeds.progress(true);
         (seeds.json(), failures)
@@ -223,7 +232,9 @@ impl Seeds {
         let (current, turns) = &self.at_work[at];
         let mut first = true;
         // One at least, so that a command without a number or time runs its seed.
-        while at == 0 && first || !self.over.load(Ordering::Relaxed) && until.is_none_or(|until| Instant::now() < until) {
+        while at == 0 && first
+            || !self.over.load(Ordering::Relaxed) && until.is_none_or(|until| Instant::now() < until)
+        {
             first = false;
             let seed = self.next.fetch_add(1, Ordering::Relaxed);
             turns.store(1, Ordering::Relaxed);

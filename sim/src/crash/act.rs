@@ -31,8 +31,10 @@ impl World {
                 // Without paranoid_checks a failing compaction is no error, and the wait has no end: RocksDB's rule.
                 let no_slowdown = !self.paranoid || self.chance.percent(20);
                 let options = WriteOptions { sync: *sync, no_slowdown, ..WriteOptions::default() };
-                let made = changes.iter().filter(|c| before.len() == 1 || !matches!(c, script::Change::Toggle(..)));
-                let touched: Vec<_> = made.map(|c| &families[(c.family() % families.len() as u64) as usize]).collect();
+                let made =
+                    changes.iter().filter(|c| before.len() == 1 || !matches!(c, script::Change::Toggle(..)));
+                let touched: Vec<_> =
+                    made.map(|c| &families[(c.family() % families.len() as u64) as usize]).collect();
                 let stopped = touched.iter().any(|family| look::is_stopped(family));
                 let fired = self.faults.hook().fired();
                 let written = db.write(batch, &options);
@@ -56,7 +58,9 @@ impl World {
                         let mut whose = if touched.is_empty() { families.iter().collect() } else { touched };
                         whose.retain(|family| look::is_stopped(family));
                         if !stopped && whose.is_empty() {
-                            return Err(format!("{op:?} was refused for what is no failure of its families: {error}"));
+                            return Err(format!(
+                                "{op:?} was refused for what is no failure of its families: {error}"
+                            ));
                         }
                         Err(error)
                     }

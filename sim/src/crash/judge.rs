@@ -35,7 +35,9 @@ impl World {
         if !weak {
             let empty = Model::default();
             let is = |state: &State| {
-                names.iter().all(|n| state.families.get(n).unwrap_or(&empty) == found.families.get(n).unwrap_or(&empty))
+                names.iter().all(|n| {
+                    state.families.get(n).unwrap_or(&empty) == found.families.get(n).unwrap_or(&empty)
+                })
             };
             if !self.history.iter().rev().flatten().any(is) {
                 return Err(self.difference(&found, &names));
@@ -79,7 +81,10 @@ impl World {
                 }
                 if !states.iter().filter_map(|s| of(s, name, key)).any(merged) {
                     let got = got.map(short);
-                    return Err(format!("{name} {}: {got:?} at no moment since the durable one", key.escape_ascii()));
+                    return Err(format!(
+                        "{name} {}: {got:?} at no moment since the durable one",
+                        key.escape_ascii()
+                    ));
                 }
             }
         }
@@ -93,7 +98,9 @@ impl World {
         let mut batch = WriteBatch::new();
         let mut states = self.history.last().cloned().unwrap_or_default();
         // One that is there as a rule, and one that is mostly there already: a snapshot must see what they were.
-        let first = states.first().and_then(|s| s.families.get("default")?.iter().map(|(key, _)| key.to_vec()).next());
+        let first = states
+            .first()
+            .and_then(|s| s.families.get("default")?.iter().map(|(key, _)| key.to_vec()).next());
         let first = first.filter(|key| !key.starts_with(&[script::TOGGLES]));
         for key in [Some(b"a00\x00".to_vec()), first].into_iter().flatten() {
             batch.put(&key, b"durable");

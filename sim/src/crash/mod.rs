@@ -22,14 +22,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use env::{Clock, Env};
 use env::clock::ManualClock;
-use env::hook::Hooked;
 use env::executor::Inline;
 use env::fault::FaultFs;
+use env::hook::Hooked;
 use env::logger::{LogLevel, Logger};
 use env::memory::{MemoryFs, Survivors};
 use env::rng::SeededRng;
+use env::{Clock, Env};
 use ironstone::{Db, Kind};
 use testkit::chance::Chance;
 
@@ -236,8 +236,11 @@ impl World {
         branch.history.clone_from(&self.history);
         branch.doubtful.clone_from(&self.doubtful);
         // What the step makes or drops may be there or not.
-        let names = |at: &Vec<State>| at.first().map(|s| s.families.keys().cloned().collect::<BTreeSet<_>>()).unwrap_or_default();
-        let (before, after) = (names(&self.history[begun]), self.history.last().map(names).unwrap_or_default());
+        let names = |at: &Vec<State>| {
+            at.first().map(|s| s.families.keys().cloned().collect::<BTreeSet<_>>()).unwrap_or_default()
+        };
+        let (before, after) =
+            (names(&self.history[begun]), self.history.last().map(names).unwrap_or_default());
         branch.doubtful.extend(before.symmetric_difference(&after).cloned());
         branch.shape = format!("{} {}", self.shape, without_numbers(&place.what));
         (branch.is_branch, branch.forgets) = (true, self.forgets);
@@ -299,7 +302,8 @@ impl World {
                 reopens: 5,
             };
             let length = 1 + self.chance.below(len as u64) as usize;
-            let mut ops = script::draw(&mut Chance::new(self.seed.wrapping_mul(31) ^ round), length, &weights);
+            let mut ops =
+                script::draw(&mut Chance::new(self.seed.wrapping_mul(31) ^ round), length, &weights);
             if self.is_of_tables() && round == 0 {
                 ops.splice(0..0, [Op::CreateFamily, Op::CreateFamily]);
             }
@@ -368,7 +372,8 @@ impl World {
     /// Stops the machine, with more crashes while it recovers, and compares.
     fn stop(&mut self, mode: &str, clean: bool) -> Result<(), String> {
         // Forks are many, and most are recovered at once.
-        let mut depth = if self.is_branch { *self.chance.pick(&[0, 0, 0, 0, 0, 0, 1, 2]) } else { self.chance.below(3) };
+        let mut depth =
+            if self.is_branch { *self.chance.pick(&[0, 0, 0, 0, 0, 0, 1, 2]) } else { self.chance.below(3) };
         self.forget_past();
         self.ears.0.store(false, Ordering::Relaxed);
         // A hole stays, whatever the next crash keeps.
@@ -467,7 +472,9 @@ impl World {
         for name in &names {
             self.tell(format!("  {name} {:?}", self.env.fs.file_size(&dir.join(name))));
         }
-        if let Some(kept) = std::env::var_os("IRONSTONE_STORY").map(std::path::PathBuf::from).filter(|dir| dir.is_dir()) {
+        if let Some(kept) =
+            std::env::var_os("IRONSTONE_STORY").map(std::path::PathBuf::from).filter(|dir| dir.is_dir())
+        {
             let to = kept.join(format!("{:02}", std::fs::read_dir(&kept).map_or(0, Iterator::count)));
             let _ = std::fs::create_dir(&to);
             for name in &names {
@@ -517,7 +524,6 @@ impl World {
         self.db = Some(Db::open("/db", options)?);
         Ok(())
     }
-
 }
 
 /// With that begins a line of the LOG that tells of something passed over, as RocksDB's do.
@@ -574,7 +580,13 @@ const PATIENCE: u64 = 2000;
 
 type Story = Arc<parking_lot::Mutex<String>>;
 
-fn world(faults: &Arc<FaultFs>, clock: &Arc<ManualClock>, seed: u64, run: u64, story: Story) -> (Env, Arc<Inline>) {
+fn world(
+    faults: &Arc<FaultFs>,
+    clock: &Arc<ManualClock>,
+    seed: u64,
+    run: u64,
+    story: Story,
+) -> (Env, Arc<Inline>) {
     let executor = Arc::new(Inline::new(seed, clock.clone()));
     // A disk that fails for good may hold writers back for ever: somebody pulls the plug. What waits on even then hangs.
     let hook = faults.hook().clone();
@@ -583,7 +595,10 @@ fn world(faults: &Arc<FaultFs>, clock: &Arc<ManualClock>, seed: u64, run: u64, s
         if times > 1 {
             let way = std::backtrace::Backtrace::force_capture();
             crate::hang::told(
-                &format!("seed {run}: hung: waits for ever, even though the machine has stopped\n{}{way}", story.lock()),
+                &format!(
+                    "seed {run}: hung: waits for ever, even though the machine has stopped\n{}{way}",
+                    story.lock()
+                ),
                 &format!("simulate --crash --seed {run}{}", crate::hang::arguments()),
             );
         }

@@ -13,7 +13,8 @@ impl World {
 
     /// A failing call of a table, of whichever family: those of the others go on.
     pub(super) fn plan_of_tables(&mut self) -> String {
-        let what = *self.chance.pick(&["create *.sst", "append *.sst", "sync *.sst", "read *.sst", "close *.sst"]);
+        let what =
+            *self.chance.pick(&["create *.sst", "append *.sst", "sync *.sst", "read *.sst", "close *.sst"]);
         let sync = what.starts_with("sync");
         let errno = *self.chance.pick(&["EIO", "ENOSPC", "ENOSPC", if sync { FORGETS } else { "EMFILE" }]);
         let n = 1 + self.chance.below(6);

@@ -6,22 +6,49 @@ use testkit::chance::Chance;
 /// One damage. Offsets and lengths are bytes of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Damage {
-    Bit { at: usize, bit: u8 },
+    Bit {
+        at: usize,
+        bit: u8,
+    },
     /// A sector of this many bytes becomes this.
-    Zeros { at: usize, len: usize },
-    Ones { at: usize, len: usize },
-    Random { at: usize, len: usize },
+    Zeros {
+        at: usize,
+        len: usize,
+    },
+    Ones {
+        at: usize,
+        len: usize,
+    },
+    Random {
+        at: usize,
+        len: usize,
+    },
     /// Two neighbours change places.
-    Swap { at: usize, len: usize },
+    Swap {
+        at: usize,
+        len: usize,
+    },
     /// A sector of another file lands here.
-    Foreign { at: usize, len: usize, from: String },
-    Cut { len: usize },
-    Extend { with: Vec<u8> },
+    Foreign {
+        at: usize,
+        len: usize,
+        from: String,
+    },
+    Cut {
+        len: usize,
+    },
+    Extend {
+        with: Vec<u8>,
+    },
     Missing,
     /// Another file lands here, of its kind or not.
-    Other { from: String },
+    Other {
+        from: String,
+    },
     /// It is as it was at an earlier moment.
-    Older { moment: usize },
+    Older {
+        moment: usize,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -138,7 +165,10 @@ pub fn all(fixture: &Fixture) -> Vec<Case> {
             add(Damage::Extend { with });
         }
         add(Damage::Missing);
-        files.keys().filter(|other| *other != name).for_each(|from| add(Damage::Other { from: from.clone() }));
+        files
+            .keys()
+            .filter(|other| *other != name)
+            .for_each(|from| add(Damage::Other { from: from.clone() }));
         (0..fixture.older.len()).for_each(|moment| add(Damage::Older { moment }));
     }
     out

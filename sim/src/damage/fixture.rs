@@ -158,7 +158,8 @@ fn make(name: &'static str, promise: Promise, families: &[&str], more: &str, end
     let options = format!("{OPTIONS};{more}");
     let world = World::new(&Image::new());
     let db = must(open(&world, &options, &families, false));
-    let mut making = Making { world, db, chance: Chance::new(7), states: vec![Rows::new()], older: Vec::new() };
+    let mut making =
+        Making { world, db, chance: Chance::new(7), states: vec![Rows::new()], older: Vec::new() };
     for round in 0..3 {
         for family in &families {
             making.writes(family, round);

@@ -130,7 +130,11 @@ fn rows(fixture: &Fixture, db: &Db) -> Verdict {
                 Err(e) => return told(e),
             };
             let mut seen = Rows::new();
-            if backward { iter.seek_to_last() } else { iter.seek_to_first() }
+            if backward {
+                iter.seek_to_last()
+            } else {
+                iter.seek_to_first()
+            }
             while iter.valid() {
                 let row = (family.name().to_string(), iter.key().to_vec());
                 if base.get(&row).map(Vec::as_slice) != Some(iter.value()) {

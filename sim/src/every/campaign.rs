@@ -38,7 +38,12 @@ pub(super) struct Until {
 
 impl Until {
     pub(super) fn new(asked: &Asked) -> Until {
-        Until { until: asked.until, failures_max: asked.failures_max, failures: AtomicU64::new(0), over: AtomicBool::new(false) }
+        Until {
+            until: asked.until,
+            failures_max: asked.failures_max,
+            failures: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+        }
     }
 
     /// Asked by who has found what `report` says.

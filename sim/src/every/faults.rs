@@ -66,7 +66,10 @@ impl Recorded {
             }
             let outcome = self.open(&disk, &self.fault_name(fault, left), report);
             let judged = allowed(&past, past.mark.durable, at_end).judge(&outcome);
-            out.push((left, judged.map_err(|(kind, words)| (kind, format!("{words}\nrefused: {:?}", past.refused)))));
+            out.push((
+                left,
+                judged.map_err(|(kind, words)| (kind, format!("{words}\nrefused: {:?}", past.refused))),
+            ));
         }
         out
     }
@@ -82,5 +85,4 @@ impl Recorded {
         let judged = judged.into_iter().find(|(l, _)| *l == left).ok_or("no such survivors")?.1;
         judged.map(|()| "holds".to_string()).map_err(|(kind, words)| format!("{kind}: {words}"))
     }
-
 }

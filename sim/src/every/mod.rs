@@ -33,8 +33,8 @@ use testkit::chance::Chance;
 use crate::play::{Outside, Past, Play, options};
 use crate::scene::Scene;
 use crate::state::State;
-pub use campaign::{Asked, campaign};
 use campaign::Until;
+pub use campaign::{Asked, campaign};
 pub use recover::{Outcome, SURVIVORS};
 use recover::{Recovery, bound, digest, recover, survivors};
 pub use report::Report;
@@ -82,7 +82,12 @@ struct Allowed<'a> {
 }
 
 /// Plays a scene on a new disk.
-fn play(scene: &Scene, options: &Options, keep: bool, fault: Option<Fault>) -> (Result<Past, String>, Arc<Hooked<Watch>>, MemoryFs, Vec<Place>) {
+fn play(
+    scene: &Scene,
+    options: &Options,
+    keep: bool,
+    fault: Option<Fault>,
+) -> (Result<Past, String>, Arc<Hooked<Watch>>, MemoryFs, Vec<Place>) {
     let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
     let disk = MemoryFs::new(clock.clone());
     let watch = Watch::around(&disk, &clock, keep, fault);
@@ -225,9 +230,11 @@ impl Recorded {
             let (call, cut) = at.split_once('+').map_or((at, None), |(call, cut)| (call, Some(cut)));
             let call: u64 = call.parse().map_err(|e| format!("{call}: {e}"))?;
             let cut: Option<usize> = cut.map(str::parse).transpose().map_err(|e| format!("{part}: {e}"))?;
-            let place = places.iter().find(|p| p.call == call).ok_or(format!("there is no call {call}"))?.clone();
+            let place =
+                places.iter().find(|p| p.call == call).ok_or(format!("there is no call {call}"))?.clone();
             so_far = named(&so_far, call, cut, left);
-            let disk = Self::crashed(&place, cut, left, seed_of(&so_far)).ok_or("no such cut or survivors")?;
+            let disk =
+                Self::crashed(&place, cut, left, seed_of(&so_far)).ok_or("no such cut or survivors")?;
             told.push_str(&format!("crash at call {call} ({}), left is {left}\n", place.what));
             for (path, bytes) in disk.image() {
                 told.push_str(&format!("  {} {}\n", path.display(), bytes.len()));
@@ -248,7 +255,9 @@ impl Recorded {
 fn allowed(past: &Past, durable: usize, step: usize) -> Allowed<'_> {
     let newest = past.reach.get(step).copied().unwrap_or(past.moments.len() - 1);
     let before = step.checked_sub(1).and_then(|s| past.reach.get(s)).copied().unwrap_or(0);
-    let names = |at: usize| past.moments[at].first().map(|s| s.families.keys().cloned().collect()).unwrap_or_default();
+    let names = |at: usize| {
+        past.moments[at].first().map(|s| s.families.keys().cloned().collect()).unwrap_or_default()
+    };
     Allowed {
         moments: &past.moments[durable..=newest.max(durable)],
         names: [names(before), names(newest)],

@@ -109,7 +109,12 @@ pub fn recover(disk: &MemoryFs, options: &Options, name: &str, keep: bool) -> Re
     Recovery { outcome, places: places.take(), heard: watch.hook().heard() }
 }
 
-fn look(outside: &Outside, options: &Options, watch: &env::hook::Hooked<Watch>, places: &Cell<Vec<Place>>) -> Outcome {
+fn look(
+    outside: &Outside,
+    options: &Options,
+    watch: &env::hook::Hooked<Watch>,
+    places: &Cell<Vec<Place>>,
+) -> Outcome {
     let mut options = options.clone();
     options.db.env = outside.env.clone();
     let opened = Db::open("/db", options.clone());
@@ -133,10 +138,16 @@ fn look(outside: &Outside, options: &Options, watch: &env::hook::Hooked<Watch>, 
             return Err("the second open finds other rows than the first".to_string());
         }
         if !audit::tables(&again).is_superset(&tables) {
-            return Err(format!("the second open has other tables: {:?}, not {tables:?}", audit::tables(&again)));
+            return Err(format!(
+                "the second open has other tables: {:?}, not {tables:?}",
+                audit::tables(&again)
+            ));
         }
         if again.latest_sequence() < newest {
-            return Err(format!("the second open is at {}, the first was at {newest}", again.latest_sequence()));
+            return Err(format!(
+                "the second open is at {}, the first was at {newest}",
+                again.latest_sequence()
+            ));
         }
         while outside.env.executor.help() {}
         // Only now: what a torn MANIFEST puts in doubt stays until an opening that proves its end.

@@ -112,7 +112,12 @@ impl std::fmt::Debug for Watch {
 
 impl Watch {
     /// Around that disk; with `keep`, every place is kept.
-    pub fn around(disk: &MemoryFs, clock: &Arc<ManualClock>, keep: bool, fault: Option<Fault>) -> Arc<Hooked<Watch>> {
+    pub fn around(
+        disk: &MemoryFs,
+        clock: &Arc<ManualClock>,
+        keep: bool,
+        fault: Option<Fault>,
+    ) -> Arc<Hooked<Watch>> {
         let watch = Watch {
             disk: disk.clone(),
             clock: clock.clone(),
@@ -188,10 +193,17 @@ impl Hook for Watch {
             self.ops.lock().push(call.op);
             if call.op.is_write() {
                 let number = self.writes.fetch_add(1, Ordering::Relaxed) + 1;
-                let name = call.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+                let name =
+                    call.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
                 let what = format!("{} {name}", call.op.name());
                 let disk = self.disk.fork(self.clock.clone());
-                self.places.lock().push(Place { call: number, inside: None, disk, mark: *self.mark.lock(), what });
+                self.places.lock().push(Place {
+                    call: number,
+                    inside: None,
+                    disk,
+                    mark: *self.mark.lock(),
+                    what,
+                });
             }
         }
         let Some(fault) = self.fault else { return Verdict::Go };
@@ -200,7 +212,9 @@ impl Hook for Watch {
             return Verdict::Go;
         }
         self.fired.fetch_add(1, Ordering::Relaxed);
-        let error = |code| Error::io(call.op.name(), call.path, std::io::Error::from_raw_os_error(code)).at(call.offset);
+        let error = |code| {
+            Error::io(call.op.name(), call.path, std::io::Error::from_raw_os_error(code)).at(call.offset)
+        };
         match fault.strike {
             Strike::Errno(code) => Verdict::Fail(error(code)),
             Strike::Short if call.op == Op::Append => Verdict::Part(call.bytes / 2, Some(error(5))),
@@ -216,7 +230,10 @@ impl Hook for Watch {
 
     fn after(&self, call: &Call<'_>, ok: bool) {
         self.heard.store(call_hash(call, ok, self.heard()), Ordering::Relaxed);
-        if self.keep && ok && call.op == Op::Append && call.bytes > 1
+        if self.keep
+            && ok
+            && call.op == Op::Append
+            && call.bytes > 1
             && let Some(place) = self.places.lock().last_mut()
         {
             place.inside = Some((call.path.to_path_buf(), call.bytes, self.disk.fork(self.clock.clone())));

@@ -28,7 +28,10 @@ fn a_log_that_is_kept_is_durable_though_a_sync_of_it_failed_before() {
     db.put_with(b"d", b"4", &synced()).unwrap();
     world.crash(db, Survivors::Synced);
     let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
-    assert_eq!([get(&db, b"a"), get(&db, b"c"), get(&db, b"d")], [b"1", b"3", b"4"].map(|v| Some(v.to_vec())));
+    assert_eq!(
+        [get(&db, b"a"), get(&db, b"c"), get(&db, b"d")],
+        [b"1", b"3", b"4"].map(|v| Some(v.to_vec()))
+    );
     assert_eq!(get(&db, b"b"), b, "what the opening read was a part of what it went on with");
 }
 
@@ -40,7 +43,8 @@ fn a_log_that_cannot_be_copied_leaves_nothing_behind() {
         let db = world.open("");
         db.put_with(b"a", b"1", &synced()).unwrap();
         world.crash(db, Survivors::Everything);
-        let temporary = || world.disk.list(Path::new("/db")).unwrap().into_iter().find(|name| name == "000003.dbtmp");
+        let temporary =
+            || world.disk.list(Path::new("/db")).unwrap().into_iter().find(|name| name == "000003.dbtmp");
         world.faults.hook().set_plan(call).unwrap();
         let keeps = "avoid_flush_during_recovery=true";
         let error = world.try_open(keeps, Arc::new(env::logger::NullLogger)).err().unwrap();
@@ -156,12 +160,20 @@ fn a_hole_in_a_log_ends_it_or_is_told() {
                     Some(get(&db, b"2").is_some())
                 }
                 Err(error) => {
-                    assert_eq!((error.kind(), error.offset()), (ironstone::Kind::Corruption, Some(begin)), "{error}");
+                    assert_eq!(
+                        (error.kind(), error.offset()),
+                        (ironstone::Kind::Corruption, Some(begin)),
+                        "{error}"
+                    );
                     None
                 }
             };
             assert_eq!(found, behind, "{mode}{paranoid}");
-            assert_eq!(lines.0.lock().iter().any(|line| line.starts_with("(ignoring error) ")), told, "{mode}{paranoid}");
+            assert_eq!(
+                lines.0.lock().iter().any(|line| line.starts_with("(ignoring error) ")),
+                told,
+                "{mode}{paranoid}"
+            );
         }
     }
 }
@@ -213,7 +225,6 @@ fn a_try_that_let_go_of_the_log_and_failed_is_tried_again() {
     assert_eq!(db.family("other").unwrap().get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
 }
 
-
 /// Of a MANIFEST without marks, as RocksDB writes it, the end of a block was lost: the edits in it were left out in silence.
 #[test]
 fn a_hole_in_a_manifest_is_refused() {
@@ -226,7 +237,8 @@ fn a_hole_in_a_manifest_is_refused() {
     let disk: &dyn FileSystem = &world.disk;
     let old = disk.read_all(&path, size).unwrap();
     let mut reader = Reader::new(&old[..], ReaderOptions::default());
-    let (mut writer, mut file, mut filler) = (Writer::new(Framing::Classic), Vec::new(), VersionEdit::default());
+    let (mut writer, mut file, mut filler) =
+        (Writer::new(Framing::Classic), Vec::new(), VersionEdit::default());
     while let Item::Record { bytes, .. } = reader.next().unwrap() {
         let mut edit = VersionEdit::decode(bytes).unwrap();
         if !edit.is_seal() {
@@ -250,7 +262,9 @@ fn a_hole_in_a_manifest_is_refused() {
         disk.write_all(&path, &bytes, true).unwrap();
         match world.try_open("", Arc::new(env::logger::NullLogger)) {
             Ok(db) => assert!(at.is_none() && get(&db, b"a").is_some()),
-            Err(error) => assert_eq!((error.kind(), error.offset()), (ironstone::Kind::Corruption, at), "{error}"),
+            Err(error) => {
+                assert_eq!((error.kind(), error.offset()), (ironstone::Kind::Corruption, at), "{error}")
+            }
         }
     }
 }

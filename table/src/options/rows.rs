@@ -341,9 +341,10 @@ impl BlockBasedTableOptions {
             self.checksum = super::ChecksumType::Crc32c;
         }
         if release < (6, 15)
-            && let Some(policy) = &mut self.filter_policy {
-                policy.without_ribbon();
-            }
+            && let Some(policy) = &mut self.filter_policy
+        {
+            policy.without_ribbon();
+        }
         Ok(())
     }
 }

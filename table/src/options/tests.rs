@@ -126,9 +126,12 @@ fn a_block_cache_of_text_is_an_lru() {
     let parse = |text: &str| CacheText::parse(text).map(|cache| cache.0);
     assert_eq!(parse("8M").unwrap(), CacheOptions::lru(8 << 20));
     assert_eq!(parse("nullptr").unwrap(), CacheOptions::default());
-    let full = parse("{capacity=1K;num_shard_bits=3;strict_capacity_limit=true;high_pri_pool_ratio=0.25;low_pri_pool_ratio=0.5}");
+    let full = parse(
+        "{capacity=1K;num_shard_bits=3;strict_capacity_limit=true;high_pri_pool_ratio=0.25;low_pri_pool_ratio=0.5}",
+    );
     let kind = Kind::Lru { high_pri_pool_ratio: 0.25, low_pri_pool_ratio: 0.5 };
-    let wanted = CacheOptions { num_shard_bits: 3, strict_capacity_limit: true, kind, ..CacheOptions::lru(1024) };
+    let wanted =
+        CacheOptions { num_shard_bits: 3, strict_capacity_limit: true, kind, ..CacheOptions::lru(1024) };
     assert_eq!(full.unwrap(), wanted);
     assert_eq!(CacheText::parse(&CacheText(wanted).print()).unwrap().0, wanted);
     assert!(parse("{capacity=1;size=2}").is_err() && parse("8x").is_err());

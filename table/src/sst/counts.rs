@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use base::{Error, Result};
 use base::stats::{
-    HistogramKind, IoCounter, LevelCounter, PerfCounter, Statistics, Ticker, io_add, note_blocks_read, perf_add,
-    perf_add_at_level, perf_add_both,
+    HistogramKind, IoCounter, LevelCounter, PerfCounter, Statistics, Ticker, io_add, note_blocks_read,
+    perf_add, perf_add_at_level, perf_add_both,
 };
+use base::{Error, Result};
 
 use super::fetch::BlockKind;
 use super::read_ctx::ReadCtx;

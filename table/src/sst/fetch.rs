@@ -191,7 +191,13 @@ impl Source {
         let block = CachedBlock::Data(block.searchable(self.heads?, spare::take).ok()?);
         let charge = block.memory_bytes();
         // The priority that the hit gave to the one before.
-        let kept = self.cache.as_ref()?.insert(&self.cache_key(handle), block, charge, Priority::High, Role::DataBlock);
+        let kept = self.cache.as_ref()?.insert(
+            &self.cache_key(handle),
+            block,
+            charge,
+            Priority::High,
+            Role::DataBlock,
+        );
         kept.ok().map(BlockRef::Cached)
     }
 
@@ -228,7 +234,10 @@ impl Source {
         window: Option<&mut dyn Window>,
     ) -> Result<BlockRef> {
         if ctx.cache_only {
-            return Err(Error::incomplete(format!("a {} block is not in memory and no I/O is allowed", kind.name())));
+            return Err(Error::incomplete(format!(
+                "a {} block is not in memory and no I/O is allowed",
+                kind.name()
+            )));
         }
         let start = self.counts.times_reads().then(Stopwatch::start);
         let raw = {
@@ -243,8 +252,7 @@ impl Source {
         if matches!(raw, Cow::Owned(_)) {
             self.counts.read(kind, 1, raw.len());
         }
-        let block =
-            self.decode(raw, handle, kind, ctx).map_err(|e| self.blame(e, handle, kind))?;
+        let block = self.decode(raw, handle, kind, ctx).map_err(|e| self.blame(e, handle, kind))?;
         self.keep(block, handle, kind, ctx.fill_cache)
     }
 
@@ -287,7 +295,10 @@ impl Source {
         limits: Option<&ReadLimits>,
     ) -> Result<Cow<'w, [u8]>> {
         if handle.end() > self.size {
-            return Err(Error::corruption(format!("block {handle} lies outside the file of {} bytes", self.size)));
+            return Err(Error::corruption(format!(
+                "block {handle} lies outside the file of {} bytes",
+                self.size
+            )));
         }
         let len = handle.size as usize + trailer::LEN;
         if let Some(window) = window
@@ -300,7 +311,12 @@ impl Source {
 
     /// Reads from the file within the limits of the read; fewer bytes only at its end.
     #[inline]
-    pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8], limits: Option<&ReadLimits>) -> Result<usize> {
+    pub(super) fn read_at(
+        &self,
+        offset: u64,
+        buffer: &mut [u8],
+        limits: Option<&ReadLimits>,
+    ) -> Result<usize> {
         let got = match limits {
             None => self.file.read_at(offset, buffer),
             Some(limits) => limits.around(buffer.len(), || self.file.read_at(offset, buffer)),
@@ -314,7 +330,9 @@ impl Source {
         let mut bytes = scratch::take(len);
         let got = self.read_at(offset, &mut bytes, limits)?;
         if got < len {
-            return Err(Error::corruption(format!("truncated block: {got} bytes where {len} were to be read")));
+            return Err(Error::corruption(format!(
+                "truncated block: {got} bytes where {len} were to be read"
+            )));
         }
         Ok(bytes)
     }
@@ -333,9 +351,9 @@ impl Source {
         let dict = if kind == BlockKind::Data { self.dict.as_ref() } else { None };
         let payload = self.payload(raw, handle, verify, dict)?;
         let block = match kind {
-            BlockKind::Data if heads.is_some() && self.protection == 0 => {
-                CachedBlock::Data(Block::parse_for_later(&payload, room_for_later).map_err(|e| e.shifted(handle.offset))?)
-            }
+            BlockKind::Data if heads.is_some() && self.protection == 0 => CachedBlock::Data(
+                Block::parse_for_later(&payload, room_for_later).map_err(|e| e.shifted(handle.offset))?,
+            ),
             BlockKind::Data => CachedBlock::Data(
                 Block::parse_into(&payload, heads, self.protection, spare::take)
                     .map_err(|e| e.shifted(handle.offset))?,
@@ -431,7 +449,8 @@ impl Source {
         match found {
             Some((byte, bit)) => {
                 let at = handle.offset + byte as u64;
-                Error::corruption(format!("{}; one bit is wrong, bit {bit} of byte {at}", error.message())).at(handle.offset)
+                Error::corruption(format!("{}; one bit is wrong, bit {bit} of byte {at}", error.message()))
+                    .at(handle.offset)
             }
             None => error,
         }
@@ -440,7 +459,10 @@ impl Source {
     /// An error with what was being read and where.
     #[cold]
     pub(super) fn blame(&self, error: Error, handle: BlockHandle, kind: BlockKind) -> Error {
-        error.doing(format!("reading {} block {handle}", kind.name())).file(self.file.path()).at(handle.offset)
+        error
+            .doing(format!("reading {} block {handle}", kind.name()))
+            .file(self.file.path())
+            .at(handle.offset)
     }
 
     #[cold]

@@ -3,7 +3,6 @@
 //! Both are walked by an [`IndexCursor`]: a place in the current block of handles and, above it, a place
 //! in the top level. What the table holds itself is not looked up in the cache again.
 
-
 use base::map::HashMap;
 use base::stats::{PerfCounter, PerfTimer};
 use base::{Error, Result};
@@ -176,7 +175,12 @@ impl IndexCursor {
         Ok(())
     }
 
-    pub(super) fn seek_to_first(&mut self, reader: &IndexReader, source: &Source, ctx: &ReadCtx) -> Result<()> {
+    pub(super) fn seek_to_first(
+        &mut self,
+        reader: &IndexReader,
+        source: &Source,
+        ctx: &ReadCtx,
+    ) -> Result<()> {
         self.open(reader, source, ctx)?;
         if self.top.is_some() {
             self.enter(reader, source, ctx, 0)?;
@@ -185,7 +189,12 @@ impl IndexCursor {
         Ok(())
     }
 
-    pub(super) fn seek_to_last(&mut self, reader: &IndexReader, source: &Source, ctx: &ReadCtx) -> Result<()> {
+    pub(super) fn seek_to_last(
+        &mut self,
+        reader: &IndexReader,
+        source: &Source,
+        ctx: &ReadCtx,
+    ) -> Result<()> {
         self.open(reader, source, ctx)?;
         if let Some(top) = self.top() {
             let last = top.len().wrapping_sub(1);

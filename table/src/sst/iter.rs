@@ -50,9 +50,13 @@ fn timed_seek(seek: impl FnOnce()) {
 /// What came of a seek so far. `filtered`: the filter let it through.
 #[derive(Clone, Copy)]
 enum Sought {
-    Begun { filtered: bool },
+    Begun {
+        filtered: bool,
+    },
     /// A data block was entered.
-    Entered { filtered: bool },
+    Entered {
+        filtered: bool,
+    },
     /// A row was shown from there, or nobody counts.
     Counted,
 }
@@ -139,7 +143,10 @@ impl TableIter {
 
     /// `cached`: what to do with a block that the cache has.
     #[inline(always)]
-    fn enter_block_for(&mut self, cached: impl Fn(&Source, BlockRef, BlockHandle, &ReadCtx) -> BlockRef) -> Result<bool> {
+    fn enter_block_for(
+        &mut self,
+        cached: impl Fn(&Source, BlockRef, BlockHandle, &ReadCtx) -> BlockRef,
+    ) -> Result<bool> {
         let Some(index) = self.cursor.index().filter(|index| self.cursor.at < index.len()) else {
             self.leave_block();
             return Ok(false);
@@ -154,11 +161,15 @@ impl TableIter {
             return Ok(true);
         }
         let _time = PerfTimer::start(PerfCounter::NewTableBlockIterNanos);
-        let ahead = self.look_ahead.take(handle).inspect(|block| source.counts.cache_hit(BlockKind::Data, block.charge()));
+        let ahead = self
+            .look_ahead
+            .take(handle)
+            .inspect(|block| source.counts.cache_hit(BlockKind::Data, block.charge()));
         let block = match ahead.or_else(|| source.lookup(handle, BlockKind::Data)) {
             Some(block) => cached(source, block, handle, &self.ctx),
             None => {
-                if let Some(bound) = self.ctx.upper_bound.as_deref().filter(|_| self.ctx.auto_readahead_size) {
+                if let Some(bound) = self.ctx.upper_bound.as_deref().filter(|_| self.ctx.auto_readahead_size)
+                {
                     self.ahead.trim(index.end_of_block_with(self.cursor.at, &source.order.user, bound));
                 }
                 source.load(handle, BlockKind::Data, &self.ctx, Some(&mut self.ahead))?
@@ -199,7 +210,8 @@ impl TableIter {
                 return Ok(());
             }
             // What a compaction reads is seldom cached.
-            if let Some(index) = self.cursor.index().filter(|_| !self.near_bound && !self.ctx.for_compaction) {
+            if let Some(index) = self.cursor.index().filter(|_| !self.near_bound && !self.ctx.for_compaction)
+            {
                 self.look_ahead.advance(&self.reader.source, index, self.cursor.at);
             }
             self.rows.seek_to_first();

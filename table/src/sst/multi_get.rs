@@ -78,7 +78,9 @@ impl Reader {
                 Err(error) => Err(error.clone()),
             };
             let outcome = match outcome {
-                Ok(true) if want.may_continue => self.continue_behind(seek_key, want.handle, ctx, &mut visit_this),
+                Ok(true) if want.may_continue => {
+                    self.continue_behind(seek_key, want.handle, ctx, &mut visit_this)
+                }
                 other => other.map(|_| ()),
             };
             if let Err(error) = outcome {
@@ -175,8 +177,11 @@ impl Source {
     ) {
         let groups = self.coalesce(handles, missing);
         let mut buffers: Vec<Vec<u8>> = groups.iter().map(|group| vec![0; group.len]).collect();
-        let mut requests: Vec<ReadRequest<'_>> =
-            groups.iter().zip(&mut buffers).map(|(group, buffer)| ReadRequest::new(group.start, buffer)).collect();
+        let mut requests: Vec<ReadRequest<'_>> = groups
+            .iter()
+            .zip(&mut buffers)
+            .map(|(group, buffer)| ReadRequest::new(group.start, buffer))
+            .collect();
         let total = groups.iter().map(|group| group.len).sum();
         let mut read_all = || {
             self.counts.read_together(requests.len());
@@ -189,7 +194,9 @@ impl Source {
             Some(limits) => limits.around(total, read_all),
         };
         if let Err(error) = within {
-            missing.iter().for_each(|&i| outcomes[i] = Some(self.blame(error.clone(), handles[i], BlockKind::Data)));
+            missing
+                .iter()
+                .for_each(|&i| outcomes[i] = Some(self.blame(error.clone(), handles[i], BlockKind::Data)));
             return;
         }
         if let Some(start) = start {

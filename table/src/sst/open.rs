@@ -196,7 +196,10 @@ fn plain<'a>(source: &Source, handle: BlockHandle, tail: &'a Fixed) -> Result<Co
 
 fn raw<'a>(source: &Source, handle: BlockHandle, tail: &'a Fixed, what: Metadata) -> Result<Cow<'a, [u8]>> {
     if handle.end() > source.size {
-        return Err(Error::corruption(format!("block {handle} lies outside the file of {} bytes", source.size)));
+        return Err(Error::corruption(format!(
+            "block {handle} lies outside the file of {} bytes",
+            source.size
+        )));
     }
     let len = handle.size as usize + trailer::LEN;
     let found = tail.get(handle.offset, len);

@@ -185,7 +185,9 @@ impl Reader {
             let time = PerfTimer::start(PerfCounter::NewTableBlockIterNanos);
             let block = self.source.fetch(handle, BlockKind::Data, ctx, None)?;
             time.stop();
-            if !self.visit_block(&block, handle, seek_key, visit)? || !index.may_continue(at, &order.user, user) {
+            if !self.visit_block(&block, handle, seek_key, visit)?
+                || !index.may_continue(at, &order.user, user)
+            {
                 return Ok(false);
             }
         }
@@ -293,7 +295,8 @@ impl Reader {
 
     /// Bytes of memory that the open table takes outside the cache.
     pub fn memory_bytes(&self) -> usize {
-        let tombstones = self.range_tombstones.iter().map(|(a, b)| a.len() + b.len() + size_of::<[Vec<u8>; 2]>());
+        let tombstones =
+            self.range_tombstones.iter().map(|(a, b)| a.len() + b.len() + size_of::<[Vec<u8>; 2]>());
         size_of::<Reader>()
             + self.index.own_memory_bytes()
             + self.filter.own_memory_bytes()

@@ -45,7 +45,11 @@ thread_local! {
 /// finds room in it.
 pub(super) fn take(len: usize) -> Vec<u8> {
     // A thread that is ending has no buffers any more.
-    let kept = if len > LARGEST { None } else { BUFFERS.try_with(|kept| kept.borrow_mut().take(len)).ok().flatten() };
+    let kept = if len > LARGEST {
+        None
+    } else {
+        BUFFERS.try_with(|kept| kept.borrow_mut().take(len)).ok().flatten()
+    };
     let step = if len > LARGEST { 16 << 10 } else { 4 << 10 };
     let mut buffer = kept.unwrap_or_else(|| Vec::with_capacity(len.next_multiple_of(step)));
     buffer.resize(len, 0);
@@ -85,7 +89,10 @@ mod tests {
             (0..2 * KEPT).for_each(|_| give(Vec::with_capacity(len)));
             let (count, bytes) = BUFFERS.with_borrow(|kept| (kept.buffers.len(), kept.bytes));
             assert!(count <= KEPT && bytes <= KEPT_BYTES, "{count} buffers, {bytes} bytes");
-            assert_eq!(bytes, BUFFERS.with_borrow(|kept| kept.buffers.iter().map(Vec::capacity).sum::<usize>()));
+            assert_eq!(
+                bytes,
+                BUFFERS.with_borrow(|kept| kept.buffers.iter().map(Vec::capacity).sum::<usize>())
+            );
             assert_eq!(take(len).capacity(), len, "the latest is kept");
         }
     }

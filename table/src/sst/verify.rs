@@ -50,7 +50,13 @@ impl Reader {
         (0..top.len()).try_for_each(|at| self.check(top.handle(at), reader.kind, ctx, ahead))
     }
 
-    fn check(&self, handle: BlockHandle, kind: BlockKind, ctx: &ReadCtx, ahead: &mut ReadAhead) -> Result<()> {
+    fn check(
+        &self,
+        handle: BlockHandle,
+        kind: BlockKind,
+        ctx: &ReadCtx,
+        ahead: &mut ReadAhead,
+    ) -> Result<()> {
         let source = &self.source;
         let began = source.counts.times_reads().then(Stopwatch::start);
         let raw = source.raw(handle, Some(ahead), None).map_err(|e| source.blame(e, handle, kind))?;

@@ -37,7 +37,9 @@ fn open(path: &Path) -> base::Result<Arc<Reader>> {
 #[test]
 fn golden_tables_are_dumped_as_sst_dump_dumps_them() {
     let Some(tools) = std::env::var_os("IRONSTONE_ORACLE") else {
-        eprintln!("SKIPPED golden_tables_are_dumped: set IRONSTONE_ORACLE to a folder with RocksDB's sst_dump");
+        eprintln!(
+            "SKIPPED golden_tables_are_dumped: set IRONSTONE_ORACLE to a folder with RocksDB's sst_dump"
+        );
         return;
     };
     let sst_dump = Path::new(&tools).join("sst_dump");

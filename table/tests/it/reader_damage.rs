@@ -71,9 +71,20 @@ fn use_up(name: &str, bytes: Vec<u8>, options: &OpenOptions, verify: bool) {
 }
 
 const KINDS: [&str; 14] = [
-    "fv-2", "fv-4", "fv-7", "block-separated-hash", "block-hash", "index-partitioned", "index-first-key-restart",
-    "index-partitioned-coupled", "filter-ribbon", "filter-bloom-legacy", "comp-zstd-dict", "comp-lz4-dict",
-    "ingest-embedded-blobs", "cksum-none",
+    "fv-2",
+    "fv-4",
+    "fv-7",
+    "block-separated-hash",
+    "block-hash",
+    "index-partitioned",
+    "index-first-key-restart",
+    "index-partitioned-coupled",
+    "filter-ribbon",
+    "filter-bloom-legacy",
+    "comp-zstd-dict",
+    "comp-lz4-dict",
+    "ingest-embedded-blobs",
+    "cksum-none",
 ];
 
 #[test]

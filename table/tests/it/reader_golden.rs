@@ -79,7 +79,9 @@ fn every_golden_table_reads_the_same_on_every_road() {
         let bytes = std::fs::read(&path).unwrap();
         let options = match options_for(&path, &bytes) {
             Some(options) => options,
-            None => panic!("{}: {:?}", path.display(), open(&path, bytes, &options(Default::default())).err()),
+            None => {
+                panic!("{}: {:?}", path.display(), open(&path, bytes, &options(Default::default())).err())
+            }
         };
         // One in two through a cache, whose blocks have search arrays.
         let options = OpenOptions { cache: (read % 2 == 0).then(|| cache.clone()), ..options };

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use base::ValueType;
 use base::iter::InternalIterator;
@@ -52,8 +52,9 @@ fn table(order: Order, prefix: Option<BuiltinPrefix>, users: &[Vec<u8>]) -> (Vec
 #[test]
 fn an_upper_bound_without_a_timestamp_ends_no_scan_of_timestamped_keys_early() {
     let order = Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap();
-    let users: Vec<Vec<u8>> =
-        (0..100).map(|i| [format!("a longish key {i:03}").as_bytes(), &9u64.to_le_bytes()].concat()).collect();
+    let users: Vec<Vec<u8>> = (0..100)
+        .map(|i| [format!("a longish key {i:03}").as_bytes(), &9u64.to_le_bytes()].concat())
+        .collect();
     let (bytes, read) = table(order, None, &users);
     let reader = open("/t.sst", bytes, &read).unwrap();
     for (bound, expected) in [("b", 100), ("a longish key 050", 50), ("a longish key 999", 100)] {
@@ -90,7 +91,8 @@ fn a_filter_of_other_prefixes_than_todays_hides_nothing() {
     let (bytes, read) = table(Order::Bytewise, Some(BuiltinPrefix::Fixed(2)), &users);
     let reader = open("/t.sst", bytes, &read).unwrap();
     let found = |today: usize| {
-        let ctx = ReadCtx { prefix_extractor: Some(Arc::new(BuiltinPrefix::Fixed(today))), ..ReadCtx::default() };
+        let ctx =
+            ReadCtx { prefix_extractor: Some(Arc::new(BuiltinPrefix::Fixed(today))), ..ReadCtx::default() };
         let mut iter = reader.iter(&ctx);
         iter.seek(&seek_key(b"bb1", 9));
         iter.valid()
@@ -202,7 +204,8 @@ fn scan(ctx: &ReadCtx, pace: Option<Pace>) -> (Vec<(u64, u64)>, Vec<(u64, u64)>,
         iter.keep_pace(pace);
     }
     iter.seek_to_first();
-    let within = |iter: &TableIter| ctx.upper_bound.as_ref().is_none_or(|bound| user_key(iter.key()) < &bound[..]);
+    let within =
+        |iter: &TableIter| ctx.upper_bound.as_ref().is_none_or(|bound| user_key(iter.key()) < &bound[..]);
     while iter.valid() && within(&iter) {
         iter.next();
     }
@@ -220,10 +223,14 @@ fn reading_ahead_stops_at_the_block_with_the_upper_bound() {
         ..ReadCtx::default()
     };
     for readahead_size in [0, 100_000] {
-        let bytes = |trimmed| scan(&bound(trimmed, readahead_size), None).0.iter().map(|(_, len)| len).sum::<u64>();
+        let bytes =
+            |trimmed| scan(&bound(trimmed, readahead_size), None).0.iter().map(|(_, len)| len).sum::<u64>();
         let (trimmed, whole) = (bytes(true), bytes(false));
         // 500 rows of a little more than 40 bytes, and less than one block more.
-        assert!(trimmed < 500 * 70 && trimmed + 1000 < whole, "{trimmed} and {whole} bytes, {readahead_size} ahead");
+        assert!(
+            trimmed < 500 * 70 && trimmed + 1000 < whole,
+            "{trimmed} and {whole} bytes, {readahead_size} ahead"
+        );
     }
 }
 
@@ -246,7 +253,10 @@ fn a_compaction_leaves_what_is_far_ahead_to_the_system() {
     for pair in parts.windows(2) {
         let [(at, len), (next, next_len)] = [pair[0], pair[1]];
         let end = at + len;
-        assert!(at < next && next <= end && end < next + next_len, "the cut block, and what follows: {parts:?}");
+        assert!(
+            at < next && next <= end && end < next + next_len,
+            "the cut block, and what follows: {parts:?}"
+        );
     }
 }
 
@@ -258,7 +268,10 @@ fn with_async_io_what_follows_the_window_is_announced() {
     assert!(!announced.is_empty());
     // Each announcement lies in what a later read asks for, which begins with the block that was cut.
     for (offset, len) in announced {
-        assert!(reads.iter().any(|&(at, n)| at <= offset && offset + len <= at + n), "{offset}+{len} in {reads:?}");
+        assert!(
+            reads.iter().any(|&(at, n)| at <= offset && offset + len <= at + n),
+            "{offset}+{len} in {reads:?}"
+        );
     }
 }
 
@@ -290,7 +303,9 @@ fn reads_that_do_not_fill_the_cache_leave_it_as_it_is() {
         let filled = cache.usage();
         for _ in 0..3 {
             look_up(&reader, &ctx).unwrap();
-            assert!(reader.multi_get(&[&seek_key(b"key 050", 9)], &ctx, |_, _| ControlFlow::Break(())).is_empty());
+            assert!(
+                reader.multi_get(&[&seek_key(b"key 050", 9)], &ctx, |_, _| ControlFlow::Break(())).is_empty()
+            );
             let mut iter = reader.iter(&ctx);
             iter.seek(&seek_key(b"key 050", 9));
             assert!(iter.valid());

@@ -41,7 +41,13 @@ pub fn options(order: Order) -> OpenOptions {
         filter_policy: Some(FilterPolicy::bloom(10.0)),
         ..BlockBasedTableOptions::default()
     };
-    OpenOptions { order, table: Arc::new(table), file_number: FileNumber(7), level: Level(1), ..OpenOptions::default() }
+    OpenOptions {
+        order,
+        table: Arc::new(table),
+        file_number: FileNumber(7),
+        level: Level(1),
+        ..OpenOptions::default()
+    }
 }
 
 pub fn open(path: impl Into<PathBuf>, bytes: Vec<u8>, options: &OpenOptions) -> Result<Arc<Reader>> {
@@ -135,9 +141,8 @@ pub fn check_all_roads(reader: &Arc<Reader>, order: &Order) -> Vec<Row> {
         }
         // All versions from this one on.
         let versions = |row: &&Row| order.compare_without_timestamp(user_key(&row.0), user_key(key)).is_eq();
-        let expected: Vec<_> = rows[i..].iter().take_while(versions).map(|r| {
-            (base::key::trailer(&r.0), r.1.clone())
-        }).collect();
+        let expected: Vec<_> =
+            rows[i..].iter().take_while(versions).map(|r| (base::key::trailer(&r.0), r.1.clone())).collect();
         assert_eq!(get(reader, key), expected, "get {:?}", parse(key));
         assert!(reader.may_match(user_key(key), &ReadCtx::default()).unwrap());
         // Just behind the key there is the next.
@@ -149,7 +154,11 @@ pub fn check_all_roads(reader: &Arc<Reader>, order: &Order) -> Vec<Row> {
         assert_eq!(iter.valid().then(|| iter.key().to_vec()), first.map(|r| r.0.clone()), "seek between");
         iter.seek_for_prev(&target);
         let last = rows.iter().rev().find(|r| internal.compare(&r.0, &target).is_le());
-        assert_eq!(iter.valid().then(|| iter.key().to_vec()), last.map(|r| r.0.clone()), "seek_for_prev between");
+        assert_eq!(
+            iter.valid().then(|| iter.key().to_vec()),
+            last.map(|r| r.0.clone()),
+            "seek_for_prev between"
+        );
     }
     check_multi_get(reader, &rows);
     check_bound(reader, &rows, order);

@@ -38,7 +38,9 @@ fn kinds() -> Vec<(String, WriterOptions)> {
         (ChecksumType::XxHash64, 5),
         (ChecksumType::XxHash, 4),
     ] {
-        for index_type in [IndexType::BinarySearch, IndexType::TwoLevelIndexSearch, IndexType::BinarySearchWithFirstKey] {
+        for index_type in
+            [IndexType::BinarySearch, IndexType::TwoLevelIndexSearch, IndexType::BinarySearchWithFirstKey]
+        {
             for compression in [Compression::None, Compression::Lz4] {
                 let table = BlockBasedTableOptions {
                     checksum,
@@ -96,7 +98,12 @@ fn accounts_for_all(what: &str, found: &[Row], out: &Salvaged, expected: &[Row])
                 && loss.after.as_deref().is_none_or(|after| after < user)
                 && loss.until.as_deref().is_none_or(|until| user < until)
         });
-        assert!(named, "{what}: {:?} is gone and no loss names it: {:?}", String::from_utf8_lossy(user), out.losses);
+        assert!(
+            named,
+            "{what}: {:?} is gone and no loss names it: {:?}",
+            String::from_utf8_lossy(user),
+            out.losses
+        );
     }
 }
 
@@ -144,7 +151,12 @@ fn a_bad_sector_costs_the_blocks_it_touches_and_their_range_is_named() {
             assert!(!out.is_whole(), "{what}");
             accounts_for_all(&what, &found, &out, &expected);
             // At most two blocks of 512 bytes before compression.
-            assert!(expected.len() - found.len() <= 40, "{what}: {} rows lost, {:?}", expected.len() - found.len(), out.losses);
+            assert!(
+                expected.len() - found.len() <= 40,
+                "{what}: {} rows lost, {:?}",
+                expected.len() - found.len(),
+                out.losses
+            );
         }
     }
 }

@@ -32,7 +32,8 @@ struct Oracle {
 
 impl Oracle {
     fn find(test: &str) -> Oracle {
-        let sst_dump = std::env::var_os("IRONSTONE_ORACLE").map(|tools| PathBuf::from(tools).join("sst_dump"));
+        let sst_dump =
+            std::env::var_os("IRONSTONE_ORACLE").map(|tools| PathBuf::from(tools).join("sst_dump"));
         if sst_dump.is_none() {
             eprintln!("SKIPPED half of {test}: set IRONSTONE_ORACLE to a folder with RocksDB's sst_dump");
         }

@@ -68,7 +68,9 @@ impl Values {
     pub fn next(&mut self) -> &[u8] {
         let len = match self.sizes {
             Sizes::Fixed(n) => n,
-            Sizes::Uniform(low, high) => low + self.dice.below((high.saturating_sub(low) + 1) as u64) as usize,
+            Sizes::Uniform(low, high) => {
+                low + self.dice.below((high.saturating_sub(low) + 1) as u64) as usize
+            }
             Sizes::Normal(low, high) => {
                 let mean = (low + high) as f64 / 2.0;
                 let drawn = mean + self.dice.normal() * (high.saturating_sub(low)) as f64 / 6.0;

@@ -68,7 +68,8 @@ pub fn fill_and_delete(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let flags = &run.flags;
     let count = |name: &str| flags.count(name) as usize;
-    let (disposable, persistent) = (count("disposable_entries_batch_size"), count("persistent_entries_batch_size"));
+    let (disposable, persistent) =
+        (count("disposable_entries_batch_size"), count("persistent_entries_batch_size"));
     if disposable == 0 {
         return fill_unique_random(thread);
     }
@@ -120,7 +121,9 @@ pub fn fill_and_delete(thread: &mut Thread<'_>) -> Result<()> {
         db.write_with(&mut batch, &run.write_options)?;
         thread.finished(run.batch, Op::Write);
     }
-    println!("Number of unique keys inserted (disposable+persistent): {written}.\nNumber of 'disposable entry delete': {deleted}");
+    println!(
+        "Number of unique keys inserted (disposable+persistent): {written}.\nNumber of 'disposable entry delete': {deleted}"
+    );
     thread.stats.bytes += bytes;
     Ok(())
 }

@@ -54,7 +54,9 @@ impl Flags {
             let text = match (text, row.kind) {
                 (Some(text), _) => text,
                 (None, Type::Bool) => "true".to_string(),
-                (None, _) => args.next().ok_or_else(|| format!("ERROR: flag '{name}' is missing its value"))?,
+                (None, _) => {
+                    args.next().ok_or_else(|| format!("ERROR: flag '{name}' is missing its value"))?
+                }
             };
             let value = read(row, &text)?;
             let default = read(row, row.default)?;
@@ -150,7 +152,9 @@ fn read(row: &Row, text: &str) -> Result<Value, String> {
         },
         // Sizes above i64::MAX exist as "no limit"; they are kept at the largest.
         Type::Int => match text.parse::<i128>() {
-            Ok(value) => Ok(Value::Int(i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX }))),
+            Ok(value) => {
+                Ok(Value::Int(i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })))
+            }
             Err(_) => Err(wrong()),
         },
         Type::Double => text.parse().map(Value::Double).map_err(|_| wrong()),

@@ -40,7 +40,8 @@ fn try_compact_level(db: &Db, family: &Family, from: usize) -> Result<bool> {
         println!("compact{from} found no data beyond L{level}");
         return Ok(true);
     };
-    let inputs: Vec<FileNumber> = files.iter().filter(|file| file.level == level).map(|file| file.number).collect();
+    let inputs: Vec<FileNumber> =
+        files.iter().filter(|file| file.level == level).map(|file| file.number).collect();
     println!("compact{from} found {} files to compact from L{level} to L{next}", inputs.len());
     let options = CompactionOptions {
         output_file_size_limit: family.options().target_file_size_base,
@@ -79,7 +80,9 @@ fn fill_deterministic(thread: &mut Thread<'_>, first: Order) -> Result<()> {
     let levels = options.num_levels.max(0) as usize;
     let style = run.flags.int("compaction_style");
     if !(style == 0 || style == 1) || levels < 2 {
-        return Err(Error::not_supported("deterministic fills are for leveled and universal compaction of two levels or more"));
+        return Err(Error::not_supported(
+            "deterministic fills are for leveled and universal compaction of two levels or more",
+        ));
     }
     let last = levels - 1;
     let ratio = match style {
@@ -94,8 +97,11 @@ fn fill_deterministic(thread: &mut Thread<'_>, first: Order) -> Result<()> {
         fill(thread, order, writes)?;
         family.flush()?;
         let files = db.live_files(family);
-        let mut new: Vec<FileNumber> =
-            files.iter().filter(|file| file.level == 0 && !known.contains(&file.number)).map(|file| file.number).collect();
+        let mut new: Vec<FileNumber> = files
+            .iter()
+            .filter(|file| file.level == 0 && !known.contains(&file.number))
+            .map(|file| file.number)
+            .collect();
         writes = (writes as f64 / ratio) as u64;
         if new.is_empty() {
             break;
@@ -143,7 +149,10 @@ fn print_shape(db: &Db, family: &Family) {
             continue;
         }
         let total: u64 = level.iter().map(|file| file.size).sum();
-        println!("Level[{number}]: /{:06}.sst - /{:06}.sst(total size: {total} bytes)", first.number.0, last.number.0);
+        println!(
+            "Level[{number}]: /{:06}.sst - /{:06}.sst(total size: {total} bytes)",
+            first.number.0, last.number.0
+        );
     }
 }
 

@@ -23,8 +23,8 @@ struct Ranges {
 impl Ranges {
     fn new(flags: &Flags, num: u64) -> Ranges {
         let count = flags.count("keyrange_num").max(1);
-        let [a, b, c, d] =
-            ["keyrange_dist_a", "keyrange_dist_b", "keyrange_dist_c", "keyrange_dist_d"].map(|name| flags.double(name));
+        let [a, b, c, d] = ["keyrange_dist_a", "keyrange_dist_b", "keyrange_dist_c", "keyrange_dist_d"]
+            .map(|name| flags.double(name));
         // From the coldest on: its share is one of the numbers to be drawn, hotter ones have more.
         let mut scale = 0.0;
         let mut shares = Vec::new();

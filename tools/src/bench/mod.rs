@@ -67,7 +67,10 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("appendrandom", "N threads read-modify-write with growing values"),
     ("mergerandom", "N threads merge; needs --merge_operator"),
     ("readrandommergerandom", "N threads read or merge; needs --merge_operator"),
-    ("getmergeoperands", "a number looked for in a merged list and in its operands; needs --merge_operator=sortlist"),
+    (
+        "getmergeoperands",
+        "a number looked for in a merged list and in its operands; needs --merge_operator=sortlist",
+    ),
     ("mixgraph", "gets, puts and scans in the --mix_* shares over modelled keys"),
     ("timeseries", "one writer of events, N-1 threads reading or deleting them"),
     ("randomwithverify", "gets, puts and deletes of key groups, checked"),
@@ -125,7 +128,9 @@ fn task(name: &str) -> Option<Task> {
         "deleterandom" => Threads(writes::delete_random),
         "readseq" | "readtocache" => Threads(reads::read_seq),
         "readreverse" => Threads(reads::read_reverse),
-        "readrandom" | "readmissing" | "readrandomsmall" | "readrandomoperands" => Threads(reads::read_random),
+        "readrandom" | "readmissing" | "readrandomsmall" | "readrandomoperands" => {
+            Threads(reads::read_random)
+        }
         "readrandomfast" => Threads(reads::read_random_fast),
         "readhot" => Threads(reads::read_hot),
         "multireadrandom" => Threads(reads::multi_read_random),
@@ -182,8 +187,15 @@ fn task(name: &str) -> Option<Task> {
 
 /// Benchmarks that begin with an empty database.
 const FRESH: &[&str] = &[
-    "fillseq", "fillbatch", "fillrandom", "filluniquerandom", "fillanddeleteuniquerandom", "fillsync", "fill100K",
-    "fillseekseq", "timeseries",
+    "fillseq",
+    "fillbatch",
+    "fillrandom",
+    "filluniquerandom",
+    "fillanddeleteuniquerandom",
+    "fillsync",
+    "fill100K",
+    "fillseekseq",
+    "timeseries",
 ];
 
 /// RocksDB's benchmarks that are not here, with what they need.
@@ -240,7 +252,8 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
     if !(0.0..=1.0).contains(&flags.double("compression_ratio")) {
         return Err(Error::invalid_argument("compression_ratio should be between 0 and 1"));
     }
-    let specs: Vec<String> = flags.text("benchmarks").split(',').filter(|s| !s.is_empty()).map(String::from).collect();
+    let specs: Vec<String> =
+        flags.text("benchmarks").split(',').filter(|s| !s.is_empty()).map(String::from).collect();
     for spec in &specs {
         let (name, ..) = repeats(spec)?;
         if task(name).is_none() {
@@ -255,7 +268,9 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
         let Some(task) = task(name) else { continue };
         let deterministic = name.ends_with("deterministic");
         if deterministic && !flags.bool("disable_auto_compactions") {
-            return Err(Error::invalid_argument("Please disable_auto_compactions in FillDeterministic benchmark"));
+            return Err(Error::invalid_argument(
+                "Please disable_auto_compactions in FillDeterministic benchmark",
+            ));
         }
         let fresh = deterministic || FRESH.contains(&name);
         if fresh {
@@ -268,7 +283,9 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
         let run = house.run(name)?;
         let mut threads = flags.count("threads").max(1) as usize;
         match name {
-            "readtocache" | "filluniquerandom" | "fillanddeleteuniquerandom" | "getmergeoperands" => threads = 1,
+            "readtocache" | "filluniquerandom" | "fillanddeleteuniquerandom" | "getmergeoperands" => {
+                threads = 1
+            }
             _ if deterministic => threads = 1,
             _ if name.contains("while") => threads += 1,
             _ => {}
@@ -276,7 +293,8 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
         if name.starts_with("multiread") {
             eprintln!("entries_per_batch = {}", run.batch);
         }
-        if matches!(name, "mergerandom" | "readrandommergerandom") && flags.text("merge_operator").is_empty() {
+        if matches!(name, "mergerandom" | "readrandommergerandom") && flags.text("merge_operator").is_empty()
+        {
             println!("{name:<12} : skipped (--merge_operator is unknown)");
             return Err(Error::invalid_argument(format!("{name} needs --merge_operator")));
         }

@@ -7,8 +7,8 @@ use base::{Error, Result};
 use env::Clock;
 use env::rate::{IoPriority, Mode, RateLimiter, RateOptions};
 use ironstone::{
-    BlockCache, BottommostLevelCompaction, CompactRangeOptions, Db, Family, FamilyDescriptor, Options, ReadOptions,
-    WriteOptions,
+    BlockCache, BottommostLevelCompaction, CompactRangeOptions, Db, Family, FamilyDescriptor, Options,
+    ReadOptions, WriteOptions,
 };
 
 use super::data::{Keys, Sizes};
@@ -85,7 +85,8 @@ impl House {
         let count = self.flags.count("num_column_families").max(1);
         let mut names = vec!["default".to_string()];
         names.extend((1..count).map(|i| format!("column_family_name_{i:06}")));
-        let descriptors = names.iter().map(|n| FamilyDescriptor::new(n.as_str(), self.options.family.clone())).collect();
+        let descriptors =
+            names.iter().map(|n| FamilyDescriptor::new(n.as_str(), self.options.family.clone())).collect();
         let options = self.options.clone();
         let db = if self.flags.bool("readonly") {
             Db::open_read_only_with_families(&self.path, options, descriptors)?
@@ -134,8 +135,12 @@ impl House {
         let mut batch = flags.count("batch_size").max(1);
         let mut reads = or("reads", total);
         let rate_limiter_priority = flags.bool("rate_limit_auto_wal_flush").then_some(IoPriority::User);
-        let mut write_options =
-            WriteOptions { sync: flags.bool("sync"), disableWAL: flags.bool("disable_wal"), rate_limiter_priority, ..WriteOptions::default() };
+        let mut write_options = WriteOptions {
+            sync: flags.bool("sync"),
+            disableWAL: flags.bool("disable_wal"),
+            rate_limiter_priority,
+            ..WriteOptions::default()
+        };
         match name {
             "fillbatch" => batch = 1000,
             "fillsync" => {
@@ -193,7 +198,8 @@ impl House {
             style: Style {
                 histogram: flags.bool("histogram"),
                 progress: flags.bool("progress_reports")
-                    && (std::io::IsTerminal::is_terminal(&std::io::stderr()) || flags.count("stats_interval") > 0),
+                    && (std::io::IsTerminal::is_terminal(&std::io::stderr())
+                        || flags.count("stats_interval") > 0),
                 slow: std::time::Duration::from_micros(flags.count("slow_usecs")),
                 interval: flags.count("stats_interval"),
                 interval_seconds: flags.count("stats_interval_seconds"),
@@ -219,12 +225,18 @@ impl House {
         println!("Keys:       {key_size} bytes each (+ 0 bytes user-defined timestamp)");
         let average = match self.sizes {
             Sizes::Fixed(n) => {
-                println!("Values:     {n} bytes each ({} bytes after compression)", (n as f64 * ratio + 0.5) as u64);
+                println!(
+                    "Values:     {n} bytes each ({} bytes after compression)",
+                    (n as f64 * ratio + 0.5) as u64
+                );
                 n
             }
             Sizes::Uniform(low, high) | Sizes::Normal(low, high) => {
                 let n = (low + high) / 2;
-                println!("Values:     {n} avg bytes each ({} bytes after compression)", (n as f64 * ratio + 0.5) as u64);
+                println!(
+                    "Values:     {n} avg bytes each ({} bytes after compression)",
+                    (n as f64 * ratio + 0.5) as u64
+                );
                 println!(
                     "Values Distribution: {} (min: {low}, max: {high})",
                     flags.text("value_size_distribution_type")

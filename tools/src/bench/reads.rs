@@ -174,8 +174,8 @@ pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
     let (mut read, mut found, mut bytes, mut calls) = (0u64, 0u64, 0u64, 0u64);
     while !span.over(run.batch) {
         if stride > 0 {
-            let first = random_key(run, &mut thread.dice, skew)
-                .min(run.keys.num.saturating_sub(run.batch * stride));
+            let first =
+                random_key(run, &mut thread.dice, skew).min(run.keys.num.saturating_sub(run.batch * stride));
             for (i, key) in buffers.iter_mut().enumerate() {
                 run.keys.write(first + i as u64 * stride, key);
             }
@@ -277,13 +277,21 @@ pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
             let n = value.len().min(copy.len());
             copy[..n].copy_from_slice(&value[..n]);
             bytes += (iter.key().len() + value.len()) as u64;
-            if reverse { iter.prev() } else { iter.next() }
+            if reverse {
+                iter.prev()
+            } else {
+                iter.next()
+            }
             left -= 1;
         }
         let mut left = deletes;
         while left > 0 && iter.valid() {
             db.delete(iter.key())?;
-            if reverse { iter.prev() } else { iter.next() }
+            if reverse {
+                iter.prev()
+            } else {
+                iter.next()
+            }
             left -= 1;
         }
         iter.status()?;
@@ -430,8 +438,7 @@ pub fn random_with_verify(thread: &mut Thread<'_>) -> Result<()> {
             }
         }
     }
-    let text =
-        format!("( get:{gets} put:{puts} del:{deletes} total:{} found:{found})", run.readwrites);
+    let text = format!("( get:{gets} put:{puts} del:{deletes} total:{} found:{found})", run.readwrites);
     thread.stats.message(&text);
     Ok(())
 }
@@ -451,7 +458,11 @@ pub fn fill_seek_seq(thread: &mut Thread<'_>) -> Result<()> {
         thread.finished(1, Op::Seek);
         let mut left = nexts;
         while left > 0 && at + 1 < run.keys.num && iter.valid() {
-            if reverse { iter.prev() } else { iter.next() }
+            if reverse {
+                iter.prev()
+            } else {
+                iter.next()
+            }
             at += 1;
             left -= 1;
             thread.finished(1, Op::Seek);
@@ -491,7 +502,9 @@ pub fn approximate_memtable_stats(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let db = run.db()?.clone();
     if run.keys.num < run.batch {
-        return Err(base::Error::invalid_argument("approximatememtablestats needs --num of at least --batch_size"));
+        return Err(base::Error::invalid_argument(
+            "approximatememtablestats needs --num of at least --batch_size",
+        ));
     }
     let range = run.keys.num - run.batch;
     let mut span = thread.span(run.reads);

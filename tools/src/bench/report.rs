@@ -252,7 +252,9 @@ impl Runs {
         let (mb, mb95) = (mean(&self.megabytes), confidence95(&self.megabytes));
         match (interval_only, with_bytes) {
             (false, true) => {
-                format!("{name} [AVG {n} runs] : {ops:.0} (± {ops95:.0}) ops/sec; {mb:6.1} (± {mb95:.1}) MB/sec\n")
+                format!(
+                    "{name} [AVG {n} runs] : {ops:.0} (± {ops95:.0}) ops/sec; {mb:6.1} (± {mb95:.1}) MB/sec\n"
+                )
             }
             (false, false) => format!("{name} [AVG {n} runs] : {ops:.0} (± {ops95:.0}) ops/sec\n"),
             (true, true) => format!(
@@ -262,7 +264,9 @@ impl Runs {
                 mb - mb95,
                 mb + mb95
             ),
-            (true, false) => format!("{name} [CI95 {n} runs] : ({:.0}, {:.0}) ops/sec\n", ops - ops95, ops + ops95),
+            (true, false) => {
+                format!("{name} [CI95 {n} runs] : ({:.0}, {:.0}) ops/sec\n", ops - ops95, ops + ops95)
+            }
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -27,9 +27,9 @@ impl Reporter {
             return Ok(None);
         }
         let path = std::path::PathBuf::from(flags.text("report_file"));
-        let mut file =
-            File::create(&path).map_err(|e| Error::io("creating the report file", &path, e))?;
-        writeln!(file, "secs_elapsed,interval_qps").map_err(|e| Error::io("writing the report file", &path, e))?;
+        let mut file = File::create(&path).map_err(|e| Error::io("creating the report file", &path, e))?;
+        writeln!(file, "secs_elapsed,interval_qps")
+            .map_err(|e| Error::io("writing the report file", &path, e))?;
         let done = Arc::new(AtomicU64::new(0));
         let (stop, stopped) = channel::<()>();
         let counted = done.clone();

@@ -43,7 +43,11 @@ pub struct Run {
 
 impl Run {
     pub fn values(&self) -> Values {
-        Values::new(self.sizes, self.flags.double("compression_ratio"), self.flags.count("same_value_percentage") as u32)
+        Values::new(
+            self.sizes,
+            self.flags.double("compression_ratio"),
+            self.flags.count("same_value_percentage") as u32,
+        )
     }
 
     /// The open database.
@@ -54,7 +58,11 @@ impl Run {
     /// The family that holds the key numbered `key`.
     #[inline]
     pub fn family(&self, key: u64) -> &Family {
-        if self.families.len() == 1 { &self.families[0] } else { &self.families[key as usize % self.families.len()] }
+        if self.families.len() == 1 {
+            &self.families[0]
+        } else {
+            &self.families[key as usize % self.families.len()]
+        }
     }
 }
 
@@ -176,7 +184,8 @@ pub fn run(run: &Run, threads: usize, total_before: &mut u64, method: Method) ->
             let shared_done = reporter.as_ref().map(super::reporter::Reporter::counter);
             let (crew, gate) = (&crew, &gate);
             started.push(scope.spawn(move || {
-                let mut thread = Thread { tid, dice: Dice::new(seed), stats: Stats::new(tid, &run.style), run, crew };
+                let mut thread =
+                    Thread { tid, dice: Dice::new(seed), stats: Stats::new(tid, &run.style), run, crew };
                 thread.stats.shared_done = shared_done;
                 gate.wait();
                 base::stats::set_perf_level_number(run.flags.int("perf_level"));

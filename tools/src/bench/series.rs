@@ -16,11 +16,15 @@ const PART: usize = 8;
 pub fn time_series(thread: &mut Thread<'_>) -> Result<()> {
     let flags = &thread.run.flags;
     if thread.run.keys.key_size < 2 * PART {
-        return Err(Error::invalid_argument("timeseries needs --key_size of at least 16: eight bytes of id, eight of time"));
+        return Err(Error::invalid_argument(
+            "timeseries needs --key_size of at least 16: eight bytes of id, eight of time",
+        ));
     }
     match flags.text("expire_style") {
         "none" | "delete" => {}
-        other => return Err(Error::not_supported(format!("--expire_style={other}: there are none and delete"))),
+        other => {
+            return Err(Error::not_supported(format!("--expire_style={other}: there are none and delete")));
+        }
     }
     if thread.tid == 0 {
         write(thread)?;
@@ -28,7 +32,8 @@ pub fn time_series(thread: &mut Thread<'_>) -> Result<()> {
         print!("{}", thread.stats.report("timeseries write"));
         return Ok(());
     }
-    let deletes = flags.text("expire_style") == "delete" && thread.tid as u64 <= flags.count("num_deletion_threads");
+    let deletes =
+        flags.text("expire_style") == "delete" && thread.tid as u64 <= flags.count("num_deletion_threads");
     read_or_delete(thread, deletes)
 }
 
@@ -81,7 +86,11 @@ fn read_or_delete(thread: &mut Thread<'_>, deletes: bool) -> Result<()> {
             any = true;
             if deletes {
                 bytes += iter.key().len() as u64;
-                let tick = iter.key().get(PART..2 * PART).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_be_bytes(*b));
+                let tick = iter
+                    .key()
+                    .get(PART..2 * PART)
+                    .and_then(|b| b.first_chunk())
+                    .map_or(0, |b| u64::from_be_bytes(*b));
                 if thread.crew.ticks.load(Ordering::Relaxed).saturating_sub(tick) <= keeps {
                     break;
                 }

@@ -15,15 +15,40 @@ use super::flags::Flags;
 
 /// Database options under the flag's own name.
 const DB: &[&str] = &[
-    "wal_dir", "stats_dump_period_sec", "avoid_flush_during_recovery", "avoid_flush_during_shutdown",
-    "max_manifest_file_size", "max_background_jobs", "max_background_compactions", "max_background_flushes",
-    "use_direct_reads", "use_direct_io_for_flush_and_compaction", "manual_wal_flush", "compaction_readahead_size",
-    "writable_file_max_buffer_size", "use_fsync", "max_total_wal_size", "delayed_write_rate",
-    "allow_concurrent_memtable_write", "enable_pipelined_write", "unordered_write",
-    "enable_write_thread_adaptive_yield", "write_thread_max_yield_usec", "write_thread_slow_yield_usec",
-    "table_cache_numshardbits", "skip_stats_update_on_db_open", "paranoid_checks", "advise_random_on_open",
-    "bytes_per_sync", "wal_bytes_per_sync", "track_and_verify_wals_in_manifest", "track_and_verify_wals",
-    "db_write_buffer_size", "stats_persist_period_sec", "persist_stats_to_disk", "stats_history_buffer_size",
+    "wal_dir",
+    "stats_dump_period_sec",
+    "avoid_flush_during_recovery",
+    "avoid_flush_during_shutdown",
+    "max_manifest_file_size",
+    "max_background_jobs",
+    "max_background_compactions",
+    "max_background_flushes",
+    "use_direct_reads",
+    "use_direct_io_for_flush_and_compaction",
+    "manual_wal_flush",
+    "compaction_readahead_size",
+    "writable_file_max_buffer_size",
+    "use_fsync",
+    "max_total_wal_size",
+    "delayed_write_rate",
+    "allow_concurrent_memtable_write",
+    "enable_pipelined_write",
+    "unordered_write",
+    "enable_write_thread_adaptive_yield",
+    "write_thread_max_yield_usec",
+    "write_thread_slow_yield_usec",
+    "table_cache_numshardbits",
+    "skip_stats_update_on_db_open",
+    "paranoid_checks",
+    "advise_random_on_open",
+    "bytes_per_sync",
+    "wal_bytes_per_sync",
+    "track_and_verify_wals_in_manifest",
+    "track_and_verify_wals",
+    "db_write_buffer_size",
+    "stats_persist_period_sec",
+    "persist_stats_to_disk",
+    "stats_history_buffer_size",
 ];
 
 /// Database options under another name: flag, option.
@@ -37,17 +62,38 @@ const DB_RENAMED: &[(&str, &str)] = &[
 
 /// Family options under the flag's own name.
 const FAMILY: &[&str] = &[
-    "arena_block_size", "write_buffer_size", "max_write_buffer_number", "min_write_buffer_number_to_merge",
-    "num_levels", "target_file_size_base", "target_file_size_multiplier", "max_bytes_for_level_base",
-    "level_compaction_dynamic_level_bytes", "max_bytes_for_level_multiplier", "memtable_whole_key_filtering",
-    "level0_stop_writes_trigger", "level0_slowdown_writes_trigger", "level0_file_num_compaction_trigger",
-    "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit", "max_compaction_bytes",
-    "disable_auto_compactions", "optimize_filters_for_hits", "force_consistency_checks",
-    "periodic_compaction_seconds", "max_successive_merges", "strict_max_successive_merges",
-    "memtable_protection_bytes_per_key", "inplace_update_support", "inplace_update_num_locks",
+    "arena_block_size",
+    "write_buffer_size",
+    "max_write_buffer_number",
+    "min_write_buffer_number_to_merge",
+    "num_levels",
+    "target_file_size_base",
+    "target_file_size_multiplier",
+    "max_bytes_for_level_base",
+    "level_compaction_dynamic_level_bytes",
+    "max_bytes_for_level_multiplier",
+    "memtable_whole_key_filtering",
+    "level0_stop_writes_trigger",
+    "level0_slowdown_writes_trigger",
+    "level0_file_num_compaction_trigger",
+    "soft_pending_compaction_bytes_limit",
+    "hard_pending_compaction_bytes_limit",
+    "max_compaction_bytes",
+    "disable_auto_compactions",
+    "optimize_filters_for_hits",
+    "force_consistency_checks",
+    "periodic_compaction_seconds",
+    "max_successive_merges",
+    "strict_max_successive_merges",
+    "memtable_protection_bytes_per_key",
+    "inplace_update_support",
+    "inplace_update_num_locks",
     "max_write_buffer_size_to_maintain",
-    "read_triggered_compaction_threshold", "paranoid_memory_checks", "memtable_verify_per_key_checksum_on_seek",
-    "min_tombstones_for_range_conversion", "block_protection_bytes_per_key",
+    "read_triggered_compaction_threshold",
+    "paranoid_memory_checks",
+    "memtable_verify_per_key_checksum_on_seek",
+    "min_tombstones_for_range_conversion",
+    "block_protection_bytes_per_key",
 ];
 
 const FAMILY_RENAMED: &[(&str, &str)] =
@@ -55,12 +101,25 @@ const FAMILY_RENAMED: &[(&str, &str)] =
 
 /// Options of block-based tables under the flag's own name.
 const TABLE: &[&str] = &[
-    "decouple_partitioned_filters", "metadata_block_size", "optimize_filters_for_memory",
-    "cache_index_and_filter_blocks", "pin_l0_filter_and_index_blocks_in_cache", "pin_top_level_index_and_filter",
-    "block_size", "block_restart_interval", "index_block_restart_interval", "format_version",
-    "enable_index_compression", "block_align", "super_block_alignment_size",
-    "super_block_alignment_space_overhead_ratio", "separate_key_value_in_data_block", "whole_key_filtering",
-    "max_auto_readahead_size", "initial_auto_readahead_size", "num_file_reads_for_auto_readahead",
+    "decouple_partitioned_filters",
+    "metadata_block_size",
+    "optimize_filters_for_memory",
+    "cache_index_and_filter_blocks",
+    "pin_l0_filter_and_index_blocks_in_cache",
+    "pin_top_level_index_and_filter",
+    "block_size",
+    "block_restart_interval",
+    "index_block_restart_interval",
+    "format_version",
+    "enable_index_compression",
+    "block_align",
+    "super_block_alignment_size",
+    "super_block_alignment_space_overhead_ratio",
+    "separate_key_value_in_data_block",
+    "whole_key_filtering",
+    "max_auto_readahead_size",
+    "initial_auto_readahead_size",
+    "num_file_reads_for_auto_readahead",
     "data_block_hash_table_util_ratio",
 ];
 
@@ -117,28 +176,53 @@ fn from_flags(flags: &Flags, options: &mut Options) -> Result<()> {
     if flags.bool("memtable_use_huge_page") {
         family.set("memtable_huge_page_size", "2048")?;
     }
-    family.set("compaction_style", by_number(flags, "compaction_style", &[
-        "kCompactionStyleLevel", "kCompactionStyleUniversal", "kCompactionStyleFIFO", "kCompactionStyleNone",
-    ])?)?;
-    family.set("compaction_pri", by_number(flags, "compaction_pri", &[
-        "kByCompensatedSize", "kOldestLargestSeqFirst", "kOldestSmallestSeqFirst", "kMinOverlappingRatio",
-        "kRoundRobin",
-    ])?)?;
+    family.set(
+        "compaction_style",
+        by_number(
+            flags,
+            "compaction_style",
+            &[
+                "kCompactionStyleLevel",
+                "kCompactionStyleUniversal",
+                "kCompactionStyleFIFO",
+                "kCompactionStyleNone",
+            ],
+        )?,
+    )?;
+    family.set(
+        "compaction_pri",
+        by_number(
+            flags,
+            "compaction_pri",
+            &[
+                "kByCompensatedSize",
+                "kOldestLargestSeqFirst",
+                "kOldestSmallestSeqFirst",
+                "kMinOverlappingRatio",
+                "kRoundRobin",
+            ],
+        )?,
+    )?;
     if flags.int("fifo_compaction_ttl") > 0 {
         family.set("ttl", &flags.printed("fifo_compaction_ttl"))?;
     }
-    family.set("compaction_options_fifo", &format!(
-        "{{max_table_files_size={};allow_compaction={}}}",
-        flags.count("fifo_compaction_max_table_files_size_mb") << 20,
-        flags.bool("fifo_compaction_allow_compaction")
-    ))?;
+    family.set(
+        "compaction_options_fifo",
+        &format!(
+            "{{max_table_files_size={};allow_compaction={}}}",
+            flags.count("fifo_compaction_max_table_files_size_mb") << 20,
+            flags.bool("fifo_compaction_allow_compaction")
+        ),
+    )?;
     universal(flags, family)?;
     let kind = compression(flags, "compression_type")?;
     family.set("compression", kind.option_name())?;
     let from_level = flags.int("min_level_to_compress");
     if from_level >= 0 {
         let levels: Vec<&str> = (0..flags.int("num_levels"))
-            .map(|level| if level < from_level { Compression::None.option_name() } else { kind.option_name() })
+            .map(
+                |level| if level < from_level { Compression::None.option_name() } else { kind.option_name() },
+            )
             .collect();
         family.set("compression_per_level", &levels.join(":"))?;
     }
@@ -184,13 +268,17 @@ fn universal(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()>
         }
     }
     if flags.int("universal_compression_size_percent") != -1 {
-        text.push_str(&format!("compression_size_percent={};", flags.int("universal_compression_size_percent")));
+        text.push_str(&format!(
+            "compression_size_percent={};",
+            flags.int("universal_compression_size_percent")
+        ));
     }
     text.push_str(&format!("allow_trivial_move={};", flags.bool("universal_allow_trivial_move")));
-    let style = by_number(flags, "universal_stop_style", &[
-        "kCompactionStopStyleSimilarSize",
-        "kCompactionStopStyleTotalSize",
-    ])?;
+    let style = by_number(
+        flags,
+        "universal_stop_style",
+        &["kCompactionStopStyleSimilarSize", "kCompactionStopStyleTotalSize"],
+    )?;
     text.push_str(&format!("stop_style={style}}}"));
     family.set("compaction_options_universal", &text)
 }
@@ -202,9 +290,10 @@ fn table(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
     for name in TABLE {
         table.set(name, &flags.printed(name))?;
     }
-    table.set("checksum", by_number(flags, "checksum_type", &[
-        "kNoChecksum", "kCRC32c", "kxxHash", "kxxHash64", "kXXH3",
-    ])?)?;
+    table.set(
+        "checksum",
+        by_number(flags, "checksum_type", &["kNoChecksum", "kCRC32c", "kxxHash", "kxxHash64", "kXXH3"])?,
+    )?;
     let partitioned = flags.bool("partition_index_and_filters") || flags.bool("partition_index");
     let index = if partitioned {
         if flags.bool("use_hash_search") {
@@ -224,11 +313,14 @@ fn table(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
     table.set("index_type", index)?;
     table.set("partition_filters", &flags.bool("partition_index_and_filters").to_string())?;
     // The flag's numbers: 0 none, 1 separators, 2 separators and successor; RocksDB keeps its own default for 2.
-    table.set("index_shortening", by_number(flags, "index_shortening_mode", &[
-        "kNoShortening",
-        "kShortenSeparators",
-        "kShortenSeparatorsAndSuccessor",
-    ])?)?;
+    table.set(
+        "index_shortening",
+        by_number(
+            flags,
+            "index_shortening_mode",
+            &["kNoShortening", "kShortenSeparators", "kShortenSeparatorsAndSuccessor"],
+        )?,
+    )?;
     let block_index = if flags.bool("use_data_block_hash_index") {
         "kDataBlockBinaryAndHash"
     } else {
@@ -267,10 +359,9 @@ fn statistics(flags: &Flags, db: &ironstone::DbOptions) -> Result<Option<Arc<Sta
 
 /// The name at the place that a numeric flag gives.
 fn by_number(flags: &Flags, flag: &str, names: &[&'static str]) -> Result<&'static str> {
-    usize::try_from(flags.int(flag))
-        .ok()
-        .and_then(|at| names.get(at).copied())
-        .ok_or_else(|| Error::invalid_argument(format!("--{flag}={} is none of 0 to {}", flags.int(flag), names.len() - 1)))
+    usize::try_from(flags.int(flag)).ok().and_then(|at| names.get(at).copied()).ok_or_else(|| {
+        Error::invalid_argument(format!("--{flag}={} is none of 0 to {}", flags.int(flag), names.len() - 1))
+    })
 }
 
 /// The block cache of `--cache_size` and `--cache_type`; none for 0.
@@ -331,7 +422,10 @@ pub fn compressor(flags: &Flags) -> Result<(Compression, Compressor)> {
 /// As there.
 pub fn picky_compressor(flags: &Flags, share: f64) -> Result<(Compression, Compressor)> {
     let most = (share * 1024.0) as i32;
-    compressor_with(flags, CompressionOptions { max_compressed_bytes_per_kb: most.max(1), ..CompressionOptions::default() })
+    compressor_with(
+        flags,
+        CompressionOptions { max_compressed_bytes_per_kb: most.max(1), ..CompressionOptions::default() },
+    )
 }
 
 fn compressor_with(flags: &Flags, options: CompressionOptions) -> Result<(Compression, Compressor)> {

@@ -62,7 +62,9 @@ pub fn compress(thread: &mut Thread<'_>) -> Result<()> {
     while bytes < 3 << 30 {
         out.clear();
         if kind == Compression::None || !compressor.compress(&input, &mut out)? {
-            thread.stats.message("(compression failure: Operation aborted: Unable to compress smaller than input)");
+            thread
+                .stats
+                .message("(compression failure: Operation aborted: Unable to compress smaller than input)");
             return Ok(());
         }
         produced += out.len() as u64;

@@ -212,7 +212,8 @@ pub fn background_writer(thread: &mut Thread<'_>, merge: bool) -> Result<()> {
             eprintln!("Exiting the writer after {written} writes...");
             break;
         }
-        let others_done = thread.crew.finished.load(std::sync::atomic::Ordering::Acquire) + 1 >= thread.crew.total;
+        let others_done =
+            thread.crew.finished.load(std::sync::atomic::Ordering::Acquire) + 1 >= thread.crew.total;
         if others_done && !finish_after || thread.crew.failed.load(std::sync::atomic::Ordering::Relaxed) {
             break;
         }
@@ -353,7 +354,8 @@ pub fn read_random_merge_random(thread: &mut Thread<'_>) -> Result<()> {
             thread.finished(1, Op::Read);
         }
     }
-    let text = format!("(reads:{gets} merges:{merges} total:{} hits:{hits} maxlength:{longest})", run.readwrites);
+    let text =
+        format!("(reads:{gets} merges:{merges} total:{} hits:{hits} maxlength:{longest})", run.readwrites);
     thread.stats.message(&text);
     Ok(())
 }

@@ -112,7 +112,8 @@ fn one(
     }
     let mut hashes = hashes.as_slice();
     // Ribbon filters have as many columns as fit; a Bloom filter may have the wrong number of probes.
-    let fitted = if flags.optimize_filters_for_memory { bloom_local::fitted(hashes.len(), bits) } else { bits };
+    let fitted =
+        if flags.optimize_filters_for_memory { bloom_local::fitted(hashes.len(), bits) } else { bits };
     match kind {
         Impl::Legacy => *payload = bloom_legacy::build(hashes, bits),
         Impl::Bloom => bloom_local::build_into(hashes, fitted, payload),

@@ -29,7 +29,8 @@ pub(crate) fn drop_family(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let Some(family) = db.family(&name) else {
         return Err(Failure::new(format!("Column family: {name} doesn't exist in db.")));
     };
-    db.drop_family(&family).map_err(|e| Failure::of("Fail to drop column family", crate::advice::told(&e)))?;
+    db.drop_family(&family)
+        .map_err(|e| Failure::of("Fail to drop column family", crate::advice::told(&e)))?;
     Ok(io.out.write_all(b"OK\n")?)
 }
 

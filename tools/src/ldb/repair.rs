@@ -13,7 +13,11 @@ use super::{Failure, Io, Outcome, show};
 pub(crate) fn fsck(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let report = db::fsck(&request(s, io)?).map_err(|e| Failure::new(e.to_string()))?;
     tell(s, io, &report)?;
-    if report.is_sound() { Ok(()) } else { Err(Failure::new("the database is damaged; ldb repair puts right what it can")) }
+    if report.is_sound() {
+        Ok(())
+    } else {
+        Err(Failure::new("the database is damaged; ldb repair puts right what it can"))
+    }
 }
 
 /// RocksDB's `repair`, which says `OK`; with `--verbose`, and where anything was found, what was done.
@@ -40,7 +44,13 @@ fn request(s: &mut Session, io: &mut Io<'_>) -> Result<OpenRequest, Failure> {
     if !families.iter().any(|f| f.name == "default") {
         families.insert(0, FamilyDescriptor::new("default", settings.family));
     }
-    Ok(OpenRequest { path: s.dir()?, options: settings.db, components: Default::default(), families, others: None })
+    Ok(OpenRequest {
+        path: s.dir()?,
+        options: settings.db,
+        components: Default::default(),
+        families,
+        others: None,
+    })
 }
 
 fn tell(s: &Session, io: &mut Io<'_>, report: &Report) -> Outcome {
@@ -89,7 +99,10 @@ fn sentence(p: &Problem, as_hex: bool) -> String {
     out.push_str(&format!(": {}", p.what));
     if let Some((after, until)) = &p.range {
         let shown = |key: &Option<Vec<u8>>, none: &str| match key {
-            Some(key) => String::from_utf8_lossy(&show::bytes(key, as_hex || std::str::from_utf8(key).is_err())).into_owned(),
+            Some(key) => {
+                String::from_utf8_lossy(&show::bytes(key, as_hex || std::str::from_utf8(key).is_err()))
+                    .into_owned()
+            }
             None => none.to_string(),
         };
         out.push_str(&format!("; keys from {} to {}", shown(after, "the first"), shown(until, "the last")));

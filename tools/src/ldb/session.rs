@@ -95,8 +95,13 @@ impl Session {
         if !families.iter().any(|f| f.name == "default") {
             families.insert(0, FamilyDescriptor::new("default", settings.family));
         }
-        let request =
-            OpenRequest { path: self.dir()?, options: settings.db, components: Default::default(), families, others: None };
+        let request = OpenRequest {
+            path: self.dir()?,
+            options: settings.db,
+            components: Default::default(),
+            families,
+            others: None,
+        };
         let opened = if self.writes { Db::open(request) } else { Db::open_read_only(request) };
         let db = opened.map_err(|error| {
             let objects = settings.missing.iter().map(|m| {

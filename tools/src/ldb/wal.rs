@@ -143,7 +143,9 @@ impl Walk<'_> {
                     "Corruption detected in log file Corruption: {} at offset {}; {} bytes dropped",
                     damage.reason, damage.offset, damage.dropped
                 )?,
-                Item::Hole { offset } => writeln!(io.err, "Corruption detected in log file Corruption: {HOLE} at offset {offset}")?,
+                Item::Hole { offset } => {
+                    writeln!(io.err, "Corruption detected in log file Corruption: {HOLE} at offset {offset}")?
+                }
                 Item::TornTail { .. } | Item::Predecessor { .. } => {}
                 Item::OldRecord { .. } | Item::EndOfLog => break,
             }

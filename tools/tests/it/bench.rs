@@ -4,20 +4,90 @@ use std::process::{Command, Output};
 
 /// The names that `tools/db_bench_tool.cc` of RocksDB 11.8.1 knows.
 const ROCKSDB: &[&str] = &[
-    "acquireload", "appendrandom", "approximatememtablestats", "approximatesizerandom", "backup",
-    "block_cache_entry_stats", "cache_report_problems", "compact", "compact0", "compact1", "compactall", "compress",
-    "compressreject", "crc32c", "deleterandom", "deleteseq", "fill100K", "fillanddeleteuniquerandom", "fillbatch",
-    "fillembeddedblob", "fillembeddedentity", "fillrandom", "fillseekseq", "fillseq", "fillseqdeterministic",
-    "fillsync", "filluniquerandom", "filluniquerandomdeterministic", "flush", "getmergeoperands",
-    "ingestexternalfile", "levelstats", "memstats", "mergerandom", "mixgraph", "multireadentity", "multireadrandom",
-    "multireadrandomcoroutine", "multireadwhilewriting", "multiscan", "multiscanrandom", "newiterator",
-    "newiteratorwhilewriting", "openandcompact", "overwrite", "randomreplacekeys", "randomtransaction",
-    "randomwithverify", "readmissing", "readrandom", "readrandomcoroutine", "readrandomentity", "readrandomfast",
-    "readrandommergerandom", "readrandomoperands", "readrandomsmall", "readrandomwriterandom", "readreverse", "readseq",
-    "readtocache", "readtorowcache", "readwhilemerging", "readwhilescanning", "readwhilewriting", "replay",
-    "resetstats", "restore", "seekrandom", "seekrandomwhilemerging", "seekrandomwhilewriting", "sstables", "stats",
-    "stats_history", "timeseries", "uncompress", "updaterandom", "verify", "verifychecksum", "verifyfilechecksums",
-    "waitforcompaction", "xorupdaterandom", "xxh3", "xxhash", "xxhash64",
+    "acquireload",
+    "appendrandom",
+    "approximatememtablestats",
+    "approximatesizerandom",
+    "backup",
+    "block_cache_entry_stats",
+    "cache_report_problems",
+    "compact",
+    "compact0",
+    "compact1",
+    "compactall",
+    "compress",
+    "compressreject",
+    "crc32c",
+    "deleterandom",
+    "deleteseq",
+    "fill100K",
+    "fillanddeleteuniquerandom",
+    "fillbatch",
+    "fillembeddedblob",
+    "fillembeddedentity",
+    "fillrandom",
+    "fillseekseq",
+    "fillseq",
+    "fillseqdeterministic",
+    "fillsync",
+    "filluniquerandom",
+    "filluniquerandomdeterministic",
+    "flush",
+    "getmergeoperands",
+    "ingestexternalfile",
+    "levelstats",
+    "memstats",
+    "mergerandom",
+    "mixgraph",
+    "multireadentity",
+    "multireadrandom",
+    "multireadrandomcoroutine",
+    "multireadwhilewriting",
+    "multiscan",
+    "multiscanrandom",
+    "newiterator",
+    "newiteratorwhilewriting",
+    "openandcompact",
+    "overwrite",
+    "randomreplacekeys",
+    "randomtransaction",
+    "randomwithverify",
+    "readmissing",
+    "readrandom",
+    "readrandomcoroutine",
+    "readrandomentity",
+    "readrandomfast",
+    "readrandommergerandom",
+    "readrandomoperands",
+    "readrandomsmall",
+    "readrandomwriterandom",
+    "readreverse",
+    "readseq",
+    "readtocache",
+    "readtorowcache",
+    "readwhilemerging",
+    "readwhilescanning",
+    "readwhilewriting",
+    "replay",
+    "resetstats",
+    "restore",
+    "seekrandom",
+    "seekrandomwhilemerging",
+    "seekrandomwhilewriting",
+    "sstables",
+    "stats",
+    "stats_history",
+    "timeseries",
+    "uncompress",
+    "updaterandom",
+    "verify",
+    "verifychecksum",
+    "verifyfilechecksums",
+    "waitforcompaction",
+    "xorupdaterandom",
+    "xxh3",
+    "xxhash",
+    "xxhash64",
 ];
 
 fn run(db: &std::path::Path, args: &[&str]) -> Output {
@@ -40,11 +110,13 @@ fn listed() -> (Vec<String>, Vec<String>) {
     assert!(!output.status.success());
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("unknown benchmark 'nosuch'"), "{text}");
-    let section = |from: &str, to: &str| text.split_once(from).unwrap().1.split_once(to).unwrap().0.to_string();
+    let section =
+        |from: &str, to: &str| text.split_once(from).unwrap().1.split_once(to).unwrap().0.to_string();
     let here = section("benchmarks:\n", "benchmarks of RocksDB that");
     let missing = section("what they need:\n", "flags:\n");
     let here = here.lines().filter_map(|line| line.split_whitespace().next()).map(String::from).collect();
-    let missing = missing.lines().filter_map(|line| line.split_once(':')).flat_map(|(names, _)| names.split(", "));
+    let missing =
+        missing.lines().filter_map(|line| line.split_once(':')).flat_map(|(names, _)| names.split(", "));
     (here, missing.map(|name| name.trim().to_string()).collect())
 }
 
@@ -62,8 +134,20 @@ fn every_benchmark_of_rocksdb_is_here_or_said_to_be_missing() {
 fn every_benchmark_runs() {
     // These have tests of their own, or go through gigabytes whatever is asked for.
     let alone = [
-        "fillseqdeterministic", "filluniquerandomdeterministic", "timeseries", "getmergeoperands", "acquireload",
-        "crc32c", "xxhash", "xxhash64", "xxh3", "compress", "uncompress", "compressreject", "verify", "verifyfilechecksums",
+        "fillseqdeterministic",
+        "filluniquerandomdeterministic",
+        "timeseries",
+        "getmergeoperands",
+        "acquireload",
+        "crc32c",
+        "xxhash",
+        "xxhash64",
+        "xxh3",
+        "compress",
+        "uncompress",
+        "compressreject",
+        "verify",
+        "verifyfilechecksums",
     ];
     let (here, _) = listed();
     let merging = |name: &str| name.contains("merg");
@@ -75,9 +159,23 @@ fn every_benchmark_runs() {
         let benchmarks = format!("--benchmarks={}", names.join(","));
         let text = ran(&[&[benchmarks.as_str()], &small[..], more].concat());
         for name in names {
-            let acts = ["compact0", "compact1", "compactall", "waitforcompaction", "flush", "stats", "levelstats",
-                "memstats", "sstables", "resetstats", "block_cache_entry_stats", "stats_history"];
-            let line = text.lines().any(|line| line.starts_with(name) && line.contains(" : ") && line.contains("micros/op"));
+            let acts = [
+                "compact0",
+                "compact1",
+                "compactall",
+                "waitforcompaction",
+                "flush",
+                "stats",
+                "levelstats",
+                "memstats",
+                "sstables",
+                "resetstats",
+                "block_cache_entry_stats",
+                "stats_history",
+            ];
+            let line = text
+                .lines()
+                .any(|line| line.starts_with(name) && line.contains(" : ") && line.contains("micros/op"));
             assert!(acts.contains(&name) || line, "no report of {name} in\n{text}");
         }
     }
@@ -114,10 +212,16 @@ fn files_are_verified_by_the_checksums_they_were_given() {
 #[test]
 fn flags_of_what_is_built_become_options() {
     let asked = [
-        "max_write_buffer_size_to_maintain=1000000", "read_triggered_compaction_threshold=0.500000",
-        "paranoid_memory_checks=true", "memtable_verify_per_key_checksum_on_seek=true",
-        "min_tombstones_for_range_conversion=4", "strict_max_successive_merges=true", "stats_persist_period_sec=7",
-        "persist_stats_to_disk=true", "stats_history_buffer_size=4096", "block_protection_bytes_per_key=8",
+        "max_write_buffer_size_to_maintain=1000000",
+        "read_triggered_compaction_threshold=0.500000",
+        "paranoid_memory_checks=true",
+        "memtable_verify_per_key_checksum_on_seek=true",
+        "min_tombstones_for_range_conversion=4",
+        "strict_max_successive_merges=true",
+        "stats_persist_period_sec=7",
+        "persist_stats_to_disk=true",
+        "stats_history_buffer_size=4096",
+        "block_protection_bytes_per_key=8",
         "memtable_protection_bytes_per_key=8",
     ];
     let scratch = tempfile::tempdir().unwrap();
@@ -139,8 +243,13 @@ fn flags_of_what_is_built_become_options() {
 fn mixgraph_counts_what_it_was_asked_to_mix() {
     let mix = ["--benchmarks=fillseq,mixgraph", "--num=5000", "--reads=4000"];
     let model = [
-        "--key_dist_a=0.002312", "--key_dist_b=0.3467", "--keyrange_num=30", "--keyrange_dist_a=14.18",
-        "--keyrange_dist_b=-2.917", "--keyrange_dist_c=0.0164", "--keyrange_dist_d=-0.08082",
+        "--key_dist_a=0.002312",
+        "--key_dist_b=0.3467",
+        "--keyrange_num=30",
+        "--keyrange_dist_a=14.18",
+        "--keyrange_dist_b=-2.917",
+        "--keyrange_dist_c=0.0164",
+        "--keyrange_dist_d=-0.08082",
     ];
     let shares = ["--mix_get_ratio=0.5", "--mix_put_ratio=0.3", "--mix_seek_ratio=0.2"];
     let number = |text: &str, name: &str| -> f64 {
@@ -159,7 +268,8 @@ fn mixgraph_counts_what_it_was_asked_to_mix() {
 
 #[test]
 fn timeseries_writes_on_its_own_and_deletes_what_is_old() {
-    let common = ["--benchmarks=timeseries", "--num=20000", "--key_id_range=20", "--threads=3", "--time_range=100"];
+    let common =
+        ["--benchmarks=timeseries", "--num=20000", "--key_id_range=20", "--threads=3", "--time_range=100"];
     for style in ["none", "delete"] {
         let style = format!("--expire_style={style}");
         let text = ran(&[&common[..], &[style.as_str()]].concat());
@@ -178,8 +288,13 @@ fn getmergeoperands_finds_the_number_both_ways() {
 fn deterministic_fills_leave_one_run_on_each_level() {
     for benchmark in ["fillseqdeterministic", "filluniquerandomdeterministic"] {
         let text = ran(&[
-            &format!("--benchmarks={benchmark}"), "--num=60000", "--num_levels=3", "--disable_auto_compactions=true",
-            "--max_bytes_for_level_multiplier=4", "--write_buffer_size=262144", "--target_file_size_base=262144",
+            &format!("--benchmarks={benchmark}"),
+            "--num=60000",
+            "--num_levels=3",
+            "--disable_auto_compactions=true",
+            "--max_bytes_for_level_multiplier=4",
+            "--write_buffer_size=262144",
+            "--target_file_size_base=262144",
         ]);
         let bytes = |level: u32| -> u64 {
             let row = text.lines().find(|line| line.starts_with(&format!("Level[{level}]: "))).unwrap();
@@ -193,7 +308,9 @@ fn deterministic_fills_leave_one_run_on_each_level() {
 #[test]
 fn fillanddeleteuniquerandom_deletes_each_batch_that_was_to_go() {
     let text = ran(&[
-        "--benchmarks=fillanddeleteuniquerandom,readseq", "--num=4000", "--disposable_entries_batch_size=10",
+        "--benchmarks=fillanddeleteuniquerandom,readseq",
+        "--num=4000",
+        "--disposable_entries_batch_size=10",
         "--persistent_entries_batch_size=5",
     ]);
     let after = |name: &str| -> u64 {

@@ -1,9 +1,9 @@
 //! Towards smaller keys: versions come oldest first, so that all of a key are read before it is shown.
 
+use base::Result;
 use base::iter::InternalIterator;
 use base::key::{self, ValueType, pack};
 use base::stats::PerfCounter;
-use base::Result;
 
 use super::super::keys::{MAX_TS, bare, has_prefix, is_deletion, seek_key};
 use super::{Place, Walk};
@@ -82,7 +82,8 @@ impl<I: InternalIterator> Walk<I> {
                 continue;
             }
             if self.timestamp_size > 0 {
-                shown_timestamp = Some(user_key[user_key.len().saturating_sub(self.timestamp_size)..].to_vec());
+                shown_timestamp =
+                    Some(user_key[user_key.len().saturating_sub(self.timestamp_size)..].to_vec());
             }
             match ValueType::from_u8(kind).ok_or_else(|| resolve::unknown_kind(kind))? {
                 kind @ (ValueType::Value | ValueType::ValuePreferredSeqno) => {

@@ -36,8 +36,7 @@ impl<I: InternalIterator> Walk<I> {
             {
                 return self.end();
             }
-            let seen = seq <= self.view.seq
-                && (self.timestamp_size == 0 || self.is_in_time(user_key));
+            let seen = seq <= self.view.seq && (self.timestamp_size == 0 || self.is_in_time(user_key));
             if skip_saved && self.same_key(user_key, &self.saved_key) {
                 if let Some(watch) = &mut self.watch
                     && seen
@@ -237,7 +236,10 @@ impl<I: InternalIterator> Walk<I> {
             // The row before was written by the operator, and is shown no more.
             self.scratch.out = self.held.reclaim();
         }
-        let how = Merging { operator: self.view.merge_operator.as_ref(), statistics: self.view.statistics.as_ref() };
+        let how = Merging {
+            operator: self.view.merge_operator.as_ref(),
+            statistics: self.view.statistics.as_ref(),
+        };
         let merged = resolve::merge(how, bare, base, &mut operands, &mut self.scratch);
         operands.clear();
         self.operands = operands;

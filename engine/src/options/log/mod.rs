@@ -20,8 +20,10 @@ use super::{CompressionType, DbOptions, FamilyOptions, Row, TableFactory, Value}
 const DATABASE: &str = include_str!("database.txt");
 const FAMILY: &str = include_str!("family.txt");
 
-static DATABASE_LINES: LazyLock<Vec<Line>> = LazyLock::new(|| DATABASE.lines().map(|l| Line::of(l, &DB_KNOWN)).collect());
-static FAMILY_LINES: LazyLock<Vec<Line>> = LazyLock::new(|| FAMILY.lines().map(|l| Line::of(l, &FAMILY_KNOWN)).collect());
+static DATABASE_LINES: LazyLock<Vec<Line>> =
+    LazyLock::new(|| DATABASE.lines().map(|l| Line::of(l, &DB_KNOWN)).collect());
+static FAMILY_LINES: LazyLock<Vec<Line>> =
+    LazyLock::new(|| FAMILY.lines().map(|l| Line::of(l, &FAMILY_KNOWN)).collect());
 
 /// A line in its parts, taken apart once.
 struct Line {
@@ -56,8 +58,12 @@ impl DbOptions {
     /// The lines of the LOG, without time and thread.
     pub fn log_lines(&self) -> Vec<String> {
         let default = DbOptions::default();
-        let text = |line: &Line| line.text(Self::ROWS, &DB_KNOWN, self, &default).or_else(|| self.get(line.name));
-        DATABASE_LINES.iter().filter_map(|line| Some(line.with(&self.log_value(line, || text(line))?))).collect()
+        let text =
+            |line: &Line| line.text(Self::ROWS, &DB_KNOWN, self, &default).or_else(|| self.get(line.name));
+        DATABASE_LINES
+            .iter()
+            .filter_map(|line| Some(line.with(&self.log_value(line, || text(line))?)))
+            .collect()
     }
 
     fn log_value(&self, line: &Line, text: impl FnOnce() -> Option<String>) -> Option<String> {
@@ -90,7 +96,9 @@ impl FamilyOptions {
     /// The lines of the LOG, without time and thread; the table's options make one of many rows.
     pub fn log_lines(&self, cache: Option<&Arc<BlockCache>>) -> Vec<String> {
         let default = FamilyOptions::default();
-        let text = |line: &Line| line.text(Self::ROWS, &FAMILY_KNOWN, self, &default).or_else(|| self.get(line.name));
+        let text = |line: &Line| {
+            line.text(Self::ROWS, &FAMILY_KNOWN, self, &default).or_else(|| self.get(line.name))
+        };
         let mut lines = Vec::with_capacity(FAMILY_LINES.len());
         for line in FAMILY_LINES.iter() {
             if line.label == "@multipliers" {

@@ -68,7 +68,8 @@ fn rocksdb_files_read_and_write_alike() {
             assert!(differ.is_empty(), "{} {title}: {differ:?}", path.display());
         }
         verify(&ours, &file.db, families(&file.families)).unwrap();
-        let has_tables_of_ours = file.families.iter().all(|(_, options)| options.table_factory.block_based().is_some());
+        let has_tables_of_ours =
+            file.families.iter().all(|(_, options)| options.table_factory.block_based().is_some());
         let quick = check::reads_back(&ours, &file.db, families(&file.families));
         assert_eq!(quick, has_tables_of_ours, "{}", path.display());
     }
@@ -86,8 +87,12 @@ fn a_text_that_says_something_else_does_not_read_back() {
     let mut differing = 0;
     for at in 0..lines.len() {
         let with = |line: &str| [&lines[..at], &[line], &lines[at + 1..]].concat().concat();
-        let values = lines[at].split_once('=').map(|(name, _)| [format!("{name}=7\n"), format!("{name}=nothing\n")]);
-        for changed in [with(""), with("  x=1\n"), with("  x\n")].into_iter().chain(values.into_iter().flatten().map(|v| with(&v))) {
+        let values =
+            lines[at].split_once('=').map(|(name, _)| [format!("{name}=7\n"), format!("{name}=nothing\n")]);
+        for changed in [with(""), with("  x=1\n"), with("  x\n")]
+            .into_iter()
+            .chain(values.into_iter().flatten().map(|v| with(&v)))
+        {
             let reads_back = check::reads_back(&changed, &db, both);
             assert!(!reads_back || verify(&changed, &db, both).is_ok(), "{changed}");
             differing += usize::from(!reads_back);
@@ -154,9 +159,14 @@ fn objects_that_cannot_be_made_are_told() {
 /// As `db_bench` writes it.
 #[test]
 fn listeners_that_a_file_names_are_told_and_left_out() {
-    let read_one = |value: &str| read(&format!("[DBOptions]\nlisteners={value}\n[CFOptions \"default\"]\n"), &ReadConfig::default());
+    let read_one = |value: &str| {
+        read(&format!("[DBOptions]\nlisteners={value}\n[CFOptions \"default\"]\n"), &ReadConfig::default())
+    };
     let told = read_one("{ErrorHandlerListener:{id=Mine;timeout=60}}").unwrap().missing;
-    assert_eq!(told.iter().map(|m| (m.family.is_none(), m.option.as_str())).collect::<Vec<_>>(), [(true, "listeners")]);
+    assert_eq!(
+        told.iter().map(|m| (m.family.is_none(), m.option.as_str())).collect::<Vec<_>>(),
+        [(true, "listeners")]
+    );
     for nothing in ["", "{}", "nullptr"] {
         assert!(read_one(nothing).unwrap().missing.is_empty());
     }

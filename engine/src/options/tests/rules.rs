@@ -165,7 +165,10 @@ fn options_for_common_aims_resolve() {
     o.prepare_for_bulk_load().disable_extra_checks();
     assert_eq!((o.family.num_levels, o.db.background_limits().flushes), (2, 4));
     o.family.optimize_for_point_lookup(64);
-    assert_eq!(o.family.table_factory.block_based().unwrap().block_cache.0, mem::cache::CacheOptions::lru(64 << 20));
+    assert_eq!(
+        o.family.table_factory.block_based().unwrap().block_cache.0,
+        mem::cache::CacheOptions::lru(64 << 20)
+    );
     o.family.optimize_level_style_compaction(512 << 20);
     assert_eq!((o.family.write_buffer_size, o.family.compression_per_level.len()), (128 << 20, 2));
     o.family.optimize_universal_style_compaction(512 << 20);
@@ -209,6 +212,9 @@ fn every_option_is_read_refused_or_a_hint() {
 fn the_readme_names_every_option_that_is_refused() {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
     for option in crate::options::unsupported::refused() {
-        assert!(readme.contains(&format!("| `{option}")), "{option} is missing in the table of what is not built");
+        assert!(
+            readme.contains(&format!("| `{option}")),
+            "{option} is missing in the table of what is not built"
+        );
     }
 }

@@ -23,7 +23,9 @@ fn who_is_turned_away_leaves_the_group_as_if_it_had_not_joined() {
     std::thread::scope(|scope| {
         let queue = &queue;
         let leader = scope.spawn(move || {
-            let Role::Lead(mut group, baton) = queue.join(entry(b"lead")) else { panic!("the first to wait leads") };
+            let Role::Lead(mut group, baton) = queue.join(entry(b"lead")) else {
+                panic!("the first to wait leads")
+            };
             assert_eq!(&group.records, b"aabaaabb");
             queue.turn_away(&mut group, |records| records.starts_with(b"b").then(|| Error::busy("refused")));
             assert_eq!((&group.records[..], group.count, group.writers()), (&b"aaaaa"[..], 5, 3));

@@ -339,7 +339,8 @@ fn folded512(state: u32, chunk: &[u8]) -> u32 {
 #[target_feature(enable = "avx512f,vpclmulqdq")]
 #[inline]
 fn combined512(acc: [__m512i; 4]) -> __m512i {
-    let low = fold512(acc[0], everywhere(FOLD_192), fold512(acc[1], everywhere(FOLD_128), _mm512_setzero_si512()));
+    let low =
+        fold512(acc[0], everywhere(FOLD_192), fold512(acc[1], everywhere(FOLD_128), _mm512_setzero_si512()));
     _mm512_xor_si512(low, fold512(acc[2], everywhere(FOLD_64), acc[3]))
 }
 

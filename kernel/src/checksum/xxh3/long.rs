@@ -178,7 +178,8 @@ pub(super) mod x86_64 {
                 lanes = scrambled(sum, last_key);
             }
         }
-        let closing = accumulated(_mm512_setzero_si512(), load(data.last_chunk().unwrap()), load(key(secret, 121)));
+        let closing =
+            accumulated(_mm512_setzero_si512(), load(data.last_chunk().unwrap()), load(key(secret, 121)));
         let mut odd = closing;
         let (pairs, single) = rest.as_chunks::<2>();
         for (pair, two) in pairs.iter().zip((0..).step_by(16)) {

@@ -75,8 +75,13 @@ fn hashed(data: &[u8], seed: u64) -> u64 {
 fn hash64_pairs(data: &[u8], seed: u64) -> u64 {
     let n = data.len();
     let pair = |i: usize| {
-        mix16(data, 16 * i, &DEFAULT, 32 * i, seed)
-            .wrapping_add(mix16(data, n - 16 * (i + 1), &DEFAULT, 32 * i + 16, seed))
+        mix16(data, 16 * i, &DEFAULT, 32 * i, seed).wrapping_add(mix16(
+            data,
+            n - 16 * (i + 1),
+            &DEFAULT,
+            32 * i + 16,
+            seed,
+        ))
     };
     let mut acc = (n as u64).wrapping_mul(P1).wrapping_add(pair(0));
     if n > 32 {

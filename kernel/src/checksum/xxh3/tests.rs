@@ -8,7 +8,10 @@ fn noise(len: usize) -> Vec<u8> {
 fn vector_lanes_equal_plain_ones() {
     let data = noise(5000);
     let secret = secret::seeded(42);
-    for len in (65..400).step_by(if cfg!(miri) { 67 } else { 1 }).chain([1023, 1024, 1025, 1088, 2047, 2048, 2049, 4096, 5000]) {
+    for len in (65..400)
+        .step_by(if cfg!(miri) { 67 } else { 1 })
+        .chain([1023, 1024, 1025, 1088, 2047, 2048, 2049, 4096, 5000])
+    {
         let part = &data[..len];
         assert_eq!(long::lanes(part, &secret), long::lanes_plain(part, &secret), "length {len}");
         #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -34,7 +37,10 @@ fn sums_over_lengths_are_the_reference_ones() {
         }
     }
     // Miri looks at the memory alone.
-    assert!(cfg!(miri) || (sum64, high128, low128) == (SUM64, HIGH128, LOW128), "{sum64:x} {high128:x} {low128:x}");
+    assert!(
+        cfg!(miri) || (sum64, high128, low128) == (SUM64, HIGH128, LOW128),
+        "{sum64:x} {high128:x} {low128:x}"
+    );
 }
 
 const SUM64: u64 = 0x7c4b216ae73d4685;

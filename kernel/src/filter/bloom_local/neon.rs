@@ -28,7 +28,10 @@ pub(super) fn ask(reader: &Reader, payload: &[u8], hash: u64) -> bool {
     }
     // SAFETY: the line ends within the payload, as was found above; POWERS has eight words and more.
     let (line, lanes) = unsafe {
-        (vld1q_u8_x4(payload.as_ptr().add(start)), [vld1q_u32(POWERS.as_ptr()), vld1q_u32(POWERS.as_ptr().add(4))])
+        (
+            vld1q_u8_x4(payload.as_ptr().add(start)),
+            [vld1q_u32(POWERS.as_ptr()), vld1q_u32(POWERS.as_ptr().add(4))],
+        )
     };
     let mut g = (hash >> 32) as u32;
     let mut left = usize::from(reader.probes);

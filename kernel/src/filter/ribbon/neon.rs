@@ -25,7 +25,8 @@ pub(super) fn ask(reader: &Reader, payload: &[u8], hash: u64) -> bool {
     let ones = |column: usize| {
         let from = at + column * SEGMENT;
         // SAFETY: `column` is below `columns`, whose segments end within the payload, as was found above.
-        let (a, b) = unsafe { (vld1q_u8(payload.as_ptr().add(from)), vld1q_u8(payload.as_ptr().add(from + next))) };
+        let (a, b) =
+            unsafe { (vld1q_u8(payload.as_ptr().add(from)), vld1q_u8(payload.as_ptr().add(from + next))) };
         vcntq_u8(vandq_u8(vbslq_u8(next_mask, b, a), rotated))
     };
     (0..columns).step_by(LANES).all(|done| {

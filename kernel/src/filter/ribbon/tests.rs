@@ -47,7 +47,8 @@ fn every_query_path_equals_the_plain_one() {
 /// The textbook order: keys as they come, no ordering, no vectors.
 #[test]
 fn order_of_keys_does_not_change_the_solution() {
-    let hashes: Vec<u64> = (0..if cfg!(miri) { 150 } else { 5000u64 }).map(|i| crate::hash::hash64(&i.to_le_bytes())).collect();
+    let hashes: Vec<u64> =
+        (0..if cfg!(miri) { 150 } else { 5000u64 }).map(|i| crate::hash::hash64(&i.to_le_bytes())).collect();
     let bits = BitsPerKey::new(10.0).unwrap();
     let forward = build(&hashes, bits);
     let first = hashes[0];

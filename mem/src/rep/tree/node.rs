@@ -372,7 +372,10 @@ impl Node {
         unsafe { &*entries.arena.at(place).cast::<Node>() }
     }
 
-    #[allow(clippy::disallowed_methods, reason = "held for a few stores; below `env::sync`, explored by Loom")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "held for a few stores; below `env::sync`, explored by Loom"
+    )]
     pub(super) fn lock(&self) -> Locked<'_> {
         let mut tries = 0u32;
         while self.lock.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {

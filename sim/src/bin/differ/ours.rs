@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use ironstone::{
-    BottommostLevelCompaction, CompactRangeOptions, Db, Error, Family, FamilyDescriptor, Iter, Kind, Options, ReadOptions,
-    Snapshot, WriteBatch, WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, Db, Error, Family, FamilyDescriptor, Iter, Kind, Options,
+    ReadOptions, Snapshot, WriteBatch, WriteOptions,
 };
 
 use crate::store::{Code, Compacting, FamilyText, Item, Mode, Move, Position, Spec, Store, Told, Writing};

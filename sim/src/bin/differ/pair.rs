@@ -140,7 +140,11 @@ fn same<T: PartialEq + std::fmt::Debug>(what: impl FnOnce() -> String, ours: &T,
 
 fn short(value: &impl std::fmt::Debug) -> String {
     let text = format!("{value:?}");
-    if text.len() > 400 { format!("{}.. ({} characters)", text.chars().take(400).collect::<String>(), text.len()) } else { text }
+    if text.len() > 400 {
+        format!("{}.. ({} characters)", text.chars().take(400).collect::<String>(), text.len())
+    } else {
+        text
+    }
 }
 
 impl std::fmt::Debug for Position {
@@ -214,9 +218,7 @@ impl Pair {
     /// A change as both engines are told it; nothing if it would break a contract.
     fn item(&mut self, change: &Change) -> Option<Item> {
         Some(match change {
-            Change::Put(f, key, value) => {
-                Item::Put(self.at(*f), key.clone(), value.clone())
-            }
+            Change::Put(f, key, value) => Item::Put(self.at(*f), key.clone(), value.clone()),
             Change::Delete(f, key) => Item::Delete(self.at(*f), key.clone()),
             Change::Merge(f, key, serial) => {
                 let at = self.at(*f);
@@ -311,7 +313,8 @@ impl Pair {
             Op::Get { family, key, snapshot } => {
                 let (at, snapshot) = (self.at(*family), self.snapshot_of(*snapshot));
                 let spec = Spec::default();
-                self.both(|| format!("get {}", key.escape_ascii()), |s| s.get(at, key, snapshot, &spec)).map(|_| ())
+                self.both(|| format!("get {}", key.escape_ascii()), |s| s.get(at, key, snapshot, &spec))
+                    .map(|_| ())
             }
             Op::MultiGet { family, keys, snapshot, batched, soft_limit } => {
                 let (at, snapshot) = (self.at(*family), self.snapshot_of(*snapshot));
@@ -336,7 +339,8 @@ impl Pair {
                 let Family { prefix, vector, .. } = self.families[at];
                 let tail = Tail { lower: spec.lower.clone(), reverse: self.fixed.reverse, ..Tail::default() };
                 let (mode, snapshot) = (spec.mode, snapshot.is_some());
-                self.slots[*slot] = Some(Slot { prefix, mode, within: None, lost: true, snapshot, vector, tail });
+                self.slots[*slot] =
+                    Some(Slot { prefix, mode, within: None, lost: true, snapshot, vector, tail });
                 Ok(())
             }
             Op::Moves { slot, moves } => self.moves(*slot, moves),
@@ -381,7 +385,8 @@ impl Pair {
                 // Our iterators keep the snapshot that they were made with.
                 let kept = self.slots.iter().flatten().any(|slot| slot.snapshot);
                 for name in EXACT.iter().filter(|name| !kept || !name.contains("snapshot")) {
-                    let behind = if name.ends_with("-sequence") && self.snapshots > 0 { self.behind } else { 0 };
+                    let behind =
+                        if name.ends_with("-sequence") && self.snapshots > 0 { self.behind } else { 0 };
                     let [ours, theirs] = self.open.as_mut().ok_or("closed")?;
                     let (ours, theirs) = (ours.int_property(at, name), theirs.int_property(at, name));
                     same(|| name.to_string(), &ours, &theirs.map(|n| n + behind))?;

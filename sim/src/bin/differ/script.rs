@@ -23,18 +23,51 @@ pub enum Change {
 
 #[derive(Clone, Debug)]
 pub enum Op {
-    Single { change: Change, sync: bool, no_wal: bool },
-    Batch { changes: Vec<Change>, sync: bool, no_wal: bool, ignore_missing: bool },
-    Get { family: u64, key: Vec<u8>, snapshot: u64 },
-    MultiGet { family: u64, keys: Vec<Vec<u8>>, snapshot: u64, batched: bool, soft_limit: Option<u64> },
-    Iter { slot: usize, family: u64, snapshot: u64, spec: Spec },
-    Moves { slot: usize, moves: Vec<Move> },
-    CloseIter { slot: usize },
+    Single {
+        change: Change,
+        sync: bool,
+        no_wal: bool,
+    },
+    Batch {
+        changes: Vec<Change>,
+        sync: bool,
+        no_wal: bool,
+        ignore_missing: bool,
+    },
+    Get {
+        family: u64,
+        key: Vec<u8>,
+        snapshot: u64,
+    },
+    MultiGet {
+        family: u64,
+        keys: Vec<Vec<u8>>,
+        snapshot: u64,
+        batched: bool,
+        soft_limit: Option<u64>,
+    },
+    Iter {
+        slot: usize,
+        family: u64,
+        snapshot: u64,
+        spec: Spec,
+    },
+    Moves {
+        slot: usize,
+        moves: Vec<Move>,
+    },
+    CloseIter {
+        slot: usize,
+    },
     Snapshot,
     Release(u64),
     Flush(u64),
     FlushWal(bool),
-    Compact { family: u64, range: Option<(Vec<u8>, Vec<u8>)>, how: Compacting },
+    Compact {
+        family: u64,
+        range: Option<(Vec<u8>, Vec<u8>)>,
+        how: Compacting,
+    },
     /// Compacts to the bottom and waits: what is counted is exact then.
     Settle(u64),
     Create(u64),
@@ -227,7 +260,12 @@ fn one(chance: &mut Chance, serial: &mut u64, keys: u64, out: &mut Vec<Op>) {
     let family = chance.below(12);
     let op = match chance.below(1000) {
         0..300 => Op::Single { change: change(chance, serial, keys), sync, no_wal },
-        300..400 => Op::Batch { changes: batch(chance, serial, keys), sync, no_wal, ignore_missing: chance.percent(5) },
+        300..400 => Op::Batch {
+            changes: batch(chance, serial, keys),
+            sync,
+            no_wal,
+            ignore_missing: chance.percent(5),
+        },
         400..550 => Op::Get { family, key: seek_key(chance, keys), snapshot },
         550..600 => Op::MultiGet {
             family,

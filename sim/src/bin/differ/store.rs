@@ -138,7 +138,13 @@ pub enum Side {
 }
 
 impl Side {
-    pub fn open(&self, path: &Path, text: &str, families: &[FamilyText], read_only: bool) -> Told<Box<dyn Store>> {
+    pub fn open(
+        &self,
+        path: &Path,
+        text: &str,
+        families: &[FamilyText],
+        read_only: bool,
+    ) -> Told<Box<dyn Store>> {
         Ok(match self {
             Side::Ours => Box::new(Ours::open(path, text, families, read_only)?),
             Side::Theirs(library) => Box::new(Theirs::open(library, path, text, families, read_only)?),
@@ -148,9 +154,8 @@ impl Side {
     /// The families on disk, in the order of their ids.
     pub fn families(&self, path: &Path) -> Told<Vec<String>> {
         match self {
-            Side::Ours => {
-                ironstone::list_column_families(path, &ironstone::DbOptions::default()).map_err(|e| crate::ours::code(&e))
-            }
+            Side::Ours => ironstone::list_column_families(path, &ironstone::DbOptions::default())
+                .map_err(|e| crate::ours::code(&e)),
             Side::Theirs(library) => library.families(path).map_err(crate::theirs::code),
         }
     }

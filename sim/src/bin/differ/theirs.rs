@@ -27,9 +27,22 @@ pub struct Theirs {
 }
 
 impl Theirs {
-    pub fn open(library: &Library, path: &Path, text: &str, families: &[FamilyText], read_only: bool) -> Told<Theirs> {
+    pub fn open(
+        library: &Library,
+        path: &Path,
+        text: &str,
+        families: &[FamilyText],
+        read_only: bool,
+    ) -> Told<Theirs> {
         let (db, families) = told(Db::open(library, path, text, families, read_only))?;
-        Ok(Theirs { iters: Vec::new(), snapshots: Vec::new(), families, ghost: None, db, library: library.clone() })
+        Ok(Theirs {
+            iters: Vec::new(),
+            snapshots: Vec::new(),
+            families,
+            ghost: None,
+            db,
+            library: library.clone(),
+        })
     }
 
     fn reading(&self, snapshot: Option<usize>, spec: &Spec) -> Reading {

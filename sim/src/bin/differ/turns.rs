@@ -9,8 +9,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Mutex;
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use ironstone_sim::life::{self, Change, FAMILIES, Step, World};
@@ -62,7 +62,11 @@ fn take(store: &mut dyn Store, step: &Step) -> Told<()> {
                     Change::DeleteRange(f, a, b) => Item::DeleteRange(f, a, b),
                     Change::Toggle(f, k, v) => {
                         let found = store.get(f, &k, None, &Spec::default())?.is_some();
-                        if life::toggled(&mut seen, f, &k, || found) { Item::SingleDelete(f, k) } else { Item::Put(f, k, v) }
+                        if life::toggled(&mut seen, f, &k, || found) {
+                            Item::SingleDelete(f, k)
+                        } else {
+                            Item::Put(f, k, v)
+                        }
                     }
                 });
             }
@@ -140,7 +144,12 @@ struct Fate {
 fn run(settings: &Settings, turn: &Turn, kill_after: Option<usize>) -> Result<Fate, String> {
     let told = |e: std::io::Error| e.to_string();
     let mut command = Command::new(std::env::current_exe().map_err(told)?);
-    command.arg("--peer").arg(&settings.peer).arg("--turn").arg(if turn.ours { "ours" } else { "theirs" }).arg(&turn.dir);
+    command
+        .arg("--peer")
+        .arg(&settings.peer)
+        .arg("--turn")
+        .arg(if turn.ours { "ours" } else { "theirs" })
+        .arg(&turn.dir);
     for number in [turn.seed, turn.options, turn.steps as u64] {
         command.arg(number.to_string());
     }
@@ -196,7 +205,8 @@ fn tools(folder: &Path, dir: &Path) -> Result<u64, String> {
         ("sst_dump", &[&file, "--command=verify"]),
     ];
     for (tool, arguments) in calls {
-        let out = Command::new(folder.join(tool)).args(arguments).output().map_err(|e| format!("{tool}: {e}"))?;
+        let out =
+            Command::new(folder.join(tool)).args(arguments).output().map_err(|e| format!("{tool}: {e}"))?;
         let text = [out.stdout, out.stderr].concat();
         let text = String::from_utf8_lossy(&text);
         let bad = !out.status.success() || text.contains("Corruption") || text.contains("Failed:");
@@ -217,15 +227,26 @@ struct Counts {
     failures: Mutex<Vec<String>>,
 }
 
-fn directory(settings: &Settings, dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) -> Result<(), String> {
+fn directory(
+    settings: &Settings,
+    dir: &Path,
+    seed: u64,
+    counts: &Counts,
+    more: &dyn Fn() -> bool,
+) -> Result<(), String> {
     let chance = &mut Chance::new(seed);
     // What is there, and what was being done to it when its writer went.
     let (mut world, mut steps, mut durable, mut attempted) = (World::default(), Vec::new(), 0, 0);
     let mut ours = chance.percent(50);
     for round in 0..=TURNS {
         let last = round == TURNS || !more();
-        let turn =
-            Turn { ours, dir: dir.to_path_buf(), seed: chance.next(), options: chance.next(), steps: if last { 0 } else { STEPS } };
+        let turn = Turn {
+            ours,
+            dir: dir.to_path_buf(),
+            seed: chance.next(),
+            options: chance.next(),
+            steps: if last { 0 } else { STEPS },
+        };
         let kill_after = (!last && chance.percent(50)).then(|| 1 + chance.below(STEPS as u64) as usize);
         let told = |words: String| format!("turn {round}, {turn:?}: {words}");
         let fate = run(settings, &turn, kill_after).map_err(told)?;

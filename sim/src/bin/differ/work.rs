@@ -62,7 +62,10 @@ fn run(sides: &[Side; 2], scratch: &Path, seed: u64, ops: &[Op]) -> Result<Ran, 
     }));
     let outcome = outcome.unwrap_or_else(|payload| {
         let words = payload.downcast_ref::<&str>().map(|s| (*s).to_string());
-        Err(format!("panic: {}", words.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()))
+        Err(format!(
+            "panic: {}",
+            words.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
+        ))
     });
     outcome.map_err(|words| Failure { words, options, at })
 }
@@ -91,17 +94,27 @@ pub fn worker(settings: &Settings, number: u64) -> ExitCode {
                 tell(&format!("R {} {}", ran.operations, ran.openings));
             }
             Err(failure) => {
-                let mut words = format!("F seed {seed}, operation {}: {}\n{}", failure.at, failure.words, failure.options);
+                let mut words = format!(
+                    "F seed {seed}, operation {}: {}\n{}",
+                    failure.at, failure.words, failure.options
+                );
                 if settings.reduce {
-                    let sort = |words: &str| words.split(|c: char| !c.is_alphabetic()).next().map(str::to_string);
+                    let sort =
+                        |words: &str| words.split(|c: char| !c.is_alphabetic()).next().map(str::to_string);
                     let kind = sort(&failure.words);
                     let shorter = script::reduce(ops[..failure.at.min(ops.len())].to_vec(), TRIES, |ops| {
                         // A beat for the watcher: cutting down takes longer than a run.
                         tell("B");
-                        run(&sides, &settings.scratch, seed, ops).err().is_some_and(|f| sort(&f.words) == kind)
+                        run(&sides, &settings.scratch, seed, ops)
+                            .err()
+                            .is_some_and(|f| sort(&f.words) == kind)
                     });
                     let last = run(&sides, &settings.scratch, seed, &shorter).err();
-                    words.push_str(&format!("cut down to {}: {}\n", shorter.len(), last.map(|f| f.words).unwrap_or_default()));
+                    words.push_str(&format!(
+                        "cut down to {}: {}\n",
+                        shorter.len(),
+                        last.map(|f| f.words).unwrap_or_default()
+                    ));
                     shorter.iter().for_each(|op| words.push_str(&format!("  {op:?}\n")));
                 }
                 tell(words.trim_end());
@@ -177,7 +190,11 @@ pub fn campaign(settings: &Settings) -> ExitCode {
     let start = Instant::now();
     let left = || settings.seconds.saturating_sub(start.elapsed().as_secs());
     let replay = |seed: u64| {
-        format!("run it again: differ --peer {} --threads 1 --len {} --seed {seed}", settings.peer.display(), settings.len)
+        format!(
+            "run it again: differ --peer {} --threads 1 --len {} --seed {seed}",
+            settings.peer.display(),
+            settings.len
+        )
     };
     let mut counts = Counts::default();
     let mut workers = Vec::new();
@@ -224,7 +241,11 @@ pub fn campaign(settings: &Settings) -> ExitCode {
                     if hung || bad {
                         counts.failures += 1;
                         counts.failed_seeds.push(worker.seed);
-                        let what = if hung { format!("no end after {HANG_S} s") } else { format!("ended with {status:?}") };
+                        let what = if hung {
+                            format!("no end after {HANG_S} s")
+                        } else {
+                            format!("ended with {status:?}")
+                        };
                         println!("FAILED seed {}: {what}\n{}\n", worker.seed, replay(worker.seed));
                         let more = if settings.seconds > 0 { left() > 0 } else { worker.share > 0 };
                         let seed = worker.seed + settings.threads;

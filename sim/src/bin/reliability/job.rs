@@ -46,7 +46,11 @@ impl<'a> Running<'a> {
         }
         let out = tempfile::tempfile()?;
         let mut command = Command::new(&campaign.program);
-        command.args(&campaign.arguments).stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out.try_clone()?);
+        command
+            .args(&campaign.arguments)
+            .stdin(Stdio::null())
+            .stdout(out.try_clone()?)
+            .stderr(out.try_clone()?);
         // Databases come and go a thousand times a second: memory that is free stays with the process.
         for name in ["MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"] {
             command.env(name, "268435456");
@@ -84,11 +88,18 @@ impl<'a> Running<'a> {
             _ if Instant::now() > self.until => Some("no end".to_string()),
             _ if report.is_null() => Some("no report".to_string()),
             (Ok(status), _) if !status.success() && bad == 0 => Some(format!("ended with {status}")),
-            _ if bad == 0 && count < self.campaign.asked => Some(format!("{} were asked for", self.campaign.asked)),
+            _ if bad == 0 && count < self.campaign.asked => {
+                Some(format!("{} were asked for", self.campaign.asked))
+            }
             _ => None,
         };
         if bad > 0 || fault.is_some() {
-            println!("\n== {}: {} {}\n{said}", self.campaign.name, self.campaign.program.display(), self.campaign.arguments.join(" "));
+            println!(
+                "\n== {}: {} {}\n{said}",
+                self.campaign.name,
+                self.campaign.program.display(),
+                self.campaign.arguments.join(" ")
+            );
         }
         Done {
             number: self.number,
@@ -105,7 +116,15 @@ impl<'a> Running<'a> {
 impl Done {
     /// One that could not be started.
     pub fn not_run(number: usize, campaign: &Campaign, why: String) -> Done {
-        Done { number, campaign: campaign.clone(), count: 0, bad: 0, seconds: 0.0, report: Value::Null, fault: Some(why) }
+        Done {
+            number,
+            campaign: campaign.clone(),
+            count: 0,
+            bad: 0,
+            seconds: 0.0,
+            report: Value::Null,
+            fault: Some(why),
+        }
     }
 
     /// Whether it was not run for want of what it compares with.
@@ -120,7 +139,8 @@ impl Done {
 
 /// The last JSON object that begins a line and ends the text.
 pub fn last_report(said: &str) -> Value {
-    let starts = said.match_indices('{').map(|(at, _)| at).filter(|&at| at == 0 || said.as_bytes()[at - 1] == b'\n');
+    let starts =
+        said.match_indices('{').map(|(at, _)| at).filter(|&at| at == 0 || said.as_bytes()[at - 1] == b'\n');
     let starts: Vec<usize> = starts.collect();
     let read = |at: usize| serde_json::Deserializer::from_str(&said[at..]).into_iter::<Value>().next()?.ok();
     starts.into_iter().rev().find_map(read).unwrap_or(Value::Null)
@@ -132,7 +152,8 @@ mod tests {
 
     #[test]
     fn the_last_object_at_the_beginning_of_a_line_is_the_report() {
-        let said = "1.0 s {not one}\n{\"a\": 1}\n{\n  \"a\": 2,\n  \"rows\": [\n    {\"a\": 3}\n  ]\n}\nBAD words\n";
+        let said =
+            "1.0 s {not one}\n{\"a\": 1}\n{\n  \"a\": 2,\n  \"rows\": [\n    {\"a\": 3}\n  ]\n}\nBAD words\n";
         assert_eq!(last_report(said)["a"], 2);
         assert_eq!(last_report("{\"a\":1}\n")["a"], 1);
         assert!(last_report("FAILED seed 3\n").is_null());

@@ -114,7 +114,11 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let missing = |one: &Done| one.is_missing() && !settings.without_peer;
-    if done.iter().any(|one| one.has_failed() || missing(one)) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if done.iter().any(|one| one.has_failed() || missing(one)) {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {

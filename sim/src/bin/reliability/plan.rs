@@ -23,7 +23,9 @@ pub struct Campaign {
 
 /// The longest first, so that the last one ends alone for as short a time as can be.
 pub fn campaigns(settings: &Settings) -> Vec<Campaign> {
-    let beside = |name: &str| std::env::current_exe().map_or_else(|_| PathBuf::from(name), |path| path.with_file_name(name));
+    let beside = |name: &str| {
+        std::env::current_exe().map_or_else(|_| PathBuf::from(name), |path| path.with_file_name(name))
+    };
     let campaign = |name, program: &str, text: String, asked, unit, count, bad| Campaign {
         name,
         unit,
@@ -49,7 +51,10 @@ pub fn campaigns(settings: &Settings) -> Vec<Campaign> {
     } else {
         String::new()
     };
-    let differ = format!("--peer {} --seed {seed} --seconds {seconds} --scratch {scratch} --threads 1", library.display());
+    let differ = format!(
+        "--peer {} --seed {seed} --seconds {seconds} --scratch {scratch} --threads 1",
+        library.display()
+    );
     let simulate = format!("--seed {seed} --seconds {seconds} --commit {commit}");
     vec![
         compared(campaign(
@@ -100,12 +105,23 @@ pub fn campaigns(settings: &Settings) -> Vec<Campaign> {
         campaign(
             "killed processes",
             "kills",
-            format!("--seed {seed} --seconds {seconds} --kills {} --threads 1 --scratch {scratch}", settings.kills),
+            format!(
+                "--seed {seed} --seconds {seconds} --kills {} --threads 1 --scratch {scratch}",
+                settings.kills
+            ),
             settings.kills,
             "kills",
             "kills",
             &["failures"],
         ),
-        campaign("kept inputs of the fuzzer", "ironstone-fuzz", "corpus".to_string(), 1, "inputs", "inputs", &["failures"]),
+        campaign(
+            "kept inputs of the fuzzer",
+            "ironstone-fuzz",
+            "corpus".to_string(),
+            1,
+            "inputs",
+            "inputs",
+            &["failures"],
+        ),
     ]
 }

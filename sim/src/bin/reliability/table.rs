@@ -22,13 +22,27 @@ pub fn sentence(one: &Done) -> String {
 
 /// The table.
 pub fn text(all: &[Done], seconds: f64) -> String {
-    let mut out = format!("{:30} {:>12} {:12} {:>5} {:>8}  {}\n", "campaign", "count", "of", "bad", "seconds", "verdict");
+    let mut out = format!(
+        "{:30} {:>12} {:12} {:>5} {:>8}  {}\n",
+        "campaign", "count", "of", "bad", "seconds", "verdict"
+    );
     for one in all {
         let Done { campaign, count, bad, seconds, .. } = one;
-        let row = format!("{:30} {count:>12} {:12} {bad:>5} {seconds:>8.1}  {}\n", campaign.name, campaign.unit, verdict(one));
+        let row = format!(
+            "{:30} {count:>12} {:12} {bad:>5} {seconds:>8.1}  {}\n",
+            campaign.name,
+            campaign.unit,
+            verdict(one)
+        );
         out.push_str(&row);
     }
-    out.push_str(&format!("{:30} {:>12} {:12} {:>5} {seconds:>8.1}\n", "all", "", "", all.iter().map(|one| one.bad).sum::<u64>()));
+    out.push_str(&format!(
+        "{:30} {:>12} {:12} {:>5} {seconds:>8.1}\n",
+        "all",
+        "",
+        "",
+        all.iter().map(|one| one.bad).sum::<u64>()
+    ));
     out
 }
 

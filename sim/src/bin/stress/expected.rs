@@ -48,8 +48,10 @@ impl Expected {
             }
         }
         let number = |b: &[u8]| b.iter().rev().fold(0u64, |n, b| n << 8 | u64::from(*b));
-        let slots =
-            bytes.chunks_exact(16).map(|c| Slot { settled: number(&c[..8]), pending: number(&c[8..]) }).collect();
+        let slots = bytes
+            .chunks_exact(16)
+            .map(|c| Slot { settled: number(&c[..8]), pending: number(&c[8..]) })
+            .collect();
         Ok(Expected { file, thread, slots })
     }
 
@@ -125,7 +127,11 @@ impl Expected {
 
     fn wrong(&self, family: usize, key: usize, found: Option<&[u8]>) -> String {
         let shown = found.map(|f| f[..f.len().min(40)].escape_ascii().to_string());
-        format!("family {family}, {}: read {shown:?}, expected generation {:?}", name(self.thread, key), self.slot(family, key))
+        format!(
+            "family {family}, {}: read {shown:?}, expected generation {:?}",
+            name(self.thread, key),
+            self.slot(family, key)
+        )
     }
 }
 

@@ -58,12 +58,20 @@ pub fn campaign(settings: &Settings) -> ExitCode {
         // Up, so that a process that lives to the end leaves no rest of a second to another.
         let left = end.saturating_sub(start.elapsed()).as_secs_f64().ceil() as u64;
         // Some live long, so that growth shows; most are killed.
-        let (life, killed) =
-            if chance.percent(100 - settings.killed) { (left.min(settings.life), false) } else { (left.min(10), true) };
+        let (life, killed) = if chance.percent(100 - settings.killed) {
+            (left.min(settings.life), false)
+        } else {
+            (left.min(10), true)
+        };
         let kill_after = killed.then(|| Duration::from_millis(200 + chance.below(life.saturating_mul(1000))));
         let seed = chance.next();
-        if let Err(words) = child(settings, &dir.path().join("db"), seed, life, kill_after, start, &mut counts) {
-            println!("FAILED {words}\nrun it again (threads fall otherwise): stress --seed {} --seconds {}", settings.seed, settings.seconds);
+        if let Err(words) =
+            child(settings, &dir.path().join("db"), seed, life, kill_after, start, &mut counts)
+        {
+            println!(
+                "FAILED {words}\nrun it again (threads fall otherwise): stress --seed {} --seconds {}",
+                settings.seed, settings.seconds
+            );
             counts.failures.push(words);
         }
     }
@@ -125,7 +133,8 @@ fn child(
     for (name, value) in [("--seed", seed), ("--seconds", life), ("--threads", settings.threads as u64)] {
         command.arg(name).arg(value.to_string());
     }
-    let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
+    let mut process =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
     counts.children += 1;
     let (send, lines) = channel();
     let reader = process.stdout.take().map(|out| {

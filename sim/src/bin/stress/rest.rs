@@ -15,12 +15,15 @@
 use std::path::Path;
 
 use env::Env;
-use ironstone::{BottommostLevelCompaction, CompactRangeOptions, Db, Family, WaitForCompactOptions, WriteBatch, WriteOptions};
+use ironstone::{
+    BottommostLevelCompaction, CompactRangeOptions, Db, Family, WaitForCompactOptions, WriteBatch,
+    WriteOptions,
+};
 use ironstone_sim::life;
 
-use crate::{Settings, gauge};
 use crate::expected::{Expected, FAMILIES, KEYS, name, value};
 use crate::worker::{scan, verify};
+use crate::{Settings, gauge};
 
 /// After so many epochs there is a rest.
 pub const EVERY: u64 = 4;
@@ -103,11 +106,17 @@ fn fill(db: &Db, families: &[Family], thread: usize, slots: &mut Expected) -> ir
 
 /// All of a family in tables of its last level, and what they replace deleted.
 fn settle(db: &Db, families: &[Family]) -> ironstone::Result<()> {
-    let whole =
-        CompactRangeOptions { bottommost_level_compaction: BottommostLevelCompaction::Force, ..CompactRangeOptions::default() };
+    let whole = CompactRangeOptions {
+        bottommost_level_compaction: BottommostLevelCompaction::Force,
+        ..CompactRangeOptions::default()
+    };
     for family in families {
         family.flush()?;
         family.compact_range(None, None, &whole)?;
     }
-    db.wait_for_compact_with(&WaitForCompactOptions { flush: true, wait_for_purge: true, ..WaitForCompactOptions::default() })
+    db.wait_for_compact_with(&WaitForCompactOptions {
+        flush: true,
+        wait_for_purge: true,
+        ..WaitForCompactOptions::default()
+    })
 }

@@ -53,8 +53,9 @@ impl Series {
     /// The rests of the third and of the fourth quarter.
     fn last_quarters(&self) -> [Vec<&Point>; 2] {
         let end = self.points.last().map_or(0.0, |p| p.seconds);
-        [(0.5, 0.75), (0.75, 1.0)]
-            .map(|(from, to)| self.rests().filter(|p| p.seconds > end * from && p.seconds <= end * to).collect())
+        [(0.5, 0.75), (0.75, 1.0)].map(|(from, to)| {
+            self.rests().filter(|p| p.seconds > end * from && p.seconds <= end * to).collect()
+        })
     }
 
     /// Medians of a measure at rest in the third and the fourth quarter.
@@ -68,11 +69,17 @@ impl Series {
     pub fn flat(&self, percent: f64) -> Result<(), String> {
         let quarters = self.last_quarters();
         if let Some(few) = quarters.iter().find(|rests| rests.len() < RESTS_MIN) {
-            return Err(format!("{} rests in a quarter of the run do not tell whether it is flat", few.len()));
+            return Err(format!(
+                "{} rests in a quarter of the run do not tell whether it is flat",
+                few.len()
+            ));
         }
         let rows = self.rests().find_map(|p| p.rows);
         if let Some(other) = self.rests().find(|p| p.rows != rows) {
-            return Err(format!("{rows:?} rows at the first rest, {:?} after {:.0} s", other.rows, other.seconds));
+            return Err(format!(
+                "{rows:?} rows at the first rest, {:?} after {:.0} s",
+                other.rows, other.seconds
+            ));
         }
         let mut grown = Vec::new();
         for (name, of) in MEASURES {
@@ -154,7 +161,9 @@ impl Series {
             let x = |i: usize| 60.0 + WIDE * i as f64 / (rows.len().max(2) - 1) as f64;
             let line = |column: usize| {
                 let points = rows.iter().enumerate();
-                let points = points.map(|(i, r)| format!("{:.1},{:.1}", x(i), top + HIGH * (1.0 - r[column] as f64 / unit / peak)));
+                let points = points.map(|(i, r)| {
+                    format!("{:.1},{:.1}", x(i), top + HIGH * (1.0 - r[column] as f64 / unit / peak))
+                });
                 points.collect::<Vec<_>>().join(" ")
             };
             let _ = writeln!(

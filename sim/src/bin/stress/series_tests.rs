@@ -7,8 +7,13 @@ use crate::gauge::Gauge;
 fn hour(change: impl Fn(u64, &mut Gauge)) -> Series {
     let point = |i: u64| {
         let wobble = i * 7919 % 97;
-        let mut gauge =
-            Gauge { heap_kb: 1500 + wobble / 2, rss_kb: 40_000 + 10 * wobble, handles: 7, threads: 6, disk_kb: 300 + wobble / 9 };
+        let mut gauge = Gauge {
+            heap_kb: 1500 + wobble / 2,
+            rss_kb: 40_000 + 10 * wobble,
+            handles: 7,
+            threads: 6,
+            disk_kb: 300 + wobble / 9,
+        };
         let rest = i.is_multiple_of(4);
         if !rest {
             // Whatever the drawn options leave.
@@ -77,7 +82,10 @@ fn everything_that_grew_is_told() {
 fn too_few_rests_are_no_proof() {
     let mut short = hour(|_, _| ());
     short.points.truncate(40);
-    assert_eq!(short.flat(2.0), Err("2 rests in a quarter of the run do not tell whether it is flat".to_string()));
+    assert_eq!(
+        short.flat(2.0),
+        Err("2 rests in a quarter of the run do not tell whether it is flat".to_string())
+    );
     assert!(Series::default().flat(2.0).is_err());
     let mut killed = hour(|_, _| ());
     killed.points.iter_mut().for_each(|p| p.rows = None);

@@ -140,7 +140,8 @@ impl Epoch {
             for ((thread, slots), seed) in slots.iter_mut().enumerate().zip(seeds) {
                 let epoch = &epoch;
                 scope.spawn(move || {
-                    let mut worker = Worker { epoch, thread, slots, chance: Chance::new(seed), snapshots: Vec::new() };
+                    let mut worker =
+                        Worker { epoch, thread, slots, chance: Chance::new(seed), snapshots: Vec::new() };
                     if let Err(words) = worker.work() {
                         epoch.failure.lock().get_or_insert(words);
                         epoch.stop.store(true, Ordering::Relaxed);
@@ -208,7 +209,11 @@ pub fn scan(family: &Family, thread: usize, backward: bool) -> ironstone::Result
     };
     let mut iter = family.iter_with(options)?;
     let mut rows = Vec::new();
-    if backward { iter.seek_to_last() } else { iter.seek_to_first() }
+    if backward {
+        iter.seek_to_last()
+    } else {
+        iter.seek_to_first()
+    }
     while iter.valid() {
         rows.push((iter.key().to_vec(), iter.value().to_vec()));
         if backward { iter.prev() } else { iter.next() }
@@ -247,7 +252,8 @@ impl Worker<'_> {
     }
 
     fn one(&mut self) -> Result<(), String> {
-        let (family, key) = (self.chance.below(FAMILIES as u64) as usize, self.chance.below(KEYS as u64) as usize);
+        let (family, key) =
+            (self.chance.below(FAMILIES as u64) as usize, self.chance.below(KEYS as u64) as usize);
         match self.chance.below(1000) {
             0..450 => self.write(&[(family, key, true)]),
             450..580 => self.write(&[(family, key, false)]),
@@ -255,7 +261,13 @@ impl Worker<'_> {
                 let n = 1 + self.chance.below(12) as usize;
                 let chance = &mut self.chance;
                 let mut keys: Vec<_> = (0..n)
-                    .map(|_| (chance.below(FAMILIES as u64) as usize, chance.below(KEYS as u64) as usize, chance.percent(80)))
+                    .map(|_| {
+                        (
+                            chance.below(FAMILIES as u64) as usize,
+                            chance.below(KEYS as u64) as usize,
+                            chance.percent(80),
+                        )
+                    })
                     .collect();
                 keys.sort();
                 keys.dedup_by_key(|k| (k.0, k.1));
@@ -270,7 +282,8 @@ impl Worker<'_> {
             990..993 => self.told("flush", self.epoch.families[family].flush()).map(drop),
             993..994 => {
                 let options = CompactRangeOptions::default();
-                self.told("compact", self.epoch.families[family].compact_range(None, None, &options)).map(drop)
+                self.told("compact", self.epoch.families[family].compact_range(None, None, &options))
+                    .map(drop)
             }
             994..997 => {
                 let (name, value) = *self.chance.pick(&[
@@ -327,7 +340,8 @@ impl Worker<'_> {
     }
 
     fn multi_get(&mut self, family: usize) -> Result<(), String> {
-        let keys: Vec<usize> = (0..1 + self.chance.below(20)).map(|_| self.chance.below(KEYS as u64) as usize).collect();
+        let keys: Vec<usize> =
+            (0..1 + self.chance.below(20)).map(|_| self.chance.below(KEYS as u64) as usize).collect();
         let names: Vec<String> = keys.iter().map(|k| name(self.thread, *k)).collect();
         let slices: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
         for (key, got) in keys.iter().zip(self.epoch.families[family].multi_get(&slices)) {
@@ -347,7 +361,9 @@ impl Worker<'_> {
             let name = name(self.thread, key);
             let found = if rows.last().is_some_and(|r| r.0 == name.as_bytes()) { rows.pop() } else { None };
             let way = if backward { "backward" } else { "forward" };
-            self.slots.check(family, key, found.as_ref().map(|r| r.1.as_slice())).map_err(|e| format!("scan {way}: {e}"))?;
+            self.slots
+                .check(family, key, found.as_ref().map(|r| r.1.as_slice()))
+                .map_err(|e| format!("scan {way}: {e}"))?;
         }
         if rows.is_empty() { Ok(()) } else { Err(format!("scan: {} rows that nobody wrote", rows.len())) }
     }

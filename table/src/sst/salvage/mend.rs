@@ -14,14 +14,20 @@ const SEARCH_BYTES_MAX: usize = 256 << 10;
 
 /// Flips the one bit of `block` (payload, type, checksum, read from `offset`) that makes its checksum fit; says
 /// which. `None`, and nothing changed: no bit does, or there is no checksum.
-pub(in crate::sst) fn one_bit(kind: ChecksumType, context: u32, offset: u64, block: &mut [u8]) -> Option<(usize, u8)> {
+pub(in crate::sst) fn one_bit(
+    kind: ChecksumType,
+    context: u32,
+    offset: u64,
+    block: &mut [u8],
+) -> Option<(usize, u8)> {
     let summed_len = block.len().checked_sub(4)?;
     if kind == ChecksumType::None || block.len() > SEARCH_BYTES_MAX {
         return None;
     }
     let modifier = context_modifier(context, offset);
     let wanted = get_u32(block, summed_len)?.wrapping_sub(modifier);
-    let difference = wanted.wrapping_add(modifier) ^ trailer::block_checksum(kind, context, offset, &block[..summed_len]);
+    let difference =
+        wanted.wrapping_add(modifier) ^ trailer::block_checksum(kind, context, offset, &block[..summed_len]);
     if difference.is_power_of_two() {
         let at = difference.trailing_zeros();
         let (byte, bit) = (summed_len + (at / 8) as usize, (at % 8) as u8);
@@ -104,7 +110,9 @@ fn leads_to_blocks(file: &dyn RandomRead, size: u64, footer: &Footer) -> Result<
         }
         let mut block = vec![0; handle.size as usize + trailer::LEN];
         let got = file.read_at(handle.offset, &mut block)?;
-        if trailer::verify(footer.checksum, footer.base_context_checksum, handle.offset, &block[..got]).is_err() {
+        if trailer::verify(footer.checksum, footer.base_context_checksum, handle.offset, &block[..got])
+            .is_err()
+        {
             return Ok(false);
         }
     }

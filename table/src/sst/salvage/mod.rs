@@ -193,7 +193,8 @@ impl Run<'_> {
             self.properties(handle, metaindex.as_ref())?;
         }
         if let Some(properties) = &self.out.properties {
-            self.source.rewrite.global_seqno = properties.global_seqno(options.largest_seqno).unwrap_or(options.largest_seqno);
+            self.source.rewrite.global_seqno =
+                properties.global_seqno(options.largest_seqno).unwrap_or(options.largest_seqno);
             if properties.user_defined_timestamps_persisted == 0 {
                 self.source.rewrite.timestamp_pad = options.order.timestamp_size();
             }
@@ -241,17 +242,29 @@ impl Run<'_> {
         };
         // Of its name the block has as much as the name before it does not share.
         let name = b"global_seqno";
-        let Some(at) = raw.windows(name.len()).position(|w| w == name).map(|at| at + name.len()) else { return Ok(None) };
-        let Some(number) = raw.get_mut(at..).and_then(|bytes| bytes.first_chunk_mut::<8>()) else { return Ok(None) };
+        let Some(at) = raw.windows(name.len()).position(|w| w == name).map(|at| at + name.len()) else {
+            return Ok(None);
+        };
+        let Some(number) = raw.get_mut(at..).and_then(|bytes| bytes.first_chunk_mut::<8>()) else {
+            return Ok(None);
+        };
         let written = std::mem::take(number);
         let (checksum, context) = (self.source.checksum, self.source.base_context);
-        let Some((byte, bit)) = mend::one_bit(checksum, context, handle.offset, &mut raw) else { return Ok(None) };
+        let Some((byte, bit)) = mend::one_bit(checksum, context, handle.offset, &mut raw) else {
+            return Ok(None);
+        };
         if !(at..at + written.len()).contains(&byte) {
             raw[at..at + written.len()].copy_from_slice(&written);
         }
-        let Some(payload) = raw.len().checked_sub(trailer::LEN).map(|len| &raw[..len]) else { return Ok(None) };
+        let Some(payload) = raw.len().checked_sub(trailer::LEN).map(|len| &raw[..len]) else {
+            return Ok(None);
+        };
         let Ok(properties) = Properties::decode(payload, handle.offset) else { return Ok(None) };
-        self.out.mended.push(Mended { part: Part::Properties, offset: handle.offset + byte as u64, bit: Some(bit) });
+        self.out.mended.push(Mended {
+            part: Part::Properties,
+            offset: handle.offset + byte as u64,
+            bit: Some(bit),
+        });
         Ok(Some(properties))
     }
 
@@ -289,7 +302,10 @@ impl Run<'_> {
             let is_filter = [names::FULL_FILTER, names::PARTITIONED_FILTER, names::OBSOLETE_FILTER]
                 .iter()
                 .any(|prefix| name.starts_with(prefix.as_bytes()));
-            let Some(payload) = (if is_filter { self.meta_block(handle, Part::Filter)? } else { None }) else { continue };
+            let Some(payload) = (if is_filter { self.meta_block(handle, Part::Filter)? } else { None })
+            else {
+                continue;
+            };
             if name.starts_with(names::PARTITIONED_FILTER.as_bytes())
                 && let Some(top) = self.decode_index(&payload, true)
             {
@@ -303,10 +319,17 @@ impl Run<'_> {
 
     /// What the index says of data blocks, its bad partitions left out.
     fn index(&mut self, handle: Option<BlockHandle>) -> Result<Plan> {
-        let end = self.out.properties.as_ref().map(|p| p.tail_start_offset).filter(|&at| at > 0 && at <= self.source.size);
+        let end = self
+            .out
+            .properties
+            .as_ref()
+            .map(|p| p.tail_start_offset)
+            .filter(|&at| at > 0 && at <= self.source.size);
         let Some(handle) = handle else { return Ok(Plan { end, ..Plan::default() }) };
         let partitioned = self.out.properties.as_ref().and_then(|p| p.index_type()) == Some(2);
-        let end = end.or_else(|| (!partitioned && self.out.properties.is_some()).then_some(handle.offset.min(self.source.size)));
+        let end = end.or_else(|| {
+            (!partitioned && self.out.properties.is_some()).then_some(handle.offset.min(self.source.size))
+        });
         let mut plan = Plan { blocks: Vec::new(), end };
         if self.out.properties.is_none() {
             // How its entries are encoded is not known: blocks are found by their checksums.
@@ -324,7 +347,9 @@ impl Run<'_> {
             let Some(payload) = self.meta_block(top.handle(at), Part::Index)? else { continue };
             match self.decode_index(&payload, false) {
                 Some(index) => plan.blocks.extend((0..index.len()).map(|i| index.handle(i))),
-                None => self.lose_handle(Part::Index, top.handle(at), &Error::corruption("not an index block")),
+                None => {
+                    self.lose_handle(Part::Index, top.handle(at), &Error::corruption("not an index block"))
+                }
             }
         }
         // A checksum that fits does not make an index true.
@@ -335,7 +360,11 @@ impl Run<'_> {
             good
         });
         if !ascending {
-            self.lose_handle(Part::Index, handle, &Error::corruption("its blocks overlap or lie outside the file"));
+            self.lose_handle(
+                Part::Index,
+                handle,
+                &Error::corruption("its blocks overlap or lie outside the file"),
+            );
             plan.blocks.clear();
         }
         Ok(plan)

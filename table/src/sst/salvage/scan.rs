@@ -58,7 +58,8 @@ impl Run<'_> {
                 }
             };
             let handle = BlockHandle::new(at, (len - trailer::LEN) as u64);
-            let payload = self.source.payload(window[..len].to_vec().into(), handle, true, self.source.dict.as_ref());
+            let payload =
+                self.source.payload(window[..len].to_vec().into(), handle, true, self.source.dict.as_ref());
             longest = longest.max(len as u64);
             match payload {
                 Ok(payload) => {
@@ -91,7 +92,9 @@ impl Run<'_> {
             let Some(len) = block_len(&self.source, at, &window) else { break };
             let handle = BlockHandle::new(at, (len - trailer::LEN) as u64);
             at += len as u64;
-            let Ok(payload) = self.source.payload(window[..len].to_vec().into(), handle, true, None) else { continue };
+            let Ok(payload) = self.source.payload(window[..len].to_vec().into(), handle, true, None) else {
+                continue;
+            };
             match Properties::decode(&payload, handle.offset) {
                 Ok(found) if !found.comparator_name.is_empty() => self.out.properties = Some(found),
                 _ => self.out.tombstones.extend(self.all_tombstones(&payload).unwrap_or_default()),
@@ -105,7 +108,8 @@ impl Run<'_> {
                 self.out.lose(Part::RangeTombstones, from, self.source.size - from, reason);
             }
             None => {
-                let reason = format!("{found} range tombstones were found; whether there were more is not known");
+                let reason =
+                    format!("{found} range tombstones were found; whether there were more is not known");
                 self.out.lose(Part::RangeTombstones, from, self.source.size - from, reason);
             }
         }
@@ -137,7 +141,10 @@ impl Run<'_> {
             let start = at + skip as u64;
             let len = block_len(&self.source, start, rest)?;
             let handle = BlockHandle::new(start, (len - trailer::LEN) as u64);
-            let payload = self.source.payload(rest[..len].to_vec().into(), handle, true, self.source.dict.as_ref()).ok()?;
+            let payload = self
+                .source
+                .payload(rest[..len].to_vec().into(), handle, true, self.source.dict.as_ref())
+                .ok()?;
             self.is_data(&payload).then_some(start)
         })
     }
@@ -209,7 +216,8 @@ pub(super) fn guess_checksum(source: &Source) -> Result<Option<(ChecksumType, u3
                 let modifier = context_modifier(context, end as u64);
                 let rest = &bytes[end..];
                 ends(rest).any(|e| {
-                    trailer::checksum(kind, &rest[..e - 4]).wrapping_add(modifier) == get_u32(rest, e - 4).unwrap_or_default()
+                    trailer::checksum(kind, &rest[..e - 4]).wrapping_add(modifier)
+                        == get_u32(rest, e - 4).unwrap_or_default()
                 })
             };
             if context == 0 || fits(context) {

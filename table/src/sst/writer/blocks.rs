@@ -62,7 +62,14 @@ impl Blocks {
         let padding = plan::padding(table);
         let held = Held::new(options);
         let mut blocks = Blocks {
-            sink: Sink::new(file, table.checksum, base_context, padding, options.warm.clone(), options.statistics.clone()),
+            sink: Sink::new(
+                file,
+                table.checksum,
+                base_context,
+                padding,
+                options.warm.clone(),
+                options.statistics.clone(),
+            ),
             index: IndexBuilder::new(plan::index_kind(options), plan::index_config(options)),
             sampler: Sampler::new(options.sample_for_compression, options.context_seed)?,
             stats: DataStats::default(),
@@ -235,7 +242,13 @@ impl Blocks {
 
 fn packer(options: &WriterOptions, dictionary: Option<Arc<Dictionary>>) -> Result<Packer> {
     let verify = options.table.verify_compression;
-    Packer::new(options.compression, &options.compression_options, dictionary, verify, options.statistics.clone())
+    Packer::new(
+        options.compression,
+        &options.compression_options,
+        dictionary,
+        verify,
+        options.statistics.clone(),
+    )
 }
 
 /// Writes a block of the index, compressed where that is wanted and pays.

@@ -46,7 +46,17 @@ impl Sink {
         statistics: Option<Arc<Statistics>>,
     ) -> Self {
         let offset = file.size();
-        Sink { file, offset, checksum, base_context, padding, warm, pre_compression_size: 0, types_used: 0, statistics }
+        Sink {
+            file,
+            offset,
+            checksum,
+            base_context,
+            padding,
+            warm,
+            pre_compression_size: 0,
+            types_used: 0,
+            statistics,
+        }
     }
 
     #[inline]
@@ -77,7 +87,8 @@ impl Sink {
         type_byte: u8,
         payload: Option<&[u8]>,
     ) -> Result<BlockHandle> {
-        let timed = self.statistics.as_ref().filter(|statistics| statistics.timers_on()).map(|_| Stopwatch::start());
+        let timed =
+            self.statistics.as_ref().filter(|statistics| statistics.timers_on()).map(|_| Stopwatch::start());
         let size = stored.len();
         let handle = BlockHandle::new(self.offset, size as u64);
         trailer::append(stored, type_byte, self.checksum, self.base_context, self.offset);

@@ -41,7 +41,9 @@ pub(super) fn finish(mut writer: Writer) -> Result<(FinishedTable, FileWriter)> 
     let summary = write_index(&mut writer.blocks, &mut metaindex, &mut properties)?;
     if let Some(statistics) = &writer.options.statistics {
         // In ten-thousandths, as RocksDB counts it.
-        let measure = |spread: &f64| statistics.measure(HistogramKind::BlockKeyDistributionCv, (spread * 10_000.0) as u64);
+        let measure = |spread: &f64| {
+            statistics.measure(HistogramKind::BlockKeyDistributionCv, (spread * 10_000.0) as u64)
+        };
         summary.variations.iter().for_each(measure);
     }
     let index = summary.handle;

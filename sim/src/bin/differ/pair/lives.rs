@@ -94,7 +94,9 @@ impl Pair {
             1 if self.families.last().is_some_and(|f| f.name != "default") => {
                 self.refused(&next.db, &next, |families| drop(families.pop()))
             }
-            2 => self.refused(&next.db, &next, |families| families.push(("unheard-of".to_string(), String::new()))),
+            2 => self.refused(&next.db, &next, |families| {
+                families.push(("unheard-of".to_string(), String::new()))
+            }),
             3 => {
                 let other = Fixed { reverse: !self.fixed.reverse, ..self.fixed };
                 let other = Opening::draw(chance.next(), other);
@@ -150,10 +152,20 @@ impl Pair {
                 same(|| format!("opening nothing, read_only={read_only}"), &ours, &theirs)
             }
             3 => self.create(0),
-            4 => self.both(|| "a batch of nothing but save points".to_string(), |s| {
-                s.batch(&[Item::Rollback, Item::SavePoint, Item::PopSavePoint, Item::PopSavePoint], Writing::default())
-            }).map(|_| ()),
-            5 if self.dropped => self.both(|| "calls on a dropped family".to_string(), |s| s.haunt()).map(drop),
+            4 => self
+                .both(
+                    || "a batch of nothing but save points".to_string(),
+                    |s| {
+                        s.batch(
+                            &[Item::Rollback, Item::SavePoint, Item::PopSavePoint, Item::PopSavePoint],
+                            Writing::default(),
+                        )
+                    },
+                )
+                .map(|_| ()),
+            5 if self.dropped => {
+                self.both(|| "calls on a dropped family".to_string(), |s| s.haunt()).map(drop)
+            }
             6 => {
                 let at = self.at(n);
                 let item = Item::Put(at, b"refused".to_vec(), Vec::new());
@@ -215,7 +227,8 @@ impl Pair {
             let (first, last) = (vec![1], vec![2]);
             let (begin, end) = if self.fixed.reverse { (first, last) } else { (last, first) };
             let item = Item::DeleteRange(0, begin, end);
-            self.both(|| "an inverted range".to_string(), |s| s.single(&item, Writing::default())).map(drop)?;
+            self.both(|| "an inverted range".to_string(), |s| s.single(&item, Writing::default()))
+                .map(drop)?;
         }
         let item = Item::Put(0, b"after".to_vec(), Vec::new());
         let [ours, _] = self.open.as_mut().ok_or("closed")?;

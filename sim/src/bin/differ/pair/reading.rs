@@ -18,13 +18,17 @@ impl Pair {
                 Move::Seek(key) => Some(key.as_slice()),
                 _ => None,
             };
-            if state.mode == Mode::Tailing && state.prefix != Prefix::None && matches!(how, Move::Seek(_) | Move::First) {
+            if state.mode == Mode::Tailing
+                && state.prefix != Prefix::None
+                && matches!(how, Move::Seek(_) | Move::First)
+            {
                 if state.tail.passed {
                     return self.close_iter(slot);
                 }
                 state.tail.begins(state.prefix, target);
             }
-            let prefixed = matches!(state.mode, Mode::Prefix | Mode::SamePrefix) && state.prefix != Prefix::None;
+            let prefixed =
+                matches!(state.mode, Mode::Prefix | Mode::SamePrefix) && state.prefix != Prefix::None;
             match how {
                 Move::Seek(key) if prefixed => {
                     let Some(prefix) = state.prefix.of(key) else { continue };
@@ -34,10 +38,16 @@ impl Pair {
                 Move::Refresh if state.vector => continue,
                 // Undefined, or not what such an iterator is for.
                 Move::First | Move::Last | Move::SeekForPrev(_) | Move::Refresh if prefixed => continue,
-                Move::Last | Move::Prev | Move::SeekForPrev(_) | Move::Refresh if state.mode == Mode::Tailing => continue,
+                Move::Last | Move::Prev | Move::SeekForPrev(_) | Move::Refresh
+                    if state.mode == Mode::Tailing =>
+                {
+                    continue;
+                }
                 Move::SeekForPrev(_) | Move::Prev | Move::Last if state.mode == Mode::Auto => continue,
                 Move::Prev if prefixed => continue,
-                Move::First | Move::Last | Move::Seek(_) | Move::SeekForPrev(_) | Move::Refresh => state.lost = false,
+                Move::First | Move::Last | Move::Seek(_) | Move::SeekForPrev(_) | Move::Refresh => {
+                    state.lost = false
+                }
                 Move::Next | Move::Prev => {}
             }
             if state.lost {
@@ -88,7 +98,11 @@ impl Pair {
         self.both(|| "compact".to_string(), |s| s.compact(at, None, None, how))?;
         self.both(|| "wait".to_string(), |s| s.wait()).map(drop)?;
         if self.snapshots == 0 && self.slots.iter().all(Option::is_none) {
-            for name in ["rocksdb.estimate-num-keys", "rocksdb.num-entries-active-mem-table", "rocksdb.num-deletes-active-mem-table"] {
+            for name in [
+                "rocksdb.estimate-num-keys",
+                "rocksdb.num-entries-active-mem-table",
+                "rocksdb.num-deletes-active-mem-table",
+            ] {
                 self.both(|| format!("{name} after a full compaction"), |s| s.int_property(at, name))?;
             }
         }
