@@ -42,7 +42,7 @@ pub trait Comparator: Send + Sync {
 
     /// Orders keys that carry no timestamp: bounds and prefixes. A comparator with timestamps must
     /// implement it.
-    fn compare_bare(&self, a: &[u8], b: &[u8]) -> Ordering {
+    fn compare_stripped(&self, a: &[u8], b: &[u8]) -> Ordering {
         self.compare(a, b)
     }
 
@@ -150,11 +150,11 @@ impl Order {
 
     /// Orders keys that carry no timestamp.
     #[inline]
-    pub fn compare_bare(&self, a: &[u8], b: &[u8]) -> Ordering {
+    pub fn compare_stripped(&self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
             Order::Bytewise => compare_bytes(a, b),
             Order::Reverse => compare_bytes(b, a),
-            Order::Custom(c) => c.compare_bare(a, b),
+            Order::Custom(c) => c.compare_stripped(a, b),
         }
     }
 
@@ -271,10 +271,10 @@ impl Comparator for U64Timestamped {
     }
 
     fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
-        self.compare_bare(split_u64(a).0, split_u64(b).0)
+        self.compare_stripped(split_u64(a).0, split_u64(b).0)
     }
 
-    fn compare_bare(&self, a: &[u8], b: &[u8]) -> Ordering {
+    fn compare_stripped(&self, a: &[u8], b: &[u8]) -> Ordering {
         let order = compare_bytes(a, b);
         if self.reverse { order.reverse() } else { order }
     }

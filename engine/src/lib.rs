@@ -9,7 +9,7 @@
 //!  write  read  iter  flush  compaction  recovery  repair
 //!  apply  source  output  commit
 //!  family
-//!  wal  manifest  files  batch  errors  |  components  |  options  event  stats  |  sequence  bell  |  sync
+//!  wal  manifest  files  batch  errors  |  components  |  options  event  stats  |  sequence  release_notifier  |  sync
 //! ```
 
 #![forbid(unsafe_code)]
@@ -18,7 +18,6 @@
 mod apply;
 pub mod background;
 pub mod batch;
-pub mod bell;
 pub mod commit;
 mod compaction;
 pub mod components;
@@ -35,6 +34,7 @@ mod output;
 pub mod properties;
 pub mod read;
 mod recovery;
+pub mod release_notifier;
 pub mod repair;
 pub mod sequence;
 pub mod source;

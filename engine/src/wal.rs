@@ -105,7 +105,7 @@ struct Active {
 }
 
 /// See the file's head.
-pub struct LiveLogs {
+pub struct WalSet {
     env: Env,
     settings: WalSettings,
     active: Mutex<Option<Active>>,
@@ -133,9 +133,9 @@ pub struct ObsoleteLog {
     pub size: u64,
 }
 
-impl LiveLogs {
+impl WalSet {
     pub fn new(env: Env, settings: WalSettings) -> Self {
-        LiveLogs {
+        WalSet {
             env,
             buffer_bytes_max: AtomicUsize::new(settings.buffer_bytes_max),
             bytes_per_sync: AtomicU64::new(settings.bytes_per_sync),
@@ -376,7 +376,7 @@ impl LiveLogs {
         Ok(synced)
     }
 
-    /// How many names were made so far: for [`LiveLogs::note_names_durable`].
+    /// How many names were made so far: for [`WalSet::note_names_durable`].
     pub fn names_made(&self) -> u64 {
         self.names_made.load(Ordering::Acquire)
     }
@@ -419,7 +419,7 @@ impl LiveLogs {
         };
         self.names_made.fetch_add(1, Ordering::AcqRel);
         let framing = if self.settings.recyclable {
-            Framing::Recyclable { log_number: number.0 }
+            Framing::Recyclable { wal_number: number.0 }
         } else {
             Framing::Classic
         };
@@ -451,7 +451,7 @@ impl LiveLogs {
             let size = old.writer.offset();
             if self.settings.note_predecessor {
                 let predecessor = Predecessor {
-                    log_number: old.number.0,
+                    wal_number: old.number.0,
                     size_bytes: size,
                     last_seqno_recorded: old.last_seq_recorded,
                 };
@@ -638,8 +638,8 @@ fn cut(file: &mut dyn Append, size: u64) -> Result<()> {
         .map_err(|e| e.doing("cutting a WAL that was written over an older one"))
 }
 
-fn mark(log_number: u64, of: &Extent) -> Option<Mark> {
-    Some(Mark { log_number, bytes: of.bytes, digest: of.digest? })
+fn mark(wal_number: u64, of: &Extent) -> Option<Mark> {
+    Some(Mark { wal_number, bytes: of.bytes, digest: of.digest? })
 }
 
 #[cold]

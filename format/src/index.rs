@@ -183,8 +183,8 @@ impl Index {
         if self.heads.is_some() {
             return self.compare_user(order, rest, bound).is_lt();
         }
-        let bare = &rest[..rest.len().saturating_sub(order.timestamp_size())];
-        order.compare_bare(bare, bound).is_lt()
+        let without_timestamp = &rest[..rest.len().saturating_sub(order.timestamp_size())];
+        order.compare_stripped(without_timestamp, bound).is_lt()
     }
 
     /// The offset at which the first block from `i` on ends, its trailer included, that may hold keys at or

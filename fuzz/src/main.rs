@@ -121,7 +121,7 @@ fn seed_file(
     use format::wal::{Item, Reader, ReaderOptions};
     let records = |bytes: &[u8]| {
         let number = name.split('.').next().and_then(|n| n.parse().ok()).unwrap_or(0);
-        let mut reader = Reader::new(bytes, ReaderOptions { log_number: number, ..ReaderOptions::default() });
+        let mut reader = Reader::new(bytes, ReaderOptions { wal_number: number, ..ReaderOptions::default() });
         let mut out = Vec::new();
         while let Ok(item) = reader.next() {
             match item {

@@ -1,4 +1,4 @@
-//! What a row costs in the merge and in the collapse: nanoseconds and comparisons.
+//! What a row costs in the merge and in the compaction_iter: nanoseconds and comparisons.
 //!
 //! `cargo bench -p ironstone-lsm` prints one line a case. Keys are 16 bytes; the heads decide unless the
 //! case says that all keys share their first eight.
@@ -12,7 +12,7 @@ use base::error::Result;
 use base::iter::InternalIterator;
 use base::key::{self, InternalOrder, ValueType};
 use base::order::Order;
-use ironstone_lsm::collapse::{AnythingBelow, Below, Collapse, Compaction, Config};
+use ironstone_lsm::compaction_iter::{AnythingBelow, Below, Compaction, CompactionIter, Config};
 use ironstone_lsm::merging::Merging;
 use ironstone_lsm::range_del::CompactionTombstones;
 use ironstone_lsm::stripes::Stripes;
@@ -124,24 +124,24 @@ fn merging(name: &str, k: usize, run: usize, prefix: bool) {
     }
 }
 
-fn collapse<B: Below>(name: &str, below: impl Fn() -> B, config: impl Fn() -> Config) {
+fn compaction_iter<B: Below>(name: &str, below: impl Fn() -> B, config: impl Fn() -> Config) {
     let mut best = f64::MAX;
     for _ in 0..5 {
         let Ok([source]) = <[Flat; 1]>::try_from(sources(1, 1, false)) else { unreachable!() };
         let tombstones = CompactionTombstones::none(order());
-        let mut collapse = Collapse::new(source, below(), tombstones, config());
+        let mut compaction_iter = CompactionIter::new(source, below(), tombstones, config());
         let start = Instant::now();
         let mut rows = 0;
-        collapse.seek_to_first();
-        while collapse.valid() {
-            black_box((collapse.key(), collapse.value()));
+        compaction_iter.seek_to_first();
+        while compaction_iter.valid() {
+            black_box((compaction_iter.key(), compaction_iter.value()));
             rows += 1;
-            collapse.next();
+            compaction_iter.next();
         }
         assert_eq!(rows, ROWS);
         best = best.min(start.elapsed().as_nanos() as f64 / ROWS as f64);
     }
-    println!("collapse {name:<39} {best:6.2} ns/row");
+    println!("compaction_iter {name:<39} {best:6.2} ns/row");
 }
 
 fn main() {
@@ -153,13 +153,13 @@ fn main() {
     }
     merging("random, equal heads", 8, 1, true);
     merging("runs of 1000, equal heads", 8, 1000, true);
-    collapse("flush", || AnythingBelow, || Config::new(order()));
-    collapse(
+    compaction_iter("flush", || AnythingBelow, || Config::new(order()));
+    compaction_iter(
         "flush, three snapshots",
         || AnythingBelow,
         || Config { snapshots: Stripes::new(vec![1, 1000, 100_000]), ..Config::new(order()) },
     );
-    collapse(
+    compaction_iter(
         "compaction to the bottom",
         || Bottom,
         || Config {

@@ -6,13 +6,13 @@
 //! ```text
 //!  file_meta ── version ── pick ── Task ┐                       ┌── merging ◄── sources
 //!  (one file)   (the tree)  │           └► (engine runs it) ──► │      ▼
-//!                        pressure                        cut ◄──┴── collapse ◄── stripes, merge, range_del
+//!                        pressure                        cut ◄──┴── compaction_iter ◄── stripes, merge, range_del
 //! ```
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
-pub mod collapse;
+pub mod compaction_iter;
 pub mod cut;
 pub mod draw;
 pub mod file_meta;

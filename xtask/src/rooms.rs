@@ -32,7 +32,7 @@ const ROWS: [(&str, u8); 30] = [
     ("trace", 2),
     ("stats", 2),
     ("sequence", 1),
-    ("bell", 1),
+    ("release_notifier", 1),
     ("sync", 0),
 ];
 

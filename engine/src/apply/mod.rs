@@ -150,7 +150,7 @@ pub fn batch(
             next = records.next().transpose()?;
             continue;
         };
-        next = match families.get(id).filter(|f| source.log.is_none_or(|log| log >= f.state().log_number)) {
+        next = match families.get(id).filter(|f| source.log.is_none_or(|log| log >= f.state().wal_number)) {
             Some(family) => run_of_family(&family, id, record, &mut records, &mut source, &mut done)?,
             None if source.missing == Missing::Refuse => return Err(no_family(id)),
             None => {

@@ -71,7 +71,7 @@ impl Background {
             Err(panic) => {
                 for family in &request.families {
                     let mut state = family.state();
-                    for sealed in &mut state.sealed {
+                    for sealed in &mut state.immutable_memtables {
                         sealed.flushing = false;
                     }
                 }
@@ -121,7 +121,7 @@ impl Background {
         families.sort_by_key(|f| f.id());
         families.dedup_by_key(|f| f.id());
         let run = || {
-            writer.seal_together(&families)?;
+            writer.switch_together(&families)?;
             let picks = self.wait_until(|| match self.check_families(&families) {
                 Err(error) => Some(Err(error)),
                 Ok(()) => self.pick_together(&families).map(Ok),
@@ -209,12 +209,14 @@ impl Background {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
         let failures: Vec<u64> = families.iter().map(|f| self.failures(f).0).collect();
-        writer.seal_for_flush(families, reason)?;
+        writer.switch_for_flush(families, reason)?;
         if !wait {
             return Ok(());
         }
-        let targets: Vec<_> =
-            families.iter().map(|f| (f.clone(), f.state().sealed.last().map_or(0, |s| s.id))).collect();
+        let targets: Vec<_> = families
+            .iter()
+            .map(|f| (f.clone(), f.state().immutable_memtables.last().map_or(0, |s| s.id)))
+            .collect();
         self.wait_until(|| {
             if let Err(error) = self.check_families(families) {
                 return Some(Err(error));
@@ -223,7 +225,7 @@ impl Background {
                 return Some(Err(Error::shutdown_in_progress("the database is closing")));
             }
             let done = targets.iter().all(|(f, id)| {
-                f.is_dropped() || f.state().sealed.first().is_none_or(|oldest| oldest.id > *id)
+                f.is_dropped() || f.state().immutable_memtables.first().is_none_or(|oldest| oldest.id > *id)
             });
             if done {
                 return Some(Ok(()));

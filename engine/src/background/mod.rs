@@ -10,6 +10,7 @@
 
 mod compact;
 mod dump;
+mod event_count;
 mod flush;
 mod manual;
 mod named;
@@ -20,7 +21,6 @@ mod purge;
 mod resume;
 mod schedule;
 mod trigger;
-mod turn;
 mod wait;
 
 pub use manual::ManualResult;
@@ -35,26 +35,26 @@ use lsm::pick::score::Scores;
 use lsm::pick::{Running, View};
 use lsm::pressure::{Cause, Load, Pressure};
 
-use self::turn::Turn;
+use self::event_count::EventCount;
 use crate::commit::{Committed, Committer};
 use crate::errors::{ErrorState, Remedy};
 use crate::event::{ErrorReason, Event, FlushReason, StallCondition};
 use crate::family::{Family, FamilySet};
 use crate::files::{Obsolete, Recycle};
 use crate::output::{JobTools, named};
-use crate::properties::{self, Activity, Ground};
+use crate::properties::{self, Activity, PropertyContext};
 use crate::source::TableCache;
 use crate::stats::StallCause;
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Flag, Mutex, OnceLock, Ordering, Weak};
-use crate::wal::LiveLogs;
+use crate::wal::WalSet;
 use crate::write::stall::Controller;
-use crate::write::{FaultBell, FlushBell, Writer};
+use crate::write::{ErrorSink, FlushRequests, Writer};
 
 /// Everything jobs touch.
 pub struct BackgroundParts {
     pub tools: Arc<JobTools>,
     pub families: Arc<FamilySet>,
-    pub logs: Arc<LiveLogs>,
+    pub logs: Arc<WalSet>,
     pub recycle: Arc<Recycle>,
     pub committer: Arc<Committer>,
     pub tables: Arc<TableCache>,
@@ -69,7 +69,7 @@ pub struct Background {
     me: Weak<Background>,
     tools: Arc<JobTools>,
     families: Arc<FamilySet>,
-    logs: Arc<LiveLogs>,
+    logs: Arc<WalSet>,
     recycle: Arc<Recycle>,
     committer: Arc<Committer>,
     tables: Arc<TableCache>,
@@ -82,7 +82,7 @@ pub struct Background {
     tag: Tag,
     state: Mutex<State>,
     /// Something changed: a job ended, an error came or went.
-    changed: Arc<Turn>,
+    changed: Arc<EventCount>,
     /// Jobs that were put into the pools and of which something is left: queued, due later, running, or letting go of
     /// what they held.
     out: Arc<AtomicUsize>,
@@ -184,7 +184,7 @@ impl Background {
         let _ = self.writer.set(Arc::downgrade(writer));
         self.open.store(true, Ordering::Release);
         let me = self.me.clone();
-        self.obsolete.bell().on_ring(Box::new(move || {
+        self.obsolete.release_notifier().on_ring(Box::new(move || {
             if let Some(me) = me.upgrade() {
                 me.schedule_purge();
             }
@@ -218,12 +218,12 @@ impl Background {
         let (pin, unflushed, full, ts_low) = {
             let own = family.state();
             let due = !taken && own.flush_due(family.parts().pick.min_write_buffer_number_to_merge, group);
-            (family.pin_owned(), own.sealed.len(), due, own.full_history_ts_low.clone())
+            (family.pin_owned(), own.immutable_memtables.len(), due, own.full_history_ts_low.clone())
         };
         let options = &pin.parts.pick;
         if family.is_dropped() {
             self.controller.forget(family.id());
-            self.tools.courtesy.set_hurry(self.controller.waits_for_compaction());
+            self.tools.flush_priority.set_hurry(self.controller.waits_for_compaction());
             state.bottommost_next.remove(&family.id());
             return;
         }
@@ -263,7 +263,7 @@ impl Background {
         let l0_stops = after == StallCondition::Stopped && matches!(decision.cause, Cause::L0FileCountLimit);
         let hopeless = if l0_stops && running.is_empty() { blocked(&view, options, now) } else { None };
         self.controller.set(family.id(), decision, hopeless);
-        self.tools.courtesy.set_hurry(self.controller.waits_for_compaction());
+        self.tools.flush_priority.set_hurry(self.controller.waits_for_compaction());
         if full {
             self.enqueue_flush(
                 &mut state,
@@ -425,7 +425,7 @@ impl Background {
         if self.tools.shutting_down.load(Ordering::Acquire) {
             return;
         }
-        let ground = Ground {
+        let context = PropertyContext {
             tables: &self.tables,
             obsolete: &self.obsolete,
             numbers: &self.tools.numbers,
@@ -439,7 +439,7 @@ impl Background {
             now_seconds: self.tools.env.clock.now_seconds(),
         };
         let events = &self.tools.events;
-        let text = properties::dump(&ground, &self.families.all());
+        let text = properties::dump(&context, &self.families.all());
         events.info(format_args!("------- DUMPING STATS -------"));
         events.info(format_args!("{text}"));
         if let Some(statistics) = self.tools.stats.statistics() {
@@ -478,7 +478,7 @@ impl State {
     }
 }
 
-impl FlushBell for Background {
+impl FlushRequests for Background {
     fn flush_due(&self, families: &[Arc<Family>], reason: FlushReason) {
         let mut state = self.state.lock();
         for family in families {
@@ -493,7 +493,7 @@ impl FlushBell for Background {
     }
 }
 
-impl FaultBell for Background {
+impl ErrorSink for Background {
     fn wal_failed(&self, error: &Error) {
         self.failed(error.clone(), ErrorReason::WriteCallback);
     }

@@ -12,7 +12,7 @@ use format::proof::Proof;
 use super::Background;
 use crate::manifest::write_proof;
 use crate::sync::Ordering;
-use crate::write::FaultBell;
+use crate::write::ErrorSink;
 
 /// How often it is looked whether anything was written. An idle moment is twice that at most.
 const LOOK_US: u64 = 3_000_000;
@@ -83,9 +83,9 @@ impl Background {
     fn prove(&self, closed: bool) -> Result<()> {
         self.logs.settle()?;
         // Logs first: those that a later MANIFEST record makes obsolete are not asked for.
-        let min_log = self.committer.min_log_to_keep();
+        let min_wal = self.committer.min_log_to_keep();
         let mut wals = self.logs.durable();
-        wals.retain(|wal| wal.number >= min_log);
+        wals.retain(|wal| wal.number >= min_wal);
         let Some(manifest) = self.committer.settle_manifest()? else { return Ok(()) };
         let proof = Proof {
             db_id: self.tools.db_id.clone(),

@@ -59,7 +59,7 @@ impl Background {
             let flushed = match self.families.get(*id) {
                 Some(family) => {
                     let family = [family];
-                    self.flush_sealed(&family, &family, &|| self.errors.failed_since(*id, *noted))
+                    self.flush_immutable(&family, &family, &|| self.errors.failed_since(*id, *noted))
                 }
                 None => Ok(()),
             };
@@ -87,13 +87,13 @@ impl Background {
         let together = self.needs_one_commit() && !self.atomic_flush;
         // Noted like the failure of a flush: it may be one that nobody gets over, and ends the trying. It concerns all, as
         // all have to be flushed.
-        let sealed = writer.seal_all_for_recovery(together);
+        let sealed = writer.switch_all_for_recovery(together);
         sealed.inspect_err(|error| self.flush_failed(error.clone(), &[]))?;
         let families = self.families.all();
         if together {
             self.flush_behind_failed(&families)?;
         }
-        self.flush_sealed(&families, &[], &|| self.errors.during_recovery())?;
+        self.flush_immutable(&families, &[], &|| self.errors.during_recovery())?;
         // A new MANIFEST, whatever became of the record that failed. It says that no log before the new
         // one is needed: the failed one may hold a record that was never acknowledged, and its sequence
         // numbers are given out again.
@@ -106,7 +106,7 @@ impl Background {
 
     /// What is sealed of these families becomes tables, in one commit with `atomic_flush`. `concerned`: who stops where that
     /// fails. `failed`: what a job failed with that had some of it.
-    fn flush_sealed(
+    fn flush_immutable(
         &self,
         families: &[Arc<Family>],
         concerned: &[Arc<Family>],
@@ -115,10 +115,12 @@ impl Background {
         let job = self.tools.take_job_id();
         let turn = |family: &Family, pick: &FlushPick| self.flush_turn(family, pick);
         let tools = self.flush_tools(&turn);
-        let newest: Vec<_> = families.iter().map(|family| family.state().newest_sealed()).collect();
+        let newest: Vec<_> = families.iter().map(|family| family.state().newest_immutable()).collect();
         let left = || {
             let mut all = families.iter().zip(&newest);
-            all.any(|(f, newest)| newest.is_some_and(|id| !f.is_dropped() && f.state().has_sealed_up_to(id)))
+            all.any(|(f, newest)| {
+                newest.is_some_and(|id| !f.is_dropped() && f.state().has_immutable_up_to(id))
+            })
         };
         // A job that was queued before may take memtables at any moment until none is left. What it has taken comes
         // first; if that fails, so does this.

@@ -3,7 +3,7 @@
 use base::stats::Ticker;
 use env::executor::{Job, Pool};
 
-use super::turn::Out;
+use super::event_count::Out;
 use super::{Background, FlushRequest, State};
 use crate::event::FlushReason;
 use crate::family::Family;

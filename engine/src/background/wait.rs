@@ -103,7 +103,7 @@ impl Background {
     /// Ends all: queued jobs are taken back, running ones waited for until they have let go of all that they held, as whoever
     /// closes a database may count on what he gave it being his own again.
     pub fn close(&self) {
-        self.obsolete.bell().silence();
+        self.obsolete.release_notifier().silence();
         {
             let mut state = self.state.lock();
             state.closing = true;
@@ -111,7 +111,7 @@ impl Background {
             state.compactions.clear();
         }
         self.tools.shutting_down.store(true, Ordering::Release);
-        self.tools.courtesy.close();
+        self.tools.flush_priority.close();
         self.unschedule();
         self.wait_until(|| {
             let state = self.state.lock();

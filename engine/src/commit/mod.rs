@@ -27,7 +27,7 @@ use crate::files::{Numbers, Obsolete, Waiting};
 use crate::manifest::{Manifest, ManifestSettings, Record};
 use crate::sequence::LastSequence;
 use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
-use crate::wal::LiveLogs;
+use crate::wal::WalSet;
 
 /// One family's part of a commit.
 pub struct Change {
@@ -64,7 +64,7 @@ pub struct Committer {
     /// MANIFESTs that rolls made superfluous, by whatever kind of commit.
     old_manifests: Mutex<Vec<FileNumber>>,
     /// Told of what is durable of the MANIFEST.
-    logs: OnceLock<Arc<LiveLogs>>,
+    logs: OnceLock<Arc<WalSet>>,
 }
 
 impl Committer {
@@ -92,7 +92,7 @@ impl Committer {
     }
 
     /// From now on these logs tell what is durable of the MANIFEST.
-    pub fn tell(&self, logs: Arc<LiveLogs>) {
+    pub fn tell(&self, logs: Arc<WalSet>) {
         let _ = self.logs.set(logs);
     }
 
@@ -150,10 +150,10 @@ impl Committer {
             let next = Arc::new(old.apply(std::slice::from_ref(&change.edit))?);
             parts.push(Part { change, old, next });
         }
-        let min_log = self.min_log_after(&parts);
-        let records = self.records_of(&parts, min_log, atomic);
+        let min_wal = self.min_log_after(&parts);
+        let records = self.records_of(&parts, min_wal, atomic);
         self.write(&mut manifest, records)?;
-        self.min_log_to_keep.fetch_max(min_log.unwrap_or(0), Ordering::AcqRel);
+        self.min_log_to_keep.fetch_max(min_wal.unwrap_or(0), Ordering::AcqRel);
         let mut old_super_versions = Vec::with_capacity(parts.len());
         for part in &parts {
             let mut state = part.change.family.state();
@@ -202,7 +202,7 @@ impl Committer {
     /// logs are needed by what families know now.
     pub fn roll(&self, edits: Vec<VersionEdit>) -> Result<Committed> {
         let mut manifest = self.manifest.lock();
-        let needed = self.families.all().into_iter().map(|family| family.state().log_number).min();
+        let needed = self.families.all().into_iter().map(|family| family.state().wal_number).min();
         self.min_log_to_keep.fetch_max(needed.unwrap_or(0), Ordering::AcqRel);
         let records: Vec<Record> = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
         self.roll_locked(&mut manifest, records)?;
@@ -215,25 +215,25 @@ impl Committer {
     /// Those of the file system.
     pub fn go_on(&self, tracked: BTreeMap<u64, Option<u64>>) -> Result<Committed> {
         let families = self.families.all();
-        let log_number = |family: &Arc<Family>| family.state().log_number;
-        let min_log = families.iter().map(log_number).min().unwrap_or(0).max(self.min_log_to_keep());
+        let wal_number = |family: &Arc<Family>| family.state().wal_number;
+        let min_wal = families.iter().map(wal_number).min().unwrap_or(0).max(self.min_log_to_keep());
         let wal_deletion =
-            tracked.first_key_value().is_some_and(|(number, _)| *number < min_log).then_some(min_log);
-        self.tracked_wals.lock().extend(tracked.into_iter().filter(|(number, _)| *number >= min_log));
+            tracked.first_key_value().is_some_and(|(number, _)| *number < min_wal).then_some(min_wal);
+        self.tracked_wals.lock().extend(tracked.into_iter().filter(|(number, _)| *number >= min_wal));
         let of_family = |family: &Arc<Family>| VersionEdit {
             column_family: family.id(),
-            log_number: Some(log_number(family)),
+            wal_number: Some(wal_number(family)),
             ..VersionEdit::default()
         };
         let mut edits: Vec<_> = families.iter().map(of_family).collect();
         edits.push(VersionEdit {
             db_id: self.db_id.clone(),
-            min_log_number_to_keep: Some(min_log),
+            min_log_number_to_keep: Some(min_wal),
             wal_deletion,
             ..VersionEdit::default()
         });
         self.commit_records(edits, || {
-            self.min_log_to_keep.fetch_max(min_log, Ordering::AcqRel);
+            self.min_log_to_keep.fetch_max(min_wal, Ordering::AcqRel);
         })
     }
 
@@ -242,7 +242,7 @@ impl Committer {
     pub fn tell_log_numbers(&self) {
         for family in self.families.all() {
             let mut state = family.state();
-            state.told_log_number = state.log_number;
+            state.told_log_number = state.wal_number;
         }
     }
 
@@ -301,7 +301,7 @@ impl Committer {
         edit
     }
 
-    fn records_of(&self, parts: &[Part], min_log: Option<u64>, atomic: bool) -> Vec<Record> {
+    fn records_of(&self, parts: &[Part], min_wal: Option<u64>, atomic: bool) -> Vec<Record> {
         let mut records: Vec<Record> = Vec::with_capacity(parts.len() + 1);
         for part in parts {
             let largest = part.change.edit.added.iter().map(|(_, f)| f.largest_seq).max().unwrap_or(0);
@@ -309,13 +309,13 @@ impl Committer {
             edit.column_family = part.change.family.id();
             records.push((self.complete(edit, largest), part.change.family.order().user.timestamp_size()));
         }
-        if let Some(min_log) = min_log {
+        if let Some(min_wal) = min_wal {
             let mut tracked = self.tracked_wals.lock();
             let wal_deletion =
-                tracked.first_key_value().is_some_and(|(n, _)| *n < min_log).then_some(min_log);
-            *tracked = tracked.split_off(&min_log);
+                tracked.first_key_value().is_some_and(|(n, _)| *n < min_wal).then_some(min_wal);
+            *tracked = tracked.split_off(&min_wal);
             let edit =
-                VersionEdit { min_log_number_to_keep: Some(min_log), wal_deletion, ..VersionEdit::default() };
+                VersionEdit { min_log_number_to_keep: Some(min_wal), wal_deletion, ..VersionEdit::default() };
             records.push((self.complete(edit, 0), 0));
         }
         if atomic && records.len() > 1 {
@@ -337,7 +337,7 @@ impl Committer {
             .filter_map(|p| Some((p.change.family.id(), p.change.flushed.as_ref()?.next_log())))
             .collect();
         let needed = self.families.all().into_iter().map(|family| {
-            let now = family.state().log_number;
+            let now = family.state().wal_number;
             flushed.get(&family.id()).map_or(now, |after| now.max(*after))
         });
         Some(needed.min().unwrap_or(0).max(self.min_log_to_keep()))

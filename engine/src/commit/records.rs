@@ -10,7 +10,7 @@ use crate::sync::Arc;
 
 pub(super) fn of_change(change: &Change) -> VersionEdit {
     VersionEdit {
-        log_number: change.flushed.as_ref().map(|pick| pick.next_log()),
+        wal_number: change.flushed.as_ref().map(|pick| pick.next_log()),
         compact_cursors: change
             .edit
             .cursors
@@ -25,10 +25,10 @@ pub(super) fn of_change(change: &Change) -> VersionEdit {
 }
 
 /// The edit that creates a family.
-pub fn of_new_family(id: FamilyId, name: &str, comparator: &str, log_number: u64) -> VersionEdit {
+pub fn of_new_family(id: FamilyId, name: &str, comparator: &str, wal_number: u64) -> VersionEdit {
     VersionEdit {
         comparator: Some(comparator.to_string()),
-        log_number: Some(log_number),
+        wal_number: Some(wal_number),
         column_family: id,
         column_family_add: (id != FamilyId::DEFAULT).then(|| name.to_string()),
         persist_user_defined_timestamps: Some(true),
@@ -76,7 +76,7 @@ pub(super) fn snapshot(
             compact_cursors: (0..version.num_levels())
                 .filter_map(|level| Some((level as u32, version.cursor(level)?.to_vec())))
                 .collect(),
-            log_number: Some(state.told_log_number),
+            wal_number: Some(state.told_log_number),
             min_log_number_to_keep: (is_default && min_log_to_keep > 0).then_some(min_log_to_keep),
             full_history_ts_low: state.full_history_ts_low.clone(),
             last_sequence: Some(last_sequence),

@@ -1,6 +1,6 @@
 //! Whether anything older may lie below a compaction's output: what lets tombstones go.
 
-use lsm::collapse;
+use lsm::compaction_iter;
 use lsm::pick::Task;
 use lsm::version::Version;
 
@@ -43,7 +43,7 @@ impl Below {
     }
 }
 
-impl collapse::Below for Below {
+impl compaction_iter::Below for Below {
     fn key_not_exists_beyond_output(&mut self, user_key: &[u8]) -> bool {
         if self.bottommost {
             return true;

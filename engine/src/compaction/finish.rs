@@ -199,14 +199,14 @@ fn report(job: &Job, done: &[piece::Done], error: Option<Error>, micros: (u64, u
 }
 
 /// Every point entry of the inputs must have been read. Only told for a compaction in one piece whose
-/// inputs' counts are all known: pieces look at the row behind their end.
+/// inputs' counts are all known: subcompactions look at the row behind their end.
 pub(super) fn verify_counts(
     t: &CompactionTools<'_>,
     job: &Job,
     done: &[piece::Done],
-    pieces: usize,
+    subcompactions: usize,
 ) -> Result<()> {
-    if pieces != 1 || !t.tools.options.load().compaction_verify_record_count {
+    if subcompactions != 1 || !t.tools.options.load().compaction_verify_record_count {
         return Ok(());
     }
     let points = |f: &FileMetaData| f.stats().map(|s| s.num_entries.saturating_sub(s.num_range_deletions));

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  Task ─► move or deletion: one commit
-//!      └─► pieces (lsm::cut::split) ─► each: table iterators ─► merging ─► collapse ─► output
-//!                                 └──────────► one commit for all pieces
+//!      └─► subcompactions (lsm::cut::split) ─► each: table iterators ─► merging ─► compaction_iter ─► output
+//!                                 └──────────► one commit for all subcompactions
 //! ```
 //! Rows flow through one chain of generic iterators: no virtual call, allocation or copy a row beyond the
 //! one into the output's block.
@@ -16,7 +16,7 @@ use base::ids::JobId;
 use base::stats::{HistogramKind, Ticker};
 use base::{Error, FileNumber, Result};
 use env::executor::Pool;
-use lsm::collapse::CollapseStats;
+use lsm::compaction_iter::CompactionIterStats;
 use lsm::cut;
 use lsm::pick::{Reason, Task};
 use lsm::version::{Edit, Version};
@@ -24,7 +24,7 @@ use lsm::version::{Edit, Version};
 use crate::commit::{Change, Committed, Committer};
 use crate::event::Event;
 use crate::family::{Family, Parts};
-use crate::output::{JobTools, Outputs, Stretch, named};
+use crate::output::{JobTools, Outputs, SubcompactionRange, named};
 use crate::source::TableCache;
 use crate::stats::LevelNumbers;
 use crate::sync::{Arc, Flag, Mutex};
@@ -52,7 +52,7 @@ pub struct Job {
 #[derive(Default)]
 pub struct Compacted {
     pub committed: Option<Committed>,
-    pub stats: CollapseStats,
+    pub stats: CompactionIterStats,
     pub bytes_read: u64,
     pub bytes_written: u64,
     pub num_output_records: u64,
@@ -124,16 +124,15 @@ fn drop_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
 fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let start = (t.tools.env.clock.now_nanos(), t.tools.env.clock.cpu_nanos());
     finish::started(t, job);
-    let stretches = pieces(t, job)?;
-    let results: Vec<Mutex<Option<Result<piece::Done>>>> =
-        stretches.iter().map(|_| Mutex::new(None)).collect();
+    let ranges = subcompactions(t, job)?;
+    let results: Vec<Mutex<Option<Result<piece::Done>>>> = ranges.iter().map(|_| Mutex::new(None)).collect();
     let run_one = |index: usize| {
         finish::subcompaction(t, job, index, None);
-        let done = piece::run(t, job, &stretches[index]);
+        let done = piece::run(t, job, &ranges[index]);
         finish::subcompaction(t, job, index, Some(done.as_ref().err().cloned()));
         *results[index].lock() = Some(done);
     };
-    match stretches.len() {
+    match ranges.len() {
         1 => run_one(0),
         n => {
             let run_one = &run_one;
@@ -151,7 +150,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
             None => failed = failed.or_else(|| Some(Error::aborted("a subcompaction did not run"))),
         }
     }
-    let failed = failed.map_or_else(|| finish::verify_counts(t, job, &done, stretches.len()), Err);
+    let failed = failed.map_or_else(|| finish::verify_counts(t, job, &done, ranges.len()), Err);
     if let Err(error) = failed {
         remove(t, &done);
         finish::failed(t, job, &error);
@@ -163,8 +162,8 @@ fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     Ok(Compacted { committed: Some(committed), ..out })
 }
 
-/// The stretches of keys that run beside one another.
-fn pieces(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<Stretch>> {
+/// The ranges of keys that run beside one another.
+fn subcompactions(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<SubcompactionRange>> {
     let task = &job.task;
     let max = match task.max_subcompactions {
         0 => t.tools.options.load().max_subcompactions.max(1),
@@ -172,7 +171,7 @@ fn pieces(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<Stretch>> {
     } as usize;
     let splits = task.output_level > 0 && (task.start_level() == 0 || task.manual);
     if max <= 1 || !splits || task.num_input_files() < 2 {
-        return Ok(vec![Stretch::default()]);
+        return Ok(vec![SubcompactionRange::default()]);
     }
     let began = t.tools.stats.begin();
     let ctx = piece::read_ctx(t);
@@ -184,15 +183,15 @@ fn pieces(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<Stretch>> {
         );
     }
     let boundaries = cut::split(&job.parts.internal_order(), anchors, max, task.max_output_file_size);
-    let mut stretches = Vec::with_capacity(boundaries.len() + 1);
+    let mut ranges = Vec::with_capacity(boundaries.len() + 1);
     let mut lower: Option<Vec<u8>> = None;
     for boundary in boundaries {
-        stretches.push(Stretch { lower: lower.take(), upper: Some(boundary.clone()) });
+        ranges.push(SubcompactionRange { lower: lower.take(), upper: Some(boundary.clone()) });
         lower = Some(boundary);
     }
-    stretches.push(Stretch { lower, upper: None });
+    ranges.push(SubcompactionRange { lower, upper: None });
     t.tools.stats.end(began, HistogramKind::SubcompactionSetupTime);
-    Ok(stretches)
+    Ok(ranges)
 }
 
 fn commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done]) -> Result<Committed> {
@@ -223,9 +222,9 @@ fn remove(t: &CompactionTools<'_>, done: &[piece::Done]) {
     }
 }
 
-/// For the statistics of all pieces together.
-fn sum(done: &[piece::Done]) -> (CollapseStats, u64) {
-    let mut stats = CollapseStats::default();
+/// For the statistics of all subcompactions together.
+fn sum(done: &[piece::Done]) -> (CompactionIterStats, u64) {
+    let mut stats = CompactionIterStats::default();
     let mut records = 0;
     for piece in done {
         let Outputs { num_records, .. } = piece.outputs;

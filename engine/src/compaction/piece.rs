@@ -1,11 +1,11 @@
-//! One stretch of a compaction's keys, from iterators to files.
+//! One range of a compaction's keys, from iterators to files.
 
 use base::key;
 use base::stats::HistogramKind;
 use base::{Error, Result};
 use compress::Compression;
 use env::rate::IoPriority;
-use lsm::collapse::{Collapse, CollapseStats, Compaction, Config};
+use lsm::compaction_iter::{Compaction, CompactionIter, CompactionIterStats, Config};
 use lsm::cut::Cutter;
 use lsm::file_meta::FileMetaData;
 use lsm::filter::{CompactionFilter, CreationReason, FilterContext};
@@ -15,14 +15,14 @@ use table::sst::ReadCtx;
 
 use super::below::Below;
 use super::{CompactionTools, Job};
-use crate::output::{self, OutputSettings, Outputs, Stretch};
+use crate::output::{self, OutputSettings, Outputs, SubcompactionRange};
 use crate::source::{LevelIter, Source, timed_iter};
 use crate::sync::Arc;
 
 /// What a piece wrote, and what became of its rows.
 pub struct Done {
     pub outputs: Outputs,
-    pub stats: CollapseStats,
+    pub stats: CompactionIterStats,
     /// Comparisons between the inputs that put the rows in order.
     pub comparisons: u64,
 }
@@ -39,7 +39,7 @@ pub fn read_ctx(t: &CompactionTools<'_>) -> ReadCtx {
     }
 }
 
-pub fn run(t: &CompactionTools<'_>, job: &Job, stretch: &Stretch) -> Result<Done> {
+pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Result<Done> {
     let task = &job.task;
     let order = job.parts.internal_order();
     let settings = settings(t, job)?;
@@ -63,20 +63,21 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, stretch: &Stretch) -> Result<Done
         must_count_input: db.compaction_verify_record_count,
         shutting_down: Some(t.tools.shutting_down.clone()),
         canceled: job.canceled.clone(),
-        times: t.tools.stats.collapse_times(),
+        times: t.tools.stats.compaction_iter_times(),
         ..Config::new(order.clone())
     };
     let below = Below::new(job.version.clone(), task, db.allow_ingest_behind);
     let now = t.tools.env.clock.now_seconds();
     let cutter = Cutter::new(order.clone(), task, &job.parts.pick, now);
     let rows = Merging::new(order, sources);
-    let mut collapse = Collapse::new(rows, below.clone(), tombstones, config);
-    let written = output::write_all(&mut collapse, &settings, Some(cutter), stretch, &mut |start, end| {
-        below.range_not_exists(start, end)
-    });
-    t.tools.stats.count_collapse(&collapse.stats);
+    let mut compaction_iter = CompactionIter::new(rows, below.clone(), tombstones, config);
+    let written =
+        output::write_all(&mut compaction_iter, &settings, Some(cutter), range, &mut |start, end| {
+            below.range_not_exists(start, end)
+        });
+    t.tools.stats.count_compaction_iter(&compaction_iter.stats);
     let outputs = written?;
-    Ok(Done { outputs, stats: collapse.stats, comparisons: collapse.input().stats.comparisons })
+    Ok(Done { outputs, stats: compaction_iter.stats, comparisons: compaction_iter.input().stats.comparisons })
 }
 
 fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {
@@ -141,9 +142,15 @@ fn add_tombstones(
     let timestamp_size = job.parts.order.timestamp_size();
     for (start, end) in table.range_tombstones() {
         let (user, seq, _) = key::split(start);
-        let bare = |k: &[u8]| k[..k.len().saturating_sub(timestamp_size)].to_vec();
+        let without_timestamp = |k: &[u8]| k[..k.len().saturating_sub(timestamp_size)].to_vec();
         let timestamp = &user[user.len().saturating_sub(timestamp_size)..];
-        tombstones.add(&bare(user), &bare(end), seq, timestamp, Some((&file.smallest, &file.largest)));
+        tombstones.add(
+            &without_timestamp(user),
+            &without_timestamp(end),
+            seq,
+            timestamp,
+            Some((&file.smallest, &file.largest)),
+        );
     }
     Ok(())
 }

@@ -13,14 +13,14 @@ use super::setup::{Caches, manifest_settings, wal_preallocate, wal_settings};
 use crate::background::{Background, BackgroundParts};
 use crate::commit::{Change, Committer};
 use crate::errors::ErrorState;
-use crate::family::{FlushPick, Sealed};
+use crate::family::{FlushPick, ImmutableMemtable};
 use crate::files::{Live, Obsolete, Recycle, purge_lost, sweep};
 use crate::manifest::{Manifest, Recovered};
 use crate::output::OutputFile;
 use crate::read::Reads;
 use crate::recovery::{Replayed, flush_family, keep_log};
 use crate::sync::{Arc, AtomicBool};
-use crate::wal::LiveLogs;
+use crate::wal::WalSet;
 use crate::write::stall::Controller;
 use crate::write::{WriteSettings, Writer, WriterParts, wal_bytes_max};
 
@@ -34,15 +34,15 @@ impl Opening {
         caches: Caches,
         job: JobId,
     ) -> Result<Db> {
-        let Shared { tools, families, tables, bell } = &shared;
+        let Shared { tools, families, tables, release_notifier } = &shared;
         let o = &self.options;
-        let obsolete = Arc::new(Obsolete::new(bell.clone()));
+        let obsolete = Arc::new(Obsolete::new(release_notifier.clone()));
         let reused = self.reuse_manifest(&recovered);
         let reuses = reused.is_some();
         let new = || Manifest::new(self.env.clone(), manifest_settings(o, &self.paths), recovered.number);
         let manifest = reused.unwrap_or_else(new).with_stats(tools.stats.clone());
         let db_id = o.write_dbid_to_manifest.then(|| tools.db_id.clone());
-        let min_log = recovered.min_log_number_to_keep;
+        let min_wal = recovered.min_log_number_to_keep;
         let committer = Arc::new(Committer::new(
             manifest,
             tools.numbers.clone(),
@@ -50,9 +50,9 @@ impl Opening {
             tools.sequence.clone(),
             obsolete.clone(),
             db_id,
-            min_log,
+            min_wal,
         ));
-        let live_logs = Arc::new(LiveLogs::new(self.env.clone(), wal_settings(o, &self.paths)?));
+        let live_logs = Arc::new(WalSet::new(self.env.clone(), wal_settings(o, &self.paths)?));
         committer.tell(live_logs.clone());
         let may_keep = o.avoid_flush_during_recovery && self.overrides.mode.is_none();
         let keep_logs = may_keep && replayed.files.is_empty() && !replayed.damaged;
@@ -140,7 +140,7 @@ impl Opening {
             controller,
             buffers,
             events: self.events.clone(),
-            bell: background.clone(),
+            flush_requests: background.clone(),
             faults: background.clone(),
             wal_bytes_max: wal_bytes_max(o.max_total_wal_size, &families.all()),
             unlogged,
@@ -196,11 +196,11 @@ impl Opening {
             }
             if own.is_empty() {
                 let mut state = family.state();
-                state.log_number = state.log_number.max(next_log);
+                state.wal_number = state.wal_number.max(next_log);
                 continue;
             }
             let added = own.iter().map(|f| (0, f.meta.clone())).collect();
-            let sealed = Sealed {
+            let sealed = ImmutableMemtable {
                 mem: family.pin().mem.clone(),
                 id: 0,
                 next_log,
@@ -237,11 +237,11 @@ impl Opening {
             let version = f.pin().version.clone();
             version.files().map(|(_, file)| file.number.0).collect::<Vec<_>>()
         });
-        let oldest_log = shared.families.all().iter().map(|f| f.state().log_number).min().unwrap_or(0);
+        let oldest_log = shared.families.all().iter().map(|f| f.state().wal_number).min().unwrap_or(0);
         let live = Live {
             tables: tables.collect(),
             blobs: Default::default(),
-            min_log: oldest_log.max(committer.min_log_to_keep()),
+            min_wal: oldest_log.max(committer.min_log_to_keep()),
             manifest: committer.manifest_number(),
             newer_from: shared.tools.numbers.peek(),
             keep_old_logs: self.options.keep_log_file_num,
@@ -268,7 +268,7 @@ impl Opening {
 pub(super) struct WritingParts {
     pub(super) writer: Arc<Writer>,
     pub(super) background: Arc<Background>,
-    pub(super) logs: Arc<LiveLogs>,
+    pub(super) logs: Arc<WalSet>,
     pub(super) committer: Arc<Committer>,
     pub(super) obsolete: Arc<Obsolete>,
     pub(super) errors: Arc<ErrorState>,

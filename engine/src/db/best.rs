@@ -111,7 +111,7 @@ impl Opening {
         numbers.mark_used(last);
         for family in families.all() {
             let mut state = family.state();
-            state.log_number = state.log_number.max(last.saturating_add(1));
+            state.wal_number = state.wal_number.max(last.saturating_add(1));
         }
         Ok(())
     }

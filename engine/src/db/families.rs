@@ -67,8 +67,8 @@ impl Db {
         let edit = of_new_family(id, &descriptor.name, request.parts.order.name(), log);
         let writing = self.writing()?;
         // As the leader: no write may be between the log's number and the family's first memtable.
-        let family = writing.writer.alone(|baton| {
-            let family = new_family(id, &request, log, baton.last_seq, &inner.bell);
+        let family = writing.writer.alone(|leader_state| {
+            let family = new_family(id, &request, log, leader_state.last_seq, &inner.release_notifier);
             inner.committer.commit_records(vec![edit], || inner.families.add(family.clone())).map(|_| family)
         })??;
         writing.background.remove_old_manifests();

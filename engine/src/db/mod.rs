@@ -38,7 +38,6 @@ use env::posix::Tenant;
 
 use crate::background::Background;
 use crate::batch::WriteBatch;
-use crate::bell::Bell;
 use crate::commit::Committer;
 use crate::errors::ErrorState;
 use crate::event::{Event, FlushReason};
@@ -47,11 +46,12 @@ use crate::files::{DbLock, Obsolete};
 use crate::options::{FlushOptions, WriteOptions};
 use crate::output::JobTools;
 use crate::read::Reads;
+use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{Snapshot, Snapshots};
 use crate::source::TableCache;
 use crate::stats::DatabaseCounter;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
-use crate::wal::LiveLogs;
+use crate::wal::WalSet;
 use crate::write::{WriteHook, Writer};
 
 /// An open database.
@@ -64,12 +64,12 @@ pub struct Db {
 struct Inner {
     tools: Arc<JobTools>,
     families: Arc<FamilySet>,
-    logs: Arc<LiveLogs>,
+    logs: Arc<WalSet>,
     committer: Arc<Committer>,
     tables: Arc<TableCache>,
     obsolete: Arc<Obsolete>,
     errors: Arc<ErrorState>,
-    bell: Arc<Bell>,
+    release_notifier: Arc<ReleaseNotifier>,
     reads: Reads,
     /// `None` when opened for reading only.
     writing: Option<Writing>,
@@ -255,7 +255,7 @@ impl Db {
         if let Err(error) = &done
             && logs.is_poisoned()
         {
-            use crate::write::FaultBell;
+            use crate::write::ErrorSink;
             writing.background.wal_failed(error);
         }
         done

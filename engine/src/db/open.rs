@@ -21,7 +21,6 @@ use super::setup::{
 };
 use super::stats_family::add_stats_family;
 use super::{Db, Inner, Writing};
-use crate::bell::Bell;
 use crate::commit::Committer;
 use crate::components::{Components, FamilyDescriptor};
 use crate::errors::ErrorState;
@@ -30,16 +29,17 @@ use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Numbers, Obsolete, Paths, sweep};
 use crate::manifest::{Manifest, Recovered, write_identity};
 use crate::options::{DbOptions, FamilyOptions, MemtableFactory, WalRecoveryMode, refuse};
-use crate::output::{Courtesy, JobTools};
+use crate::output::{FlushPriority, JobTools};
 use crate::read::Reads;
 use crate::recovery::{
     Replay, ReplaySettings, Replayed, build_families, create_database, new_db_id, tell_lost,
 };
+use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{LastSequence, Snapshots};
 use crate::source::{TableCache, TableCacheSettings};
 use crate::stats::Stats;
 use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Flag, Mutex};
-use crate::wal::{LiveLogs, WalSettings};
+use crate::wal::{WalSet, WalSettings};
 
 /// A database to open.
 pub struct OpenRequest {
@@ -236,19 +236,19 @@ impl Opening {
             .iter()
             .map(|d| request_of(d, &self.options, &self.paths.db, &caches, &self.events, self.read_only))
             .collect::<Result<Vec<_>>>()?;
-        let bell = Arc::new(Bell::default());
+        let release_notifier = Arc::new(ReleaseNotifier::default());
         let (families, missing) =
-            build_families(&recovered, &requested, &bell, !self.read_only, &self.options)?;
+            build_families(&recovered, &requested, &release_notifier, !self.read_only, &self.options)?;
         if !missing.is_empty() && (self.read_only || !self.options.create_missing_column_families) {
             let names: Vec<_> = missing.iter().map(|i| requested[*i].name.as_str()).collect();
             return Err(Error::invalid_argument(format!("Column family not found: {}", names.join(", "))));
         }
-        let shared = self.shared(&recovered, families, db_id, bell)?;
+        let shared = self.shared(&recovered, families, db_id, release_notifier)?;
         if let Some((error, bytes)) = lost {
             tell_lost(&shared.tools, error, bytes);
         }
         let logs = self.logs_to_replay(&recovered, &shared);
-        let oldest = min_log(&recovered, &shared);
+        let oldest = min_wal(&recovered, &shared);
         if self.needs_newer_than(&recovered, oldest) {
             return Err(Error::try_again("a writer made logs obsolete before they were read"));
         }
@@ -335,7 +335,7 @@ impl Opening {
         recovered: &Recovered,
         families: Vec<Arc<Family>>,
         db_id: String,
-        bell: Arc<Bell>,
+        release_notifier: Arc<ReleaseNotifier>,
     ) -> Result<Shared> {
         let found = sweep(&*self.env.fs, &self.paths, &family_dirs(&self.descriptors), None)?;
         let known = [recovered.next_file_number, found.largest_number, recovered.number.0];
@@ -356,7 +356,7 @@ impl Opening {
             shutting_down: Arc::new(Flag::new(false)),
             next_job: AtomicU64::new(1),
             stats: stats.clone(),
-            courtesy: Arc::new(Courtesy::new(self.env.executor.processors())),
+            flush_priority: Arc::new(FlushPriority::new(self.env.executor.processors())),
             options_file: Mutex::default(),
         });
         let settings = TableCacheSettings {
@@ -369,7 +369,7 @@ impl Opening {
             stats,
         };
         let families = Arc::new(FamilySet::new(families, recovered.max_family));
-        Ok(Shared { tools, families, tables: TableCache::new(self.env.clone(), settings), bell })
+        Ok(Shared { tools, families, tables: TableCache::new(self.env.clone(), settings), release_notifier })
     }
 
     /// Logs that may hold data not in tables, ascending.
@@ -378,7 +378,7 @@ impl Opening {
             self.pass_logs(&shared.families, &shared.tools.numbers)?;
             return Ok(Vec::new());
         }
-        let min = min_log(recovered, shared);
+        let min = min_wal(recovered, shared);
         let mut logs: Vec<_> = self
             .env
             .fs
@@ -426,7 +426,7 @@ impl Opening {
             may_flush: !self.read_only,
             memory_max: replay_memory_max(&self.options),
             last_seq: recovered.last_sequence,
-            min_log: min_log(recovered, shared),
+            min_wal: min_wal(recovered, shared),
             manifest: recovered.number,
             max_family: (recovered.end_in_doubt && !self.read_only).then_some(FamilyId(recovered.max_family)),
             proved: proof.wals,
@@ -479,7 +479,7 @@ impl Opening {
 
     pub(super) fn assemble(&mut self, shared: Shared, parts: Option<WritingParts>, caches: Caches) -> Db {
         let reads = parts.as_ref().map_or_else(|| self.reads(&shared, Arc::default()), |p| p.reads.clone());
-        let Shared { tools, families, tables, bell } = shared;
+        let Shared { tools, families, tables, release_notifier } = shared;
         let (writing, logs, committer, obsolete, errors) = match parts {
             Some(p) => (
                 Some(Writing { writer: p.writer, background: p.background }),
@@ -491,7 +491,7 @@ impl Opening {
             None => {
                 let settings = manifest_settings(&self.options, &self.paths);
                 let manifest = Manifest::new(self.env.clone(), settings, FileNumber(0));
-                let obsolete = Arc::new(Obsolete::new(bell.clone()));
+                let obsolete = Arc::new(Obsolete::new(release_notifier.clone()));
                 let committer = Committer::new(
                     manifest,
                     tools.numbers.clone(),
@@ -502,7 +502,7 @@ impl Opening {
                     0,
                 );
                 let wal = WalSettings::plain(self.paths.wal.clone());
-                let logs = Arc::new(LiveLogs::new(self.env.clone(), wal));
+                let logs = Arc::new(WalSet::new(self.env.clone(), wal));
                 (
                     None,
                     logs,
@@ -524,7 +524,7 @@ impl Opening {
                 tables,
                 obsolete,
                 errors,
-                bell,
+                release_notifier,
                 reads,
                 writing,
                 caches,
@@ -543,12 +543,12 @@ pub(super) struct Shared {
     pub(super) tools: Arc<JobTools>,
     pub(super) families: Arc<FamilySet>,
     pub(super) tables: Arc<TableCache>,
-    pub(super) bell: Arc<Bell>,
+    pub(super) release_notifier: Arc<ReleaseNotifier>,
 }
 
 /// Logs below it are not needed and may be missing.
-fn min_log(recovered: &Recovered, shared: &Shared) -> u64 {
-    let by_families = shared.families.all().iter().map(|f| f.state().log_number).min().unwrap_or(0);
+fn min_wal(recovered: &Recovered, shared: &Shared) -> u64 {
+    let by_families = shared.families.all().iter().map(|f| f.state().wal_number).min().unwrap_or(0);
     recovered.min_log_number_to_keep.max(by_families)
 }
 

@@ -7,7 +7,7 @@ use lsm::file_meta::FileMetaData;
 
 use super::{Db, DbIterator, Inner};
 use crate::family::Family;
-use crate::iter::{Ground, Iter, Versions};
+use crate::iter::{Iter, IteratorContext, Versions};
 use crate::options::ReadOptions;
 use crate::properties;
 use crate::read::{Answered, Reads};
@@ -63,7 +63,7 @@ impl Db {
     /// # Errors
     /// InvalidArgument for options that do not fit the family.
     pub fn iter(&self, family: &Arc<Family>, options: ReadOptions) -> Result<DbIterator> {
-        Ok(DbIterator::new(Iter::new(self.ground(family), options)?, self.clone()))
+        Ok(DbIterator::new(Iter::new(self.iterator_context(family), options)?, self.clone()))
     }
 
     /// Every version in the family's memtables and tables, for tools that look inside.
@@ -71,11 +71,11 @@ impl Db {
     /// # Errors
     /// Those of opening tables.
     pub fn versions(&self, family: &Arc<Family>) -> Result<Versions> {
-        Versions::new(&self.ground(family))
+        Versions::new(&self.iterator_context(family))
     }
 
-    fn ground(&self, family: &Arc<Family>) -> Ground {
-        Ground {
+    fn iterator_context(&self, family: &Arc<Family>) -> IteratorContext {
+        IteratorContext {
             family: family.clone(),
             tables: self.inner.tables.clone(),
             sequence: self.inner.tools.sequence.clone(),
@@ -103,23 +103,23 @@ impl Db {
 
     /// A property by RocksDB's name, as text; `None` if there is none of that name.
     pub fn property(&self, family: &Arc<Family>, name: &str) -> Option<String> {
-        properties::property(&self.inner.property_ground(), family, name)
+        properties::property(&self.inner.property_context(), family, name)
     }
 
     /// A numeric property; `None` if there is none of that name or it is no number.
     pub fn int_property(&self, family: &Arc<Family>, name: &str) -> Option<u64> {
-        properties::int_property(&self.inner.property_ground(), family, name)
+        properties::int_property(&self.inner.property_context(), family, name)
     }
 
     /// A numeric property summed over all families; what is the database's, or a cache that families
     /// share, counts once.
     pub fn aggregated_int_property(&self, name: &str) -> Option<u64> {
-        properties::aggregated_int_property(&self.inner.property_ground(), &self.families(), name)
+        properties::aggregated_int_property(&self.inner.property_context(), &self.families(), name)
     }
 
     /// A property that is a map; `None` if there is none of that name or it is no map.
     pub fn property_map(&self, family: &Arc<Family>, name: &str) -> Option<BTreeMap<String, String>> {
-        properties::map_property(&self.inner.property_ground(), family, name)
+        properties::map_property(&self.inner.property_context(), family, name)
     }
 
     /// Sets the numbers behind `rocksdb.stats` back to nothing; the user's statistics stay.
@@ -131,9 +131,9 @@ impl Db {
 }
 
 impl Inner {
-    fn property_ground(&self) -> properties::Ground<'_> {
+    fn property_context(&self) -> properties::PropertyContext<'_> {
         let activity = self.writing.as_ref().map(|w| w.background.activity()).unwrap_or_default();
-        properties::Ground {
+        properties::PropertyContext {
             tables: &self.tables,
             obsolete: &self.obsolete,
             numbers: &self.tools.numbers,

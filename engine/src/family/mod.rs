@@ -18,7 +18,7 @@ mod tests;
 
 pub use parts::Parts;
 pub use set::FamilySet;
-pub use state::{Charge, FlushPick, Sealed, State};
+pub use state::{Charge, FlushPick, ImmutableMemtable, State};
 pub use super_version::SuperVersion;
 
 use base::key::InternalOrder;
@@ -27,8 +27,8 @@ use lsm::version::Version;
 use mem::memtable::MemTable;
 use mem::write_buffer::WriteBufferManager;
 
-use crate::bell::Bell;
 use crate::options::FamilyOptions;
+use crate::release_notifier::ReleaseNotifier;
 use crate::stats::FamilyStats;
 use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicUsize, Mutex, MutexGuard, OnceLock, Ordering};
 
@@ -47,7 +47,7 @@ pub struct Family {
     charged: AtomicUsize,
     /// The manager that `charged` was told to, once there is something.
     buffers: OnceLock<Arc<WriteBufferManager>>,
-    bell: Arc<Bell>,
+    release_notifier: Arc<ReleaseNotifier>,
     /// What its jobs came to.
     pub stats: FamilyStats,
 }
@@ -61,8 +61,8 @@ impl Family {
         parts: Arc<Parts>,
         version: Arc<Version>,
         mem: Arc<MemTable>,
-        log_number: u64,
-        bell: Arc<Bell>,
+        wal_number: u64,
+        release_notifier: Arc<ReleaseNotifier>,
     ) -> Arc<Self> {
         let order = version.order().clone();
         let history_bytes_max = parts.history_bytes_max;
@@ -73,7 +73,7 @@ impl Family {
             [Arc::from([]), Arc::from([])],
             version.clone(),
             parts.clone(),
-            bell.clone(),
+            release_notifier.clone(),
         );
         Arc::new(Family {
             id,
@@ -82,11 +82,11 @@ impl Family {
             options: ArcSwap::new(options),
             parts: ArcSwap::new(parts),
             current: ArcSwap::from_pointee(first),
-            state: Mutex::new(State::new(mem, version, log_number, next_epoch, history_bytes_max)),
+            state: Mutex::new(State::new(mem, version, wal_number, next_epoch, history_bytes_max)),
             dropped: AtomicBool::new(false),
             charged: AtomicUsize::new(0),
             buffers: OnceLock::new(),
-            bell,
+            release_notifier,
             stats: FamilyStats::default(),
         })
     }
@@ -179,7 +179,7 @@ impl Family {
     }
 
     /// The active memtable is being sealed; what it is charged goes with it.
-    pub(crate) fn buffer_sealed(&self, buffers: &Arc<WriteBufferManager>) -> Option<Arc<Charge>> {
+    pub(crate) fn buffer_immutable(&self, buffers: &Arc<WriteBufferManager>) -> Option<Arc<Charge>> {
         let bytes = self.charged.swap(0, Ordering::Relaxed);
         if bytes == 0 {
             return None;
@@ -190,8 +190,13 @@ impl Family {
 
     /// What its memtables that are in no table are charged.
     pub(crate) fn buffered(&self) -> usize {
-        let sealed: usize =
-            self.state().sealed.iter().filter_map(|s| s.charge.as_ref()).map(|charge| charge.bytes).sum();
+        let sealed: usize = self
+            .state()
+            .immutable_memtables
+            .iter()
+            .filter_map(|s| s.charge.as_ref())
+            .map(|charge| charge.bytes)
+            .sum();
         self.charged.load(Ordering::Relaxed) + sealed
     }
 
@@ -220,10 +225,10 @@ impl Family {
         let next = SuperVersion::new(
             state.super_version_number,
             state.mem.clone(),
-            [state.sealed_newest_first(), state.history_newest_first()],
+            [state.immutable_newest_first(), state.history_newest_first()],
             state.version.clone(),
             self.parts.load_full(),
-            self.bell.clone(),
+            self.release_notifier.clone(),
         );
         self.current.swap(Arc::new(next))
     }

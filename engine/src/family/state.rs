@@ -8,7 +8,7 @@ use crate::sync::{Arc, Weak};
 
 /// A memtable that takes no more writes and waits to become a file.
 #[derive(Clone)]
-pub struct Sealed {
+pub struct ImmutableMemtable {
     pub mem: Arc<MemTable>,
     /// Grows with each memtable of the family.
     pub id: u64,
@@ -18,7 +18,7 @@ pub struct Sealed {
     /// The place of its file in level 0, given as it was sealed: files of memtables that flush at the same time
     /// lie in the order of the memtables, whichever is done first. 0: given as it is written (recovery).
     pub epoch: u64,
-    /// Sealed to become a file in one commit with those of other families: only the flush that was asked for
+    /// ImmutableMemtable to become a file in one commit with those of other families: only the flush that was asked for
     /// (`force_atomic_flush`) takes it, until that has failed, or that of a recovery behind a failed log, until it is a file.
     pub together: bool,
     /// A flush job has taken it.
@@ -44,7 +44,7 @@ impl Drop for Charge {
 
 /// The memtables a flush job takes, oldest first.
 pub struct FlushPick {
-    pub memtables: Vec<Sealed>,
+    pub memtables: Vec<ImmutableMemtable>,
 }
 
 impl FlushPick {
@@ -68,9 +68,9 @@ pub struct State {
     pub mem: Arc<MemTable>,
     pub mem_id: u64,
     /// Oldest first.
-    pub sealed: Vec<Sealed>,
+    pub immutable_memtables: Vec<ImmutableMemtable>,
     /// Flushed and kept (`max_write_buffer_size_to_maintain`): the newest of them, oldest first.
-    pub history: Vec<Sealed>,
+    pub history: Vec<ImmutableMemtable>,
     /// How much memory all memtables may take for `history` to be kept; 0: none is.
     history_bytes_max: usize,
     pub version: Arc<Version>,
@@ -78,7 +78,7 @@ pub struct State {
     pub(super) versions: Vec<Weak<Version>>,
     pub super_version_number: u64,
     /// Logs below this number hold nothing of this family that is needed.
-    pub log_number: u64,
+    pub wal_number: u64,
     /// What the MANIFEST says of that: it follows when something is flushed, behind a sync of older logs. Before, a power
     /// cut may tear one of those, and a tree that lies behind a torn log is refused.
     pub told_log_number: u64,
@@ -96,21 +96,21 @@ impl State {
     pub(super) fn new(
         mem: Arc<MemTable>,
         version: Arc<Version>,
-        log_number: u64,
+        wal_number: u64,
         next_epoch: u64,
         history_bytes_max: usize,
     ) -> Self {
         State {
             mem,
             mem_id: 1,
-            sealed: Vec::new(),
+            immutable_memtables: Vec::new(),
             history: Vec::new(),
             history_bytes_max,
             versions: vec![Arc::downgrade(&version)],
             version,
             super_version_number: 1,
-            log_number,
-            told_log_number: log_number,
+            wal_number,
+            told_log_number: wal_number,
             next_epoch,
             full_history_ts_low: None,
             flush_requested: false,
@@ -129,7 +129,7 @@ impl State {
     ) {
         let mem = std::mem::replace(&mut self.mem, fresh);
         let epoch = self.take_epoch();
-        self.sealed.push(Sealed {
+        self.immutable_memtables.push(ImmutableMemtable {
             mem,
             id: self.mem_id,
             next_log,
@@ -151,13 +151,13 @@ impl State {
     }
 
     /// The newest sealed memtable's id.
-    pub fn newest_sealed(&self) -> Option<u64> {
-        self.sealed.iter().map(|m| m.id).max()
+    pub fn newest_immutable(&self) -> Option<u64> {
+        self.immutable_memtables.iter().map(|m| m.id).max()
     }
 
     /// Whether a memtable sealed as `id` or before is not in a table yet.
-    pub fn has_sealed_up_to(&self, id: u64) -> bool {
-        self.sealed.iter().any(|m| m.id <= id)
+    pub fn has_immutable_up_to(&self, id: u64) -> bool {
+        self.immutable_memtables.iter().any(|m| m.id <= id)
     }
 
     /// Those of the sealed memtables that [`State::pick_flush`] takes.
@@ -165,17 +165,21 @@ impl State {
         if up_to_group.is_some() && self.is_flushing() {
             return 0..0;
         }
-        let closed = |m: &Sealed| {
+        let closed = |m: &ImmutableMemtable| {
             m.together || up_to_group.is_some_and(|last| m.atomic_group.is_some_and(|group| group > last))
         };
-        let from = self.sealed.iter().position(|m| !m.flushing || closed(m)).unwrap_or(self.sealed.len());
-        let len = self.sealed[from..].iter().take_while(|m| !m.flushing && !closed(m)).count();
+        let from = self
+            .immutable_memtables
+            .iter()
+            .position(|m| !m.flushing || closed(m))
+            .unwrap_or(self.immutable_memtables.len());
+        let len = self.immutable_memtables[from..].iter().take_while(|m| !m.flushing && !closed(m)).count();
         from..from + len
     }
 
     /// Whether a job has some of the sealed memtables.
     pub fn is_flushing(&self) -> bool {
-        self.sealed.iter().any(|m| m.flushing)
+        self.immutable_memtables.iter().any(|m| m.flushing)
     }
 
     /// Takes the oldest sealed memtables that no job has and that lie together, with `up_to_group` only those of
@@ -186,31 +190,31 @@ impl State {
             return FlushPick { memtables: Vec::new() };
         }
         let next = self.next_flush(up_to_group);
-        self.sealed[next.clone()].iter_mut().for_each(|m| m.flushing = true);
-        let memtables = self.sealed[next].to_vec();
+        self.immutable_memtables[next.clone()].iter_mut().for_each(|m| m.flushing = true);
+        let memtables = self.immutable_memtables[next].to_vec();
         self.flush_requested = false;
         FlushPick { memtables }
     }
 
     /// Keeps what is sealed and not taken for the flush that takes several families together.
     pub fn hold_together(&mut self) {
-        self.sealed.iter_mut().filter(|m| !m.flushing).for_each(|m| m.together = true);
+        self.immutable_memtables.iter_mut().filter(|m| !m.flushing).for_each(|m| m.together = true);
     }
 
     /// Whether any is kept by [`State::hold_together`].
     pub fn holds_together(&self) -> bool {
-        self.sealed.iter().any(|m| m.together)
+        self.immutable_memtables.iter().any(|m| m.together)
     }
 
     /// Undoes [`State::hold_together`]: whoever comes may flush them.
     pub fn let_go(&mut self) {
-        self.sealed.iter_mut().for_each(|m| m.together = false);
-        self.flush_requested |= !self.sealed.is_empty();
+        self.immutable_memtables.iter_mut().for_each(|m| m.together = false);
+        self.flush_requested |= !self.immutable_memtables.is_empty();
     }
 
     /// Takes all sealed memtables that no job has, those kept by [`State::hold_together`] too.
     pub fn pick_together(&mut self) -> FlushPick {
-        self.sealed.iter_mut().for_each(|m| m.together = false);
+        self.immutable_memtables.iter_mut().for_each(|m| m.together = false);
         self.pick_flush(None)
     }
 
@@ -219,7 +223,7 @@ impl State {
     /// on an older one. False: that job has failed, and the pick goes back to be taken together with it.
     pub fn turn(&self, pick: &FlushPick) -> Option<bool> {
         let first = pick.memtables.first().map_or(0, |m| m.id);
-        match self.sealed.iter().find(|m| m.id < first) {
+        match self.immutable_memtables.iter().find(|m| m.id < first) {
             None => Some(true),
             Some(older) if older.flushing => None,
             Some(_) => Some(false),
@@ -228,7 +232,7 @@ impl State {
 
     /// Gives a pick back after its flush failed.
     pub fn unpick_flush(&mut self, pick: &FlushPick) {
-        for sealed in &mut self.sealed {
+        for sealed in &mut self.immutable_memtables {
             if pick.memtables.iter().any(|m| m.id == sealed.id) {
                 sealed.flushing = false;
             }
@@ -250,11 +254,11 @@ impl State {
         }
     }
 
-    fn take_flushed(&mut self, pick: &FlushPick) -> Vec<Sealed> {
-        let flushed = |s: &Sealed| pick.memtables.iter().any(|m| m.id == s.id);
-        let (flushed, sealed) = std::mem::take(&mut self.sealed).into_iter().partition(flushed);
-        self.sealed = sealed;
-        self.log_number = self.log_number.max(pick.next_log());
+    fn take_flushed(&mut self, pick: &FlushPick) -> Vec<ImmutableMemtable> {
+        let flushed = |s: &ImmutableMemtable| pick.memtables.iter().any(|m| m.id == s.id);
+        let (flushed, sealed) = std::mem::take(&mut self.immutable_memtables).into_iter().partition(flushed);
+        self.immutable_memtables = sealed;
+        self.wal_number = self.wal_number.max(pick.next_log());
         self.told_log_number = self.told_log_number.max(pick.next_log());
         flushed
     }
@@ -262,10 +266,12 @@ impl State {
     /// Whether the oldest of the history is to go: all but that one take more than they may, with `active` bytes
     /// in the active memtable.
     pub fn history_is_due(&self, active: usize) -> bool {
-        let bytes = |list: &[Sealed]| list.iter().map(|s| s.mem.memory_used()).sum::<usize>();
+        let bytes = |list: &[ImmutableMemtable]| list.iter().map(|s| s.mem.memory_used()).sum::<usize>();
         match self.history.split_first() {
             None => false,
-            Some((_, newer)) => bytes(&self.sealed) + bytes(newer) + active >= self.history_bytes_max,
+            Some((_, newer)) => {
+                bytes(&self.immutable_memtables) + bytes(newer) + active >= self.history_bytes_max
+            }
         }
     }
 
@@ -278,8 +284,8 @@ impl State {
         self.history.len() < before
     }
 
-    pub(super) fn sealed_newest_first(&self) -> Arc<[Arc<MemTable>]> {
-        newest_first(&self.sealed)
+    pub(super) fn immutable_newest_first(&self) -> Arc<[Arc<MemTable>]> {
+        newest_first(&self.immutable_memtables)
     }
 
     pub(super) fn history_newest_first(&self) -> Arc<[Arc<MemTable>]> {
@@ -293,6 +299,6 @@ impl State {
     }
 }
 
-fn newest_first(list: &[Sealed]) -> Arc<[Arc<MemTable>]> {
+fn newest_first(list: &[ImmutableMemtable]) -> Arc<[Arc<MemTable>]> {
     list.iter().rev().map(|s| s.mem.clone()).collect()
 }

@@ -5,7 +5,7 @@ use lsm::version::Version;
 use mem::memtable::MemTable;
 
 use super::Parts;
-use crate::bell::Bell;
+use crate::release_notifier::ReleaseNotifier;
 use crate::sync::{Arc, OnceLock};
 
 /// One moment of a family. Never changes (but for entries joining `mem`); replaced as a whole.
@@ -14,7 +14,7 @@ pub struct SuperVersion {
     pub number: u64,
     /// Takes the writes.
     pub mem: Arc<MemTable>,
-    /// Sealed memtables not yet in `version`, newest first: the order in which to look.
+    /// ImmutableMemtable memtables not yet in `version`, newest first: the order in which to look.
     pub imm: Arc<[Arc<MemTable>]>,
     /// Memtables whose entries are in `version` too, kept for who asks what was written lately; newest first.
     pub history: Arc<[Arc<MemTable>]>,
@@ -34,7 +34,7 @@ impl SuperVersion {
         [imm, history]: [Arc<[Arc<MemTable>]>; 2],
         version: Arc<Version>,
         parts: Arc<Parts>,
-        bell: Arc<Bell>,
+        release_notifier: Arc<ReleaseNotifier>,
     ) -> Self {
         SuperVersion {
             number,
@@ -44,7 +44,7 @@ impl SuperVersion {
             version,
             parts,
             table_tombstones: OnceLock::new(),
-            _ring: Ring(bell),
+            _ring: Ring(release_notifier),
         }
     }
 }
@@ -63,7 +63,7 @@ impl SuperVersion {
 }
 
 /// The last reader of a moment lets go: files that only it needed may now be deleted.
-struct Ring(Arc<Bell>);
+struct Ring(Arc<ReleaseNotifier>);
 
 impl Drop for Ring {
     fn drop(&mut self) {

@@ -30,12 +30,12 @@ fn a_newer_memtable_is_flushed_beside_an_older_one_and_waits_for_it() {
     assert_eq!(again.newest_id(), older.newest_id(), "not those that another job has");
     state.remove_flushed(&again);
     assert_eq!(
-        (state.log_number, state.turn(&newer)),
+        (state.wal_number, state.turn(&newer)),
         (5, Some(true)),
         "the newer one's log is still needed"
     );
     state.remove_flushed(&newer);
-    assert_eq!(state.log_number, 8);
+    assert_eq!(state.wal_number, 8);
 }
 
 #[test]

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use base::FileNumber;
 use lsm::file_meta::FileMetaData;
 
-use crate::bell::Bell;
+use crate::release_notifier::ReleaseNotifier;
 use crate::sync::{Arc, Mutex};
 
 /// The waiting files of one database.
 pub struct Obsolete {
     waiting: Mutex<Vec<Waiting>>,
     records: Mutex<Records>,
-    bell: Arc<Bell>,
+    release_notifier: Arc<ReleaseNotifier>,
     /// Above 0: deletions are disabled by the user (`disable_file_deletions`), that many times.
     disabled: Mutex<u32>,
 }
@@ -32,19 +32,24 @@ pub struct Waiting {
 }
 
 impl Obsolete {
-    pub fn new(bell: Arc<Bell>) -> Self {
-        Obsolete { waiting: Mutex::default(), records: Mutex::default(), bell, disabled: Mutex::new(0) }
+    pub fn new(release_notifier: Arc<ReleaseNotifier>) -> Self {
+        Obsolete {
+            waiting: Mutex::default(),
+            records: Mutex::default(),
+            release_notifier,
+            disabled: Mutex::new(0),
+        }
     }
 
-    pub fn bell(&self) -> &Arc<Bell> {
-        &self.bell
+    pub fn release_notifier(&self) -> &Arc<ReleaseNotifier> {
+        &self.release_notifier
     }
 
     /// These are in no current version any more.
     pub fn retire(&self, files: impl IntoIterator<Item = Waiting>) {
         let mut waiting = self.waiting.lock();
         waiting.extend(files);
-        self.bell.set_waiting(waiting.len() as u64);
+        self.release_notifier.set_waiting(waiting.len() as u64);
     }
 
     /// Takes out those that no version holds: theirs is the only pointer left, and none can be made from
@@ -54,12 +59,12 @@ impl Obsolete {
             return Vec::new();
         }
         let mut waiting = self.waiting.lock();
-        self.bell.answered();
+        self.release_notifier.answered();
         let (free, held) = std::mem::take(&mut *waiting)
             .into_iter()
             .partition(|w: &Waiting| Arc::strong_count(&w.file) == 1);
         *waiting = held;
-        self.bell.set_waiting(waiting.len() as u64);
+        self.release_notifier.set_waiting(waiting.len() as u64);
         free
     }
 

@@ -12,7 +12,7 @@ use super::Paths;
 pub struct Live {
     pub tables: base::map::HashSet<u64>,
     pub blobs: base::map::HashSet<u64>,
-    pub min_log: u64,
+    pub min_wal: u64,
     pub manifest: FileNumber,
     /// Files with numbers from here on were made after the facts above were gathered.
     pub newer_from: u64,
@@ -47,7 +47,7 @@ pub fn sweep(fs: &dyn FileSystem, paths: &Paths, families: &[PathBuf], live: Opt
                 FileName::Table(n) | FileName::LegacyTable(n) if !live.tables.contains(&n.0) && !newer(n) => {
                     out.tables.push((n, path));
                 }
-                FileName::Wal(n) if n.0 < live.min_log && *dir == paths.wal => out.logs.push((n, path)),
+                FileName::Wal(n) if n.0 < live.min_wal && *dir == paths.wal => out.logs.push((n, path)),
                 FileName::Manifest(n) if n < live.manifest => out.others.push(path),
                 FileName::Temp(n) | FileName::OptionsTemp(n) if n != live.manifest && !newer(n) => {
                     out.others.push(path)

@@ -1,7 +1,7 @@
-//! Sealed memtables into level-0 files.
+//! ImmutableMemtable memtables into level-0 files.
 //!
 //! ```text
-//!  pick ─► [closed logs synced] ─► memtable iterators ─► merging ─► collapse ─► output ─► commit
+//!  pick ─► [closed logs synced] ─► memtable iterators ─► merging ─► compaction_iter ─► output ─► commit
 //! ```
 //! The closed logs are synced first when there is more than one family: a batch over two families must not
 //! survive a crash by half because one half is in a table and the other in a log that was lost. Families
@@ -21,13 +21,13 @@ use crate::family::{Family, FamilySet, FlushPick};
 use crate::output::{JobTools, OutputFile, Purpose, created, named, write_memtables};
 use crate::stats::LevelNumbers;
 use crate::sync::{Arc, Ordering};
-use crate::wal::LiveLogs;
+use crate::wal::WalSet;
 
 /// What a flush works with.
 pub struct FlushTools<'a> {
     pub tools: &'a JobTools,
     pub families: &'a FamilySet,
-    pub logs: &'a LiveLogs,
+    pub logs: &'a WalSet,
     pub committer: &'a Committer,
     /// Waits until no older memtable of the family is being flushed: [`crate::family::State::turn`].
     pub turn: &'a dyn Fn(&Family, &FlushPick) -> bool,
@@ -284,7 +284,7 @@ fn started(t: &FlushTools<'_>, job: JobId, part: &Part, reason: FlushReason) {
 fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
     let state = part.family.state();
     let version = state.version.clone();
-    let immutable_memtables = state.sealed.len();
+    let immutable_memtables = state.immutable_memtables.len();
     drop(state);
     let file = part.files.first();
     for file in &part.files {

@@ -9,16 +9,16 @@ pub(super) const MAX_TS: &[u8] = &[0xff];
 /// Stands for the oldest possible timestamp, which sorts last.
 pub(super) const MIN_TS: &[u8] = &[0x00];
 
-/// Writes the internal key to seek: `bare` key, a timestamp, a trailer. A `timestamp` of one byte is repeated.
+/// Writes the internal key to seek: `without_timestamp` key, a timestamp, a trailer. A `timestamp` of one byte is repeated.
 pub(super) fn seek_key(
     out: &mut Vec<u8>,
-    bare: &[u8],
+    without_timestamp: &[u8],
     timestamp_size: usize,
     trailer: u64,
     timestamp: &[u8],
 ) {
     out.clear();
-    out.extend_from_slice(bare);
+    out.extend_from_slice(without_timestamp);
     if timestamp_size > 0 {
         if timestamp.len() == timestamp_size {
             out.extend_from_slice(timestamp);
@@ -40,7 +40,7 @@ pub(super) fn is_deletion(kind: u8) -> bool {
 }
 
 #[inline]
-pub(super) fn bare(user_key: &[u8], timestamp_size: usize) -> &[u8] {
+pub(super) fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8] {
     if timestamp_size == 0 { user_key } else { &user_key[..user_key.len().saturating_sub(timestamp_size)] }
 }
 

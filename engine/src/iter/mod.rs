@@ -36,7 +36,7 @@ use watch::Watch;
 
 /// What an iterator is made from.
 #[derive(Clone)]
-pub struct Ground {
+pub struct IteratorContext {
     pub family: Arc<Family>,
     pub tables: Arc<TableCache>,
     pub sequence: Arc<LastSequence>,
@@ -46,7 +46,7 @@ pub struct Ground {
 /// A position in a family. Owned, `Send`; keeps its moment alive. Not valid until positioned.
 pub struct Iter {
     walk: Walk<Tree>,
-    ground: Ground,
+    context: IteratorContext,
     options: ReadOptions,
     super_version: Arc<SuperVersion>,
     /// Range tombstones that the memtable had when the walk was built.
@@ -66,16 +66,16 @@ impl Iter {
     /// # Errors
     /// InvalidArgument where a timestamp is missing, given to a family without, or of the wrong length.
     /// NotSupported for `iter_start_ts` and for tiers an iterator cannot be limited to.
-    pub fn new(ground: Ground, options: ReadOptions) -> Result<Self> {
-        check(&ground.family, &options)?;
-        let super_version = acquire(&ground);
+    pub fn new(context: IteratorContext, options: ReadOptions) -> Result<Self> {
+        check(&context.family, &options)?;
+        let super_version = acquire(&context);
         let range_deletes = super_version.mem.counts().range_deletes;
-        let walk = build(&ground, &options, &super_version)?;
-        let counts = Counts::new(ground.stats.clone());
+        let walk = build(&context, &options, &super_version)?;
+        let counts = Counts::new(context.stats.clone());
         let follows = options.auto_refresh_iterator_with_snapshot && options.snapshot.is_some();
         let prepares = options.tailing || follows || !options.deadline.is_zero();
-        let attends = follows || ground.family.options().memtable_op_scan_flush_trigger > 0;
-        Ok(Iter { walk, ground, options, super_version, range_deletes, counts, prepares, follows, attends })
+        let attends = follows || context.family.options().memtable_op_scan_flush_trigger > 0;
+        Ok(Iter { walk, context, options, super_version, range_deletes, counts, prepares, follows, attends })
     }
 
     /// Whether the iterator stands on an entry.
@@ -188,7 +188,7 @@ impl Iter {
             self.walk.watch_step(true);
         }
         let _cpu = CpuTimer::start(PerfCounter::IterSeekCpuNanos);
-        let began = self.ground.stats.begin();
+        let began = self.context.stats.begin();
         seek(&mut self.walk);
         if self.counts.wanted() {
             self.counts.sought(&mut self.walk, began);
@@ -268,12 +268,12 @@ impl Iter {
 
     /// Hands the new walk and the one before it to `adopt`, while the moment of the one before is still held.
     fn renewed(&mut self, adopt: impl FnOnce(&mut Walk<Tree>, &mut Walk<Tree>)) -> Result<()> {
-        let newest = acquire(&self.ground);
+        let newest = acquire(&self.context);
         let range_deletes = newest.mem.counts().range_deletes;
-        let mut walk = build(&self.ground, &self.options, &newest)?;
+        let mut walk = build(&self.context, &self.options, &newest)?;
         adopt(&mut walk, &mut self.walk);
         self.walk = walk;
-        count_release(&self.ground, &self.super_version);
+        count_release(&self.context, &self.super_version);
         (self.super_version, self.range_deletes) = (newest, range_deletes);
         Ok(())
     }
@@ -294,7 +294,7 @@ impl Iter {
     /// After a move: goes over to the newest moment, to the same key there. An error ends the iteration.
     #[inline]
     fn follow(&mut self, step: Step) {
-        if self.super_version.number != self.ground.family.super_version_number() && self.status().is_ok() {
+        if self.super_version.number != self.context.family.super_version_number() && self.status().is_ok() {
             self.go_over(step);
         }
     }
@@ -312,16 +312,16 @@ impl Iter {
     #[cold]
     fn prepare(&mut self) -> Result<()> {
         let deadline = self.options.deadline;
-        if !deadline.is_zero() && u128::from(self.ground.stats.now_micros()) > deadline.as_micros() {
+        if !deadline.is_zero() && u128::from(self.context.stats.now_micros()) > deadline.as_micros() {
             return Err(Error::timed_out("the read's deadline has passed"));
         }
-        if self.follows && self.super_version.number != self.ground.family.super_version_number() {
+        if self.follows && self.super_version.number != self.context.family.super_version_number() {
             return self.renew();
         }
         if !self.options.tailing {
             return Ok(());
         }
-        if self.super_version.number != self.ground.family.super_version_number()
+        if self.super_version.number != self.context.family.super_version_number()
             || self.range_deletes != self.super_version.mem.counts().range_deletes
         {
             self.renew()?;
@@ -332,20 +332,20 @@ impl Iter {
 
 impl Drop for Iter {
     fn drop(&mut self) {
-        count_release(&self.ground, &self.super_version);
+        count_release(&self.context, &self.super_version);
     }
 }
 
 /// The newest super version, to be held: what RocksDB counts as acquired. Point reads only borrow theirs.
-fn acquire(ground: &Ground) -> Arc<SuperVersion> {
-    ground.stats.add(Ticker::NumberSuperversionAcquires, 1);
-    ground.family.pin_owned()
+fn acquire(context: &IteratorContext) -> Arc<SuperVersion> {
+    context.stats.add(Ticker::NumberSuperversionAcquires, 1);
+    context.family.pin_owned()
 }
 
 /// A super version is about to be let go of. One that two iterators let go of at the same moment may not be
 /// counted as cleaned up by either.
-fn count_release(ground: &Ground, super_version: &Arc<SuperVersion>) {
-    let Some(statistics) = ground.stats.statistics() else { return };
+fn count_release(context: &IteratorContext, super_version: &Arc<SuperVersion>) {
+    let Some(statistics) = context.stats.statistics() else { return };
     statistics.tick(Ticker::NumberSuperversionReleases);
     if Arc::strong_count(super_version) == 1 {
         statistics.tick(Ticker::NumberSuperversionCleanups);
@@ -388,15 +388,19 @@ fn check(family: &Family, options: &ReadOptions) -> Result<()> {
     Ok(())
 }
 
-fn build(ground: &Ground, options: &ReadOptions, super_version: &Arc<SuperVersion>) -> Result<Walk<Tree>> {
+fn build(
+    context: &IteratorContext,
+    options: &ReadOptions,
+    super_version: &Arc<SuperVersion>,
+) -> Result<Walk<Tree>> {
     let seq = match &options.snapshot {
         Some(snapshot) => snapshot.sequence(),
         None if options.tailing => MAX_SEQUENCE,
         // After the pin: see `Family::pin`.
-        None => ground.sequence.visible(),
+        None => context.sequence.visible(),
     };
-    let tree = gather(ground, options, super_version, seq)?;
-    let order = ground.family.order();
+    let tree = gather(context, options, super_version, seq)?;
+    let order = context.family.order();
     let parts = &super_version.parts;
     let extractor = parts.prefix_extractor.clone();
     let view = View {
@@ -404,17 +408,17 @@ fn build(ground: &Ground, options: &ReadOptions, super_version: &Arc<SuperVersio
         seq,
         timestamp: options.timestamp.clone().unwrap_or_default(),
         merge_operator: parts.merge_operator.clone(),
-        statistics: ground.stats.statistics().cloned(),
+        statistics: context.stats.statistics().cloned(),
         lower: options.iterate_lower_bound.clone(),
         upper: options.iterate_upper_bound.clone(),
         prefix: if options.prefix_same_as_start && !options.total_order_seek { extractor } else { None },
-        max_sequential_skip: ground.family.options().max_sequential_skip_in_iterations,
+        max_sequential_skip: context.family.options().max_sequential_skip_in_iterations,
         max_skippable: options.max_skippable_internal_keys,
     };
     let mut walk = Walk::new(tree, view);
-    let family = ground.family.options();
+    let family = context.family.options();
     walk.watch(Watch::new(&family, &super_version.mem));
-    walk.convert(Converter::new(&family, options, super_version, seq, &ground.stats));
+    walk.convert(Converter::new(&family, options, super_version, seq, &context.stats));
     Ok(walk)
 }
 

@@ -14,7 +14,7 @@ use lsm::version::LevelFiles;
 use mem::memtable::MemTable;
 use table::sst::ReadCtx;
 
-use super::Ground;
+use super::IteratorContext;
 use crate::family::SuperVersion;
 use crate::options::{ReadOptions, ReadTier};
 use crate::source::{LevelIter, LevelTombstones, Source, SourceCover, timed_iter};
@@ -98,12 +98,12 @@ impl InternalIterator for Tree {
 /// # Errors
 /// Those of opening tables of level 0.
 pub fn gather(
-    ground: &Ground,
+    context: &IteratorContext,
     options: &ReadOptions,
     super_version: &Arc<SuperVersion>,
     seq: SequenceNumber,
 ) -> Result<Tree> {
-    let mut gathering = Gathering::new(ground, options, super_version, seq);
+    let mut gathering = Gathering::new(context, options, super_version, seq);
     for mem in std::iter::once(&super_version.mem).chain(super_version.imm.iter()) {
         gathering.memtable(mem);
     }
@@ -116,7 +116,7 @@ pub fn gather(
 
 /// Sources as they are collected, newest first, each with its cover where covers are kept.
 struct Gathering<'a> {
-    ground: &'a Ground,
+    context: &'a IteratorContext,
     options: &'a ReadOptions,
     moment: &'a Arc<SuperVersion>,
     seq: SequenceNumber,
@@ -130,7 +130,7 @@ struct Gathering<'a> {
 
 impl<'a> Gathering<'a> {
     fn new(
-        ground: &'a Ground,
+        context: &'a IteratorContext,
         options: &'a ReadOptions,
         moment: &'a Arc<SuperVersion>,
         seq: SequenceNumber,
@@ -139,12 +139,12 @@ impl<'a> Gathering<'a> {
         let covered = !options.ignore_range_deletions
             && (memtables.any(|mem| mem.has_range_tombstones()) || moment.may_have_table_tombstones());
         Gathering {
-            ground,
+            context,
             options,
             moment,
             seq,
             timestamp: options.timestamp.as_deref().map(Arc::from),
-            ctx: Arc::new(ctx(ground, options, moment)),
+            ctx: Arc::new(ctx(context, options, moment)),
             sources: Vec::with_capacity(4),
             covers: Vec::new(),
             covered,
@@ -167,7 +167,7 @@ impl<'a> Gathering<'a> {
             return;
         }
         self.add(Source::Mem(mem.iter()), |g| {
-            let order = g.ground.family.order();
+            let order = g.context.family.order();
             if !tombstones {
                 return SourceCover::nothing(order);
             }
@@ -177,7 +177,7 @@ impl<'a> Gathering<'a> {
     }
 
     fn level_zero(&mut self) -> Result<()> {
-        let (tables, parts) = (&self.ground.tables, &self.moment.parts);
+        let (tables, parts) = (&self.context.tables, &self.moment.parts);
         for file in self.moment.version.level(0).iter() {
             if self.outside(file.smallest_user_key(), file.largest_user_key()) {
                 continue;
@@ -190,7 +190,7 @@ impl<'a> Gathering<'a> {
             let reader = tables.get_for(parts, 0, file, &self.ctx)?;
             let rows = timed_iter(&reader, &self.ctx);
             self.add(Source::Table(rows), |g| {
-                let order = g.ground.family.order();
+                let order = g.context.family.order();
                 match reader.tombstones() {
                     None => SourceCover::nothing(order),
                     Some(fragments) => {
@@ -214,8 +214,8 @@ impl<'a> Gathering<'a> {
 
     /// Files of which each begins behind the one before it.
     fn sorted(&mut self, level: usize, files: Arc<LevelFiles>) {
-        let order = self.ground.family.order();
-        let (tables, parts) = (self.ground.tables.clone(), self.moment.parts.clone());
+        let order = self.context.family.order();
+        let (tables, parts) = (self.context.tables.clone(), self.moment.parts.clone());
         let source = LevelIter::new(
             order.clone(),
             level,
@@ -234,22 +234,20 @@ impl<'a> Gathering<'a> {
 
     /// Whether keys between these lie outside the iterator's bounds.
     fn outside(&self, smallest: &[u8], largest: &[u8]) -> bool {
-        let user = &self.ground.family.order().user;
+        let user = &self.context.family.order().user;
         let size = user.timestamp_size();
-        let bare = |key: &[u8]| key.len().saturating_sub(size);
+        let without_timestamp = |key: &[u8]| key.len().saturating_sub(size);
         let options = self.options;
-        options
-            .iterate_upper_bound
+        options.iterate_upper_bound.as_ref().is_some_and(|upper| {
+            user.compare_stripped(&smallest[..without_timestamp(smallest)], upper).is_ge()
+        }) || options
+            .iterate_lower_bound
             .as_ref()
-            .is_some_and(|upper| user.compare_bare(&smallest[..bare(smallest)], upper).is_ge())
-            || options
-                .iterate_lower_bound
-                .as_ref()
-                .is_some_and(|lower| user.compare_bare(&largest[..bare(largest)], lower).is_lt())
+            .is_some_and(|lower| user.compare_stripped(&largest[..without_timestamp(largest)], lower).is_lt())
     }
 
     fn into_tree(mut self) -> Tree {
-        let order = self.ground.family.order().clone();
+        let order = self.context.family.order().clone();
         if self.covered {
             return Tree::Covered(Uncovered::new(Merging::new(order, self.sources), self.covers));
         }
@@ -264,7 +262,7 @@ impl<'a> Gathering<'a> {
 }
 
 /// The part of the options that tables follow.
-fn ctx(ground: &Ground, options: &ReadOptions, moment: &SuperVersion) -> ReadCtx {
+fn ctx(context: &IteratorContext, options: &ReadOptions, moment: &SuperVersion) -> ReadCtx {
     let parts = &moment.parts;
     ReadCtx {
         verify_checksums: options.verify_checksums,
@@ -279,7 +277,7 @@ fn ctx(ground: &Ground, options: &ReadOptions, moment: &SuperVersion) -> ReadCtx
         readahead_size: options.readahead_size,
         for_compaction: false,
         histogram: HistogramKind::FileReadDbIteratorMicros,
-        limits: ground.tables.limits(options),
+        limits: context.tables.limits(options),
         auto_readahead_size: options.auto_readahead_size,
         async_io: options.async_io,
         upper_bound: options.iterate_upper_bound.clone(),

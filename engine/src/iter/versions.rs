@@ -7,7 +7,7 @@ use base::Result;
 use base::iter::InternalIterator;
 use base::key::MAX_SEQUENCE;
 
-use super::Ground;
+use super::IteratorContext;
 use super::tree::{Tree, gather};
 use crate::family::SuperVersion;
 use crate::options::ReadOptions;
@@ -24,10 +24,10 @@ impl Versions {
     ///
     /// # Errors
     /// Those of opening tables.
-    pub fn new(ground: &Ground) -> Result<Self> {
-        let moment = ground.family.pin_owned();
+    pub fn new(context: &IteratorContext) -> Result<Self> {
+        let moment = context.family.pin_owned();
         let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
-        let tree = gather(ground, &options, &moment, MAX_SEQUENCE)?;
+        let tree = gather(context, &options, &moment, MAX_SEQUENCE)?;
         Ok(Versions { tree, _moment: moment })
     }
 

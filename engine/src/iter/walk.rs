@@ -340,7 +340,7 @@ impl<I: InternalIterator> Walk<I> {
     fn seek_by(&mut self, target: &[u8], seek: impl FnOnce(&mut I, &[u8])) {
         self.start(Direction::Forward);
         let target = match &self.view.lower {
-            Some(lower) if self.view.order.compare_bare(target, lower).is_lt() => lower,
+            Some(lower) if self.view.order.compare_stripped(target, lower).is_lt() => lower,
             _ => target,
         };
         seek_key(
@@ -358,7 +358,7 @@ impl<I: InternalIterator> Walk<I> {
         self.start(Direction::Reverse);
         let below_upper = match &self.view.upper {
             Some(upper) => {
-                if self.view.order.compare_bare(target, upper).is_ge() {
+                if self.view.order.compare_stripped(target, upper).is_ge() {
                     seek_key(&mut self.seek_key, upper, self.timestamp_size, u64::MAX, MAX_TS);
                     false
                 } else {
@@ -434,8 +434,14 @@ impl<I: InternalIterator> Walk<I> {
     #[cold]
     fn turn_forward(&mut self) {
         self.direction = Direction::Forward;
-        let bare = self.saved_key.len().saturating_sub(self.timestamp_size);
-        seek_key(&mut self.seek_key, &self.saved_key[..bare], self.timestamp_size, u64::MAX, MAX_TS);
+        let without_timestamp = self.saved_key.len().saturating_sub(self.timestamp_size);
+        seek_key(
+            &mut self.seek_key,
+            &self.saved_key[..without_timestamp],
+            self.timestamp_size,
+            u64::MAX,
+            MAX_TS,
+        );
         self.source.seek_total(&self.seek_key);
         self.forward(true);
     }
@@ -448,8 +454,14 @@ impl<I: InternalIterator> Walk<I> {
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));
         }
         self.direction = Direction::Reverse;
-        let bare = self.saved_key.len().saturating_sub(self.timestamp_size);
-        seek_key(&mut self.seek_key, &self.saved_key[..bare], self.timestamp_size, u64::MAX, MAX_TS);
+        let without_timestamp = self.saved_key.len().saturating_sub(self.timestamp_size);
+        seek_key(
+            &mut self.seek_key,
+            &self.saved_key[..without_timestamp],
+            self.timestamp_size,
+            u64::MAX,
+            MAX_TS,
+        );
         self.source.seek_total_for_prev(&self.seek_key);
     }
 

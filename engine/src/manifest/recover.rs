@@ -29,7 +29,7 @@ pub struct FamilyRecord {
     pub name: String,
     /// `None`: not recorded, so not checked.
     pub comparator: Option<String>,
-    pub log_number: u64,
+    pub wal_number: u64,
     pub full_history_ts_low: Option<Vec<u8>>,
     pub persist_user_defined_timestamps: Option<bool>,
     /// By number, with the level.
@@ -75,7 +75,7 @@ pub struct Recovered {
 impl Recovered {
     /// Logs below it are not needed.
     pub fn oldest_log(&self) -> u64 {
-        let by_families = self.families.values().map(|family| family.log_number).min().unwrap_or(0);
+        let by_families = self.families.values().map(|family| family.wal_number).min().unwrap_or(0);
         self.min_log_number_to_keep.max(by_families)
     }
 }
@@ -344,8 +344,8 @@ impl Builder {
         if let Some(comparator) = edit.comparator {
             family.comparator = Some(comparator);
         }
-        if let Some(log) = edit.log_number {
-            family.log_number = family.log_number.max(log);
+        if let Some(log) = edit.wal_number {
+            family.wal_number = family.wal_number.max(log);
             self.log_numbers = true;
         }
         if let Some(ts) = edit.full_history_ts_low {

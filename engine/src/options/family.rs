@@ -59,7 +59,7 @@ options! {
     mutable uncache_aggressiveness: u32 = 0;
     /// Memtables in memory, sealed ones included, before writes stop.
     mutable max_write_buffer_number: i32 = 2;
-    /// Sealed memtables that are flushed together.
+    /// ImmutableMemtable memtables that are flushed together.
     fixed min_write_buffer_number_to_merge: i32 = 1;
     /// Flushed memtables kept for transactions; -1: from `max_write_buffer_number`.
     fixed max_write_buffer_size_to_maintain: i64 = 0;

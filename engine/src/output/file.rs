@@ -20,7 +20,7 @@ use table::options::FilterLevel;
 use table::sst::writer::{Writer, WriterOptions};
 use table::sst::{OpenOptions, ReadCtx, Reader};
 
-use super::Courtesy;
+use super::FlushPriority;
 use crate::event::{Event, Events, Named};
 use crate::family::Parts;
 use crate::files::{Numbers, Pending};
@@ -96,7 +96,7 @@ pub struct OutputSettings {
     /// Who is told of the tables that are begun, and the job that does it.
     pub told: Option<(Arc<Events>, JobId)>,
     /// Who goes first of those that write tables of this database.
-    pub courtesy: Arc<Courtesy>,
+    pub flush_priority: Arc<FlushPriority>,
 }
 
 impl OutputSettings {
@@ -122,7 +122,7 @@ pub(super) struct OpenFile {
     created_s: u64,
     smallest: Vec<u8>,
     largest: Vec<u8>,
-    /// Bounds that tombstones stretch to.
+    /// Bounds that tombstones range to.
     ranges: Option<(Vec<u8>, Vec<u8>)>,
     /// Of all rows, to be compared with what the table reads as.
     check: Option<RowHash>,

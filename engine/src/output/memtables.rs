@@ -2,12 +2,12 @@
 
 use base::ids::JobId;
 use base::{Error, Result};
-use lsm::collapse::{AnythingBelow, Collapse, Config};
+use lsm::compaction_iter::{AnythingBelow, CompactionIter, Config};
 use lsm::merging::Merging;
 use lsm::range_del::CompactionTombstones;
 use mem::memtable::MemIter;
 
-use super::{JobTools, OutputSettings, Outputs, Purpose, Stretch};
+use super::{JobTools, OutputSettings, Outputs, Purpose, SubcompactionRange};
 use crate::family::{Family, FlushPick, Parts};
 use crate::sync::Arc;
 
@@ -55,7 +55,7 @@ pub fn write_memtables(
         full_history_ts_low,
         enforce_single_del_contracts: tools.options.load().enforce_single_del_contracts,
         must_count_input: tools.options.load().flush_verify_memtable_count,
-        times: tools.stats.collapse_times(),
+        times: tools.stats.compaction_iter_times(),
         ..Config::new(order.clone())
     };
     // Newest first, as merging wants them.
@@ -64,23 +64,28 @@ pub fn write_memtables(
     let expected = verify.then(|| pick.memtables.iter().map(|s| s.mem.counts().entries).sum());
     match (sources.len(), sources.pop()) {
         (1, Some(only)) => {
-            collapse_into(Collapse::new(only, AnythingBelow, tombstones, config), &settings, expected)
+            write_all_into(CompactionIter::new(only, AnythingBelow, tombstones, config), &settings, expected)
         }
         (_, last) => {
             sources.extend(last);
             let merged = Merging::new(order, sources);
-            collapse_into(Collapse::new(merged, AnythingBelow, tombstones, config), &settings, expected)
+            write_all_into(
+                CompactionIter::new(merged, AnythingBelow, tombstones, config),
+                &settings,
+                expected,
+            )
         }
     }
 }
 
-fn collapse_into<I: base::iter::InternalIterator>(
-    mut rows: Collapse<I, AnythingBelow>,
+fn write_all_into<I: base::iter::InternalIterator>(
+    mut rows: CompactionIter<I, AnythingBelow>,
     settings: &OutputSettings,
     expected: Option<u64>,
 ) -> Result<Outputs> {
-    let written = super::write_all(&mut rows, settings, None, &Stretch::default(), &mut |_, _| false);
-    settings.stats.count_collapse(&rows.stats);
+    let written =
+        super::write_all(&mut rows, settings, None, &SubcompactionRange::default(), &mut |_, _| false);
+    settings.stats.count_compaction_iter(&rows.stats);
     let mut out = written?;
     out.input_bytes = rows.stats.total_input_raw_key_bytes + rows.stats.total_input_raw_value_bytes;
     if let Some(expected) = expected

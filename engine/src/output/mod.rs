@@ -1,22 +1,22 @@
 //! A stream of surviving rows into table files: what flush and compaction share.
 //!
 //! ```text
-//!  Collapse ─► row ─► Cutter: does the file end here? ─► table::sst::Writer ─► file, sync, close
-//!                         └ with it go the range tombstones of its stretch of keys
+//!  CompactionIter ─► row ─► Cutter: does the file end here? ─► table::sst::Writer ─► file, sync, close
+//!                         └ with it go the range tombstones of its range of keys
 //! ```
 //! Files are synced as they are finished; their directory once, at the end. A file that fails is removed,
 //! as are the finished ones of a failed run: nothing refers to them.
 
-mod courtesy;
 mod file;
+mod flush_priority;
 mod memtables;
 mod rewrite;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
 mod tools;
 
-pub use courtesy::Courtesy;
 pub use file::{OutputFile, OutputSettings, Purpose};
+pub use flush_priority::FlushPriority;
 pub use memtables::write_memtables;
 pub use rewrite::Rewrite;
 pub use tools::{JobTools, compression_options, created, forget_spares, named};
@@ -26,14 +26,14 @@ use std::collections::BTreeSet;
 use base::iter::InternalIterator;
 use base::key::{self, MAX_SEQUENCE, ValueType, append_internal};
 use base::{Error, Result};
-use lsm::collapse::{Below, Collapse};
+use lsm::compaction_iter::{Below, CompactionIter};
 use lsm::cut::Cutter;
 
 use file::OpenFile;
 
-/// The stretch of user keys that a run covers: from `lower` (inclusive) to `upper` (exclusive).
+/// The range of user keys that a run covers: from `lower` (inclusive) to `upper` (exclusive).
 #[derive(Clone, Debug, Default)]
-pub struct Stretch {
+pub struct SubcompactionRange {
     pub lower: Option<Vec<u8>>,
     pub upper: Option<Vec<u8>>,
 }
@@ -48,20 +48,20 @@ pub struct Outputs {
     pub input_bytes: u64,
 }
 
-/// Writes all rows of `collapse` that lie in `stretch`. `drop_obsolete` says of a range of user keys that
+/// Writes all rows of `rows` that lie in `range`. `drop_obsolete` says of a range of user keys that
 /// nothing older can be in it below the output.
 ///
 /// # Errors
 /// The first of the input, the rules or the files; no file is left behind then.
 pub fn write_all<I: InternalIterator, B: Below>(
-    collapse: &mut Collapse<I, B>,
+    rows: &mut CompactionIter<I, B>,
     settings: &OutputSettings,
     mut cutter: Option<Cutter>,
-    stretch: &Stretch,
+    range: &SubcompactionRange,
     drop_obsolete: &mut dyn FnMut(&[u8], &[u8]) -> bool,
 ) -> Result<Outputs> {
-    let mut run = Run { settings, stretch, done: Outputs::default(), open: None };
-    let written = run.rows(collapse, cutter.as_mut(), drop_obsolete).and_then(|()| run.sync_dirs());
+    let mut run = Run { settings, range, done: Outputs::default(), open: None };
+    let written = run.rows(rows, cutter.as_mut(), drop_obsolete).and_then(|()| run.sync_dirs());
     match written {
         Ok(()) => Ok(run.done),
         Err(error) => {
@@ -79,7 +79,7 @@ pub fn write_all<I: InternalIterator, B: Below>(
 
 struct Run<'a> {
     settings: &'a OutputSettings,
-    stretch: &'a Stretch,
+    range: &'a SubcompactionRange,
     done: Outputs,
     open: Option<OpenFile>,
 }
@@ -87,20 +87,20 @@ struct Run<'a> {
 impl Run<'_> {
     fn rows<I: InternalIterator, B: Below>(
         &mut self,
-        collapse: &mut Collapse<I, B>,
+        rows: &mut CompactionIter<I, B>,
         mut cutter: Option<&mut Cutter>,
         drop_obsolete: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<()> {
-        match &self.stretch.lower {
-            None => collapse.seek_to_first(),
-            Some(lower) => collapse.seek(&key::seek_key(lower, MAX_SEQUENCE)),
+        match &self.range.lower {
+            None => rows.seek_to_first(),
+            Some(lower) => rows.seek(&key::seek_key(lower, MAX_SEQUENCE)),
         }
         let order = self.settings.parts.order.clone();
-        let mut place = self.settings.courtesy.enter(self.settings.is_flush);
-        while collapse.valid() {
+        let mut place = self.settings.flush_priority.enter(self.settings.is_flush);
+        while rows.valid() {
             place.row();
-            let row = collapse.key();
-            if let Some(upper) = &self.stretch.upper
+            let row = rows.key();
+            if let Some(upper) = &self.range.upper
                 && order.compare_without_timestamp(key::user_key(row), upper).is_ge()
             {
                 break;
@@ -109,34 +109,33 @@ impl Run<'_> {
                 let size = self.open.as_ref().map_or(0, OpenFile::estimated_size);
                 if cutter.should_end_before(row, size) && size > 0 {
                     let next = row.to_vec();
-                    self.finish(collapse, Some(&next), drop_obsolete)?;
+                    self.finish(rows, Some(&next), drop_obsolete)?;
                 }
             }
             let open = match &mut self.open {
                 Some(open) => open,
                 None => self.open.insert(OpenFile::create(self.settings)?),
             };
-            open.add(collapse.key(), collapse.value())?;
+            open.add(rows.key(), rows.value())?;
             self.done.num_records += 1;
-            collapse.next();
+            rows.next();
         }
         drop(place);
-        collapse.status()?;
-        self.finish(collapse, None, drop_obsolete)
+        rows.status()?;
+        self.finish(rows, None, drop_obsolete)
     }
 
     /// Ends the open file before `next` (an internal key), or for good. Without a file, one is made if
     /// there are tombstones to keep.
     fn finish<I: InternalIterator, B: Below>(
         &mut self,
-        collapse: &mut Collapse<I, B>,
+        rows: &mut CompactionIter<I, B>,
         next: Option<&[u8]>,
         drop_obsolete: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<()> {
-        if !collapse.tombstones_mut().is_empty() {
+        if !rows.tombstones_mut().is_empty() {
             let (lower, upper) = self.limits(next);
-            let ranges =
-                collapse.tombstones_mut().for_output(lower.as_deref(), upper.as_deref(), drop_obsolete);
+            let ranges = rows.tombstones_mut().for_output(lower.as_deref(), upper.as_deref(), drop_obsolete);
             self.done.dropped_obsolete_ranges += ranges.dropped_obsolete;
             if !ranges.tombstones.is_empty() {
                 let open = match &mut self.open {
@@ -152,8 +151,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The internal keys between which the open file may hold tombstones. The first file of a stretch
-    /// begins with the stretch, later ones with their first row; a file reaches up to the next one's
+    /// The internal keys between which the open file may hold tombstones. The first file of a range
+    /// begins with the range, later ones with their first row; a file reaches up to the next one's
     /// first user key, or to its own last row where both share that user key.
     fn limits(&self, next: Option<&[u8]>) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
         let order = &self.settings.parts.order;
@@ -162,7 +161,7 @@ impl Run<'_> {
             None => (None, None),
         };
         let lower = if self.done.files.is_empty() {
-            self.stretch.lower.as_deref().map(bound)
+            self.range.lower.as_deref().map(bound)
         } else {
             first.map(<[u8]>::to_vec)
         };
@@ -173,7 +172,7 @@ impl Run<'_> {
                 Some(last.to_vec())
             }
             (Some(next), _) => Some(bound(key::user_key(next))),
-            (None, _) => self.stretch.upper.as_deref().map(bound),
+            (None, _) => self.range.upper.as_deref().map(bound),
         };
         (lower, upper)
     }

@@ -1,24 +1,24 @@
-use super::courtesy::Courtesy;
+use super::flush_priority::FlushPriority;
 use crate::sync::Mutex;
 
 const MANY_ROWS: usize = 10_000;
 
-fn turn_rows(courtesy: &Courtesy, first: bool) {
-    let mut place = courtesy.enter(first);
+fn turn_rows(flush_priority: &FlushPriority, first: bool) {
+    let mut place = flush_priority.enter(first);
     (0..MANY_ROWS).for_each(|_| place.row());
 }
 
 #[test]
 fn a_compaction_lets_a_flush_go_first_where_processors_are_short() {
-    let courtesy = Courtesy::new(2);
+    let flush_priority = FlushPriority::new(2);
     let order = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        let flush = courtesy.enter(true);
+        let flush = flush_priority.enter(true);
         scope.spawn(|| {
-            turn_rows(&courtesy, false);
+            turn_rows(&flush_priority, false);
             order.lock().push("compaction");
         });
-        turn_rows(&courtesy, true);
+        turn_rows(&flush_priority, true);
         order.lock().push("flush");
         drop(flush);
     });
@@ -27,22 +27,22 @@ fn a_compaction_lets_a_flush_go_first_where_processors_are_short() {
 
 #[test]
 fn a_compaction_goes_on_beside_a_flush_where_there_are_processors_for_all() {
-    let courtesy = Courtesy::new(3);
-    let _flush = courtesy.enter(true);
-    turn_rows(&courtesy, false);
+    let flush_priority = FlushPriority::new(3);
+    let _flush = flush_priority.enter(true);
+    turn_rows(&flush_priority, false);
 }
 
 #[test]
 fn a_compaction_in_a_hurry_waits_for_nobody() {
-    let courtesy = Courtesy::new(1);
-    courtesy.set_hurry(true);
-    let _flush = courtesy.enter(true);
-    turn_rows(&courtesy, false);
+    let flush_priority = FlushPriority::new(1);
+    flush_priority.set_hurry(true);
+    let _flush = flush_priority.enter(true);
+    turn_rows(&flush_priority, false);
 }
 
 #[test]
 fn compactions_do_not_wait_for_each_other() {
-    let courtesy = Courtesy::new(1);
-    let _other = courtesy.enter(false);
-    turn_rows(&courtesy, false);
+    let flush_priority = FlushPriority::new(1);
+    let _other = flush_priority.enter(false);
+    turn_rows(&flush_priority, false);
 }

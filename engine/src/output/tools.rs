@@ -7,7 +7,7 @@ use env::Env;
 use env::rate::IoPriority;
 use format::proof::OptionsExtent;
 
-use super::{Courtesy, OutputFile, OutputSettings, Purpose};
+use super::{FlushPriority, OutputFile, OutputSettings, Purpose};
 use crate::event::{Event, Events, Named, TableCreated};
 use crate::family::{Family, Parts};
 use crate::files::{Numbers, Paths};
@@ -36,7 +36,7 @@ pub struct JobTools {
     pub shutting_down: Arc<Flag>,
     pub next_job: AtomicU64,
     pub stats: Arc<Stats>,
-    pub courtesy: Arc<Courtesy>,
+    pub flush_priority: Arc<FlushPriority>,
     /// The newest OPTIONS file as it was written.
     pub options_file: Mutex<Option<OptionsExtent>>,
 }
@@ -113,7 +113,7 @@ impl JobTools {
             file_checksum: db.file_checksum_gen_factory.is_some(),
             stats: self.stats.clone(),
             told: None,
-            courtesy: self.courtesy.clone(),
+            flush_priority: self.flush_priority.clone(),
         })
     }
 }

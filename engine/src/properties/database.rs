@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::Ground;
+use super::PropertyContext;
 use super::human::{gb, mb, micros, number};
 use crate::stats::DatabaseCounter as C;
 
-pub(super) fn text(ground: &Ground<'_>) -> String {
-    let uptime = ground.stats.uptime_s();
-    let now = ground.stats.database.all();
-    let (last_uptime, before) = ground.stats.database.begin_interval(uptime, now);
+pub(super) fn text(context: &PropertyContext<'_>) -> String {
+    let uptime = context.stats.uptime_s();
+    let now = context.stats.database.all();
+    let (last_uptime, before) = context.stats.database.begin_interval(uptime, now);
     let interval = uptime - last_uptime;
     let total = |c: C| now[c as usize];
     let since = |c: C| now[c as usize].saturating_sub(before[c as usize]);
@@ -53,7 +53,7 @@ pub(super) fn text(ground: &Ground<'_>) -> String {
         mb(since(C::WalBytes)) / interval_seconds
     );
     out += &stall_line("Interval", since(C::StallMicros), interval_seconds);
-    out + &stall_text(ground)
+    out + &stall_text(context)
 }
 
 fn ratio(a: u64, b: u64) -> f64 {
@@ -64,18 +64,18 @@ fn stall_line(what: &str, stall_us: u64, seconds: f64) -> String {
     format!("{what} stall: {}, {:.1} percent\n", micros(stall_us), stall_us as f64 / 10_000.0 / seconds)
 }
 
-pub(super) fn stall_text(ground: &Ground<'_>) -> String {
-    super::levels::stall_line(&stall_map(ground))
+pub(super) fn stall_text(context: &PropertyContext<'_>) -> String {
+    super::levels::stall_line(&stall_map(context))
 }
 
-pub(super) fn stall_map(ground: &Ground<'_>) -> BTreeMap<String, String> {
-    let stops = ground.stats.database.get(C::BufferManagerStops);
+pub(super) fn stall_map(context: &PropertyContext<'_>) -> BTreeMap<String, String> {
+    let stops = context.stats.database.get(C::BufferManagerStops);
     BTreeMap::from([(C::BufferManagerStops.name().to_string(), stops.to_string())])
 }
 
-pub(super) fn map(ground: &Ground<'_>) -> BTreeMap<String, String> {
+pub(super) fn map(context: &PropertyContext<'_>) -> BTreeMap<String, String> {
     let mut map: BTreeMap<String, String> =
-        C::ALL.iter().map(|c| (c.name().to_string(), ground.stats.database.get(*c).to_string())).collect();
-    map.insert("db.uptime".to_string(), format!("{:.6}", ground.stats.uptime_s()));
+        C::ALL.iter().map(|c| (c.name().to_string(), context.stats.database.get(*c).to_string())).collect();
+    map.insert("db.uptime".to_string(), format!("{:.6}", context.stats.uptime_s()));
     map
 }

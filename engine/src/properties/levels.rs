@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lsm::version::Version;
 
 use super::human::{bytes, gb, mb, number};
-use super::{Ground, cache, scores};
+use super::{PropertyContext, cache, scores};
 use crate::family::Family;
 use crate::stats::{FamilyNumbers, LevelNumbers, StallCounts};
 
@@ -24,9 +24,9 @@ const COLUMNS: &str = "Files   Size     Score Read(GB)  Rn(GB) Rnp1(GB) Write(GB
      Rd(MB/s) Wr(MB/s) Comp(sec) CompMergeCPU(sec) Comp(cnt) Avg(sec) KeyIn KeyDrop Rblob(GB) Wblob(GB)";
 
 /// The table and the sums below it; `periodic` begins a new interval.
-pub(super) fn text(ground: &Ground<'_>, family: &Family, periodic: bool) -> String {
+pub(super) fn text(context: &PropertyContext<'_>, family: &Family, periodic: bool) -> String {
     let mut numbers = family.stats.lock().clone();
-    let (rows, sum) = rows(ground, family, &numbers);
+    let (rows, sum) = rows(context, family, &numbers);
     let mut out = header(family.name(), "Level");
     for (level, row) in &rows {
         out += &line(&format!("L{level}"), row);
@@ -46,7 +46,7 @@ pub(super) fn text(ground: &Ground<'_>, family: &Family, periodic: bool) -> Stri
         }
     }
     out += "\nBlob file count: 0, total size: 0.0 GB, garbage size: 0.0 GB, space amp: 0.0\n\n";
-    let uptime = ground.stats.uptime_s();
+    let uptime = context.stats.uptime_s();
     let interval = uptime - last_uptime;
     out += &format!("Uptime(secs): {uptime:.1} total, {interval:.1} interval\n");
     out += &format!("Flush(GB): cumulative {:.3}, interval {:.3}\n", gb(flushed), gb(recent_flushed));
@@ -56,7 +56,7 @@ pub(super) fn text(ground: &Ground<'_>, family: &Family, periodic: bool) -> Stri
     out += "AddFile(Keys): cumulative 0, interval 0\n";
     out += &compaction_line("Cumulative", &total, uptime);
     out += &compaction_line("Interval", &recent, interval);
-    let pending = scores(ground, &family.pin()).estimated_pending_bytes;
+    let pending = scores(context, &family.pin()).estimated_pending_bytes;
     out += &format!("Estimated pending compaction bytes: {pending}\n");
     out += &stall_line(&stall_map(&numbers.stalls));
     let stalls = numbers.stalls.delays() + numbers.stalls.stops();
@@ -84,10 +84,10 @@ fn compaction_line(what: &str, n: &LevelNumbers, seconds: f64) -> String {
 }
 
 /// The levels that have or had something, and all together.
-fn rows(ground: &Ground<'_>, family: &Family, numbers: &FamilyNumbers) -> (Vec<(usize, Row)>, Row) {
+fn rows(context: &PropertyContext<'_>, family: &Family, numbers: &FamilyNumbers) -> (Vec<(usize, Row)>, Row) {
     let pinned = family.pin();
     let version = &pinned.version;
-    let scores = scores(ground, &pinned);
+    let scores = scores(context, &pinned);
     let mut rows = Vec::new();
     let mut sum = Row::default();
     for level in 0..version.num_levels() {
@@ -190,9 +190,9 @@ fn line(name: &str, row: &Row) -> String {
 }
 
 /// The map property: `compaction.L0.NumFiles` and so on, and the stall counts.
-pub(super) fn map(ground: &Ground<'_>, family: &Family) -> BTreeMap<String, String> {
+pub(super) fn map(context: &PropertyContext<'_>, family: &Family) -> BTreeMap<String, String> {
     let numbers = family.stats.lock().clone();
-    let (rows, sum) = rows(ground, family, &numbers);
+    let (rows, sum) = rows(context, family, &numbers);
     let mut map = stall_map(&numbers.stalls);
     let named =
         rows.into_iter().map(|(level, row)| (format!("L{level}"), row)).chain([("Sum".to_string(), sum)]);

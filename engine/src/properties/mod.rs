@@ -31,7 +31,7 @@ use crate::stats::Stats;
 use crate::sync::Arc;
 
 /// What properties are read from.
-pub struct Ground<'a> {
+pub struct PropertyContext<'a> {
     pub tables: &'a TableCache,
     pub obsolete: &'a Obsolete,
     pub numbers: &'a Numbers,
@@ -70,9 +70,9 @@ const QUARANTINED_TABLES: &str = "ironstone.quarantined-tables";
 const WRITE_ERROR: &str = "ironstone.write-error";
 
 /// A property by name, as text; `None` if there is none of that name.
-pub fn property(ground: &Ground<'_>, family: &Family, name: &str) -> Option<String> {
+pub fn property(context: &PropertyContext<'_>, family: &Family, name: &str) -> Option<String> {
     if name == LOST_BYTES {
-        return Some(ground.stats.database.lost_bytes().to_string());
+        return Some(context.stats.database.lost_bytes().to_string());
     }
     if name == QUARANTINED_TABLES {
         let version = family.pin().version.clone();
@@ -82,31 +82,31 @@ pub fn property(ground: &Ground<'_>, family: &Family, name: &str) -> Option<Stri
     }
     if name == WRITE_ERROR {
         return Some(
-            ground.errors.check_families([family.id()]).err().map_or_else(String::new, |e| e.to_string()),
+            context.errors.check_families([family.id()]).err().map_or_else(String::new, |e| e.to_string()),
         );
     }
     let (short, argument) = split(name)?;
     // RocksDB passes over a number at the end of a name that takes none.
     if let Some(level) = argument.filter(|_| takes_number(short)) {
-        return at_level(ground, family, short, level);
+        return at_level(context, family, short, level);
     }
     match short {
         "stats" => {
-            Some(levels::text(ground, family, false) + &levels::histogram(family) + &database::text(ground))
+            Some(levels::text(context, family, false) + &levels::histogram(family) + &database::text(context))
         }
-        "cfstats" => Some(levels::text(ground, family, false) + &levels::histogram(family)),
-        "cfstats-no-file-histogram" => Some(levels::text(ground, family, false)),
+        "cfstats" => Some(levels::text(context, family, false) + &levels::histogram(family)),
+        "cfstats-no-file-histogram" => Some(levels::text(context, family, false)),
         "cf-file-histogram" => Some(levels::histogram(family)),
         "cf-write-stall-stats" => Some(levels::stall_text(family)),
-        "dbstats" => Some(database::text(ground)),
-        "db-write-stall-stats" => Some(database::stall_text(ground)),
+        "dbstats" => Some(database::text(context)),
+        "db-write-stall-stats" => Some(database::stall_text(context)),
         "levelstats" => Some(levels::files_and_sizes(family)),
         "sstables" => Some(tables::list(family)),
-        "aggregated-table-properties" => Some(tables::text(&tables::sum(ground, family, None)?)),
+        "aggregated-table-properties" => Some(tables::text(&tables::sum(context, family, None)?)),
         "block-cache-entry-stats" | "fast-block-cache-entry-stats" => cache::text(family),
-        "options-statistics" => ground.stats.statistics().map(|s| s.to_string()),
+        "options-statistics" => context.stats.statistics().map(|s| s.to_string()),
         "blob-stats" => Some(tables::blob_text()),
-        _ => numbers::number(ground, family, short).map(|n| n.to_string()),
+        _ => numbers::number(context, family, short).map(|n| n.to_string()),
     }
 }
 
@@ -114,7 +114,7 @@ fn takes_number(short: &str) -> bool {
     short.ends_with("-at-level") || short == "live-sst-files-size-at-temperature"
 }
 
-fn at_level(ground: &Ground<'_>, family: &Family, short: &str, level: usize) -> Option<String> {
+fn at_level(context: &PropertyContext<'_>, family: &Family, short: &str, level: usize) -> Option<String> {
     let version = &family.pin().version;
     if short == "live-sst-files-size-at-temperature" {
         let of = |f: &lsm::file_meta::FileMetaData| usize::from(f.temperature) == level;
@@ -127,28 +127,32 @@ fn at_level(ground: &Ground<'_>, family: &Family, short: &str, level: usize) -> 
         "num-files-at-level" => Some(version.level(level).len().to_string()),
         "compression-ratio-at-level" => Some(format!("{:.6}", levels::compression_ratio(version, level))),
         "aggregated-table-properties-at-level" => {
-            Some(tables::text(&tables::sum(ground, family, Some(level))?))
+            Some(tables::text(&tables::sum(context, family, Some(level))?))
         }
         _ => None,
     }
 }
 
 /// A numeric property; `None` if there is none of that name, or if it is a text.
-pub fn int_property(ground: &Ground<'_>, family: &Family, name: &str) -> Option<u64> {
+pub fn int_property(context: &PropertyContext<'_>, family: &Family, name: &str) -> Option<u64> {
     if name == LOST_BYTES {
-        return Some(ground.stats.database.lost_bytes());
+        return Some(context.stats.database.lost_bytes());
     }
     match split(name)? {
-        (short, _) if !takes_number(short) => numbers::number(ground, family, short),
+        (short, _) if !takes_number(short) => numbers::number(context, family, short),
         _ => None,
     }
 }
 
 /// A numeric property summed over families; a cache that several share counts once.
-pub fn aggregated_int_property(ground: &Ground<'_>, families: &[Arc<Family>], name: &str) -> Option<u64> {
+pub fn aggregated_int_property(
+    context: &PropertyContext<'_>,
+    families: &[Arc<Family>],
+    name: &str,
+) -> Option<u64> {
     let (short, None) = split(name)? else { return None };
     if numbers::is_of_database(short) {
-        return numbers::number(ground, families.first()?, short);
+        return numbers::number(context, families.first()?, short);
     }
     let mut seen = Vec::new();
     let mut sum = 0u64;
@@ -160,32 +164,36 @@ pub fn aggregated_int_property(ground: &Ground<'_>, families: &[Arc<Family>], na
             }
             seen.push(cache);
         }
-        sum = sum.wrapping_add(numbers::number(ground, family, short)?);
+        sum = sum.wrapping_add(numbers::number(context, family, short)?);
     }
     Some(sum)
 }
 
 /// A property that is a map of names to values; `None` if there is none of that name.
-pub fn map_property(ground: &Ground<'_>, family: &Family, name: &str) -> Option<BTreeMap<String, String>> {
+pub fn map_property(
+    context: &PropertyContext<'_>,
+    family: &Family,
+    name: &str,
+) -> Option<BTreeMap<String, String>> {
     match split(name)? {
-        ("cfstats", None) => Some(levels::map(ground, family)),
+        ("cfstats", None) => Some(levels::map(context, family)),
         ("cf-write-stall-stats", None) => Some(levels::stall_map(&family.stats.lock().stalls)),
-        ("dbstats", None) => Some(database::map(ground)),
-        ("db-write-stall-stats", None) => Some(database::stall_map(ground)),
+        ("dbstats", None) => Some(database::map(context)),
+        ("db-write-stall-stats", None) => Some(database::stall_map(context)),
         ("block-cache-entry-stats" | "fast-block-cache-entry-stats", None) => cache::map(family),
-        ("aggregated-table-properties", None) => Some(tables::map(&tables::sum(ground, family, None)?)),
+        ("aggregated-table-properties", None) => Some(tables::map(&tables::sum(context, family, None)?)),
         ("aggregated-table-properties-at-level", Some(level)) => {
-            Some(tables::map(&tables::sum(ground, family, Some(level))?))
+            Some(tables::map(&tables::sum(context, family, Some(level))?))
         }
         _ => None,
     }
 }
 
 /// The LOG's periodic dump: the database, then each family; the intervals begin anew.
-pub fn dump(ground: &Ground<'_>, families: &[Arc<Family>]) -> String {
-    let mut out = database::text(ground);
+pub fn dump(context: &PropertyContext<'_>, families: &[Arc<Family>]) -> String {
+    let mut out = database::text(context);
     for family in families {
-        out += &levels::text(ground, family, true);
+        out += &levels::text(context, family, true);
         out += &levels::histogram(family);
     }
     out
@@ -202,14 +210,14 @@ fn split(name: &str) -> Option<(&str, Option<usize>)> {
 }
 
 /// The scores of a family's tree as it is.
-fn scores(ground: &Ground<'_>, pinned: &SuperVersion) -> Scores {
+fn scores(context: &PropertyContext<'_>, pinned: &SuperVersion) -> Scores {
     let view = View {
         version: &pinned.version,
         running: &[],
-        oldest_snapshot: ground.released_below,
+        oldest_snapshot: context.released_below,
         full_history_ts_low: None,
     };
-    Scores::compute(&view, &pinned.parts.pick, ground.now_seconds)
+    Scores::compute(&view, &pinned.parts.pick, context.now_seconds)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use mem::memtable::MemTable;
 
-use super::{Ground, scores};
+use super::{PropertyContext, scores};
 use crate::family::{Family, SuperVersion};
 
 /// Whether a number is the whole database's, the same whichever family is asked.
@@ -25,26 +25,26 @@ pub(super) fn is_of_database(short: &str) -> bool {
     )
 }
 
-pub(super) fn number(ground: &Ground<'_>, family: &Family, short: &str) -> Option<u64> {
-    of_database(ground, short)
+pub(super) fn number(context: &PropertyContext<'_>, family: &Family, short: &str) -> Option<u64> {
+    of_database(context, short)
         .or_else(|| of_memtables(family, short))
-        .or_else(|| of_tree(ground, family, short))
+        .or_else(|| of_tree(context, family, short))
 }
 
-fn of_database(ground: &Ground<'_>, short: &str) -> Option<u64> {
+fn of_database(context: &PropertyContext<'_>, short: &str) -> Option<u64> {
     Some(match short {
-        "num-running-flushes" => ground.activity.running_flushes as u64,
-        "num-running-compactions" => ground.activity.running_compactions as u64,
-        "actual-delayed-write-rate" => ground.activity.delayed_write_rate,
-        "is-write-stopped" => u64::from(ground.activity.is_write_stopped),
-        "background-errors" => ground.errors.count(),
-        "num-snapshots" => ground.snapshots,
-        "oldest-snapshot-sequence" => ground.oldest_snapshot.map_or(0, |(seq, _)| seq),
-        "oldest-snapshot-time" => ground.oldest_snapshot.map_or(0, |(_, time)| time),
-        "is-file-deletions-enabled" => u64::from(ground.obsolete.disabled_count() == 0),
-        "min-log-number-to-keep" => ground.min_log_to_keep,
-        "min-obsolete-sst-number-to-keep" => ground.numbers.smallest_pending().unwrap_or(u64::MAX),
-        "obsolete-sst-files-size" => ground.obsolete.waiting_bytes(),
+        "num-running-flushes" => context.activity.running_flushes as u64,
+        "num-running-compactions" => context.activity.running_compactions as u64,
+        "actual-delayed-write-rate" => context.activity.delayed_write_rate,
+        "is-write-stopped" => u64::from(context.activity.is_write_stopped),
+        "background-errors" => context.errors.count(),
+        "num-snapshots" => context.snapshots,
+        "oldest-snapshot-sequence" => context.oldest_snapshot.map_or(0, |(seq, _)| seq),
+        "oldest-snapshot-time" => context.oldest_snapshot.map_or(0, |(_, time)| time),
+        "is-file-deletions-enabled" => u64::from(context.obsolete.disabled_count() == 0),
+        "min-log-number-to-keep" => context.min_log_to_keep,
+        "min-obsolete-sst-number-to-keep" => context.numbers.smallest_pending().unwrap_or(u64::MAX),
+        "obsolete-sst-files-size" => context.obsolete.waiting_bytes(),
         // Nothing aborts all compactions of a database.
         "compaction-abort-count" => 0,
         _ => return None,
@@ -73,7 +73,7 @@ fn of_memtables(family: &Family, short: &str) -> Option<u64> {
     })
 }
 
-fn of_tree(ground: &Ground<'_>, family: &Family, short: &str) -> Option<u64> {
+fn of_tree(context: &PropertyContext<'_>, family: &Family, short: &str) -> Option<u64> {
     let pinned = family.pin();
     let version = &pinned.version;
     let cache = || pinned.parts.block_cache.as_ref();
@@ -82,10 +82,10 @@ fn of_tree(ground: &Ground<'_>, family: &Family, short: &str) -> Option<u64> {
             let view = lsm::pick::View {
                 version,
                 running: &[],
-                oldest_snapshot: ground.released_below,
+                oldest_snapshot: context.released_below,
                 full_history_ts_low: None,
             };
-            u64::from(lsm::pick::needs_compaction(&view, &pinned.parts.pick, ground.now_seconds))
+            u64::from(lsm::pick::needs_compaction(&view, &pinned.parts.pick, context.now_seconds))
         }
         "num-running-compaction-sorted-runs" => {
             let running = |level: usize| version.level(level).iter().filter(|f| f.being_compacted()).count();
@@ -93,14 +93,14 @@ fn of_tree(ground: &Ground<'_>, family: &Family, short: &str) -> Option<u64> {
             (running(0) + deeper) as u64
         }
         "estimate-num-keys" => estimate_num_keys(&pinned),
-        "estimate-table-readers-mem" => ground.tables.memory_bytes() as u64,
+        "estimate-table-readers-mem" => context.tables.memory_bytes() as u64,
         "num-live-versions" => family.live_versions().len() as u64,
         "current-super-version-number" => pinned.number,
         "estimate-live-data-size" => live_data_size(&pinned),
         "total-sst-files-size" => total_size(family),
         "live-sst-files-size" => version.total_bytes(),
-        "base-level" => scores(ground, &pinned).base_level as u64,
-        "estimate-pending-compaction-bytes" => scores(ground, &pinned).estimated_pending_bytes,
+        "base-level" => scores(context, &pinned).base_level as u64,
+        "estimate-pending-compaction-bytes" => scores(context, &pinned).estimated_pending_bytes,
         "block-cache-capacity" => cache()?.capacity() as u64,
         "block-cache-usage" => cache()?.usage() as u64,
         "block-cache-pinned-usage" => cache()?.pinned_usage() as u64,

@@ -5,18 +5,22 @@ use std::collections::BTreeMap;
 use format::properties::Properties;
 use table::dump::properties_text;
 
-use super::Ground;
+use super::PropertyContext;
 use crate::family::Family;
 
 /// The sum over all tables, or those of one level; `None` if a table cannot be opened.
-pub(super) fn sum(ground: &Ground<'_>, family: &Family, level: Option<usize>) -> Option<Properties> {
+pub(super) fn sum(
+    context: &PropertyContext<'_>,
+    family: &Family,
+    level: Option<usize>,
+) -> Option<Properties> {
     let pinned = family.pin_owned();
     if level.is_some_and(|level| level >= pinned.version.num_levels()) {
         return None;
     }
     let mut sum = Properties::default();
     for (at, file) in pinned.version.files().filter(|(at, _)| level.is_none_or(|level| level == *at)) {
-        let table = ground.tables.get(&pinned.parts, at, file).ok()?;
+        let table = context.tables.get(&pinned.parts, at, file).ok()?;
         let p = table.properties();
         for (of_sum, of_table) in [
             (&mut sum.data_size, p.data_size),

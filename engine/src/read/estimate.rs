@@ -36,7 +36,7 @@ impl Reads {
             return Err(base::Error::invalid_argument("neither files nor memtables are to be counted"));
         }
         let order = family.order();
-        if order.user.compare_bare(begin, end).is_ge() {
+        if order.user.compare_stripped(begin, end).is_ge() {
             return Ok(0);
         }
         let mut total = 0;

@@ -102,7 +102,7 @@ impl Reads {
             }
         }
         let order = &family.order().user;
-        slots.list.sort_by(|a, b| order.compare_bare(a.key, b.key));
+        slots.list.sort_by(|a, b| order.compare_stripped(a.key, b.key));
         if self.reads_memtables(options) {
             from_memtables(&super_version, &mut slots, seq, options);
         }

@@ -36,7 +36,7 @@ pub fn create_database(env: &Env, paths: &Paths, db_id: Option<&str>) -> Result<
     }
     let edit = VersionEdit {
         db_id: db_id.map(str::to_string),
-        log_number: Some(0),
+        wal_number: Some(0),
         next_file_number: Some(2),
         last_sequence: Some(0),
         ..VersionEdit::default()

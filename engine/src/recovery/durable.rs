@@ -32,7 +32,7 @@ pub(super) struct Durable<'a> {
     /// Somebody may be writing the logs meanwhile.
     beside_writer: bool,
     /// Logs below this number are not needed and may be gone.
-    min_log: u64,
+    min_wal: u64,
     claims: HashMap<u64, Extent>,
     /// Where reading each log ended.
     ends: HashMap<u64, u64>,
@@ -65,9 +65,9 @@ const ENDS_MAX: usize = 1024;
 
 impl<'a> Durable<'a> {
     pub(super) fn new(tools: &'a JobTools, settings: &ReplaySettings, accept: bool) -> Self {
-        let (min_log, beside_writer) = (settings.min_log, !settings.may_flush);
-        let claims = settings.proved.iter().filter(|e| e.number >= min_log).map(|e| (e.number, *e)).collect();
-        Durable { tools, accept, beside_writer, min_log, claims, ends: HashMap::default(), told: Vec::new() }
+        let (min_wal, beside_writer) = (settings.min_wal, !settings.may_flush);
+        let claims = settings.proved.iter().filter(|e| e.number >= min_wal).map(|e| (e.number, *e)).collect();
+        Durable { tools, accept, beside_writer, min_wal, claims, ends: HashMap::default(), told: Vec::new() }
     }
 
     pub(super) fn begin(&self, log: FileNumber) -> Progress {
@@ -96,7 +96,7 @@ impl<'a> Durable<'a> {
             };
         }
         for mark in marks {
-            if mark.log_number != 0 {
+            if mark.wal_number != 0 {
                 self.of_other(mark)?;
             } else if mark.bytes <= offset {
                 // What was not synced then may be a hole that a crash left.
@@ -119,17 +119,17 @@ impl<'a> Durable<'a> {
 
     /// A later log says how much of a closed one was durable.
     fn of_other(&mut self, mark: &Mark) -> Result<()> {
-        if mark.log_number < self.min_log || mark.bytes == 0 {
+        if mark.wal_number < self.min_wal || mark.bytes == 0 {
             return Ok(());
         }
-        match self.ends.get(&mark.log_number) {
-            None => self.missing(FileNumber(mark.log_number), mark.bytes),
+        match self.ends.get(&mark.wal_number) {
+            None => self.missing(FileNumber(mark.wal_number), mark.bytes),
             Some(end) if *end < mark.bytes => {
                 let end = *end;
-                if self.written_since(FileNumber(mark.log_number), end)? {
+                if self.written_since(FileNumber(mark.wal_number), end)? {
                     return Ok(());
                 }
-                self.lost(FileNumber(mark.log_number), end, mark.bytes, 0, "the log ends too early")
+                self.lost(FileNumber(mark.wal_number), end, mark.bytes, 0, "the log ends too early")
             }
             Some(_) => Ok(()),
         }
@@ -223,7 +223,7 @@ impl<'a> Durable<'a> {
             match reader.next()? {
                 Item::Record { bytes, .. } => {
                     let Some(marks) = marks_of(bytes) else { continue };
-                    let of = marks.durable.iter().filter(|m| m.log_number == log.0).map(|m| m.bytes).max();
+                    let of = marks.durable.iter().filter(|m| m.wal_number == log.0).map(|m| m.bytes).max();
                     return Ok(of.unwrap_or(0));
                 }
                 Item::TimestampSizes { .. } | Item::Predecessor { .. } => {}
@@ -245,7 +245,7 @@ impl<'a> Durable<'a> {
                 Item::Record { bytes, offset, .. } => {
                     out.records += 1;
                     let own = marks_of(bytes).unwrap_or_default().durable.into_iter();
-                    let own = own.filter(|m| m.log_number == 0 && m.bytes <= offset).map(|m| m.bytes);
+                    let own = own.filter(|m| m.wal_number == 0 && m.bytes <= offset).map(|m| m.bytes);
                     out.durable = own.fold(out.durable, u64::max);
                 }
                 Item::TornTail { offset, .. } => more = reader.resync(offset)?,
@@ -280,7 +280,7 @@ impl<'a> Durable<'a> {
         let now =
             read_current(&self.tools.env, dir).and_then(|number| recover(&self.tools.env, dir, number))?;
         let needed =
-            now.families.values().map(|f| f.log_number).min().unwrap_or(0).max(now.min_log_number_to_keep);
+            now.families.values().map(|f| f.wal_number).min().unwrap_or(0).max(now.min_log_number_to_keep);
         if log.0 < needed {
             return Ok(());
         }
@@ -319,7 +319,7 @@ pub fn tell(tools: &JobTools, error: Error, bytes: u64) {
 
 pub(super) fn options(log: FileNumber) -> ReaderOptions {
     ReaderOptions {
-        log_number: log.0,
+        wal_number: log.0,
         decompressor: Some(Box::new(crate::wal::decompressor)),
         ..ReaderOptions::default()
     }

@@ -64,7 +64,7 @@ pub struct ReplaySettings {
     /// be read.
     pub last_seq: SequenceNumber,
     /// Logs below this number are not needed and may be missing.
-    pub min_log: u64,
+    pub min_wal: u64,
     /// The MANIFEST that was read.
     pub manifest: FileNumber,
     /// The newest family of the MANIFEST, where its end is in doubt: writes for a newer one tell that the edit that
@@ -305,7 +305,7 @@ impl<'a> Replay<'a> {
         if progress.is_all(&reader) {
             self.done.proved.push(log.0);
         }
-        let read = Predecessor { log_number: log.0, size_bytes: size, last_seqno_recorded: last_in_log };
+        let read = Predecessor { wal_number: log.0, size_bytes: size, last_seqno_recorded: last_in_log };
         self.previous = Some((read, bytes));
         Ok(())
     }
@@ -331,7 +331,7 @@ impl<'a> Replay<'a> {
         } else if !self.dropping && short.is_some() && !self.is_point_in_time() {
             // This mode goes on over the hole; a stricter one would stop there, and drop what is made durable from here on.
             self.done.damaged = true;
-            if let Some((older, bytes)) = short.map(|mark| (mark.log_number, mark.bytes)) {
+            if let Some((older, bytes)) = short.map(|mark| (mark.wal_number, mark.bytes)) {
                 self.tools.events.warn(format_args!(
                     "{PASSED_OVER}WAL {:06} follows {older:06}, to which {bytes} bytes were written, and not all of them are there",
                     log.0
@@ -339,7 +339,7 @@ impl<'a> Replay<'a> {
                 self.doubt(older);
             }
         } else if let Some(short) = short.filter(|_| !self.dropping) {
-            let (older, bytes) = (short.log_number, short.bytes);
+            let (older, bytes) = (short.wal_number, short.bytes);
             self.tools.events.warn(format_args!(
                 "WAL {:06} follows {older:06}, to which {bytes} bytes were written, and not all of them are there: dropped",
                 log.0
@@ -408,7 +408,7 @@ impl<'a> Replay<'a> {
 
     /// A batch tells how much of a MANIFEST was durable when it was written.
     fn note_manifest(&mut self, told: Option<Mark>) {
-        let Some(told) = told.filter(|told| told.log_number == self.settings.manifest.0) else { return };
+        let Some(told) = told.filter(|told| told.wal_number == self.settings.manifest.0) else { return };
         if self.done.manifest.is_none_or(|known| known.bytes < told.bytes) {
             self.done.manifest = Some(told);
         }
@@ -421,8 +421,8 @@ impl<'a> Replay<'a> {
     /// Whether something of an older log is missing that was written to it. Beside a writer it may have been missing only
     /// when it was read: what was read by then is what there was at some moment, and the caller looks whether to read again.
     fn is_short(&self, mark: &Mark) -> bool {
-        let (log, read) = (mark.log_number, self.replayed.get(&mark.log_number));
-        log >= self.settings.min_log
+        let (log, read) = (mark.wal_number, self.replayed.get(&mark.wal_number));
+        log >= self.settings.min_wal
             && !self.waived.contains(&log)
             && read != Some(&(mark.bytes, mark.digest))
     }
@@ -577,7 +577,7 @@ impl<'a> Replay<'a> {
         let Some(stopped) = self.cut_off else { return Ok(()) };
         let ahead = self.families.all().into_iter().find(|f| {
             let state = f.state();
-            state.log_number > stopped && state.version.num_files() > 0
+            state.wal_number > stopped && state.version.num_files() > 0
         });
         match ahead {
             None => Ok(()),
@@ -605,8 +605,8 @@ impl<'a> Replay<'a> {
     fn predecessor_fault(&self, recorded: &Predecessor) -> Option<Error> {
         match &self.previous {
             _ if self.dropping => None,
-            None if recorded.log_number >= self.settings.min_log => {
-                Some(Error::corruption(format!("Missing WAL of log number {}", recorded.log_number)))
+            None if recorded.wal_number >= self.settings.min_wal => {
+                Some(Error::corruption(format!("Missing WAL of log number {}", recorded.wal_number)))
             }
             // A file that was recycled may be larger than its log: all of that was read if its end is where it was.
             Some((read, end))

@@ -4,10 +4,10 @@ use base::{Error, FamilyId, Result};
 use lsm::file_meta::FileMetaData;
 use lsm::version::{Edit, Version};
 
-use crate::bell::Bell;
 use crate::family::{Family, Parts};
 use crate::manifest::{FamilyRecord, Recovered};
 use crate::options::{DbOptions, FamilyOptions};
+use crate::release_notifier::ReleaseNotifier;
 use crate::sync::Arc;
 
 /// A family the caller wants open.
@@ -27,7 +27,7 @@ pub struct RequestedFamily {
 pub fn build_families(
     recovered: &Recovered,
     requested: &[RequestedFamily],
-    bell: &Arc<Bell>,
+    release_notifier: &Arc<ReleaseNotifier>,
     all_needed: bool,
     db: &DbOptions,
 ) -> Result<(Vec<Arc<Family>>, Vec<usize>)> {
@@ -47,7 +47,9 @@ pub fn build_families(
     let mut missing = Vec::new();
     for (index, request) in requested.iter().enumerate() {
         match recovered.families.values().find(|f| f.name == request.name) {
-            Some(record) => families.push(build(record, request, recovered.last_sequence, bell, db)?),
+            Some(record) => {
+                families.push(build(record, request, recovered.last_sequence, release_notifier, db)?)
+            }
             None => missing.push(index),
         }
     }
@@ -58,7 +60,7 @@ fn build(
     record: &FamilyRecord,
     request: &RequestedFamily,
     last_seq: u64,
-    bell: &Arc<Bell>,
+    release_notifier: &Arc<ReleaseNotifier>,
     db: &DbOptions,
 ) -> Result<Arc<Family>> {
     let parts = &request.parts;
@@ -86,8 +88,8 @@ fn build(
         parts.clone(),
         Arc::new(version),
         mem,
-        record.log_number,
-        bell.clone(),
+        record.wal_number,
+        release_notifier.clone(),
     );
     family.state().full_history_ts_low = record.full_history_ts_low.clone();
     Ok(family)
@@ -124,9 +126,9 @@ fn tree(record: &FamilyRecord, parts: &Parts, db: &DbOptions) -> Result<Version>
 pub fn new_family(
     id: FamilyId,
     request: &RequestedFamily,
-    log_number: u64,
+    wal_number: u64,
     last_seq: u64,
-    bell: &Arc<Bell>,
+    release_notifier: &Arc<ReleaseNotifier>,
 ) -> Arc<Family> {
     let parts = &request.parts;
     Family::new(
@@ -136,7 +138,7 @@ pub fn new_family(
         parts.clone(),
         Arc::new(Version::empty(parts.internal_order(), parts.pick.num_levels)),
         parts.new_memtable(1, last_seq),
-        log_number,
-        bell.clone(),
+        wal_number,
+        release_notifier.clone(),
     )
 }

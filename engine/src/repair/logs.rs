@@ -103,7 +103,7 @@ impl Survey {
 
     pub(super) fn logs(&mut self, scope: &Scope) -> Result<()> {
         let recovered = &self.manifest.recovered;
-        let oldest = recovered.families.values().map(|f| f.log_number).min().unwrap_or(0);
+        let oldest = recovered.families.values().map(|f| f.wal_number).min().unwrap_or(0);
         let min = oldest.max(recovered.min_log_number_to_keep);
         let found = super::numbered(scope, &scope.paths.wal, |name| match name {
             FileName::Wal(n) => Some(n),
@@ -152,11 +152,11 @@ impl Survey {
         let mut faults = salvage_log(&mut FileSource(file), &options, &mut |record, offset, end| {
             last_end = end;
             let told = marks_of(record).unwrap_or_default();
-            if let Some(of) = told.manifest.filter(|of| of.log_number == manifest) {
+            if let Some(of) = told.manifest.filter(|of| of.wal_number == manifest) {
                 manifest_bytes = of.bytes.max(manifest_bytes);
             }
             for mark in told.durable {
-                let of = if mark.log_number == 0 { number.0 } else { mark.log_number };
+                let of = if mark.wal_number == 0 { number.0 } else { mark.wal_number };
                 let claim = marks.entry(of).or_insert(0);
                 *claim = mark.bytes.max(*claim);
             }
@@ -221,7 +221,7 @@ pub(super) fn sound_batch(record: &[u8]) -> Result<(SequenceNumber, u32)> {
 
 pub(super) fn log_options(number: FileNumber) -> ReaderOptions {
     ReaderOptions {
-        log_number: number.0,
+        wal_number: number.0,
         decompressor: Some(Box::new(crate::wal::decompressor)),
         ..ReaderOptions::default()
     }

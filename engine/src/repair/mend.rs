@@ -20,7 +20,7 @@ use super::{Report, Scope};
 use crate::family::Parts;
 use crate::files::{DbLock, LOST_DIR, Numbers, lost_name};
 use crate::manifest::{FileSource, Manifest, ManifestSettings, Record, write_identity};
-use crate::output::{Courtesy, OutputFile, OutputSettings, Purpose, Rewrite, compression_options};
+use crate::output::{FlushPriority, OutputFile, OutputSettings, Purpose, Rewrite, compression_options};
 use crate::stats::Stats;
 use crate::sync::Arc;
 
@@ -233,7 +233,7 @@ impl<'a> Mending<'a> {
             file_checksum: o.file_checksum_gen_factory.is_some(),
             stats: Stats::new(None, self.env.clock.clone()),
             told: None,
-            courtesy: Arc::new(Courtesy::new(usize::MAX)),
+            flush_priority: Arc::new(FlushPriority::new(usize::MAX)),
         }
     }
 
@@ -325,14 +325,14 @@ impl<'a> Mending<'a> {
         let mut records: Vec<Record> = Vec::new();
         // Logs before the oldest that is left are gone; what the others say of them is told, and holds nobody up.
         let oldest = self.survey.logs.iter().map(|log| log.number.0).min().unwrap_or(0);
-        let min_log = recovered.min_log_number_to_keep.max(oldest);
+        let min_wal = recovered.min_log_number_to_keep.max(oldest);
         let first = VersionEdit {
             db_id: recovered.db_id.clone(),
-            log_number: Some(0),
+            wal_number: Some(0),
             next_file_number: Some(self.numbers.peek() + 1),
             last_sequence: Some(self.survey.last_seq),
             max_column_family: Some(recovered.max_family),
-            min_log_number_to_keep: (min_log > 0).then_some(min_log),
+            min_log_number_to_keep: (min_wal > 0).then_some(min_wal),
             ..VersionEdit::default()
         };
         records.push((first, 0));
@@ -353,7 +353,7 @@ impl<'a> Mending<'a> {
             records.push((edit, 0));
             let content = VersionEdit {
                 column_family: family.id,
-                log_number: Some(family.log_number),
+                wal_number: Some(family.wal_number),
                 new_files,
                 compact_cursors: family.cursors.iter().map(|(level, key)| (*level, key.clone())).collect(),
                 full_history_ts_low: family.full_history_ts_low.clone(),

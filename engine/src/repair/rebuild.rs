@@ -281,7 +281,7 @@ impl Survey {
         self.cut_range_deletions(scope)?;
         self.identity(scope, strays);
         for family in self.manifest.recovered.families.values_mut() {
-            family.log_number = proofs.flushed(family.id).map_or(0, |log| log.saturating_add(1));
+            family.wal_number = proofs.flushed(family.id).map_or(0, |log| log.saturating_add(1));
         }
         for family in self.manifest.recovered.families.values().cloned().collect::<Vec<_>>() {
             self.tell_unknown(scope, &family, strays)?;
@@ -352,7 +352,7 @@ impl Survey {
         let newest = own.map(|t| t.record.largest_seqno).max().unwrap_or(0);
         let logs = self.in_logs.families.get(&family.id);
         logs.is_some_and(|logs| {
-            logs.range(family.log_number..).any(|(_, part)| part.merges && part.first <= newest)
+            logs.range(family.wal_number..).any(|(_, part)| part.merges && part.first <= newest)
         })
     }
 }

@@ -165,7 +165,7 @@ impl LevelIter {
 
     fn is_past(&self, user_key: &[u8], bound: &[u8]) -> bool {
         let end = user_key.len().saturating_sub(self.order.user.timestamp_size());
-        self.order.user.compare_bare(&user_key[..end], bound).is_ge()
+        self.order.user.compare_stripped(&user_key[..end], bound).is_ge()
     }
 
     /// Goes on to preceding files while the current one is at its beginning without an error.

@@ -15,7 +15,7 @@ pub use family::{FamilyNumbers, FamilyStats, LevelNumbers, StallCause, StallCoun
 
 use base::stats::{HistogramKind, Statistics, Ticker};
 use env::Clock;
-use lsm::collapse::{CollapseStats, Times};
+use lsm::compaction_iter::{CompactionIterStats, Times};
 
 use crate::sync::Arc;
 
@@ -70,7 +70,7 @@ impl Stats {
     }
 
     /// Which times are to be taken of merges and filters.
-    pub fn collapse_times(&self) -> Times {
+    pub fn compaction_iter_times(&self) -> Times {
         Times {
             merges: self.statistics.is_some(),
             filters: self.statistics.as_ref().is_some_and(|statistics| statistics.detailed_timers_on()),
@@ -78,7 +78,7 @@ impl Stats {
     }
 
     /// What merge operator and compaction filter came to in a stream that was collapsed, to its end or not.
-    pub fn count_collapse(&self, done: &CollapseStats) {
+    pub fn count_compaction_iter(&self, done: &CompactionIterStats) {
         let Some(statistics) = &self.statistics else { return };
         for (ticker, count) in [
             (Ticker::NumberMergeFailures, done.num_merge_failures),

@@ -70,8 +70,8 @@ pub struct Entry<'a> {
 
 /// What a joiner has to do now.
 pub enum Role {
-    /// Lead: write this group, then [`Queue::hand_over`] the baton and [`Queue::finish`] the group.
-    Lead(Group, Box<Baton>),
+    /// Lead: write this group, then [`Queue::hand_over`] the leader_state and [`Queue::finish`] the group.
+    Lead(Group, Box<LeaderState>),
     /// Insert your own batch at this sequence number, then call [`Insert::finish`].
     Insert(Insert),
     /// Someone wrote it for you.
@@ -80,7 +80,7 @@ pub enum Role {
 
 /// What only the leader touches; it goes from leader to leader with the lead.
 #[derive(Default)]
-pub struct Baton {
+pub struct LeaderState {
     /// The last sequence number given out.
     pub last_seq: SequenceNumber,
     /// Counts groups, for publishing in order.
@@ -139,14 +139,14 @@ impl Group {
 pub struct Insert {
     pub seq: SequenceNumber,
     waiter: Arc<Waiter>,
-    team: Arc<Team>,
+    group_of_inserts: Arc<InsertGroup>,
 }
 
 impl Insert {
     /// Reports the insertion and waits for the group's outcome.
     pub fn finish(self, inserted: Result<()>) -> Result<()> {
-        self.team.report(inserted);
-        match self.waiter.wait(&self.team.patience) {
+        self.group_of_inserts.report(inserted);
+        match self.waiter.wait(&self.group_of_inserts.patience) {
             Signal::Done(result) => result,
             // Only one order is ever given; anything else would be the queue's own fault.
             _ => Err(Error::aborted("a writer was given a second order")),
@@ -155,30 +155,30 @@ impl Insert {
 }
 
 /// The followers that insert for themselves, counted down.
-struct Team {
+struct InsertGroup {
     left: AtomicUsize,
     error: Mutex<Option<Error>>,
     leader: Arc<Waiter>,
     patience: Arc<Patience>,
 }
 
-impl Team {
+impl InsertGroup {
     fn report(&self, inserted: Result<()>) {
         if let Err(error) = inserted {
             self.error.lock().get_or_insert(error);
         }
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.leader.signal(Signal::TeamDone);
+            self.leader.signal(Signal::InsertsDone);
         }
     }
 }
 
 enum Signal {
     None,
-    Lead(Group, Box<Baton>),
-    Insert(SequenceNumber, Arc<Team>),
+    Lead(Group, Box<LeaderState>),
+    Insert(SequenceNumber, Arc<InsertGroup>),
     Done(Result<()>),
-    TeamDone,
+    InsertsDone,
 }
 
 /// Where one thread waits. Kept by the thread and used again.
@@ -235,11 +235,11 @@ pub struct Queue {
 
 struct Inner {
     /// Here while nobody leads.
-    baton: Option<Box<Baton>>,
+    leader_state: Option<Box<LeaderState>>,
     /// While the leader waits for room: writers that would not wait are turned away.
     held_back: bool,
     /// Here while the leader waits for room and nobody has borrowed it. Then no group that goes ahead waits.
-    lent: Option<Box<Baton>>,
+    lent: Option<Box<LeaderState>>,
     waiting: VecDeque<Group>,
     /// Buffers of finished groups.
     spare: Vec<Vec<u8>>,
@@ -253,10 +253,10 @@ impl Queue {
     /// `group_bytes_max`: `max_write_batch_group_size_bytes`. `last_seq`: the newest in the database. `patience`:
     /// how writers wait for each other.
     pub fn new(group_bytes_max: u64, last_seq: SequenceNumber, patience: Arc<Patience>) -> Self {
-        let baton = Some(Box::new(Baton { last_seq, ..Baton::default() }));
+        let leader_state = Some(Box::new(LeaderState { last_seq, ..LeaderState::default() }));
         Queue {
             inner: Mutex::new(Inner {
-                baton,
+                leader_state,
                 held_back: false,
                 lent: None,
                 waiting: VecDeque::new(),
@@ -272,8 +272,8 @@ impl Queue {
     pub fn join(&self, entry: Entry<'_>) -> Role {
         let waiter = {
             let mut inner = self.inner.lock();
-            if let Some(baton) = inner.baton.take() {
-                return Role::Lead(Group::led_by(entry, None), baton);
+            if let Some(leader_state) = inner.leader_state.take() {
+                return Role::Lead(Group::led_by(entry, None), leader_state);
             }
             if entry.flags.no_slowdown && inner.held_back {
                 return Role::Done(Err(would_stall()));
@@ -283,10 +283,10 @@ impl Queue {
             waiter
         };
         match waiter.wait(&self.patience) {
-            Signal::Lead(group, baton) => Role::Lead(group, baton),
-            Signal::Insert(seq, team) => Role::Insert(Insert { seq, waiter, team }),
+            Signal::Lead(group, leader_state) => Role::Lead(group, leader_state),
+            Signal::Insert(seq, group_of_inserts) => Role::Insert(Insert { seq, waiter, group_of_inserts }),
             Signal::Done(result) => Role::Done(result),
-            Signal::None | Signal::TeamDone => {
+            Signal::None | Signal::InsertsDone => {
                 Role::Done(Err(Error::aborted("a writer was woken for nothing")))
             }
         }
@@ -315,20 +315,20 @@ impl Queue {
     }
 
     /// Asks the followers to insert their own batches, the first of them at `seq`. The leader inserts its
-    /// own meanwhile and then calls [`Crew::join`].
-    pub fn insert_together(&self, group: &Group, mut seq: SequenceNumber) -> Crew {
+    /// own meanwhile and then calls [`ParallelInsert::join`].
+    pub fn insert_together(&self, group: &Group, mut seq: SequenceNumber) -> ParallelInsert {
         let leader = own_waiter();
-        let team = Arc::new(Team {
+        let group_of_inserts = Arc::new(InsertGroup {
             left: AtomicUsize::new(group.followers.len()),
             error: Mutex::new(None),
             leader: leader.clone(),
             patience: self.patience.clone(),
         });
         for follower in &group.followers {
-            follower.waiter.signal(Signal::Insert(seq, team.clone()));
+            follower.waiter.signal(Signal::Insert(seq, group_of_inserts.clone()));
             seq += u64::from(follower.count);
         }
-        Crew { team, leader }
+        ParallelInsert { group_of_inserts, leader }
     }
 
     /// Turns away the followers whose records are refused: they hear why, and their records leave the group.
@@ -366,22 +366,22 @@ impl Queue {
     }
 
     /// Passes the lead to the first waiting group, or leaves the queue idle.
-    pub fn hand_over(&self, baton: Box<Baton>) {
+    pub fn hand_over(&self, leader_state: Box<LeaderState>) {
         let mut inner = self.inner.lock();
         while let Some(mut group) = inner.waiting.pop_front() {
             if let Some(leader) = group.leader.take() {
                 drop(inner);
-                leader.signal(Signal::Lead(group, baton));
+                leader.signal(Signal::Lead(group, leader_state));
                 return;
             }
         }
-        inner.baton = Some(baton);
+        inner.leader_state = Some(leader_state);
     }
 
     /// Runs `wait`, in which the leader waits for room. Until it is back, those who would not wait are told so,
-    /// and the lead is lent to whoever goes ahead; `baton` is empty meanwhile.
-    pub fn hold_back<T>(&self, baton: &mut Baton, wait: impl FnOnce() -> T) -> T {
-        for mut group in self.lend(mem::take(baton)) {
+    /// and the lead is lent to whoever goes ahead; `leader_state` is empty meanwhile.
+    pub fn hold_back<T>(&self, leader_state: &mut LeaderState, wait: impl FnOnce() -> T) -> T {
+        for mut group in self.lend(mem::take(leader_state)) {
             if let Some(leader) = group.leader.take() {
                 leader.signal(Signal::Done(Err(would_stall())));
             }
@@ -389,9 +389,9 @@ impl Queue {
         }
         let out = wait();
         let mut inner = self.inner.lock();
-        *baton = loop {
+        *leader_state = loop {
             match inner.lent.take() {
-                Some(baton) => break *baton,
+                Some(leader_state) => break *leader_state,
                 None => self.returned.wait(&mut inner),
             }
         };
@@ -400,40 +400,40 @@ impl Queue {
     }
 
     /// Holds the queue back; the groups that are to be turned away.
-    fn lend(&self, baton: Baton) -> VecDeque<Group> {
+    fn lend(&self, leader_state: LeaderState) -> VecDeque<Group> {
         let mut inner = self.inner.lock();
         let (stay, go) = mem::take(&mut inner.waiting).into_iter().partition(|g| !g.flags.no_slowdown);
         inner.waiting = stay;
         inner.held_back = true;
-        self.pass_ahead(inner, Box::new(baton));
+        self.pass_ahead(inner, Box::new(leader_state));
         go
     }
 
     /// While the leader is held back: the lead goes to the next that goes ahead, or lies ready.
-    fn pass_ahead(&self, mut inner: MutexGuard<'_, Inner>, baton: Box<Baton>) {
+    fn pass_ahead(&self, mut inner: MutexGuard<'_, Inner>, leader_state: Box<LeaderState>) {
         if inner.waiting.front().is_some_and(|group| group.ahead)
             && let Some(mut group) = inner.waiting.pop_front()
             && let Some(leader) = group.leader.take()
         {
             drop(inner);
-            leader.signal(Signal::Lead(group, baton));
+            leader.signal(Signal::Lead(group, leader_state));
             return;
         }
-        inner.lent = Some(baton);
+        inner.lent = Some(leader_state);
         drop(inner);
         self.returned.notify_all();
     }
 
     /// Leads before all who write, and while the leader waits for room; to be ended by
     /// [`Queue::leave_ahead`].
-    pub fn enter_ahead(&self) -> Result<Box<Baton>> {
+    pub fn enter_ahead(&self) -> Result<Box<LeaderState>> {
         let waiter = {
             let mut inner = self.inner.lock();
-            if let Some(baton) = inner.baton.take() {
-                return Ok(baton);
+            if let Some(leader_state) = inner.leader_state.take() {
+                return Ok(leader_state);
             }
-            if let Some(baton) = inner.lent.take() {
-                return Ok(baton);
+            if let Some(leader_state) = inner.lent.take() {
+                return Ok(leader_state);
             }
             let waiter = own_waiter();
             let entry =
@@ -443,33 +443,33 @@ impl Queue {
             waiter
         };
         match waiter.wait(&self.patience) {
-            Signal::Lead(_, baton) => Ok(baton),
+            Signal::Lead(_, leader_state) => Ok(leader_state),
             _ => Err(Error::aborted("not led")),
         }
     }
 
     /// The lead goes back to who lent it, or on.
-    pub fn leave_ahead(&self, baton: Box<Baton>) {
+    pub fn leave_ahead(&self, leader_state: Box<LeaderState>) {
         let inner = self.inner.lock();
         if inner.held_back {
-            return self.pass_ahead(inner, baton);
+            return self.pass_ahead(inner, leader_state);
         }
         drop(inner);
-        self.hand_over(baton);
+        self.hand_over(leader_state);
     }
 }
 
 /// Followers at work on their own batches.
-pub struct Crew {
-    team: Arc<Team>,
+pub struct ParallelInsert {
+    group_of_inserts: Arc<InsertGroup>,
     leader: Arc<Waiter>,
 }
 
-impl Crew {
+impl ParallelInsert {
     /// Waits for all of them.
     pub fn join(self) -> Result<()> {
-        let _ = self.leader.wait(&self.team.patience);
-        match self.team.error.lock().take() {
+        let _ = self.leader.wait(&self.group_of_inserts.patience);
+        match self.group_of_inserts.error.lock().take() {
             Some(error) => Err(error),
             None => Ok(()),
         }

@@ -16,7 +16,7 @@ mod room;
 pub mod stall;
 
 pub use hook::WriteHook;
-pub use room::{FlushBell, wal_bytes_max};
+pub use room::{FlushRequests, wal_bytes_max};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -37,8 +37,8 @@ use crate::options::WriteOptions;
 use crate::sequence::LastSequence;
 use crate::stats::{DatabaseCounter, Stats};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, Patience};
-use crate::wal::LiveLogs;
-use group::{Baton, Entry, Flags, Group, Queue, Role};
+use crate::wal::WalSet;
+use group::{Entry, Flags, Group, LeaderState, Queue, Role};
 use publish::Publisher;
 use stall::Controller;
 
@@ -63,7 +63,7 @@ pub struct WriteSettings {
 }
 
 /// Told of failures of the log and of memtables.
-pub trait FaultBell: Send + Sync {
+pub trait ErrorSink: Send + Sync {
     /// The log could not be written or synced.
     fn wal_failed(&self, error: &Error);
     /// A batch is in the log but not wholly in memory.
@@ -75,7 +75,7 @@ pub struct WriterParts {
     pub env: Env,
     pub settings: WriteSettings,
     pub families: Arc<FamilySet>,
-    pub logs: Arc<LiveLogs>,
+    pub logs: Arc<WalSet>,
     pub numbers: Arc<Numbers>,
     pub recycle: Arc<Recycle>,
     pub sequence: Arc<LastSequence>,
@@ -83,8 +83,8 @@ pub struct WriterParts {
     pub controller: Arc<Controller>,
     pub buffers: Arc<WriteBufferManager>,
     pub events: Arc<Events>,
-    pub bell: Arc<dyn FlushBell>,
-    pub faults: Arc<dyn FaultBell>,
+    pub flush_requests: Arc<dyn FlushRequests>,
+    pub faults: Arc<dyn ErrorSink>,
     pub wal_bytes_max: u64,
     /// Raised once something goes around the log.
     pub unlogged: Arc<AtomicBool>,
@@ -100,7 +100,7 @@ pub struct Writer {
     queue: Queue,
     publisher: Publisher,
     families: Arc<FamilySet>,
-    logs: Arc<LiveLogs>,
+    logs: Arc<WalSet>,
     numbers: Arc<Numbers>,
     recycle: Arc<Recycle>,
     sequence: Arc<LastSequence>,
@@ -108,8 +108,8 @@ pub struct Writer {
     controller: Arc<Controller>,
     buffers: Arc<WriteBufferManager>,
     events: Arc<Events>,
-    bell: Arc<dyn FlushBell>,
-    faults: Arc<dyn FaultBell>,
+    flush_requests: Arc<dyn FlushRequests>,
+    faults: Arc<dyn ErrorSink>,
     /// Some memtable has reached its size; the next leader looks.
     memtable_full: AtomicBool,
     wal_bytes_max: AtomicU64,
@@ -138,7 +138,7 @@ impl Writer {
             controller: parts.controller,
             buffers: parts.buffers,
             events: parts.events,
-            bell: parts.bell,
+            flush_requests: parts.flush_requests,
             faults: parts.faults,
             memtable_full: AtomicBool::new(false),
             wal_bytes_max: AtomicU64::new(parts.wal_bytes_max),
@@ -197,7 +197,7 @@ impl Writer {
         let role = self.queue.join(entry);
         wait.stop();
         let outcome = match role {
-            Role::Lead(group, baton) => self.lead(group, baton, batch, hook),
+            Role::Lead(group, leader_state) => self.lead(group, leader_state, batch, hook),
             Role::Insert(order) => {
                 batch.set_sequence(order.seq);
                 let done = self.insert(batch.bytes(), order.seq, None);
@@ -274,30 +274,30 @@ impl Writer {
     fn lead(
         &self,
         mut group: Group,
-        mut baton: Box<Baton>,
+        mut leader_state: Box<LeaderState>,
         batch: &mut WriteBatch,
         hook: Option<&dyn WriteHook>,
     ) -> Result<()> {
-        if let Err(error) = self.admit(&mut group, &mut baton, batch) {
+        if let Err(error) = self.admit(&mut group, &mut leader_state, batch) {
             let own = self.refusal(batch.records());
-            return self.give_up(group, baton, error).map_err(|error| own.unwrap_or(error));
+            return self.give_up(group, leader_state, error).map_err(|error| own.unwrap_or(error));
         }
         // One call of what follows, which is inlined: two cost a hundred instructions a write.
         let mut nothing = None;
         let (batch, hook, refused) = match self.refusal(batch.records()) {
             None => (batch, hook, None),
-            Some(error) if group.writers() == 1 => return self.give_up(group, baton, error),
+            Some(error) if group.writers() == 1 => return self.give_up(group, leader_state, error),
             Some(error) => (nothing.insert(WriteBatch::new()), None, Some(error)),
         };
-        let outcome = self.lead_admitted(group, baton, batch, hook);
+        let outcome = self.lead_admitted(group, leader_state, batch, hook);
         // The followers hear for themselves how it went.
         refused.map_or(outcome, Err)
     }
 
     /// Nothing of a group is written.
     #[cold]
-    fn give_up(&self, group: Group, baton: Box<Baton>, error: Error) -> Result<()> {
-        self.queue.hand_over(baton);
+    fn give_up(&self, group: Group, leader_state: Box<LeaderState>, error: Error) -> Result<()> {
+        self.queue.hand_over(leader_state);
         let outcome = Err(error);
         self.queue.finish(group, &outcome);
         outcome
@@ -305,11 +305,11 @@ impl Writer {
 
     /// Room for a group, and for nobody in it who is refused by then.
     #[inline]
-    fn admit(&self, group: &mut Group, baton: &mut Baton, batch: &WriteBatch) -> Result<()> {
+    fn admit(&self, group: &mut Group, leader_state: &mut LeaderState, batch: &WriteBatch) -> Result<()> {
         self.check_open()?;
         batch.verify_protection()?;
         let bytes = batch.data_size() + group.records.len();
-        let room = self.ensure_room(baton, bytes as u64, group.flags);
+        let room = self.ensure_room(leader_state, bytes as u64, group.flags);
         if self.errors.is_partly_stopped() {
             self.queue.turn_away(group, |records| self.refusal(records));
         }
@@ -321,20 +321,20 @@ impl Writer {
     fn lead_admitted(
         &self,
         group: Group,
-        mut baton: Box<Baton>,
+        mut leader_state: Box<LeaderState>,
         batch: &mut WriteBatch,
         hook: Option<&dyn WriteHook>,
     ) -> Result<()> {
-        let logged = self.log(&group, &mut baton, batch, hook);
+        let logged = self.log(&group, &mut leader_state, batch, hook);
         let outcome = match logged {
             Err(error) => {
-                self.queue.hand_over(baton);
+                self.queue.hand_over(leader_state);
                 Err(error)
             }
             Ok(first) if self.settings.pipelined => {
-                let (ticket, last) = (baton.ticket, baton.last_seq);
-                let merged = std::mem::take(&mut baton.scratch);
-                self.queue.hand_over(baton);
+                let (ticket, last) = (leader_state.ticket, leader_state.last_seq);
+                let merged = std::mem::take(&mut leader_state.scratch);
+                self.queue.hand_over(leader_state);
                 if !self.settings.concurrent_memtable {
                     self.publisher.wait_for(ticket - 1);
                 }
@@ -343,15 +343,15 @@ impl Writer {
                 applied
             }
             Ok(first) => {
-                let merged = std::mem::take(&mut baton.scratch);
+                let merged = std::mem::take(&mut leader_state.scratch);
                 let applied = self.memtables(&group, first, batch, &merged, hook);
                 if applied.is_ok() {
-                    self.publisher.publish_next(baton.ticket, baton.last_seq, &self.sequence);
+                    self.publisher.publish_next(leader_state.ticket, leader_state.last_seq, &self.sequence);
                 } else {
-                    self.publisher.publish_next(baton.ticket, 0, &self.sequence);
+                    self.publisher.publish_next(leader_state.ticket, 0, &self.sequence);
                 }
-                baton.scratch = merged;
-                self.queue.hand_over(baton);
+                leader_state.scratch = merged;
+                self.queue.hand_over(leader_state);
                 applied
             }
         };
@@ -363,7 +363,7 @@ impl Writer {
     fn log(
         &self,
         group: &Group,
-        baton: &mut Baton,
+        leader_state: &mut LeaderState,
         batch: &mut WriteBatch,
         hook: Option<&dyn WriteHook>,
     ) -> Result<SequenceNumber> {
@@ -371,24 +371,24 @@ impl Writer {
         let writers = group.writers() as u64;
         let time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
         if let Some(hook) = hook {
-            let checked = catch_unwind(AssertUnwindSafe(|| hook.check(baton.last_seq)));
+            let checked = catch_unwind(AssertUnwindSafe(|| hook.check(leader_state.last_seq)));
             checked.unwrap_or_else(|_| Err(Error::aborted("a write hook panicked")))?;
         }
-        let first = baton.last_seq + 1;
+        let first = leader_state.last_seq + 1;
         batch.set_sequence(first);
         let count = u64::from(batch.count()) + u64::from(group.count);
         let merged = !group.records.is_empty();
         if merged {
-            baton.scratch.clear();
-            baton.scratch.extend_from_slice(batch.bytes());
-            baton.scratch.extend_from_slice(&group.records);
-            encoding::set_count(&mut baton.scratch, count as u32);
+            leader_state.scratch.clear();
+            leader_state.scratch.extend_from_slice(batch.bytes());
+            leader_state.scratch.extend_from_slice(&group.records);
+            encoding::set_count(&mut leader_state.scratch, count as u32);
         }
         time.stop();
         if group.flags.disable_wal {
             self.unlogged.store(true, Ordering::Relaxed);
         } else {
-            let record = if merged { &baton.scratch[..] } else { batch.bytes() };
+            let record = if merged { &leader_state.scratch[..] } else { batch.bytes() };
             if group.flags.charged
                 && let Some(limiter) = &self.settings.rate_limiter
             {
@@ -406,8 +406,8 @@ impl Writer {
             }
         }
         let _time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
-        baton.last_seq += count;
-        baton.ticket += 1;
+        leader_state.last_seq += count;
+        leader_state.ticket += 1;
         self.count_group(bytes as u64, count, writers);
         Ok(first)
     }
@@ -464,9 +464,9 @@ impl Writer {
         hook: Option<&dyn WriteHook>,
     ) -> Result<()> {
         let applied = if self.settings.concurrent_memtable && group.shared() {
-            let crew = self.queue.insert_together(group, first + u64::from(batch.count()));
+            let parallel_insert = self.queue.insert_together(group, first + u64::from(batch.count()));
             let own = self.insert(batch.bytes(), first, None);
-            crew.join().and(own.map(|_| ()))
+            parallel_insert.join().and(own.map(|_| ()))
         } else {
             let bytes = if group.records.is_empty() { batch.bytes() } else { merged };
             self.insert(bytes, first, batch.protection()).map(|_| ())
@@ -516,12 +516,12 @@ impl Writer {
     }
 
     /// Runs `f` as the leader, alone: no write is between log and visible meanwhile.
-    pub fn alone<T>(&self, f: impl FnOnce(&mut Baton) -> T) -> Result<T> {
+    pub fn alone<T>(&self, f: impl FnOnce(&mut LeaderState) -> T) -> Result<T> {
         let entry = Entry { records: &[], count: 0, flags: Flags::default(), alone: true, concurrent: false };
         match self.queue.join(entry) {
-            Role::Lead(group, mut baton) => {
-                let out = self.as_leader(&mut baton, f);
-                self.queue.hand_over(baton);
+            Role::Lead(group, mut leader_state) => {
+                let out = self.as_leader(&mut leader_state, f);
+                self.queue.hand_over(leader_state);
                 self.queue.finish(group, &Ok(()));
                 out
             }
@@ -535,40 +535,44 @@ impl Writer {
 
     /// As [`Writer::alone`], before all writers and even while the one that leads waits for room. For what
     /// that room may depend on: a leader that waited for a recovery which waits to lead would wait for ever.
-    fn alone_ahead<T>(&self, f: impl FnOnce(&mut Baton) -> T) -> Result<T> {
-        let mut baton = self.queue.enter_ahead()?;
-        let out = self.as_leader(&mut baton, f);
-        self.queue.leave_ahead(baton);
+    fn alone_ahead<T>(&self, f: impl FnOnce(&mut LeaderState) -> T) -> Result<T> {
+        let mut leader_state = self.queue.enter_ahead()?;
+        let out = self.as_leader(&mut leader_state, f);
+        self.queue.leave_ahead(leader_state);
         out
     }
 
-    fn as_leader<T>(&self, baton: &mut Baton, f: impl FnOnce(&mut Baton) -> T) -> Result<T> {
-        self.publisher.wait_for(baton.ticket);
-        let out = self.check_open().map(|()| catch_unwind(AssertUnwindSafe(|| f(baton))));
+    fn as_leader<T>(
+        &self,
+        leader_state: &mut LeaderState,
+        f: impl FnOnce(&mut LeaderState) -> T,
+    ) -> Result<T> {
+        self.publisher.wait_for(leader_state.ticket);
+        let out = self.check_open().map(|()| catch_unwind(AssertUnwindSafe(|| f(leader_state))));
         out?.map_err(|_| Error::aborted("the engine panicked while it led the writers"))
     }
 
     /// Seals the memtables of these families and rings for their flush. With atomic flush, those of all
     /// families with data.
-    pub fn seal_for_flush(&self, families: &[Arc<Family>], reason: FlushReason) -> Result<()> {
-        self.alone(|baton| {
+    pub fn switch_for_flush(&self, families: &[Arc<Family>], reason: FlushReason) -> Result<()> {
+        self.alone(|leader_state| {
             if self.settings.atomic_flush {
                 let all = self.with_data();
-                return self.seal(baton, &all, reason);
+                return self.seal(leader_state, &all, reason);
             }
-            self.seal(baton, families, reason)
+            self.seal(leader_state, families, reason)
         })?
     }
 
     /// Seals the memtables of these families at one moment and keeps them for a flush that takes all of them
     /// together; nothing is rung for.
-    pub fn seal_together(&self, families: &[Arc<Family>]) -> Result<()> {
-        self.alone(|baton| {
-            self.publisher.wait_for(baton.ticket);
+    pub fn switch_together(&self, families: &[Arc<Family>]) -> Result<()> {
+        self.alone(|leader_state| {
+            self.publisher.wait_for(leader_state.ticket);
             if families.iter().any(|f| !f.pin().mem.is_empty()) {
                 self.roll_log()?;
             }
-            self.seal_quietly(baton, families);
+            self.switch_quietly(leader_state, families);
             families.iter().for_each(|family| family.state().hold_together());
             Ok(())
         })?
@@ -576,13 +580,13 @@ impl Writer {
 
     /// Seals every memtable behind a new log, forgetting the poisoned one: the first step of resuming. With `together` they
     /// are kept for a flush that takes all of them in one commit.
-    pub fn seal_all_for_recovery(&self, together: bool) -> Result<()> {
-        self.alone_ahead(|baton| {
+    pub fn switch_all_for_recovery(&self, together: bool) -> Result<()> {
+        self.alone_ahead(|leader_state| {
             let all = self.with_data();
-            self.publisher.wait_for(baton.ticket);
+            self.publisher.wait_for(leader_state.ticket);
             self.roll_log()?;
             self.logs.forgive();
-            self.seal_quietly(baton, &all);
+            self.switch_quietly(leader_state, &all);
             if together {
                 all.iter().for_each(|family| family.state().hold_together());
             }
@@ -603,7 +607,7 @@ impl Writer {
 
     /// The last sequence number given out, visible or not.
     pub fn last_allocated(&self) -> Result<SequenceNumber> {
-        self.alone(|baton| baton.last_seq)
+        self.alone(|leader_state| leader_state.last_seq)
     }
 
     /// Whether something was written around the log since the last flush of everything.

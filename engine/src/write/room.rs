@@ -1,20 +1,20 @@
 //! Making room before a group is logged: full memtables are sealed, the log is rolled, writers wait.
 //!
 //! Sealing happens only here, by the leader, between groups: a batch lies whole in one memtable of each
-//! family, and whole on one side of a log's end. What is sealed is told to the background by a bell.
+//! family, and whole on one side of a log's end. What is sealed is told to the background by a flush_requests.
 
 use base::stats::{HistogramKind, PerfCounter, PerfTimer, Ticker, perf_add};
 use base::{Error, FamilyId, Result};
 
 use super::Writer;
-use super::group::{Baton, Flags};
+use super::group::{Flags, LeaderState};
 use crate::event::{Event, FlushReason, Named};
 use crate::family::Family;
 use crate::stats::DatabaseCounter;
 use crate::sync::{Arc, Ordering};
 
 /// Rung by the write path; the background listens.
-pub trait FlushBell: Send + Sync {
+pub trait FlushRequests: Send + Sync {
     /// These families have sealed memtables that should become files.
     fn flush_due(&self, families: &[Arc<Family>], reason: FlushReason);
 }
@@ -26,27 +26,28 @@ impl Writer {
     /// The background error, if it concerns all families; Incomplete if the group would have to wait and does not want to; those of
     /// beginning a new log.
     #[inline]
-    pub(super) fn ensure_room(&self, baton: &mut Baton, bytes: u64, flags: Flags) -> Result<()> {
+    pub(super) fn ensure_room(&self, leader_state: &mut LeaderState, bytes: u64, flags: Flags) -> Result<()> {
         self.errors.check()?;
         let time = PerfTimer::start(PerfCounter::WriteSchedulingFlushesCompactionsTime);
         if self.memtable_full.load(Ordering::Relaxed) {
-            self.seal_full(baton)?;
+            self.switch_full(leader_state)?;
         }
         if self.logs.total_bytes() > self.wal_bytes_max.load(Ordering::Relaxed) {
-            self.relieve_logs(baton)?;
+            self.relieve_logs(leader_state)?;
         }
         if self.buffers.should_flush() || self.errors.is_partly_stopped() && self.buffers.should_stall() {
-            self.relieve_buffers(baton)?;
+            self.relieve_buffers(leader_state)?;
         }
         time.stop();
         let give_up = |families: &[FamilyId]| self.errors.ends_stalls(families);
-        match self.controller.admit(&self.env, &self.queue, baton, bytes, flags.no_slowdown, &give_up) {
+        match self.controller.admit(&self.env, &self.queue, leader_state, bytes, flags.no_slowdown, &give_up)
+        {
             Ok(0) => {}
             Ok(held_us) => self.count_stall(held_us),
             Err(error) => return self.errors.check().and(Err(error)),
         }
         if self.buffers.should_stall() {
-            self.wait_for_buffers(baton, flags)?;
+            self.wait_for_buffers(leader_state, flags)?;
         }
         self.errors.check()
     }
@@ -60,7 +61,7 @@ impl Writer {
     }
 
     #[cold]
-    fn seal_full(&self, baton: &mut Baton) -> Result<()> {
+    fn switch_full(&self, leader_state: &mut LeaderState) -> Result<()> {
         self.memtable_full.store(false, Ordering::Relaxed);
         self.trim_histories(false);
         let mut reason = None;
@@ -77,7 +78,7 @@ impl Writer {
             .collect();
         let Some(reason) = reason else { return Ok(()) };
         let victims = if self.settings.atomic_flush { self.with_data() } else { full };
-        self.seal(baton, &victims, reason)
+        self.seal(leader_state, &victims, reason)
     }
 
     /// Lets go of flushed memtables that are kept beyond their room; `all`: of all of them.
@@ -88,7 +89,7 @@ impl Writer {
 
     /// Too many bytes in logs: flush the families that keep the oldest one alive.
     #[cold]
-    fn relieve_logs(&self, baton: &mut Baton) -> Result<()> {
+    fn relieve_logs(&self, leader_state: &mut LeaderState) -> Result<()> {
         let Some((oldest, _)) = self.logs.list().first().copied() else { return Ok(()) };
         if self.relieved_log.swap(oldest.0, Ordering::Relaxed) == oldest.0 {
             return Ok(());
@@ -96,9 +97,9 @@ impl Writer {
         let victims: Vec<_> = if self.settings.atomic_flush {
             self.with_data()
         } else {
-            self.with_data().into_iter().filter(|f| f.state().log_number <= oldest.0).collect()
+            self.with_data().into_iter().filter(|f| f.state().wal_number <= oldest.0).collect()
         };
-        let sealed = self.seal(baton, &victims, FlushReason::WalFull);
+        let sealed = self.seal(leader_state, &victims, FlushReason::WalFull);
         if sealed.is_err() {
             self.relieved_log.store(0, Ordering::Relaxed);
         }
@@ -109,10 +110,10 @@ impl Writer {
     /// are sealed with it, once: what they hold is no reason to seal small memtables of others again and again. Beside them
     /// a writer that has to wait waits for what all others hold.
     #[cold]
-    fn relieve_buffers(&self, baton: &mut Baton) -> Result<()> {
+    fn relieve_buffers(&self, leader_state: &mut LeaderState) -> Result<()> {
         let candidates = self.with_data();
         if self.settings.atomic_flush {
-            return self.seal(baton, &candidates, FlushReason::WriteBufferManager);
+            return self.seal(leader_state, &candidates, FlushReason::WriteBufferManager);
         }
         let held = self.errors.held();
         let active = candidates.into_iter().filter(|f| !f.pin().mem.is_empty());
@@ -122,11 +123,11 @@ impl Writer {
         } else {
             victims.extend(others.into_iter().min_by_key(|f| f.pin().mem.first_seq()));
         }
-        self.seal(baton, &victims, FlushReason::WriteBufferManager)
+        self.seal(leader_state, &victims, FlushReason::WriteBufferManager)
     }
 
     #[cold]
-    fn wait_for_buffers(&self, baton: &mut Baton, flags: Flags) -> Result<()> {
+    fn wait_for_buffers(&self, leader_state: &mut LeaderState, flags: Flags) -> Result<()> {
         if flags.no_slowdown {
             return Err(super::group::would_stall());
         }
@@ -138,7 +139,7 @@ impl Writer {
         self.stats.database.add(DatabaseCounter::BufferManagerStops, 1);
         let give_up = || self.controller.is_closing() || self.ends_wait_for_buffers().is_some();
         let help = || self.env.executor.help() || self.env.executor.pass_time();
-        self.queue.hold_back(baton, || self.buffers.wait_while_stalled(&give_up, &help));
+        self.queue.hold_back(leader_state, || self.buffers.wait_while_stalled(&give_up, &help));
         match self.ends_wait_for_buffers() {
             Some(error) if self.buffers.should_stall() => {
                 self.errors.check().and(Err(Error::incomplete(error.to_string())))
@@ -177,41 +178,46 @@ impl Writer {
     ///
     /// # Errors
     /// Those of beginning the log; then nothing is sealed.
-    pub(super) fn seal(&self, baton: &mut Baton, victims: &[Arc<Family>], reason: FlushReason) -> Result<()> {
-        self.publisher.wait_for(baton.ticket);
+    pub(super) fn seal(
+        &self,
+        leader_state: &mut LeaderState,
+        victims: &[Arc<Family>],
+        reason: FlushReason,
+    ) -> Result<()> {
+        self.publisher.wait_for(leader_state.ticket);
         if victims.iter().any(|f| !f.pin().mem.is_empty()) {
             self.roll_log()?;
         }
         let log = self.logs.active_number().0;
-        self.seal_behind(baton, victims, log);
-        self.bell.flush_due(victims, reason);
+        self.switch_behind(leader_state, victims, log);
+        self.flush_requests.flush_due(victims, reason);
         Ok(())
     }
 
     /// Seals behind the log that is active now, without ringing.
-    pub(super) fn seal_quietly(&self, baton: &Baton, victims: &[Arc<Family>]) {
-        self.seal_behind(baton, victims, self.logs.active_number().0);
+    pub(super) fn switch_quietly(&self, leader_state: &LeaderState, victims: &[Arc<Family>]) {
+        self.switch_behind(leader_state, victims, self.logs.active_number().0);
     }
 
-    fn seal_behind(&self, baton: &Baton, victims: &[Arc<Family>], log: u64) {
+    fn switch_behind(&self, leader_state: &LeaderState, victims: &[Arc<Family>], log: u64) {
         self.pass_empty_families(log, victims);
         let group = self.settings.atomic_flush.then(|| self.families.last_group() + 1);
         for family in victims {
-            self.seal_one(baton, family, log, group);
+            self.switch_one(leader_state, family, log, group);
         }
         if let Some(group) = group {
             self.families.group_sealed(group);
         }
     }
 
-    fn seal_one(&self, baton: &Baton, family: &Arc<Family>, log: u64, group: Option<u64>) {
+    fn switch_one(&self, leader_state: &LeaderState, family: &Arc<Family>, log: u64, group: Option<u64>) {
         let mut state = family.state();
         if state.mem.is_empty() {
             return;
         }
         let old = state.mem.clone();
-        let fresh = family.parts().new_memtable(state.mem_id + 1, baton.last_seq);
-        let charge = family.buffer_sealed(&self.buffers);
+        let fresh = family.parts().new_memtable(state.mem_id + 1, leader_state.last_seq);
+        let charge = family.buffer_immutable(&self.buffers);
         state.seal(fresh, log, charge, group);
         let old_super_version = family.install(&mut state);
         drop(state);
@@ -235,8 +241,8 @@ impl Writer {
                 continue;
             }
             let mut state = family.state();
-            if state.mem.is_empty() && state.sealed.is_empty() {
-                state.log_number = state.log_number.max(log);
+            if state.mem.is_empty() && state.immutable_memtables.is_empty() {
+                state.wal_number = state.wal_number.max(log);
             }
         }
     }

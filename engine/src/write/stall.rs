@@ -10,7 +10,7 @@ use base::{Error, FamilyId, Result};
 use env::Env;
 use lsm::pressure::{Cause, Decision, Stall};
 
-use super::group::{Baton, Queue, would_stall};
+use super::group::{LeaderState, Queue, would_stall};
 use crate::sync::{AtomicBool, AtomicU8, Condvar, Mutex, Ordering};
 
 const GO: u8 = 0;
@@ -154,7 +154,7 @@ impl Controller {
     }
 
     /// Lets a group of `bytes` through, now or later; the microseconds it was held back. Meanwhile its
-    /// leader's `baton` is lent: see [`Queue::hold_back`]. `give_up` ends a wait for these families: an error was noted
+    /// leader's `leader_state` is lent: see [`Queue::hold_back`]. `give_up` ends a wait for these families: an error was noted
     /// and nobody gets over it.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ impl Controller {
         &self,
         env: &Env,
         queue: &Queue,
-        baton: &mut Baton,
+        leader_state: &mut LeaderState,
         bytes: u64,
         no_slowdown: bool,
         give_up: GiveUp<'_>,
@@ -173,7 +173,7 @@ impl Controller {
         if self.state.load(Ordering::Acquire) == GO {
             return Ok(0);
         }
-        self.hold_back(env, queue, baton, bytes, no_slowdown, give_up)
+        self.hold_back(env, queue, leader_state, bytes, no_slowdown, give_up)
     }
 
     #[cold]
@@ -181,7 +181,7 @@ impl Controller {
         &self,
         env: &Env,
         queue: &Queue,
-        baton: &mut Baton,
+        leader_state: &mut LeaderState,
         bytes: u64,
         no_slowdown: bool,
         give_up: GiveUp<'_>,
@@ -193,7 +193,7 @@ impl Controller {
         let start = env.clock.now_nanos();
         let hopeless = |inner: &Inner| give_up(&inner.holding()).or_else(|| inner.hopeless().cloned());
         let waits = |inner: &Inner| self.is_stopped() && !self.is_closing() && hopeless(inner).is_none();
-        queue.hold_back(baton, || {
+        queue.hold_back(leader_state, || {
             self.sleep(env, delay_us, give_up);
             while waits(&self.inner.lock()) {
                 if env.executor.help() || env.executor.pass_time() {

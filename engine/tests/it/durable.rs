@@ -284,7 +284,7 @@ fn only_the_first_batch_behind_a_sync_carries_a_mark() {
     while let Item::Record { bytes, offset, .. } = reader.next().unwrap() {
         let marks = marks_of(bytes);
         marked.push(marks.is_some());
-        assert!(marks.unwrap_or_default().durable.iter().all(|m| m.log_number == 0 && m.bytes == offset));
+        assert!(marks.unwrap_or_default().durable.iter().all(|m| m.wal_number == 0 && m.bytes == offset));
     }
     // The first of a session tells of the MANIFEST that it has begun.
     assert_eq!(marked, [true, false, true, false, false, true]);
@@ -310,7 +310,7 @@ fn a_mark_tells_of_the_place_where_its_sync_began_whatever_was_appended_meanwhil
         format::batch::set_sequence(&mut batch, seq + i as u64);
         format::batch::set_count(&mut batch, 1);
         writer.append(&mut log, &batch).unwrap();
-        mark.get_or_insert(Mark { log_number: 0, bytes: writer.offset(), digest: writer.digest().unwrap() });
+        mark.get_or_insert(Mark { wal_number: 0, bytes: writer.offset(), digest: writer.digest().unwrap() });
     }
     world.damage(&world.file("", ".log"), |bytes| *bytes = log);
     let db = world.open().unwrap();

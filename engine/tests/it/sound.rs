@@ -12,7 +12,7 @@ use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WriteOptions};
-use ironstone_engine::wal::{LiveLogs, WalSettings};
+use ironstone_engine::wal::{WalSet, WalSettings};
 use parking_lot::Mutex;
 
 use crate::basic::{get, put};
@@ -89,7 +89,7 @@ fn log_data_that_looks_like_marks_is_the_users() {
     let mut record = Vec::new();
     put_marks(
         &mut record,
-        &Marks { durable: vec![Mark { log_number: 9999, bytes: 100, digest: 1 }], ..Marks::default() },
+        &Marks { durable: vec![Mark { wal_number: 9999, bytes: 100, digest: 1 }], ..Marks::default() },
     );
     let world = World::new();
     let db = world.open().unwrap();
@@ -102,7 +102,7 @@ fn log_data_that_looks_like_marks_is_the_users() {
     // The log's own mark is the one that is read, behind the user's.
     let own: Vec<_> =
         batches(&world).iter().filter_map(|batch| marks_of(batch)).flat_map(|marks| marks.durable).collect();
-    assert!(own.len() == 1 && own[0].log_number == 0, "{own:?}");
+    assert!(own.len() == 1 && own[0].wal_number == 0, "{own:?}");
     world.crash(db, Survivors::Everything);
     assert_eq!(get(&world.open().unwrap(), "a").as_deref(), Some("1"));
 }
@@ -110,7 +110,7 @@ fn log_data_that_looks_like_marks_is_the_users() {
 /// Before names are made durable for the first time, another flush comes by.
 #[derive(Debug, Default)]
 struct TwoFlushes {
-    logs: OnceLock<Weak<LiveLogs>>,
+    logs: OnceLock<Weak<WalSet>>,
     began: OnceLock<()>,
     names_durable: OnceLock<()>,
     /// Whether names were durable when the second flush went on.
@@ -146,7 +146,7 @@ fn a_flush_that_finds_the_logs_synced_waits_for_their_names() {
     let memory = Env::memory(1);
     memory.fs.create_dir_all(Path::new("/db")).unwrap();
     let env = Env { fs: Arc::new(Hooked::new(memory.fs.clone(), hook.clone())), ..memory };
-    let logs = Arc::new(LiveLogs::new(env, WalSettings::plain("/db".into())));
+    let logs = Arc::new(WalSet::new(env, WalSettings::plain("/db".into())));
     hook.logs.set(Arc::downgrade(&logs)).unwrap();
     [4, 5].into_iter().for_each(|number| logs.roll(FileNumber(number), None, 0).unwrap());
     assert_eq!(logs.sync_closed().unwrap(), [(FileNumber(4), 0)]);

@@ -4,7 +4,7 @@ use loom::thread;
 
 use base::Result;
 
-use crate::group::{Baton, Entry, Flags, Group, Queue, Role};
+use crate::group::{Entry, Flags, Group, LeaderState, Queue, Role};
 use crate::publish::Publisher;
 use crate::sequence::LastSequence;
 use crate::sync::{Arc, Condvar, Mutex, Patience};
@@ -36,7 +36,7 @@ impl Base {
     /// As `Writer::write`: a batch of `count` records.
     fn write(&self, count: u32, way: Way) -> Result<()> {
         match self.queue.join(entry(&vec![b'r'; count as usize])) {
-            Role::Lead(group, baton) => self.lead(group, baton, count, way),
+            Role::Lead(group, leader_state) => self.lead(group, leader_state, count, way),
             Role::Insert(order) => {
                 self.insert(order.seq, count);
                 order.finish(Ok(()))
@@ -45,17 +45,17 @@ impl Base {
         }
     }
 
-    fn lead(&self, group: Group, mut baton: Box<Baton>, count: u32, way: Way) -> Result<()> {
-        let first = baton.last_seq + 1;
+    fn lead(&self, group: Group, mut leader_state: Box<LeaderState>, count: u32, way: Way) -> Result<()> {
+        let first = leader_state.last_seq + 1;
         let all = u64::from(count + group.count);
-        assert_eq!(self.logged.get(), baton.last_seq, "somebody else leads");
+        assert_eq!(self.logged.get(), leader_state.last_seq, "somebody else leads");
         self.logged.set(self.logged.get() + all);
-        baton.last_seq += all;
-        baton.ticket += 1;
-        let (ticket, last) = (baton.ticket, baton.last_seq);
+        leader_state.last_seq += all;
+        leader_state.ticket += 1;
+        let (ticket, last) = (leader_state.ticket, leader_state.last_seq);
         let outcome = match way {
             Way::Pipelined => {
-                self.queue.hand_over(baton);
+                self.queue.hand_over(leader_state);
                 let inserted = self.memtables(&group, first, count);
                 self.publisher.publish(ticket, last, &self.sequence);
                 inserted
@@ -63,7 +63,7 @@ impl Base {
             Way::InTurn => {
                 let inserted = self.memtables(&group, first, count);
                 self.publisher.publish_next(ticket, last, &self.sequence);
-                self.queue.hand_over(baton);
+                self.queue.hand_over(leader_state);
                 inserted
             }
         };
@@ -158,7 +158,9 @@ fn three_pipelined_writers_are_visible_in_order() {
 fn a_group_is_visible_once_all_its_writers_have_inserted() {
     explore(Some(2), || {
         let base = Base::new();
-        let Role::Lead(group, baton) = base.queue.join(entry(&[])) else { panic!("the queue is idle") };
+        let Role::Lead(group, leader_state) = base.queue.join(entry(&[])) else {
+            panic!("the queue is idle")
+        };
         let threads: Vec<_> = (0..3)
             .map(|_| {
                 let base = base.clone();
@@ -168,7 +170,7 @@ fn a_group_is_visible_once_all_its_writers_have_inserted() {
                 })
             })
             .collect();
-        base.queue.hand_over(baton);
+        base.queue.hand_over(leader_state);
         base.queue.finish(group, &Ok(()));
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert_eq!(base.look(), 24);
@@ -184,21 +186,23 @@ fn a_recovery_leads_while_the_leader_waits_for_the_room_that_it_makes() {
         let recovery = {
             let (base, room) = (base.clone(), room.clone());
             thread::spawn(move || {
-                let baton = base.queue.enter_ahead().unwrap();
-                assert_eq!(base.logged.get(), baton.last_seq, "somebody else leads");
+                let leader_state = base.queue.enter_ahead().unwrap();
+                assert_eq!(base.logged.get(), leader_state.last_seq, "somebody else leads");
                 *room.0.lock() = true;
                 room.1.notify_all();
-                base.queue.leave_ahead(baton);
+                base.queue.leave_ahead(leader_state);
             })
         };
-        let Role::Lead(group, mut baton) = base.queue.join(entry(b"r")) else { panic!("nobody else writes") };
-        base.queue.hold_back(&mut baton, || {
+        let Role::Lead(group, mut leader_state) = base.queue.join(entry(b"r")) else {
+            panic!("nobody else writes")
+        };
+        base.queue.hold_back(&mut leader_state, || {
             let mut there = room.0.lock();
             while !*there {
                 room.1.wait(&mut there);
             }
         });
-        base.lead(group, baton, 1, Way::InTurn).unwrap();
+        base.lead(group, leader_state, 1, Way::InTurn).unwrap();
         recovery.join().unwrap();
         assert_eq!(base.look(), 1);
     });

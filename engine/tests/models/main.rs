@@ -12,8 +12,10 @@
 
 extern crate self as mem;
 
-#[path = "../../src/bell.rs"]
-mod bell;
+#[path = "../../src/release_notifier.rs"]
+mod release_notifier;
+// rustfmt would look for the unit tests of this file next to the copy.
+#[rustfmt::skip]
 #[path = "../../src/write/group.rs"]
 mod group;
 #[path = "../../src/files/obsolete.rs"]

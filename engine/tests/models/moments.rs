@@ -6,9 +6,9 @@ use loom::thread;
 use lsm::file_meta::FileMetaData;
 use lsm::version::Version;
 
-use crate::bell::Bell;
 use crate::memtable::MemTable;
 use crate::obsolete::{Obsolete, Waiting};
+use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{LastSequence, Snapshots};
 use crate::super_version::SuperVersion;
 use crate::sync::{Arc, ArcSwap, AtomicBool, Mutex, Ordering};
@@ -27,7 +27,7 @@ struct Family {
     current: ArcSwap<SuperVersion>,
     /// The number of the newest.
     state: Mutex<u64>,
-    bell: Arc<Bell>,
+    release_notifier: Arc<ReleaseNotifier>,
 }
 
 /// What the moments of a model hold.
@@ -43,7 +43,7 @@ impl Holds {
         Holds { mem, imm: Vec::new(), file: None }
     }
 
-    fn moment(self, number: u64, bell: &Arc<Bell>) -> Arc<SuperVersion> {
+    fn moment(self, number: u64, release_notifier: &Arc<ReleaseNotifier>) -> Arc<SuperVersion> {
         let list = |tables: Vec<Arc<MemTable>>| Arc::from_std(std::sync::Arc::from(tables));
         let version = Arc::new(Version::empty(order(), 1));
         let parts = Arc::new(Parts { file: self.file });
@@ -53,21 +53,25 @@ impl Holds {
             [list(self.imm), list(Vec::new())],
             version,
             parts,
-            bell.clone(),
+            release_notifier.clone(),
         ))
     }
 }
 
 impl Family {
     fn new(holds: Holds) -> Arc<Family> {
-        let bell = Arc::new(Bell::default());
-        Arc::new(Family { current: ArcSwap::new(holds.moment(1, &bell)), state: Mutex::new(1), bell })
+        let release_notifier = Arc::new(ReleaseNotifier::default());
+        Arc::new(Family {
+            current: ArcSwap::new(holds.moment(1, &release_notifier)),
+            state: Mutex::new(1),
+            release_notifier,
+        })
     }
 
     fn install(&self, holds: Holds) {
         let mut state = self.state.lock();
         *state += 1;
-        let old = self.current.swap(holds.moment(*state, &self.bell));
+        let old = self.current.swap(holds.moment(*state, &self.release_notifier));
         drop(state);
         drop(old);
     }
@@ -154,10 +158,12 @@ struct Purge {
 
 impl Purge {
     fn of(family: &Family) -> Arc<Purge> {
-        let purge =
-            Arc::new(Purge { obsolete: Obsolete::new(family.bell.clone()), due: AtomicBool::new(false) });
+        let purge = Arc::new(Purge {
+            obsolete: Obsolete::new(family.release_notifier.clone()),
+            due: AtomicBool::new(false),
+        });
         let rung = purge.clone();
-        family.bell.on_ring(Box::new(move || rung.due.store(true, Ordering::Release)));
+        family.release_notifier.on_ring(Box::new(move || rung.due.store(true, Ordering::Release)));
         purge
     }
 
@@ -221,7 +227,7 @@ fn readers_let_go(preemptions_max: Option<usize>, readers: usize, retired_before
             deleted = purge.run(&used);
         }
         assert_eq!(deleted, 1);
-        family.bell.silence();
+        family.release_notifier.silence();
     });
 }
 

@@ -34,7 +34,7 @@ impl VersionEdit {
         match tag {
             tag::DB_ID => self.db_id = Some(string("db id", c.slice())?),
             tag::COMPARATOR => self.comparator = Some(string("comparator name", c.slice())?),
-            tag::LOG_NUMBER => self.log_number = Some(need("log number", c.varint64())?),
+            tag::LOG_NUMBER => self.wal_number = Some(need("log number", c.varint64())?),
             tag::PREV_LOG_NUMBER => self.prev_log_number = Some(need("previous log number", c.varint64())?),
             tag::NEXT_FILE_NUMBER => self.next_file_number = Some(need("next file number", c.varint64())?),
             tag::MAX_COLUMN_FAMILY => self.max_column_family = Some(need("max column family", c.varint32())?),
@@ -54,9 +54,9 @@ impl VersionEdit {
                 self.new_files.push(NewFile::decode_old(tag, c)?)
             }
             tag::NEW_FILE4 => {
-                let (file, min_log) = NewFile::decode(c)?;
+                let (file, min_wal) = NewFile::decode(c)?;
                 self.new_files.push(file);
-                self.min_log_number_to_keep = min_log.or(self.min_log_number_to_keep);
+                self.min_log_number_to_keep = min_wal.or(self.min_log_number_to_keep);
             }
             tag::BLOB_FILE_ADDITION | tag::BLOB_FILE_ADDITION_DEPRECATED => {
                 self.blob_file_additions.push(BlobFileAddition::decode(c)?);
@@ -126,15 +126,15 @@ impl NewFile {
             largest_seqno: need(WHAT, c.varint64())?,
             ..NewFile::default()
         };
-        let mut min_log = None;
+        let mut min_wal = None;
         loop {
             let tag = need("new-file4 custom field", c.varint32())?;
             if tag == file_tag::TERMINATE {
-                return Ok((file, min_log));
+                return Ok((file, min_wal));
             }
             let field = need("new-file4 custom field length prefixed slice error", c.slice())?;
             if tag == file_tag::MIN_LOG_NUMBER_TO_KEEP {
-                min_log = Some(need("deleted log number malformatted", Cursor::new(field).u64())?);
+                min_wal = Some(need("deleted log number malformatted", Cursor::new(field).u64())?);
             } else {
                 file.read_field(tag, field)?;
             }

@@ -24,7 +24,7 @@ impl VersionEdit {
         if let Some(name) = &self.comparator {
             text(out, tag::COMPARATOR, name.as_bytes());
         }
-        number(out, tag::LOG_NUMBER, self.log_number);
+        number(out, tag::LOG_NUMBER, self.wal_number);
         number(out, tag::PREV_LOG_NUMBER, self.prev_log_number);
         number(out, tag::NEXT_FILE_NUMBER, self.next_file_number);
         number(out, tag::MAX_COLUMN_FAMILY, self.max_column_family.map(u64::from));
@@ -87,8 +87,8 @@ impl VersionEdit {
             put_varint64(out, file);
         }
         for (i, file) in self.new_files.iter().enumerate() {
-            let min_log = if i == 0 { self.min_log_number_to_keep } else { None };
-            file.encode(timestamp_size, min_log, out)?;
+            let min_wal = if i == 0 { self.min_log_number_to_keep } else { None };
+            file.encode(timestamp_size, min_wal, out)?;
         }
         for blob in &self.blob_file_additions {
             put_varint32(out, tag::BLOB_FILE_ADDITION);

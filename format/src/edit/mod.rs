@@ -102,7 +102,7 @@ pub struct VersionEdit {
     pub db_id: Option<String>,
     pub comparator: Option<String>,
     /// WALs below this number hold no unflushed data of the family.
-    pub log_number: Option<u64>,
+    pub wal_number: Option<u64>,
     pub prev_log_number: Option<u64>,
     pub next_file_number: Option<u64>,
     pub max_column_family: Option<u32>,

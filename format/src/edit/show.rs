@@ -28,7 +28,7 @@ impl VersionEdit {
         line("DB ID: ", self.db_id.clone());
         line("Comparator: ", self.comparator.clone());
         line("PersistUserDefinedTimestamps: ", self.persist_user_defined_timestamps.map(|b| b.to_string()));
-        line("LogNumber: ", number(&self.log_number));
+        line("LogNumber: ", number(&self.wal_number));
         line("PrevLogNumber: ", number(&self.prev_log_number));
         line("NextFileNumber: ", number(&self.next_file_number));
         line("MaxColumnFamily: ", self.max_column_family.map(|n| n.to_string()));

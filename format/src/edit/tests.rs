@@ -11,7 +11,7 @@ fn ikey(bytes: &[u8]) -> Value {
     json!({"user_key": to_hex(k.user_key), "seq": k.seq, "type": k.kind as u8})
 }
 
-fn file(f: &NewFile, min_log: Option<u64>) -> Value {
+fn file(f: &NewFile, min_wal: Option<u64>) -> Value {
     let mut custom = vec![
         json!(["oldest_ancester_time", f.oldest_ancester_time]),
         json!(["file_creation_time", f.file_creation_time]),
@@ -28,7 +28,7 @@ fn file(f: &NewFile, min_log: Option<u64>) -> Value {
     add(f.path_id != 0, json!(["path_id", f.path_id]));
     add(f.temperature != 0, json!(["temperature", f.temperature]));
     add(f.marked_for_compaction, json!(["need_compaction", 1]));
-    add(min_log.is_some(), json!(["min_log_number_to_keep_hack", min_log]));
+    add(min_wal.is_some(), json!(["min_log_number_to_keep_hack", min_wal]));
     add(f.oldest_blob_file_number != 0, json!(["oldest_blob_file_number", f.oldest_blob_file_number]));
     add(f.unique_id != [0, 0], json!(["unique_id", f.unique_id]));
     let size = f.compensated_range_deletion_size;
@@ -51,7 +51,7 @@ fn shown(e: &VersionEdit) -> Vec<Value> {
     let mut add = |name: &str, value: Option<Value>| out.extend(value.map(|v| json!([name, v])));
     add("db_id", e.db_id.as_ref().map(|v| json!(v)));
     add("comparator", e.comparator.as_ref().map(|v| json!(v)));
-    add("log_number", e.log_number.map(|v| json!(v)));
+    add("log_number", e.wal_number.map(|v| json!(v)));
     add("prev_log_number", e.prev_log_number.map(|v| json!(v)));
     add("next_file_number", e.next_file_number.map(|v| json!(v)));
     add("max_column_family", e.max_column_family.map(|v| json!(v)));
@@ -64,8 +64,8 @@ fn shown(e: &VersionEdit) -> Vec<Value> {
         add("deleted_file", Some(json!({"level": level, "number": number})));
     }
     for (i, f) in e.new_files.iter().enumerate() {
-        let min_log = if i == 0 { e.min_log_number_to_keep } else { None };
-        add("new_file4", Some(file(f, min_log)));
+        let min_wal = if i == 0 { e.min_log_number_to_keep } else { None };
+        add("new_file4", Some(file(f, min_wal)));
     }
     for b in &e.blob_file_additions {
         add(
@@ -276,7 +276,7 @@ proptest! {
             user_defined_timestamps_persisted: persisted, file_open_metadata: bytes,
         };
         let edit = VersionEdit {
-            new_files: vec![file.clone(), file], log_number: Some(numbers[0]),
+            new_files: vec![file.clone(), file], wal_number: Some(numbers[0]),
             min_log_number_to_keep: Some(numbers[1]), last_sequence: Some(numbers[2]),
             column_family: FamilyId(level), remaining_entries: Some(path_id), ..VersionEdit::default()
         };

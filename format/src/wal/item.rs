@@ -22,7 +22,7 @@ impl Source for &[u8] {
 /// How to read a log.
 pub struct ReaderOptions {
     /// The file's number; recyclable records of another number are an older log's. Default 0.
-    pub log_number: u64,
+    pub wal_number: u64,
     /// Whether checksums are compared. Default true.
     pub verify_checksums: bool,
     /// Makes the decompressor when the log announces a compression (RocksDB's number for it).
@@ -34,7 +34,7 @@ type MakeDecompressor = Box<dyn Fn(u32) -> Result<Box<dyn StreamDecompressor>> +
 
 impl Default for ReaderOptions {
     fn default() -> Self {
-        ReaderOptions { log_number: 0, verify_checksums: true, decompressor: None }
+        ReaderOptions { wal_number: 0, verify_checksums: true, decompressor: None }
     }
 }
 

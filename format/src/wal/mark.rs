@@ -53,16 +53,16 @@ impl Digest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// 0: the log that the mark stands in.
-    pub log_number: u64,
+    pub wal_number: u64,
     pub bytes: u64,
     pub digest: u32,
 }
 
 /// Behind it come marks of what was only written.
-const WRITTEN: Mark = Mark { log_number: 0, bytes: 0, digest: 0 };
+const WRITTEN: Mark = Mark { wal_number: 0, bytes: 0, digest: 0 };
 
 /// Behind it comes a mark of the MANIFEST.
-const MANIFEST: Mark = Mark { log_number: 0, bytes: 0, digest: 1 };
+const MANIFEST: Mark = Mark { wal_number: 0, bytes: 0, digest: 1 };
 
 /// Appends a record of log data with these marks to a batch's records.
 pub fn put_marks(out: &mut Vec<u8>, marks: &Marks) {
@@ -71,7 +71,7 @@ pub fn put_marks(out: &mut Vec<u8>, marks: &Marks) {
     let of_manifest = manifest.map(|mark| [MANIFEST, mark]).into_iter().flatten();
     let between = (!written.is_empty()).then_some(WRITTEN);
     for mark in durable.iter().copied().chain(of_manifest).chain(between).chain(written.iter().copied()) {
-        put_varint64(&mut blob, mark.log_number);
+        put_varint64(&mut blob, mark.wal_number);
         put_varint64(&mut blob, mark.bytes);
         put_u32(&mut blob, mark.digest);
     }
@@ -100,7 +100,7 @@ pub fn parse_marks(blob: &[u8]) -> Option<Marks> {
     let mut c = Cursor::new(blob.strip_suffix(&MARK_MAGIC)?);
     let (mut marks, mut behind) = (Marks::default(), None);
     while !c.is_empty() {
-        let mark = Mark { log_number: c.varint64()?, bytes: c.varint64()?, digest: c.u32()? };
+        let mark = Mark { wal_number: c.varint64()?, bytes: c.varint64()?, digest: c.u32()? };
         match behind {
             _ if mark == WRITTEN || mark == MANIFEST => behind = Some(mark),
             None => marks.durable.push(mark),

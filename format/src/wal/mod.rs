@@ -83,7 +83,7 @@ pub trait StreamDecompressor: Send {
 /// Where the log before this one ended, as its writer knew it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Predecessor {
-    pub log_number: u64,
+    pub wal_number: u64,
     pub size_bytes: u64,
     /// The sequence number in the header of its last batch; 0: it had none.
     pub last_seqno_recorded: SequenceNumber,
@@ -92,7 +92,7 @@ pub struct Predecessor {
 impl Predecessor {
     /// `u64 log number | u64 size | u64 sequence`.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        put_u64(out, self.log_number);
+        put_u64(out, self.wal_number);
         put_u64(out, self.size_bytes);
         put_u64(out, self.last_seqno_recorded);
     }
@@ -102,7 +102,7 @@ impl Predecessor {
     pub fn decode(payload: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(payload);
         let mut next = || cursor.u64().ok_or_else(|| Error::corruption("predecessor record is cut short"));
-        Ok(Predecessor { log_number: next()?, size_bytes: next()?, last_seqno_recorded: next()? })
+        Ok(Predecessor { wal_number: next()?, size_bytes: next()?, last_seqno_recorded: next()? })
     }
 }
 

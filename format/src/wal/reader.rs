@@ -576,7 +576,7 @@ impl<S: Source> Reader<S> {
             return if self.eof { Physical::TornBody { at } } else { bad("bad record length") };
         }
         let record = &self.block[at..at + header + len];
-        if recyclable && get_u32(record, HEADER_LEN) != Some(self.options.log_number as u32) {
+        if recyclable && get_u32(record, HEADER_LEN) != Some(self.options.wal_number as u32) {
             self.at = at + header + len;
             return Physical::Old { at };
         }

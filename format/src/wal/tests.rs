@@ -28,9 +28,9 @@ impl StreamDecompressor for Raw {
     }
 }
 
-fn options(log_number: u64) -> ReaderOptions {
+fn options(wal_number: u64) -> ReaderOptions {
     ReaderOptions {
-        log_number,
+        wal_number,
         decompressor: Some(Box::new(|_| Ok(Box::new(Raw)))),
         ..ReaderOptions::default()
     }
@@ -63,8 +63,8 @@ fn own(item: Item<'_>) -> Option<Got> {
     })
 }
 
-fn read(bytes: &[u8], log_number: u64) -> Vec<Got> {
-    let mut reader = Reader::new(bytes, options(log_number));
+fn read(bytes: &[u8], wal_number: u64) -> Vec<Got> {
+    let mut reader = Reader::new(bytes, options(wal_number));
     let mut got = Vec::new();
     while let Some(item) = own(reader.next().unwrap()) {
         got.push(item);
@@ -82,8 +82,8 @@ fn records(got: &[Got]) -> Vec<Vec<u8>> {
     got.iter().filter_map(bytes).collect()
 }
 
-fn framing(recyclable: bool, log_number: u64) -> Framing {
-    if recyclable { Framing::Recyclable { log_number } } else { Framing::Classic }
+fn framing(recyclable: bool, wal_number: u64) -> Framing {
+    if recyclable { Framing::Recyclable { wal_number } } else { Framing::Classic }
 }
 
 /// What a vector says a record holds; large ones stand there as runs.
@@ -99,12 +99,12 @@ fn expected_bytes(logical: &Value) -> Option<Vec<u8>> {
 fn rocksdb_logs_read_and_write_alike() {
     for vector in db_vectors("wal_files") {
         let name = vector["name"].as_str().unwrap();
-        let log_number = vector["log_number"].as_u64().unwrap();
+        let wal_number = vector["log_number"].as_u64().unwrap();
         let compressed = vector["compressed"].as_bool().unwrap();
         let file = rle(&vector["rle"]);
         assert_eq!(file.len() as u64, vector["file_size"].as_u64().unwrap(), "{name}");
-        let got = read(&file, log_number);
-        let mut writer = Writer::new(framing(vector["recyclable"].as_bool().unwrap(), log_number));
+        let got = read(&file, wal_number);
+        let mut writer = Writer::new(framing(vector["recyclable"].as_bool().unwrap(), wal_number));
         let mut again = Vec::new();
         if compressed {
             let frames = records(&got).into_iter().collect();
@@ -133,7 +133,7 @@ fn rocksdb_logs_read_and_write_alike() {
                 }
                 Got::Predecessor(info, offset) => {
                     assert_eq!(*offset, at);
-                    assert_eq!(info.log_number, logical["decoded"]["log_number"]);
+                    assert_eq!(info.wal_number, logical["decoded"]["log_number"]);
                     assert_eq!(info.size_bytes, logical["decoded"]["size_bytes"]);
                     assert_eq!(info.last_seqno_recorded, logical["decoded"]["last_seqno"]);
                     writer.predecessor(&mut again, info);
@@ -240,7 +240,7 @@ fn log(framing: Framing, sizes: &[usize]) -> (Vec<u8>, Vec<Vec<u8>>) {
 
 #[test]
 fn records_of_all_sizes_around_the_block_end_come_back() {
-    for framing in [Framing::Classic, Framing::Recyclable { log_number: 9 }] {
+    for framing in [Framing::Classic, Framing::Recyclable { wal_number: 9 }] {
         for room in 0..30 {
             for n in [0, 1, 20, BLOCK_LEN, 3 * BLOCK_LEN] {
                 let first = BLOCK_LEN - room - RECYCLABLE_HEADER_LEN;
@@ -307,7 +307,7 @@ fn reading_goes_on_in_the_block_behind_damage() {
 fn a_recyclable_record_in_a_classic_log_comes_to_an_end() {
     let (mut file, _) = log(Framing::Classic, &[10]);
     let mut other = Vec::new();
-    Writer::resume(Framing::Recyclable { log_number: 0 }, file.len() as u64)
+    Writer::resume(Framing::Recyclable { wal_number: 0 }, file.len() as u64)
         .append(&mut other, b"x")
         .unwrap();
     file.extend(other);
@@ -317,8 +317,8 @@ fn a_recyclable_record_in_a_classic_log_comes_to_an_end() {
 
 #[test]
 fn an_older_logs_records_are_told_apart() {
-    let (mut file, _) = log(Framing::Recyclable { log_number: 3 }, &[100, 100, 100]);
-    let (new, all) = log(Framing::Recyclable { log_number: 8 }, &[100]);
+    let (mut file, _) = log(Framing::Recyclable { wal_number: 3 }, &[100, 100, 100]);
+    let (new, all) = log(Framing::Recyclable { wal_number: 8 }, &[100]);
     file[..new.len()].copy_from_slice(&new);
     let got = read(&file, 8);
     assert_eq!(records(&got), all);
@@ -468,7 +468,7 @@ fn a_compressed_log_is_refused_where_none_may_be() {
 
 #[test]
 fn one_flipped_bit_is_found() {
-    for framing in [Framing::Classic, Framing::Recyclable { log_number: 77 }] {
+    for framing in [Framing::Classic, Framing::Recyclable { wal_number: 77 }] {
         let (file, _) = log(framing, &[50]);
         let whole = [&file[..], &[0xAB; 100]].concat();
         assert_eq!(diagnose(&whole), None);
@@ -521,7 +521,7 @@ fn a_bit_is_no_damage_where_a_lost_sector_explains_it() {
 
 #[test]
 fn a_bit_in_the_last_bytes_of_a_recycled_log_may_be_of_the_older_one() {
-    for (framing, torn_from) in [(Framing::Classic, 50), (Framing::Recyclable { log_number: 7 }, 46)] {
+    for (framing, torn_from) in [(Framing::Classic, 50), (Framing::Recyclable { wal_number: 7 }, 46)] {
         let (record, _) = log(framing, &[50]);
         let header = record.len() - 50;
         for byte in 0..record.len() {
@@ -536,7 +536,7 @@ fn a_bit_in_the_last_bytes_of_a_recycled_log_may_be_of_the_older_one() {
 #[test]
 fn a_bit_in_the_numbers_of_a_recycled_log_may_be_of_the_older_one() {
     let record = |sequence: u64| {
-        let (mut file, mut writer) = (Vec::new(), Writer::new(Framing::Recyclable { log_number: 7 }));
+        let (mut file, mut writer) = (Vec::new(), Writer::new(Framing::Recyclable { wal_number: 7 }));
         writer.append(&mut file, &[34u64, 133, sequence].map(u64::to_le_bytes).concat()).unwrap();
         file
     };

@@ -19,7 +19,7 @@ pub enum Framing {
     /// MANIFESTs, and WALs that are not recycled.
     Classic,
     /// WALs that may be written over later, with their number.
-    Recyclable { log_number: u64 },
+    Recyclable { wal_number: u64 },
 }
 
 /// Framing state of one log: where in the block its end is, and how records are compressed.
@@ -204,7 +204,7 @@ impl Writer {
         out.push(kind);
         if header_len(kind) == RECYCLABLE_HEADER_LEN {
             let number = match self.framing {
-                Framing::Recyclable { log_number } => log_number as u32,
+                Framing::Recyclable { wal_number } => wal_number as u32,
                 Framing::Classic => 0,
             };
             put_u32(out, number);

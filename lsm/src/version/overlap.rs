@@ -202,7 +202,7 @@ fn any_version(user_key: &[u8]) -> Vec<u8> {
     out
 }
 
-/// [`crate::collapse::Below`] over the levels under an output level, for ascending keys.
+/// [`crate::compaction_iter::Below`] over the levels under an output level, for ascending keys.
 pub struct BelowCursor {
     version: Arc<Version>,
     /// Levels with files, and the first file that may still matter in each.
@@ -223,7 +223,7 @@ impl BelowCursor {
     }
 }
 
-impl crate::collapse::Below for BelowCursor {
+impl crate::compaction_iter::Below for BelowCursor {
     #[inline]
     fn key_not_exists_beyond_output(&mut self, user_key: &[u8]) -> bool {
         if self.l0_older {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 
-mod collapse;
+mod compaction_iter;
 mod merging;
 mod operators;
 mod script;

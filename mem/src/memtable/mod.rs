@@ -273,7 +273,7 @@ impl MemTable {
         self.tally.sealed.store(true, Ordering::Release);
     }
 
-    pub fn is_sealed(&self) -> bool {
+    pub fn is_immutable(&self) -> bool {
         self.tally.sealed.load(Ordering::Acquire)
     }
 }

@@ -135,12 +135,14 @@ impl MemTable {
         let place = self.entries.store(user_key, pack(seq, kind as u8), value)?;
         if let Some(bloom) = &self.bloom {
             // Before the entry can be found: the filter must never deny what is there.
-            let bare = self.without_timestamp(user_key);
-            if let Some(prefix) = self.options.prefix_extractor.as_ref().and_then(|p| p.prefix(bare)) {
+            let without_timestamp = self.without_timestamp(user_key);
+            if let Some(prefix) =
+                self.options.prefix_extractor.as_ref().and_then(|p| p.prefix(without_timestamp))
+            {
                 bloom.add(prefix);
             }
             if self.options.whole_key_filtering {
-                bloom.add(bare);
+                bloom.add(without_timestamp);
             }
         }
         let fresh = match &self.rep {
@@ -161,7 +163,7 @@ impl MemTable {
 
     #[inline]
     fn check_open(&self) -> Result<()> {
-        if self.is_sealed() { Err(Error::invalid_argument("the memtable is sealed")) } else { Ok(()) }
+        if self.is_immutable() { Err(Error::invalid_argument("the memtable is sealed")) } else { Ok(()) }
     }
 
     #[inline]

@@ -10,7 +10,7 @@
 //!                  [c--------------h)#20
 //! fragments    [a-c)#10  [c--f)#20,10  [f-h)#20
 //! ```
-//! The same form serves memtables and tables. With user timestamps the keys here are bare and each
+//! The same form serves memtables and tables. With user timestamps the keys here have no timestamp, and each
 //! stamp has its timestamp beside its sequence number. Facts: RocksDB `db/range_tombstone_fragmenter.cc`.
 
 #[cfg(test)]
@@ -118,9 +118,9 @@ impl FragmentedTombstones {
     /// as are those whose timestamp is not of the order's size.
     pub fn new(mut tombstones: Vec<Tombstone>, order: InternalOrder) -> Self {
         let timestamp_size = order.user.timestamp_size();
-        let less = |a: &[u8], b: &[u8]| compare_bare(&order, a, b).is_lt();
+        let less = |a: &[u8], b: &[u8]| compare_stripped(&order, a, b).is_lt();
         tombstones.retain(|t| less(&t.start, &t.end) && t.timestamp.len() == timestamp_size);
-        tombstones.sort_by(|a, b| compare_bare(&order, &a.start, &b.start));
+        tombstones.sort_by(|a, b| compare_stripped(&order, &a.start, &b.start));
         let mut out = FragmentedTombstones {
             order: order.clone(),
             keys: Vec::new(),
@@ -144,18 +144,20 @@ impl FragmentedTombstones {
     fn cut(&mut self, tombstones: &[Tombstone]) {
         let order = self.order.clone();
         let mut bounds: Vec<&[u8]> = tombstones.iter().flat_map(|t| [&t.start[..], &t.end[..]]).collect();
-        bounds.sort_by(|a, b| compare_bare(&order, a, b));
-        bounds.dedup_by(|a, b| compare_bare(&order, a, b).is_eq());
+        bounds.sort_by(|a, b| compare_stripped(&order, a, b));
+        bounds.dedup_by(|a, b| compare_stripped(&order, a, b).is_eq());
         let mut ends: Vec<usize> = (0..tombstones.len()).collect();
-        ends.sort_by(|&a, &b| compare_bare(&order, &tombstones[a].end, &tombstones[b].end));
+        ends.sort_by(|&a, &b| compare_stripped(&order, &tombstones[a].end, &tombstones[b].end));
         let (mut starts, mut ends) = ((0..tombstones.len()).peekable(), ends.into_iter().peekable());
         let mut covering: BTreeSet<(Reverse<SequenceNumber>, usize)> = BTreeSet::new();
         let mut key: Range<usize> = 0..0;
         for (i, &bound) in bounds.iter().enumerate() {
-            while let Some(t) = ends.next_if(|&t| compare_bare(&order, &tombstones[t].end, bound).is_le()) {
+            while let Some(t) = ends.next_if(|&t| compare_stripped(&order, &tombstones[t].end, bound).is_le())
+            {
                 covering.remove(&(Reverse(tombstones[t].seq), t));
             }
-            while let Some(t) = starts.next_if(|&t| compare_bare(&order, &tombstones[t].start, bound).is_le())
+            while let Some(t) =
+                starts.next_if(|&t| compare_stripped(&order, &tombstones[t].start, bound).is_le())
             {
                 covering.insert((Reverse(tombstones[t].seq), t));
             }
@@ -245,8 +247,9 @@ impl FragmentedTombstones {
     /// Index of the first fragment that ends after `user_key` (given without timestamp): it covers the
     /// key or lies behind it. `len()` if there is none.
     pub fn first_ending_after(&self, user_key: &[u8]) -> usize {
-        self.fragments
-            .partition_point(|cut| compare_bare(&self.order, &self.keys[cut.end.clone()], user_key).is_le())
+        self.fragments.partition_point(|cut| {
+            compare_stripped(&self.order, &self.keys[cut.end.clone()], user_key).is_le()
+        })
     }
 
     /// The fragment over `user_key` (given without timestamp).
@@ -254,7 +257,7 @@ impl FragmentedTombstones {
         let index = self.first_ending_after(user_key);
         (index < self.len())
             .then(|| self.fragment(index))
-            .filter(|fragment| compare_bare(&self.order, fragment.start, user_key).is_le())
+            .filter(|fragment| compare_stripped(&self.order, fragment.start, user_key).is_le())
     }
 
     /// The newest tombstone over `user_key` (without timestamp) that a reader at `snapshot` sees.
@@ -318,7 +321,7 @@ impl fmt::Debug for FragmentedTombstones {
 
 /// Compares keys that carry no timestamp, in an order whose keys may carry one.
 #[inline]
-fn compare_bare(order: &InternalOrder, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+fn compare_stripped(order: &InternalOrder, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
     let size = order.user.timestamp_size();
     if size == 0 {
         return order.user.compare(a, b);

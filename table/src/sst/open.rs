@@ -140,11 +140,11 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
 /// What readers look range tombstones up in; `None` without any.
 fn fragment(stored: &[(Vec<u8>, Vec<u8>)], order: &InternalOrder) -> Option<Arc<FragmentedTombstones>> {
     let size = order.user.timestamp_size();
-    let bare = |key: &[u8]| key[..key.len().saturating_sub(size)].to_vec();
+    let without_timestamp = |key: &[u8]| key[..key.len().saturating_sub(size)].to_vec();
     let tombstone = |(start, end): &(Vec<u8>, Vec<u8>)| {
         let (start, seq, _) = key::split(start);
         let timestamp = start[start.len().saturating_sub(size)..].to_vec();
-        Tombstone { start: bare(start), end: bare(end), seq, timestamp }
+        Tombstone { start: without_timestamp(start), end: without_timestamp(end), seq, timestamp }
     };
     let fragments = FragmentedTombstones::new(stored.iter().map(tombstone).collect(), order.clone());
     (!fragments.is_empty()).then(|| Arc::new(fragments))

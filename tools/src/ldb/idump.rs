@@ -34,13 +34,13 @@ pub(crate) fn idump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let mut count = 0u64;
     while versions.valid() && max.is_none_or(|max| max == 0 || count < max) {
         let key = parse(versions.key())?;
-        let bare = &key.user_key[..key.user_key.len().saturating_sub(size)];
-        if to.as_ref().is_some_and(|to| order.compare_bare(bare, to).is_ge()) {
+        let without_timestamp = &key.user_key[..key.user_key.len().saturating_sub(size)];
+        if to.as_ref().is_some_and(|to| order.compare_stripped(without_timestamp, to).is_ge()) {
             break;
         }
         count += 1;
         if let Some(groups) = &mut groups {
-            groups.add(bare, (key.user_key.len() + versions.value().len()) as u64, io)?;
+            groups.add(without_timestamp, (key.user_key.len() + versions.value().len()) as u64, io)?;
         } else if !count_only {
             let text = dump::internal_key_text(&key, order, s.key_hex);
             match value(key.kind, versions.value(), s.value_hex, decode_blobs, order, versions.key()) {

@@ -90,7 +90,7 @@ pub(crate) fn dump(
             "--------------- Column family \"{}\"  (ID {}) --------------",
             record.name, record.id
         )?;
-        writeln!(io.out, "log number: {}", record.log_number)?;
+        writeln!(io.out, "log number: {}", record.wal_number)?;
         let name = record.comparator.as_deref().unwrap_or("leveldb.BytewiseComparator");
         let order = match Order::by_name(name) {
             Some(order) => {
@@ -178,7 +178,7 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
     if let Some(name) = &e.comparator {
         out.text("Comparator", name);
     }
-    out.maybe("LogNumber", e.log_number)
+    out.maybe("LogNumber", e.wal_number)
         .maybe("PrevLogNumber", e.prev_log_number)
         .maybe("NextFileNumber", e.next_file_number)
         .maybe("MaxColumnFamily", e.max_column_family)

@@ -52,7 +52,7 @@ fn start(iter: &mut DbIterator, from: Option<&[u8]>) {
 }
 
 fn past(order: &base::Order, key: &[u8], to: Option<&[u8]>) -> bool {
-    to.is_some_and(|to| order.compare_bare(key, to) != Ordering::Less)
+    to.is_some_and(|to| order.compare_stripped(key, to) != Ordering::Less)
 }
 
 fn row_of<'a>(iter: &'a DbIterator, columns: Option<&'a [(Vec<u8>, Vec<u8>)]>) -> Row<'a> {

@@ -110,7 +110,7 @@ impl Walk<'_> {
             .map_err(|e| Failure::new(format!("Failed to open WAL file {e}")))?;
         let name = path.file_name().and_then(|n| n.to_str()).and_then(FileName::parse);
         let options = ReaderOptions {
-            log_number: name.and_then(|n| n.number()).unwrap_or(FileNumber(0)).0,
+            wal_number: name.and_then(|n| n.number()).unwrap_or(FileNumber(0)).0,
             decompressor: Some(Box::new(engine::wal::decompressor)),
             ..ReaderOptions::default()
         };

@@ -278,9 +278,10 @@ impl Walk<'_> {
                     continue;
                 }
             };
-            let bare = &key.user_key[..key.user_key.len().saturating_sub(size)];
-            let outside = self.prefix && self.from.is_some_and(|prefix| !bare.starts_with(prefix))
-                || self.to.is_some_and(|to| order.compare_bare(bare, to).is_ge());
+            let without_timestamp = &key.user_key[..key.user_key.len().saturating_sub(size)];
+            let outside = self.prefix
+                && self.from.is_some_and(|prefix| !without_timestamp.starts_with(prefix))
+                || self.to.is_some_and(|to| order.compare_stripped(without_timestamp, to).is_ge());
             if outside {
                 break;
             }

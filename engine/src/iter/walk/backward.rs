@@ -5,7 +5,7 @@ use base::iter::InternalIterator;
 use base::key::{self, ValueType, pack};
 use base::stats::PerfCounter;
 
-use super::super::keys::{MAX_TS, bare, has_prefix, is_deletion, seek_key};
+use super::super::keys::{MAX_TS, has_prefix, is_deletion, seek_key, without_timestamp};
 use super::{Place, Walk};
 use crate::source::resolve::{self, Base};
 
@@ -21,9 +21,9 @@ impl<I: InternalIterator> Walk<I> {
             }
             self.saved_key.clear();
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));
-            let bare_key = bare(&self.saved_key, self.timestamp_size);
+            let bare_key = without_timestamp(&self.saved_key, self.timestamp_size);
             if let Some(lower) = &self.view.lower
-                && self.view.order.compare_bare(bare_key, lower).is_lt()
+                && self.view.order.compare_stripped(bare_key, lower).is_lt()
             {
                 return self.end();
             }

@@ -6,7 +6,7 @@ use base::iter::InternalIterator;
 use base::key::{self, ValueType, pack};
 use base::stats::{PerfCounter, perf_add};
 
-use super::super::keys::{MIN_TS, bare, has_prefix, is_deletion, seek_key};
+use super::super::keys::{MIN_TS, has_prefix, is_deletion, seek_key, without_timestamp};
 use super::{Place, Walk};
 use crate::source::resolve::{self, Base, Found, Merging};
 
@@ -27,12 +27,16 @@ impl<I: InternalIterator> Walk<I> {
             }
             let (user_key, seq, kind) = key::split(self.source.key());
             if let Some(upper) = &self.view.upper
-                && self.view.order.compare_bare(bare(user_key, self.timestamp_size), upper).is_ge()
+                && self
+                    .view
+                    .order
+                    .compare_stripped(without_timestamp(user_key, self.timestamp_size), upper)
+                    .is_ge()
             {
                 return self.end();
             }
             if let Some(prefix) = &self.prefix
-                && !has_prefix(&self.view, bare(user_key, self.timestamp_size), prefix)
+                && !has_prefix(&self.view, without_timestamp(user_key, self.timestamp_size), prefix)
             {
                 return self.end();
             }
@@ -139,8 +143,8 @@ impl<I: InternalIterator> Walk<I> {
     #[cold]
     fn seek_past_saved(&mut self) {
         self.reseeks += 1;
-        let bare = self.saved_key.len().saturating_sub(self.timestamp_size);
-        seek_key(&mut self.seek_key, &self.saved_key[..bare], self.timestamp_size, 0, MIN_TS);
+        let without_timestamp = self.saved_key.len().saturating_sub(self.timestamp_size);
+        seek_key(&mut self.seek_key, &self.saved_key[..without_timestamp], self.timestamp_size, 0, MIN_TS);
         self.source.seek_total(&self.seek_key);
         // The very oldest possible entry of the key has this position itself.
         while self.source.valid() && self.same_key(key::user_key(self.source.key()), &self.saved_key) {
@@ -231,7 +235,7 @@ impl<I: InternalIterator> Walk<I> {
 
     /// Shows what `operands`, oldest first, and the base make. Keeps the memory of `operands`.
     pub(super) fn show_merged(&mut self, base: Base, mut operands: Vec<Pinned>) {
-        let bare = bare(&self.saved_key, self.timestamp_size);
+        let without_timestamp = without_timestamp(&self.saved_key, self.timestamp_size);
         if self.scratch.out.capacity() == 0 {
             // The row before was written by the operator, and is shown no more.
             self.scratch.out = self.held.reclaim();
@@ -240,7 +244,7 @@ impl<I: InternalIterator> Walk<I> {
             operator: self.view.merge_operator.as_ref(),
             statistics: self.view.statistics.as_ref(),
         };
-        let merged = resolve::merge(how, bare, base, &mut operands, &mut self.scratch);
+        let merged = resolve::merge(how, without_timestamp, base, &mut operands, &mut self.scratch);
         operands.clear();
         self.operands = operands;
         match merged {

@@ -10,7 +10,7 @@ fn entry(records: &[u8]) -> Entry<'_> {
 #[test]
 fn who_is_turned_away_leaves_the_group_as_if_it_had_not_joined() {
     let queue = Queue::new(1 << 20, 0, Arc::new(Patience::new(0, 0)));
-    let Role::Lead(first, baton) = queue.join(entry(b"first")) else { panic!("an idle queue") };
+    let Role::Lead(first, leader_state) = queue.join(entry(b"first")) else { panic!("an idle queue") };
     let joined = |count: usize| {
         while queue.inner.lock().waiting.front().map_or(0, |group| group.writers()) < count {
             std::thread::yield_now();
@@ -23,13 +23,13 @@ fn who_is_turned_away_leaves_the_group_as_if_it_had_not_joined() {
     std::thread::scope(|scope| {
         let queue = &queue;
         let leader = scope.spawn(move || {
-            let Role::Lead(mut group, baton) = queue.join(entry(b"lead")) else {
+            let Role::Lead(mut group, leader_state) = queue.join(entry(b"lead")) else {
                 panic!("the first to wait leads")
             };
             assert_eq!(&group.records, b"aabaaabb");
             queue.turn_away(&mut group, |records| records.starts_with(b"b").then(|| Error::busy("refused")));
             assert_eq!((&group.records[..], group.count, group.writers()), (&b"aaaaa"[..], 5, 3));
-            queue.hand_over(baton);
+            queue.hand_over(leader_state);
             queue.finish(group, &Ok(()));
         });
         joined(1);
@@ -39,7 +39,7 @@ fn who_is_turned_away_leaves_the_group_as_if_it_had_not_joined() {
             follower
         });
         let followers: Vec<_> = followers.collect();
-        queue.hand_over(baton);
+        queue.hand_over(leader_state);
         queue.finish(first, &Ok(()));
         leader.join().unwrap();
         let heard: Vec<_> = followers.into_iter().map(|follower| follower.join().unwrap().is_ok()).collect();

@@ -10,7 +10,7 @@ use base::pinned::Pinned;
 use base::stats::Stopwatch;
 
 use super::filter_run::OperandFate;
-use super::{Below, Collapse, ValueAt};
+use super::{Below, CompactionIter, ValueAt};
 use crate::merge::{self, Existing, Failure, FullMerge, Merged};
 
 /// What a run of operands came to: rows to give out, newest first.
@@ -54,7 +54,7 @@ enum End {
     SkipTo(Vec<u8>),
 }
 
-impl<I: InternalIterator, B: Below> Collapse<I, B> {
+impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Merges from the operand at the input on; afterwards the input stands behind all that was used.
     pub(super) fn run_merge(&mut self, before: SequenceNumber) {
         if self.config.merge_operator.is_none() {
@@ -140,7 +140,7 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
         let ts = &user[user.len().saturating_sub(self.timestamp_size)..];
         let order = &self.config.order.user;
         order.compare_timestamp(ts, &self.timestamp).is_eq()
-            || self.may_collapse()
+            || self.may_drop_history()
                 && self
                     .config
                     .full_history_ts_low
@@ -150,7 +150,7 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
 
     /// Merges what was gathered as far as it can be.
     fn resolve(&mut self, end: &End) -> Result<()> {
-        let seen_the_beginning = matches!(end, End::KeyEnds) && self.bottommost && self.may_collapse();
+        let seen_the_beginning = matches!(end, End::KeyEnds) && self.bottommost && self.may_drop_history();
         let answer = match end {
             End::Base => self.merge_with_base(),
             _ if seen_the_beginning => self.full_merge(Existing::None),

@@ -11,7 +11,7 @@ use base::error::{Error, Kind, Subcode};
 use base::iter::InternalIterator;
 use base::key::{self, MAX_SEQUENCE, SequenceNumber, TRAILER_LEN, ValueType, pack};
 
-use super::{Below, Collapse, ValueAt};
+use super::{Below, CompactionIter, ValueAt};
 
 /// Whether two user keys are the same bytes; most differ in the first eight or last eight.
 #[inline]
@@ -27,7 +27,7 @@ pub(super) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     a == b
 }
 
-impl<I: InternalIterator, B: Below> Collapse<I, B> {
+impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Whether the input's user key is the current one, timestamps apart.
     #[inline]
     pub(super) fn input_has_current_user_key(&self) -> bool {
@@ -206,7 +206,7 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
     }
 
     /// Whether a timestamped version may be collapsed at all.
-    pub(super) fn may_collapse(&self) -> bool {
+    pub(super) fn may_drop_history(&self) -> bool {
         self.timestamp_size == 0 || self.config.full_history_ts_low.is_some() && self.history.is_lt()
     }
 
@@ -320,7 +320,7 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
             return;
         }
         if self.timestamp_size > 0 {
-            if !self.may_collapse() {
+            if !self.may_drop_history() {
                 return;
             }
             let end = self.current.len() - TRAILER_LEN;

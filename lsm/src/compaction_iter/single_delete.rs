@@ -4,9 +4,9 @@ use base::error::Error;
 use base::iter::InternalIterator;
 use base::key::{self, SequenceNumber, ValueType};
 
-use super::{Below, Collapse, ValueAt};
+use super::{Below, CompactionIter, ValueAt};
 
-impl<I: InternalIterator, B: Below> Collapse<I, B> {
+impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Judges the single deletion that the input stands on, by the next older version of its key.
     pub(super) fn judge_single_deletion(&mut self, before: SequenceNumber) {
         // The look-ahead leaves the row; its value, empty unless someone wrote one, is kept.
@@ -53,7 +53,7 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
                     next_kind as u8
                 )));
             }
-        } else if !self.may_collapse() {
+        } else if !self.may_drop_history() {
             self.valid = true;
         } else if self.has_outputted_key
             || self.seq <= self.config.earliest_write_conflict_snapshot
@@ -89,7 +89,7 @@ impl<I: InternalIterator, B: Below> Collapse<I, B> {
         if self.config.compaction.is_some()
             && self.seq <= self.earliest_snapshot
             && self.nothing_below()
-            && self.may_collapse()
+            && self.may_drop_history()
         {
             self.stats.num_record_drop_obsolete += 1;
             self.stats.num_single_del_fallthru += 1;

@@ -39,7 +39,7 @@ impl Below for AnythingBelow {
     }
 }
 
-/// The compaction behind a collapse; a flush has none.
+/// The compaction behind a compaction_iter; a flush has none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compaction {
     /// No level below holds anything in the inputs' range. Give false where ingesting behind is allowed.
@@ -48,7 +48,7 @@ pub struct Compaction {
     pub start_level: usize,
 }
 
-/// The fixed facts of one collapse.
+/// The fixed facts of one compaction_iter.
 pub struct Config {
     pub order: InternalOrder,
     pub snapshots: Stripes,
@@ -63,11 +63,11 @@ pub struct Config {
     pub preserve_seqno_after: Option<SequenceNumber>,
     /// A single deletion over a deletion is a corruption (true, the default) or let pass.
     pub enforce_single_del_contracts: bool,
-    /// `CollapseStats::num_itered` must count every row: a filter's skips then go row by row.
+    /// `CompactionIterStats::num_itered` must count every row: a filter's skips then go row by row.
     pub must_count_input: bool,
-    /// Raised to stop: the collapse ends with `ShutdownInProgress`.
+    /// Raised to stop: the compaction_iter ends with `ShutdownInProgress`.
     pub shutting_down: Option<Arc<AtomicBool>>,
-    /// Raised to stop: the collapse ends with `Incomplete`, subcode `ManualCompactionPaused`.
+    /// Raised to stop: the compaction_iter ends with `Incomplete`, subcode `ManualCompactionPaused`.
     pub canceled: Option<Arc<AtomicBool>>,
     /// Default: none.
     pub times: Times,
@@ -96,7 +96,7 @@ impl Config {
 
 /// What happened to the rows; RocksDB's `CompactionIterationStats`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CollapseStats {
+pub struct CompactionIterStats {
     /// Rows of the input that were passed, judged or not.
     pub num_itered: u64,
     /// Rows that were judged one by one; those used up by a merge or behind a deletion are not.
@@ -127,7 +127,7 @@ pub struct CollapseStats {
     pub filter_nanos: u64,
 }
 
-/// Which times [`CollapseStats`] takes. They are counted and decide nothing.
+/// Which times [`CompactionIterStats`] takes. They are counted and decide nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     pub merges: bool,
@@ -146,13 +146,13 @@ enum ValueAt {
 }
 
 /// The surviving rows, pulled one at a time. Not valid until `seek_to_first`.
-pub struct Collapse<I, B> {
+pub struct CompactionIter<I, B> {
     input: I,
     below: B,
     config: Config,
     tombstones: CompactionTombstones,
     fetch: Option<Box<dyn FetchBlob + Send>>,
-    pub stats: CollapseStats,
+    pub stats: CompactionIterStats,
 
     // Derived once.
     bytewise: bool,
@@ -190,15 +190,15 @@ pub struct Collapse<I, B> {
     failed: Option<Error>,
 }
 
-impl<I: InternalIterator, B: Below> Collapse<I, B> {
+impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     pub fn new(input: I, below: B, tombstones: CompactionTombstones, config: Config) -> Self {
         let earliest_snapshot = config.snapshots.earliest();
-        Collapse {
+        CompactionIter {
             input,
             below,
             tombstones,
             fetch: None,
-            stats: CollapseStats::default(),
+            stats: CompactionIterStats::default(),
             bytewise: config.order.user.is_bytewise(),
             timestamp_size: config.order.user.timestamp_size(),
             bottommost: config.compaction.is_some_and(|c| c.bottommost),

@@ -5,7 +5,7 @@ use base::iter::InternalIterator;
 use base::key::{self, MAX_SEQUENCE, TYPE_FOR_SEEK, ValueType};
 use base::stats::Stopwatch;
 
-use super::{Below, Collapse, ValueAt};
+use super::{Below, CompactionIter, ValueAt};
 use crate::filter::{CompactionFilter, Decision, FilterInput, FilterKind};
 
 /// The internal key before every version of `user_key`: where skipping ends.
@@ -15,7 +15,7 @@ fn skip_target(user_key: &[u8]) -> Vec<u8> {
     target
 }
 
-impl<I: InternalIterator, B: Below> Collapse<I, B> {
+impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Asks the filter about the current row. `Some`: everything before that internal key goes.
     pub(super) fn filter_current(&mut self) -> Option<Vec<u8>> {
         let filter = self.config.filter.take()?;

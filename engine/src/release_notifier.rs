@@ -8,14 +8,14 @@ use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, fence};
 /// counts pointers. Both order the two by a fence, so that one of them sees the other: with less, the count may be from
 /// before the drop and the question from before the answer, and a file stays that nobody holds.
 #[derive(Default)]
-pub struct Bell {
+pub struct ReleaseNotifier {
     /// Files that are out of the current versions but were still held when last looked at.
     waiting: AtomicU64,
     rung: AtomicBool,
     wake: Mutex<Option<Box<dyn Fn() + Send + Sync>>>,
 }
 
-impl Bell {
+impl ReleaseNotifier {
     /// What is to happen when files may be deleted: schedules a job; called on any thread.
     pub fn on_ring(&self, wake: Box<dyn Fn() + Send + Sync>) {
         *self.wake.lock() = Some(wake);

@@ -8,12 +8,12 @@ use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, Ordering};
 /// the same: nothing that happens between the question and the sleep is slept through. Its lock is the last of all to
 /// be taken, so it may be told under any other.
 #[derive(Default)]
-pub(super) struct Turn {
+pub(super) struct EventCount {
     count: Mutex<u64>,
     moved: Condvar,
 }
 
-impl Turn {
+impl EventCount {
     pub fn now(&self) -> u64 {
         *self.count.lock()
     }
@@ -36,22 +36,22 @@ impl Turn {
 }
 
 /// One more in a count, until it is dropped; then whoever waits is told. It outlives what it counts: so it has the count
-/// and the turn to itself.
+/// and the event_count to itself.
 pub(super) struct Out {
     count: Arc<AtomicUsize>,
-    turn: Arc<Turn>,
+    event_count: Arc<EventCount>,
 }
 
 impl Out {
-    pub fn one(count: &Arc<AtomicUsize>, turn: &Arc<Turn>) -> Out {
+    pub fn one(count: &Arc<AtomicUsize>, event_count: &Arc<EventCount>) -> Out {
         count.fetch_add(1, Ordering::AcqRel);
-        Out { count: count.clone(), turn: turn.clone() }
+        Out { count: count.clone(), event_count: event_count.clone() }
     }
 }
 
 impl Drop for Out {
     fn drop(&mut self) {
         self.count.fetch_sub(1, Ordering::AcqRel);
-        self.turn.tell();
+        self.event_count.tell();
     }
 }

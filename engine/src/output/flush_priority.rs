@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const WAKES_MAX: u32 = 4;
 
 /// Who turns rows into blocks in one database.
-pub struct Courtesy {
+pub struct FlushPriority {
     processors: usize,
     flushes: AtomicUsize,
     compactions: AtomicUsize,
@@ -31,10 +31,10 @@ pub struct Courtesy {
     ended: Condvar,
 }
 
-impl Courtesy {
+impl FlushPriority {
     /// `processors`: those that jobs and writers share; see [`env::executor::Executor::processors`].
     pub fn new(processors: usize) -> Self {
-        Courtesy {
+        FlushPriority {
             processors,
             flushes: AtomicUsize::new(0),
             compactions: AtomicUsize::new(0),
@@ -87,7 +87,7 @@ impl Courtesy {
 
 /// One job's place among those that turn rows, until dropped.
 pub(super) struct Place<'a> {
-    of: &'a Courtesy,
+    of: &'a FlushPriority,
     first: bool,
     rows: u64,
     /// How many flushes had begun when this job last lost patience.

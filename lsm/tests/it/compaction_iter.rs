@@ -1,11 +1,11 @@
-//! Collapse by scripts of rows, and against a model: no reader at any snapshot sees a difference.
+//! CompactionIter by scripts of rows, and against a model: no reader at any snapshot sees a difference.
 
 use std::sync::Arc;
 
 use base::iter::{InternalIterator, VecIterator};
 use base::key::{self, InternalOrder, MAX_SEQUENCE, ValueType};
 use base::order::Order;
-use ironstone_lsm::collapse::{Below, Collapse, Compaction, Config};
+use ironstone_lsm::compaction_iter::{Below, Compaction, CompactionIter, Config};
 use ironstone_lsm::draw;
 use ironstone_lsm::filter::{CompactionFilter, Decision, FilterInput};
 use ironstone_lsm::merge::{self, Existing, FullMerge, MergeOperator, Merged};
@@ -94,8 +94,8 @@ fn parse(input: &str) -> (Rows, Vec<(Vec<u8>, Vec<u8>, u64)>) {
 fn parse_timestamped(text: &str) -> Vec<u8> {
     let (user, rest) = text.split_once('@').unwrap();
     let (timestamp, rest) = rest.split_once('#').unwrap();
-    let bare = draw::parse_key(&format!("{user}#{rest}")).unwrap();
-    let (_, seq, kind) = key::split(&bare);
+    let without_timestamp = draw::parse_key(&format!("{user}#{rest}")).unwrap();
+    let (_, seq, kind) = key::split(&without_timestamp);
     let mut user = user.as_bytes().to_vec();
     user.extend_from_slice(&timestamp.parse::<u64>().unwrap().to_le_bytes());
     let mut out = Vec::new();
@@ -110,33 +110,34 @@ fn show_timestamped(internal: &[u8]) -> String {
     format!("{}@{}#{seq},{word}", user.escape_ascii(), u64::from_le_bytes(*timestamp))
 }
 
-fn collapse_rows(
+fn compaction_iter_rows(
     rows: Rows,
     tombstones: &[(Vec<u8>, Vec<u8>, u64)],
     nothing_below: bool,
     config: Config,
-) -> (Rows, String, Collapse<VecIterator, Answer>) {
+) -> (Rows, String, CompactionIter<VecIterator, Answer>) {
     let order = config.order.clone();
     let mut range = CompactionTombstones::new(order.clone(), config.snapshots.clone());
     for (start, end, seq) in tombstones {
         range.add(start, end, *seq, &[], None);
     }
-    let mut collapse = Collapse::new(VecIterator::new(rows, order), Answer(nothing_below), range, config);
+    let mut compaction_iter =
+        CompactionIter::new(VecIterator::new(rows, order), Answer(nothing_below), range, config);
     let mut out = Vec::new();
-    collapse.seek_to_first();
-    while collapse.valid() {
-        let (_, seq, kind) = key::split(collapse.key());
-        assert_eq!((seq, kind), (collapse.sequence(), collapse.kind() as u8));
-        out.push((collapse.key().to_vec(), collapse.value().to_vec()));
-        collapse.next();
+    compaction_iter.seek_to_first();
+    while compaction_iter.valid() {
+        let (_, seq, kind) = key::split(compaction_iter.key());
+        assert_eq!((seq, kind), (compaction_iter.sequence(), compaction_iter.kind() as u8));
+        out.push((compaction_iter.key().to_vec(), compaction_iter.value().to_vec()));
+        compaction_iter.next();
     }
-    let status = collapse.status().err().map(|e| e.to_string()).unwrap_or_default();
-    (out, status, collapse)
+    let status = compaction_iter.status().err().map(|e| e.to_string()).unwrap_or_default();
+    (out, status, compaction_iter)
 }
 
 #[test]
 fn rules() {
-    script::run("collapse", |command| {
+    script::run("compaction_iter", |command| {
         let timestamped = command.has("ts");
         let (rows, tombstones) = if timestamped {
             let row = |line: &str| {
@@ -177,7 +178,8 @@ fn rules() {
             config.filter = Some(Arc::new(Obedient));
         }
         let nothing_below = bottommost || command.has("nothing-below");
-        let (rows, status, mut collapse) = collapse_rows(rows, &tombstones, nothing_below, config);
+        let (rows, status, mut compaction_iter) =
+            compaction_iter_rows(rows, &tombstones, nothing_below, config);
         let mut out = String::new();
         for (key, value) in rows {
             let mut value = value;
@@ -191,7 +193,7 @@ fn rules() {
             let key = if timestamped { show_timestamped(&key) } else { draw::key(&key) };
             out.push_str(&format!("{key}:{value}{tail}\n"));
         }
-        let written = collapse.tombstones_mut().for_output(None, None, &mut |_, _| nothing_below);
+        let written = compaction_iter.tombstones_mut().for_output(None, None, &mut |_, _| nothing_below);
         for t in written.tombstones {
             let (start, seq, _) = key::split(&t.key);
             out.push_str(&format!("[{}-{})#{seq}\n", start.escape_ascii(), t.end.escape_ascii()));
@@ -199,7 +201,7 @@ fn rules() {
         if !status.is_empty() {
             out.push_str(&format!("{status}\n"));
         }
-        let s = collapse.stats;
+        let s = compaction_iter.stats;
         for (name, n) in [
             ("user", s.num_record_drop_user),
             ("hidden", s.num_record_drop_hidden),
@@ -322,11 +324,11 @@ proptest! {
         if case.compaction {
             config.compaction = Some(Compaction { bottommost: case.bottommost, start_level: 0 });
         }
-        let (out, status, mut collapse) =
-            collapse_rows(case.rows.clone(), &case.tombstones, case.bottommost, config);
+        let (out, status, mut compaction_iter) =
+            compaction_iter_rows(case.rows.clone(), &case.tombstones, case.bottommost, config);
         prop_assert_eq!(status, "");
         prop_assert!(out.windows(2).all(|w| order().compare(&w[0].0, &w[1].0).is_lt()), "{:?}", out);
-        let written = collapse.tombstones_mut().for_output(None, None, &mut |_, _| case.bottommost);
+        let written = compaction_iter.tombstones_mut().for_output(None, None, &mut |_, _| case.bottommost);
         let kept: Vec<_> = written
             .tombstones
             .iter()
@@ -358,15 +360,15 @@ fn values_are_not_copied_where_nothing_touches_them() {
             (k, v)
         })
         .collect();
-    let mut collapse = Collapse::new(
+    let mut compaction_iter = CompactionIter::new(
         VecIterator::new(rows, order()),
         Answer(false),
         CompactionTombstones::none(order()),
         Config::new(order()),
     );
-    collapse.seek_to_first();
-    while collapse.valid() {
-        assert_eq!(collapse.value().as_ptr(), collapse.input().value().as_ptr());
-        collapse.next();
+    compaction_iter.seek_to_first();
+    while compaction_iter.valid() {
+        assert_eq!(compaction_iter.value().as_ptr(), compaction_iter.input().value().as_ptr());
+        compaction_iter.next();
     }
 }
