@@ -10,7 +10,9 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
+mod circles;
 mod floors;
+mod prose;
 mod rooms;
 mod text;
 mod unsafety;
@@ -20,8 +22,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let command = std::env::args().nth(1).unwrap_or_default();
-    if command != "tidy" && command != "unsafe" {
-        eprintln!("usage: cargo xtask tidy | unsafe");
+    if !["tidy", "unsafe", "prose", "circles"].contains(&command.as_str()) {
+        eprintln!("usage: cargo xtask tidy | unsafe | prose | circles");
         return ExitCode::from(2);
     }
     let Some(root) = Path::new(env!("CARGO_MANIFEST_DIR")).parent() else {
@@ -31,6 +33,10 @@ fn main() -> ExitCode {
     let mut faults = Vec::new();
     if command == "unsafe" {
         unsafety::report(root, &mut faults);
+    } else if command == "prose" {
+        prose::report(root);
+    } else if command == "circles" {
+        circles::check(root, &mut faults);
     } else {
         floors::check(root, &mut faults);
         rooms::check(root, &mut faults);

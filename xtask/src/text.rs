@@ -6,7 +6,7 @@ use std::path::Path;
 const UNSAFE_CRATES: [&str; 7] = ["kernel", "mem", "env", "c", "jni", "fuzz", "peer"];
 
 /// Crates whose sources are checked.
-const CRATES: [&str; 18] = [
+pub const CRATES: [&str; 18] = [
     "kernel",
     "base",
     "format",
