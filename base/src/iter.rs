@@ -1,8 +1,8 @@
 //! The iterator that all sources of internal keys share.
 //!
-//! A source is positioned on one entry or on none ("not valid"). Keys are internal keys (user key and
-//! eight-byte trailer, see [`crate::key`]) in [`crate::key::InternalOrder`]. Users of many sources are
-//! generic over this trait; only the edges box it, so that there is no virtual call a row.
+//! A source is positioned on one entry, or on no entry ("not valid"). Keys are internal keys (user key and
+//! eight-byte trailer, see [`crate::key`]) in [`crate::key::InternalOrder`]. A user of many sources is
+//! generic over this trait. Only the outermost layers box a source, so no entry costs a virtual call.
 //!
 //! The contract every implementation keeps:
 //! - A fresh iterator is not valid until it is positioned.

@@ -1,8 +1,9 @@
 //! Hash maps that are walked in the same order in every run.
 //!
-//! The standard ones draw a key at the start of each process, so that whoever walks one does things in another order
-//! each time, and a seed no longer repeats a run. These are the same maps without the draw: made with `default()`,
-//! for keys that no stranger chooses (file numbers, family ids, paths of our own).
+//! The maps of the standard library draw a random hash key at the start of each process. A walk over such a
+//! map has another order in each process, and a seed no longer repeats a run. The maps here are the same
+//! maps without the random key. Make them with `default()`. Use them only for keys that no attacker
+//! chooses: file numbers, column family ids, paths of the database.
 
 #![allow(clippy::disallowed_types, reason = "the replacement is made of them")]
 
@@ -14,8 +15,8 @@ pub type HashMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<Defa
 /// `std::collections::HashSet` with a fixed key.
 pub type HashSet<K> = std::collections::HashSet<K, BuildHasherDefault<DefaultHasher>>;
 
-/// A map by numbers that the database itself gives out, ascending, whose hash is one multiplication: for look-ups
-/// so frequent that SipHash shows (files of a cached read).
+/// A map by numbers that the database gives out in ascending order. The hash is one multiplication. Use the
+/// map for frequent look-ups, where SipHash would show in a profile (the table cache).
 pub type NumberMap<V> = std::collections::HashMap<u64, V, BuildHasherDefault<NumberHasher>>;
 
 /// The hash of [`NumberMap`].

@@ -8,8 +8,9 @@ use crate::{Compression, Dictionary};
 /// The length of the block behind `payload` (which is without its type byte), in bytes.
 ///
 /// # Errors
-/// `Corruption` when there is no size, or one that no stream of this length can reach; `NotSupported` when this
-/// build lacks the type.
+///
+/// `Corruption` if the payload has no size, or a size that no stream of this length can have.
+/// `NotSupported` if this build lacks the compression type.
 pub fn uncompressed_len(kind: Compression, payload: &[u8]) -> Result<usize> {
     split(kind, payload).map(|(len, _)| len)
 }

@@ -42,7 +42,7 @@ pub use kind::{Compression, supported};
 pub use options::CompressionOptions;
 pub use stream::{FrameDecoder, FrameEncoder, frames_supported};
 
-/// Frees what this thread keeps from one block, or one table, to the next: up to three quarters of a megabyte.
+/// Frees the buffers that this thread keeps between blocks and between tables: up to 768 KiB.
 pub fn forget_spares() {
     #[cfg(feature = "zlib")]
     zlib::forget();

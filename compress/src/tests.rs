@@ -151,7 +151,7 @@ fn a_row_of_blocks_that_do_not_compress_leaves_nothing_behind() {
     for (kind, options) in variants() {
         for len in [250, 4096] {
             let mut compressor = Compressor::new(kind, &options, None).unwrap();
-            // More than any buffer of a codec that is not one of its blocks.
+            // This size is larger than every internal buffer of a codec, except for the block itself.
             let payload = &mut Vec::new();
             for _ in 0..(100 << 10) / len {
                 assert!(!compressor.compress(&noise(len), payload).unwrap(), "{kind} {}", options.level);

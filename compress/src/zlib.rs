@@ -69,8 +69,9 @@ impl Encoder {
     }
 }
 
-/// Takes what a stream still has to write. `reset` of zlib-rs 0.6.8 forgets that it is there, but not where in its buffer it
-/// began: a row of blocks that do not compress would come to that buffer's end, and panic. False: it does not end.
+/// Writes out the pending output of a stream. Returns false if the stream does not end. `reset` of zlib-rs
+/// 0.6.8 forgets the pending output, but keeps its position in the buffer. After a sequence of
+/// incompressible blocks the position would reach the end of the buffer, and zlib-rs would panic.
 fn drain(stream: &mut Deflate) -> bool {
     let mut rest = [0; 4096];
     loop {

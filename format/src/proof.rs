@@ -1,5 +1,5 @@
-//! `PROOF`: what a database's files were when nothing was in flight, so that an opening can tell what was
-//! lost from what a crash left.
+//! The file `PROOF`: the files of a database, with sizes and digests, at a time when no write was in
+//! flight. With the file, an open can tell lost data from the remains of a crash.
 //!
 //! ```text
 //! IRONSTONE PROOF 1
@@ -13,10 +13,11 @@
 //! Lines end with a newline, numbers are decimal, digests and checksums eight hexadecimal digits. Digests
 //! are [`crate::wal::Digest`]s. One file holds one text: what decodes encodes to the same bytes.
 //!
-//! Everything in it is a lower bound: the files may have grown since, and logs that the MANIFEST no longer
-//! needs may be gone. It speaks only while CURRENT names its MANIFEST and the database has its id: whoever
-//! else wrote, RocksDB too, has begun another MANIFEST or appended to this one. A proof that does not decode
-//! says nothing. RocksDB's name grammar does not know the name, so it neither opens nor deletes the file.
+//! Every size in the file is a lower bound. The files may have grown since, and WALs that the MANIFEST no
+//! longer needs may be gone. A proof is valid only while CURRENT names the MANIFEST of the proof and the
+//! database has the id of the proof. Another writer (RocksDB too) starts a new MANIFEST or appends to this
+//! MANIFEST, and so makes the proof invalid. A proof that does not decode is ignored. RocksDB's grammar of
+//! file names does not have the name `PROOF`, so RocksDB neither opens nor deletes the file.
 
 use std::fmt::Write;
 

@@ -293,8 +293,9 @@ impl Properties {
         self.user(names::PREFIX_FILTERING) != Some(b"0")
     }
 
-    /// The one sequence number that all entries of an external file take instead of their own, if they
-    /// do. `largest` is the file's largest sequence number by the MANIFEST, if known.
+    /// Returns the global sequence number of an external file, if the file has one. All entries of the file
+    /// then have this sequence number instead of their own. `largest` is the largest sequence number of the
+    /// file in the MANIFEST, if known.
     ///
     /// # Errors
     /// Corruption if the properties contradict each other or the MANIFEST.

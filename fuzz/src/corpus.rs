@@ -1,4 +1,4 @@
-//! Every input that the fuzzer kept, and every one it ever failed on, through its target.
+//! Replays every input that the fuzzer kept, and every input that ever failed, through its target.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -15,7 +15,8 @@ pub fn mutate(inputs: &[&[u8]], rng: &SeededRng) -> Vec<u8> {
     let mut out = pick().to_vec();
     for _ in 0..=below(4) {
         let at = below(out.len());
-        // Formats keep what leads to the rest at their ends, so half of the changes go there.
+        // Many formats keep their entry points at the end of the file, so half of the changes go to the
+        // end.
         let at = if rng.below(2) == 0 { at } else { out.len().saturating_sub(1 + below(64)) };
         match rng.below(8) {
             0 | 1 if !out.is_empty() => out[at] ^= 1 << rng.below(8),

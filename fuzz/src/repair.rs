@@ -33,7 +33,7 @@ pub fn log(bytes: &mut [u8]) {
     }
 }
 
-/// The footer's own checksum, then those of every block that can be found from it.
+/// Repairs the checksum of the footer, then the checksums of all blocks that the footer leads to.
 pub fn table(bytes: &mut [u8]) {
     walk(bytes, &mut |_, _| {}, &mut |_, _| {});
 }

@@ -1,10 +1,9 @@
 //! Bytes a second of each checksum by buffer size, best of many short runs.
 //!
-//! `cargo bench -p ironstone-kernel --bench checksum [crc32c|xxh3|paths|...]`; `paths` shows every form of CRC32C
-//! that this CPU can run, whether chosen or not. The best run is shown because
-//! other work on the machine can only make a run slower. The last column is what the CRC instruction alone can do:
-//! eight bytes each, as many a second as eight chains of it that wait for nothing but each other (one a cycle on most
-//! CPUs, two on Zen 5).
+//! `cargo bench -p ironstone-kernel --bench checksum [crc32c|xxh3|paths|...]`; `paths` shows every variant
+//! of CRC32C that this CPU can run. The table shows the best run, because other work on the machine can
+//! only make a run slower. The last column is the limit of the CRC instruction alone: eight bytes for each
+//! instruction, in eight independent chains (one instruction a cycle on most CPUs, two on Zen 5).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
 

@@ -6,9 +6,9 @@
 //!  db        an open database: families, writes, batches, maintenance, properties
 //!  read      gets, multi-gets, snapshots, iterators
 //! ```
-//! Nothing is compiled or linked: the library is a file that the caller names (the native library in the
-//! `rocksdbjni` archive exports the C interface). Every handle keeps alive what it needs, so that they may be dropped
-//! in any order. Errors are RocksDB's `Status::ToString`.
+//! Nothing is compiled or linked: the caller names the library as a file (the native library in the
+//! `rocksdbjni` archive exports the C interface). Every handle keeps alive the objects that it needs, so
+//! handles may be dropped in any order. Errors have the text of RocksDB's `Status::ToString`.
 //!
 //! For programs that compare; no product crate depends on it.
 

@@ -16,14 +16,14 @@ pub struct Library {
 }
 
 impl Library {
-    /// Loads the library at `path`, which must be RocksDB with its C interface, and of the release that
-    /// `table` was written for: what else a file of that name does when it is loaded is out of our hands.
+    /// Loads the library at `path`. The library must be RocksDB with its C interface, of the release that
+    /// `table` was written for. This crate cannot check the effects of loading a different library.
     ///
     /// # Errors
     /// The loader's words: no such file, not a library, a function missing.
     pub fn load(path: &Path) -> Result<Library> {
-        // SAFETY: loading runs the library's initialisers; the caller names a RocksDB library, whose initialisers
-        // set up its own statics and nothing else.
+        // SAFETY: loading a library runs its initialisers. The caller names a RocksDB library, and the
+        // initialisers of RocksDB only set up its own statics.
         let library =
             unsafe { libloading::Library::new(path) }.map_err(|e| format!("{}: {e}", path.display()))?;
         // SAFETY: `Table` has the signatures of that library's C interface.
@@ -55,7 +55,8 @@ impl Library {
 
     /// Takes bytes that the library allocated.
     pub(crate) fn bytes(&self, data: *mut c_char, len: usize) -> Vec<u8> {
-        // SAFETY: the library says that so many bytes are there, and they are ours until they are freed.
+        // SAFETY: the library returned `data` and `len` together, and the caller owns the buffer until
+        // `free`.
         let bytes = unsafe { copy(data, len) };
         // SAFETY: allocated by the library, not used after this.
         unsafe { (self.table.free)(data.cast()) };

@@ -7,7 +7,7 @@ use crate::db::{Db, Family, Open, data};
 use crate::library::{Library, Result, copy};
 use crate::table::{Bytes, Raw};
 
-/// Options of a read. All default to RocksDB's, but for what is off there by default and on here: nothing.
+/// Options of a read. All defaults are RocksDB's.
 #[derive(Clone, Default)]
 pub struct Reading {
     pub snapshot: Option<Snapshot>,

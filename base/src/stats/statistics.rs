@@ -45,7 +45,7 @@ impl StatsLevel {
 pub struct Statistics {
     level: AtomicU8,
     shards: Shards,
-    /// What a ticker's sum was when it was last set, less what it was set to.
+    /// For each ticker, the sum at the time of the last set call, minus the value that the call set.
     origins: Box<[AtomicU64]>,
 }
 

@@ -1,5 +1,5 @@
-//! LZ4 blocks. Decoding, and encoding at acceleration 1 (the default), by `lz4_flex`; other accelerations and
-//! all of LZ4HC by the searchers here, which no pure crate has.
+//! LZ4 blocks. `lz4_flex` decodes, and encodes at acceleration 1 (the default). The match finders of this
+//! module encode at other accelerations and as LZ4HC, because no pure-Rust crate has them.
 //!
 //! ```text
 //! level ≤ 0   fast: one candidate a position, `-level` is the acceleration      stored as LZ4

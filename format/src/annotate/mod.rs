@@ -11,7 +11,7 @@
 //! 000000000c      01              tag 1 Value
 //! 000000000d      016b            key "k"
 //! ```
-//! Annotating is total: what cannot be read stands as a leaf that says so, and nothing is left out.
+//! Annotating is total: bytes that do not decode become a leaf with a message. No byte is left out.
 
 mod batch;
 mod edit;

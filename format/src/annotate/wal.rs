@@ -29,7 +29,7 @@ pub fn wal(bytes: &[u8], content: Content) -> Tree {
     p.finish("log")
 }
 
-/// One physical record, or what is left of the block if there is none.
+/// Annotates one physical record, or the rest of the block if no record is left.
 fn physical(block: &[u8], offset: u64, content: Content, record: &mut Vec<u8>) -> Tree {
     let header = block.get(6).map_or(usize::MAX, |kind| header_len(*kind));
     let len = base::coding::get_u16(block, 4).map_or(0, usize::from);

@@ -13,11 +13,12 @@
 //! rows are of much the same size, rests fit a byte. A block of 4 KiB with rows of 100 bytes has an array of
 //! some 100 bytes; with heads of four bytes and offsets of two it was 210.
 //!
-//! It works because an entry's missing bytes, those it shares with its predecessor, are mostly bytes that
-//! all keys of the block share. So an entry can be an anchor if
-//! - it shares no more than the block's common prefix and the bytes behind it that are its head;
-//! - those bytes are all of its user key;
-//! - its user key is another than its predecessor's, so that a key's versions are never cut.
+//! The search works because the missing bytes of an entry (the bytes that the entry shares with its
+//! predecessor) are mostly bytes that all keys of the block share. An entry can be an anchor if
+//! - the entry shares at most the common prefix of the block and the following bytes, which are its head;
+//! - these bytes are the whole user key of the entry;
+//! - the user key differs from the predecessor's user key, so that no anchor separates two versions of a
+//!   key.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -71,7 +72,8 @@ pub(super) enum Found {
     At { i: usize, at: usize },
     /// Behind this anchor, and before the next.
     Behind(usize),
-    /// Nowhere. Either all keys are before it, or `next` is the anchor of the first one behind it.
+    /// No anchor has this head. All keys are before the head, or `next` is the anchor of the first key
+    /// after the head.
     Absent { all_before: bool, next: usize },
 }
 
@@ -240,8 +242,8 @@ impl Anchors {
         (prefix + more, head.get(more).copied().unwrap_or_default())
     }
 
-    /// How many bytes of `user` any anchor of its head has in common with it at least, all that the
-    /// anchor's entry may share among them.
+    /// Returns the smallest number of bytes that `user` has in common with any anchor of the same head. The
+    /// entry at the anchor may share at most this many bytes with its predecessor.
     #[inline]
     pub(super) fn common_of_head(&self, user: &[u8]) -> usize {
         (usize::from(self.prefix_len) + self.head_len()).min(user.len())
@@ -306,7 +308,7 @@ impl Anchors {
         self.len().checked_sub(1).map(|last| below.min(last))
     }
 
-    /// Compares the user key at an anchor, which lies at `at`, with one that has the same head.
+    /// Compares the user key of the anchor at `at` with a user key of the same head.
     #[inline]
     fn compare_tied(&self, shape: &Shape, block: &[u8], at: usize, user: &[u8]) -> Ordering {
         let bytes = shape.payload(block);

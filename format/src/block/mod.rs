@@ -13,8 +13,8 @@
 //! A key is the first `shared` bytes of the one before it and its own bytes; at a restart `shared` is 0.
 //! Facts: RocksDB `table/block_based/block.cc`, `data_block_footer.h`.
 //!
-//! A [`Block`] is one allocation: the payload, and before it what a reader needs first, so that whoever
-//! takes a share of the block has touched that memory already:
+//! A [`Block`] is one allocation. The fields that a reader needs first stand before the payload. A thread
+//! that clones the reference to the block therefore loads these fields into its CPU cache:
 //!
 //! ```text
 //! counts 16 | header 28 | search array | [unused] | [checksums of entries] | payload
@@ -117,7 +117,7 @@ impl Block {
         Ok(Block::join(payload, &mut shape, &[], &[], room))
     }
 
-    /// Whether the block was parsed for later, so that [`Block::searchable`] makes one that is quicker to search.
+    /// Returns true if [`Block::searchable`] can turn this block into a block with a faster search.
     #[inline]
     pub fn wants_array(&self) -> bool {
         self.bytes.get(ANCHOR_FLAGS_AT).is_some_and(|flags| flags & anchors::LATER != 0)
@@ -140,8 +140,9 @@ impl Block {
         Block::parse_into(payload, order, bytes_per_key, zeroed)
     }
 
-    /// [`Block::parse_protected`] in memory that `room` gives for a number of bytes. It may be longer, and hold
-    /// whatever it will, but nobody else may have it; what is not so is not used.
+    /// Does the work of [`Block::parse_protected`] in memory that `room` returns for a number of bytes. The
+    /// memory may be longer than asked, and may have any content, but it must be exclusive. If the memory
+    /// is too short or shared, the function allocates instead.
     ///
     /// # Errors
     /// As there.

@@ -4,8 +4,8 @@
 //! ```text
 //! entry offset u32[n], ascending | checksum[n], 1, 2, 4 or 8 bytes each | u32 n | u8 bytes each | payload
 //! ```
-//! RocksDB finds an entry's checksum by counting entries; places of entries are known here without counting, so
-//! each checksum carries its entry's place: four bytes more for an entry.
+//! RocksDB counts entries to find the checksum of an entry. A search here does not count entries, so each
+//! checksum is stored with the position of its entry. The position costs four bytes for each entry.
 
 use base::coding::get_u32;
 use base::{Error, Result};

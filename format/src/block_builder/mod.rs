@@ -99,7 +99,7 @@ impl BlockBuilder {
         }
     }
 
-    /// Makes room for blocks of this size, so that it is not made row by row.
+    /// Reserves memory for a block of this size, so that adding an entry does not reallocate.
     pub fn reserve(&mut self, bytes: usize) {
         self.buffer.reserve(bytes);
     }

@@ -1,8 +1,9 @@
 //! Whether the restart keys of a block are spread evenly enough for interpolation search.
 //!
-//! The rule: after the bytes that all restart keys share, take eight bytes of each user key as a number;
-//! the block is uniform if the gaps between neighbours vary little (deviation / mean below the
-//! threshold). The sums are carried as RocksDB carries them, so that the bit is the same.
+//! The rule: skip the bytes that all restart keys share, and read the next eight bytes of each user key as
+//! a number. The block is uniform if the gaps between neighbours vary little (standard deviation divided by
+//! mean is below the threshold). The sums are computed in RocksDB's order, so that both engines set the
+//! same bit.
 
 use base::coding::get_varint32;
 use base::key::TRAILER_LEN;

@@ -1,4 +1,5 @@
-//! The version edit: one MANIFEST record, which says how the tree, or what belongs to it, changed.
+//! The version edit: one record of the MANIFEST. A version edit changes the files, the column families or
+//! the counters of a database.
 //!
 //! ```text
 //! edit = { varint32 tag | payload }       to the end of the record; an empty edit is legal
@@ -144,7 +145,8 @@ pub struct VersionEdit {
 pub struct EditMark {
     pub offset: u64,
     pub digest: u32,
-    /// The MANIFEST's, so that a former file's bytes are not taken for this one's; `None` in marks of old.
+    /// The number of the MANIFEST. The number tells a mark of this file from the old bytes of a former
+    /// file. `None` in marks of older releases of Ironstone.
     pub number: Option<u64>,
 }
 

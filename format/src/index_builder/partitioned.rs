@@ -1,7 +1,7 @@
 //! The two-level index: partitions, and a top level that leads to them.
 //!
-//! Partitions are cut by size, or where a coupled filter asks for it. All partitions take the same form
-//! of keys, so none is finished before the last entry is in.
+//! A partition ends at its size limit, or where a coupled filter partition ends. All partitions have the
+//! same form of keys, so no partition is finished before the last entry is added.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

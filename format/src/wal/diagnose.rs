@@ -5,8 +5,8 @@
 //! ([`Diagnosis::could_be_torn`]); the engine and the tools say so. By chance a random record fits after one
 //! change in about one of 10,000.
 //!
-//! CRCs are linear: flipping a bit changes the checksum by an amount that depends on the bit's distance
-//! from the end alone. So all bits are tried in one walk from the end, without another checksum.
+//! A CRC is linear: a flipped bit changes the checksum by an amount that depends only on the distance of
+//! the bit from the end. So one walk from the end tries all bits, without computing another checksum.
 
 use base::coding::{get_u16, get_u32};
 use kernel::checksum::crc32c;

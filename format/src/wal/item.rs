@@ -41,8 +41,8 @@ impl Default for ReaderOptions {
 /// What comes next in a log.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Item<'r> {
-    /// A whole logical record. `offset` is where its first physical record starts, `end` where its
-    /// last one ends, in bytes from the start of the file.
+    /// A whole logical record. `offset` is the start of its first physical record, and `end` is the end of
+    /// its last physical record, in bytes from the start of the file.
     Record { bytes: &'r [u8], offset: u64, end: u64 },
     /// From here on, keys of these families carry timestamps of these sizes. Already checked: no size
     /// is 0, no family was told before.
@@ -57,8 +57,9 @@ pub enum Item<'r> {
     /// look further; then reading goes on behind it. `dropped` counts the bytes of an unfinished record
     /// before it, if any.
     OldRecord { offset: u64, dropped: u64 },
-    /// Zeros, and a whole record behind them: no writer leaves those, so what it wrote there is gone, by a power cut or by
-    /// damage. Reading may go on: with that record. RocksDB passes over them and says nothing.
+    /// A hole: zero bytes before a whole record. No writer leaves such zeros, so a power failure or damage
+    /// removed the records at this place. The caller may continue to read: the next item is the record
+    /// after the hole. RocksDB skips a hole without a message.
     Hole { offset: u64 },
     /// Bytes that are no record. Reading may go on: behind them, mostly at the next block.
     Corruption(Damage),

@@ -15,10 +15,11 @@
 //!       entries of those logs, all of each
 //! 4 bytes 'I' 'D' 'M' D1                     magic, at the end: so a record without is known at a glance
 //! ```
-//! RocksDB keeps log data in the log and puts none of it into memtables, so it reads such a batch to the
-//! same rows (7.8 and 11.8 tried). A batch that ends with the magic and not with marks of the log it goes to
-//! (read from another log, or log data of the user's own) must get a record behind that, log data of no bytes:
-//! else it is taken for marks. A damaged log tells by its marks which of its damage no crash can have left.
+//! RocksDB keeps log data in the WAL and does not insert log data into memtables, so RocksDB reads such a
+//! batch to the same entries (tried with 7.8 and 11.8). A batch from another source can end with the magic
+//! bytes: a batch of another WAL, or log data of the application. Such a batch must be followed by a record
+//! of empty log data, or a reader would take its end for marks of this WAL. The marks of a damaged WAL show
+//! which damage no crash can have caused.
 //!
 //! The digest is of the checksums in the records' headers, which cover the payloads: one multiplication a
 //! record, on both sides. An empty log has digest 0.

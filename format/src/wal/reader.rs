@@ -46,8 +46,8 @@ pub struct Reader<S> {
     resume_at: u64,
     /// The bytes at fault, in the block.
     fault: Range<usize>,
-    /// Of all whole physical records so far, of those before the last one, before the last logical one, and
-    /// up to `resume_at`.
+    /// The digests of all whole physical records so far, of the records before the last physical record, of
+    /// the records before the last logical record, and of the records up to `resume_at`.
     digest: Digest,
     digest_last: Digest,
     digest_before: Digest,
@@ -55,8 +55,8 @@ pub struct Reader<S> {
     /// Where the last whole physical record ends.
     whole_end: u64,
     gap: Option<u64>,
-    /// Zeros passed over since the last whole physical record: where they begin, and how many of them may be what a writer
-    /// left before a record that is never cut.
+    /// The zeros that were skipped since the last whole physical record: the offset where the zeros start,
+    /// and how many of them a writer may have left before a record that is never fragmented.
     filler: Option<(u64, usize)>,
 }
 
@@ -77,7 +77,8 @@ enum Physical {
     },
     /// Zeros, or what cannot be taken for a record; the rest of the block is passed over in silence.
     Filler,
-    /// A whole record follows such zeros, and a writer would have begun it where they begin.
+    /// A whole record follows zeros, and a writer would have started the record at the first of these
+    /// zeros.
     Hole {
         offset: u64,
     },
@@ -190,7 +191,8 @@ impl<S: Source> Reader<S> {
         self.filler = None;
     }
 
-    /// The digest of all whole physical records so far, as [`super::Writer::digest`] has it at the same place.
+    /// Returns the digest of all whole physical records so far. [`super::Writer::digest`] has the same
+    /// value at the same offset.
     pub fn digest(&self) -> u32 {
         self.digest.value()
     }
@@ -210,7 +212,7 @@ impl<S: Source> Reader<S> {
         self.whole_end
     }
 
-    /// Where zeros were first passed over that no writer leaves, or behind which nothing whole has come yet.
+    /// Returns the offset of the first hole, or of the first zeros that no whole record has followed yet.
     pub fn gap(&self) -> Option<u64> {
         self.gap.or(self.filler.map(|(offset, _)| offset))
     }

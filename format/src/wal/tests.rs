@@ -490,7 +490,8 @@ fn a_bit_is_no_damage_where_a_lost_sector_explains_it() {
         for offset in [1, 2, 9, 100, 462, 463, 500, 505, 506, 510, 511, 512] {
             let place = |at: usize| (offset + at) / SECTOR;
             for lost in place(0)..=place(record.len() - 1) {
-                // The one sector of the record that the disk did not write, all zeros but for one bit.
+                // The disk did not write one sector of the record. The sector has zeros, except for one
+                // bit.
                 let mut torn = record.clone();
                 let part: Vec<usize> = (0..record.len()).filter(|&at| place(at) == lost).collect();
                 part.iter().for_each(|&at| torn[at] = 0);
@@ -531,8 +532,8 @@ fn a_bit_in_the_last_bytes_of_a_recycled_log_may_be_of_the_older_one() {
     }
 }
 
-/// The log before it, its size and its last sequence number, of which the one to come and the one there before are apart by a
-/// bit: what a log begins with.
+/// A WAL starts with a predecessor record: the number, the size and the last sequence number of the
+/// previous WAL. In this test the new and the old predecessor record differ in one bit.
 #[test]
 fn a_bit_in_the_numbers_of_a_recycled_log_may_be_of_the_older_one() {
     let record = |sequence: u64| {

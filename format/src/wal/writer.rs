@@ -233,9 +233,10 @@ pub(crate) fn is_written(kind: u8) -> bool {
     matches!(kind, FULL..=RECYCLABLE_TIMESTAMP_SIZE | PREDECESSOR | RECYCLABLE_PREDECESSOR)
 }
 
-/// Whether a writer would have begun a record of `kind`, `len` bytes long with its header, in the `zeros` bytes before it,
-/// those to the end of their block. It leaves so many only before a kind that is never cut, where that has no room, or where
-/// no header has.
+/// Returns true if the zero bytes before a record are a hole. `zeros` counts the zeros up to the end of
+/// their block. `len` is the length of the record with its header. A writer pads a block with zeros in two
+/// cases: no record header fits, or the next record does not fit and its type is never fragmented. More
+/// zeros mean missing records.
 pub(crate) fn is_hole(zeros: usize, kind: u8, len: usize) -> bool {
     use record_type::{
         PREDECESSOR, RECYCLABLE_PREDECESSOR, RECYCLABLE_TIMESTAMP_SIZE, SET_COMPRESSION, TIMESTAMP_SIZE,

@@ -5,7 +5,7 @@
 //! none      each probe: bit = h mod total bits;                                   h += delta
 //! locality  line = rotr32(h, 11) mod lines; each probe: bit = h mod 512;  h = rotr32(h, 9) + delta
 //! ```
-//! Unlike the others its size is set beforehand and keys are added one by one. There is no metadata.
+//! The size is fixed before the first key, and keys are added one at a time. There is no metadata.
 
 use super::prefetch_line;
 

@@ -17,10 +17,11 @@
 //!   0xfe    Ribbon: b1 seed, b2..b4 number of 128-slot blocks, u24 LE
 //!   else    reserved
 //! ```
-//! A payload of at most five bytes is the filter of no keys. Whatever is reserved, unknown or inconsistent
-//! reads as *always true*: a filter may only ever save work. A parsed [`Filter`] is a small `Copy` header;
-//! the payload is handed in with each query, so that its owner may keep it where it likes. 64-byte
-//! alignment of the payload spares the local Bloom filter every second cache miss.
+//! A payload of at most five bytes is the filter of no keys. A payload with reserved, unknown or
+//! inconsistent values reads as *always true*, because a filter may only save work. A parsed [`Filter`] is
+//! a small `Copy` header. The caller passes the payload with each query, so the owner decides where the
+//! payload is stored. If the payload is aligned to 64 bytes, the local Bloom filter has half as many cache
+//! misses.
 
 mod bits_per_key;
 pub mod bloom_legacy;
@@ -177,8 +178,8 @@ impl Filter {
 fn prefetch_line(bytes: &[u8], at: usize) {
     let line = bytes.as_ptr().wrapping_add(at);
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: the instruction only hints: it reads nothing and does not fault, whatever the address, and needs
-    // only SSE, which every x86-64 has.
+    // SAFETY: the prefetch instruction is only a hint. The instruction reads no data and does not fault at
+    // any address. It needs only SSE, which every x86-64 CPU has.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(line.cast());

@@ -194,7 +194,8 @@ pub(super) mod x86_64 {
         unsafe { std::mem::transmute(lanes) }
     }
 
-    /// The lanes and their merge in one function, so that the lanes go through memory once.
+    /// Computes the lanes and merges them in one function, so that the lanes are written to memory only
+    /// once.
     #[target_feature(enable = "avx512f")]
     pub(in super::super) fn merged_avx512(data: &[u8], secret: &Secret) -> u64 {
         finished(&lanes_avx512(data, secret), data.len(), secret)

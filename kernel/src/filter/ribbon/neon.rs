@@ -15,7 +15,7 @@ pub(super) fn ask(reader: &Reader, payload: &[u8], hash: u64) -> bool {
     let row = reader.row(hash);
     let (at, columns) = reader.block(row.start);
     let shift = row.start % BLOCK_SLOTS;
-    // Where the next block has no part (there may be none) the same segment is read twice.
+    // If the next block has no part, or there is no next block, the same segment is read twice.
     let next = if shift > 0 { columns * SEGMENT } else { 0 };
     if payload.len() < reader.bits_len || columns == 0 || at + next + columns * SEGMENT > payload.len() {
         return true;

@@ -134,8 +134,9 @@ mod x86_64 {
     #[derive(Clone, Copy)]
     struct Ready {
         at: usize,
-        /// From a column's segment to the one in the next block; 0 when the next block has no part (there may
-        /// be none): then the same segment is read twice and the mask takes nothing from it.
+        /// The distance from the segment of a column to the segment of the column in the next block. 0 if
+        /// the query has no part in the next block: the same segment is then read twice, and the mask
+        /// removes the second read.
         next: usize,
         columns: usize,
         fingerprint: u32,
@@ -266,9 +267,9 @@ mod x86_64 {
         }
     }
 
-    /// Four to eight columns, as the usual settings give. Four are a register, so the first four and the last
-    /// four are all, some of them twice; nothing is masked and all that depends on the start slot is made in
-    /// vectors, from few instructions.
+    /// Handles four to eight columns, which the usual settings give. One register holds four columns. The
+    /// function reads the first four and the last four columns, so some columns are read twice. No column
+    /// needs a mask, and the values that depend on the start slot are computed in vectors.
     #[target_feature(
         enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt"
     )]

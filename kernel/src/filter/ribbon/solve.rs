@@ -6,8 +6,9 @@
 //!     state[j] = state[j] << 1 | parity(state[j] << 1 & coeff[i]) ^ bit j of fingerprint[i]
 //! at the block's first slot the states are its segments
 //! ```
-//! Departures: eight columns at a time are lanes of vectors, their low and high halves apart; a ninth column
-//! takes another pass. Blocks with one column less compute it all the same and do not store it.
+//! Differences from RocksDB: eight columns at a time are the lanes of vectors, with their low and high
+//! halves in separate vectors. A ninth column takes another pass. A block with one column less computes the
+//! column, but does not store it.
 
 use super::banding::Banding;
 use super::{BLOCK_SLOTS, Layout, SEGMENT};
