@@ -49,7 +49,7 @@ impl Pool {
     }
 }
 
-/// Whose job it is, so that an owner who closes can take his queued jobs back. 0 is nobody.
+/// The owner of a job. A closing owner can remove its queued jobs by this id. 0 means no owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u64);
 
@@ -87,7 +87,8 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// Jobs waiting, timers not counted.
     fn queue_len(&self, pool: Pool) -> usize;
 
-    /// Whether jobs run on threads that do nothing else, and may do nothing for long behind a job. False if not said.
+    /// Returns true if jobs run on dedicated threads, which may work for some time after a job has ended.
+    /// The default is false.
     fn has_threads(&self) -> bool {
         false
     }
@@ -96,9 +97,10 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// [`Threads`], whose own threads do the work.
     fn help(&self) -> bool;
 
-    /// For who waits and could not help: lets time pass until the next delayed job is due. False when there
-    /// is none, when a job runs on another thread, and always with [`Threads`], whose clock goes by itself.
-    /// Without this a single thread would wait for ever for a job that is tried again a second later.
+    /// Advances the time to the start of the next delayed job, for a waiting caller that could not help.
+    /// Returns false if there is no delayed job, or if a job runs on another thread. [`Threads`] always
+    /// returns false, because its clock advances by itself. Without this call, a single thread would wait
+    /// forever for a job that is retried one second later.
     fn pass_time(&self) -> bool {
         false
     }
@@ -138,8 +140,8 @@ struct Panics {
 
 impl Panics {
     fn catch(&self, job: Job) {
-        // A job owns what it touches or shares it behind locks that do not poison; nothing half-done
-        // is looked at afterwards through this function.
+        // A job owns the data that it changes, or shares the data behind locks that do not poison. This
+        // function does not read the data after a panic.
         if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
             let words = payload
                 .downcast_ref::<&str>()

@@ -127,7 +127,8 @@ pub trait SequentialRead: Send + fmt::Debug {
     fn path(&self) -> &Path;
 }
 
-/// Makes a file durable from another thread than the one that appends (a log synced while it grows).
+/// Syncs a file from a thread that does not append to the file. Used to sync a WAL while writers append to
+/// it.
 pub trait Syncer: Send + Sync + fmt::Debug {
     /// Makes durable what was appended before the call (`fdatasync`).
     fn sync(&self) -> Result<()>;
@@ -252,11 +253,13 @@ pub trait FileSystem: Send + Sync + fmt::Debug {
     /// Cuts or zero-extends the file to `size` bytes.
     fn truncate(&self, path: &Path, size: u64) -> Result<()>;
 
-    /// Creates the file if missing and locks it against every other process (as RocksDB does, so that
-    /// both exclude each other) and every other holder in this one.
+    /// Creates the file if it is missing. Locks the file against every other process (with RocksDB's kind
+    /// of lock, so each engine excludes the other engine) and against every other lock holder in this
+    /// process.
     ///
     /// # Errors
-    /// `IoError` that names the file and says who holds it, when it is held.
+    ///
+    /// `IoError` if the file is locked. The error names the file and the holder of the lock.
     fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>>;
 
     /// Bytes free on the file system that holds `path`.

@@ -1,10 +1,11 @@
 //! The I/O rate limiter: RocksDB's `GenericRateLimiter`, a token bucket refilled once a period.
 //!
-//! A request takes what is available at once and queues for the rest. Of the waiting threads one sleeps
-//! until the refill is due, refills, and hands tokens to the queues: user requests first, then high, mid
-//! and low, where by a chance of one in `fairness` a lower queue goes before a higher one so that none
-//! starves. With `auto_tuned` the rate is moved by 5 % every hundred periods, between a twentieth of the
-//! maximum and the maximum, so that between half and nine tenths of the periods run dry.
+//! A request takes the available tokens and waits for the missing tokens. One waiting thread sleeps until
+//! the next refill, refills, and gives tokens to the queues: user requests first, then high, mid and low
+//! priority. With a probability of one in `fairness`, a lower queue goes before a higher queue, so that no
+//! queue starves. With `auto_tuned`, the rate changes by 5 % every hundred periods. It stays between a
+//! twentieth of the maximum and the maximum. The goal is that 50 % to 90 % of the periods use up their
+//! tokens.
 //!
 //! Follows `rocksdb/util/rate_limiter.cc`. It differs in the wait: ours sleeps by the `Clock`, outside
 //! the lock, so that a simulated clock drives it.

@@ -1,7 +1,8 @@
 //! Chance as a parameter: SplitMix64, seeded by the system or by the caller.
 //!
-//! Not for secrets. A shared generator is one atomic word, so threads may draw at once; the order in
-//! which they draw decides who gets which number, so a replay needs the inline executor.
+//! Do not use this generator for secrets. A shared generator is one atomic word, so several threads may
+//! draw concurrently. The order of the draws decides the numbers of each thread, so a replay needs the
+//! inline executor.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,10 +1,11 @@
 //! Jobs on the caller's thread, in a seeded order.
 //!
-//! Pools are queues without threads; a pool of size 0 holds its jobs back, as a real one would. `help`
-//! draws a pool among those with work and runs its oldest job: order within a pool is kept, order between
-//! pools is chance. A job due later is moved to its queue once the clock has passed its time; when
-//! nothing else is left to do, `wait_for_all` does not wait for it. Who waits for work that nobody can do any
-//! more would wait for ever: such rounds are counted, and told to who asked ([`Inline::on_starved`]).
+//! A pool is a queue without threads. A pool of size 0 keeps its jobs queued, as a pool of threads would.
+//! `help` draws one of the pools with queued jobs and runs the oldest job of this pool. So the order within
+//! a pool is kept, and the order between pools is random. A delayed job enters its queue when the clock has
+//! passed its time. If only delayed jobs are left, `wait_for_all` does not wait for them. A caller that
+//! waits for work that no job can do would wait forever. The executor counts such rounds and reports the
+//! count ([`Inline::on_starved`]).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -69,8 +70,9 @@ impl Inline {
         }
     }
 
-    /// Calls `tell` after every `patience` rounds of waiting in which there was nothing to run, with how often
-    /// that was so far. Rounds are counted anew by [`Inline::fed`]. The step bound of a simulation.
+    /// Calls `tell` after every `patience` rounds of waiting without a job to run. The argument is the
+    /// number of such calls so far. [`Inline::fed`] resets the count of rounds. A simulation uses this call
+    /// to limit its steps.
     pub fn on_starved(&self, patience: u64, tell: impl Fn(u64) + Send + Sync + 'static) {
         *self.starved.lock() =
             Starved { rounds: 0, patience: patience.max(1), tell: Some(Arc::new(Box::new(tell))) };

@@ -221,7 +221,7 @@ fn a_pool_with_work_keeps_its_threads_when_others_part() {
     let held = send.clone();
     ex.spawn(Pool::Bottom, Tag(0), Box::new(move || held.send("held").unwrap()));
     let inner = ex.clone();
-    // It stands in its own pool's way, and waits for no thread that waits for it.
+    // The job blocks its own pool. No thread that the job waits for also waits for the job.
     ex.spawn(
         Pool::Low,
         Tag(0),

@@ -1,10 +1,11 @@
 //! Four pools of real threads.
 //!
-//! A pool's threads share one queue and one condition variable. Threads start when the first job comes,
-//! not before, so that a database opened for a look costs none. Shrinking is by number: the thread with
-//! the highest leaves once it is idle, as in RocksDB. Delayed jobs are kept by one timer thread, which
-//! starts with the first of them. Idle threads leave as well when nobody is there to give them work
-//! ([`Executor::part`]), which RocksDB's do not: a thread holds its stack and what the allocator keeps for it.
+//! The threads of a pool share one queue and one condition variable. A pool starts its threads with its
+//! first job, so opening a database for a short look starts no thread. A pool shrinks by thread number: the
+//! idle thread with the highest number ends first, as in RocksDB. One timer thread holds the delayed jobs,
+//! and starts with the first delayed job. Idle threads also end when no owner is left that could submit
+//! jobs ([`Executor::part`]). RocksDB keeps these threads. An idle thread costs its stack and the cache
+//! that the allocator keeps for the thread.
 //!
 //! Dropping the executor drops what is queued and waits for what runs.
 
@@ -267,8 +268,9 @@ impl Inner {
         }
     }
 
-    /// Lets an idle pool's threads go and returns them to wait for; a pool with work keeps its own. The next job starts
-    /// others. Those on their way out are awake already, so that a wake-up for the others cannot reach them.
+    /// Ends the threads of idle pools and returns their handles, for the caller to join. A pool with queued
+    /// jobs keeps its threads. The next job of a pool starts new threads. The ending threads are awake, so
+    /// they cannot take a wakeup that was meant for a working thread.
     fn part(&self) -> Vec<JoinHandle<()>> {
         let mut s = self.state.lock();
         if s.busy > 0 || !s.queue.is_empty() {

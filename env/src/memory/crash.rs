@@ -28,9 +28,9 @@ pub enum Survivors {
     Sectors(u64),
     /// All bytes, but of the changes of names only a prefix, drawn from the seed for each directory.
     NamesLost(u64),
-    /// Drawn from the seed for each file: a prefix of its operations, the next one torn at any byte, or
-    /// its sectors of 512 bytes in any order, or zeros; and for names a prefix of the journal, or one
-    /// that differs by directory.
+    /// Draws the surviving data of each file from the seed: a prefix of its operations with the next
+    /// operation torn at any byte, or 512-byte sectors in any order, or zeros. For names, a prefix of the
+    /// journal survives, or a different prefix for each directory.
     Random(u64),
 }
 
@@ -53,7 +53,7 @@ pub(super) fn crash(names: &mut Names, survivors: Survivors) {
         Survivors::NamesLost(_) => keep_some_names(&mut dirs, &journal, false, &draw),
         _ => journal.iter().for_each(|change| apply(&mut dirs, change)),
     }
-    // Each surviving file once, in the order of the tree, so that one seed gives one disk.
+    // Visits each surviving file once, in the order of the tree. So one seed gives one disk.
     let reached = reachable(&dirs);
     dirs.retain(|id, _| reached.contains(id));
     let mut seen: HashSet<*const FileNode> = HashSet::default();

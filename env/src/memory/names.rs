@@ -207,7 +207,7 @@ impl Names {
         })
     }
 
-    /// Makes durable every change that touches the directory, and those that these build on.
+    /// Makes every change of the directory durable, and the earlier changes that these changes depend on.
     pub(crate) fn sync(&mut self, dir: DirId) {
         let mut needed: HashSet<(DirId, Arc<str>)> = HashSet::default();
         let mut taken = vec![false; self.journal.len()];

@@ -1,13 +1,16 @@
 //! Memory that nobody uses goes back to the system when the last database of the process goes.
 //!
-//! An allocator keeps what is freed, in one arena for each thread that ever ran beside others, and so a process that closed its
-//! databases stays nearly as large as it was: with 0.15 MiB allocated a soak had 34 to 41 MiB resident behind each close, and
-//! 13.3 once free memory was asked back (glibc, its two thresholds held). 3 of these were the threads of the pools: 190 KiB
-//! of stack each, and what glibc caches for a thread, up to seven pieces of each of 64 sizes that may each hold a page of an
-//! arena. So they end first, and so does what rooms keep for the next database. Of the 10 MiB left the program and its
-//! libraries are 6.6. What glibc keeps on top of each arena but the first, 128 KiB and more, it gives back to nobody.
+//! An allocator keeps freed memory, in one arena for each thread that ever ran concurrently with another
+//! thread. So a process that closed its databases stays nearly as large as before. A soak with 0.15 MiB
+//! allocated had 34 to 41 MiB resident after each close, and 13.3 MiB after the free memory was returned
+//! (glibc, with fixed thresholds). 3 MiB were the threads of the pools: 190 KiB of stack for each thread,
+//! and the thread cache of glibc, which holds up to seven chunks of each of 64 sizes. So the threads end
+//! first, and modules free the buffers that they keep for the next database. Of the remaining 10 MiB, 6.6
+//! MiB are the program and its libraries. glibc never returns the top of the other arenas, 128 KiB and more
+//! for each arena.
 //!
-//! Giving back is a walk over what is free, with each arena locked in turn, so nobody does it while another database works.
+//! Returning memory walks over all free chunks and locks each arena in turn. So the call happens only when
+//! no other database is open.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,7 +39,8 @@ impl Tenant {
 impl Drop for Tenant {
     fn drop(&mut self) {
         let last = TENANTS.fetch_sub(1, Ordering::Relaxed) == 1;
-        // Under Shuttle at each: the scenarios of a process run beside each other, and none must depend on the others.
+        // Under Shuttle, return memory after every close. Scenarios of one process run concurrently, and no
+        // scenario may depend on another scenario.
         if last || cfg!(shuttle) {
             self.executor.part();
         }
@@ -57,7 +61,7 @@ mod tests {
         line.split_whitespace().next().unwrap().parse().unwrap()
     }
 
-    /// The one piece that stays lies above those that went, so that the allocator gives back nothing by itself.
+    /// The remaining chunk lies above the freed chunks, so the allocator returns no memory by itself.
     #[test]
     fn the_last_tenant_gives_back_what_is_free() {
         let executor: Arc<dyn Executor> = Arc::new(crate::executor::Threads::new());

@@ -1,8 +1,8 @@
 //! The database lock: an `fcntl` write lock on the whole file, as RocksDB takes it.
 //!
-//! Such a lock belongs to the process and to the inode: a second lock by the same process succeeds, and
-//! closing *any* descriptor of the file lets go of it. So the process keeps a list of what it holds and
-//! looks there, by name and by inode, before it opens anything.
+//! Such a lock belongs to the process and to the inode. A second lock by the same process succeeds, and
+//! closing *any* descriptor of the file releases the lock. So the process keeps a list of its locks, by
+//! name and by inode, and searches this list before it opens a file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

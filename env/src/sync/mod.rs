@@ -1,9 +1,9 @@
 //! Locks, atomics and threads, from one place.
 //!
-//! The rooms that wait for each other take their primitives from here, so that a schedule explorer can stand in their
-//! place: under `--cfg shuttle` they are Shuttle's, every call of them is a point where another thread may run, and
-//! one seed is one schedule (`engine/tests/schedules`). Otherwise they are the standard library's and `parking_lot`'s,
-//! re-exported, and cost nothing more.
+//! Modules with threads take their primitives from here, so that a schedule explorer can replace the
+//! primitives. Under `--cfg shuttle` the primitives are Shuttle's: another thread may run at every call,
+//! and one seed is one schedule (`engine/tests/schedules`). Without this cfg, the module re-exports the
+//! primitives of the standard library and of `parking_lot`, at no cost.
 //!
 //! Memory with a clever layout (`mem`) is explored by Loom instead; under Shuttle each of its calls is one step.
 

@@ -70,7 +70,8 @@ pub(crate) unsafe fn ask_huge(start: *mut u8, size: usize) {
 /// As for [`ask_huge`].
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) unsafe fn populate(start: *mut u8, size: usize) {
-    // SAFETY: as if a byte of each page were read and written back, by one who does nothing between.
+    // SAFETY: the call has the effect of reading one byte of each page and writing the same byte back. The
+    // pages are mapped, and no other thread uses them yet.
     unsafe { libc::madvise(start.cast(), size, libc::MADV_POPULATE_WRITE) };
 }
 
@@ -154,8 +155,9 @@ pub(crate) fn take(layout: Layout) -> Option<*mut u8> {
 pub(crate) fn forget() {
     let kept = std::mem::take(&mut *SPARE.lock());
     for Spare { start, layout } in kept {
-        // SAFETY: `keep` had it from an owner who uses it no more, it came from `reserve` with this layout, and the list,
-        // where others would have found it, is empty.
+        // SAFETY: `keep` took the memory from an owner that no longer uses the memory. The memory came from
+        // `reserve` with this layout. The list of spare chunks no longer has the memory, so no other thread
+        // can find it.
         unsafe { unmap(start, layout) };
     }
 }

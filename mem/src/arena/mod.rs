@@ -55,8 +55,8 @@ pub(crate) struct Arena {
     bump: AtomicU64,
     /// Bytes below `bump` that were passed over at the ends of chunks.
     skipped: AtomicU64,
-    /// Start of each chunk minus its offset, so that adding an offset gives the address; null if not
-    /// mapped.
+    /// The start of each chunk minus the offset of the chunk, so that adding an offset gives the address.
+    /// Null if the chunk is not mapped.
     biased: [AtomicPtr<u8>; CHUNKS],
     mapping: Mutex<()>,
 }
@@ -198,8 +198,8 @@ impl Drop for Arena {
                 continue;
             }
             let (start, layout) = (base.wrapping_add(chunk_start(chunk) as usize), chunk_layout(chunk));
-            // SAFETY: the pointer and the layout are those of `map`; nobody else has the arena now. Nothing is written
-            // but what was handed out, all of which is below `bump`.
+            // SAFETY: the pointer and the layout come from `map`. This thread is the only owner of the
+            // arena. Only memory below `bump` was handed out, so only that memory was written.
             unsafe {
                 match chunk {
                     0 => chunk::keep(start, layout, used as usize),

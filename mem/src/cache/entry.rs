@@ -190,8 +190,9 @@ impl<V: Send + Sync + 'static> Entry<V> {
             // fence, because ThreadSanitizer does not know fences.)
             // SAFETY: owned by this thread now, see below.
             unsafe { this.as_ref().meta.load(Ordering::Acquire) };
-            // SAFETY: the entry was invisible and this was its last reference, so this thread owns it;
-            // an owned entry counts as live, which keeps the shard's memory alive.
+            // SAFETY: the entry was invisible and this reference was its last reference, so this thread
+            // owns the entry. An owned entry counts as live, and a live entry keeps the memory of the shard
+            // alive.
             unsafe { Shard::reclaim(this) };
         }
     }
@@ -257,7 +258,8 @@ impl<V: Send + Sync + 'static> Entry<V> {
     /// The caller must own the entry (see [`Detached::Owned`], [`Tick::Owned`], [`Entry::unpin`]), which
     /// must hold a value, and not take it twice.
     pub(super) unsafe fn take(&self) -> V {
-        // SAFETY: the caller owns the entry, so nobody else reads or writes the value, and it is there.
+        // SAFETY: the caller owns the entry, so no other thread accesses the value. The value is
+        // initialised.
         self.value.with_mut(|place| unsafe { (*place).assume_init_read() })
     }
 

@@ -11,7 +11,7 @@ use super::{CacheKey, Role};
 /// A pinned entry: the value stays, and stays charged, while a handle lives, even after the entry was
 /// erased or the cache dropped. One pointer wide; cloning and dropping are one atomic operation each.
 pub struct Handle<V: Send + Sync + 'static> {
-    /// Holds one of the entry's references, which keeps the entry, its pool and its shard alive.
+    /// Holds one reference to the entry. The reference keeps the entry, its pool and its shard alive.
     entry: NonNull<Entry<V>>,
 }
 

@@ -6,10 +6,11 @@
 //! word               | hash, 32 bits | entry number + 1, 32 bits |      0 none
 //! ```
 //!
-//! A look-up reads one control word, compares seven tags at once, and looks at the words whose tag fits:
-//! one cache line for a hit or a miss. An entry whose bucket is full goes to the next one with room, and
-//! each bucket it passes counts it as overflow; a look-up goes on past a bucket only while that count is
-//! not zero. (F14 and RocksDB's clock cache count displacements for the same end.)
+//! A look-up reads one control word, compares seven tags at once, and reads the words whose tags match. A
+//! hit or a miss costs one cache line. If the bucket of a new entry is full, the entry goes to the next
+//! bucket with room, and each skipped bucket counts the entry as overflow. A look-up continues to the next
+//! bucket only if this count is not zero. (F14 and RocksDB's clock cache count displacements for the same
+//! purpose.)
 //!
 //! Only the holder of the shard's lock changes the table. A reader may see a word come or go late, and
 //! never trusts one: the entry it names is pinned and its key compared. The bucket follows from the
@@ -38,7 +39,8 @@ unsafe impl Zeroed for Bucket {
         Bucket { control: AtomicU64::new(0), words: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 
-    // Whoever reads a page that was taken sees all that was done before it was: the system stops him for it.
+    // A thread that reads a page which was returned to the system sees all writes before the return,
+    // because the system stops the thread for the page.
     #[cfg(loom)]
     fn fade(&self) {
         std::iter::once(&self.control).chain(&self.words).for_each(|word| word.store(0, Ordering::Release));
@@ -100,7 +102,7 @@ impl Index {
         if at + 1 == self.len() { 0 } else { at + 1 }
     }
 
-    /// Calls `accept` with each entry that may have this hash until it answers with something.
+    /// Calls `accept` with each entry that may have this hash, until `accept` returns a value.
     #[inline]
     pub(super) fn find<T>(&self, hash: u32, mut accept: impl FnMut(u32) -> Option<T>) -> Option<T> {
         let mut at = self.home(hash);
@@ -219,7 +221,8 @@ fn tag(hash: u32) -> u8 {
     hash as u8 | 0x80
 }
 
-/// The high bit of each tag byte that equals `tag`, and perhaps of one after such a one.
+/// Returns a word with the high bit set in each tag byte that equals `tag`. The byte after a match may be
+/// set too, although it does not match.
 #[inline]
 fn matching(control: u64, tag: u8) -> u64 {
     let x = control ^ (LOW_BITS * u64::from(tag));

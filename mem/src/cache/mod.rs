@@ -4,10 +4,10 @@
 //! are read and one counter is raised. [`Kind::Lru`] has RocksDB's three priority pools and a mutex a
 //! shard. Either is split into shards by key.
 //!
-//! Entries are charged what the caller says. Memory that is not a block (memtables, filters being built,
-//! table readers) is charged by a [`Reservation`] under its [`Role`], so that one number bounds them all.
-//! With `strict_capacity_limit` an insertion or reservation that cannot be made to fit is refused;
-//! otherwise the cache grows past its capacity while entries are pinned.
+//! The caller states the charge of each entry. Memory outside of blocks (memtables, filters under
+//! construction, table readers) is charged by a [`Reservation`] under its [`Role`], so one number limits
+//! the sum. With `strict_capacity_limit`, an insertion or reservation that does not fit is rejected.
+//! Without it, the cache exceeds its capacity while its entries are pinned.
 
 use std::fmt;
 use std::ptr::NonNull;

@@ -1,9 +1,10 @@
-//! A shard under all schedules and all values that the memory model lets a load see: look-ups, which take no lock,
-//! against everything that changes what can be found. `RUSTFLAGS='--cfg loom' LOOM_MAX_PREEMPTIONS=2
-//! cargo test --release -p ironstone-mem --lib schedules`
+//! Explores a shard under all schedules, and under all values that the memory model allows a load to
+//! return. Look-ups, which take no lock, run concurrently with every operation that changes the index.
+//! `RUSTFLAGS='--cfg loom' LOOM_MAX_PREEMPTIONS=2 cargo test --release -p ironstone-mem --lib schedules`
 //!
-//! The explorer follows the place where a value lies: whoever reads one that another moves out without an order between
-//! them fails the model. Each model ends with the shard closed and asks that every value was dropped once.
+//! The explorer watches the memory of each value. If one thread reads a value while another thread moves
+//! the value out, and no happens-before order connects the two, the model fails. Each model ends with a
+//! closed shard, and checks that every value was dropped once.
 
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicIsize;

@@ -38,7 +38,8 @@ pub(super) struct Shard<V: Send + Sync + 'static> {
     grows: bool,
     /// Charged for each entry on top.
     overhead: usize,
-    /// This shard as it was allocated, for entries to find it and the last to free it.
+    /// The address of this shard as allocated. Entries find the shard by it, and the last entry frees the
+    /// shard.
     me: AtomicPtr<Shard<V>>,
     limit: AtomicUsize,
     strict: AtomicBool,
@@ -51,8 +52,9 @@ pub(super) struct Shard<V: Send + Sync + 'static> {
 }
 
 struct State {
-    /// The current index is the last. Older ones stay, without memory of their own where the system can take
-    /// it back: a look-up may still be reading one, and comes to the current one if it finds nothing there.
+    /// The last element is the current index. Older indexes stay, because a look-up may still read an older
+    /// index. Such a look-up finds nothing there and continues in the current index. An older index has no
+    /// memory of its own where the system can take the memory back.
     indices: Vec<NonNull<Index>>,
     /// Words in the index.
     indexed: usize,

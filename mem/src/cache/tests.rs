@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::*;
 
-/// A value that knows how many of its kind are alive, and what it should be.
+/// A value that knows its expected content, and how many values of its kind are alive.
 struct Counted {
     value: u64,
     alive: Arc<AtomicUsize>,

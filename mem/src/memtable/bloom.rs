@@ -3,10 +3,11 @@
 //! One block of 64 bytes a key, six bits in it, set atomically; so a query costs one cache line and
 //! writers need no lock. It lives and dies with the memtable: its layout is nobody else's business.
 //!
-//! Its memory is taken with the first key: a tenth of a large write buffer is more than all else that a memtable
-//! without entries costs, and most families of an opening get none. It is mapped, so that no more of it is touched than
-//! keys come to, and all of it goes back with the memtable. (From the C library's allocator, the first one freed raised
-//! the bound below which freed memory is kept for good to twice its size, for each thread's arena.)
+//! The memory of the filter is allocated with the first key. A tenth of a large write buffer costs more
+//! than the rest of a memtable without entries, and most column families of an open get no entry. The
+//! memory is mapped: only the pages that keys reach are touched, and the whole mapping goes back with the
+//! memtable. (In memory of the C library's allocator, the first freed filter doubled the size below which
+//! each thread's arena keeps freed memory.)
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

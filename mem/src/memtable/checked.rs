@@ -1,9 +1,9 @@
 //! Look-ups and walks that trust no entry: what memory did to a memtable is found before it is an answer.
 //!
-//! `paranoid_memory_checks` looks whether entries are in order wherever a search ends and at each step of a walk;
-//! `memtable_verify_per_key_checksum_on_seek` compares the protection bytes of all entries that a search decided
-//! by. A search in this tree compares entries of one leaf, so that leaf is what is checked, whole. Of the skip list
-//! alone, as in RocksDB.
+//! `paranoid_memory_checks` checks the order of entries at the end of each search and at each step of a
+//! walk. `memtable_verify_per_key_checksum_on_seek` compares the protection bytes of the entries that
+//! decided a search. A search in this tree compares entries of one leaf, so the whole leaf is checked. As
+//! in RocksDB, both options apply only to the skip list (here the tree).
 
 use base::error::{Error, Result};
 

@@ -70,9 +70,9 @@ impl Cells {
     /// Replaces what is in the cell of `entry` if it has room; whether it had.
     pub(super) fn replace(&self, entries: &Entries, entry: &Entry<'_>, value: &[u8]) -> bool {
         let _alone = self.lock(entry.user_key()).write();
-        // SAFETY: an entry that was found holds the place of a cell that `store` made before it was published; the
-        // lock of its key is held for writing, so that nobody else is at the cell. `value` is no cell's memory:
-        // nobody outside this file has a reference to one.
+        // SAFETY: a found entry holds the address of a cell, and `store` made the cell before the entry was
+        // published. This thread holds the write lock of the key, so no other thread accesses the cell.
+        // `value` is not memory of a cell, because only this file has references to cells.
         unsafe {
             let cell = entries.arena.at(place_of(entry));
             if value.len() > cell.cast::<u32>().read() as usize {

@@ -1,9 +1,10 @@
 //! The memtable: what has been written and not yet flushed.
 //!
-//! Entries lie in an arena, ordered by a rep (see [`crate::rep`]); range tombstones lie beside them.
-//! Nothing is freed before the memtable goes, and nothing changed (but where that is asked for: see
-//! `inplace`), so readers take no lock, and a value they keep is a pointer and a count on the memtable. Any
-//! number of threads may write at once; which entry a reader may see is decided by sequence numbers, above.
+//! Entries are stored in an arena and ordered by a rep (see [`crate::rep`]). Range tombstones are stored
+//! separately. Memory is freed only when the memtable is dropped. An entry never changes, except for
+//! in-place updates (see `inplace`). So readers take no lock, and a reader can keep a value as a pointer
+//! and a reference to the memtable. Any number of threads may write concurrently. The engine decides by
+//! sequence numbers which entries a reader sees.
 
 mod bloom;
 mod checked;
@@ -142,8 +143,8 @@ impl MemTable {
         &self.options
     }
 
-    /// An iterator over the point entries. It may run while others write; it then sees all that was
-    /// added before it was positioned and perhaps some that was added since.
+    /// Returns an iterator over the point entries. Writers may run concurrently. The iterator sees every
+    /// entry that was added before its positioning, and may see entries that are added later.
     pub fn iter(self: &Arc<Self>) -> MemIter {
         MemIter::new(self.clone())
     }
@@ -278,8 +279,8 @@ impl MemTable {
     }
 }
 
-/// A memtable as the owner of pinned values. Its tokens are places in the arena, made only by
-/// [`Version::pin`] and [`MemIter`]; the type is private so that nobody else can ask it for a region.
+/// A memtable as the owner of pinned values. A token is an address in the arena, made only by
+/// [`Version::pin`] and [`MemIter`]. The type is private, so no other module can request a region.
 #[repr(transparent)]
 struct Pins(MemTable);
 

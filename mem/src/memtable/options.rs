@@ -22,7 +22,9 @@ impl RepKind {
     /// nothing to act on here.
     ///
     /// # Errors
-    /// NotSupported for the other reps that RocksDB names, InvalidArgument for any other text.
+    ///
+    /// NotSupported for a memtable rep that RocksDB has and this crate lacks. InvalidArgument for any other
+    /// text.
     pub fn parse(text: &str) -> Result<RepKind> {
         let (name, number) = text.split_once(':').unwrap_or((text, "0"));
         let known = match name {

@@ -451,8 +451,8 @@ proptest! {
     }
 }
 
-/// Writers add disjoint keys in different patterns; readers check that nothing announced is missing,
-/// and that what they walk over is in order.
+/// Writers add disjoint keys in different patterns. Readers check that no announced key is missing, and
+/// that a walk returns keys in order.
 #[test]
 fn readers_beside_writers_lose_nothing_and_see_order() {
     let per_writer = if cfg!(miri) { 30 } else { 30_000u64 };

@@ -47,8 +47,9 @@ impl MemTable {
         self.add_tombstone(seq, (start, end), false)
     }
 
-    /// The same of one that nobody wrote: for whoever reads at `seq` or later it says what other entries say already.
-    /// [`MemTable::newest_written_tombstone`] does not count it.
+    /// Adds a range tombstone that no application wrote. It hides only entries that other tombstones
+    /// already hide from readers at `seq` or later. [`MemTable::newest_written_tombstone`] does not count
+    /// it.
     ///
     /// # Errors
     /// As [`MemTable::add_range_tombstone`].

@@ -1,9 +1,9 @@
 //! Range tombstones cut into fragments that do not overlap.
 //!
-//! A tombstone `[start, end)` at sequence `s` hides every key in it that is older than `s`. Tombstones
-//! overlap as they please; a reader wants to know, for one key and one snapshot, the newest that covers
-//! it. So all starts and ends become boundaries, and each stretch between two neighbours that anything
-//! covers becomes a fragment with the list of its sequence numbers, newest first:
+//! A tombstone `[start, end)` at sequence number `s` hides every key in the range that is older than `s`.
+//! Tombstones may overlap. For one key and one snapshot, a reader needs the newest tombstone that covers
+//! the key. So all starts and ends become boundaries. Each covered range between two neighbouring
+//! boundaries becomes a fragment with the list of its sequence numbers, newest first:
 //!
 //! ```text
 //! tombstones   [a------------f)#10

@@ -92,8 +92,9 @@ impl<T: Zeroed> ZeroedArray<T> {
 impl<T: Zeroed> Drop for ZeroedArray<T> {
     fn drop(&mut self) {
         let (start, layout) = (self.start.as_ptr().cast(), Self::layout(self.count));
-        // SAFETY: made by `new` with this layout, the one way or the other by its size; freed once, and
-        // elements need no dropping.
+        // SAFETY: `new` allocated the memory with this layout. The size of the layout decides between
+        // mapping and allocator, here and in `new`. The memory is freed once. The elements have no
+        // destructors.
         unsafe {
             match layout.size() >= MAPPED {
                 true => chunk::unmap(start, layout),

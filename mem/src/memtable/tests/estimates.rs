@@ -86,7 +86,7 @@ impl Stretch {
 }
 
 fn stretch() -> impl Strategy<Value = Stretch> {
-    // Stretches that run into each other, so that leaves are cut in all kinds of places.
+    // The key ranges overlap, so that leaves split at many different positions.
     let from = prop_oneof![0u32..3000, any::<u32>().prop_map(|n| n / 2)];
     let many = if cfg!(miri) { 90 } else { 1500 };
     let n = prop_oneof![1u16..60, 1u16..many];

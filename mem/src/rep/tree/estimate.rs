@@ -1,12 +1,14 @@
 //! How many entries lie between two keys, from a few nodes.
 //!
-//! Two searches go down side by side, so that the misses of one pass while the other computes, and know at
-//! each level which children lie between the ends. Few: one level further down. [`ENOUGH`]: they are all that is
-//! needed, for their sizes differ, but the mean of so many does not, and where within its child an end lies is
-//! one part in so many. Then no leaf of a wide range is touched, nor anything that is not hot.
-//! Up to [`SAMPLE`] children are asked how full they are; further down the mean of the whole level stands for
-//! them. Where the ends come to one leaf, positions tell. At the leaves of a narrow range what lies beside the ends
-//! counts exactly, and so does what lies between them if all could be asked.
+//! Two searches descend together, one for each end of the range, so that the cache misses of one search
+//! overlap the work of the other. At each level the searches know how many children lie between the ends.
+//! If there are few children, the searches descend one more level. If there are [`ENOUGH`] children, the
+//! searches stop: the sizes of children differ, but the mean of this many children is accurate, and the
+//! position of an end within its child matters little. So a wide range touches no leaf and only nodes that
+//! are in the CPU cache. Up to [`SAMPLE`] children are asked for their size. Below, the mean of the level
+//! stands for them. If both ends are in one leaf, the positions give the count. At the leaves of a narrow
+//! range, the count beside the ends is exact, and the count between the ends is exact if all leaves were
+//! asked.
 
 use crate::arena::Ref;
 use crate::rep::entry::{Entries, Target};

@@ -45,7 +45,8 @@ const MAX_LEVELS: usize = 16;
 /// Searches in flight at once in [`Tree::find_many`].
 pub(crate) const GROUP: usize = 16;
 
-/// Orders the entries of one [`Entries`], which every call gets and which must always be the same.
+/// Orders the entries of one [`Entries`]. Every call takes the `Entries`, and must always get the same
+/// `Entries`.
 pub(crate) struct Tree {
     root: AtomicU32,
     /// The leftmost leaf, for good.
