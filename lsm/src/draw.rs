@@ -173,7 +173,7 @@ pub fn parse_version(text: &str, order: InternalOrder, num_levels: usize) -> Res
     builder.finish()
 }
 
-/// A number of bytes with its unit, where it is a whole number of them.
+/// Formats a number of bytes in the largest unit that gives a whole number.
 pub fn bytes(n: u64) -> String {
     for (shift, unit) in [(30, "G"), (20, "M"), (10, "k")] {
         if n != 0 && n.trailing_zeros() >= shift {

@@ -224,8 +224,8 @@ impl FileMetaData {
         self.being_compacted.load(Ordering::Relaxed) || self.is_quarantined()
     }
 
-    /// Whether a part of the file cannot be read: it stays where it is, so that reads of that part go on to say
-    /// so, and all others go on to be answered.
+    /// Returns true if a part of the file cannot be read. The file stays in its version: reads of the
+    /// damaged part return an error, and all other reads succeed.
     #[inline]
     pub fn is_quarantined(&self) -> bool {
         self.quarantined.load(Ordering::Relaxed)

@@ -186,7 +186,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         if self.tombstones.should_delete(self.input.key()) {
             return self.full_merge(Existing::None);
         }
-        // The base is pinned so that the operator may answer with it as it stands.
+        // Pin the base value, so that the operator can return it without a copy.
         let base = self.input.pin_value();
         match key::parse(self.input.key())?.kind {
             ValueType::Value => self.full_merge_onto(base),

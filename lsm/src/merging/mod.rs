@@ -293,7 +293,7 @@ impl<I: InternalIterator> Merging<I> {
         self.runner_up = best;
     }
 
-    /// All others to just beyond the current row, so that the travel can go the other way.
+    /// Moves all other sources to the first entry after the current entry, in the new direction.
     fn turn(&mut self, to: Direction) {
         let mut at = std::mem::take(&mut self.scratch);
         at.clear();

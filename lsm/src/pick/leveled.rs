@@ -1,9 +1,11 @@
 //! The leveled picker: RocksDB's `LevelCompactionPicker`, choice for choice.
 //!
-//! Levels are tried by score. Of level 0 everything that overlaps goes to the base level together, or,
-//! where that is blocked or too dear, newer level-0 files are merged among themselves. Of other levels
-//! one file goes, chosen by `compaction_pri`, with what it meets below. If no level is past its target,
-//! files go that are marked, bottommost and dead, expired, or due for their period.
+//! The picker tries levels in the order of their scores. A level-0 compaction takes all overlapping files
+//! of level 0 to the base level. If the base level is reserved or this merge is too expensive, newer
+//! level-0 files are merged with each other instead. Another level compacts one file, chosen by
+//! `compaction_pri`, with the overlapping files of the next level. If no level exceeds its target, the
+//! picker takes marked files, bottommost files with obsolete entries, expired files, and files whose period
+//! has passed.
 
 use std::sync::Arc;
 
@@ -146,9 +148,10 @@ impl Picker<'_> {
         })
     }
 
-    /// The level-0 files that are newer than all that are taken, merged among themselves: as far as it pays, and all of
-    /// them, whatever their size, once level 0 is so full that writes are slowed down for it. Else nothing could go
-    /// down any more, and writes would stop for good long before there is no room.
+    /// Picks the level-0 files that are newer than all reserved level-0 files, and merges them with each
+    /// other. The picker takes as many files as pay off. If level 0 is so full that writes are slowed down,
+    /// the picker takes all of them, whatever their size. Otherwise no file could leave level 0, and writes
+    /// would stop although there is space.
     fn before_quarantine(&self) -> Option<Files> {
         let l0 = self.version.level(0);
         if let Some(files) = self.intra_l0_by_size().or_else(|| self.intra_l0_by_cost()) {
@@ -250,8 +253,8 @@ impl Picker<'_> {
         )
     }
 
-    /// Where the base level is so large that merging level 0 into it costs too much, level 0 is merged
-    /// with itself first.
+    /// If the base level is so large that a merge of level 0 into it costs too much, level 0 is merged with
+    /// itself first.
     fn intra_l0_by_size(&self) -> Option<Files> {
         let l0 = self.version.level(0);
         let min_files = self.options.level0_file_num_compaction_trigger.max(2) as usize;

@@ -1,8 +1,8 @@
 //! Planning `compact_range` and `compact_files`: one step at a time.
 //!
-//! A range is compacted level by level, each level piece by piece: a piece ends where it and what it
-//! meets below would grow past `max_compaction_bytes`. The caller runs each step and asks for the next,
-//! from the key that the last step named. Follows RocksDB `PickCompactionForCompactRange`.
+//! A manual compaction compacts its range level by level, and each level in steps. A step ends where its
+//! input files of both levels would exceed `max_compaction_bytes`. The caller runs each step and asks for
+//! the next step with the key where the last step ended. Follows RocksDB `PickCompactionForCompactRange`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -141,7 +141,8 @@ impl Picker<'_> {
         task.blob_gc_age_cutoff = request.blob_gc_age_cutoff;
         task.blob_gc_force = request.blob_gc_force;
         task.score = -1.0;
-        // All levels together are rewritten even where one file is all there is (RocksDB counts the empty levels too).
+        // A compaction of all levels rewrites its input even if there is only one file. (RocksDB also
+        // counts the empty levels.)
         task.trivial_move = !request.all_levels && self.is_trivial_move(&task, false);
         Step::Do(Box::new(task), rest)
     }
@@ -286,8 +287,9 @@ pub fn files_in_ranges(
     found
 }
 
-/// The level that `change_level` moves a level's files to when none is named: the smallest that is empty, as
-/// are those between, and whose target size holds them. RocksDB `FindMinimumEmptyLevelFitting`.
+/// Returns the target level of `change_level` when the caller names no level: the smallest level that is
+/// empty, whose target size holds the files, and with only empty levels above it up to `level`. RocksDB
+/// `FindMinimumEmptyLevelFitting`.
 pub fn smallest_fitting_level(view: &View<'_>, options: &Options, level: usize) -> usize {
     let picker = Picker::new(view, options, 0);
     let bytes = view.version.level(level).bytes();
@@ -296,8 +298,8 @@ pub fn smallest_fitting_level(view: &View<'_>, options: &Options, level: usize) 
 }
 
 impl Picker<'_> {
-    /// Adds the files without which the tree would be out of order afterwards: on each level between
-    /// those named those in between, level-0 files older than one named, and what all of them meet below.
+    /// Adds the files that keep the order of the levels correct: on each level the files between two chosen
+    /// files, the level-0 files older than a chosen file, and the overlapping files of the lower levels.
     fn gather(&self, chosen: &mut BTreeSet<FileNumber>, output_level: usize) {
         let mut range = KeyRange::default();
         for level in 0..=output_level {

@@ -138,7 +138,9 @@ pub struct Options {
     /// 0: off.
     pub ttl: u64,
     pub periodic_compaction_seconds: u64,
-    /// Reads a byte that found nothing that stays, above which a file is compacted; 0: never.
+    /// Read-triggered compaction: an SST file is compacted if its wasted reads for each byte of file size
+    /// exceed this value. A read is wasted if the file returns a tombstone, a merge operand, or nothing. 0,
+    /// the default, disables read-triggered compaction.
     pub read_triggered_compaction_threshold: f64,
     /// Quiet hours of each day (`daily_offpeak_time_utc`), first and last second since midnight: files that would
     /// come due before the next ones are due in these.

@@ -1,9 +1,10 @@
 //! How much each level wants to be compacted, and which files are due for other reasons.
 //!
-//! Level 0 is scored by its number of files and by its size, other levels by their size against their
-//! target. With dynamic level sizes the targets follow from the size of the last level, and a level's
-//! score counts what will come down on it from above. At 1 or more a level wants compaction. Follows
-//! RocksDB `VersionStorageInfo::ComputeCompactionScore` and `CalculateBaseBytes`.
+//! The score of level 0 comes from its number of files and from its size. The score of another level is its
+//! size divided by its target size. With dynamic level sizes, the targets follow from the size of the last
+//! level, and the score of a level also counts the bytes that upper levels will move down. A level with a
+//! score of at least 1 needs compaction. Follows RocksDB `VersionStorageInfo::ComputeCompactionScore` and
+//! `CalculateBaseBytes`.
 
 use std::sync::Arc;
 

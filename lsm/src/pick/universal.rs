@@ -212,8 +212,8 @@ impl Picker<'_> {
         best.1
     }
 
-    /// Leaves the newest level-0 files out where the compaction hardly shrinks by it, so that a long
-    /// compaction does not hold so many that writes stop meanwhile.
+    /// Leaves out the newest level-0 files if the compaction becomes only a little smaller. A long
+    /// compaction then reserves fewer level-0 files, so that writes do not stop before its end.
     fn leave_newest(&self, runs: &[Run], l0_files: usize, end: usize, start: &mut usize, newer: &mut u64) {
         if l0_files == 0 {
             return;
@@ -241,8 +241,8 @@ impl Picker<'_> {
         *newer = size;
     }
 
-    /// The first stretch of runs in which each next one is not much larger than all before it together
-    /// (or, by `StopStyle::SimilarSize`, than the last one).
+    /// Finds the first sequence of sorted runs in which each next run is not much larger than the sum of
+    /// the runs before it (with `StopStyle::SimilarSize`: than the run before it).
     fn similar_runs(&self, runs: &[Run], ratio: u64, max_runs: usize, reason: Reason) -> Option<Task> {
         let o = &self.options.universal;
         let max_runs = max_runs.min(o.max_merge_width as usize);

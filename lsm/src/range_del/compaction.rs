@@ -1,7 +1,7 @@
 //! The tombstones of a compaction's inputs: what they drop, and what goes into the outputs.
 //!
-//! All tombstones, each cut to the bounds of its table, are laid over one another and cut into fragments
-//! that do not overlap; a cursor follows the compaction's keys through them. Follows RocksDB
+//! Each tombstone is cut to the bounds of its SST file. Then all tombstones are split into fragments that
+//! do not overlap. A cursor moves through the fragments along the keys of the compaction. Follows RocksDB
 //! `db/range_del_aggregator.cc` and `db/compaction/compaction_outputs.cc`.
 
 use std::cmp::Ordering;

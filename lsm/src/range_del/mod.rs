@@ -31,8 +31,9 @@ fn lower_position(smallest: &[u8]) -> Vec<u8> {
     with_trailer(smallest, key::pack(key::sequence(smallest), BEFORE_ALL_KINDS))
 }
 
-/// Where tombstones of a table cease to count (exclusive): just past its largest key, or at it where
-/// that is an exclusive end already, or where its sequence number is 0 and no older version can follow.
+/// Returns the position (exclusive) up to which the tombstones of an SST file count. The position is just
+/// after the largest key of the file. If the largest key is an exclusive end, or has sequence number 0, the
+/// position is the largest key.
 fn upper_position(largest: &[u8]) -> Vec<u8> {
     let trailer = key::trailer(largest);
     let seq: SequenceNumber = trailer >> 8;

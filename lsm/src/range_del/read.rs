@@ -262,7 +262,7 @@ pub struct Uncovered<I, C> {
 }
 
 impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
-    /// `covers` has one entry for each source of the merge, in its order, or none at all.
+    /// `covers` has one entry for each source of the merge, in the order of the sources, or no entry.
     pub fn new(merging: Merging<I>, covers: Vec<C>) -> Self {
         debug_assert!(covers.is_empty() || covers.len() == merging.sources().len());
         let n = covers.len();

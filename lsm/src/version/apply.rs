@@ -1,9 +1,9 @@
 //! From one version to the next: edits gathered, checked, and laid over the base.
 //!
-//! A [`Builder`] takes any number of edits (recovery feeds it the whole MANIFEST) and touches only the
-//! levels they name; the others are shared with the base version. The checks are those of RocksDB
-//! `db/version_builder.cc`: a tree that breaks its own rules is refused here, before anything is
-//! published, so that it can never be written.
+//! A [`Builder`] takes any number of version edits (recovery passes the whole MANIFEST). It copies only the
+//! levels that the edits name, and shares the other levels with the base version. The checks are the checks
+//! of RocksDB `db/version_builder.cc`. A version that violates the rules of its levels is rejected before
+//! it is published, so it can never be written.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -313,9 +313,9 @@ impl Version {
         self.files().map(|(_, f)| f.epoch_number).max().unwrap_or(0).saturating_add(1)
     }
 
-    /// Gives every file an epoch number if any lacks one: one number for each non-empty level from the
-    /// bottom up, then one for each level-0 file, oldest first. `None` when all have theirs. The first
-    /// number given is `first` (1; 2 where ingesting behind is allowed).
+    /// Gives every file a new epoch number if a file has none: one number for each non-empty level from the
+    /// bottom up, then one number for each level-0 file, oldest first. Returns `None` if every file has an
+    /// epoch number. The first number is `first` (1, or 2 if ingest behind is allowed).
     pub fn infer_epochs(&self, first: u64) -> Option<Version> {
         if self.files().all(|(_, f)| f.epoch_number != 0) {
             return None;

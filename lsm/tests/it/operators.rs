@@ -1,5 +1,5 @@
-//! The operators against their plain definitions: what all operands come to one after the other, however they
-//! were joined by partial merges on the way.
+//! Compares the merge operators with their plain definitions: the result of applying all operands one after
+//! the other must not depend on partial merges.
 
 use ironstone_lsm::merge::{self, Existing, FullMerge, MergeOperator, Merged};
 use proptest::prelude::*;

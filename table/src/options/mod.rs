@@ -32,7 +32,7 @@ option_enum! {
         HashSearch = 1, "kHashSearch";
         /// Partitions under a top level.
         TwoLevelIndexSearch = 2, "kTwoLevelIndexSearch";
-        /// Each entry carries its block's first key, so that short scans read fewer blocks.
+        /// Each index entry stores the first key of its block, so that a short scan reads fewer blocks.
         BinarySearchWithFirstKey = 3, "kBinarySearchWithFirstKey";
     }
 }
@@ -178,7 +178,8 @@ pub struct BlockBasedTableOptions {
     pub detect_filter_construct_corruption: bool,
     /// Decompress each block after compressing it, and compare. Default false.
     pub verify_compression: bool,
-    /// One bit for that many bytes of each block, to tell what was read of it; 0, the default, for none.
+    /// Number of bytes of a block for each bit of a bitmap that records which parts of the block were read.
+    /// 0, the default, keeps no bitmap.
     pub read_amp_bytes_per_bit: u32,
     /// 2 to 7, default 7. What each means: `docs` of [`BlockBasedTableOptions::first_release_reading`].
     pub format_version: u32,

@@ -38,8 +38,8 @@ pub struct FilterBlock {
     pub filter: Filter,
 }
 
-/// The memory of a data block that goes is kept for one that comes: while a cache is full, each thread that puts blocks
-/// into it reuses what they displace.
+/// Keeps the memory of an evicted data block for the next block. While the block cache is full, a thread
+/// that inserts blocks reuses the memory of the blocks that it evicts.
 impl Drop for CachedBlock {
     fn drop(&mut self) {
         if let CachedBlock::Data(block) = self {

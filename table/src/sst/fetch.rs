@@ -4,7 +4,7 @@
 //! cache ── hit ─────────────────────────────────────────────► block
 //!   └ miss ─► file or read-ahead window ─► checksum ─► decompress ─► parse ─► cache ─► block
 //! ```
-//! Here is everything that turns a handle into a block, and nothing about which block is wanted.
+//! This file turns a block handle into a block. It does not decide which block is wanted.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -143,8 +143,8 @@ pub(super) struct Source {
     pub index_layout: IndexLayout,
     pub dict: Option<Dictionary>,
     pub counts: Counts,
-    /// Where the first damaged block is, and what one bit would put it right: the search is not cheap, and a
-    /// damaged block is read again and again.
+    /// Offset of the first damaged block, and the single bit whose flip makes the block valid. The search
+    /// is expensive, and a damaged block is read again and again.
     pub diagnosed: OnceLock<(u64, Option<(usize, u8)>)>,
 }
 

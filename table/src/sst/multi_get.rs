@@ -1,4 +1,4 @@
-//! Several keys at once: the same steps as one look-up, each done for all keys before the next.
+//! Looks up several keys together. Each step of a look-up runs for all keys before the next step starts.
 //!
 //! ```text
 //! filter, all keys together ─► index, all ─► cache, all ─► file: one request for blocks that touch ─► visit

@@ -1,8 +1,8 @@
 //! Opening a table: footer, metaindex, properties, then what look-ups need.
 //!
-//! The end of the file is read once and everything is taken from there where it reaches: a table of
-//! ordinary size opens with one read. What the index and filter cost afterwards depends on the options:
-//! held by the table, held in the cache, or left to the cache.
+//! An open reads the end of the file once and takes as many blocks as possible from this read, so an SST
+//! file of ordinary size opens with one read. The options decide where the index and the filter are kept:
+//! in the table reader, pinned in the block cache, or evictable in the block cache.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -36,8 +36,8 @@ pub struct ReadCtx {
     pub limits: Option<Arc<ReadLimits>>,
     /// Nothing is read ahead past the block that holds the upper bound. Default true.
     pub auto_readahead_size: bool,
-    /// Iterators have the system bring in what comes behind what they read ahead, while they go through
-    /// that. Default false.
+    /// While an iterator moves through its read-ahead buffer, the system loads the bytes after the buffer.
+    /// Default: false.
     pub async_io: bool,
     /// Iterators read no block whose keys are all at or past this user key.
     pub upper_bound: Option<Vec<u8>>,

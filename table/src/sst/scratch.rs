@@ -1,7 +1,8 @@
 //! Buffers for what is soon gone: a block's bytes as read, its payload, the window of a short scan.
 //!
-//! Taken from the allocator one by one, they lie between the blocks that stay in the cache, and what is left of
-//! their holes fits no block: 17 MB beside a cache of 300 MB. So each thread keeps a few.
+//! If each buffer came from the allocator, the buffers would lie between blocks that stay in the cache, and
+//! the holes between would fit no block: 17 MB beside a cache of 300 MB. So each thread keeps a few
+//! buffers.
 
 use std::cell::RefCell;
 
@@ -27,7 +28,7 @@ impl Kept {
         Some(buffer)
     }
 
-    /// Those kept longest make room, so that lengths that are asked for no more do not stay.
+    /// The oldest buffers are freed first, so that buffers of unused lengths do not stay.
     fn give(&mut self, buffer: Vec<u8>) {
         self.bytes += buffer.capacity();
         self.buffers.push(buffer);
@@ -41,8 +42,8 @@ thread_local! {
     static BUFFERS: RefCell<Kept> = RefCell::default();
 }
 
-/// A buffer of `len` bytes, whatever they are. Its capacity is rounded up, so that another of about that length
-/// finds room in it.
+/// Returns a buffer of `len` bytes with any content. Its capacity is rounded up, so that the buffer can
+/// serve similar lengths later.
 pub(super) fn take(len: usize) -> Vec<u8> {
     // A thread that is ending has no buffers any more.
     let kept = if len > LARGEST {

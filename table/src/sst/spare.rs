@@ -1,9 +1,9 @@
 //! The memory of data blocks that went, for those that come.
 //!
-//! A full cache lets a block go for each that it takes, mostly one that another thread had read. An allocator with an
-//! arena for each thread, as glibc's, gives that memory to no other thread again: beside a cache of 477 MB lay 108 MB
-//! of free pieces, and more were asked of the system. So the thread that displaces a block keeps its memory and
-//! reads its next block into it.
+//! A full block cache evicts a block for each inserted block, mostly a block that another thread had read.
+//! An allocator with one arena for each thread, such as glibc's, does not give this memory to another
+//! thread. 108 MB of free chunks lay beside a cache of 477 MB, and the process asked the system for more.
+//! So the thread that evicts a block keeps the memory and reads its next block into this memory.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Kept {
         Some(piece)
     }
 
-    /// One that was kept makes room, so that lengths that are asked for no more do not stay.
+    /// An older piece makes room, so that pieces of unused lengths do not stay.
     fn give(&mut self, piece: Arc<[u8]>) {
         self.bytes += piece.len();
         self.pieces.push(piece);

@@ -12,7 +12,7 @@ use super::prefetch::ReadAhead;
 use super::read_ctx::ReadCtx;
 use super::reader::Reader;
 
-/// What a scan over all blocks reads ahead, in bytes, if the caller asks for nothing else.
+/// Read-ahead size of a scan over all blocks, in bytes, if the caller sets no other size.
 const READAHEAD: usize = 256 * 1024;
 
 impl Reader {

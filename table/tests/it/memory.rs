@@ -79,7 +79,8 @@ fn the_cache_is_charged_what_blocks_of_every_kind_took_from_the_allocator() {
                 });
                 std::thread::scope(|scope| drop(scope.spawn(fill)));
                 let scanned = cache.usage();
-                // The second search gives each block its search array, and no later one another.
+                // The second search builds the search array of each block. No later search builds another
+                // array.
                 let search = || {
                     for user in 0..2000u32 {
                         let key = seek_key(&user.to_be_bytes(), 9);
@@ -95,7 +96,8 @@ fn the_cache_is_charged_what_blocks_of_every_kind_took_from_the_allocator() {
                 (reader, cache)
             };
             let ((_reader, cache), twin) = (filled(), filled());
-            // This thread keeps the last blocks that it takes out of the one, then those of the other: as many bytes.
+            // This thread keeps the last blocks that it evicts from each of the two caches: the same number
+            // of bytes.
             twin.1.erase_unreferenced();
             let (charged, blocks) = (cache.usage(), cache.occupancy());
             assert!(blocks > 5 && charged > 2000 * value_len, "{charged} bytes of {blocks} blocks");

@@ -160,7 +160,7 @@ fn after_a_failed_read_a_scan_ends_with_the_error_and_a_new_one_shows_every_row(
     assert!(failures > 3, "{failures} reads failed");
 }
 
-/// A file that writes down what is read of it and what is announced: offset and length.
+/// A file that records each read and each announced read-ahead: offset and length.
 #[derive(Debug)]
 struct Recording {
     bytes: Vec<u8>,
@@ -266,7 +266,8 @@ fn with_async_io_what_follows_the_window_is_announced() {
     let (reads, announced, _) = scan(&ReadCtx { async_io: true, ..ReadCtx::default() }, None);
     assert_eq!((plain, none.len()), (reads.clone(), 0));
     assert!(!announced.is_empty());
-    // Each announcement lies in what a later read asks for, which begins with the block that was cut.
+    // Each announced range lies within a later read. This read starts with the block that the announcement
+    // cut.
     for (offset, len) in announced {
         assert!(
             reads.iter().any(|&(at, n)| at <= offset && offset + len <= at + n),
@@ -275,7 +276,7 @@ fn with_async_io_what_follows_the_window_is_announced() {
     }
 }
 
-/// A table of a hundred blocks and a cache for some of them, which one shard has.
+/// Returns a table of a hundred blocks, and a cache of one shard with room for some of the blocks.
 fn cached(kind: Kind, capacity: usize) -> (Arc<Reader>, Arc<BlockCache>) {
     let users: Vec<Vec<u8>> = (0..200).map(|i| format!("key {i:03}").into_bytes()).collect();
     let (bytes, mut read) = table(Order::Bytewise, None, &users);

@@ -177,7 +177,7 @@ fn properties(file: &[u8]) -> Properties {
 fn golden_tables_come_out_as_they_were() {
     let mut tables = Vec::new();
     files("sst", Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/golden")), &mut tables);
-    // Of the latter, not all options that shape a table are in its properties.
+    // The properties of `options-all` do not show all options that shape a table.
     let left_out = ["corrupt", "options-all"];
     tables.retain(|path| !path.iter().any(|part| left_out.iter().any(|name| part == *name)));
     tables.sort();

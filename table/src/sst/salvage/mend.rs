@@ -46,8 +46,8 @@ pub(in crate::sst) fn one_bit(
     None
 }
 
-/// The footer as it stands, or with the one byte changed that makes it a footer whose blocks verify. `None`: it is
-/// lost, which is noted.
+/// Returns the footer as it stands, or the footer with one changed byte if its blocks then verify. Returns
+/// `None` if the footer is lost, and records the loss in `out`.
 pub(super) fn footer(file: &dyn RandomRead, size: u64, out: &mut Salvaged) -> Result<Option<Footer>> {
     let len = size.min(footer::LEN as u64) as usize;
     let start = size - len as u64;

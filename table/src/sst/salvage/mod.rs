@@ -5,9 +5,9 @@
 //!                                                                     └ data blocks in file order
 //!                                                    where the index is silent: blocks found by their checksums
 //! ```
-//! A block whose checksum does not fit is read as if one of its bits were flipped back, where exactly one such bit
-//! makes it fit. A footer is tried with every byte changed. What is behind a checksum is still not trusted: rows
-//! must parse, and their keys ascend. Nothing is written here.
+//! If the checksum of a block does not match, and exactly one flipped bit makes it match, the block is read
+//! with this bit flipped back. For a footer, a change of each byte is tried. Data behind a valid checksum
+//! is still untrusted: entries must parse, and keys must ascend. This module writes nothing.
 
 mod mend;
 mod scan;
@@ -83,7 +83,7 @@ pub struct Loss {
     pub reason: String,
 }
 
-/// One bit that was read as if it were flipped back (or one byte, in a footer: then `bit` is `None`).
+/// One bit that the reader flipped back. For a footer, one changed byte: then `bit` is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mended {
     pub part: Part,

@@ -67,8 +67,8 @@ impl Held {
         self.refused || self.limit != 0 && self.bytes > self.limit
     }
 
-    /// The dictionary of samples taken in strides, so that they are spread over what is held: the stride
-    /// is a prime, hence meets every block.
+    /// Builds the dictionary from samples at a fixed stride over the buffered blocks. The stride is a prime
+    /// number, so the samples spread over all blocks.
     pub(super) fn dictionary(&self, options: &WriterOptions) -> Result<Option<Arc<Dictionary>>> {
         const STRIDE: u64 = 545_055_921_143;
         let (kind, compression) = (options.compression, &options.compression_options);

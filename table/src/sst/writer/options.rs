@@ -37,8 +37,8 @@ pub struct WriterOptions {
     pub filter_level: FilterLevel,
     /// No filter whatever the policy (`optimize_filters_for_hits` at the last level).
     pub skip_filter: bool,
-    /// One block in so many is compressed both fast and well, to tell what it would come to
-    /// (`sample_for_compression`). 0 for none.
+    /// One block in this many is also compressed with a fast and with a strong algorithm, to measure the
+    /// possible sizes (`sample_for_compression`). 0, the default, samples no block.
     pub sample_for_compression: u64,
     /// Bytes; bounds what is held back while a dictionary is sampled. 0 for no bound.
     pub target_file_size: u64,
