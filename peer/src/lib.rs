@@ -7,8 +7,9 @@
 //!  read      gets, multi-gets, snapshots, iterators
 //! ```
 //! Nothing is compiled or linked: the caller names the library as a file (the native library in the
-//! `rocksdbjni` archive exports the C interface). Every handle keeps alive the objects that it needs, so
-//! handles may be dropped in any order. Errors have the text of RocksDB's `Status::ToString`.
+//! `rocksdbjni` archive exports the C interface). Every handle holds references to the objects that the
+//! handle needs, so handles may be dropped in any order. Errors have the text of RocksDB's
+//! `Status::ToString`.
 //!
 //! For programs that compare; no product crate depends on it.
 

@@ -1,7 +1,7 @@
 //! The functions of RocksDB's C interface that comparisons use, as pointers out of a loaded library.
 //!
-//! Signatures follow RocksDB 11.8.1's `include/rocksdb/c.h`. Every handle there is a pointer to an
-//! incomplete type, so one [`Raw`] stands for all handle types.
+//! Signatures follow RocksDB 11.8.1's `include/rocksdb/c.h`. The header declares every handle as a pointer
+//! to an incomplete type, so [`Raw`] stands for every handle type.
 
 use std::ffi::{c_char, c_int, c_uchar, c_void};
 

@@ -1,4 +1,4 @@
-//! What must hold of a database that was just opened, whatever happened to it before.
+//! Checks the state of a database directly after an open, whatever happened to the database before.
 //!
 //! The same rows through every way of reading; levels that are in order; files that the tree names and that are
 //! there, and no others.
@@ -103,7 +103,7 @@ pub fn tables(db: &Db) -> BTreeSet<(String, usize, u64, u64)> {
 /// The most logs that a scene or a drawn option has kept for writing over.
 const RECYCLED_MAX: i32 = 3;
 
-/// No file is there that nothing refers to, once what was due to be deleted is.
+/// Checks that the directory has no orphan file after the obsolete files were deleted.
 ///
 /// # Errors
 /// The files too many.

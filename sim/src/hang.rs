@@ -1,4 +1,5 @@
-//! A run that waits for ever: told with what was found so far, and the process ends, for no other thread can end it.
+//! Reports a run that does not end, with the results so far, and ends the process. No other thread could
+//! end the run.
 
 use std::sync::OnceLock;
 

@@ -23,7 +23,7 @@ pub enum Change {
     Delete(usize, Vec<u8>),
     Merge(usize, Vec<u8>, Vec<u8>),
     DeleteRange(usize, Vec<u8>, Vec<u8>),
-    /// A put of a key that is absent, a single deletion of one that is there: the only legal use.
+    /// Puts an absent key, or single-deletes a present key. Single deletion allows only this use.
     Toggle(usize, Vec<u8>, Vec<u8>),
 }
 

@@ -170,8 +170,8 @@ fn an_edit_whose_logs_are_gone_was_synced_and_its_damage_is_refused() {
     refused(&world);
 }
 
-/// The drop of a family was acknowledged, nothing came behind it, and its edit, more than one bit of which was wrong, was taken
-/// for one that was never synced: the family was back.
+/// The drop of a column family was acknowledged as the last edit. More than one bit of this edit was
+/// damaged. The open took the edit for an edit that was never synced, and the column family was back.
 #[test]
 fn the_last_edit_is_known_to_be_durable_without_a_later_one() {
     let world = World::new();
@@ -185,7 +185,8 @@ fn the_last_edit_is_known_to_be_durable_without_a_later_one() {
     refused_once_damaged(&world, &edit);
 }
 
-/// Crashes that were refused as damage: nothing told that the log was still there that the edit would have made obsolete.
+/// The open took these crashes for damage: it did not see that the WAL which the edit would have made
+/// obsolete still existed.
 #[test]
 fn edits_that_were_never_synced_are_passed_over_whatever_logs_there_were() {
     let flush = |db: &Db| db.flush().unwrap_err();
@@ -267,8 +268,8 @@ fn what_a_doubtful_end_may_have_named_outlives_later_openings() {
     }
 }
 
-/// An edit of the session that went on with an old MANIFEST said nothing of those before it, so that any of them passed for
-/// one that was never synced.
+/// A session continued an old MANIFEST. Its edits had no marks about the earlier edits, so the open could
+/// take an earlier edit for an edit that was never synced.
 #[test]
 fn edits_behind_a_manifest_that_goes_on_prove_those_before_them() {
     let world = World::new();
@@ -332,7 +333,7 @@ fn best_efforts_do_without_tables_of_the_family_of_statistics() {
     assert_eq!(world.open("best_efforts_recovery=true").get(b"a").unwrap(), None);
 }
 
-/// The edit at this place is damaged now, and opening tells that from one that is torn.
+/// Damages the edit at this offset, and checks that the open tells a damaged edit from a torn edit.
 fn refused_once_damaged(world: &World, edit: &(std::path::PathBuf, u64)) {
     clear_within_the_edit_at(world, edit);
     let error = refused(world);
@@ -456,8 +457,9 @@ fn what_is_kept_for_one_commit_is_flushed_when_the_disk_is_well_again() {
     }
 }
 
-/// Crash seed 6300614: zeros between the records of a log were no damage to a mode that passes over them, so the log was kept;
-/// what was synced behind it made it durable as it was, and point in time found acknowledged writes lost in it.
+/// Crash seed 6300614: a recovery mode that skips damage saw no damage in zeros between the records of a
+/// WAL, and kept the WAL. Later synced writes made the WAL durable with its hole. Then point-in-time
+/// recovery stopped at the hole, before acknowledged writes.
 #[test]
 fn a_log_with_zeros_between_its_records_is_not_kept() {
     let (world, _) = World::with_a_hole(&[b"2", b"3"]);
@@ -470,8 +472,8 @@ fn a_log_with_zeros_between_its_records_is_not_kept() {
     assert!(db.get(b"3").unwrap().is_some() && db.get(b"d").unwrap().is_some());
 }
 
-/// Crash seed 7303861: what a log says of the end of the one before it was not compared where nobody asked, and logs were kept
-/// that an opening which asks stops at, before what was synced behind them.
+/// Crash seed 7303861: without `track_and_verify_wals`, an open did not compare a WAL with the predecessor
+/// record of the next WAL, and kept both. A later open with the option stopped there, before synced writes.
 #[test]
 fn logs_that_do_not_follow_are_not_kept_for_an_opening_that_asks() {
     let world = World::new();
@@ -494,8 +496,8 @@ fn logs_that_do_not_follow_are_not_kept_for_an_opening_that_asks() {
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
 }
 
-/// Crash seed 9104224: of a recycled log a record was lost and one of the older log lay in its place, as long as it; the
-/// mode that passes over such went on behind it and did not say so.
+/// Crash seed 9104224: a record of a recycled WAL was lost. A record of the older WAL, of equal length, lay
+/// in its place. The recovery mode that skips corrupt records continued after it without a message.
 #[test]
 fn a_mode_that_passes_over_an_older_logs_record_tells_of_it() {
     let world = World::new();
@@ -507,7 +509,7 @@ fn a_mode_that_passes_over_an_older_logs_record_tells_of_it() {
     };
     fill(0xA0);
     let older = world.outside.env.fs.read_all(&newest_log(&world), 1 << 20).unwrap();
-    // The log behind it is a file of its own, the next one that file written over.
+    // The next WAL is a new file, and the WAL after it recycles that file.
     for first in [0xB0, 0xC0] {
         db.flush().unwrap();
         fill(first);

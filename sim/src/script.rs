@@ -2,14 +2,14 @@
 
 use testkit::chance::Chance;
 
-/// One change of a batch, in the family with that number (modulo those there are).
+/// One change of a batch, in the column family with this number (modulo the number of column families).
 #[derive(Clone, Debug)]
 pub enum Change {
     Put(u64, Vec<u8>, Vec<u8>),
     Delete(u64, Vec<u8>),
     Merge(u64, Vec<u8>, Vec<u8>),
     DeleteRange(u64, Vec<u8>, Vec<u8>),
-    /// A put of a key that is absent, a single deletion of one that is there: the only legal use.
+    /// Puts an absent key, or single-deletes a present key. Single deletion allows only this use.
     Toggle(u64, Vec<u8>, Vec<u8>),
 }
 

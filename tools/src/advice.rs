@@ -54,7 +54,7 @@ fn what_to_do(error: &Error) -> Option<&'static str> {
     })
 }
 
-/// Whether the file that the error names is one of those that a database consists of.
+/// Returns true if the error names a file of a database.
 fn is_of_a_database(error: &Error) -> bool {
     error.path().and_then(|p| p.file_name()?.to_str()).is_some_and(|name| FileName::parse(name).is_some())
 }

@@ -72,9 +72,9 @@ pub trait MergeOperator: Send + Sync {
     /// Merges all operands onto what exists. `out` comes empty and holds the result for [`Merged::New`].
     fn full(&self, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> std::result::Result<Merged, Failure>;
 
-    /// Merges operands into one operand with the effect of all of them on any base value. Operands are
-    /// ordered oldest first; there are at least two, or at least one if `allow_single_operand` is set.
-    /// Returns false if the operator cannot merge them; the operands are then kept.
+    /// Merges operands into one operand. The result has the effect of the operands on any base value.
+    /// Operands are ordered oldest first; there are at least two, or at least one if `allow_single_operand`
+    /// is set. Returns false if the operator cannot merge the operands; the caller then keeps the operands.
     fn partial(&self, _key: &[u8], _operands: &[&[u8]], _out: &mut Vec<u8>) -> bool {
         false
     }

@@ -148,10 +148,10 @@ impl Picker<'_> {
         })
     }
 
-    /// Picks the level-0 files that are newer than all reserved level-0 files, and merges them with each
-    /// other. The picker takes as many files as pay off. If level 0 is so full that writes are slowed down,
-    /// the picker takes all of them, whatever their size. Otherwise no file could leave level 0, and writes
-    /// would stop although there is space.
+    /// Picks the level-0 files that are newer than all reserved level-0 files, and merges the picked files
+    /// with each other. The picker takes as many files as pay off. If level 0 is so full that writes are
+    /// slowed down, the picker takes every newer file, whatever its size. Otherwise no file could leave
+    /// level 0, and writes would stop although there is space.
     fn before_quarantine(&self) -> Option<Files> {
         let l0 = self.version.level(0);
         if let Some(files) = self.intra_l0_by_size().or_else(|| self.intra_l0_by_cost()) {

@@ -141,8 +141,8 @@ impl Picker<'_> {
         task.blob_gc_age_cutoff = request.blob_gc_age_cutoff;
         task.blob_gc_force = request.blob_gc_force;
         task.score = -1.0;
-        // A compaction of all levels rewrites its input even if there is only one file. (RocksDB also
-        // counts the empty levels.)
+        // A compaction of all levels rewrites even a single input file. (RocksDB also counts the empty
+        // levels.)
         task.trivial_move = !request.all_levels && self.is_trivial_move(&task, false);
         Step::Do(Box::new(task), rest)
     }

@@ -1,9 +1,9 @@
 //! From one version to the next: edits gathered, checked, and laid over the base.
 //!
-//! A [`Builder`] takes any number of version edits (recovery passes the whole MANIFEST). It copies only the
-//! levels that the edits name, and shares the other levels with the base version. The checks are the checks
-//! of RocksDB `db/version_builder.cc`. A version that violates the rules of its levels is rejected before
-//! it is published, so it can never be written.
+//! A [`Builder`] takes any number of version edits (recovery passes the whole MANIFEST). The builder copies
+//! only the levels that the edits name, and shares the remaining levels with the base version. The checks
+//! follow RocksDB `db/version_builder.cc`. A version that violates the rules of its levels is rejected
+//! before publication, and is never written.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

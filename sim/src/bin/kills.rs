@@ -3,11 +3,12 @@
 //! ```text
 //!  kills [--seconds S] [--kills N] [--seed N] [--threads N] [--scratch DIR]
 //! ```
-//! A child does the steps of a seed and says when each is done. It kills itself (SIGKILL) at the Nth call that changes
-//! the disk: before the call, after it, or with a part of an append written; or its parent kills it when so many
-//! steps were acknowledged. Some kills come during the recovery from the one before. Then the database is opened, read
-//! in every way and compared: all that was acknowledged is there, and what was in flight is there whole or not at all.
-//! The last two lines are a sentence and the same as JSON.
+//! A child process does the steps of a seed and reports each finished step. The child kills itself
+//! (SIGKILL) at the Nth call that changes the disk: before the call, after the call, or with a part of an
+//! append written. Or the parent kills the child after a number of acknowledged steps. Some kills come
+//! during the recovery from the previous kill. Then the parent opens the database and compares every read
+//! with the acknowledged steps: each acknowledged step is present, and a step in flight is present whole or
+//! absent. The last two lines of output are a sentence and the same figures as JSON.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
@@ -99,7 +100,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
     Some(settings)
 }
 
-/// Counts the calls that change the disk, and kills its process at one of them.
+/// Counts the file-system calls that change the disk, and kills its process at the chosen call.
 #[derive(Debug)]
 struct Killer {
     at: u64,

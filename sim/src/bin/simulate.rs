@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 use ironstone_sim::{crash, every, hang, random};
 use parking_lot::Mutex;
 
-/// Seconds after which a run counts as hung. The watcher counts its own turns, so that a process that is held up as a
-/// whole does not look like one.
+/// Seconds after which a run counts as hung. The watcher thread counts its own turns, so a process that the
+/// system stops as a whole does not count as hung.
 const HANG_S: u64 = 60;
 
 /// Seconds between two words of progress.
@@ -231,7 +231,7 @@ impl Seeds {
         let until = self.asked.until(self.start);
         let (current, turns) = &self.at_work[at];
         let mut first = true;
-        // One at least, so that a command without a number or time runs its seed.
+        // Run at least one seed, so that a command without a count or a time runs its seed.
         while at == 0 && first
             || !self.over.load(Ordering::Relaxed) && until.is_none_or(|until| Instant::now() < until)
         {

@@ -52,7 +52,8 @@ impl World {
                         self.env.executor.help();
                         Ok(())
                     }
-                    // No call failed: it was refused for what failed before, in one of its families, and is nowhere.
+                    // No call failed. The write was rejected because of an earlier failure in one of its
+                    // column families, and no reader may see the write.
                     Err(error) if calm => {
                         // A sync without changes is everybody's.
                         let mut whose = if touched.is_empty() { families.iter().collect() } else { touched };

@@ -63,8 +63,9 @@ impl World {
             .map_err(|e| format!("snapshot with a write since: {e}"))
     }
 
-    /// With holes allowed: each key must at least have had that value at some moment since what is durable. Not so
-    /// keys that operands were lost of, or that a single deletion without its put brought back.
+    /// With holes allowed, each key must have a value that the key had at some time since the durable
+    /// state. Exempt are keys with lost merge operands, and keys that reappear because the put under a
+    /// single deletion was lost.
     fn each_key_was_so(&self, found: &State) -> Result<(), String> {
         fn of<'a>(state: &'a State, name: &str, key: &[u8]) -> Option<&'a [u8]> {
             state.families.get(name).and_then(|model| model.get(key))
@@ -91,13 +92,14 @@ impl World {
         Ok(())
     }
 
-    /// What was recovered is made durable, so that the next round starts from one state.
+    /// Makes the recovered state durable, so that the next round starts from one known state.
     pub(super) fn settled(&mut self) -> Result<(), String> {
         let db = self.db.as_ref().ok_or("not open")?;
         db.sync_wal().map_err(|e| format!("sync of the WAL: {e}"))?;
         let mut batch = WriteBatch::new();
         let mut states = self.history.last().cloned().unwrap_or_default();
-        // One that is there as a rule, and one that is mostly there already: a snapshot must see what they were.
+        // Draws a key that usually exists and a key that mostly exists. A snapshot must see their old
+        // values.
         let first = states
             .first()
             .and_then(|s| s.families.get("default")?.iter().map(|(key, _)| key.to_vec()).next());

@@ -15,8 +15,8 @@
 //!           │      └ ...
 //!           └ the disk as it is at a drawn call of the step, forked
 //! ```
-//! A script is long and what it writes stays, so the machine does not stop at one of its calls alone: at several the
-//! disk is forked, and each fork is crashed, recovered and compared as the disk itself is.
+//! A script is long, and its writes stay. So the machine does not stop only once: at several calls the
+//! simulation copies the disk, crashes the copy, recovers the copy, and compares it like the original.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -507,7 +507,8 @@ impl World {
             }
         };
         if let Some(mode) = mode {
-            // Its rule is about logs that are there, not about logs whose names were lost with the machine.
+            // The rule of the option covers existing WALs. It does not cover WALs whose names were lost in
+            // the crash.
             options.db.track_and_verify_wals = false;
             options.update(&format!("wal_recovery_mode={mode}"))?;
         }
@@ -612,7 +613,8 @@ fn world(
     (env, executor)
 }
 
-/// Whether what is left of each file is all that was written, or all up to where each was synced.
+/// Returns true if every file keeps its full written content, or every file keeps exactly its synced
+/// prefix.
 fn keeps_order(survivors: Survivors) -> bool {
     matches!(survivors, Survivors::Synced | Survivors::Everything)
 }

@@ -27,7 +27,7 @@ pub enum Class {
     Rollback,
     /// A get that answers wrongly while the scan is right or failed.
     GetLie,
-    /// A failed open, or one that read everything, without a file it must leave alone.
+    /// The open failed or read all rows, and it deleted a file that it must keep.
     Deleted,
     /// An error that does not say file and offset.
     Unplaced,

@@ -1,4 +1,4 @@
-//! A disk as a crash left it, opened, and all that must hold of it looked at.
+//! Opens a disk that a crash left, and checks every rule that a recovered database must obey.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,5 +1,5 @@
-//! The disk between a playing and its memory: keeps the disk as it was before each call that changes it, and makes one
-//! call fail.
+//! A layer between a scene and the memory file system. The layer keeps a copy of the disk before each call
+//! that changes the disk, and makes one chosen call fail.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Logs, the MANIFEST among them, that are kept, that have holes, or that failed.
+//! Cases of WALs and MANIFESTs that are kept, that have holes, or that failed.
 
 use env::{AppendHints, FileSystem};
 use format::edit::VersionEdit;
@@ -81,9 +81,9 @@ fn a_manifest_goes_on_only_where_it_is_proved_durable() {
     }
 }
 
-/// Crash seed 10400546: a batch holds an empty range deletion, which takes no number, and then a row of another family. A
-/// replay that passed over the first family counted it, so that the row had the number of the next batch, written when
-/// nobody had counted it.
+/// Crash seed 10400546: a batch holds an empty range deletion, which takes no sequence number, and then an
+/// entry of another column family. A replay that skipped the first column family counted the range
+/// deletion. The entry then got the sequence number of the next batch.
 #[test]
 fn a_row_behind_an_empty_range_deletion_is_older_than_the_next_batch() {
     let world = World::new();
@@ -109,7 +109,7 @@ fn a_row_behind_an_empty_range_deletion_is_older_than_the_next_batch() {
     assert_eq!(world.open(keeps).family("other").unwrap().get(b"k").unwrap().as_deref(), Some(&b"newer"[..]));
 }
 
-/// The same in logs that RocksDB wrote, whose next session begins at the number that was not taken.
+/// Tests WALs that RocksDB wrote. Their next session starts at the sequence number that was not taken.
 #[test]
 fn an_empty_range_deletion_takes_no_number_in_a_family_that_is_passed_over() {
     let world = World::new();
@@ -202,8 +202,9 @@ fn what_a_writer_leaves_at_the_end_of_a_block_is_no_hole() {
     assert_eq!(db.family("other").unwrap().get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
 }
 
-/// Crash seed 12800881: a log that was synced failed to close. The first try to get over that let go of it, and failed at a
-/// table; to those after it nothing told that what was in memory waits for one commit, so they refused it, for ever.
+/// Crash seed 12800881: the close of a synced WAL failed. The first resume released the WAL and then failed
+/// at an SST file. Later resumes did not know that the memtables wait for one common commit, and they
+/// rejected this commit forever.
 #[test]
 fn a_try_that_let_go_of_the_log_and_failed_is_tried_again() {
     let world = World::new();
@@ -256,7 +257,7 @@ fn a_hole_in_a_manifest_is_refused() {
         writer.append(&mut file, &record).unwrap();
     }
     let whole = file.clone();
-    // The last of them end with the block, or so near to it that no header has room.
+    // The last record ends with the block, or so near to the end that no header fits.
     file[begin..32_768].fill(0);
     for (bytes, at) in [(file, Some(begin as u64)), (whole, None)] {
         disk.write_all(&path, &bytes, true).unwrap();

@@ -32,7 +32,7 @@ option_enum! {
         HashSearch = 1, "kHashSearch";
         /// Partitions under a top level.
         TwoLevelIndexSearch = 2, "kTwoLevelIndexSearch";
-        /// Each index entry stores the first key of its block, so that a short scan reads fewer blocks.
+        /// Each index entry stores the first key of its block. A short scan then reads fewer blocks.
         BinarySearchWithFirstKey = 3, "kBinarySearchWithFirstKey";
     }
 }

@@ -96,8 +96,8 @@ fn the_cache_is_charged_what_blocks_of_every_kind_took_from_the_allocator() {
                 (reader, cache)
             };
             let ((_reader, cache), twin) = (filled(), filled());
-            // This thread keeps the last blocks that it evicts from each of the two caches: the same number
-            // of bytes.
+            // This thread keeps the last blocks that it evicts from the two caches: an equal number of
+            // bytes from each.
             twin.1.erase_unreferenced();
             let (charged, blocks) = (cache.usage(), cache.occupancy());
             assert!(blocks > 5 && charged > 2000 * value_len, "{charged} bytes of {blocks} blocks");

@@ -1,6 +1,6 @@
-//! Keys and values as RocksDB's db_bench makes them (`tools/db_bench_tool.cc`, `util/random.h`,
-//! `test_util/testutil.cc`), so that both programs load the same shapes: big-endian numbers padded with
-//! '0', and values cut from one megabyte of text that compresses to a given fraction.
+//! Keys and values of RocksDB's db_bench (`tools/db_bench_tool.cc`, `util/random.h`,
+//! `test_util/testutil.cc`). Both programs load data of one shape: big-endian numbers padded with '0', and
+//! values from one megabyte of text that compresses to a given fraction.
 
 /// Multiplicative congruential generator modulo 2^31-1 (Park and Miller), as RocksDB's `Random`.
 pub struct Random(u32);

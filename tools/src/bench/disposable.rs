@@ -1,4 +1,5 @@
-//! fillanddeleteuniquerandom: batches of entries that live for a while, each followed by one that stays.
+//! The benchmark fillanddeleteuniquerandom: batches of short-lived entries, each followed by a permanent
+//! entry.
 //!
 //! ```text
 //! keys in random order   [disposable batch][persistent batch][disposable batch][persistent batch] ...

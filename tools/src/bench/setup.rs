@@ -1,7 +1,7 @@
 //! From flags to a database's options, as RocksDB's db_bench sets them.
 //!
-//! Most flags are an option of the same name; the tables below say which struct it belongs to, and the few
-//! that have another name. What is left is a decision of its own, further down.
+//! Most flags set an option of equal name. The tables below name the struct of each option, and list the
+//! flags with another name. The remaining flags need code of their own, further down.
 
 use std::sync::Arc;
 

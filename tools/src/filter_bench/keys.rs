@@ -9,9 +9,10 @@ use super::twister::fast_range;
 /// ```text
 /// slot:   lane of alignment 0 | 1 | 2 | 3       lane:   number u32, filter + number u32, then zeros to the end
 /// ```
-/// Each alignment has a lane of its own, and all that ever changes in it is one word of eight bytes, written
-/// at once. A hash that reads a word which several stores made would have to wait until they have left the
-/// store queue, behind the misses of the question before: the clock would then tell that, not the filter.
+/// Each alignment has a lane of its own. Only one word of eight bytes changes in a lane, and one store
+/// writes the word. If several stores made the word, the hash would wait until the stores leave the store
+/// queue, behind the cache misses of the previous query. The program would then measure this wait instead
+/// of the filter.
 pub struct KeyMaker {
     buffer: Vec<u8>,
     lane: u32,

@@ -1,5 +1,6 @@
-//! `filter_bench`: how fast filters are built and asked, and how often they are wrong. RocksDB's program of
-//! that name, its flags, its random numbers and its report, so that the two can run side by side.
+//! `filter_bench` measures how fast filters are built and queried, and how often they give false positives.
+//! It has the flags, the random numbers and the report of RocksDB's program, so both programs can run side
+//! by side.
 //!
 //! ```text
 //! flags    the command line        keys    the keys, from filter and number        twister  RocksDB's dice

@@ -1,5 +1,5 @@
-//! The Mersenne Twister (Matsumoto and Nishimura, 1998): RocksDB's dice, so that both programs build the same
-//! filters and ask the same questions.
+//! The Mersenne Twister (Matsumoto and Nishimura, 1998), RocksDB's random numbers. With it, both programs
+//! build equal filters and make equal queries.
 
 const N: usize = 624;
 const M: usize = 397;

@@ -1,4 +1,4 @@
-//! Files: which are live, what their range tombstones are, and any one of them as text.
+//! Commands about files: the live files, their range tombstones, and the content of a file as text.
 
 use std::path::{Path, PathBuf};
 

@@ -18,8 +18,9 @@ pub(super) struct Table {
 }
 
 /// # Errors
-/// Aborted for an empty file; Corruption for what is no whole table; NotSupported, naming it, for another
-/// kind of table or a comparator that does not exist here.
+///
+/// Aborted for an empty file. Corruption for a file that is not a complete table. NotSupported for another
+/// kind of table, or for an unknown comparator; the error names the table or the comparator.
 pub(super) fn open(env: &Env, path: &Path) -> Result<Table> {
     let file = env.fs.open_random(path, &ReadHints::default())?;
     let size = file.size()?;

@@ -1,7 +1,7 @@
 //! The tools from outside: one binary, one module a subject.
 //!
-//! `IRONSTONE_ORACLE` names the folder of RocksDB 11.8.1's tools; without it the halves of tests that need
-//! them say so and are left out.
+//! `IRONSTONE_ORACLE` names the directory of RocksDB 11.8.1's tools. Without the variable, the tests print
+//! a message and skip the parts that need the tools.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 

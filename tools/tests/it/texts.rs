@@ -1,8 +1,8 @@
 //! What the tools print, compared with what RocksDB's print.
 //!
-//! A page in `testdata` names a golden database in its first line; then, for each command line after a `$`,
-//! what RocksDB 11.8.1's tool of that name printed. `DIR` stands for the database's directory. With
-//! `IRONSTONE_REWRITE` and the oracle, the pages are written anew by RocksDB's tools.
+//! A page in `testdata` names a golden database in its first line. Then, for each command line after a `$`,
+//! the page has the output of RocksDB 11.8.1's tool. `DIR` stands for the directory of the database. With
+//! `IRONSTONE_REWRITE` and the oracle, RocksDB's tools write the pages again.
 
 use std::fmt::Write;
 use std::path::Path;

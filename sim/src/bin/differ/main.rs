@@ -5,11 +5,12 @@
 //!         [--no-reduce]
 //!  differ --peer LIBRARY --turns [--rounds N] [--tools DIR] ...      one directory in turns: see `turns`
 //! ```
-//! Each seed is a life of a pair of databases: the same random operations on both, every answer compared. A
-//! difference is told with its seed, the command that runs it again, and its script cut down. The work is done by
-//! child processes, so that a crash of either engine is a finding too. It ends after so many seconds or operations,
-//! whichever comes first, without either after a seed for each thread; how far it is goes to standard error. The last
-//! two lines are a sentence and the same as JSON; the exit is 1 if anything differed.
+//! Each seed is the life of a pair of databases. Both run equal random operations, and the program compares
+//! every answer. A difference is reported with its seed, the command that repeats the seed, and its reduced
+//! script. Child processes do the work, so a crash of either engine is a finding too. The program ends
+//! after the given seconds or operations, whichever limit is reached first. Without limits it runs one seed
+//! on every thread. Progress goes to standard error. The last two lines are a sentence and the figures as
+//! JSON; the exit status is 1 if an answer differed.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]

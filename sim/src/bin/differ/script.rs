@@ -1,13 +1,15 @@
 //! What is done to both engines: drawn from a seed as plain data, so that a failing script can be cut down.
 //!
-//! Families, snapshots and iterators are named by numbers that are taken modulo what there is when the operation
-//! comes, so that an operation means something whatever was cut before it.
+//! An operation names column families, snapshots and iterators by numbers. The number is taken modulo the
+//! number of existing objects when the operation runs. So an operation stays valid after earlier operations
+//! were removed from the script.
 
 use testkit::chance::Chance;
 
 use crate::store::{Compacting, Mode, Move, Spec};
 
-/// A change of a family; `Toggle` puts a key that is absent and deletes singly one that is there, its only legal use.
+/// A change of a column family. `Toggle` puts an absent key, or single-deletes a present key: single
+/// deletion allows only this use.
 #[derive(Clone, Debug)]
 pub enum Change {
     Put(u64, Vec<u8>, Vec<u8>),

@@ -235,7 +235,7 @@ fn directory(
     more: &dyn Fn() -> bool,
 ) -> Result<(), String> {
     let chance = &mut Chance::new(seed);
-    // What is there, and what was being done to it when its writer went.
+    // The acknowledged content, and the steps that were in flight when the writer was killed.
     let (mut world, mut steps, mut durable, mut attempted) = (World::default(), Vec::new(), 0, 0);
     let mut ours = chance.percent(50);
     for round in 0..=TURNS {

@@ -1,4 +1,5 @@
-//! Which campaigns there are: what each is asked for, and where in its own report the answers stand.
+//! The list of campaigns: the request for each campaign, and the fields of its report that hold the
+//! results.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,8 @@
-//! What a process took in each of its epochs, and whether that is bounded at all.
+//! The resources of a process in each of its epochs, and a check that they are bounded.
 //!
-//! Kept in a place that does not grow with the run, as what grows is being looked for: once it is full, two neighbours
-//! become one that is the most of both. (A list of all epochs, 40 bytes each, was the last thing that grew.)
+//! The history has a fixed size, because the program looks for growth. If the history is full, each two
+//! neighbours become one point with the larger values. (A list of all epochs, 40 bytes each, was the last
+//! allocation that grew.)
 
 use crate::gauge::Gauge;
 

@@ -4,12 +4,14 @@
 //!  stress [--seconds S] [--threads N] [--seed N] [--scratch DIR] [--quiet]
 //!         [--life S] [--killed PERCENT] [--flat PERCENT] [--csv FILE] [--chart FILE.svg]
 //! ```
-//! A child process opens the database with drawn options, lets its threads work for a while, closes, and begins
-//! again; in some of these epochs file-system calls fail. Its parent kills it now and then and starts another. Each
-//! key belongs to one thread, and what it must read is in a file that outlives the process: after each opening every
-//! key is compared, in each epoch every read. After each epoch the child tells what it has allocated, its memory, handles,
-//! threads and disk, a line of JSON each; growth without bound is a failure. Every few epochs it brings the database to one
-//! and the same state and tells it again (`rest`). The last two lines are a sentence and the same as JSON.
+//! A child process opens the database with drawn options, runs its threads for some time, closes the
+//! database, and starts again. In some epochs file-system calls fail. The parent kills the child at times
+//! and starts a new child. Each key belongs to one thread. A file that outlives the process holds the
+//! expected value of each key. After each open the threads compare every key, and in each epoch they
+//! compare every read. After each epoch the child reports its allocations, memory, handles, threads and
+//! disk as a line of JSON. Growth without a bound is a failure. After several epochs the child brings the
+//! database to a fixed state and reports again (`rest`). The last two lines are a sentence and the figures
+//! as JSON.
 //!
 //! `--killed` says how many of a hundred processes are killed (65), `--life` how long the others live (60 seconds). With
 //! `--flat` medians at rest of memory, handles, threads and disk in the last quarter of the run may be no more than so many

@@ -55,7 +55,8 @@ pub fn campaign(settings: &Settings) -> ExitCode {
     let mut counts = Counts::default();
     let end = Duration::from_secs(settings.seconds);
     while start.elapsed() < end && counts.failures.is_empty() {
-        // Up, so that a process that lives to the end leaves no rest of a second to another.
+        // Round up, so that a process that lives to the end does not leave a fraction of a second to a next
+        // process.
         let left = end.saturating_sub(start.elapsed()).as_secs_f64().ceil() as u64;
         // Some live long, so that growth shows; most are killed.
         let (life, killed) = if chance.percent(100 - settings.killed) {

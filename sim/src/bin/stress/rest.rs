@@ -1,13 +1,15 @@
-//! Rest points: the database at the same state each time, so that what the process holds can be compared.
+//! Rest points. At a rest point the database has a fixed state, so the resources of the process can be
+//! compared.
 //!
 //! ```text
 //!  epochs with drawn options ··· │ fixed options: every key put, all tables one, nothing waiting │ close ─► measured
 //! ```
-//! What lies on disk behind an epoch depends on the options it drew, on the keys that live, and on what was due and not yet
-//! done; what is allocated and resident, on where it stopped. None of that is growth, and all of it is more than two
-//! percent. At rest every key lives, with a value of one length; nothing is to be flushed, compacted or deleted. Then the
-//! database is opened and closed once more, so that MANIFEST and info log tell of no more than that. So whatever more is
-//! found than at an earlier rest was left by what happened between.
+//! The disk use after an epoch depends on the drawn options, the live keys and the unfinished work. The
+//! allocated and resident memory depend on the last operation. These effects exceed two percent, and they
+//! are not growth. At a rest point every key exists with a value of one length, and no flush, compaction or
+//! deletion is due. Then the program opens and closes the database once more, so that MANIFEST and info log
+//! hold only this open. If a rest point shows more resources than an earlier rest point, the epochs between
+//! them left the difference.
 //!
 //! Two things are kept by design and for longer than a run: logs that `WAL_ttl_seconds` wants archived, and what was put
 //! aside in doubt (`lost/`, a day). They are taken away at rest, and told.
@@ -28,7 +30,8 @@ use crate::{Settings, gauge};
 /// After so many epochs there is a rest.
 pub const EVERY: u64 = 4;
 
-/// The options of a rest: the defaults but for what the database's life fixes, one info log, and nothing that runs by time.
+/// The options of a rest point: the defaults, the options that the life of the database fixes, one info
+/// log, and no periodic work.
 const OPTIONS: &str = "create_if_missing=true;create_missing_column_families=true;num_levels=7;merge_operator=stringappend;\
      comparator=leveldb.BytewiseComparator;keep_log_file_num=1;stats_dump_period_sec=0;stats_persist_period_sec=0;\
      compression=kNoCompression;";
@@ -104,7 +107,7 @@ fn fill(db: &Db, families: &[Family], thread: usize, slots: &mut Expected) -> ir
     Ok(())
 }
 
-/// All of a family in tables of its last level, and what they replace deleted.
+/// Compacts all entries of a column family into its last level, and deletes the obsolete files.
 fn settle(db: &Db, families: &[Family]) -> ironstone::Result<()> {
     let whole = CompactRangeOptions {
         bottommost_level_compaction: BottommostLevelCompaction::Force,

@@ -4,8 +4,8 @@
 //!  all of the run   |······|······|······|······|      quarters by time
 //!                                   Q3     Q4          flat: the median of Q4 is at most so much above that of Q3
 //! ```
-//! Each point is a closed database. Medians are of those at rest, where its state is the same each time (`rest`); the most
-//! is of all points, so that what an epoch's drawn options leave for a while is seen as well.
+//! Each point is taken with the database closed. The medians use the rest points only, because their state
+//! is fixed (`rest`). The maximum uses every point, so a temporary effect of drawn options shows too.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -64,8 +64,9 @@ impl Series {
     }
 
     /// # Errors
-    /// What has grown by more than `percent` in the last quarter; that there were too few rests to tell, or that they had
-    /// not the same rows.
+    ///
+    /// Returns the resources that grew by more than `percent` in the last quarter. Also fails if there are
+    /// too few rest points, or if the rest points have different rows.
     pub fn flat(&self, percent: f64) -> Result<(), String> {
         let quarters = self.last_quarters();
         if let Some(few) = quarters.iter().find(|rests| rests.len() < RESTS_MIN) {

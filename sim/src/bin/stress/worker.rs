@@ -112,7 +112,7 @@ struct Epoch {
 impl Epoch {
     fn run(settings: &Settings, dir: &Path, expected: &Path, seed: u64) -> Result<u64, String> {
         let chance = &mut Chance::new(seed);
-        // Acknowledged is what a kill must leave, so that nothing may be gathered in memory.
+        // A kill must leave every acknowledged write, so no write may wait in a memory buffer.
         let text = life::options(chance.next()).replace("manual_wal_flush=true", "manual_wal_flush=false");
         let told = |what: &str| format!("{what} (options {text})");
         let mut env = Env::posix();
