@@ -1,6 +1,6 @@
-//! A directory as one input of the fuzzer. Each file has the length of its name (1 byte), its name, its
-//! length (3 bytes, little-endian) and its bytes. A length past the end of the input takes the remaining
-//! bytes.
+//! A directory as one input of the fuzzer. A file is stored as the length of its name (1 byte), its name,
+//! the length of its content (3 bytes, little-endian) and its content. A length past the end of the input
+//! takes the remaining bytes.
 
 pub fn write<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Vec<u8> {
     let mut out = Vec::new();

