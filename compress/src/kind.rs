@@ -23,6 +23,10 @@ pub enum Compression {
     Disabled = 0xff,
 }
 
+/// The type byte of `kZSTDNotFinalCompression`, the option of releases up to 9.11. Its blocks are ZSTD frames. Nothing
+/// writes this byte today.
+const ZSTD_NOT_FINAL: u8 = 0x40;
+
 /// Byte, word in OPTIONS, word in properties of files before format_version 7, word of `db_bench`.
 const NAMES: [(Compression, &str, &str, &str); 9] = [
     (Compression::None, "kNoCompression", "NoCompression", "none"),
@@ -66,6 +70,9 @@ impl Compression {
     /// The type of a type byte, or `None` for one that no release has written by itself.
     #[inline]
     pub const fn from_u8(byte: u8) -> Option<Compression> {
+        if byte == ZSTD_NOT_FINAL {
+            return Some(Compression::Zstd);
+        }
         if (byte as usize) < Self::ALL.len() { Some(Self::ALL[byte as usize]) } else { None }
     }
 
@@ -99,6 +106,8 @@ impl Compression {
 
     /// The type a table property names.
     pub fn by_name(name: &str) -> Option<Compression> {
+        // Releases up to 9.11 write this name for the type byte 0x40. The blocks are ZSTD frames.
+        let name = if name == "ZSTDNotFinal" { "ZSTD" } else { name };
         NAMES.iter().find(|names| names.2 == name).map(|names| names.0)
     }
 

@@ -210,6 +210,9 @@ fn names_round_trip_and_bytes_are_fixed() {
         assert_eq!(Compression::from_byte(kind.byte()).unwrap(), kind);
     }
     assert!(Compression::from_byte(8).unwrap_err().is_corruption());
+    // kZSTDNotFinalCompression of releases before 10.0.
+    assert_eq!(Compression::from_byte(0x40).unwrap(), Compression::Zstd);
+    assert_eq!(Compression::by_name("ZSTDNotFinal"), Some(Compression::Zstd));
     assert_eq!(Compression::from_byte(0x80).unwrap_err().kind(), base::Kind::NotSupported);
     assert_eq!(decompress(Compression::Xpress, b"\x01x", None).unwrap_err().kind(), base::Kind::NotSupported);
 }

@@ -6,6 +6,7 @@
 //! which only the owner of the version set writes.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -15,14 +16,37 @@ use base::key::{self, SequenceNumber};
 /// Deletions weigh this much when a file's size is compensated for the space they will free.
 const DELETION_WEIGHT: u64 = 2;
 
+/// Says whether [`FileStats::num_entries`] counts the range tombstones of the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EntryCount {
+    /// `num_entries` includes the range tombstones. RocksDB 6.0 and later write such files.
+    #[default]
+    WithTombstones,
+    /// `num_entries` may or may not include the range tombstones. RocksDB 5.0 to 5.18 wrote both kinds of files.
+    /// See RocksDB `db/compaction/compaction_job.cc` (UpdateInternalStatsFromInputFiles).
+    Unknown,
+}
+
+impl FileStats {
+    /// Returns the lowest and the highest possible number of point entries in the file.
+    pub fn num_points(&self) -> RangeInclusive<u64> {
+        let fewest = self.num_entries.saturating_sub(self.num_range_deletions);
+        match self.entry_count {
+            EntryCount::WithTombstones => fewest..=fewest,
+            EntryCount::Unknown => fewest..=self.num_entries,
+        }
+    }
+}
+
 /// What a table's properties say, learned when it is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileStats {
-    /// Entries of all kinds, range tombstones included.
+    /// Entries of all kinds. See `entry_count` for whether range tombstones are included.
     pub num_entries: u64,
     /// Point and range deletions.
     pub num_deletions: u64,
     pub num_range_deletions: u64,
+    pub entry_count: EntryCount,
     pub raw_key_size: u64,
     pub raw_value_size: u64,
     /// Bytes of data blocks as they would be uncompressed, if the writer noted it.

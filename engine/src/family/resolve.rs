@@ -168,8 +168,13 @@ fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
         write_buffer_size: o.write_buffer_size.max(64 << 10) as u64,
         compression: o.compression.0,
         compression_per_level: o.compression_per_level.iter().map(|c| c.0).collect(),
-        bottommost_compression: (o.bottommost_compression != CompressionType::DISABLE)
-            .then_some(o.bottommost_compression.0),
+        bottommost_compression: match o.bottommost_compression {
+            CompressionType::DISABLE => None,
+            // RocksDB opens with a compression that the build lacks, and leaves the blocks uncompressed. The open says
+            // so in the info log.
+            unsupported if unsupported.kind().is_err() => Some(CompressionType::NONE.0),
+            compression => Some(compression.0),
+        },
         bottommost_compression_opts_enabled: o.bottommost_compression_opts.enabled,
         universal: pick::UniversalOptions {
             size_ratio: o.compaction_options_universal.size_ratio,

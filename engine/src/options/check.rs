@@ -65,6 +65,10 @@ fn rows<T: Default>(
             continue;
         }
         let value = if row.written { text.statement(row.name) } else { None };
+        // No line is written for an empty value.
+        if value.is_none() && row.written && (row.print)(options).is_empty() {
+            continue;
+        }
         if let Some(value) = value {
             match (row.set)(&mut read, value) {
                 Ok(()) => {}

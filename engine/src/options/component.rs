@@ -165,10 +165,7 @@ impl Value for Option<Arc<dyn PrefixExtractor>> {
         if is_null(text) {
             return Ok(None);
         }
-        let (mut name, options) = id_and_options(text)?;
-        if let Some((_, length)) = options.iter().find(|(name, _)| name == "length") {
-            name = format!("{name}.{length}");
-        }
+        let (name, _) = id_and_options(text)?;
         match BuiltinPrefix::parse(&name) {
             Some(prefix) => Ok(Some(Arc::new(prefix))),
             None => Err(no_such("prefix extractor", &name)),
@@ -242,12 +239,8 @@ impl Value for MemtableFactory {
 
     fn print(&self) -> String {
         match self {
-            MemtableFactory::SkipList { lookahead: 0 } | MemtableFactory::Vector { count: 0 } => {
-                self.name().to_string()
-            }
-            MemtableFactory::SkipList { lookahead } => {
-                format!("{{id=SkipListFactory;lookahead={lookahead};}}")
-            }
+            MemtableFactory::SkipList { lookahead: 0 } => self.name().to_string(),
+            MemtableFactory::SkipList { lookahead } => format!("SkipListFactory:{lookahead}"),
             MemtableFactory::Vector { count } => format!("{{id=VectorRepFactory;count={count};}}"),
             MemtableFactory::Other { name, options } => with_options(name, options),
         }

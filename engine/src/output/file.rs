@@ -14,7 +14,7 @@ use env::{AppendHints, Env};
 use format::properties::Properties;
 use kernel::checksum::crc32c;
 use kernel::checksum::xxh3::hash64_with_seed;
-use lsm::file_meta::{FileMetaData, FileStats};
+use lsm::file_meta::{EntryCount, FileMetaData, FileStats};
 use lsm::range_del::OutputTombstones;
 use table::options::FilterLevel;
 use table::sst::writer::{Writer, WriterOptions};
@@ -288,6 +288,7 @@ impl OpenFile {
             num_entries: p.num_entries,
             num_deletions: p.num_deletions,
             num_range_deletions: p.num_range_deletions,
+            entry_count: EntryCount::WithTombstones,
             raw_key_size: p.raw_key_size,
             raw_value_size: p.raw_value_size,
             data_size: p.data_size,

@@ -12,7 +12,7 @@ use env::Env;
 use env::fs::{RandomRead, ReadHints};
 use env::rate::{Direction, IoPriority, RateLimiter};
 use format::names;
-use lsm::file_meta::{FileMetaData, FileStats};
+use lsm::file_meta::{EntryCount, FileMetaData, FileStats};
 use table::sst::{OpenOptions, ReadCtx, ReadLimits, Reader};
 
 use crate::family::Parts;
@@ -321,11 +321,16 @@ impl TableCache {
 
 fn stats_of(reader: &Reader) -> FileStats {
     let p = reader.properties();
+    // RocksDB 5.18 and older wrote format versions below 5 only. A file of these versions without range tombstones has
+    // an exact count.
+    let num_range_deletions = p.num_range_deletions.max(reader.range_tombstones().len() as u64);
+    let is_old = p.format_version < 5 && num_range_deletions > 0;
     FileStats {
         num_entries: p.num_entries,
         num_deletions: p.num_deletions,
-        // Releases of old wrote range tombstones without counting them.
-        num_range_deletions: p.num_range_deletions.max(reader.range_tombstones().len() as u64),
+        // Some old releases wrote range tombstones, but no count of them.
+        num_range_deletions,
+        entry_count: if is_old { EntryCount::Unknown } else { EntryCount::WithTombstones },
         raw_key_size: p.raw_key_size,
         raw_value_size: p.raw_value_size,
         data_size: p.data_size,

@@ -23,14 +23,14 @@ fn unhex(text: &Value) -> Vec<u8> {
 }
 
 pub(crate) struct Row {
-    family: String,
-    key: Vec<u8>,
-    value: Vec<u8>,
-    ts: Vec<u8>,
+    pub family: String,
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+    pub ts: Vec<u8>,
 }
 
 /// Copies a directory tree.
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();

@@ -22,6 +22,7 @@ mod quarantine;
 mod read_options;
 mod reads;
 mod rebuilt;
+mod releases;
 mod script;
 mod sound;
 mod stalls;

@@ -68,6 +68,14 @@ fn deletions_make_a_file_count_for_more() {
 }
 
 #[test]
+fn unknown_entry_count_gives_a_range_of_point_counts() {
+    let exact = FileStats { num_entries: 3, num_range_deletions: 1, ..FileStats::default() };
+    assert_eq!(exact.num_points(), 2..=2);
+    let old = FileStats { entry_count: EntryCount::Unknown, ..exact };
+    assert_eq!(old.num_points(), 2..=3);
+}
+
+#[test]
 fn a_clone_is_not_being_compacted() {
     let file = FileMetaData::new(FileNumber(1), 1000, &internal(b"a", 1), &internal(b"b", 1));
     file.set_being_compacted(true);

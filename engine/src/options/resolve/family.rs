@@ -88,9 +88,6 @@ impl FamilyOptions {
             [] => check(self.compression)?,
             levels => levels.iter().try_for_each(|&c| check(c))?,
         }
-        if self.bottommost_compression != CompressionType::DISABLE {
-            check(self.bottommost_compression)?;
-        }
         if self.compression_opts.zstd_max_train_bytes > 0 && self.compression_opts.max_dict_bytes == 0 {
             return Err(Error::invalid_argument(
                 "The dictionary size limit (`CompressionOptions::max_dict_bytes`) should be nonzero if we're using \

@@ -1,7 +1,8 @@
 //! What of a family's options is mended without asking.
 
 use crate::options::{
-    AGE_AUTO, CompactionStyle, DbOptions, FamilyOptions, MemtableFactory, TableFactory, Temperature,
+    AGE_AUTO, CompactionStyle, CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory,
+    Temperature,
 };
 
 const THIRTY_DAYS_S: u64 = 30 * 24 * 60 * 60;
@@ -39,6 +40,14 @@ impl FamilyOptions {
                 "enable_blob_direct_write requires enable_blob_files=true. Disabling blob direct write."
                     .to_string(),
             );
+        }
+        if self.bottommost_compression != CompressionType::DISABLE
+            && self.bottommost_compression.kind().is_err()
+        {
+            warnings.push(format!(
+                "bottommost_compression={} is not linked with the binary. The bottommost level is not compressed.",
+                self.bottommost_compression.log_name()
+            ));
         }
         self.blob_direct_write_partitions = self.blob_direct_write_partitions.max(1);
     }

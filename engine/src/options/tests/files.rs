@@ -156,6 +156,33 @@ fn objects_that_cannot_be_made_are_told() {
     assert!(read(&text, &strict).is_err());
 }
 
+/// RocksDB writes a policy's name alone if the application set the policy in code, and loads no policy from the name.
+#[test]
+fn filter_policy_without_bits_loads_as_no_filter() {
+    for policy in ["bloomfilter", "ribbonfilter", "{id=ribbonfilter;bits_per_key=10}", "rocksdb.BloomFilter"]
+    {
+        let text = format!(
+            "{OK}[TableOptions/BlockBasedTable \"default\"]\n  filter_policy={policy}\n  block_size=1234\n"
+        );
+        let file = read(&text, &ReadConfig::default()).unwrap_or_else(|e| panic!("{policy}: {e}"));
+        let table = file.families[0].1.table_factory.block_based().unwrap();
+        assert_eq!((table.filter_policy.clone(), table.block_size), (None, 1234), "{policy}");
+        assert_eq!(file.missing[0].object, policy);
+        let strict = ReadConfig { ignore_unsupported_options: false, ..ReadConfig::default() };
+        assert_eq!(read(&text, &strict).err().unwrap().kind(), base::Kind::NotSupported);
+    }
+}
+
+#[test]
+fn empty_db_host_id_is_written_as_no_line() {
+    let (mut db, family) = opened();
+    db.db_host_id.clear();
+    let text = write(&db, [("default", &family)]);
+    assert!(!text.contains("db_host_id"));
+    assert!(check::reads_back(&text, &db, [("default", &family)]));
+    verify(&text, &db, [("default", &family)]).unwrap();
+}
+
 /// As `db_bench` writes it.
 #[test]
 fn listeners_that_a_file_names_are_told_and_left_out() {

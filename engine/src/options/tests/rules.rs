@@ -73,6 +73,18 @@ fn what_is_not_built_is_refused_by_name() {
 }
 
 #[test]
+fn what_rocksdb_opens_with_a_warning_opens_here() {
+    let said = check("wal_compression=kLZ4Compression", "bottommost_compression=kXpressCompression").unwrap();
+    assert!(said.iter().any(|line| line.starts_with("wal_compression is disabled")), "{said:?}");
+    assert!(said.iter().any(|line| line.starts_with("bottommost_compression=Xpress")), "{said:?}");
+}
+
+#[test]
+fn database_options_of_old_releases_are_accepted() {
+    check("disable_data_sync=false;concurrent_prepare=false;disableDataSync=false", "").unwrap();
+}
+
+#[test]
 fn values_out_of_range_are_mended() {
     let (mut db, mut o) = opened();
     db.update("max_open_files=3;recycle_log_file_num=4;wal_recovery_mode=kAbsoluteConsistency;wal_compression=kLZ4Compression")
