@@ -1,4 +1,4 @@
-//! An embeddable, persistent, ordered key-value store: RocksDB's files and RocksDB's names, in Rust.
+//! An embeddable, persistent, ordered key-value store with the files and the names of RocksDB, in Rust.
 //!
 //! ```
 //! use ironstone::{Db, Options, WriteBatch, WriteOptions};
@@ -14,13 +14,13 @@
 //!
 //! let mut batch = WriteBatch::new();
 //! batch.put(b"a", b"1").delete(b"k");
-//! db.write(batch, &WriteOptions { sync: true, ..WriteOptions::default() })?;
+//! db.write_with(batch, &WriteOptions { sync: true, ..WriteOptions::default() })?;
 //!
 //! for entry in db.range(b"a"..b"n") {
 //!     let (key, value) = entry?;
 //!     assert_eq!((&key[..], &value[..]), (&b"a"[..], &b"1"[..]));
 //! }
-//! let snapshot = db.snapshot(); // reads through it see one moment
+//! let snapshot = db.snapshot(); // reads of a snapshot do not see later writes
 //! db.put(b"a", b"2")?;
 //! assert_eq!(snapshot.get(b"a")?.as_deref(), Some(&b"1"[..]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -28,52 +28,126 @@
 //!
 //! # Handles
 //!
-//! [`Db`], [`Family`], [`Snapshot`], [`Iter`] are owned, `Send` and, but for the iterator, `Sync`; they are cheap to
-//! clone and may be dropped in any order. The last one to go closes the database.
+//! [`Db`], [`Family`], [`Snapshot`] and [`Iter`] are owned and `Send`. All but the iterator are `Sync` and cheap to
+//! clone. Handles may be dropped in any order, on any thread. The database closes when its last handle is dropped.
+//!
+//! Each call on a column family is a method of [`Family`]. [`Db`] dereferences to the default column family, so these
+//! calls work on `Db` too. Calls for the whole database are methods of [`Db`]. A call named `.._with` takes options; the
+//! call without `_with` uses the default options.
 //!
 //! # Files
 //!
-//! A directory written by RocksDB (11.8 and before) opens here, and what is written here opens there. What a
-//! database uses and this release does not have is refused by name, never misread; see the README's table.
+//! Ironstone opens the directories of RocksDB up to 11.8, and RocksDB opens the directories of Ironstone. If a
+//! database uses a feature that is not built, the open fails and names the feature. The README lists these features.
 //!
 //! # Errors
 //!
-//! Every call gives one [`Error`]: RocksDB's code and subcode, what was being done, the file and the offset.
+//! Each call returns one type, [`Error`]: code and subcode of RocksDB, what the engine was doing, the file and the
+//! offset.
+//!
+//! # Components
+//!
+//! Options are plain fields. A component is an object behind a field: [`DbOptions`] has the [`env::Env`], the rate
+//! limiter, the info log, the statistics and the write buffer manager; [`FamilyOptions`] has the comparator, the merge
+//! operator, the compaction filter and the prefix extractor; [`Options`] has the block cache and the listeners.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod db;
+mod families;
 mod family;
 mod iter;
+mod open;
 mod options;
+mod properties;
+mod read;
 mod repair;
 mod snapshot;
 mod tree;
+mod work;
+mod write;
+
+pub use db::Db;
+pub use family::Family;
+pub use iter::{Iter, Range};
+pub use open::{destroy, destroy_with, list_column_families};
+pub use options::{FamilyDescriptor, Missing, Options, OptionsFile, ReadConfig, ReadOptions};
+pub use repair::{Problem, Report, Weight, fsck, repair};
+pub use snapshot::Snapshot;
+pub use tree::LiveFile;
 
 pub use base::order::{BuiltinPrefix, Comparator, PrefixExtractor};
-pub use base::stats;
-pub use base::{Error, FileNumber, Kind, Order, Pinned, Result, Severity, Subcode};
-pub use engine::batch::WriteBatch;
-pub use engine::event;
-pub use engine::options::{
-    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, DbOptions, FamilyOptions,
-    FlushOptions, TableFactory, Value, WaitForCompactOptions, WriteOptions,
+pub use base::{
+    Error, FamilyId, FileNumber, Kind, Level, Order, Pinned, Result, SequenceNumber, Severity, Subcode,
 };
+pub use engine::batch::WriteBatch;
+pub use engine::db::{Slice, StatsHistory};
+pub use engine::event;
+pub use engine::event::{Event, Listener};
 pub use engine::read::Answered;
-pub use lsm::filter::{CompactionFilter, CompactionFilterFactory, Decision, FilterInput};
+pub use format::batch::{Marker, Record};
+pub use lsm::filter::{
+    CompactionFilter, CompactionFilterFactory, CreationReason, Decision, FilterContext, FilterInput,
+    FilterKind,
+};
 pub use lsm::merge::{
     Associative, AssociativeMergeOperator, Existing, Failure as MergeFailure, FullMerge, MergeOperator,
     Merged,
 };
-pub use table::options::BlockBasedTableOptions;
+
+// Options of the database, of column families, of tables, and of calls.
+pub use engine::options::{
+    AGE_AUTO, BlobGarbageCollectionPolicy, BottommostLevelCompaction, CacheTier, CompactRangeOptions,
+    CompactionOptions, CompactionOptionsFifo, CompactionOptionsUniversal, CompactionPri, CompactionStopStyle,
+    CompactionStyle, Compat, CompressionOptions, CompressionType, DbOptions, DbPath, FamilyOptions,
+    FileChecksumGen, FileTemperatureAge, FlushOptions, FlushWalOptions, MemtableFactory,
+    PrepopulateBlobCache, ReadTier, SizeApproximationOptions, TableFactory, Temperature, Value,
+    VerifyOutputFlags, WaitForCompactOptions, WalRecoveryMode, WriteOptions,
+};
+pub use format::checksum::ChecksumType;
+pub use table::options::{
+    BlockBasedTableOptions, BlockSearchType, CacheText, CacheUsageOptions, Charged, DataBlockIndexType,
+    FilterPolicy, FlushBlockPolicy, IndexShortening, IndexType, MetadataCacheOptions, PinningTier,
+    PolicyKind, PrepopulateBlockCache,
+};
+
+// Components: objects that options hold.
+pub use base::stats;
+pub use base::stats::Statistics;
+pub use mem::cache::{CacheOptions, Kind as CacheKind, Ledger, MetadataCharge};
+pub use mem::write_buffer::WriteBufferManager;
 pub use table::sst::BlockCache;
 
-pub use db::{Db, destroy, destroy_with, list_column_families};
-pub use engine::db::StatsHistory;
-pub use family::Family;
-pub use iter::{Iter, Range};
-pub use options::{FamilyDescriptor, Options, ReadOptions};
-pub use repair::{Problem, Report, Weight, fsck, repair};
-pub use snapshot::Snapshot;
-pub use tree::LiveFile;
+/// The outside world of a database: files, clock, random numbers, threads, the info log and the rate limiter.
+///
+/// An application can implement the traits. A database uses the `Env` in `DbOptions::env`, and nothing else of the
+/// machine.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use ironstone::env::{RateLimiter, RateOptions};
+/// use ironstone::{Db, Options};
+///
+/// let mut options = Options::in_memory();
+/// let clock = options.db.env.clock.clone();
+/// options.db.rate_limiter = Some(Arc::new(RateLimiter::new(RateOptions::new(10 << 20), clock)?));
+/// let db = Db::open("data", options)?; // flushes and compactions write 10 MiB per second
+/// # Ok::<(), ironstone::Error>(())
+/// ```
+pub mod env {
+    pub use env::clock::{ManualClock, RealClock};
+    pub use env::executor::{Inline, Threads};
+    pub use env::fs::{Pattern, Syncer, WriteLife};
+    pub use env::logger::{FileLogger, LogFileOptions, LogLevel, MemoryLogger, NullLogger};
+    pub use env::memory::MemoryFs;
+    pub use env::posix::PosixFs;
+    pub use env::rate::{Direction, Granted, IoPriority, Mode, RateLimiter, RateOptions};
+    pub use env::rng::SeededRng;
+    pub use env::sst_files::{SstFileManager, SstFileOptions};
+    pub use env::{
+        Append, AppendHints, Clock, Dir, Env, Executor, FileLock, FileSystem, Logger, Pool, RandomRead,
+        ReadHints, ReadRequest, Rng, SequentialRead, Tag,
+    };
+}

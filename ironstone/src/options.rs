@@ -1,33 +1,87 @@
-//! What a database is opened with, and what a read is asked with.
+//! The options of a database and of its column families, with the components that options do not hold.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use base::Result;
 use engine::event::Listener;
+use engine::options::file::load_latest;
 use engine::options::{DbOptions, FamilyOptions};
+use env::Env;
+use env::memory::MemoryFs;
 use table::sst::BlockCache;
 
 pub use engine::options::ReadOptions;
+pub use engine::options::file::{Missing, OptionsFile, ReadConfig};
 
-/// Options of a database and of its default column family. Defaults are RocksDB 11.8.1's.
+/// Options of a database and of its default column family. The defaults are those of RocksDB 11.8.1.
+///
+/// Each option is a field; [`Options::update`] also takes text.
+///
+/// ```
+/// use ironstone::{BlockBasedTableOptions, CompressionType, FilterPolicy, Options, TableFactory};
+///
+/// let mut options = Options::default();
+/// options.db.create_if_missing = true;
+/// options.db.max_background_jobs = 4;
+/// options.family.compression = CompressionType::LZ4;
+/// options.family.table_factory = TableFactory::BlockBased(BlockBasedTableOptions {
+///     filter_policy: Some(FilterPolicy::bloom(10.0)),
+///     block_size: 16 << 10,
+///     ..BlockBasedTableOptions::default()
+/// });
+/// ```
 #[derive(Clone, Default)]
 pub struct Options {
-    /// RocksDB's `DBOptions`.
+    /// Options of the whole database. RocksDB: `DBOptions`. Components such as the `Env`, the rate limiter and the info
+    /// log are fields too.
     pub db: DbOptions,
-    /// RocksDB's `ColumnFamilyOptions`, for the default family and for families that bring none.
+    /// Options of the default column family, and of each column family that is opened without own options. RocksDB:
+    /// `ColumnFamilyOptions`.
     pub family: FamilyOptions,
-    /// The block cache, which several databases may share. `None`, the default, makes one of 32 MiB.
+    /// The block cache. Several databases may share a block cache. `None`, the default, makes a block cache of 32 MiB.
     pub block_cache: Option<Arc<BlockCache>>,
-    /// Told of flushes, compactions, files and errors.
+    /// Receive the events of the database: flushes, compactions, files, errors. Default: none.
     pub listeners: Vec<Arc<dyn Listener>>,
 }
 
 impl Options {
-    /// Sets options by RocksDB's names: `max_open_files=100;write_buffer_size=1048576;...`, of the database or
-    /// of the family, whichever has the name.
+    /// Returns options for a database in memory, with `create_if_missing` set: for examples and for tests. The
+    /// clock and the threads are those of the machine. Files live as long as a clone of `options.db.env` lives. Each call
+    /// makes a new, empty file system.
+    ///
+    /// ```
+    /// use ironstone::{Db, Options};
+    ///
+    /// let options = Options::in_memory();
+    /// let db = Db::open("data", options.clone())?;
+    /// db.put(b"k", b"v")?;
+    /// drop(db);
+    /// let again = Db::open("data", options)?; // the same file system
+    /// assert!(again.get(b"k")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn in_memory() -> Options {
+        let machine = Env::posix();
+        let env = Env { fs: Arc::new(MemoryFs::new(machine.clock.clone())), ..machine };
+        let db = DbOptions { env, create_if_missing: true, ..DbOptions::default() };
+        Options { db, ..Options::default() }
+    }
+
+    /// Sets options from text: `max_open_files=100;write_buffer_size=1048576;...`. The names are those of RocksDB. A
+    /// name may be an option of the database or of the column family.
     ///
     /// # Errors
-    /// InvalidArgument naming an option that does not exist or a value it does not take; nothing is changed.
+    /// InvalidArgument if an option does not exist or if a value is not valid. Then no option is changed.
+    ///
+    /// ```
+    /// # use ironstone::Options;
+    /// let mut options = Options::default();
+    /// options.update("max_open_files=100;write_buffer_size=1048576")?;
+    /// assert_eq!((options.db.max_open_files, options.family.write_buffer_size), (100, 1 << 20));
+    /// assert!(options.update("no_such_option=1").is_err());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn update(&mut self, text: &str) -> Result<()> {
         let mut changed = self.clone();
         for (name, value) in format::options_ini::parse_map(text)? {
@@ -40,18 +94,63 @@ impl Options {
         *self = changed;
         Ok(())
     }
+
+    /// Reads the newest OPTIONS file of the database at `path`. Returns the options of the database and all column
+    /// families. The result lists objects that the file only names, for example a merge operator of the application;
+    /// the caller sets these objects before the open. RocksDB: `LoadLatestOptions`.
+    ///
+    /// # Errors
+    /// NotFound if there is no OPTIONS file. InvalidArgument or Corruption if the file cannot be read; `config` says
+    /// which faults are accepted.
+    ///
+    /// ```
+    /// use ironstone::{Db, FamilyDescriptor, Options, ReadConfig};
+    ///
+    /// let mut options = Options::in_memory();
+    /// options.family.write_buffer_size = 1 << 20;
+    /// let env = options.db.env.clone();
+    /// drop(Db::open("data", options)?);
+    ///
+    /// let file = Options::load_latest("data", &env, &ReadConfig::default())?;
+    /// assert_eq!(file.families[0].0, "default");
+    /// assert_eq!(file.families[0].1.write_buffer_size, 1 << 20);
+    /// assert!(file.missing.is_empty());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn load_latest(path: impl AsRef<Path>, env: &Env, config: &ReadConfig) -> Result<OptionsFile> {
+        load_latest(env, path.as_ref(), config).map(|(_, file)| file)
+    }
 }
 
-/// A column family to open or create, with options of its own.
+/// A column family to open or to create, with its options.
+///
+/// ```
+/// use ironstone::{Db, FamilyDescriptor, FamilyOptions, Options};
+///
+/// let mut options = Options::in_memory();
+/// options.db.create_missing_column_families = true;
+/// let small = FamilyOptions { write_buffer_size: 1 << 20, ..FamilyOptions::default() };
+/// let db = Db::open_with_families("data", options, vec![FamilyDescriptor::new("users", small)])?;
+/// assert_eq!(db.family("users")?.options().write_buffer_size, 1 << 20);
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct FamilyDescriptor {
+    /// The name of the column family. The default column family has the name `default`.
     pub name: String,
+    /// The options of the column family.
     pub options: FamilyOptions,
-    /// `None`: the database's.
+    /// The block cache of the column family. `None`, the default, is the block cache of the database.
     pub block_cache: Option<Arc<BlockCache>>,
 }
 
 impl FamilyDescriptor {
+    /// Returns a descriptor without an own block cache.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions};
+    /// assert_eq!(FamilyDescriptor::new("users", FamilyOptions::default()).name, "users");
+    /// ```
     pub fn new(name: impl Into<String>, options: FamilyOptions) -> Self {
         FamilyDescriptor { name: name.into(), options, block_cache: None }
     }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use base::Result;
-use engine::components::{Components, FamilyDescriptor as Descriptor};
 
+use crate::open::request;
 use crate::{FamilyDescriptor, Options};
 
 pub use engine::repair::{Problem, Report, Weight};
@@ -33,7 +33,7 @@ pub use engine::repair::{Problem, Report, Weight};
 /// InvalidArgument if there is no database (no MANIFEST, table or log), or a family's comparator is not known;
 /// NotSupported for tables that are not block-based or have blobs; errors of the file system that are not damage.
 pub fn fsck(path: impl AsRef<Path>, options: Options, families: Vec<FamilyDescriptor>) -> Result<Report> {
-    engine::db::fsck(&request(path.as_ref(), options, families))
+    engine::db::fsck(&request(path.as_ref(), options, families, None))
 }
 
 /// Repairs the database at `path`, which must not be open, and shows that it opens.
@@ -54,19 +54,5 @@ pub fn fsck(path: impl AsRef<Path>, options: Options, families: Vec<FamilyDescri
 /// As [`fsck`]; IoError if the database is open elsewhere or the file system refuses; the error of opening, if it
 /// still does not open.
 pub fn repair(path: impl AsRef<Path>, options: Options, families: Vec<FamilyDescriptor>) -> Result<Report> {
-    engine::db::repair(request(path.as_ref(), options, families))
-}
-
-fn request(path: &Path, options: Options, families: Vec<FamilyDescriptor>) -> engine::db::OpenRequest {
-    let mut families: Vec<Descriptor> = families.into_iter().map(Into::into).collect();
-    if !families.iter().any(|f| f.name == "default") {
-        families.insert(0, Descriptor::new("default", options.family));
-    }
-    engine::db::OpenRequest {
-        path: path.to_path_buf(),
-        options: options.db,
-        components: Components { listeners: options.listeners, block_cache: options.block_cache },
-        families,
-        others: None,
-    }
+    engine::db::repair(request(path.as_ref(), options, families, None))
 }

@@ -1,4 +1,4 @@
-//! One moment of a database to read from.
+//! A fixed state of the database to read from.
 
 use std::sync::Arc;
 
@@ -7,8 +7,19 @@ use engine::sequence::Snapshot as Held;
 
 use crate::{Db, Family, Iter, ReadOptions};
 
-/// What was visible when it was taken, whatever is written since. Dropping the last clone releases it; until
-/// then compaction keeps the versions it sees.
+/// A fixed sequence number for reads. Reads see the writes before the snapshot and no later write.
+///
+/// Compaction keeps the entries that a snapshot needs, until the last clone of the snapshot is dropped. A snapshot keeps
+/// the database open.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// db.put(b"k", b"old")?;
+/// let snapshot = db.snapshot();
+/// db.put(b"k", b"new")?;
+/// assert_eq!(snapshot.get(b"k")?.as_deref(), Some(&b"old"[..]));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Snapshot {
     db: Db,
@@ -20,43 +31,137 @@ impl Snapshot {
         Snapshot { db, held }
     }
 
-    /// Entries at or below this sequence number are seen.
+    /// Returns the sequence number of the snapshot. Reads see entries up to this sequence number.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// assert_eq!(db.snapshot().sequence(), db.latest_sequence());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn sequence(&self) -> u64 {
         self.held.sequence()
     }
 
-    /// Read options that read from this snapshot.
+    /// Returns read options that read from this snapshot. All other options have their defaults.
+    ///
+    /// ```
+    /// # use ironstone::ReadOptions;
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let snapshot = db.snapshot();
+    /// let without_fill = ReadOptions { fill_cache: false, ..snapshot.options() };
+    /// assert!(db.get_with(b"k", &without_fill)?.is_none());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn options(&self) -> ReadOptions {
         ReadOptions { snapshot: Some(self.held.clone()), ..ReadOptions::default() }
     }
 
-    /// The snapshot as read options carry it.
+    /// Returns the snapshot in the form of the field `ReadOptions::snapshot`.
+    ///
+    /// ```
+    /// # use ironstone::ReadOptions;
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let snapshot = db.snapshot();
+    /// let options = ReadOptions { snapshot: Some(snapshot.held()), ..ReadOptions::default() };
+    /// assert!(db.get_with(b"k", &options)?.is_none());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn held(&self) -> Arc<Held> {
         self.held.clone()
     }
 
-    /// As [`Db::get`].
+    /// Returns the value that a key of the default column family has in the snapshot.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Family::get`].
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let before = db.snapshot();
+    /// db.put(b"k", b"v")?;
+    /// assert!(before.get(b"k")?.is_none());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn get(&self, key: &[u8]) -> Result<Option<Pinned>> {
         self.db.get_with(key, &self.options())
     }
 
-    /// As [`Family::get`].
+    /// Returns the value that a key of a column family has in the snapshot.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Family::get`].
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let family = db.family("default")?;
+    /// assert!(db.snapshot().get_in(&family, b"k")?.is_none());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn get_in(&self, family: &Family, key: &[u8]) -> Result<Option<Pinned>> {
         family.get_with(key, &self.options())
     }
 
-    /// An iterator over the default family at this moment.
+    /// Returns the values that several keys of the default column family have in the snapshot, in the order of the
+    /// keys.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// let found = db.snapshot().multi_get(&[b"a", b"b"]);
+    /// assert!(found[0].as_ref().unwrap().is_some());
+    /// assert!(found[1].as_ref().unwrap().is_none());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn multi_get(&self, keys: &[&[u8]]) -> Vec<Result<Option<Pinned>>> {
+        self.db.multi_get_with(keys, &self.options())
+    }
+
+    /// Returns the values that several keys of a column family have in the snapshot, in the order of the keys.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let family = db.family("default")?;
+    /// assert_eq!(db.snapshot().multi_get_in(&family, &[b"a", b"b"]).len(), 2);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn multi_get_in(&self, family: &Family, keys: &[&[u8]]) -> Vec<Result<Option<Pinned>>> {
+        family.multi_get_with(keys, &self.options())
+    }
+
+    /// Returns an iterator over the default column family as it is in the snapshot.
     ///
     /// # Errors
-    /// As [`Db::iter_with`].
+    /// As [`Family::iter_with`].
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// let snapshot = db.snapshot();
+    /// db.delete(b"a")?;
+    /// let mut iter = snapshot.iter()?;
+    /// iter.seek_to_first();
+    /// assert_eq!(iter.key(), b"a");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn iter(&self) -> Result<Iter> {
         self.db.iter_with(self.options())
+    }
+
+    /// Returns an iterator over a column family as it is in the snapshot.
+    ///
+    /// # Errors
+    /// As [`Family::iter_with`].
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let family = db.family("default")?;
+    /// let mut iter = db.snapshot().iter_in(&family)?;
+    /// iter.seek_to_first();
+    /// assert!(!iter.valid());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn iter_in(&self, family: &Family) -> Result<Iter> {
+        family.iter_with(self.options())
     }
 }
 

@@ -1,28 +1,98 @@
-//! Calls that shape the tree: compactions by hand, tables named or dropped, waiting for the background.
+//! The SST files of one column family: flush, manual compaction, the list of files, deletion of whole files.
+//!
+//! Not here: calls for several column families and for the background threads (`db`).
 
 use std::path::PathBuf;
 
 use base::{FileNumber, Result};
-use engine::options::{CompactionOptions, WaitForCompactOptions};
+use engine::options::{CompactRangeOptions, CompactionOptions, FlushOptions};
 
-use crate::{Db, Family};
+use crate::Family;
 
-/// A table of the tree, as it is now.
+/// One SST file of a column family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveFile {
+    /// The number in the name of the file.
     pub number: FileNumber,
+    /// The level of the file; 0 for level 0.
     pub level: usize,
-    /// Bytes.
+    /// The size of the file in bytes.
     pub size: u64,
-    /// User keys, with their timestamps if the family has them.
+    /// The smallest user key. If the column family has timestamps, the key ends with a timestamp.
     pub smallest_key: Vec<u8>,
+    /// The largest user key. If the column family has timestamps, the key ends with a timestamp.
     pub largest_key: Vec<u8>,
 }
 
-impl Db {
-    /// The tables of a family, level by level; those of level 0 newest first. RocksDB's `GetLiveFilesMetaData`.
-    pub fn live_files(&self, family: &Family) -> Vec<LiveFile> {
-        let pinned = family.inner().pin_owned();
+impl Family {
+    /// Writes the memtables of this column family to SST files, and waits for the end of the flush.
+    ///
+    /// # Errors
+    /// The background error that prevents the flush; ColumnFamilyDropped.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.put(b"k", b"v")?;
+    /// db.flush()?;
+    /// assert_eq!(db.live_files().len(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn flush(&self) -> Result<()> {
+        self.flush_with(&FlushOptions::default())
+    }
+
+    /// Flushes this column family, with options. If `wait` is false, the call returns when the flush is scheduled.
+    ///
+    /// # Errors
+    /// As [`Self::flush`].
+    ///
+    /// ```
+    /// # use ironstone::FlushOptions;
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.put(b"k", b"v")?;
+    /// db.flush_with(&FlushOptions { wait: false, ..FlushOptions::default() })?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn flush_with(&self, options: &FlushOptions) -> Result<()> {
+        self.db.flush(std::slice::from_ref(&self.inner), options)
+    }
+
+    /// Compacts the keys in `[begin, end]`, and waits for the end of the compaction. `None` means no bound.
+    ///
+    /// # Errors
+    /// Errors of the compaction jobs. NotSupported for options whose feature is not built. Incomplete if the
+    /// compaction is canceled.
+    ///
+    /// ```
+    /// # use ironstone::CompactRangeOptions;
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.put(b"k", b"v")?;
+    /// db.compact_range(None, None, &CompactRangeOptions::default())?; // flushes first
+    /// assert_eq!(db.live_files()[0].level, 6);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn compact_range(
+        &self,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        options: &CompactRangeOptions,
+    ) -> Result<()> {
+        self.db.compact_range(&self.inner, begin, end, options)
+    }
+
+    /// Returns the SST files of this column family, level by level. Level 0 is newest first. RocksDB:
+    /// `GetLiveFilesMetaData`.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.put(b"k", b"v")?;
+    /// db.flush()?;
+    /// let files = db.live_files();
+    /// assert_eq!((files[0].level, &files[0].smallest_key[..]), (0, &b"k"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn live_files(&self) -> Vec<LiveFile> {
+        let pinned = self.inner.pin_owned();
         let files = pinned.version.files();
         let live = files.map(|(level, file)| LiveFile {
             number: file.number,
@@ -34,129 +104,122 @@ impl Db {
         live.collect()
     }
 
-    /// Compacts these tables of a family, and those that must go with them, to `output_level`, on this thread.
-    /// Returns the paths of the tables made. `output_path_id` is an index into the family's paths; `None` for its
-    /// only one. RocksDB's `CompactFiles`.
+    /// Compacts these SST files, and the SST files that must go with them, to `output_level`. Runs on the calling
+    /// thread. Returns the paths of the new files. `output_path_id` is an index into the paths of the column family;
+    /// `None` is legal if there is only one path. RocksDB: `CompactFiles`.
     ///
     /// # Errors
-    /// InvalidArgument for tables that are not in the tree or lie below the output level, and for a level or path
-    /// that does not exist; Aborted while a table needed is being compacted; Incomplete when given up.
+    /// InvalidArgument for a file that is not in the column family or lies below the output level, and for a level or
+    /// path that does not exist. Aborted if another compaction has one of the files. Incomplete if canceled.
+    ///
+    /// ```
+    /// # use ironstone::CompactionOptions;
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.put(b"k", b"v")?;
+    /// db.flush()?;
+    /// let files: Vec<_> = db.live_files().iter().map(|file| file.number).collect();
+    /// db.compact_files(&files, 6, None, &CompactionOptions::default())?;
+    /// assert_eq!(db.live_files()[0].level, 6);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn compact_files(
         &self,
-        family: &Family,
         files: &[FileNumber],
         output_level: usize,
         output_path_id: Option<u32>,
         options: &CompactionOptions,
     ) -> Result<Vec<PathBuf>> {
-        self.engine().compact_files(family.inner(), files, output_level, output_path_id, options)
+        self.db.compact_files(&self.inner, files, output_level, output_path_id, options)
     }
 
-    /// Drops the tables below level 0 that lie wholly in one of the ranges, at no cost but a MANIFEST record:
-    /// their keys are gone, in snapshots too, and what lay below them may come back. `None` is unbounded. With
-    /// `include_end` a table whose last key is the end of a range goes too. RocksDB's `DeleteFilesInRanges`.
+    /// Deletes the SST files below level 0 whose keys all lie in one of the ranges. The only cost is one MANIFEST
+    /// record. Keys of a deleted file are gone, in snapshots too, and older entries of these keys in lower levels
+    /// become visible. `None` means no bound. With `include_end`, a file whose last key is the end of a range is
+    /// deleted too. RocksDB: `DeleteFilesInRanges`.
     ///
     /// # Errors
-    /// Those of the MANIFEST; nothing is dropped then.
+    /// Errors of the MANIFEST; then no file is deleted.
+    ///
+    /// ```
+    /// # use ironstone::CompactionOptions;
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// # db.put(b"k", b"v")?;
+    /// # db.flush()?;
+    /// # let files: Vec<_> = db.live_files().iter().map(|file| file.number).collect();
+    /// # db.compact_files(&files, 6, None, &CompactionOptions::default())?;
+    /// db.delete_files_in_ranges(&[(Some(b"a"), Some(b"z"))], true)?;
+    /// assert!(db.live_files().is_empty());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn delete_files_in_ranges(
         &self,
-        family: &Family,
         ranges: &[(Option<&[u8]>, Option<&[u8]>)],
         include_end: bool,
     ) -> Result<()> {
-        self.engine().delete_files_in_ranges(family.inner(), ranges, include_end)
+        self.db.delete_files_in_ranges(&self.inner, ranges, include_end)
     }
 
-    /// Marks the tables that meet `[begin, end]` to be compacted soon in the background.
+    /// Marks the SST files that overlap `[begin, end]`. A background compaction compacts the marked files soon.
+    /// `None` means no bound.
     ///
     /// # Errors
-    /// NotSupported when opened for reading.
-    pub fn suggest_compact_range(
-        &self,
-        family: &Family,
-        begin: Option<&[u8]>,
-        end: Option<&[u8]>,
-    ) -> Result<()> {
-        self.engine().suggest_compact_range(family.inner(), begin, end)
+    /// NotSupported if the database is open for reading only.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.suggest_compact_range(Some(b"a"), None)?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn suggest_compact_range(&self, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<()> {
+        self.db.suggest_compact_range(&self.inner, begin, end)
     }
 
-    /// Moves all of level 0 to `target_level` as it is.
+    /// Moves all SST files of level 0 to `target_level`. The files do not change.
     ///
     /// # Errors
-    /// InvalidArgument for a level that does not exist, tables of level 0 that overlap or are being compacted, and
-    /// levels up to the target that are not empty.
-    pub fn promote_l0(&self, family: &Family, target_level: usize) -> Result<()> {
-        self.engine().promote_l0(family.inner(), target_level)
+    /// InvalidArgument for a level that does not exist, if files of level 0 overlap or are inputs of a running
+    /// compaction, and if a level from 1 to the target is not empty.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.put(b"k", b"v")?;
+    /// db.flush()?;
+    /// db.promote_l0(2)?;
+    /// assert_eq!(db.live_files()[0].level, 2);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn promote_l0(&self, target_level: usize) -> Result<()> {
+        self.db.promote_l0(&self.inner, target_level)
     }
 
-    /// Gives up manual compactions that run, which answer Incomplete, and refuses new ones until
-    /// [`Db::enable_manual_compaction`] was called as often. Returns when none runs.
+    /// Raises the low mark of timestamps. Compaction may then remove history below `low`, and reads below `low`
+    /// fail. The new mark is durable when the call returns.
     ///
     /// # Errors
-    /// NotSupported when opened for reading.
-    pub fn disable_manual_compaction(&self) -> Result<()> {
-        self.engine().disable_manual_compaction()
-    }
-
-    /// Undoes one [`Db::disable_manual_compaction`].
+    /// InvalidArgument if the column family has no timestamps, if `low` has another length than the timestamps, or
+    /// if the current mark is higher.
     ///
-    /// # Errors
-    /// As there.
-    pub fn enable_manual_compaction(&self) -> Result<()> {
-        self.engine().enable_manual_compaction()
+    /// ```
+    /// # use ironstone::{Db, Options};
+    /// let mut options = Options::in_memory();
+    /// options.update("comparator=leveldb.BytewiseComparator.u64ts")?;
+    /// let db = Db::open("data", options)?;
+    /// db.increase_full_history_ts_low(&7u64.to_le_bytes())?;
+    /// assert_eq!(db.full_history_ts_low().as_deref(), Some(&7u64.to_le_bytes()[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn increase_full_history_ts_low(&self, low: &[u8]) -> Result<()> {
+        self.db.increase_full_history_ts_low(&self.inner, low)
     }
 
-    /// Turns automatic compactions of these families on again.
+    /// Returns the low mark of timestamps, or `None` if no mark was set.
     ///
-    /// # Errors
-    /// As [`Family::set_options`].
-    pub fn enable_auto_compaction(&self, families: &[Family]) -> Result<()> {
-        families.iter().try_for_each(|family| family.set_options(&[("disable_auto_compactions", "false")]))
-    }
-
-    /// Starts no new flush or compaction until [`Db::continue_background_work`] was called as often; returns when
-    /// none runs. Writes that need room wait meanwhile.
-    ///
-    /// # Errors
-    /// NotSupported when opened for reading.
-    pub fn pause_background_work(&self) -> Result<()> {
-        self.engine().pause_background_work()
-    }
-
-    /// Undoes one [`Db::pause_background_work`].
-    ///
-    /// # Errors
-    /// InvalidArgument if there was none.
-    pub fn continue_background_work(&self) -> Result<()> {
-        self.engine().continue_background_work()
-    }
-
-    /// Versions with timestamps below `low` may be collapsed from now on, and cannot be read. Durable on return.
-    ///
-    /// # Errors
-    /// InvalidArgument if the family has no timestamps or others, or knows of a higher mark.
-    pub fn increase_full_history_ts_low(&self, family: &Family, low: &[u8]) -> Result<()> {
-        self.engine().increase_full_history_ts_low(family.inner(), low)
-    }
-
-    /// The family's low mark of timestamps; `None` until one is set.
-    pub fn full_history_ts_low(&self, family: &Family) -> Option<Vec<u8>> {
-        self.engine().full_history_ts_low(family.inner())
-    }
-
-    /// Waits until no flush or compaction runs or is due.
-    ///
-    /// # Errors
-    /// The background error, when one stops them, be it those of one family.
-    pub fn wait_for_compact(&self) -> Result<()> {
-        self.engine().wait_for_compact()
-    }
-
-    /// As [`Db::wait_for_compact`], with options.
-    ///
-    /// # Errors
-    /// As there; Aborted if background work is paused and `abort_on_pause` is set; TimedOut.
-    pub fn wait_for_compact_with(&self, options: &WaitForCompactOptions) -> Result<()> {
-        self.engine().wait_for_compact_with(options)
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// assert_eq!(db.full_history_ts_low(), None);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn full_history_ts_low(&self) -> Option<Vec<u8>> {
+        self.db.full_history_ts_low(&self.inner)
     }
 }

@@ -179,7 +179,7 @@ pub fn take(db: &Db, families: &[Family], step: &Step) -> ironstone::Result<()> 
                     }
                 };
             }
-            db.write(batch, &WriteOptions { sync: *sync, ..WriteOptions::default() })
+            db.write_with(batch, &WriteOptions { sync: *sync, ..WriteOptions::default() })
         }
         Step::Flush(f) => families[*f].flush(),
         Step::Compact(f) => families[*f].compact_range(None, None, &CompactRangeOptions::default()),

@@ -114,7 +114,7 @@ fn an_empty_range_deletion_at_the_end_of_a_recycled_log_drops_nothing_behind_it(
     db.flush().unwrap();
     let mut batch = WriteBatch::new();
     batch.put_in(other.id(), b"c", b"3");
-    db.write(batch, &synced()).unwrap();
+    db.write_with(batch, &synced()).unwrap();
     drop(other);
     world.crash(db, Survivors::Synced);
     let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
@@ -306,7 +306,7 @@ fn writes_in_a_log_prove_the_edit_that_added_their_family() {
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
     let mut batch = WriteBatch::new();
     batch.put_in(other.id(), b"c", b"3");
-    db.write(batch, &synced()).unwrap();
+    db.write_with(batch, &synced()).unwrap();
     drop(other);
     // What says in the MANIFEST itself that the edit was durable is not synced.
     world.crash(db, Survivors::Synced);

@@ -163,7 +163,7 @@ impl<'a> Play<'a> {
                     after.iter_mut().for_each(|state| edit.apply(state));
                 }
                 let failed = (self.failed)();
-                let written = db.write(batch, &WriteOptions { sync: *sync, ..WriteOptions::default() });
+                let written = db.write_with(batch, &WriteOptions { sync: *sync, ..WriteOptions::default() });
                 if written.is_err() && failed.is_some() && (self.failed)() == failed {
                     // No call failed: it was refused for what failed before, and is nowhere.
                     return written;

@@ -147,7 +147,7 @@ impl Run {
                     self.state = before;
                 }
                 let options = WriteOptions { sync: *sync, disableWAL: *no_wal, ..WriteOptions::default() };
-                self.db().write(batch, &options).map_err(told("write"))?;
+                self.db().write_with(batch, &options).map_err(told("write"))?;
             }
             Op::Flush(n) => self.family(*n).flush().map_err(told("flush"))?,
             Op::Compact(n, range, bottom) => {

@@ -105,6 +105,11 @@ impl Db {
         &self.inner.tools.db_session_id
     }
 
+    /// Returns the current options of the database.
+    pub fn options(&self) -> Arc<crate::options::DbOptions> {
+        self.inner.tools.options.load_full()
+    }
+
     pub fn default_family(&self) -> Result<Arc<Family>> {
         self.inner
             .families

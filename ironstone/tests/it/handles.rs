@@ -114,7 +114,7 @@ fn readers_see_whole_batches_while_all_else_goes_on() {
             (0..KEYS).for_each(|i| {
                 batch.put(&key(group, i), &value);
             });
-            db.write(batch, &Default::default()).unwrap();
+            db.write_with(batch, &Default::default()).unwrap();
         };
         (0..GROUPS).for_each(|g| write(&db, g, 0));
         let stop = Arc::new(AtomicBool::new(false));

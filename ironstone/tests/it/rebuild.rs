@@ -441,11 +441,11 @@ fn a_range_deletion_that_was_cut_off_deletes_no_newer_row() {
     let db = Db::open(DIR, options).unwrap();
     let family = db.default_family();
     let settle = |level: usize, to: usize, take: usize| {
-        let mut files: Vec<_> = db.live_files(&family).into_iter().filter(|f| f.level == level).collect();
+        let mut files: Vec<_> = family.live_files().into_iter().filter(|f| f.level == level).collect();
         files.sort_by(|a, b| a.smallest_key.cmp(&b.smallest_key));
         let numbers: Vec<_> = files.iter().rev().take(take).map(|f| f.number).collect();
         let limited = CompactionOptions { output_file_size_limit: 4000, ..Default::default() };
-        db.compact_files(&family, &numbers, to, None, &limited).unwrap();
+        family.compact_files(&numbers, to, None, &limited).unwrap();
     };
     for i in 0..200 {
         db.put(&key(i), b"old").unwrap();
@@ -478,9 +478,9 @@ fn of_two_tables_neither_is_the_newer_one() {
     let db = Db::open(DIR, options(&env)).unwrap();
     let family = db.default_family();
     let settle = |levels: &[usize], to: usize| {
-        let files = db.live_files(&family).into_iter().filter(|f| levels.contains(&f.level));
+        let files = family.live_files().into_iter().filter(|f| levels.contains(&f.level));
         let numbers: Vec<_> = files.map(|f| f.number).collect();
-        db.compact_files(&family, &numbers, to, None, &Default::default()).unwrap();
+        family.compact_files(&numbers, to, None, &Default::default()).unwrap();
     };
     let flushed = |key: &[u8], value: &[u8], to: usize| {
         db.put(key, value).unwrap();

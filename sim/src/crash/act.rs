@@ -37,7 +37,7 @@ impl World {
                     made.map(|c| &families[(c.family() % families.len() as u64) as usize]).collect();
                 let stopped = touched.iter().any(|family| look::is_stopped(family));
                 let fired = self.faults.hook().fired();
-                let written = db.write(batch, &options);
+                let written = db.write_with(batch, &options);
                 self.executor.fed();
                 let calm = self.faults.hook().fired() == fired && !self.faults.hook().crashed();
                 if stopped && written.is_ok() {

@@ -110,7 +110,7 @@ impl World {
                 state.families.entry("default".to_string()).or_default().put(&key, b"durable");
             }
         }
-        db.write(batch, &WriteOptions { sync: true, ..WriteOptions::default() })
+        db.write_with(batch, &WriteOptions { sync: true, ..WriteOptions::default() })
             .map_err(|e| format!("synced write: {e}"))?;
         (self.history, self.durable) = (vec![states], 0);
         Ok(())

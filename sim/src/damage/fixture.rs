@@ -246,7 +246,7 @@ impl Making {
                 }
                 _ => self.put(&handle, &mut batch, &mut state, key),
             }
-            must(self.db.write(batch, &WriteOptions { sync: true, ..WriteOptions::default() }));
+            must(self.db.write_with(batch, &WriteOptions { sync: true, ..WriteOptions::default() }));
             self.states.push(state);
         }
     }

@@ -93,7 +93,7 @@ fn a_row_behind_an_empty_range_deletion_is_older_than_the_next_batch() {
     batch.put(b"a", b"1");
     batch.delete_range(b"x", b"x");
     batch.put_in(other.id(), b"k", b"older");
-    db.write(batch, &WriteOptions::default()).unwrap();
+    db.write_with(batch, &WriteOptions::default()).unwrap();
     drop(other);
     db.close().unwrap();
     drop(db);

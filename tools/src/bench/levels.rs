@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use base::{Error, Result};
-use ironstone::{CompactionOptions, Db, Family, FileNumber};
+use ironstone::{CompactionOptions, Family, FileNumber};
 
 use super::run::{Run, Thread};
 use super::writes::{Order, fill};
@@ -19,17 +19,16 @@ pub fn compact1(run: &Run) -> Result<()> {
 }
 
 fn compact_level(run: &Run, from: usize) -> Result<()> {
-    let db = run.db()?;
     let family = default_family(run)?;
-    while !try_compact_level(db, family, from)? {
+    while !try_compact_level(family, from)? {
         super::open::wait_for_compaction(run)?;
     }
     Ok(())
 }
 
 /// False if the tree changed meanwhile and it has to be tried again.
-fn try_compact_level(db: &Db, family: &Family, from: usize) -> Result<bool> {
-    let files = db.live_files(family);
+fn try_compact_level(family: &Family, from: usize) -> Result<bool> {
+    let files = family.live_files();
     let filled: BTreeSet<usize> = files.iter().map(|file| file.level).collect();
     let level = if from == 0 { Some(0) } else { filled.iter().copied().find(|level| *level > 0) };
     let Some(level) = level.filter(|level| filled.contains(level)) else {
@@ -47,7 +46,7 @@ fn try_compact_level(db: &Db, family: &Family, from: usize) -> Result<bool> {
         output_file_size_limit: family.options().target_file_size_base,
         ..CompactionOptions::default()
     };
-    match db.compact_files(family, &inputs, next, None, &options) {
+    match family.compact_files(&inputs, next, None, &options) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == base::Kind::Aborted || error.kind() == base::Kind::InvalidArgument => {
             eprintln!("compact{from} CompactFiles failed: {error}");
@@ -69,7 +68,6 @@ pub fn fill_unique_random_deterministic(thread: &mut Thread<'_>) -> Result<()> {
 /// smaller than the next; then compacts each run to its level.
 fn fill_deterministic(thread: &mut Thread<'_>, first: Order) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
     let family = default_family(run)?;
     family.set_options(&[
         ("disable_auto_compactions", "true"),
@@ -96,7 +94,7 @@ fn fill_deterministic(thread: &mut Thread<'_>, first: Order) -> Result<()> {
         let order = if runs.is_empty() { first } else { Order::UniqueRandom };
         fill(thread, order, writes)?;
         family.flush()?;
-        let files = db.live_files(family);
+        let files = family.live_files();
         let mut new: Vec<FileNumber> = files
             .iter()
             .filter(|file| file.level == 0 && !known.contains(&file.number))
@@ -130,15 +128,15 @@ fn fill_deterministic(thread: &mut Thread<'_>, first: Order) -> Result<()> {
             output_file_size_limit: limit,
             ..CompactionOptions::default()
         };
-        db.compact_files(family, files, last.saturating_sub(above), None, &compaction)?;
+        family.compact_files(files, last.saturating_sub(above), None, &compaction)?;
     }
-    print_shape(&db, family);
+    print_shape(family);
     Ok(())
 }
 
 /// The files of level 0, and of each other level the first, the last and the size.
-fn print_shape(db: &Db, family: &Family) {
-    let files = db.live_files(family);
+fn print_shape(family: &Family) {
+    let files = family.live_files();
     for level in files.chunk_by(|a, b| a.level == b.level) {
         let Some((first, last)) = level.first().zip(level.last()) else { continue };
         let number = first.level;

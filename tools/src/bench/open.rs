@@ -375,5 +375,6 @@ pub fn memstats(run: &Run) -> Result<()> {
 }
 
 pub fn reset_stats(run: &Run) -> Result<()> {
-    run.db()?.reset_stats()
+    run.db()?.reset_stats();
+    Ok(())
 }

@@ -140,7 +140,7 @@ impl Store for Ours {
             }
         }
         let count = batch.count();
-        (answers, count, told(self.db.write(batch, &writing(w))))
+        (answers, count, told(self.db.write_with(batch, &writing(w))))
     }
 
     fn get(&mut self, at: usize, key: &[u8], snapshot: Option<usize>, spec: &Spec) -> Told<Option<Vec<u8>>> {

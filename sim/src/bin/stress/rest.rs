@@ -100,7 +100,7 @@ fn fill(db: &Db, families: &[Family], thread: usize, slots: &mut Expected) -> ir
             if let Some(value) = value(thread, family, key, generation) {
                 batch.put_in(handle.id(), name(thread, key).as_bytes(), &value);
             }
-            db.write(batch, &WriteOptions::default())?;
+            db.write_with(batch, &WriteOptions::default())?;
             slots.settle(family, key);
         }
     }

@@ -311,7 +311,7 @@ impl Worker<'_> {
             };
         }
         let options = WriteOptions { sync: self.chance.percent(2), ..WriteOptions::default() };
-        if self.told("write", self.epoch.db.write(batch, &options))?.is_some() {
+        if self.told("write", self.epoch.db.write_with(batch, &options))?.is_some() {
             keys.iter().for_each(|k| self.slots.settle(k.0, k.1));
         }
         Ok(())

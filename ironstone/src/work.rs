@@ -1,0 +1,149 @@
+//! Control of background work: pause, disable, wait.
+
+use base::Result;
+use engine::options::WaitForCompactOptions;
+
+use crate::{Db, Family};
+
+impl Db {
+    /// Cancels the manual compactions that run, and rejects new manual compactions. A canceled compaction returns
+    /// Incomplete. Returns when no manual compaction runs. Calls are counted: each call needs one
+    /// [`Db::enable_manual_compaction`].
+    ///
+    /// # Errors
+    /// NotSupported if the database is open for reading only.
+    ///
+    /// ```
+    /// # use ironstone::CompactRangeOptions;
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.disable_manual_compaction()?;
+    /// assert!(db.compact_range(None, None, &CompactRangeOptions::default()).is_err());
+    /// db.enable_manual_compaction()?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn disable_manual_compaction(&self) -> Result<()> {
+        self.engine().disable_manual_compaction()
+    }
+
+    /// Undoes one call of [`Db::disable_manual_compaction`].
+    ///
+    /// # Errors
+    /// NotSupported if the database is open for reading only.
+    ///
+    /// ```
+    /// # use ironstone::CompactRangeOptions;
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.disable_manual_compaction()?;
+    /// db.enable_manual_compaction()?;
+    /// db.compact_range(None, None, &CompactRangeOptions::default())?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn enable_manual_compaction(&self) -> Result<()> {
+        self.engine().enable_manual_compaction()
+    }
+
+    /// Sets `disable_auto_compactions` to false for these column families.
+    ///
+    /// # Errors
+    /// As [`Family::set_options`].
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options};
+    /// let mut options = Options::in_memory();
+    /// options.family.disable_auto_compactions = true;
+    /// let db = Db::open("data", options)?;
+    /// db.enable_auto_compaction(&db.families())?;
+    /// assert!(!db.options().disable_auto_compactions);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn enable_auto_compaction(&self, families: &[Family]) -> Result<()> {
+        families.iter().try_for_each(|family| family.set_options(&[("disable_auto_compactions", "false")]))
+    }
+
+    /// Pauses flushes and compactions. Returns when no background job runs. A write that needs the end of a flush or
+    /// compaction waits. Calls are counted: each call needs one [`Db::continue_background_work`].
+    ///
+    /// # Errors
+    /// NotSupported if the database is open for reading only.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.pause_background_work()?;
+    /// db.continue_background_work()?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn pause_background_work(&self) -> Result<()> {
+        self.engine().pause_background_work()
+    }
+
+    /// Undoes one call of [`Db::pause_background_work`].
+    ///
+    /// # Errors
+    /// InvalidArgument if background work is not paused.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// assert!(db.continue_background_work().is_err());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn continue_background_work(&self) -> Result<()> {
+        self.engine().continue_background_work()
+    }
+
+    /// Waits until no flush and no compaction runs or is due.
+    ///
+    /// # Errors
+    /// The background error that stops flushes or compactions, also if it stops only one column family.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.wait_for_compact()?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn wait_for_compact(&self) -> Result<()> {
+        self.engine().wait_for_compact()
+    }
+
+    /// Waits until no flush and no compaction runs or is due, with options.
+    ///
+    /// # Errors
+    /// As [`Db::wait_for_compact`]. Aborted if background work is paused and `abort_on_pause` is set. TimedOut.
+    ///
+    /// ```
+    /// # use ironstone::WaitForCompactOptions;
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.put(b"k", b"v")?;
+    /// db.wait_for_compact_with(&WaitForCompactOptions { flush: true, ..WaitForCompactOptions::default() })?;
+    /// assert_eq!(db.live_files().len(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn wait_for_compact_with(&self, options: &WaitForCompactOptions) -> Result<()> {
+        self.engine().wait_for_compact_with(options)
+    }
+
+    /// Keeps obsolete files: no file is deleted until [`Db::enable_file_deletions`]. Calls are counted: each call needs
+    /// one [`Db::enable_file_deletions`]. Use this call to copy the files of an open database.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.disable_file_deletions();
+    /// // copy files here
+    /// db.enable_file_deletions();
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn disable_file_deletions(&self) {
+        self.engine().disable_file_deletions();
+    }
+
+    /// Undoes one call of [`Db::disable_file_deletions`]. After the last one, obsolete files are deleted.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.disable_file_deletions();
+    /// db.enable_file_deletions();
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn enable_file_deletions(&self) {
+        self.engine().enable_file_deletions();
+    }
+}
