@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
 mod advice;
+pub mod compare;
 pub mod filter_bench;
 pub mod ldb;
 pub mod sst;

@@ -1,0 +1,110 @@
+//! The report lines of `db_bench` and `filter_bench`, as rows with a unit and a figure.
+
+/// The unit of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unit {
+    /// Operations a second: more is better.
+    OperationsPerSecond,
+    /// Nanoseconds for each key: less is better.
+    Nanoseconds,
+    /// CPU seconds of the whole process: less is better.
+    CpuSeconds,
+    /// Relative standard deviation of an estimate: less is better.
+    Error,
+    /// Bits for each key, or a rate of false positives: less is better.
+    Size,
+}
+
+impl Unit {
+    /// Returns the name that the table shows.
+    pub fn shown(self) -> &'static str {
+        match self {
+            Unit::OperationsPerSecond => "ops/s",
+            Unit::Nanoseconds => "ns",
+            Unit::CpuSeconds => "cpu s",
+            Unit::Error => "err",
+            Unit::Size => "size",
+        }
+    }
+
+    /// Returns how much better `ours` is than `peer`: above 1 if `ours` is better.
+    pub fn ratio(self, ours: f64, peer: f64) -> f64 {
+        match self {
+            Unit::OperationsPerSecond => ours / peer,
+            _ => peer / ours,
+        }
+    }
+
+    /// Returns true if the row counts in the geometric mean of speeds.
+    pub fn is_speed(self) -> bool {
+        matches!(self, Unit::OperationsPerSecond | Unit::Nanoseconds | Unit::CpuSeconds)
+    }
+}
+
+/// The name of a row and its unit.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Row {
+    pub name: String,
+    pub unit: Unit,
+}
+
+/// Labels of `filter_bench` whose lines are rows.
+const FILTER_ROWS: [&str; 10] = [
+    "Build avg ns/key",
+    "Single filter net ns/op",
+    "Batched, prepared net ns/op",
+    "Batched, unprepared net ns/op",
+    "Skewed 50% in 1% net ns/op",
+    "Skewed 80% in 20% net ns/op",
+    "Random filter net ns/op",
+    "Bits/key stored",
+    "Prelim FP rate %",
+    "Average FP rate %",
+];
+
+/// Returns the rows of a report. If a name occurs again, the later rows get `#2`, `#3`, ...
+pub fn parse(report: &str) -> Vec<(Row, f64)> {
+    let mut rows: Vec<(Row, f64)> = Vec::new();
+    for line in report.split(['\r', '\n']) {
+        let Some((name, unit, figure)) = benchmark(line).or_else(|| deviation(line)).or_else(|| filter(line))
+        else {
+            continue;
+        };
+        let earlier = |row: &Row| row.name == name || row.name.starts_with(&format!("{name} #"));
+        let name = match rows.iter().filter(|(row, _)| earlier(row)).count() {
+            0 => name,
+            count => format!("{name} #{}", count + 1),
+        };
+        rows.push((Row { name, unit }, figure));
+    }
+    rows
+}
+
+/// Reads `fillseq : 1.234 micros/op 810372 ops/sec ...`. Slow benchmarks print too few digits of the rate, so their
+/// rate is computed from the time.
+fn benchmark(line: &str) -> Option<(String, Unit, f64)> {
+    let (name, rest) = line.split_once(" : ").or_else(|| line.split_once(':'))?;
+    let mut words = rest.split_whitespace();
+    let micros: f64 = words.next()?.parse().ok()?;
+    if words.next()? != "micros/op" {
+        return None;
+    }
+    let rate: f64 = words.next()?.parse().ok()?;
+    let rate = if rate < 100.0 && micros > 0.0 { 1e6 / micros } else { rate };
+    Some((name.trim().to_string(), Unit::OperationsPerSecond, rate))
+}
+
+/// Reads `Average: 1000.1  StdDev: 31.2` as the relative standard deviation.
+fn deviation(line: &str) -> Option<(String, Unit, f64)> {
+    let mean: f64 = line.split_once("Average: ")?.1.split_whitespace().next()?.parse().ok()?;
+    let deviation: f64 = line.split_once("StdDev: ")?.1.split_whitespace().next()?.parse().ok()?;
+    (mean > 0.0).then(|| ("relative std. deviation".to_string(), Unit::Error, deviation / mean))
+}
+
+fn filter(line: &str) -> Option<(String, Unit, f64)> {
+    let (name, rest) = line.trim_start().split_once(": ")?;
+    let name = *FILTER_ROWS.iter().find(|row| **row == name)?;
+    let figure = rest.split_whitespace().next()?.parse().ok()?;
+    let unit = if name.contains("ns/") { Unit::Nanoseconds } else { Unit::Size };
+    Some((name.to_string(), unit, figure))
+}

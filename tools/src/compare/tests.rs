@@ -1,0 +1,65 @@
+use super::recipes::{all, named};
+use super::rows::{Row, Unit, parse};
+use super::{median, sample};
+
+#[test]
+fn a_report_line_of_db_bench_becomes_a_row() {
+    let rows = parse(
+        "fillseq      :       1.234 micros/op 810372 ops/sec 1.2 seconds 1000000 operations;   89.6 MB/s\n\
+         compact      :  642000.000 micros/op 1 ops/sec 0.6 seconds 1 operations;\n\
+         readseq      :       0.100 micros/op 9000000 ops/sec\nreadseq      :       0.100 micros/op 9500000 ops/sec\n",
+    );
+    let shown: Vec<(String, f64)> = rows.iter().map(|(row, figure)| (row.name.clone(), *figure)).collect();
+    assert_eq!(
+        shown,
+        [
+            ("fillseq".into(), 810_372.0),
+            ("compact".into(), 1e6 / 642_000.0),
+            ("readseq".into(), 9_000_000.0),
+            ("readseq #2".into(), 9_500_000.0),
+        ]
+    );
+}
+
+#[test]
+fn report_lines_of_filter_bench_have_their_units() {
+    let rows = parse("Build avg ns/key: 66.4\n  Bits/key stored: 7.025\nAverage: 1000.0  StdDev: 31.0\n");
+    assert_eq!(
+        rows,
+        [
+            (Row { name: "Build avg ns/key".into(), unit: Unit::Nanoseconds }, 66.4),
+            (Row { name: "Bits/key stored".into(), unit: Unit::Size }, 7.025),
+            (Row { name: "relative std. deviation".into(), unit: Unit::Error }, 0.031),
+        ]
+    );
+}
+
+#[test]
+fn a_ratio_above_one_means_that_ironstone_is_better() {
+    assert_eq!(Unit::OperationsPerSecond.ratio(200.0, 100.0), 2.0);
+    assert_eq!(Unit::Nanoseconds.ratio(100.0, 200.0), 2.0);
+}
+
+#[test]
+fn a_median_of_an_even_number_is_the_mean_of_the_middle() {
+    assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), 2.5);
+}
+
+#[test]
+fn the_flags_of_filter_bench_follow_the_numbers_of_each_program() {
+    let recipe = named("seed1-ribbon").unwrap();
+    assert!(recipe.steps[0].flags.starts_with("-impl=3 "));
+    assert!(recipe.steps[0].peer_flags().starts_with("-impl=2 "));
+    assert!(named("seed1-bloom").unwrap().steps[0].peer_flags().starts_with("-impl=1 "));
+    assert!(named("nothing").is_err());
+    assert_eq!(all().len(), 24);
+}
+
+#[test]
+fn one_seed_draws_one_list() {
+    let flags = |seed| -> Vec<String> {
+        sample::draw(20, seed).iter().flat_map(|r| r.steps.iter().map(|s| s.flags.clone())).collect()
+    };
+    assert_eq!(flags(7), flags(7));
+    assert_ne!(flags(7), flags(8));
+}
