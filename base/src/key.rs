@@ -159,6 +159,33 @@ pub fn seek_key(user_key: &[u8], seq: SequenceNumber) -> Vec<u8> {
     key
 }
 
+/// Returns a user key without timestamp as the user key that sorts before all its versions.
+///
+/// The newest timestamp has all bits set. RocksDB assumes the same for every comparator (`kTsMax`).
+pub fn with_newest_timestamp(key: &[u8], timestamp_size: usize) -> Vec<u8> {
+    padded(key, timestamp_size, 0xff)
+}
+
+/// Returns a user key without timestamp as the user key that sorts after all its other versions: the oldest
+/// timestamp has no bit set.
+pub fn with_oldest_timestamp(key: &[u8], timestamp_size: usize) -> Vec<u8> {
+    padded(key, timestamp_size, 0)
+}
+
+fn padded(key: &[u8], timestamp_size: usize, byte: u8) -> Vec<u8> {
+    let mut out = Vec::with_capacity(key.len() + timestamp_size + TRAILER_LEN);
+    out.extend_from_slice(key);
+    out.resize(key.len() + timestamp_size, byte);
+    out
+}
+
+/// Returns a user key without its timestamp. A key that is shorter than a timestamp, which no writer produces,
+/// becomes the empty key.
+#[inline]
+pub fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8] {
+    &user_key[..user_key.len().saturating_sub(timestamp_size)]
+}
+
 /// The user key of an internal key. Shorter than a trailer: empty.
 #[inline]
 pub fn user_key(internal: &[u8]) -> &[u8] {

@@ -13,7 +13,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use base::key::{InternalOrder, user_key};
+use base::key::{self, InternalOrder, user_key};
 use base::order::head;
 
 use crate::file_meta::FileMetaData;
@@ -269,9 +269,14 @@ pub struct Anchor {
     pub bytes: u64,
 }
 
-/// Splits the inputs' user-key range into at most `max` pieces of about equal size and of at least
-/// `min_piece_bytes`; the answer are the boundaries between them, ascending: one fewer than the pieces.
-/// A piece begins at its boundary.
+/// Splits the user keys of a compaction into at most `max` subcompactions of about equal size, and of at least
+/// `min_piece_bytes`. Returns the boundaries between the subcompactions in ascending order, so one boundary less than
+/// subcompactions.
+///
+/// A subcompaction includes its lower boundary and excludes its upper boundary. A boundary is a user key with the
+/// newest timestamp: an anchor carries the timestamp of some entry, and entries of the same key with newer timestamps
+/// sort before the anchor. All entries of a key belong to one subcompaction (RocksDB
+/// `CompactionJob::GenSubcompactionBoundaries`).
 pub fn split(
     order: &InternalOrder,
     mut anchors: Vec<Anchor>,
@@ -295,13 +300,15 @@ pub fn split(
         }
         same
     });
+    let timestamp_size = order.user.timestamp_size();
     let mut boundaries = Vec::new();
     let (mut sum, mut threshold) = (0u64, piece);
     for anchor in anchors {
         sum = sum.saturating_add(anchor.bytes);
         if sum > threshold {
             threshold = threshold.saturating_add(piece);
-            boundaries.push(anchor.user_key);
+            let key = key::without_timestamp(&anchor.user_key, timestamp_size);
+            boundaries.push(key::with_newest_timestamp(key, timestamp_size));
             if boundaries.len() + 1 == max {
                 break;
             }

@@ -21,7 +21,7 @@ pub struct ManualResult {
 }
 
 impl Background {
-    /// Compacts the user keys in `[begin, end]`; `None` is unbounded.
+    /// Compacts the user keys in `[begin, end]`, which carry no timestamps. `None` is unbounded.
     ///
     /// # Errors
     /// InvalidArgument for a path the family does not have, for a low mark of timestamps that is not one or goes
@@ -55,7 +55,8 @@ impl Background {
         self.flush_and_wait(std::slice::from_ref(family), FlushReason::ManualCompaction, true)?;
         let canceled = self.begin_manual(&options.canceled, options.exclusive_manual_compaction)?;
         let options = CompactRangeOptions { canceled: Some(canceled.clone()), ..options.clone() };
-        let outcome = self.all_levels(family, begin, end, &options);
+        let (begin, end) = family.with_timestamps(begin, end);
+        let outcome = self.all_levels(family, begin.as_deref(), end.as_deref(), &options);
         self.end_manual(&canceled, options.exclusive_manual_compaction);
         self.reconsider(family);
         self.changed.tell();

@@ -100,9 +100,9 @@ impl Background {
         Ok(self.reserve(&mut state, family, task, Some(canceled)))
     }
 
-    /// Drops the tables below level 0 that lie wholly in one of the ranges: their keys are gone, those of older
-    /// versions included, without anything being written. Tables that a job has stay. `include_end`: a table
-    /// whose last key is the end of a range goes too.
+    /// Drops the SST files below level 0 that lie wholly in one of the ranges, without writing an SST file. All entries
+    /// of the files are gone, also entries that a snapshot sees. SST files that a job reads stay. With `include_end`, an
+    /// SST file whose last key is the end of a range is dropped too. The keys of the ranges carry no timestamps.
     ///
     /// # Errors
     /// Those of the MANIFEST; nothing is dropped then.
@@ -116,8 +116,11 @@ impl Background {
         let found = {
             let state = self.state.lock();
             let pin = family.pin_owned();
+            let ranges: Vec<_> =
+                ranges.iter().map(|(begin, end)| family.with_timestamps(*begin, *end)).collect();
+            let ranges: Vec<_> = ranges.iter().map(|(b, e)| (b.as_deref(), e.as_deref())).collect();
             let found = self.viewed(&state, family, &pin, |view| {
-                files_in_ranges(view, &pin.parts.pick, ranges, include_end)
+                files_in_ranges(view, &pin.parts.pick, &ranges, include_end)
             });
             found.iter().for_each(|(_, file)| file.set_being_compacted(true));
             found
@@ -137,10 +140,12 @@ impl Background {
         outcome
     }
 
-    /// Marks the tables that meet the user keys in `[begin, end]` to be compacted soon by themselves, all but
-    /// those on the last level that is filled.
+    /// Marks the SST files that overlap the user keys in `[begin, end]`, so that a compaction picks them soon. SST files
+    /// on the last level that holds files are not marked. The keys carry no timestamps.
     pub fn suggest_compact_range(&self, family: &Arc<Family>, begin: Option<&[u8]>, end: Option<&[u8]>) {
         let version = family.pin().version.clone();
+        let (begin, end) = family.with_timestamps(begin, end);
+        let (begin, end) = (begin.as_deref(), end.as_deref());
         for level in 0..version.last_filled_level().unwrap_or(0) {
             version.overlapping(level, begin, end).iter().for_each(|file| file.mark());
         }

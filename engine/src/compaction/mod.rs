@@ -150,7 +150,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
             None => failed = failed.or_else(|| Some(Error::aborted("a subcompaction did not run"))),
         }
     }
-    let failed = failed.map_or_else(|| finish::verify_counts(t, job, &done, ranges.len()), Err);
+    let failed = failed.map_or_else(|| finish::verify_counts(t, job, &done), Err);
     if let Err(error) = failed {
         remove(t, &done);
         finish::failed(t, job, &error);
@@ -162,7 +162,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     Ok(Compacted { committed: Some(committed), ..out })
 }
 
-/// The ranges of keys that run beside one another.
+/// Returns the ranges of keys that the subcompactions of a job compact concurrently.
 fn subcompactions(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<SubcompactionRange>> {
     let task = &job.task;
     let max = match task.max_subcompactions {

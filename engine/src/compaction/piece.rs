@@ -5,6 +5,7 @@ use base::stats::HistogramKind;
 use base::{Error, Result};
 use compress::Compression;
 use env::rate::IoPriority;
+use lsm::clipped::Clipped;
 use lsm::compaction_iter::{Compaction, CompactionIter, CompactionIterStats, Config};
 use lsm::cut::Cutter;
 use lsm::file_meta::FileMetaData;
@@ -69,7 +70,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
     let below = Below::new(job.version.clone(), task, db.allow_ingest_behind);
     let now = t.tools.env.clock.now_seconds();
     let cutter = Cutter::new(order.clone(), task, &job.parts.pick, now);
-    let rows = Merging::new(order, sources);
+    let rows = Clipped::new(Merging::new(order.clone(), sources), order, range.upper.clone());
     let mut compaction_iter = CompactionIter::new(rows, below.clone(), tombstones, config);
     let written =
         output::write_all(&mut compaction_iter, &settings, Some(cutter), range, &mut |start, end| {
@@ -77,7 +78,11 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
         });
     t.tools.stats.count_compaction_iter(&compaction_iter.stats);
     let outputs = written?;
-    Ok(Done { outputs, stats: compaction_iter.stats, comparisons: compaction_iter.input().stats.comparisons })
+    Ok(Done {
+        outputs,
+        stats: compaction_iter.stats,
+        comparisons: compaction_iter.input().input().stats.comparisons,
+    })
 }
 
 fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {
@@ -142,11 +147,11 @@ fn add_tombstones(
     let timestamp_size = job.parts.order.timestamp_size();
     for (start, end) in table.range_tombstones() {
         let (user, seq, _) = key::split(start);
-        let without_timestamp = |k: &[u8]| k[..k.len().saturating_sub(timestamp_size)].to_vec();
-        let timestamp = &user[user.len().saturating_sub(timestamp_size)..];
+        let start = key::without_timestamp(user, timestamp_size);
+        let timestamp = &user[start.len()..];
         tombstones.add(
-            &without_timestamp(user),
-            &without_timestamp(end),
+            start,
+            key::without_timestamp(end, timestamp_size),
             seq,
             timestamp,
             Some((&file.smallest, &file.largest)),

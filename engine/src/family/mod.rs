@@ -21,7 +21,9 @@ pub use set::FamilySet;
 pub use state::{Charge, FlushPick, ImmutableMemtable, State};
 pub use super_version::SuperVersion;
 
-use base::key::InternalOrder;
+use std::borrow::Cow;
+
+use base::key::{self, InternalOrder};
 use base::{Error, FamilyId, Result};
 use lsm::version::Version;
 use mem::memtable::MemTable;
@@ -117,6 +119,23 @@ impl Family {
             )));
         }
         Ok(())
+    }
+
+    /// Returns the user keys that bound the closed range `[begin, end]` of keys without timestamps: `begin` with the
+    /// newest timestamp and `end` with the oldest. `None` is unbounded. Files and entries carry timestamps, and a key
+    /// without its timestamp cannot be compared with them (RocksDB `MaybeAddTimestampsToRange`).
+    pub(crate) fn with_timestamps<'k>(
+        &self,
+        begin: Option<&'k [u8]>,
+        end: Option<&'k [u8]>,
+    ) -> (Option<Cow<'k, [u8]>>, Option<Cow<'k, [u8]>>) {
+        match self.order.user.timestamp_size() {
+            0 => (begin.map(Cow::Borrowed), end.map(Cow::Borrowed)),
+            size => (
+                begin.map(|key| Cow::Owned(key::with_newest_timestamp(key, size))),
+                end.map(|key| Cow::Owned(key::with_oldest_timestamp(key, size))),
+            ),
+        }
     }
 
     /// The order of internal keys.

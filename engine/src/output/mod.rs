@@ -24,14 +24,16 @@ pub use tools::{JobTools, compression_options, created, forget_spares, named};
 use std::collections::BTreeSet;
 
 use base::iter::InternalIterator;
-use base::key::{self, MAX_SEQUENCE, ValueType, append_internal};
+use base::key::{self, MAX_SEQUENCE};
 use base::{Error, Result};
 use lsm::compaction_iter::{Below, CompactionIter};
 use lsm::cut::Cutter;
+use lsm::range_del::before_user_key;
 
 use file::OpenFile;
 
-/// The range of user keys that a run covers: from `lower` (inclusive) to `upper` (exclusive).
+/// The range of user keys that a run covers: from `lower` (inclusive) to `upper` (exclusive). Both carry the newest
+/// timestamp, so all entries of a key are in one range. `None` is unbounded.
 #[derive(Clone, Debug, Default)]
 pub struct SubcompactionRange {
     pub lower: Option<Vec<u8>>,
@@ -48,8 +50,10 @@ pub struct Outputs {
     pub input_bytes: u64,
 }
 
-/// Writes all rows of `rows` that lie in `range`. `drop_obsolete` says of a range of user keys that
-/// nothing older can be in it below the output.
+/// Writes the entries of `rows` from `range.lower` on. The input of `rows` ends at `range.upper`: see [`Clipped`].
+/// `drop_obsolete` returns true if no level below the output can hold an entry of a range of user keys.
+///
+/// [`Clipped`]: lsm::clipped::Clipped
 ///
 /// # Errors
 /// The first of the input, the rules or the files; no file is left behind then.
@@ -95,16 +99,13 @@ impl Run<'_> {
             None => rows.seek_to_first(),
             Some(lower) => rows.seek(&key::seek_key(lower, MAX_SEQUENCE)),
         }
-        let order = self.settings.parts.order.clone();
         let mut place = self.settings.flush_priority.enter(self.settings.is_flush);
         while rows.valid() {
             place.row();
             let row = rows.key();
-            if let Some(upper) = &self.range.upper
-                && order.compare_without_timestamp(key::user_key(row), upper).is_ge()
-            {
-                break;
-            }
+            debug_assert!(self.range.upper.as_ref().is_none_or(|upper| {
+                self.settings.parts.order.compare_without_timestamp(key::user_key(row), upper).is_lt()
+            }));
             if let Some(cutter) = cutter.as_deref_mut() {
                 let size = self.open.as_ref().map_or(0, OpenFile::estimated_size);
                 if cutter.should_end_before(row, size) && size > 0 {
@@ -151,9 +152,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The internal keys between which the open file may hold tombstones. The first file of a range
-    /// begins with the range, later ones with their first row; a file reaches up to the next one's
-    /// first user key, or to its own last row where both share that user key.
+    /// Returns the internal keys between which the open file may hold range tombstones. The first file of a range
+    /// begins with the range, and each later file with its first entry. A file ends before the first user key of the
+    /// next file. If both files hold entries of this user key, the file ends at its own last entry.
     fn limits(&self, next: Option<&[u8]>) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
         let order = &self.settings.parts.order;
         let (first, last) = match &self.open {
@@ -161,7 +162,7 @@ impl Run<'_> {
             None => (None, None),
         };
         let lower = if self.done.files.is_empty() {
-            self.range.lower.as_deref().map(bound)
+            self.range.lower.as_deref().map(|lower| self.before(lower))
         } else {
             first.map(<[u8]>::to_vec)
         };
@@ -171,10 +172,16 @@ impl Run<'_> {
             {
                 Some(last.to_vec())
             }
-            (Some(next), _) => Some(bound(key::user_key(next))),
-            (None, _) => self.range.upper.as_deref().map(bound),
+            (Some(next), _) => Some(self.before(key::user_key(next))),
+            (None, _) => self.range.upper.as_deref().map(|upper| self.before(upper)),
         };
         (lower, upper)
+    }
+
+    /// Returns the position before all entries of `user_key`, which carries a timestamp.
+    fn before(&self, user_key: &[u8]) -> Vec<u8> {
+        let size = self.settings.parts.order.timestamp_size();
+        before_user_key(key::without_timestamp(user_key, size), size)
     }
 
     fn sync_dirs(&self) -> Result<()> {
@@ -186,11 +193,4 @@ impl Run<'_> {
         }
         Ok(())
     }
-}
-
-/// Before every version of a user key.
-fn bound(user: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(user.len() + key::TRAILER_LEN);
-    append_internal(&mut out, user, MAX_SEQUENCE, ValueType::RangeDeletion);
-    out
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use base::Result;
-use base::key::{MAX_SEQUENCE, seek_key};
+use base::key::{self, MAX_SEQUENCE, seek_key};
 use lsm::file_meta::FileMetaData;
 
 use super::Reads;
@@ -76,14 +76,10 @@ impl Reads {
     }
 }
 
-/// A key without timestamp as the one that stands before all its versions.
+/// Returns `key`, which carries no timestamp, as the user key that sorts before all its entries.
 fn stamped<'k>(family: &Family, key: &'k [u8]) -> Cow<'k, [u8]> {
-    let stamp = family.order().user.timestamp_size();
-    if stamp == 0 {
-        return Cow::Borrowed(key);
+    match family.order().user.timestamp_size() {
+        0 => Cow::Borrowed(key),
+        size => Cow::Owned(key::with_newest_timestamp(key, size)),
     }
-    let mut stamped = Vec::with_capacity(key.len() + stamp);
-    stamped.extend_from_slice(key);
-    stamped.resize(key.len() + stamp, 0xff);
-    Cow::Owned(stamped)
 }

@@ -29,3 +29,4 @@ mod stalls;
 mod stats;
 mod stats_script;
 mod styles;
+mod timestamps;

@@ -17,11 +17,13 @@ use crate::file_meta::EXCLUSIVE_END;
 /// Sorts before every entry of its sequence number: one past the largest kind.
 const BEFORE_ALL_KINDS: u8 = 0x1a;
 
-/// The position before every version of a user key (given without timestamp).
-fn before_user_key(user_key: &[u8], timestamp_size: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(user_key.len() + timestamp_size + TRAILER_LEN);
-    out.extend_from_slice(user_key);
-    out.resize(user_key.len() + timestamp_size, 0xff);
+/// Returns the position before every version of a user key. The key is given without timestamp.
+///
+/// A file that a range tombstone extends ends at this position, before the first key of the next file. The position
+/// needs the newest timestamp: with the timestamp of an entry, newer entries of the key would sort before the end
+/// of the file (RocksDB `CompactionOutputs::AddRangeDels`, `kTsMax`).
+pub fn before_user_key(user_key: &[u8], timestamp_size: usize) -> Vec<u8> {
+    let mut out = key::with_newest_timestamp(user_key, timestamp_size);
     out.extend_from_slice(&EXCLUSIVE_END.to_le_bytes());
     out
 }
