@@ -93,7 +93,7 @@ const ABOVE: [&str; 18] = [
     "engine/iter",
     "engine/manifest",
     "engine/models",
-    "engine/options",
+    "options",
     "engine/recovery",
     "engine/repair",
     "engine/source",

@@ -6,7 +6,7 @@ use std::path::Path;
 const UNSAFE_CRATES: [&str; 7] = ["kernel", "mem", "env", "c", "jni", "fuzz", "peer"];
 
 /// Crates whose sources are checked.
-pub const CRATES: [&str; 18] = [
+pub const CRATES: [&str; 19] = [
     "kernel",
     "base",
     "format",
@@ -15,6 +15,7 @@ pub const CRATES: [&str; 18] = [
     "env",
     "lsm",
     "table",
+    "options",
     "engine",
     "ironstone",
     "tools",

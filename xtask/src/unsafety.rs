@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Crates that are shipped.
-const PRODUCT: [&str; 12] = [
+const PRODUCT: [&str; 13] = [
     "kernel",
     "base",
     "format",
@@ -16,6 +16,7 @@ const PRODUCT: [&str; 12] = [
     "env",
     "lsm",
     "table",
+    "options",
     "engine",
     "ironstone",
     "tools",

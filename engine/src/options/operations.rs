@@ -8,8 +8,7 @@ use env::rate::IoPriority;
 
 use crate::sequence::Snapshot;
 
-use super::compression::CompressionType;
-use super::enums::Temperature;
+use super::{CompressionType, Temperature};
 
 /// Where a read may look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What of a family's options is mended without asking.
 
-use crate::options::{
+use crate::{
     AGE_AUTO, CompactionStyle, CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory,
     Temperature,
 };

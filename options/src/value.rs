@@ -162,7 +162,7 @@ macro_rules! struct_value {
             /// InvalidArgument for no such field or no such value.
             pub fn set(&mut self, name: &str, text: &str) -> base::Result<()> {
                 match name {
-                    $(stringify!($field) => self.$field = $crate::options::Value::parse(text)?,)*
+                    $(stringify!($field) => self.$field = $crate::Value::parse(text)?,)*
                     $($ignored => {})*
                     _ => {
                         return Err(base::Error::invalid_argument(format!(
@@ -176,14 +176,14 @@ macro_rules! struct_value {
             /// The text of one field.
             pub fn get(&self, name: &str) -> Option<String> {
                 match name {
-                    $(stringify!($field) => Some($crate::options::Value::print(&self.$field)),)*
+                    $(stringify!($field) => Some($crate::Value::print(&self.$field)),)*
                     _ => None,
                 }
             }
 
         }
 
-        impl $crate::options::Value for $ty {
+        impl $crate::Value for $ty {
             fn parse(text: &str) -> base::Result<Self> {
                 let mut value = <$ty>::default();
                 value.update(text)?;
@@ -203,7 +203,7 @@ macro_rules! struct_value {
                 let mut out = String::from("{");
                 $(
                     out.push_str(concat!(stringify!($field), "="));
-                    out.push_str(&$crate::options::Value::print(&self.$field));
+                    out.push_str(&$crate::Value::print(&self.$field));
                     out.push(';');
                 )*
                 out.push('}');
@@ -211,7 +211,7 @@ macro_rules! struct_value {
             }
 
             fn is_same(&self, other: &Self) -> bool {
-                true $(&& $crate::options::Value::is_same(&self.$field, &other.$field))*
+                true $(&& $crate::Value::is_same(&self.$field, &other.$field))*
             }
         }
     };

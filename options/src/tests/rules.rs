@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::opened;
-use crate::options::*;
+use crate::*;
 
 fn check(db: &str, family: &str) -> base::Result<Vec<String>> {
     let (mut d, mut f) = (DbOptions::default(), FamilyOptions::default());
@@ -207,11 +207,11 @@ fn sources(dir: &Path, out: &mut String) {
 #[test]
 fn every_option_is_read_refused_or_a_hint() {
     let mut code = String::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut code);
-    let refused: Vec<&str> = crate::options::unsupported::refused().collect();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/src"), &mut code);
+    let refused: Vec<&str> = crate::unsupported::refused().collect();
     let names = DbOptions::ROWS.iter().map(|r| r.name).chain(FamilyOptions::ROWS.iter().map(|r| r.name));
     for name in names {
-        let dependent = crate::options::unsupported::DEPENDENT.iter().any(|start| name.starts_with(start));
+        let dependent = crate::unsupported::DEPENDENT.iter().any(|start| name.starts_with(start));
         let read = code.match_indices(&format!(".{name}")).any(|(at, found)| {
             !code[at + found.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
         });
@@ -223,7 +223,7 @@ fn every_option_is_read_refused_or_a_hint() {
 #[test]
 fn the_readme_names_every_option_that_is_refused() {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
-    for option in crate::options::unsupported::refused() {
+    for option in crate::unsupported::refused() {
         assert!(
             readme.contains(&format!("| `{option}")),
             "{option} is missing in the table of what is not built"

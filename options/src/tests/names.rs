@@ -1,6 +1,6 @@
 //! Options set and read by name.
 
-use crate::options::*;
+use crate::*;
 
 fn family(text: &str) -> FamilyOptions {
     let mut options = FamilyOptions::default();

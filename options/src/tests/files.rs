@@ -7,11 +7,11 @@ use format::options_ini;
 use proptest::prelude::*;
 
 use super::opened;
-use crate::options::check;
-use crate::options::file::{ReadConfig, load_latest, persist, read, verify, write};
-use crate::options::*;
+use crate::check;
+use crate::file::{ReadConfig, load_latest, persist, read, verify, write};
+use crate::*;
 
-const SAMPLE: &str = include_str!("../../../../fixtures/formats/OPTIONS.sample");
+const SAMPLE: &str = include_str!("../../../fixtures/formats/OPTIONS.sample");
 
 fn statements(text: &str) -> Vec<(String, BTreeSet<(String, String)>)> {
     let file = options_ini::parse(text).unwrap();

@@ -126,24 +126,24 @@ macro_rules! options {
 
         impl $ty {
             /// Every option that has a text.
-            pub const ROWS: &'static [$crate::options::Row<$ty>] = &[
-                $( $crate::options::row::options!(@row $ty $kind $name [$($doc)+]), )*
+            pub const ROWS: &'static [$crate::Row<$ty>] = &[
+                $( $crate::row::options!(@row $ty $kind $name [$($doc)+]), )*
             ];
         }
     };
     (@row $ty:ident $kind:ident $name:ident [$($doc:literal)+]) => {
-        $crate::options::Row::<$ty> {
+        $crate::Row::<$ty> {
             name: stringify!($name),
             doc: concat!($($doc),+),
-            mutability: $crate::options::row::options!(@mutability $kind),
-            written: $crate::options::row::options!(@written $kind),
-            print: |options| $crate::options::Value::print(&options.$name),
-            is_same: |a, b| $crate::options::Value::is_same(&a.$name, &b.$name),
-            set: |options, text| $crate::options::Value::update(&mut options.$name, text),
+            mutability: $crate::row::options!(@mutability $kind),
+            written: $crate::row::options!(@written $kind),
+            print: |options| $crate::Value::print(&options.$name),
+            is_same: |a, b| $crate::Value::is_same(&a.$name, &b.$name),
+            set: |options, text| $crate::Value::update(&mut options.$name, text),
         }
     };
-    (@mutability mutable) => { $crate::options::Mutability::Mutable };
-    (@mutability $kind:ident) => { $crate::options::Mutability::Fixed };
+    (@mutability mutable) => { $crate::Mutability::Mutable };
+    (@mutability $kind:ident) => { $crate::Mutability::Fixed };
     (@written unwritten) => { false };
     (@written $kind:ident) => { true };
 }

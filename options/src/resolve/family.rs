@@ -3,7 +3,7 @@
 use base::{Error, Result};
 use table::options::Validation;
 
-use crate::options::{AGE_AUTO, CompactionStyle, CompressionType, DbOptions, FamilyOptions, TableFactory};
+use crate::{AGE_AUTO, CompactionStyle, CompressionType, DbOptions, FamilyOptions, TableFactory};
 
 impl FamilyOptions {
     /// Refuses what contradicts itself or the database's options.

@@ -1,0 +1,55 @@
+//! Every option of RocksDB 11.8.1: its type, its default, its text, and its checks.
+//!
+//! The rows in `db.rs` and `family.rs` describe each option once. The rows make the structs [`DbOptions`] and
+//! [`FamilyOptions`], their defaults, option strings, OPTIONS files, live changes and comparison. Settings are plain
+//! data. Components, such as the environment, are at the end of each struct and have no text.
+//!
+//! [`resolve`] checks raw options once, at open. It refuses by name what the engine cannot do. Code above this crate
+//! does not check options again.
+//!
+//! Not here: the effect of an option, and the options of single calls (`engine::options`).
+
+#![forbid(unsafe_code)]
+
+mod check;
+mod compat;
+mod component;
+mod compression;
+mod db;
+mod enums;
+mod family;
+pub mod file;
+mod log;
+mod resolve;
+mod row;
+mod styles;
+mod text;
+mod tune;
+mod unsupported;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use compat::Compat;
+pub use component::{FileChecksumGen, Unavailable};
+pub use compression::{CompressionOptions, CompressionType};
+pub use db::{DbOptions, DbPath};
+pub use enums::{
+    CacheTier, CompactionPri, CompactionStopStyle, CompactionStyle, PrepopulateBlobCache, Temperature,
+    VerifyOutputFlags, WalRecoveryMode,
+};
+pub use family::{AGE_AUTO, FamilyOptions, MemtableFactory, TableFactory};
+pub use resolve::{BackgroundLimits, resolve};
+pub use row::{Mutability, Row};
+pub use styles::{CompactionOptionsFifo, CompactionOptionsUniversal, FileTemperatureAge};
+pub use text::{DB_DEPRECATED, FAMILY_DEPRECATED, time_range};
+pub use unsupported::{HINTS, refuse, unsupported};
+pub use value::Value;
+
+/// A database's options and those of its default family.
+#[derive(Clone, Default)]
+pub struct Options {
+    pub db: DbOptions,
+    pub family: FamilyOptions,
+}
