@@ -212,6 +212,26 @@ impl WalSet {
         logs
     }
 
+    /// Writes buffered records to the files, and returns the number and size of each live WAL at one moment, oldest
+    /// first, the active WAL last.
+    ///
+    /// # Errors
+    /// A failure of the file system. The failure poisons the WALs.
+    pub fn flushed_extents(&self) -> Result<Vec<(FileNumber, u64)>> {
+        self.check()?;
+        // Lock order as in `roll`: active, then closed. So no WAL is missed that becomes closed meanwhile.
+        let mut slot = self.active.lock();
+        let mut wals: Vec<_> = self.closed.lock().iter().map(|c| (c.number, c.size)).collect();
+        if let Some(active) = &mut *slot {
+            active
+                .hand_over(0)
+                .and_then(|()| active.file.flush())
+                .map_err(|e| self.poison(e.doing("flushing the WAL")))?;
+            wals.push((active.number, active.writer.offset()));
+        }
+        Ok(wals)
+    }
+
     /// Whether the active log has no record yet.
     pub fn active_is_empty(&self) -> bool {
         self.active.lock().as_ref().is_none_or(|a| a.last_seq_recorded == 0)

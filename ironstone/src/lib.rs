@@ -54,6 +54,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod checkpoint;
 mod db;
 mod families;
 mod family;
@@ -64,10 +65,12 @@ mod properties;
 mod read;
 mod repair;
 mod snapshot;
+mod transfer;
 mod tree;
 mod work;
 mod write;
 
+pub use checkpoint::{Checkpoint, CheckpointOptions};
 pub use db::Db;
 pub use family::Family;
 pub use iter::{Iter, Range};
@@ -82,7 +85,7 @@ pub use base::{
     Error, FamilyId, FileNumber, Kind, Level, Order, Pinned, Result, SequenceNumber, Severity, Subcode,
 };
 pub use engine::batch::WriteBatch;
-pub use engine::db::{Slice, StatsHistory};
+pub use engine::db::{LiveFileKind, LiveFileStorageInfo, LiveFilesStorageInfoOptions, Slice, StatsHistory};
 pub use engine::event;
 pub use engine::event::{Event, Listener};
 pub use engine::read::Answered;

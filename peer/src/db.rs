@@ -14,6 +14,12 @@ pub(crate) struct Open {
     _options: Vec<Options>,
 }
 
+impl Open {
+    pub(crate) fn new(raw: Raw, library: Library, options: Vec<Options>) -> Open {
+        Open { raw, library, _options: options }
+    }
+}
+
 // SAFETY: RocksDB's databases may be used and closed from any thread.
 unsafe impl Send for Open {}
 // SAFETY: as above; its calls lock for themselves.
@@ -128,7 +134,7 @@ impl Db {
         })?;
         let mut kept = own;
         kept.push(options);
-        let open = Arc::new(Open { raw, library: library.clone(), _options: kept });
+        let open = Arc::new(Open::new(raw, library.clone(), kept));
         let families =
             handles.into_iter().map(|raw| Family(Arc::new(Handle { raw, open: open.clone() }))).collect();
         Ok((Db { open }, families))

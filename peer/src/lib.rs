@@ -4,6 +4,7 @@
 //!  table     function pointers of the C interface, looked up by name
 //!  library   the loaded library, options from text, errors, listing and destroying
 //!  db        an open database: families, writes, batches, maintenance, properties
+//!  files     checkpoints, external SST files, backups, secondary instances
 //!  read      gets, multi-gets, snapshots, iterators
 //! ```
 //! Nothing is compiled or linked: the caller names the library as a file (the native library in the
@@ -14,10 +15,12 @@
 //! For programs that compare; no product crate depends on it.
 
 mod db;
+mod files;
 mod library;
 mod read;
 mod table;
 
 pub use db::{Batch, Compaction, Db, Family, Writing};
+pub use files::{Backups, SstWriter};
 pub use library::{Library, Options, Result};
 pub use read::{Iter, Reading, Snapshot};

@@ -10,6 +10,7 @@
 //!  scene    scripted workloads as text; play runs one and notes what a crash may leave
 //!  every    every crash and every failing call of the scenes
 //!  audit    what must hold of a database just opened: rows by every way of reading, levels, files
+//!  copies   every crash and every failing call of checkpoints, backups and the like
 //!  hang     the end of a run that has none
 //!  crash    script on a disk that crashes or fails: one prefix state, between durable and attempted
 //! ```
@@ -19,6 +20,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a rig")]
 
 pub mod audit;
+pub mod copies;
 pub mod crash;
 pub mod damage;
 pub mod every;

@@ -16,7 +16,7 @@ pub use records::of_new_family;
 
 use std::collections::BTreeMap;
 
-use base::{FamilyId, FileNumber, Result, SequenceNumber};
+use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use format::edit::{VersionEdit, WalAddition};
 use format::proof::Extent;
 use lsm::file_meta::FileMetaData;
@@ -122,6 +122,21 @@ impl Committer {
     pub fn manifest_extent(&self) -> (u64, u64) {
         let manifest = self.manifest.lock();
         (manifest.number().0, manifest.size())
+    }
+
+    /// Calls `look` with the number and size of the MANIFEST while no commit can start. The versions of all families
+    /// are then exactly the versions that these bytes of the MANIFEST describe.
+    ///
+    /// # Errors
+    /// IoError if the last write of the MANIFEST failed: the size of its valid part is unknown until the next commit.
+    pub fn at_rest<T>(&self, look: impl FnOnce(FileNumber, u64) -> T) -> Result<T> {
+        let manifest = self.manifest.lock();
+        if manifest.size() == 0 {
+            return Err(Error::io_error(
+                "the last write of the MANIFEST failed, and no newer MANIFEST exists yet",
+            ));
+        }
+        Ok(look(manifest.number(), manifest.size()))
     }
 
     /// Changes how the MANIFEST is written, from the next record on.

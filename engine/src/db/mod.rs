@@ -12,6 +12,7 @@ mod families;
 mod history;
 mod iterator;
 mod live;
+mod live_files;
 mod open;
 mod proved;
 mod reads;
@@ -27,6 +28,7 @@ pub use destroy::destroy;
 pub use families::list_families;
 pub use history::{Slice, StatsHistory};
 pub use iterator::DbIterator;
+pub use live_files::{LiveFileKind, LiveFileStorageInfo, LiveFiles, LiveFilesStorageInfoOptions};
 pub use open::OpenRequest;
 pub use repair::{fsck, repair};
 
@@ -93,6 +95,11 @@ impl Db {
     /// The directory.
     pub fn path(&self) -> &Path {
         &self.inner.tools.paths.db
+    }
+
+    /// Returns the environment: files, clock, random numbers and threads.
+    pub fn env(&self) -> &env::Env {
+        &self.inner.tools.env
     }
 
     /// The database's id, as IDENTITY and tables have it.

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod bits;
+mod checkpoint;
 mod codes;
 mod crash;
 mod handles;

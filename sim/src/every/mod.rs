@@ -36,10 +36,11 @@ use crate::state::State;
 use campaign::Until;
 pub use campaign::{Asked, campaign};
 pub use recover::{Outcome, SURVIVORS};
-use recover::{Recovery, bound, digest, recover, survivors};
+use recover::{Recovery, digest, recover};
+pub(crate) use recover::{bound, survivors};
 pub use report::Report;
 pub use watch::call_hash;
-use watch::{Fault, Place, Watch};
+pub(crate) use watch::{Fault, Place, Strike, Watch};
 
 /// The scenes that come with the rig.
 pub const SCENES: [(&str, &str); 11] = [
@@ -121,7 +122,7 @@ impl Recorded {
     }
 
     /// The disk at a place, as a crash with these survivors leaves it.
-    fn crashed(place: &Place, bytes: Option<usize>, left: &str, seed: u64) -> Option<MemoryFs> {
+    pub(crate) fn crashed(place: &Place, bytes: Option<usize>, left: &str, seed: u64) -> Option<MemoryFs> {
         let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
         let disk = match (bytes, &place.inside) {
             (None, _) => place.disk.fork(clock),
@@ -137,7 +138,7 @@ impl Recorded {
     }
 
     /// Where inside the call's bytes the crash may come: after the first, in the middle, before the last.
-    fn cuts(place: &Place) -> Vec<Option<usize>> {
+    pub(crate) fn cuts(place: &Place) -> Vec<Option<usize>> {
         let mut cuts = vec![None];
         if let Some((_, len, _)) = &place.inside {
             let mut inside = vec![1, len / 2, len - 1];

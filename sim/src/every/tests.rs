@@ -1,4 +1,3 @@
-use super::watch::Strike;
 use super::*;
 
 fn until() -> Until {

@@ -139,6 +139,11 @@ impl Watch {
         *self.mark.lock() = mark;
     }
 
+    /// Where the run stands.
+    pub fn mark(&self) -> Mark {
+        *self.mark.lock()
+    }
+
     pub fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }

@@ -1,0 +1,218 @@
+//! The list of files that make up the database now: the input of checkpoints and backups.
+//!
+//! ```text
+//!  flush (unless the WALs are small) ─► no commit can start: MANIFEST extent, SST files, WAL extents
+//!                                    ─► OPTIONS content ─► list
+//! ```
+//! Invariant: the MANIFEST, cut to its listed size, names exactly the listed SST files and needs only the listed WALs.
+//! The list stays true on disk only while file deletions are disabled ([`Db::disable_file_deletions`]). Not here:
+//! copying files. Facts: RocksDB `db/db_filesnapshot.cc`.
+
+use std::path::{Path, PathBuf};
+
+use base::{Error, FileNumber, Result, SequenceNumber};
+use format::names;
+use lsm::file_meta::FileMetaData;
+
+use super::Db;
+use crate::event::FlushReason;
+use crate::family::Parts;
+use crate::sync::Arc;
+
+/// How often the OPTIONS file is read again after `set_options` replaced the file during the read.
+const OPTIONS_TRIES: usize = 8;
+
+/// An OPTIONS file has fewer bytes than this limit.
+const OPTIONS_BYTES_MAX: u64 = 64 << 20;
+
+/// The kind of a live file, by RocksDB's `FileType`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LiveFileKind {
+    Wal,
+    Table,
+    Manifest,
+    Current,
+    Options,
+    Blob,
+}
+
+/// One file of the database, as a checkpoint or backup must store the file. RocksDB's `LiveFileStorageInfo`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveFileStorageInfo {
+    /// The name, without a directory.
+    pub relative_filename: String,
+    /// The directory that holds the file.
+    pub directory: PathBuf,
+    /// The number in the name. 0: the name has no number (CURRENT).
+    pub file_number: FileNumber,
+    pub kind: LiveFileKind,
+    /// Bytes that belong to the database at the time of the list. The file itself may be longer: see `trim_to_size`.
+    pub size: u64,
+    /// The temperature as the MANIFEST stores it. 0: unknown.
+    pub temperature: u8,
+    /// The checksum of the whole file, raw. Empty: the file has none.
+    pub file_checksum: Vec<u8>,
+    /// The name of the function that computed `file_checksum`, or `Unknown`. Empty: checksums were not asked for.
+    pub file_checksum_func_name: String,
+    /// The content to store, for files that change later. `None`: copy or link the file.
+    pub replacement_contents: Option<Vec<u8>>,
+    /// The file may grow: copy only the first `size` bytes, and do not link the file.
+    pub trim_to_size: bool,
+}
+
+impl LiveFileStorageInfo {
+    /// Returns the path of the file.
+    pub fn path(&self) -> PathBuf {
+        self.directory.join(&self.relative_filename)
+    }
+}
+
+/// Options of [`Db::live_files_storage_info`]. RocksDB's `LiveFilesStorageInfoOptions`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LiveFilesStorageInfoOptions {
+    /// Fills in the checksums that the MANIFEST stores. Default false.
+    pub include_checksum_info: bool,
+    /// Flushes all memtables first, if the WALs have at least this many bytes. 0, the default, always flushes.
+    /// `u64::MAX` never flushes; then entries that were written with `disableWAL` are missing.
+    pub wal_size_for_flush: u64,
+    /// Flushes all column families in one commit. Default false. The option `atomic_flush` of the database has the same
+    /// effect.
+    pub atomic_flush: bool,
+}
+
+/// The live files, and the sequence number that they contain at least.
+#[derive(Clone, Debug, Default)]
+pub struct LiveFiles {
+    pub files: Vec<LiveFileStorageInfo>,
+    /// Every entry at or below this sequence number is in the files. Newer entries may be in the files too.
+    pub sequence: SequenceNumber,
+}
+
+impl Db {
+    /// Lists the files that make up the database now.
+    ///
+    /// Disable file deletions before the call, and enable file deletions after the files are copied: otherwise files of
+    /// the list may be deleted at any time. RocksDB's `GetLiveFilesStorageInfo`.
+    ///
+    /// # Errors
+    /// NotSupported for a database that is open for reading only; errors of the flush; a failure of the WAL or the
+    /// MANIFEST.
+    pub fn live_files_storage_info(&self, options: &LiveFilesStorageInfoOptions) -> Result<LiveFiles> {
+        self.writing()?;
+        let inner = &self.inner;
+        let sequence = inner.tools.sequence.visible();
+        if inner.logs.total_bytes() >= options.wal_size_for_flush && options.wal_size_for_flush < u64::MAX {
+            self.flush_for_live_files(options.atomic_flush)?;
+        }
+        let mut files = Vec::new();
+        let manifest = inner.committer.at_rest(|number, size| {
+            inner.families.all().iter().for_each(|family| {
+                let (version, parts) = (family.state().version.clone(), family.parts());
+                let listed = version.files().map(|(_, file)| table_info(file, &parts, options));
+                files.extend(listed);
+            });
+            let min_wal = inner.committer.min_log_to_keep();
+            let wals = inner.logs.flushed_extents()?;
+            files.extend(wals.into_iter().filter(|(n, _)| n.0 >= min_wal).map(|(n, s)| self.wal_info(n, s)));
+            Ok::<_, Error>(self.manifest_infos(number, size))
+        })??;
+        files.extend(manifest);
+        files.extend(self.options_info()?);
+        if options.include_checksum_info {
+            let unknown = || lsm::file_meta::UNKNOWN_CHECKSUM.to_string();
+            files
+                .iter_mut()
+                .filter(|f| f.file_checksum_func_name.is_empty())
+                .for_each(|f| f.file_checksum_func_name = unknown());
+        }
+        Ok(LiveFiles { files, sequence })
+    }
+
+    /// Returns the number and size of each WAL that recovery would read now, oldest first, the active WAL last.
+    ///
+    /// # Errors
+    /// A failure to write the WAL's buffered records.
+    pub fn live_wals(&self) -> Result<Vec<(FileNumber, u64)>> {
+        self.writing()?;
+        self.inner.logs.flushed_extents()
+    }
+
+    fn flush_for_live_files(&self, atomic: bool) -> Result<()> {
+        let families = self.inner.families.all();
+        let background = &self.writing()?.background;
+        if atomic && !self.inner.tools.options.load().atomic_flush {
+            return background.flush_together(&families, FlushReason::GetLiveFiles);
+        }
+        background.flush_and_wait(&families, FlushReason::GetLiveFiles, true)
+    }
+
+    fn wal_info(&self, number: FileNumber, size: u64) -> LiveFileStorageInfo {
+        let dir = &self.inner.tools.paths.wal;
+        let info = plain(names::wal(number), dir, number, LiveFileKind::Wal, size);
+        LiveFileStorageInfo { trim_to_size: true, ..info }
+    }
+
+    fn manifest_infos(&self, number: FileNumber, size: u64) -> [LiveFileStorageInfo; 2] {
+        let dir = &self.inner.tools.paths.db;
+        let manifest = plain(names::manifest(number), dir, number, LiveFileKind::Manifest, size);
+        let content = format!("{}\n", names::manifest(number)).into_bytes();
+        let size = content.len() as u64;
+        let current = plain(names::CURRENT.to_string(), dir, FileNumber(0), LiveFileKind::Current, size);
+        [
+            LiveFileStorageInfo { trim_to_size: true, ..manifest },
+            LiveFileStorageInfo { replacement_contents: Some(content), ..current },
+        ]
+    }
+
+    /// Reads the newest OPTIONS file. `None`: the database has none.
+    fn options_info(&self) -> Result<Option<LiveFileStorageInfo>> {
+        let tools = &self.inner.tools;
+        for _ in 0..OPTIONS_TRIES {
+            let Some(number) = tools.options_file.lock().as_ref().map(|file| FileNumber(file.number)) else {
+                return Ok(None);
+            };
+            let name = names::options(number);
+            match tools.env.fs.read_all(&tools.paths.db.join(&name), OPTIONS_BYTES_MAX) {
+                Ok(content) => {
+                    let size = content.len() as u64;
+                    let info = plain(name, &tools.paths.db, number, LiveFileKind::Options, size);
+                    return Ok(Some(LiveFileStorageInfo { replacement_contents: Some(content), ..info }));
+                }
+                // A newer OPTIONS file replaced this file.
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error.doing("reading the OPTIONS file")),
+            }
+        }
+        Err(Error::try_again("the OPTIONS file was replaced during each attempt to read the file"))
+    }
+}
+
+fn table_info(
+    file: &FileMetaData,
+    parts: &Arc<Parts>,
+    options: &LiveFilesStorageInfoOptions,
+) -> LiveFileStorageInfo {
+    let path = parts.table_path(file.number, file.path_id);
+    let dir = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let info = plain(names::table(file.number), &dir, file.number, LiveFileKind::Table, file.size);
+    let (file_checksum, file_checksum_func_name) = match options.include_checksum_info {
+        true => (file.file_checksum.clone(), file.file_checksum_func_name.clone()),
+        false => Default::default(),
+    };
+    LiveFileStorageInfo { temperature: file.temperature, file_checksum, file_checksum_func_name, ..info }
+}
+
+fn plain(name: String, dir: &Path, number: FileNumber, kind: LiveFileKind, size: u64) -> LiveFileStorageInfo {
+    LiveFileStorageInfo {
+        relative_filename: name,
+        directory: dir.to_path_buf(),
+        file_number: number,
+        kind,
+        size,
+        temperature: 0,
+        file_checksum: Vec::new(),
+        file_checksum_func_name: String::new(),
+        replacement_contents: None,
+        trim_to_size: false,
+    }
+}

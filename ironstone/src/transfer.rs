@@ -1,0 +1,190 @@
+//! Files copied, linked and written for checkpoints, exports, imports and backups.
+//!
+//! A copied or written file is synced and closed when the call returns. The name of the file is durable only after the
+//! directory is synced ([`sync_dir`]). Not here: the choice of files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base::{Error, Result};
+use engine::db::LiveFileStorageInfo;
+use env::rate::{Direction, IoPriority, RateLimiter};
+use env::{AppendHints, FileSystem};
+use kernel::checksum::crc32c;
+
+/// Bytes that one copy holds in memory, by default.
+pub(crate) const COPY_BUFFER_BYTES: usize = 5 << 20;
+
+/// How a file is copied.
+#[derive(Clone)]
+pub(crate) struct CopySettings {
+    /// Bytes read and written at a time.
+    pub buffer_bytes: usize,
+    /// Sync the copy.
+    pub sync: bool,
+    /// Limits the bytes per second. `None`: no limit.
+    pub limiter: Option<Arc<RateLimiter>>,
+    /// Called after each buffer, with the number of its bytes. An error ends the copy.
+    pub on_bytes: Option<Arc<dyn Fn(u64) -> Result<()> + Send + Sync>>,
+}
+
+impl Default for CopySettings {
+    fn default() -> Self {
+        CopySettings { buffer_bytes: COPY_BUFFER_BYTES, sync: true, limiter: None, on_bytes: None }
+    }
+}
+
+/// What a copy or a read of a whole file found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Copied {
+    pub bytes: u64,
+    /// CRC32C of the bytes.
+    pub crc: u32,
+}
+
+/// Copies the first `limit` bytes of a file (`None`: all bytes).
+///
+/// # Errors
+/// Corruption if the file is shorter than `limit`; errors of the file system.
+pub(crate) fn copy_file(
+    (from_fs, from): (&dyn FileSystem, &Path),
+    (to_fs, to): (&dyn FileSystem, &Path),
+    limit: Option<u64>,
+    settings: &CopySettings,
+) -> Result<Copied> {
+    let mut target = to_fs.create(to, &AppendHints::default())?;
+    let copied = read_file(from_fs, from, limit, settings, &mut |bytes| target.append(bytes))?;
+    if settings.sync {
+        target.sync()?;
+    }
+    target.close()?;
+    Ok(copied)
+}
+
+/// Reads the first `limit` bytes of a file (`None`: all bytes) and passes them to `take`.
+///
+/// # Errors
+/// Corruption if the file is shorter than `limit`; errors of the file system and of `take`.
+pub(crate) fn read_file(
+    fs: &dyn FileSystem,
+    path: &Path,
+    limit: Option<u64>,
+    settings: &CopySettings,
+    take: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<Copied> {
+    let mut source = fs.open_sequential(path)?;
+    let mut buffer = vec![0; settings.buffer_bytes.max(4096)];
+    let mut copied = Copied::default();
+    loop {
+        let left = limit.map_or(u64::MAX, |limit| limit - copied.bytes);
+        let want = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let got = if want == 0 { 0 } else { source.read(&mut buffer[..want])? };
+        if got == 0 {
+            break;
+        }
+        if let Some(limiter) = &settings.limiter {
+            limiter.charge(got as u64, IoPriority::Low, Direction::Write, None);
+        }
+        take(&buffer[..got])?;
+        copied.crc = crc32c::extend(copied.crc, &buffer[..got]);
+        copied.bytes += got as u64;
+        if let Some(tell) = &settings.on_bytes {
+            tell(got as u64)?;
+        }
+    }
+    match limit {
+        Some(limit) if copied.bytes < limit => Err(Error::corruption(format!(
+            "the file has {} bytes where {limit} bytes were expected",
+            copied.bytes
+        ))
+        .doing("copying a file")
+        .file(path)
+        .at(copied.bytes)),
+        _ => Ok(copied),
+    }
+}
+
+/// Puts a live file into a directory: a hard link if `link` is set and the file never changes, otherwise a copy. If
+/// the file system cannot link the two directories, the file is copied.
+///
+/// # Errors
+/// As [`copy_file`].
+pub(crate) fn place(
+    fs: &dyn FileSystem,
+    file: &LiveFileStorageInfo,
+    dir: &Path,
+    link: bool,
+    settings: &CopySettings,
+) -> Result<()> {
+    let target = dir.join(&file.relative_filename);
+    if let Some(content) = &file.replacement_contents {
+        return fs.write_all(&target, content, settings.sync);
+    }
+    let from = file.path();
+    if link && !file.trim_to_size && fs.link(&from, &target).is_ok() {
+        return Ok(());
+    }
+    copy_file((fs, &from), (fs, &target), Some(file.size), settings).map(|_| ())
+}
+
+/// Makes the names in a directory durable.
+pub(crate) fn sync_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+    fs.open_dir(dir)?.sync()
+}
+
+/// Returns the directory that holds the name `path`.
+pub(crate) fn parent(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Checks that a directory to create does not exist, and returns the name under which the directory is filled first:
+/// the name with `.tmp`.
+///
+/// # Errors
+/// InvalidArgument if the name is empty or exists.
+pub(crate) fn staging_dir(fs: &dyn FileSystem, dir: &Path, what: &str) -> Result<PathBuf> {
+    let name = dir.to_string_lossy();
+    if name.trim_end_matches('/').is_empty() {
+        return Err(Error::invalid_argument(format!("invalid {what} directory name")).file(dir));
+    }
+    if fs.exists(dir)? {
+        return Err(Error::invalid_argument(format!(
+            "Directory exists: a {what} is written to a new directory"
+        ))
+        .file(dir));
+    }
+    Ok(PathBuf::from(format!("{}.tmp", name.trim_end_matches('/'))))
+}
+
+/// Removes a directory and its files. A directory that does not exist is no error. Directories inside are not removed.
+///
+/// # Errors
+/// The first error of the file system.
+pub(crate) fn remove_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+    if !fs.exists(dir)? {
+        return Ok(());
+    }
+    for name in fs.list(dir)? {
+        fs.unlink(&dir.join(name))?;
+    }
+    fs.remove_dir(dir)
+}
+
+/// Keeps the files of a database from being deleted while the value lives.
+pub(crate) struct KeepFiles(engine::db::Db);
+
+impl KeepFiles {
+    pub(crate) fn new(db: &engine::db::Db) -> Self {
+        db.disable_file_deletions();
+        KeepFiles(db.clone())
+    }
+}
+
+impl Drop for KeepFiles {
+    fn drop(&mut self) {
+        self.0.enable_file_deletions();
+    }
+}

@@ -1,0 +1,247 @@
+//! RocksDB's files taken out and put in: checkpoints, external SST files, ingestion, backups, secondary instances.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::db::{Db, Family, Handle, Open, data};
+use crate::library::{Library, Options, Result, c_text, path_text};
+use crate::table::{Raw, Text};
+
+impl Db {
+    /// Creates a checkpoint in the new directory `dir`.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn checkpoint(&self, dir: &Path, log_size_for_flush: u64) -> Result<()> {
+        let (library, dir) = (&self.open.library, path_text(dir)?);
+        // SAFETY: a live database.
+        let raw = library.checked(|t, e| unsafe { (t.checkpoint_object_create)(self.open.raw, e) })?;
+        // SAFETY: the handle is live; the text outlives the call.
+        let made = library
+            .checked(|t, e| unsafe { (t.checkpoint_create)(raw, dir.as_ptr(), log_size_for_flush, e) });
+        // SAFETY: made above, destroyed once.
+        unsafe { (library.table().checkpoint_object_destroy)(raw) };
+        made
+    }
+
+    /// Ingests these files into a family.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn ingest(&self, family: &Family, files: &[&Path]) -> Result<()> {
+        let library = &self.open.library;
+        let texts = files.iter().map(|f| path_text(f)).collect::<Result<Vec<_>>>()?;
+        let raw: Vec<Text> = texts.iter().map(|t| t.as_ptr()).collect();
+        // SAFETY: a fresh handle.
+        let options = unsafe { (library.table().ingestexternalfileoptions_create)() };
+        // SAFETY: live handles; the list has as many texts as its length says, and they outlive the call.
+        let done = library.checked(|t, e| unsafe {
+            (t.ingest_external_file_cf)(self.open.raw, family.0.raw, raw.as_ptr(), raw.len(), options, e)
+        });
+        // SAFETY: made above, destroyed once.
+        unsafe { (library.table().ingestexternalfileoptions_destroy)(options) };
+        done
+    }
+
+    /// Opens a secondary instance of the database at `path`, with its own files in `own`.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn open_secondary(
+        library: &Library,
+        path: &Path,
+        own: &Path,
+        families: &[(String, String)],
+    ) -> Result<(Db, Vec<Family>)> {
+        let options = library.options("max_open_files=-1")?;
+        let each = families.iter().map(|f| library.options(&f.1)).collect::<Result<Vec<_>>>()?;
+        let raw_options: Vec<Raw> = each.iter().map(|o| o.raw).collect();
+        let names = families.iter().map(|f| c_text(&f.0)).collect::<Result<Vec<_>>>()?;
+        let raw_names: Vec<Text> = names.iter().map(|n| n.as_ptr()).collect();
+        let mut handles: Vec<Raw> = vec![std::ptr::null_mut(); families.len()];
+        let (path, own, count) = (path_text(path)?, path_text(own)?, families.len() as i32);
+        // SAFETY: live handles; names, options and room for handles are `count` long; texts outlive the call.
+        let raw = library.checked(|t, e| unsafe {
+            (t.open_as_secondary_column_families)(
+                options.raw,
+                path.as_ptr(),
+                own.as_ptr(),
+                count,
+                raw_names.as_ptr(),
+                raw_options.as_ptr(),
+                handles.as_mut_ptr(),
+                e,
+            )
+        })?;
+        let mut kept = each;
+        kept.push(options);
+        let open = Arc::new(Open::new(raw, library.clone(), kept));
+        let families =
+            handles.into_iter().map(|raw| Family(Arc::new(Handle { raw, open: open.clone() }))).collect();
+        Ok((Db { open }, families))
+    }
+
+    /// Reads what the writer did since the open or the last call. For a secondary instance.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn catch_up(&self) -> Result<()> {
+        // SAFETY: a live database.
+        self.open.library.checked(|t, e| unsafe { (t.try_catch_up_with_primary)(self.open.raw, e) })
+    }
+}
+
+/// An external SST file that RocksDB writes.
+pub struct SstWriter {
+    raw: Raw,
+    env: Raw,
+    library: Library,
+    _options: Options,
+}
+
+impl SstWriter {
+    /// Begins the file at `path`, with an option string.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn open(library: &Library, path: &Path, text: &str) -> Result<SstWriter> {
+        let (options, path) = (library.options(text)?, path_text(path)?);
+        // SAFETY: a fresh handle.
+        let env = unsafe { (library.table().envoptions_create)() };
+        // SAFETY: both handles are live until the writer is dropped.
+        let raw = unsafe { (library.table().sstfilewriter_create)(env, options.raw) };
+        let writer = SstWriter { raw, env, library: library.clone(), _options: options };
+        // SAFETY: a live handle; the text outlives the call.
+        library.checked(|t, e| unsafe { (t.sstfilewriter_open)(raw, path.as_ptr(), e) })?;
+        Ok(writer)
+    }
+
+    /// Adds an entry; keys ascend.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        // SAFETY: a live handle; both texts are as long as told.
+        self.library.checked(|t, e| unsafe {
+            (t.sstfilewriter_put)(self.raw, data(key), key.len(), data(value), value.len(), e)
+        })
+    }
+
+    /// Deletes the keys in `[begin, end)`.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
+        // SAFETY: a live handle; both texts are as long as told.
+        self.library.checked(|t, e| unsafe {
+            (t.sstfilewriter_delete_range)(self.raw, data(begin), begin.len(), data(end), end.len(), e)
+        })
+    }
+
+    /// Writes the rest of the file.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn finish(self) -> Result<()> {
+        // SAFETY: a live handle.
+        self.library.checked(|t, e| unsafe { (t.sstfilewriter_finish)(self.raw, e) })
+    }
+}
+
+impl Drop for SstWriter {
+    fn drop(&mut self) {
+        let table = self.library.table();
+        // SAFETY: made by `open`, destroyed once; the writer before the options that it refers to.
+        unsafe {
+            (table.sstfilewriter_destroy)(self.raw);
+            (table.envoptions_destroy)(self.env);
+        }
+    }
+}
+
+/// RocksDB's backup engine.
+pub struct Backups {
+    raw: Raw,
+    library: Library,
+    _options: Options,
+}
+
+impl Backups {
+    /// Opens the backups in `dir`.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn open(library: &Library, dir: &Path) -> Result<Backups> {
+        let (options, dir) = (library.options("")?, path_text(dir)?);
+        // SAFETY: a live handle; the text outlives the call.
+        let raw = library.checked(|t, e| unsafe { (t.backup_engine_open)(options.raw, dir.as_ptr(), e) })?;
+        Ok(Backups { raw, library: library.clone(), _options: options })
+    }
+
+    /// Makes a backup.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn create(&self, db: &Db, flush: bool) -> Result<()> {
+        // SAFETY: live handles.
+        self.library.checked(|t, e| unsafe {
+            (t.backup_engine_create_new_backup_flush)(self.raw, db.open.raw, u8::from(flush), e)
+        })
+    }
+
+    /// Restores backup `id` to `dir`.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn restore(&self, id: u32, dir: &Path) -> Result<()> {
+        let dir = path_text(dir)?;
+        // SAFETY: a fresh handle.
+        let options = unsafe { (self.library.table().restore_options_create)() };
+        // SAFETY: live handles; the text outlives the call.
+        let done = self.library.checked(|t, e| unsafe {
+            (t.backup_engine_restore_db_from_backup)(self.raw, dir.as_ptr(), dir.as_ptr(), options, id, e)
+        });
+        // SAFETY: made above, destroyed once.
+        unsafe { (self.library.table().restore_options_destroy)(options) };
+        done
+    }
+
+    /// Verifies the sizes of the files of backup `id`.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn verify(&self, id: u32) -> Result<()> {
+        // SAFETY: a live handle.
+        self.library.checked(|t, e| unsafe { (t.backup_engine_verify_backup)(self.raw, id, e) })
+    }
+
+    /// Keeps the newest `keep` backups.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn purge(&self, keep: u32) -> Result<()> {
+        // SAFETY: a live handle.
+        self.library.checked(|t, e| unsafe { (t.backup_engine_purge_old_backups)(self.raw, keep, e) })
+    }
+
+    /// The numbers of all backups.
+    pub fn ids(&self) -> Vec<u32> {
+        let t = self.library.table();
+        // SAFETY: a live handle; what it returns is ours until it is destroyed.
+        let info = unsafe { (t.backup_engine_get_backup_info)(self.raw) };
+        // SAFETY: a live handle.
+        let count = unsafe { (t.backup_engine_info_count)(info) };
+        // SAFETY: a live handle; the index is below the count.
+        let ids = (0..count).map(|i| unsafe { (t.backup_engine_info_backup_id)(info, i) }).collect();
+        // SAFETY: given above, destroyed once.
+        unsafe { (t.backup_engine_info_destroy)(info) };
+        ids
+    }
+}
+
+impl Drop for Backups {
+    fn drop(&mut self) {
+        // SAFETY: opened once, closed once.
+        unsafe { (self.library.table().backup_engine_close)(self.raw) };
+    }
+}

@@ -1,0 +1,78 @@
+//! Files that go between Ironstone and RocksDB: checkpoints, external SST files, backups, secondary instances.
+//!
+//! `IRONSTONE_PEER` names RocksDB's library; without the variable each test prints that it was skipped.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a rig")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ironstone::{Checkpoint, CheckpointOptions, Db, Options};
+use peer::{Library, Reading, Writing};
+
+type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn library() -> Option<Library> {
+    let Some(path) = std::env::var_os("IRONSTONE_PEER") else {
+        eprintln!("SKIPPED: set IRONSTONE_PEER to RocksDB's library");
+        return None;
+    };
+    Some(Library::load(Path::new(&path)).unwrap())
+}
+
+fn options() -> Options {
+    let mut options = Options::default();
+    options.update("create_if_missing=true;write_buffer_size=65536").unwrap();
+    options
+}
+
+fn default_family() -> [(String, String); 1] {
+    [("default".to_string(), String::new())]
+}
+
+fn their_db(library: &Library, path: &Path) -> (peer::Db, peer::Family) {
+    let (db, mut families) =
+        peer::Db::open(library, path, "create_if_missing=true", &default_family(), false).unwrap();
+    (db, families.remove(0))
+}
+
+fn their_rows(db: &peer::Db, family: &peer::Family) -> Rows {
+    let mut iter = db.iter(family, &Reading::default());
+    let mut rows = Rows::new();
+    iter.seek_to_first();
+    while let Some((key, value)) = iter.row() {
+        rows.insert(key, value);
+        iter.next();
+    }
+    iter.status().unwrap();
+    rows
+}
+
+fn our_rows(db: &Db) -> Rows {
+    db.range::<[u8], _>(..).map(|row| row.map(|(k, v)| (k, v.to_vec())).unwrap()).collect()
+}
+
+fn fill(db: &Db, from: u32, to: u32) {
+    for i in from..to {
+        db.put(&i.to_be_bytes(), format!("{i:0>200}").as_bytes()).unwrap();
+    }
+}
+
+#[test]
+fn each_opens_the_checkpoint_of_the_other() {
+    let Some(library) = library() else { return };
+    for log_size_for_flush in [0, u64::MAX] {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |name: &str| scratch.path().join(name);
+        let ours = Db::open(at("ours"), options()).unwrap();
+        fill(&ours, 0, 3000);
+        let how = CheckpointOptions { log_size_for_flush, ..CheckpointOptions::default() };
+        Checkpoint::new(&ours).create_with(at("ours.copy"), &how).unwrap();
+        let (theirs, family) = their_db(&library, &at("ours.copy"));
+        assert!(their_rows(&theirs, &family) == our_rows(&ours));
+        theirs.put(&family, b"k", b"v", Writing::default()).unwrap();
+        theirs.checkpoint(&at("theirs.copy"), log_size_for_flush).unwrap();
+        let back = Db::open(at("theirs.copy"), options()).unwrap();
+        assert!(our_rows(&back) == their_rows(&theirs, &family));
+    }
+}
