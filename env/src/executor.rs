@@ -97,6 +97,12 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// [`Threads`], whose own threads do the work.
     fn help(&self) -> bool;
 
+    /// Returns why a pool with queued jobs has no thread, if the system refused to start a thread. The executor tries
+    /// again.
+    fn start_failure(&self, _pool: Pool) -> Option<base::Error> {
+        None
+    }
+
     /// Advances the time to the start of the next delayed job, for a waiting caller that could not help.
     /// Returns false if there is no delayed job, or if a job runs on another thread. [`Threads`] always
     /// returns false, because its clock advances by itself. Without this call, a single thread would wait

@@ -205,6 +205,13 @@ pub trait FileSystem: Send + Sync + fmt::Debug {
     /// A new, empty file; one of that name is cut to nothing first.
     fn create(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>>;
 
+    /// Creates a file; fails if the name is taken (`O_EXCL`). SST files are created by this call: a file number that is
+    /// used twice must not destroy the older file.
+    ///
+    /// # Errors
+    /// `IoError` if the name is taken.
+    fn create_new(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>>;
+
     /// Appends to the end of what is there; created when missing.
     fn reopen(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>>;
 

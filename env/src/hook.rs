@@ -242,6 +242,11 @@ impl<H: Hook> FileSystem for Hooked<H> {
         Ok(self.append(file, path))
     }
 
+    fn create_new(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>> {
+        let file = self.run(Op::Create, path, |fs| fs.create_new(path, hints))?;
+        Ok(self.append(file, path))
+    }
+
     fn reopen(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>> {
         let file = self.run(Op::Reopen, path, |fs| fs.reopen(path, hints))?;
         Ok(self.append(file, path))

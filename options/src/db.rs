@@ -63,13 +63,16 @@ options! {
     fixed wal_dir: String = String::new();
     /// Microseconds between searches for files nobody needs.
     mutable delete_obsolete_files_period_micros: u64 = 6 * 60 * 60 * 1_000_000;
-    /// Flushes and compactions at a time, all together.
+    /// Largest number of flushes and compactions that run at the same time. Default: 2; at most 4,096. A quarter of the jobs
+    /// flush, at least one; the rest compacts.
     mutable max_background_jobs: i32 = 2;
-    /// Older way to bound compactions; -1: from `max_background_jobs`.
+    /// Largest number of compactions that run at the same time. Default: -1, which derives the number from
+    /// `max_background_jobs`; at most 4,096.
     mutable max_background_compactions: i32 = -1;
     /// Threads that share one compaction.
     mutable max_subcompactions: u32 = 1;
-    /// Older way to bound flushes; -1: from `max_background_jobs`.
+    /// Largest number of flushes that run at the same time. Default: -1, which derives the number from
+    /// `max_background_jobs`; at most 4,096.
     mutable max_background_flushes: i32 = -1;
     /// A LOG of this size is rolled; 0: never by size.
     fixed max_log_file_size: usize = 0;

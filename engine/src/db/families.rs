@@ -13,7 +13,7 @@ use crate::commit::of_new_family;
 use crate::components::FamilyDescriptor;
 use crate::event::Event;
 use crate::family::Family;
-use crate::files::Waiting;
+use crate::files::{Waiting, refuse_foreign};
 use crate::manifest::{read_current, recover};
 use crate::output::named;
 use crate::recovery::new_family;
@@ -57,7 +57,9 @@ impl Db {
         let db = inner.tools.options.load_full();
         let request =
             request_of(descriptor, &db, &inner.tools.paths.db, &inner.caches, &inner.tools.events, false)?;
-        for dir in family_dirs(std::slice::from_ref(descriptor)) {
+        let dirs = family_dirs(std::slice::from_ref(descriptor));
+        refuse_foreign(&*inner.tools.env.fs, &inner.tools.paths, &dirs)?;
+        for dir in dirs {
             make_dir(&inner.tools.env, &dir)?;
         }
         let id = inner.families.max_id().checked_add(1).map(FamilyId);

@@ -26,7 +26,7 @@ use crate::components::{Components, FamilyDescriptor};
 use crate::errors::ErrorState;
 use crate::event::{Event, Events};
 use crate::family::{Family, FamilySet};
-use crate::files::{DbLock, Numbers, Obsolete, Paths, sweep};
+use crate::files::{DbLock, Numbers, Obsolete, Paths, check_largest, refuse_foreign, sweep};
 use crate::manifest::{Manifest, Recovered, write_identity};
 use crate::options::{DbOptions, FamilyOptions, MemtableFactory, WalRecoveryMode, refuse};
 use crate::output::{FlushPriority, JobTools};
@@ -179,8 +179,9 @@ impl Opening {
         Ok(())
     }
 
-    /// Directories, lock and LOG.
+    /// Checks and creates the directories, takes the LOCK, and opens the info log.
     fn prepare(&mut self, mended: &[String]) -> Result<()> {
+        refuse_foreign(&*self.env.fs, &self.paths, &family_dirs(&self.descriptors))?;
         if !self.read_only {
             for dir in self.paths.all_with(&family_dirs(&self.descriptors)) {
                 make_dir(&self.env, dir)?;
@@ -296,6 +297,7 @@ impl Opening {
         let is_named = |name: &str| self.descriptors.iter().any(|d| d.name == name);
         let unnamed = recovered.families.values().filter(|f| !is_named(&f.name));
         let unnamed: Vec<_> = unnamed.map(|f| FamilyDescriptor::new(&f.name, options.clone())).collect();
+        refuse_foreign(&*self.env.fs, &self.paths, &family_dirs(&unnamed))?;
         if !self.read_only {
             for dir in family_dirs(&unnamed) {
                 make_dir(&self.env, &dir)?;
@@ -338,8 +340,10 @@ impl Opening {
         release_notifier: Arc<ReleaseNotifier>,
     ) -> Result<Shared> {
         let found = sweep(&*self.env.fs, &self.paths, &family_dirs(&self.descriptors), None)?;
+        check_largest(found.largest_number, recovered.next_file_number)
+            .map_err(|e| e.doing("opening the database").file(&self.paths.db))?;
         let known = [recovered.next_file_number, found.largest_number, recovered.number.0];
-        let next = known.into_iter().fold(0, u64::max).saturating_add(1);
+        let next = known.into_iter().fold(0, u64::max) + 1;
         let session: Arc<str> = Arc::from(new_session_id(&self.env));
         let stats = Stats::new(self.options.statistics.clone(), self.env.clock.clone());
         let tools = Arc::new(JobTools {

@@ -3,9 +3,10 @@
 use base::Result;
 
 use super::OpenRequest;
+use super::families::family_dirs;
 use super::open::{Opening, Overrides};
 use super::setup::family_gaps;
-use crate::files::Paths;
+use crate::files::{Paths, refuse_foreign};
 use crate::manifest::{read_current, recover};
 use crate::options::{WalRecoveryMode, refuse};
 use crate::repair::{self, Report, Scope};
@@ -16,6 +17,7 @@ use crate::repair::{self, Report, Scope};
 /// See [`repair::survey`].
 pub fn fsck(request: &OpenRequest) -> Result<Report> {
     let mut scope = scope(request);
+    refuse_foreign_dirs(request)?;
     scope.families.extend(repair::families_of_options(&scope)?);
     repair::survey(&scope)
 }
@@ -31,6 +33,7 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
         family.options.validate(&family.name, &request.options)?;
         refuse(&family_gaps(&family.name, &family.options, false))?;
     }
+    refuse_foreign_dirs(&request)?;
     let report = repair::mend(&scope(&request))?;
     // What is lost is in the report; no log stays that speaks of it. A log that was written anew is not what the next one
     // says of it, and one in the middle may be gone: what lies behind is wanted all the same. Behind what a crash left of
@@ -54,6 +57,12 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
     }
     Opening::new(request, false, overrides)?.open()?.close()?;
     Ok(report)
+}
+
+/// Rejects a directory of another database: its files would become files of this database.
+fn refuse_foreign_dirs(request: &OpenRequest) -> Result<()> {
+    let paths = Paths::new(&request.path, &request.options);
+    refuse_foreign(&*request.options.env.fs, &paths, &family_dirs(&request.families))
 }
 
 fn scope(request: &OpenRequest) -> Scope {

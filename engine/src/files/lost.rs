@@ -1,4 +1,4 @@
-//! `lost/`: where files go that nobody refers to and that may still be somebody's.
+//! `lost/`: the directory for orphan files that may still hold the only copy of an entry.
 //!
 //! ```text
 //!  unreferenced at open ──► end of the MANIFEST proved? ── yes ─► deleted
@@ -37,21 +37,31 @@ pub fn lost_name(path: &Path, now_s: u64) -> String {
     format!("{now_s}-{}", path.file_name().unwrap_or_default().to_string_lossy())
 }
 
-/// Deletes what was moved aside in `dir` long enough ago, and the directory once it is empty. Returns how
-/// many files went.
-pub fn purge(fs: &dyn FileSystem, dir: &Path, now_s: u64) -> usize {
-    let lost = dir.join(LOST_DIR);
-    let Ok(names) = fs.list(&lost) else { return 0 };
-    let old = |name: &&String| moved_at(name).is_some_and(|at| at.saturating_add(KEEP_S) <= now_s);
-    let gone = names.iter().filter(old).filter(|name| fs.unlink(&lost.join(name)).is_ok()).count();
-    if gone == names.len() {
-        // Somebody may have put something there meanwhile.
-        let _ = fs.remove_dir(&lost);
-    }
-    gone
+/// Deletes the files that were moved aside at least [`KEEP_S`] seconds ago, and the directory `lost/` of `dir` if `lost/`
+/// is empty then. Files that [`move_aside`] did not name stay.
+pub fn purge(fs: &dyn FileSystem, dir: &Path, now_s: u64) {
+    delete(fs, dir, |at| at.saturating_add(KEEP_S) <= now_s);
 }
 
-/// When a file was moved aside, by its name; `None` for what is not ours.
+/// Deletes all files that were moved aside, whatever their age, and the directory `lost/` of `dir` if `lost/` is empty
+/// then. Files that [`move_aside`] did not name stay.
+pub fn empty(fs: &dyn FileSystem, dir: &Path) {
+    delete(fs, dir, |_| true);
+}
+
+fn delete(fs: &dyn FileSystem, dir: &Path, is_due: impl Fn(u64) -> bool) {
+    let lost = dir.join(LOST_DIR);
+    let Ok(names) = fs.list(&lost) else { return };
+    for name in names.iter().filter(|name| moved_at(name).is_some_and(&is_due)) {
+        // The next open tries again.
+        let _ = fs.unlink(&lost.join(name));
+    }
+    // Fails while a file is left in the directory.
+    let _ = fs.remove_dir(&lost);
+}
+
+/// Returns the time at which a file was moved aside, in seconds since 1970, from its name in `lost/`. Returns `None` for
+/// a name that [`lost_name`] does not make.
 fn moved_at(name: &str) -> Option<u64> {
     let (seconds, rest) = name.split_once('-')?;
     format::names::FileName::parse(rest)?;

@@ -1,11 +1,11 @@
-//! Which files there are, where they lie, and which are still needed.
+//! The files of a database: directories, file numbers, and the files that are obsolete.
 //!
-//! A table is kept while any version holds it, and a version lives while a reader pins it. So a file that
-//! left the current version waits here, with the one pointer to its facts that is not a version's; once
-//! that is the only one, nobody can come to the file any more and it goes. Doubt never deletes: what does
-//! not parse as one of our names is nobody's, nothing is swept when the MANIFEST's end was doubtful, and where it
-//! was not proved, what is swept goes to `lost/`.
+//! A version holds its SST files, and a reader pins a version. An SST file that left the current version waits in
+//! `obsolete` until no version holds the file; then the file is deleted. `directories` says which files belong to the
+//! database. If the end of the MANIFEST is in doubt, an open deletes nothing. If the end is not proved, an open moves
+//! orphan files to `lost/`.
 
+mod directories;
 mod lock;
 mod lost;
 mod obsolete;
@@ -13,8 +13,9 @@ mod paths;
 mod recycle;
 mod sweep;
 
+pub use directories::{Directory, info_logs_in, refuse_foreign};
 pub use lock::DbLock;
-pub use lost::{LOST_DIR, lost_name, move_aside, purge as purge_lost};
+pub use lost::{LOST_DIR, empty as empty_lost, lost_name, move_aside, purge as purge_lost};
 pub use obsolete::{Obsolete, Records, Waiting};
 pub use paths::Paths;
 pub use recycle::Recycle;
@@ -22,11 +23,14 @@ pub use sweep::{Live, Sweep, sweep};
 
 use std::collections::BTreeSet;
 
-use base::FileNumber;
+use base::{Error, FileNumber, Result};
+use format::names;
 
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
 
-/// The one counter all files are numbered from, and the numbers of tables that are being written.
+/// The counter that gives every new file its number, and the numbers of the SST files that are being written.
+///
+/// Invariant: no number exceeds [`names::FILE_NUMBER_MAX`], so the counter cannot wrap. Recovery rejects larger numbers.
 pub struct Numbers {
     next: AtomicU64,
     pending: Mutex<BTreeSet<u64>>,
@@ -37,18 +41,21 @@ impl Numbers {
         Arc::new(Numbers { next: AtomicU64::new(next), pending: Mutex::default() })
     }
 
-    /// The number the next file gets.
+    /// Returns the number of the next file.
     pub fn peek(&self) -> u64 {
         self.next.load(Ordering::Acquire)
     }
 
     pub fn take(&self) -> FileNumber {
-        FileNumber(self.next.fetch_add(1, Ordering::AcqRel))
+        let number = self.next.fetch_add(1, Ordering::AcqRel);
+        assert!(number <= names::FILE_NUMBER_MAX, "file number {number} is too large");
+        FileNumber(number)
     }
 
-    /// A number in use was met: later ones are above it.
+    /// Records that a file has this number. Later files get larger numbers.
     pub fn mark_used(&self, number: u64) {
-        self.next.fetch_max(number.saturating_add(1), Ordering::AcqRel);
+        assert!(number <= names::FILE_NUMBER_MAX, "file number {number} is too large");
+        self.next.fetch_max(number + 1, Ordering::AcqRel);
     }
 
     /// A number for a table being written; sweeps leave it alone while the guard lives.
@@ -63,6 +70,21 @@ impl Numbers {
     pub fn smallest_pending(&self) -> Option<u64> {
         self.pending.lock().first().copied()
     }
+}
+
+/// Rejects a file name with a number that this database cannot have written: the number is above 2^61 and far above
+/// `next_file_number` of the MANIFEST. A database that continued after this number would run out of file numbers.
+///
+/// # Errors
+/// Corruption with the number.
+pub fn check_largest(largest: u64, next_file_number: u64) -> Result<()> {
+    if largest > names::FILE_NUMBER_MAX / 2 && largest - names::FILE_NUMBERS_LEFT > next_file_number {
+        return Err(Error::corruption(format!(
+            "a file has the number {largest}, but the MANIFEST has given numbers below {next_file_number} only. \
+             Remove the file: the database did not write the file"
+        )));
+    }
+    Ok(())
 }
 
 /// See [`Numbers::take_pending`].

@@ -1,4 +1,6 @@
-//! The full sweep at open: every name in every directory is judged once.
+//! The sweep of an open: judges every file of the database once, and lists the files that no version needs.
+//!
+//! Not here: which file belongs to the database (`directories`), and the deletion (`background::purge`).
 
 use std::path::PathBuf;
 
@@ -6,38 +8,44 @@ use base::{FileNumber, Result};
 use env::FileSystem;
 use format::names::FileName;
 
-use super::Paths;
+use super::{Directory, Paths};
 
-/// What must stay, told by whoever knows the versions.
+/// What must stay.
 pub struct Live {
     pub tables: base::map::HashSet<u64>,
     pub blobs: base::map::HashSet<u64>,
     pub min_wal: u64,
     pub manifest: FileNumber,
-    /// Files with numbers from here on were made after the facts above were gathered.
+    /// Files with this number or a larger number were created after the other fields were collected.
     pub newer_from: u64,
+    /// `keep_log_file_num`.
     pub keep_old_logs: usize,
 }
 
-/// What a sweep found to be nobody's.
+/// The files that nothing needs, and the largest file number.
 #[derive(Debug, Default)]
 pub struct Sweep {
     pub tables: Vec<(FileNumber, PathBuf)>,
     pub logs: Vec<(FileNumber, PathBuf)>,
     pub others: Vec<PathBuf>,
-    /// The largest number met in any name.
+    /// The largest number in the name of any file of the database.
     pub largest_number: u64,
 }
 
-/// Judges names; deletes nothing. `families`: directories of families' own. Pass `None` for `live` only to learn the largest number.
+/// OPTIONS files that stay: the current file, and the file before it.
+const OPTIONS_FILES_KEPT: usize = 2;
+
+/// Judges the files of the database; deletes nothing. `families` are the directories of `cf_paths`. Without `live`, the
+/// sweep only finds the largest file number.
+///
+/// # Errors
+/// Errors of the file system.
 pub fn sweep(fs: &dyn FileSystem, paths: &Paths, families: &[PathBuf], live: Option<&Live>) -> Result<Sweep> {
     let mut out = Sweep::default();
     let mut options_files = Vec::new();
     let mut old_logs = Vec::new();
-    for dir in paths.all_with(families) {
-        for name in fs.list(dir)? {
-            let Some(kind) = FileName::parse(&name) else { continue };
-            let path = dir.join(&name);
+    for directory in Directory::all(paths, families) {
+        for (kind, path) in directory.list(fs)? {
             if let Some(number) = kind.number() {
                 out.largest_number = out.largest_number.max(number.0);
             }
@@ -47,7 +55,11 @@ pub fn sweep(fs: &dyn FileSystem, paths: &Paths, families: &[PathBuf], live: Opt
                 FileName::Table(n) | FileName::LegacyTable(n) if !live.tables.contains(&n.0) && !newer(n) => {
                     out.tables.push((n, path));
                 }
-                FileName::Wal(n) if n.0 < live.min_wal && *dir == paths.wal => out.logs.push((n, path)),
+                // A WAL in the database directory stays if `wal_dir` is another directory: the WAL is from an open with
+                // another `wal_dir` and may hold entries.
+                FileName::Wal(n) if n.0 < live.min_wal && directory.path() == paths.wal => {
+                    out.logs.push((n, path))
+                }
                 FileName::Manifest(n) if n < live.manifest => out.others.push(path),
                 FileName::Temp(n) | FileName::OptionsTemp(n) if n != live.manifest && !newer(n) => {
                     out.others.push(path)
@@ -58,13 +70,15 @@ pub fn sweep(fs: &dyn FileSystem, paths: &Paths, families: &[PathBuf], live: Opt
             }
         }
     }
-    options_files.sort();
-    options_files.truncate(options_files.len().saturating_sub(2));
-    out.others.extend(options_files.into_iter().map(|(_, path)| path));
-    if let Some(live) = live {
-        old_logs.sort();
-        old_logs.truncate(old_logs.len().saturating_sub(live.keep_old_logs));
-        out.others.extend(old_logs.into_iter().map(|(_, path)| path));
-    }
+    let Some(live) = live else { return Ok(out) };
+    out.others.extend(oldest(options_files, OPTIONS_FILES_KEPT));
+    out.others.extend(oldest(old_logs, live.keep_old_logs));
     Ok(out)
+}
+
+/// Returns the paths of all files except the `kept` newest files.
+fn oldest<T: Ord>(mut files: Vec<(T, PathBuf)>, kept: usize) -> impl Iterator<Item = PathBuf> {
+    files.sort();
+    files.truncate(files.len().saturating_sub(kept));
+    files.into_iter().map(|(_, path)| path)
 }

@@ -272,6 +272,27 @@ fn damaged_not_torn(reader: &Reader<FileSource>) -> Option<String> {
     })
 }
 
+/// Rejects file numbers that leave no room for new files: the counter of file numbers would wrap.
+///
+/// # Errors
+/// Corruption with the number.
+fn check_file_numbers(edit: &VersionEdit) -> Result<()> {
+    let scalars = [
+        edit.next_file_number,
+        edit.wal_number,
+        edit.prev_log_number,
+        edit.min_log_number_to_keep,
+        edit.wal_deletion,
+    ];
+    let files = edit.new_files.iter().map(|file| file.number);
+    let wals = edit.wal_additions.iter().map(|wal| wal.number);
+    let largest = scalars.into_iter().flatten().chain(files).chain(wals).max().unwrap_or(0);
+    if largest > names::FILE_NUMBER_MAX - names::FILE_NUMBERS_LEFT {
+        return Err(Error::corruption(format!("the file number {largest} is too large")));
+    }
+    Ok(())
+}
+
 /// The state while records come in.
 pub(super) struct Builder {
     out: Recovered,
@@ -317,6 +338,7 @@ impl Builder {
     }
 
     fn apply(&mut self, edit: VersionEdit) -> Result<()> {
+        check_file_numbers(&edit)?;
         self.scalars(&edit);
         let id = edit.column_family;
         if let Some(name) = edit.column_family_add {

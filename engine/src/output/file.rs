@@ -147,7 +147,7 @@ impl OpenFile {
                 is_flush: s.is_flush,
             });
         }
-        let file = s.env.fs.create(&path, &hints)?;
+        let file = s.env.fs.create_new(&path, &hints)?;
         let options = FileOptions {
             buffer_bytes: s.buffer_bytes,
             bytes_per_sync: s.bytes_per_sync,

@@ -6,7 +6,7 @@ use format::edit::VersionEdit;
 use format::names::{self, FileName};
 use format::wal::{Framing, Writer};
 
-use crate::files::Paths;
+use crate::files::{Directory, Paths};
 use crate::manifest::write_current;
 
 /// The number of a new database's first MANIFEST.
@@ -15,8 +15,8 @@ const FIRST_MANIFEST: FileNumber = FileNumber(1);
 /// Writes the first MANIFEST and points CURRENT at it.
 ///
 /// # Errors
-/// Corruption if there are logs or tables: their database lost its CURRENT, and a new one would hide their data
-/// and delete it.
+/// Corruption if the directories contain WALs, SST files or blob files. These files belong to a database that lost its
+/// CURRENT, or to another database that uses the directory. A new database would delete the files.
 pub fn create_database(env: &Env, paths: &Paths, db_id: Option<&str>) -> Result<()> {
     let logs = env.fs.list(&paths.wal)?;
     if let Some(log) = logs.iter().find(|name| matches!(FileName::parse(name), Some(FileName::Wal(_)))) {
@@ -25,13 +25,12 @@ pub fn create_database(env: &Env, paths: &Paths, db_id: Option<&str>) -> Result<
         )
         .file(paths.wal.join(log)));
     }
-    for dir in &paths.tables {
-        let names = env.fs.list(dir)?;
-        if let Some(table) =
-            names.iter().find(|name| matches!(FileName::parse(name), Some(FileName::Table(_))))
-        {
+    for directory in Directory::all(paths, &[]) {
+        let is_table =
+            |kind| matches!(kind, FileName::Table(_) | FileName::LegacyTable(_) | FileName::Blob(_));
+        if let Some((_, table)) = directory.list(&*env.fs)?.into_iter().find(|(kind, _)| is_table(*kind)) {
             return Err(Error::corruption("While creating a new Db, there are tables; CURRENT is missing")
-                .file(dir.join(table)));
+                .file(table));
         }
     }
     let edit = VersionEdit {

@@ -20,6 +20,7 @@ pub use room::{FlushRequests, wal_bytes_max};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use base::key::MAX_SEQUENCE;
 use base::stats::{HistogramKind, PerfCounter, PerfLevel, PerfTimer, Ticker};
 use base::{Error, Result, SequenceNumber};
 use env::Env;
@@ -375,8 +376,9 @@ impl Writer {
             checked.unwrap_or_else(|_| Err(Error::aborted("a write hook panicked")))?;
         }
         let first = leader_state.last_seq + 1;
-        batch.set_sequence(first);
         let count = u64::from(batch.count()) + u64::from(group.count);
+        check_sequence_room(first, count)?;
+        batch.set_sequence(first);
         let merged = !group.records.is_empty();
         if merged {
             leader_state.scratch.clear();
@@ -651,4 +653,20 @@ impl Writer {
         // Refused itself, but not before it has led.
         let _ = self.alone(|_| ());
     }
+}
+
+/// Checks that sequence numbers are left for a write group. Recovery rejects a WAL record whose sequence numbers reach
+/// [`MAX_SEQUENCE`], so the check comes before the WAL append.
+///
+/// # Errors
+/// Aborted if too few numbers are left. The caller can copy the entries into a new database, which starts at 1.
+#[inline]
+fn check_sequence_room(first: SequenceNumber, count: u64) -> Result<()> {
+    if first + count > MAX_SEQUENCE {
+        return Err(Error::aborted(format!(
+            "the sequence numbers of the database end at {MAX_SEQUENCE}; a write of {count} entries cannot start at \
+             {first}. Copy the entries into a new database"
+        )));
+    }
+    Ok(())
 }

@@ -7,6 +7,7 @@ mod basic;
 mod beside;
 mod close;
 mod covered;
+mod directories;
 mod durable;
 mod features;
 mod flushes;

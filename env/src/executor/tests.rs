@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::*;
 use crate::clock::{Clock, ManualClock};
@@ -234,4 +234,77 @@ fn a_pool_with_work_keeps_its_threads_when_others_part() {
     ex.set_threads(Pool::Bottom, 1);
     assert_eq!(receive.recv(), Ok("held"));
     assert_eq!(ex.panics().0, 0);
+}
+
+/// An executor whose threads the system refuses while the flag is set, and the count of starts.
+fn refusing() -> (Arc<Threads>, Arc<AtomicBool>, Arc<AtomicUsize>) {
+    let (refused, starts) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+    let (flag, count) = (refused.clone(), starts.clone());
+    let threads = Threads::asking(Arc::new(move || {
+        if flag.load(Ordering::SeqCst) {
+            return Err(std::io::Error::from_raw_os_error(libc::EAGAIN));
+        }
+        count.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }));
+    (Arc::new(threads), refused, starts)
+}
+
+#[test]
+fn a_job_without_a_thread_starts_once_a_thread_can_be_started() {
+    let (ex, refused, _) = refusing();
+    let count = Arc::new(AtomicUsize::new(0));
+    ex.spawn(Pool::High, Tag(0), counting(&count));
+    assert!(ex.start_failure(Pool::High).unwrap().to_string().contains("pool high"));
+    assert!(ex.start_failure(Pool::Low).is_none());
+    refused.store(false, Ordering::SeqCst);
+    assert!(!ex.help());
+    ex.wait_for_all();
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+    assert!(ex.start_failure(Pool::High).is_none());
+}
+
+#[test]
+fn the_timer_thread_starts_a_refused_thread_without_another_job() {
+    let (ex, refused, _) = refusing();
+    refused.store(false, Ordering::SeqCst);
+    // The timer thread exists before the faults begin.
+    ex.spawn_after(0, Pool::User, Tag(0), Box::new(|| {}));
+    refused.store(true, Ordering::SeqCst);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    ex.spawn(Pool::High, Tag(0), Box::new(move || sender.send(()).unwrap()));
+    assert!(ex.start_failure(Pool::High).is_some());
+    refused.store(false, Ordering::SeqCst);
+    receiver.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+}
+
+#[test]
+fn jobs_that_get_no_thread_run_on_the_thread_of_the_caller() {
+    let (ex, _, _) = refusing();
+    let here = std::thread::current().id();
+    let ran = parking_lot::Mutex::new(Vec::new());
+    let job = || Box::new(|| ran.lock().push(std::thread::current().id())) as Box<dyn FnOnce() + Send + '_>;
+    ex.run_all(vec![job(), job(), job()]);
+    assert_eq!(*ran.lock(), [here; 3]);
+}
+
+#[test]
+fn a_large_pool_starts_one_thread_for_each_queued_job() {
+    let (ex, refused, starts) = refusing();
+    refused.store(false, Ordering::SeqCst);
+    ex.set_threads(Pool::Low, 1 << 30);
+    let gate = Arc::new(std::sync::Barrier::new(4));
+    for _ in 0..3 {
+        let gate = gate.clone();
+        ex.spawn(
+            Pool::Low,
+            Tag(0),
+            Box::new(move || {
+                gate.wait();
+            }),
+        );
+    }
+    gate.wait();
+    ex.wait_for_all();
+    assert_eq!(starts.load(Ordering::SeqCst), 3);
 }

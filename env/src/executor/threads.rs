@@ -1,22 +1,28 @@
 //! Four pools of real threads.
 //!
-//! The threads of a pool share one queue and one condition variable. A pool starts its threads with its
-//! first job, so opening a database for a short look starts no thread. A pool shrinks by thread number: the
-//! idle thread with the highest number ends first, as in RocksDB. One timer thread holds the delayed jobs,
-//! and starts with the first delayed job. Idle threads also end when no owner is left that could submit
-//! jobs ([`Executor::part`]). RocksDB keeps these threads. An idle thread costs its stack and the cache
-//! that the allocator keeps for the thread.
+//! A pool's threads share one queue and one condition variable. A pool starts a thread for each queued job that no idle
+//! thread can take, up to the size of the pool. A pool that becomes smaller ends the thread with the highest number when
+//! this thread is idle, as RocksDB does. One timer thread keeps the delayed jobs. The timer thread starts with the first
+//! delayed job. Idle threads end if no database needs them ([`Executor::part`]): a thread holds its stack and the spare
+//! memory of the allocator. RocksDB starts all threads of a pool at once, and never ends idle threads.
 //!
-//! Dropping the executor drops what is queued and waits for what runs.
+//! The system may refuse to start a thread (EAGAIN). The job stays queued, and the other threads of the pool take the
+//! job. If the pool has no thread, the start is tried again: at the next job, at the next [`Executor::help`] of a waiting
+//! thread, and every second by the timer thread. [`Executor::start_failure`] returns the error of the last try.
+//!
+//! Dropping the executor drops the queued jobs and waits for the running jobs.
 
 #![allow(clippy::disallowed_methods, reason = "the real threads")]
 
 use std::collections::VecDeque;
+use std::io;
 use std::time::{Duration, Instant};
+
+use base::Error;
 
 use super::{Executor, Job, Panics, Pool, Tag};
 use crate::sync::thread::{self, JoinHandle};
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard};
+use crate::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, OnceLock, Ordering};
 
 /// Threads named `rocksdb:low` and so on, as tools that look for RocksDB's expect.
 #[derive(Debug)]
@@ -24,22 +30,55 @@ pub struct Threads {
     pools: [Arc<Inner>; 4],
     timer: Arc<Timer>,
     panics: Arc<Panics>,
+    starter: Starter,
+}
+
+/// Asked before each start of a thread. An error refuses the start, as the system does with EAGAIN.
+pub type MayStart = dyn Fn() -> io::Result<()> + Send + Sync;
+
+/// Starts threads, if [`MayStart`] allows the start.
+#[derive(Clone, Default)]
+struct Starter(Option<Arc<MayStart>>);
+
+impl Starter {
+    fn ask(&self) -> io::Result<()> {
+        self.0.as_ref().map_or(Ok(()), |may_start| may_start())
+    }
+
+    fn start(&self, name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+        self.ask()?;
+        thread::Builder::new().name(name.to_string()).spawn(run)
+    }
+}
+
+impl std::fmt::Debug for Starter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Starter")
+    }
 }
 
 #[derive(Debug)]
 struct Inner {
     pool: Pool,
+    starter: Starter,
     state: Mutex<State>,
     work: Condvar,
     idle: Condvar,
     panics: Arc<Panics>,
+    /// True if jobs are queued and the pool has no thread, because the system refused to start one.
+    starved: AtomicBool,
 }
+
+/// How often the timer thread tries to start a thread for a starved pool.
+const START_AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct State {
     queue: VecDeque<(Tag, Job)>,
-    /// Threads wanted; one with a number from here on leaves.
+    /// The size of the pool. A thread with this number or a larger number ends when it is idle.
     limit: usize,
+    /// Why the last start of a thread failed; `None` after a start that succeeded.
+    start_error: Option<String>,
     threads: Vec<JoinHandle<()>>,
     /// A thread that was started before this was raised leaves: see [`Inner::part`].
     crew: u64,
@@ -60,18 +99,39 @@ impl Threads {
     /// One thread for compactions and one for flushes, as RocksDB's default; the other pools are empty
     /// until sized.
     pub fn new() -> Threads {
+        Self::with_starter(Starter::default())
+    }
+
+    /// As [`Threads::new`], but asks `may_start` before each start of a thread. A fault campaign refuses starts; a
+    /// program can limit its threads.
+    pub fn asking(may_start: Arc<MayStart>) -> Threads {
+        Self::with_starter(Starter(Some(may_start)))
+    }
+
+    fn with_starter(starter: Starter) -> Threads {
         let panics = Arc::new(Panics::default());
         let pools = Pool::ALL.map(|pool| {
             let limit = usize::from(matches!(pool, Pool::Low | Pool::High));
             Arc::new(Inner {
                 pool,
+                starter: starter.clone(),
                 state: Mutex::new(State { limit, ..State::default() }),
                 work: Condvar::new(),
                 idle: Condvar::new(),
                 panics: panics.clone(),
+                starved: AtomicBool::new(false),
             })
         });
-        Threads { pools, timer: Arc::default(), panics }
+        let timer = Arc::new(Timer { starter: starter.clone(), ..Timer::default() });
+        let _ = timer.pools.set(pools.clone());
+        Threads { pools, timer, panics, starter }
+    }
+
+    /// Makes the timer thread try again, if the pool is starved.
+    fn watch(&self, pool: Pool) {
+        if self.pool(pool).is_starved() {
+            self.timer.ensure_thread();
+        }
     }
 
     fn pool(&self, pool: Pool) -> &Arc<Inner> {
@@ -88,6 +148,7 @@ impl Default for Threads {
 impl Executor for Threads {
     fn spawn(&self, pool: Pool, tag: Tag, job: Job) {
         self.pool(pool).push(tag, job);
+        self.watch(pool);
     }
 
     fn spawn_after(&self, delay_us: u64, pool: Pool, tag: Tag, job: Job) {
@@ -116,10 +177,12 @@ impl Executor for Threads {
 
     fn set_threads(&self, pool: Pool, count: usize) {
         self.pool(pool).resize(|_| count);
+        self.watch(pool);
     }
 
     fn grow_threads(&self, pool: Pool, count: usize) {
         self.pool(pool).resize(|now| now.max(count));
+        self.watch(pool);
     }
 
     fn threads(&self, pool: Pool) -> usize {
@@ -134,20 +197,34 @@ impl Executor for Threads {
         true
     }
 
+    /// Runs no job: the pools have threads. Starts threads for starved pools.
     fn help(&self) -> bool {
+        self.pools.iter().filter(|pool| pool.is_starved()).for_each(|pool| pool.start_again());
         false
+    }
+
+    fn start_failure(&self, pool: Pool) -> Option<Error> {
+        let pool = self.pool(pool);
+        let s = pool.state.lock();
+        let error = s.start_error.as_ref().filter(|_| pool.is_starved())?;
+        Some(Error::io_error(format!("starting a thread of pool {}: {error}", pool.pool.name())))
     }
 
     fn run_all<'a>(&self, mut jobs: Vec<Box<dyn FnOnce() + Send + 'a>>) {
         let last = jobs.pop();
-        // The scope joins every thread and panics if one of them did.
+        let slots: Vec<_> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
+        let take = |slot: &Mutex<Option<Box<dyn FnOnce() + Send + 'a>>>| slot.lock().take();
+        // The scope joins every thread, and panics if a thread panicked.
         thread::scope(|scope| {
-            for job in jobs {
-                scope.spawn(job);
+            for slot in &slots {
+                let run = move || take(slot).into_iter().for_each(|job| job());
+                if self.starter.ask().is_err() || !started_in(scope, run) {
+                    break;
+                }
             }
-            if let Some(job) = last {
-                job();
-            }
+            last.into_iter().for_each(|job| job());
+            // Jobs that got no thread run here, one after the other.
+            slots.iter().filter_map(take).for_each(|job| job());
         });
     }
 
@@ -219,17 +296,34 @@ impl Inner {
         self.idle.notify_all();
     }
 
-    /// Starts the missing threads if there is work for them.
+    /// Starts a thread for each queued job that no idle thread can take, up to the size of the pool.
     fn start(self: &Arc<Self>, s: &mut State) {
-        while s.threads.len() < s.limit && !s.queue.is_empty() {
+        while s.threads.len() < s.limit && s.queue.len() > s.threads.len().saturating_sub(s.busy) {
             let (inner, number, crew) = (self.clone(), s.threads.len(), s.crew);
             let name = format!("rocksdb:{}", self.pool.name());
-            match thread::Builder::new().name(name).spawn(move || inner.run(number, crew)) {
-                Ok(handle) => s.threads.push(handle),
-                // The system is out of threads: those we have will do the work. With none at all the
-                // job waits for the next try.
-                Err(_) => return,
+            match self.starter.start(&name, move || inner.run(number, crew)) {
+                Ok(handle) => {
+                    s.start_error = None;
+                    s.threads.push(handle);
+                }
+                Err(error) => {
+                    s.start_error = Some(error.to_string());
+                    break;
+                }
             }
+        }
+        let starved = s.start_error.is_some() && s.threads.is_empty() && s.limit > 0 && !s.queue.is_empty();
+        self.starved.store(starved, Ordering::Release);
+    }
+
+    fn is_starved(&self) -> bool {
+        self.starved.load(Ordering::Acquire)
+    }
+
+    fn start_again(self: &Arc<Self>) {
+        let mut s = self.state.lock();
+        if !s.stopping {
+            self.start(&mut s);
         }
     }
 
@@ -316,8 +410,11 @@ struct Delayed {
 
 #[derive(Default)]
 struct Timer {
+    starter: Starter,
     state: Mutex<TimerState>,
     changed: Condvar,
+    /// The pools that the thread starts threads for. Their locks are taken under the timer's lock.
+    pools: OnceLock<[Arc<Inner>; 4]>,
 }
 
 #[derive(Default)]
@@ -342,12 +439,32 @@ impl Timer {
             return;
         }
         s.waiting.push(delayed);
+        self.start(&mut s);
+    }
+
+    /// Starts the timer thread if there is none, and wakes the thread.
+    fn ensure_thread(self: &Arc<Self>) {
+        let mut s = self.state.lock();
+        if !s.stopping {
+            self.start(&mut s);
+        }
+    }
+
+    fn start(self: &Arc<Self>, s: &mut TimerState) {
         if s.thread.is_none() {
             let (timer, crew) = (self.clone(), s.crew);
-            s.thread =
-                thread::Builder::new().name("rocksdb:timer".into()).spawn(move || timer.run(crew)).ok();
+            s.thread = self.starter.start("rocksdb:timer", move || timer.run(crew)).ok();
         }
         self.changed.notify_one();
+    }
+
+    /// Tries to start threads for starved pools; returns true if a pool is still starved.
+    fn feed_pools(&self) -> bool {
+        let starved = self.pools.get().into_iter().flatten().filter(|pool| pool.is_starved());
+        starved.fold(false, |any, pool| {
+            pool.start_again();
+            any | pool.is_starved()
+        })
     }
 
     fn remove(&self, pool: Pool, tag: Tag) -> usize {
@@ -367,7 +484,8 @@ impl Timer {
                 let d = s.waiting.remove(i);
                 d.pool.push(d.tag, d.job);
             }
-            match s.waiting.iter().map(|d| d.due).min() {
+            let again = self.feed_pools().then(|| now + START_AGAIN);
+            match s.waiting.iter().map(|d| d.due).chain(again).min() {
                 Some(due) => drop(self.changed.wait_until(&mut s, due)),
                 None => self.changed.wait(&mut s),
             }
@@ -394,4 +512,17 @@ impl Timer {
         drop(s);
         drop(waiting);
     }
+}
+
+/// Starts a thread of the scope; returns false if the system refuses.
+#[cfg(not(shuttle))]
+fn started_in<'scope>(scope: &'scope thread::Scope<'scope, '_>, run: impl FnOnce() + Send + 'scope) -> bool {
+    thread::Builder::new().spawn_scoped(scope, run).is_ok()
+}
+
+/// The explorer starts every thread.
+#[cfg(shuttle)]
+fn started_in<'scope>(scope: &'scope thread::Scope<'scope, '_>, run: impl FnOnce() + Send + 'scope) -> bool {
+    scope.spawn(run);
+    true
 }

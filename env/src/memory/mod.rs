@@ -239,6 +239,18 @@ impl FileSystem for MemoryFs {
         Ok(self.appender(node, path, 0))
     }
 
+    fn create_new(&self, path: &Path, _hints: &AppendHints) -> Result<Box<dyn Append>> {
+        let now = self.shared.clock.now_seconds();
+        let node = {
+            let mut names = self.shared.names.lock();
+            if names.find(path).is_some() {
+                return Err(failed("creating a new file", path, io::ErrorKind::AlreadyExists));
+            }
+            names.create_file(path, now).map_err(|k| failed("creating a new file", path, k))?
+        };
+        Ok(self.appender(node, path, 0))
+    }
+
     fn reopen(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>> {
         let found = self.shared.names.lock().find(path);
         match found {

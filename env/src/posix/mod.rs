@@ -64,6 +64,12 @@ impl FileSystem for PosixFs {
         appender(file, path, hints, 0)
     }
 
+    fn create_new(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>> {
+        let file = open_writing(path, hints, |o| o.create_new(true))
+            .map_err(|e| Error::io("creating a new file", path, e))?;
+        appender(file, path, hints, 0)
+    }
+
     fn reopen(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>> {
         let open = || {
             let file = open_writing(path, hints, |o| o.create(true))?;

@@ -1,9 +1,10 @@
 //! What files are called, both ways: from a kind and number to a name, and back.
 //!
 //! Names are without their directory, apart from archived WALs (`archive/000012.log`). Numbers are
-//! printed with at least six digits and read with any. What does not parse is nobody's: it is neither
-//! opened nor deleted. Unlike RocksDB, bytes behind the number of an `OPTIONS-` or `LOG.old.` name are
-//! refused, so that a copy such as `OPTIONS-000007.bak` is left alone. Facts: RocksDB `file/filename.cc`.
+//! printed with at least six digits and read with any count of digits. A name that does not parse is not a name of the
+//! engine: the engine neither opens nor deletes the file. Two kinds of names parse in RocksDB and not here. First: names
+//! with bytes after the number of an `OPTIONS-` or `LOG.old.` name, so a copy such as `OPTIONS-000007.bak` stays. Second:
+//! names with a file number above [`FILE_NUMBER_MAX`]. RocksDB source: `file/filename.cc`.
 
 use base::{Error, FileNumber, Result};
 
@@ -18,6 +19,15 @@ pub const ARCHIVE_DIR: &str = "archive";
 pub const IDENTITY_TEMP: &str = "000000.dbtmp";
 /// What a file is renamed to before it is deleted slowly.
 pub const TRASH_SUFFIX: &str = ".trash";
+
+/// The largest file number. No RocksDB database can have a larger number: the upper two bits of a packed file number
+/// hold the path id (`kFileNumberMask` in `db/version_edit.h`). If a larger number were accepted from a stray file, the
+/// counter of file numbers could wrap, and new files would replace old files.
+pub const FILE_NUMBER_MAX: u64 = (1 << 62) - 1;
+
+/// File numbers that stay free after an open: a MANIFEST with a number above [`FILE_NUMBER_MAX`] minus this count is
+/// rejected.
+pub const FILE_NUMBERS_LEFT: u64 = 1 << 32;
 
 const MANIFEST_PREFIX: &str = "MANIFEST-";
 const OPTIONS_PREFIX: &str = "OPTIONS-";
@@ -85,12 +95,12 @@ impl FileName {
             };
         }
         if let Some(rest) = name.strip_prefix(MANIFEST_PREFIX) {
-            return number(rest).map(|n| FileName::Manifest(FileNumber(n)));
+            return file_number(rest).map(FileName::Manifest);
         }
         if let Some(rest) = name.strip_prefix(OPTIONS_PREFIX) {
             return match rest.strip_suffix(TEMP_SUFFIX) {
-                Some(rest) => number(rest).map(|n| FileName::OptionsTemp(FileNumber(n))),
-                None => number(rest).map(|n| FileName::Options(FileNumber(n))),
+                Some(rest) => file_number(rest).map(FileName::OptionsTemp),
+                None => file_number(rest).map(FileName::Options),
             };
         }
         if let Some(rest) = name.strip_prefix(PROGRESS_PREFIX) {
@@ -103,10 +113,10 @@ impl FileName {
             return number(rest).map(FileName::MetaDb);
         }
         if let Some(rest) = name.strip_prefix(ARCHIVE_DIR).and_then(|r| r.strip_prefix('/')) {
-            return rest.strip_suffix(".log").and_then(number).map(|n| FileName::ArchivedWal(FileNumber(n)));
+            return rest.strip_suffix(".log").and_then(file_number).map(FileName::ArchivedWal);
         }
         let (digits, extension) = name.split_once('.')?;
-        let n = FileNumber(number(digits)?);
+        let n = file_number(digits)?;
         Some(match extension {
             "log" => FileName::Wal(n),
             "sst" => FileName::Table(n),
@@ -265,7 +275,12 @@ pub fn parse_identity(content: &[u8]) -> Result<String> {
     Ok(text.to_string())
 }
 
-/// Decimal digits alone, at least one, within 64 bits.
+/// Reads a file number. Returns `None` for a number above [`FILE_NUMBER_MAX`].
+fn file_number(digits: &str) -> Option<FileNumber> {
+    number(digits).filter(|n| *n <= FILE_NUMBER_MAX).map(FileNumber)
+}
+
+/// Reads a number of 64 bits that consists of decimal digits only.
 fn number(digits: &str) -> Option<u64> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;

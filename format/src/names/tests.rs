@@ -36,7 +36,7 @@ fn names_come_back() {
 fn any_count_of_digits_is_read() {
     assert_eq!(FileName::parse("7.sst"), Some(FileName::Table(FileNumber(7))));
     assert_eq!(FileName::parse("/0000000000007.sst"), Some(FileName::Table(FileNumber(7))));
-    assert_eq!(FileName::parse("18446744073709551615.log"), Some(FileName::Wal(FileNumber(u64::MAX))));
+    assert_eq!(FileName::parse("4611686018427387903.log"), Some(FileName::Wal(FileNumber(FILE_NUMBER_MAX))));
 }
 
 #[test]
@@ -62,6 +62,11 @@ fn what_is_not_ours_is_nobodys() {
         "100",
         "100.",
         "100.lop",
+        "4611686018427387904.log",
+        "4611686018427387904.sst",
+        "MANIFEST-4611686018427387904",
+        "OPTIONS-18446744073709551615",
+        "18446744073709551615.dbtmp",
         "18446744073709551616.log",
         "184467440737095516150.log",
         "+12.sst",

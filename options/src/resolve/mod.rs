@@ -38,6 +38,10 @@ pub fn resolve(
     Ok(warnings)
 }
 
+/// The largest value of `max_background_jobs`, `max_background_compactions` and `max_background_flushes`. Each job needs
+/// a thread. RocksDB has no limit, and a process that starts too many threads ends without an error.
+pub const BACKGROUND_JOBS_MAX: i32 = 4096;
+
 /// How many background jobs may run at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackgroundLimits {
@@ -70,6 +74,16 @@ impl DbOptions {
         let not_supported = |message: &str| Err(Error::not_supported(message));
         if self.read_io_executor_threads <= 0 {
             return invalid("read_io_executor_threads must be greater than zero");
+        }
+        let jobs = [
+            ("max_background_jobs", self.max_background_jobs),
+            ("max_background_compactions", self.max_background_compactions),
+            ("max_background_flushes", self.max_background_flushes),
+        ];
+        if let Some((name, count)) = jobs.iter().find(|(_, count)| *count > BACKGROUND_JOBS_MAX) {
+            return Err(Error::invalid_argument(format!(
+                "{name} is {count}; at most {BACKGROUND_JOBS_MAX} background jobs are supported"
+            )));
         }
         if self.db_paths.len() > 4 {
             return not_supported("More than four DB paths are not supported yet. ");

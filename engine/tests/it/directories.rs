@@ -1,0 +1,319 @@
+//! Databases whose options name a directory of another database; files of users in the directories of a database; file
+//! numbers and sequence numbers at their end.
+
+use std::path::Path;
+
+use base::Kind;
+use env::Env;
+use ironstone_engine::components::FamilyDescriptor;
+use ironstone_engine::db::{Db, OpenRequest, destroy, fsck, repair};
+use ironstone_engine::options::{DbOptions, DbPath, FamilyOptions, FlushOptions, WriteOptions};
+
+use crate::basic::{get, options, put, scan};
+
+const MAIN: &str = "/main";
+const AUX: &str = "/main/aux";
+
+/// The ways in which the options of one database name the directory of another database.
+const NAMES: [&str; 4] = ["wal_dir", "db_paths", "cf_paths", "db_log_dir"];
+
+fn flush(db: &Db) {
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+}
+
+fn open_at(path: &str, options: DbOptions, family: FamilyOptions) -> base::Result<Db> {
+    Db::open(OpenRequest::new(path, options, family))
+}
+
+/// The directory of the main database, as the option `which` of another database.
+fn naming_main(env: &Env, which: &str) -> (DbOptions, FamilyOptions) {
+    let (mut db, mut family) = (options(env), FamilyOptions::default());
+    let path = |path: &str| DbPath { path: path.into(), target_size: 1 << 30 };
+    match which {
+        "wal_dir" => db.wal_dir = MAIN.to_string(),
+        "db_paths" => db.db_paths = vec![path(AUX), path(MAIN)],
+        "cf_paths" => family.cf_paths = vec![path(AUX), path(MAIN)],
+        _ => db.db_log_dir = MAIN.to_string(),
+    }
+    (db, family)
+}
+
+/// A main database with entries in an SST file and in the WAL, and another database with larger file numbers.
+fn two_databases(env: &Env) -> Db {
+    let main = open_at(MAIN, options(env), FamilyOptions::default()).unwrap();
+    put(&main, "flushed", "1");
+    flush(&main);
+    put(&main, "logged", "2");
+    let aux = open_at(AUX, options(env), FamilyOptions::default()).unwrap();
+    for round in 0..10 {
+        put(&aux, &format!("key{round}"), "aux");
+        flush(&aux);
+    }
+    aux.close().unwrap();
+    main
+}
+
+fn files(env: &Env, dir: &str) -> Vec<String> {
+    let mut names = env.fs.list(Path::new(dir)).unwrap();
+    names.retain(|name| !name.contains("_LOG"));
+    names.sort();
+    names
+}
+
+fn check_main(env: &Env, main: Db) {
+    put(&main, "later", "3");
+    flush(&main);
+    main.close().unwrap();
+    drop(main);
+    let existing = DbOptions { create_if_missing: false, ..options(env) };
+    let main = open_at(MAIN, existing, FamilyOptions::default()).unwrap();
+    let expected = [("flushed", "1"), ("later", "3"), ("logged", "2")];
+    assert_eq!(scan(&main), expected.map(|(key, value)| (key.to_string(), value.to_string())));
+}
+
+#[test]
+fn an_open_changes_no_file_of_another_database() {
+    for which in NAMES {
+        let env = Env::memory(1);
+        let main = two_databases(&env);
+        let before = files(&env, MAIN);
+        let (db, family) = naming_main(&env, which);
+        let opened = open_at(AUX, db, family);
+        if which == "db_log_dir" {
+            opened.unwrap().close().unwrap();
+        } else {
+            let error = opened.err().unwrap_or_else(|| panic!("{which}: the open succeeded"));
+            assert_eq!(error.kind(), Kind::InvalidArgument, "{which}: {error}");
+            assert!(error.to_string().contains("directory of another database"), "{which}: {error}");
+        }
+        assert_eq!(files(&env, MAIN), before, "{which}");
+        check_main(&env, main);
+    }
+}
+
+#[test]
+fn a_new_family_cannot_use_the_directory_of_another_database() {
+    let env = Env::memory(2);
+    let main = two_databases(&env);
+    let aux = open_at(AUX, options(&env), FamilyOptions::default()).unwrap();
+    let (_, family) = naming_main(&env, "cf_paths");
+    let error = aux.create_family(FamilyDescriptor::new("new", family)).err().unwrap();
+    assert_eq!(error.kind(), Kind::InvalidArgument, "{error}");
+    check_main(&env, main);
+}
+
+#[test]
+fn destroy_deletes_no_file_of_another_database() {
+    for which in NAMES {
+        let env = Env::memory(3);
+        let main = two_databases(&env);
+        let before = files(&env, MAIN);
+        let (db, family) = naming_main(&env, which);
+        let outcome = destroy(Path::new(AUX), &db, &[family]);
+        assert_eq!(outcome.is_ok(), which == "db_log_dir", "{which}: {outcome:?}");
+        let after = files(&env, MAIN);
+        let gone: Vec<_> = before.iter().filter(|name| !after.contains(name)).collect();
+        assert_eq!(gone, if which == "db_log_dir" { vec!["aux"] } else { vec![] }, "{which}");
+        check_main(&env, main);
+    }
+}
+
+#[test]
+fn repair_takes_no_file_of_another_database() {
+    for which in ["wal_dir", "db_paths", "cf_paths"] {
+        let env = Env::memory(4);
+        let main = two_databases(&env);
+        let (db, family) = naming_main(&env, which);
+        let request = || OpenRequest::new(AUX, db.clone(), family.clone());
+        assert_eq!(fsck(&request()).unwrap_err().kind(), Kind::InvalidArgument, "{which}");
+        assert_eq!(repair(request()).unwrap_err().kind(), Kind::InvalidArgument, "{which}");
+        check_main(&env, main);
+    }
+}
+
+#[test]
+fn a_directory_may_name_the_database_directory_by_another_path() {
+    let env = Env::memory(5);
+    let db = DbOptions { wal_dir: "/db/./".to_string(), ..options(&env) };
+    for value in ["1", "2"] {
+        let db = open_at("/db", db.clone(), FamilyOptions::default()).unwrap();
+        put(&db, "a", value);
+        assert_eq!(get(&db, "a").as_deref(), Some(value));
+    }
+    destroy(Path::new("/db"), &db, &[]).unwrap();
+    assert!(!env.fs.exists(Path::new("/db")).unwrap());
+}
+
+#[test]
+fn destroy_deletes_only_the_info_logs_of_its_database_in_a_shared_directory() {
+    let env = Env::memory(6);
+    let shared = DbOptions { db_log_dir: "/logs".to_string(), ..options(&env) };
+    for path in ["/a", "/b"] {
+        for _ in 0..2 {
+            open_at(path, shared.clone(), FamilyOptions::default()).unwrap().close().unwrap();
+        }
+    }
+    let logs = |of: &str| {
+        let names = env.fs.list(Path::new("/logs")).unwrap();
+        names.iter().filter(|name| name.starts_with(of)).count()
+    };
+    assert_eq!((logs("a_LOG"), logs("b_LOG")), (2, 2));
+    destroy(Path::new("/a"), &shared, &[]).unwrap();
+    assert_eq!((logs("a_LOG"), logs("b_LOG")), (0, 2));
+}
+
+#[test]
+fn destroy_leaves_files_of_the_user() {
+    let env = Env::memory(7);
+    let dirs = DbOptions { wal_dir: "/wal".to_string(), ..options(&env) };
+    let db = open_at("/db", dirs.clone(), FamilyOptions::default()).unwrap();
+    put(&db, "a", "1");
+    db.close().unwrap();
+    drop(db);
+    let write = |path: &str| env.fs.write_all(Path::new(path), b"text", true).unwrap();
+    env.fs.create_dir_all(Path::new("/db/lost")).unwrap();
+    let kept =
+        ["/db/lost/thesis.txt", "/db/notes", "/wal/000003.sst", "/wal/OPTIONS-000004", "/wal/archive.txt"];
+    kept.iter().for_each(|path| write(path));
+    ["/db/lost/17-000012.sst", "/db/000099.sst", "/wal/000098.log"].iter().for_each(|path| write(path));
+    destroy(Path::new("/db"), &dirs, &[]).unwrap();
+    let mut left: Vec<_> = ["/db", "/db/lost", "/wal"]
+        .into_iter()
+        .flat_map(|dir| {
+            env.fs.list(Path::new(dir)).unwrap().into_iter().map(move |name| format!("{dir}/{name}"))
+        })
+        .filter(|path| path != "/db/lost")
+        .collect();
+    left.sort();
+    let mut kept = kept.map(str::to_string);
+    kept.sort();
+    assert_eq!(left, kept);
+}
+
+#[test]
+fn a_database_is_not_created_where_files_of_another_database_are() {
+    for file in ["/db/000007.sst", "/db/000007.blob", "/db/000007.ldb"] {
+        let env = Env::memory(8);
+        env.fs.create_dir_all(Path::new("/db")).unwrap();
+        env.fs.write_all(Path::new(file), b"data", true).unwrap();
+        let elsewhere = DbPath { path: "/tables".into(), target_size: 1 << 30 };
+        let db = DbOptions { db_paths: vec![elsewhere], ..options(&env) };
+        let error = open_at("/db", db, FamilyOptions::default()).err().unwrap();
+        assert_eq!(error.kind(), Kind::Corruption, "{error}");
+        assert!(env.fs.exists(Path::new(file)).unwrap());
+    }
+}
+
+#[test]
+fn stray_file_numbers_do_not_wrap_the_counter() {
+    let names = |number: u64| {
+        ["{}.sst", "{}.dbtmp", "{}.log", "OPTIONS-{}", "MANIFEST-{}"]
+            .map(|name| name.replace("{}", &number.to_string()))
+    };
+    let (largest, end) = (format::names::FILE_NUMBER_MAX, u64::MAX);
+    for stray in names(largest).into_iter().chain(names(largest + 1)).chain(names(end)) {
+        let env = Env::memory(9);
+        let db = open_at("/db", options(&env), FamilyOptions::default()).unwrap();
+        for round in 0..3 {
+            put(&db, &format!("key{round}"), "value");
+            flush(&db);
+        }
+        db.close().unwrap();
+        drop(db);
+        let path = Path::new("/db").join(&stray);
+        env.fs.write_all(&path, b"", true).unwrap();
+        let opened = open_at("/db", options(&env), FamilyOptions::default());
+        if stray.contains(&largest.to_string()) {
+            // Nothing was changed, and the error names the number.
+            let error = opened.err().unwrap();
+            assert!(error.to_string().contains(&largest.to_string()), "{stray}: {error}");
+            env.fs.unlink(&path).unwrap();
+        } else {
+            let db = opened.unwrap();
+            put(&db, "key3", "value");
+            flush(&db);
+            db.close().unwrap();
+            assert!(env.fs.exists(&path).unwrap(), "{stray} was deleted");
+        }
+        let db = open_at("/db", options(&env), FamilyOptions::default()).unwrap();
+        assert!(scan(&db).len() >= 3, "{stray}");
+    }
+}
+
+#[test]
+fn a_flush_does_not_replace_a_file_that_has_its_number() {
+    let env = Env::memory(10);
+    let db = open_at("/db", options(&env), FamilyOptions::default()).unwrap();
+    put(&db, "a", "1");
+    // The next file numbers, taken by someone else after the open.
+    for number in 1..40 {
+        let path = Path::new("/db").join(format::names::table(base::FileNumber(number)));
+        env.fs.write_all(&path, b"theirs", true).unwrap();
+    }
+    let failed = db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap_err();
+    assert!(failed.to_string().contains("creating a new file"), "{failed}");
+    for number in 1..40 {
+        let path = Path::new("/db").join(format::names::table(base::FileNumber(number)));
+        assert_eq!(env.fs.read_all(&path, 100).unwrap(), b"theirs");
+    }
+    assert_eq!(get(&db, "a").as_deref(), Some("1"));
+}
+
+/// Appends a version edit that sets the last sequence number to the MANIFEST of a closed database.
+fn set_last_sequence(env: &Env, seq: u64) {
+    let current = env.fs.read_all(Path::new("/db/CURRENT"), 100).unwrap();
+    let path = Path::new("/db").join(std::str::from_utf8(&current).unwrap().trim());
+    let mut bytes = env.fs.read_all(&path, 1 << 20).unwrap();
+    let edit = format::edit::VersionEdit { last_sequence: Some(seq), ..Default::default() };
+    let mut record = Vec::new();
+    edit.encode(0, &mut record).unwrap();
+    let mut writer = format::wal::Writer::resume(format::wal::Framing::Classic, bytes.len() as u64);
+    writer.append(&mut bytes, &record).unwrap();
+    env.fs.write_all(&path, &bytes, true).unwrap();
+    let _ = env.fs.unlink(Path::new("/db/PROOF"));
+}
+
+#[test]
+fn a_write_after_the_last_sequence_number_fails_and_changes_nothing() {
+    let env = Env::memory(11);
+    let db = open_at("/db", options(&env), FamilyOptions::default()).unwrap();
+    put(&db, "a", "old");
+    flush(&db);
+    db.close().unwrap();
+    drop(db);
+    set_last_sequence(&env, base::key::MAX_SEQUENCE - 6);
+    let db = open_at("/db", options(&env), FamilyOptions::default()).unwrap();
+    let family = db.default_family().unwrap();
+    let mut written = 0;
+    for round in 0..10 {
+        let value = format!("new{round}");
+        match db.put(&family, b"a", value.as_bytes(), &WriteOptions::default()) {
+            Ok(()) => written = round,
+            Err(error) => assert_eq!(error.kind(), Kind::Aborted, "{error}"),
+        }
+    }
+    assert!((3..9).contains(&written), "{written}");
+    let newest = format!("new{written}");
+    assert_eq!(get(&db, "a"), Some(newest.clone()));
+    flush(&db);
+    assert_eq!(get(&db, "a"), Some(newest.clone()));
+    db.close().unwrap();
+    drop((family, db));
+    let db = open_at("/db", options(&env), FamilyOptions::default()).unwrap();
+    assert_eq!(get(&db, "a"), Some(newest));
+}
+
+#[test]
+fn more_background_jobs_than_threads_can_be_are_refused() {
+    let env = Env::memory(12);
+    let db = open_at("/db", options(&env), FamilyOptions::default()).unwrap();
+    for name in ["max_background_jobs", "max_background_compactions", "max_background_flushes"] {
+        let error = db.set_db_options(&[(name, "2147483647")]).unwrap_err();
+        assert_eq!(error.kind(), Kind::InvalidArgument, "{name}: {error}");
+        assert!(error.to_string().contains(name), "{error}");
+        db.set_db_options(&[(name, "4096")]).unwrap();
+    }
+    drop(db);
+    let many = DbOptions { max_background_jobs: i32::MAX, ..options(&env) };
+    assert!(open_at("/db", many, FamilyOptions::default()).is_err());
+}
