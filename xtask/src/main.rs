@@ -2,7 +2,8 @@
 //! ([`unsafety`]).
 //!
 //! `cargo xtask prose` lists sentences that are mostly pronouns ([`prose`]); `cargo xtask circles` lists circles of imports
-//! between the files of a crate ([`circles`]).
+//! between the files of a crate ([`circles`]); `cargo xtask coverage` lists what the campaigns do not reach
+//! ([`coverage`]).
 //!
 //! `tidy` fails, naming file and line, when
 //! - a crate imports a neighbour or a floor above it ([`floors`]);
@@ -15,6 +16,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
 mod circles;
+mod coverage;
 mod floors;
 mod prose;
 mod rooms;
@@ -26,8 +28,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let command = std::env::args().nth(1).unwrap_or_default();
-    if !["tidy", "unsafe", "prose", "circles"].contains(&command.as_str()) {
-        eprintln!("usage: cargo xtask tidy | unsafe | prose | circles");
+    if !["tidy", "unsafe", "prose", "circles", "coverage"].contains(&command.as_str()) {
+        eprintln!("usage: cargo xtask tidy | unsafe | prose | circles | coverage FILE");
         return ExitCode::from(2);
     }
     let Some(root) = Path::new(env!("CARGO_MANIFEST_DIR")).parent() else {
@@ -39,6 +41,8 @@ fn main() -> ExitCode {
         unsafety::report(root, &mut faults);
     } else if command == "prose" {
         prose::report(root);
+    } else if command == "coverage" {
+        coverage::report(root, &std::env::args().nth(2).unwrap_or_default(), &mut faults);
     } else if command == "circles" {
         circles::check(root, &mut faults);
     } else {

@@ -174,12 +174,12 @@ fn finish(recipe: &Recipe, pairs: BTreeMap<Row, Pair>, failures: &mut Vec<String
             pair.ours.iter().zip(&pair.peer).map(|(ours, peer)| row.unit.ratio(*ours, *peer)).collect();
         ratios.sort_by(f64::total_cmp);
         println!(
-            "{:18} {:34} {:6} ours {:12.4}  peer {:12.4}  ratio {:6.2}  ({:.2}..{:.2})",
+            "{:18} {:34} {:6} ours {:>12}  peer {:>12}  ratio {:6.2}  ({:.2}..{:.2})",
             recipe.name,
             row.name,
             row.unit.shown(),
-            median(&pair.ours),
-            median(&pair.peer),
+            shown(median(&pair.ours)),
+            shown(median(&pair.peer)),
             median(&ratios),
             ratios[0],
             ratios[ratios.len() - 1]
@@ -225,6 +225,11 @@ fn cpu_seconds_of_children() -> f64 {
     // The fields after the name: state is the first, so cutime (16) and cstime (17) have the indexes 13 and 14.
     let ticks: u64 = [13, 14].iter().filter_map(|at| fields.get(*at)?.parse::<u64>().ok()).sum();
     ticks as f64 / 100.0
+}
+
+/// Formats a figure: whole numbers from 1,000 on, four digits after the point below.
+fn shown(figure: f64) -> String {
+    if figure >= 1_000.0 { format!("{figure:.0}") } else { format!("{figure:.4}") }
 }
 
 fn median(figures: &[f64]) -> f64 {

@@ -1,0 +1,131 @@
+//! What the campaigns do not reach: `cargo xtask coverage FILE`, called by `.ci/coverage`.
+//!
+//! FILE is the JSON of `llvm-cov export` over the programs of the campaigns. Three tables are printed:
+//! - public calls of `ironstone` that no campaign makes;
+//! - option rows that no campaign draws: their names stand in no source file of `sim`;
+//! - covered branches of `engine`, `lsm`, `table` and `mem`, by module.
+//!
+//! The first two tables should be empty. A module below [`GOAL_PERCENT`] is marked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::Value;
+
+/// Crates whose branches are reported.
+const CRATES: [&str; 4] = ["engine", "lsm", "table", "mem"];
+
+/// A module should have this many percent of its branches covered.
+const GOAL_PERCENT: f64 = 90.0;
+
+/// Prints the tables. Adds a fault if FILE is missing or is not the JSON of `llvm-cov export`.
+pub fn report(root: &Path, file: &str, faults: &mut Vec<String>) {
+    let data = std::fs::read(file).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+    let Some(data) = data.as_ref().and_then(|d| d["data"].get(0)) else {
+        faults.push(format!("{file}: not the JSON of llvm-cov export"));
+        return;
+    };
+    unused_calls(root, data);
+    undrawn_options(root);
+    branches(root, data);
+}
+
+fn unused_calls(root: &Path, data: &Value) {
+    let mut reached: BTreeSet<(String, u64)> = BTreeSet::new();
+    for function in data["functions"].as_array().into_iter().flatten() {
+        let place = function["filenames"][0].as_str().unwrap_or_default();
+        if function["count"].as_u64().unwrap_or(0) > 0
+            && let Some(line) = function["regions"][0][0].as_u64()
+        {
+            reached.insert((place.to_string(), line));
+        }
+    }
+    let mut unused = Vec::new();
+    let mut all = 0;
+    for path in crate::rust_files(&root.join("ironstone/src")) {
+        let shown = crate::shown(root, &path);
+        if shown.contains("tests") {
+            continue;
+        }
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        for (name, lines) in public_functions(&text) {
+            all += 1;
+            let own = path.display().to_string();
+            if !lines.clone().any(|line| reached.contains(&(own.clone(), line))) {
+                unused.push(format!("{shown}:{} {name}", lines.start));
+            }
+        }
+    }
+    println!("public calls of ironstone that no campaign makes: {} of {all}", unused.len());
+    unused.iter().for_each(|call| println!("  {call}"));
+}
+
+/// Returns the public functions of a source file, each with the lines on which its first region may begin: the lines
+/// of its signature.
+fn public_functions(text: &str) -> Vec<(String, std::ops::Range<u64>)> {
+    let mut found = Vec::new();
+    let lines: Vec<&str> = text.lines().collect();
+    for (index, line) in lines.iter().enumerate() {
+        let Some(rest) = line.trim_start().strip_prefix("pub fn ") else { continue };
+        let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        let length = lines[index..].iter().position(|l| l.contains('{')).unwrap_or(0) as u64 + 1;
+        let first = index as u64 + 1;
+        found.push((name, first..first + length));
+    }
+    found
+}
+
+fn undrawn_options(root: &Path) {
+    let sources: String = crate::rust_files(&root.join("sim/src"))
+        .iter()
+        .filter_map(|path| std::fs::read_to_string(path).ok())
+        .collect();
+    let options = std::fs::read_to_string(root.join("docs/options.md")).unwrap_or_default();
+    let names: BTreeSet<&str> = options
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+        .collect();
+    let undrawn: Vec<&&str> = names.iter().filter(|name| !sources.contains(**name)).collect();
+    println!("option rows that no campaign draws: {} of {}", undrawn.len(), names.len());
+    undrawn.iter().for_each(|name| println!("  {name}"));
+}
+
+fn branches(root: &Path, data: &Value) {
+    let mut modules: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for file in data["files"].as_array().into_iter().flatten() {
+        let shown = crate::shown(root, Path::new(file["filename"].as_str().unwrap_or_default()));
+        let parts: Vec<&str> = shown.split('/').collect();
+        let [name, "src", module, ..] = parts[..] else { continue };
+        if !CRATES.contains(&name) || shown.contains("tests") {
+            continue;
+        }
+        let summary = &file["summary"]["branches"];
+        let entry = modules.entry(format!("{name}/{}", module.trim_end_matches(".rs"))).or_default();
+        entry.0 += summary["covered"].as_u64().unwrap_or(0);
+        entry.1 += summary["count"].as_u64().unwrap_or(0);
+    }
+    println!("| module | branches | covered | |\n|---|---:|---:|---|");
+    let (mut covered, mut count) = (0, 0);
+    for (module, (own_covered, own_count)) in &modules {
+        let percent = 100.0 * *own_covered as f64 / (*own_count).max(1) as f64;
+        let mark = if percent < GOAL_PERCENT && *own_count > 0 { "below 90 %" } else { "" };
+        println!("| {module} | {own_count} | {percent:.1} % | {mark} |");
+        covered += own_covered;
+        count += own_count;
+    }
+    println!("| all | {count} | {:.1} % | |", 100.0 * covered as f64 / count.max(1) as f64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn public_functions_have_the_lines_of_their_signature() {
+        let text =
+            "impl X {\n    pub fn a(&self) {}\n    pub fn b(\n        &self,\n    ) -> u8 {\n    fn c() {}\n";
+        let found = public_functions(text);
+        assert_eq!(found, [("a".to_string(), 2..3), ("b".to_string(), 3..6)]);
+    }
+}
