@@ -11,10 +11,11 @@
 //! Severities are RocksDB's (`db/error_handler.cc`): by reason, kind, subcode and `paranoid_checks`; an
 //! error only ever replaces a lesser one. Reads never stop.
 //!
-//! Whose writes stop is ours: RocksDB stops those of all families. A flush or compaction that could not write or read a
-//! table leaves the other families as they were: their memtables, tables and logs are sound, and what the failed family
-//! still needs of the logs is kept for it as for any family that was not flushed yet. What concerns the logs, the
-//! MANIFEST or a directory concerns all, as what was written there is everybody's.
+//! RocksDB stops the writes of all column families after an error. Ironstone stops only the affected column
+//! families. If a flush or compaction fails to write or read an SST file, the other column families are
+//! intact: their memtables, SST files and WALs are valid. The WALs that the failed column family still
+//! needs are kept, as for any column family with unflushed entries. An error of a WAL, of the MANIFEST or
+//! of a directory affects all column families, because all of them share these files.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ use crate::sync::{AtomicU8, Mutex, Ordering};
 /// What is to be done about an error that was just noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// Nothing: it was noted, or it was less than what is noted already.
+    /// No action: the error was recorded, or a recorded error is more severe.
     None,
     /// The job will be scheduled again by itself.
     Retry,
@@ -41,7 +42,8 @@ pub struct Recovery {
     pub old: Error,
     /// Everything in memory must become tables, behind a new log and MANIFEST.
     pub everything: bool,
-    /// Else: whose memtables must, and which of their errors that gets over.
+    /// If `everything` is false: the column families whose memtables must be flushed, each with the number
+    /// of its last error that the flush clears.
     pub families: Vec<(FamilyId, u64)>,
 }
 
@@ -167,7 +169,8 @@ impl ErrorState {
         self.check_families([])
     }
 
-    /// The error that writers of these families hear, if writes to one of them are refused.
+    /// Returns the error for writers of these column families, if writes to at least one of them are
+    /// rejected.
     ///
     /// # Errors
     /// That one.
@@ -195,13 +198,13 @@ impl ErrorState {
         self.is_stopped() && self.inner.lock().is_held(family)
     }
 
-    /// The families with an error of their own that refuses their writes.
+    /// Returns the stopped column families: an error of their own rejects their writes.
     pub fn held(&self) -> Vec<FamilyId> {
         let inner = self.inner.lock();
         inner.families.iter().filter(|(_, noted)| noted.stops()).map(|(id, _)| *id).collect()
     }
 
-    /// Those of the held families whose error nobody is getting over.
+    /// Returns the stopped column families whose error no resume is trying to clear.
     pub fn given_up(&self) -> Vec<(FamilyId, Error)> {
         let inner = self.inner.lock();
         let planned = inner.recovering || inner.resume_planned;
@@ -219,7 +222,7 @@ impl ErrorState {
         self.inner.lock().error().cloned()
     }
 
-    /// Whether there is an error of any severity that concerns all.
+    /// Returns true if an error of any severity affects all column families.
     pub fn concerns_all(&self) -> bool {
         self.inner.lock().all.is_some()
     }
@@ -229,9 +232,10 @@ impl ErrorState {
         self.inner.lock().count
     }
 
-    /// Notes a failure. `families`: of whose job it is the failure, if others may go on; it concerns all unless it is one of
-    /// that job's tables. `auto_resume`: whether resuming in the background is allowed at all; `log_failed`: whether a log
-    /// takes nothing more, of whichever job this is the failure.
+    /// Records a failure. `families` are the column families of the failed job, if the other column
+    /// families may continue. The failure affects all column families unless it names an SST file of the
+    /// job. `auto_resume` allows a resume in the background. `log_failed` is true if the active WAL accepts
+    /// no more records, whatever job failed.
     pub fn set(
         &self,
         error: Error,
@@ -309,8 +313,9 @@ impl ErrorState {
         self.stopped.store(inner.stopped(), Ordering::Release);
     }
 
-    /// The error for which a writer that these families hold back is not to wait any longer: nobody is getting over it,
-    /// so what it waits for may never happen. Any severity; RocksDB's `DelayWrite` has it so, of any family's.
+    /// Returns the error that ends a write stall caused by these column families: no resume is trying to
+    /// clear the error, so the stall may never end. The error can have any severity. In RocksDB,
+    /// `DelayWrite` ends on an error of any column family.
     pub fn ends_stalls(&self, families: &[FamilyId]) -> Option<Error> {
         let inner = self.inner.lock();
         let planned = inner.recovering || inner.resume_planned;
@@ -334,7 +339,7 @@ impl ErrorState {
         }
     }
 
-    /// Whether there is an error that resuming gets over once there is space.
+    /// Returns true if a resume can clear an error once the disk has space.
     pub fn waits_for_space(&self) -> bool {
         let space = |noted: &Noted| matches!(noted.error.subcode(), Subcode::NoSpace | Subcode::SpaceLimit);
         self.inner.lock().noted().any(|noted| space(noted) && !noted.lasts())
@@ -374,13 +379,14 @@ impl ErrorState {
         self.tell(&inner);
     }
 
-    /// What the family failed with since its errors were counted so.
+    /// Returns the error of the column family, if the family failed after its error count was `last`.
     pub fn failed_since(&self, family: FamilyId, last: u64) -> Option<Error> {
         let inner = self.inner.lock();
         inner.families.get(&family).filter(|own| own.last != last).map(|own| own.error.clone())
     }
 
-    /// The family is gone, and with it what it failed with; the error there was, if that was one of its own.
+    /// Removes the errors of a dropped column family. Returns the background error if this error belonged
+    /// to the column family.
     pub fn forget(&self, family: FamilyId) -> Option<Error> {
         let mut inner = self.inner.lock();
         let gone = inner.families.remove(&family)?;

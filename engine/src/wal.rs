@@ -1,4 +1,4 @@
-//! The live logs: the one that takes records, and the closed ones that still hold unflushed data.
+//! The live WALs: the active WAL, which takes records, and the closed WALs with unflushed entries.
 //!
 //! ```text
 //!  closed: 000004.log  000009.log          active: 000012.log ◄── append (leader of a write group)
@@ -10,9 +10,10 @@
 //! recovery can tell damage from a torn end; the first mark of a log also tells of the closed ones. The first batch of a
 //! log tells how far closed logs were written that are not synced yet: a crash may leave it and not their ends.
 //!
-//! The first failed append or sync poisons the logs: nothing is appended behind bytes whose fate is unknown, and no
-//! sync is tried twice. Resuming begins a new log and seals all memtables behind it; until all of them are flushed the
-//! one that failed is needed, and whoever asks for a sync is told what it failed with.
+//! The first failed append or sync ends all appends to the live WALs. No record is appended after bytes
+//! that may be lost, and no failed sync is repeated. A resume starts a new WAL and switches all memtables.
+//! Until all of these memtables are flushed, the failed WAL is still needed, and every request for a sync
+//! gets the error of the failed WAL.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -78,7 +79,8 @@ struct Closed {
     /// `None` once synced, or for logs from before this open, which recovery has read.
     file: Option<Box<dyn Append>>,
     written_over: bool,
-    /// What it failed with, if it was not durable then: it never will be, and what it holds must become tables.
+    /// The error of the WAL, if the WAL failed before it was durable. The WAL will never be durable, so its
+    /// entries must become SST files.
     failed: Option<Error>,
     /// Records of it were gathered and never handed over, when it failed.
     gathered: bool,
@@ -153,8 +155,9 @@ impl WalSet {
         }
     }
 
-    /// So much of the MANIFEST is durable: the next batch tells. An edit that is damaged later, with the seal behind it, is
-    /// known by that from one that was never synced.
+    /// Records the durable size of the MANIFEST. The next write batch carries this size as a mark. With the
+    /// mark, a later open can tell a damaged edit from an edit that was never synced, even if the edit and
+    /// its seal are both damaged.
     pub fn note_manifest(&self, durable: &Extent) {
         *self.manifest.lock() = mark(durable.number, durable);
         self.manifest_untold.store(true, Ordering::Release);
@@ -237,10 +240,11 @@ impl WalSet {
         self.active.lock().as_ref().is_none_or(|a| a.last_seq_recorded == 0)
     }
 
-    /// Appends one batch and hands it to the system (unless flushed by hand); returns the bytes it took in
-    /// the log. `first_seq` is the number in its header. `timestamped` names the families with timestamps that
-    /// it may have keys of. A batch that ends as marks do (read from another log, or log data of the user's
-    /// own) gets empty log data behind it, so that no reader takes it for what this log says of itself.
+    /// Appends one write batch and writes the bytes to the file (unless the WAL is flushed manually).
+    /// Returns the number of bytes in the WAL. `first_seq` is the sequence number in the header of the
+    /// batch. `timestamped` names the column families with timestamps whose keys may be in the batch. A
+    /// batch can end like a mark (a batch of another WAL, or log data of the application). Such a batch
+    /// gets empty log data at its end, so that no reader takes its end for a mark of this WAL.
     ///
     /// # Errors
     /// Of the file system, naming the log; the logs are poisoned by it.
@@ -320,7 +324,7 @@ impl WalSet {
         if let Some(error) = self.closed.lock().iter().find_map(|log| log.failed.clone()) {
             return Err(error);
         }
-        // The active log is looked up first: if it is closed meanwhile, it is among the closed ones.
+        // Look at the active WAL first. If it is closed after this look-up, the list of closed WALs has it.
         let active: Option<(Option<Arc<dyn Syncer>>, Extent)> = match &mut *self.active.lock() {
             None => None,
             Some(active) => {
@@ -380,7 +384,8 @@ impl WalSet {
                 let done = if self.settings.use_fsync { file.fsync() } else { file.sync() };
                 done.map_err(|e| e.doing("syncing a closed WAL"))
             });
-            // Never again: nobody knows what a failed sync has left, and the next one might say that all is well.
+            // Never repeat the sync. The state after a failed sync is unknown, and a second sync could
+            // return success although data is lost.
             if let Err(error) = done {
                 let _ = file.close();
                 log.failed = Some(error.clone());
@@ -401,12 +406,13 @@ impl WalSet {
         self.names_made.load(Ordering::Acquire)
     }
 
-    /// Somebody else has synced the directory since so many names were made.
+    /// Records that another thread synced the directory after `made` file names were created.
     pub fn note_names_durable(&self, made: u64) {
         self.names_synced.fetch_max(made, Ordering::AcqRel);
     }
 
-    /// Returns when all names made so far are durable, whoever makes them so.
+    /// Returns when all file names that exist now are durable. This thread or another thread syncs the
+    /// directory.
     ///
     /// # Errors
     /// Of the file system; the logs are poisoned by it.
@@ -497,7 +503,8 @@ impl WalSet {
                 failed,
                 gathered: self.settings.manual_flush && !old.pending.is_empty(),
             });
-            // All that is synced already: nothing of it can be missing once what follows is there.
+            // The older WALs are synced completely. If the next record exists, no byte of the older WALs
+            // can be missing.
             if size == 0 || old.durable.bytes < size || closed.len() > 1 {
                 let unsynced = closed.iter().filter(|log| log.file.is_some());
                 active.written = unsynced.filter_map(|log| mark(log.number.0, &log.whole)).collect();
@@ -577,7 +584,8 @@ impl WalSet {
         self.closed.lock().iter_mut().for_each(|log| log.failed = None);
     }
 
-    /// What became of acknowledged writes that were gathered when their log failed: lost, until they are in tables.
+    /// Returns the error of acknowledged writes that were still in the memory buffer when their WAL failed.
+    /// The writes are lost until they are in SST files.
     fn check_gathered(&self) -> Result<()> {
         let closed = self.closed.lock();
         closed.iter().filter(|log| log.gathered).find_map(|log| log.failed.clone()).map_or(Ok(()), Err)
@@ -611,7 +619,7 @@ impl Active {
         self.writer.append_parts(&mut self.pending, &[batch, &marks])
     }
 
-    /// A batch that ends as marks do and is none of this log's.
+    /// Writes a batch that ends like a mark, although its end is not a mark of this WAL.
     #[cold]
     fn append_covered(&mut self, batch: &[u8]) -> Result<()> {
         let mut cover = Vec::new();
@@ -650,8 +658,8 @@ impl Active {
     }
 }
 
-/// Takes away what the log that the file was before has left behind the end: RocksDB takes it for damage where it verifies
-/// logs, and where nothing may be torn.
+/// Cuts a recycled file at the end of its WAL, and so removes the records of the older WAL. RocksDB takes
+/// these records for damage if it verifies WALs, or in a recovery mode that allows no torn record.
 fn cut(file: &mut dyn Append, size: u64) -> Result<()> {
     file.flush()
         .and_then(|()| file.truncate(size))

@@ -1,12 +1,13 @@
-//! A MANIFEST read for the newest state of which all files are there (`best_efforts_recovery`).
+//! Reads a MANIFEST for the newest state whose files all exist (`best_efforts_recovery`).
 //!
 //! ```text
 //!  edits     +1 +2   +3   -1 -2 +4   +5            file 4 is missing
 //!  state      ok      ok      broken  broken  ──►  {1, 2, 3}: as it was before 4 took the place of 1 and 2
 //! ```
-//! Each family goes back to its own last whole state. What an atomic group changed comes back together or not at
-//! all. A family that misses only its newest files in level 0 is whole without them: that too is how it once was.
-//! Facts: RocksDB `VersionEditHandlerPointInTime`, `VersionBuilder::ValidVersionAvailable`.
+//! Each column family returns to its own newest complete state. Changes of an atomic group return together,
+//! or not at all. If only the newest level-0 files of a column family are missing, the column family is
+//! complete without them, because the column family had this state once. Source: RocksDB
+//! `VersionEditHandlerPointInTime`, `VersionBuilder::ValidVersionAvailable`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,11 +21,11 @@ use format::wal::{HOLE, Item, Reader, ReaderOptions};
 
 use super::recover::{Builder, FamilyRecord, FileSource, Recovered};
 
-/// Whether a table that a family's record names is there, and is that table.
+/// Returns true if the SST file of a new-file record exists and is the recorded file.
 pub type Present<'a> = &'a dyn Fn(&FamilyRecord, &NewFile) -> bool;
 
-/// What MANIFEST `number` in `dir` says, each family in its newest state that is whole; empty if it never was.
-/// With the numbers of tables that are missing.
+/// Reads MANIFEST `number` in `dir`. Returns each column family in its newest complete state, or empty if
+/// it never had a complete state. Also returns the numbers of the missing SST files.
 ///
 /// # Errors
 /// Corruption with file and offset; those of the file system.
@@ -55,7 +56,7 @@ struct Best<'a> {
     families: BTreeMap<FamilyId, Whole>,
     /// By number: whether the table is there.
     there: HashMap<u64, bool>,
-    /// Families that an atomic group changed together while one of them was not whole.
+    /// Column families that an atomic group changed together while one of them was incomplete.
     groups: Vec<Vec<FamilyId>>,
 }
 
@@ -65,7 +66,7 @@ struct Whole {
     missing: HashSet<u64>,
     /// An atomic group changed it: level 0 cut short is then no state it ever was in.
     atomic: bool,
-    /// The last state that was whole, once it is not any more.
+    /// The last complete state, if the present state is incomplete.
     last: Option<FamilyRecord>,
 }
 

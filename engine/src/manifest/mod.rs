@@ -85,8 +85,9 @@ impl Manifest {
         }
     }
 
-    /// Goes on at the end of the current file (`reuse_manifest_on_open`), as it was `read`. It is synced, for the mark
-    /// of the next edit says that all of it was durable.
+    /// Continues at the end of the current file (`reuse_manifest_on_open`), with the content that was
+    /// `read`. The file is synced first, because the mark of the next edit states that the whole file is
+    /// durable.
     ///
     /// # Errors
     /// Of the file system; Corruption if the file is of another size.
@@ -244,8 +245,8 @@ impl Manifest {
             ..VersionEdit::default()
         };
         frame(writer, &[(size, 0)], None, &mut self.buffer)?;
-        // CURRENT names this file only once all of it is durable, so this much of it is, if it is read at all. It
-        // tells that the edits to come have marks.
+        // CURRENT names this file only after the file is durable. So if the file is read at all, these
+        // bytes are durable. The mark also states that the following edits have marks.
         let mark = mark(&extent(number, writer));
         let nothing = [(VersionEdit::default(), 0)];
         frame(writer, if records.is_empty() { &nothing } else { records }, mark, &mut self.buffer)?;

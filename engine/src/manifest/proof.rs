@@ -9,8 +9,9 @@ use format::proof::{PROOF, PROOF_LEN_MAX, Proof};
 use super::current::replace;
 use format::names::IDENTITY_TEMP;
 
-/// The proof that speaks of MANIFEST `number`. `None` where there is none, where it speaks of another
-/// MANIFEST, and where it does not read: then `Err` says why, and nothing follows from it.
+/// Returns the proof of MANIFEST `number`. Returns `None` if there is no proof, or if the proof is for
+/// another MANIFEST. Returns `Err` with the reason if the proof does not decode; the caller then continues
+/// without a proof.
 pub fn read_proof(env: &Env, dir: &Path, number: FileNumber) -> Result<Option<Proof>> {
     let path = dir.join(PROOF);
     let read = env.fs.read_all(&path, PROOF_LEN_MAX).and_then(|bytes| Proof::decode(&bytes));

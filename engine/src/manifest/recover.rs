@@ -1,13 +1,19 @@
 //! A MANIFEST read back: which families there are, their files, and the counters.
 //!
-//! Total and strict: a record that is wrong is Corruption with the file and offset, wherever it stands. A
-//! record cut short at the end is what a crash leaves and is passed over, unless its bytes would make a
-//! valid record with another length or bit, which no lost sector explains, or a proof or a later edit's mark says that it was durable: then it was
-//! damaged, not torn. So is one whose checksum does not fit, but only in a MANIFEST with marks, where every edit
-//! tells of the one before it: a crash may leave some sectors of an append, or a former file's bytes in its place,
-//! and nothing else tells those from damage. RocksDB writes no marks; what it wrote is refused. An edit for a family the MANIFEST does
-//! not know, or that leaves the tree impossible, is Corruption too: RocksDB 11.8.1 goes on there with an
-//! empty family and sweeps its files away.
+//! Recovery is total and strict. A wrong record gives Corruption with file and offset, wherever the record
+//! is. A record that is cut short at the end of the file is the result of a crash, and recovery skips the
+//! record, with two exceptions. First, the bytes would be a valid record with one other bit or another
+//! length: no lost sector explains this. Second, a proof or a mark of a later edit states that the record
+//! was durable. In both cases the record was damaged, not torn.
+//!
+//! A record with a wrong checksum is skipped under equal conditions, but only in a MANIFEST with marks, in
+//! which every edit states the durable size before the edit. A crash may leave only some sectors of an
+//! append, or bytes of a former file, and only marks can tell these remains from damage. RocksDB writes no
+//! marks, so a wrong checksum in a MANIFEST of RocksDB is refused.
+//!
+//! Two more edits are Corruption: an edit for an unknown column family, and an edit that leads to an
+//! impossible version. RocksDB 11.8.1 continues in these cases with an empty column family and deletes the
+//! files of the column family.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,7 +42,7 @@ pub struct FamilyRecord {
     pub files: HashMap<u64, NewFile>,
     /// Level to internal key.
     pub cursors: BTreeMap<u32, Vec<u8>>,
-    /// Whether there are blob files (which this release does not read).
+    /// True if the MANIFEST names blob files.
     pub has_blob_files: bool,
 }
 
@@ -63,7 +69,8 @@ pub struct Recovered {
     pub end_in_doubt: bool,
     /// The last record did not read and was taken for one whose sync never ended: by the offset it begins at.
     pub given_up: Option<u64>,
-    /// Behind that one lies an edit of the trees that does not belong to it, and is whole.
+    /// True if a valid version edit of the column families follows the unreadable edit, and does not belong
+    /// to its atomic group.
     pub followed: bool,
     /// A proof says that it ends exactly here.
     pub end_proved: bool,
@@ -86,7 +93,8 @@ pub struct Lost {
     /// Says file, offset and how much.
     pub error: Error,
     pub bytes: u64,
-    /// Only the proof says so: it is for the caller to know whether that is this database's.
+    /// True if only the proof states the durable size. The caller must check that the proof belongs to this
+    /// database.
     pub by_proof: bool,
 }
 
@@ -106,7 +114,7 @@ pub fn recover_file(env: &Env, path: &Path, number: FileNumber) -> Result<Recove
     read_file(env, path, number, None)
 }
 
-/// As [`recover`], and compares what was read with what a proof says of it: [`Recovered::lost`].
+/// Does the work of [`recover`], and compares the bytes read with a proof: see [`Recovered::lost`].
 ///
 /// # Errors
 /// As [`recover`].
@@ -222,7 +230,7 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
     Ok(())
 }
 
-/// Looks behind the byte where reading ended for an edit whose mark says that this byte was durable.
+/// Searches after the end of the read bytes for an edit whose mark states that the end was durable.
 fn mark_behind(reader: &mut Reader<FileSource>, at: u64, out: &mut Recovered) -> Result<()> {
     let (mut more, mut edits, mut durable) = (reader.resync(at)?, 0u64, at);
     while more {
@@ -252,8 +260,9 @@ fn mark_behind(reader: &mut Reader<FileSource>, at: u64, out: &mut Recovered) ->
     Ok(())
 }
 
-/// Whether an edit without a mark changes a tree and is in no atomic group: what RocksDB appends has no marks, so
-/// an append of its own it may be, and what lies before it was durable then.
+/// Returns true if an edit without a mark changes a column family and is in no atomic group. RocksDB
+/// appends edits without marks, so this edit can be an append by RocksDB. The bytes before such an append
+/// were durable.
 fn stands_alone(edit: &VersionEdit) -> bool {
     let changes = !edit.new_files.is_empty() || !edit.deleted_files.is_empty();
     let families = edit.column_family_add.is_some() || edit.column_family_drop;

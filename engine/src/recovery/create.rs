@@ -15,8 +15,9 @@ const FIRST_MANIFEST: FileNumber = FileNumber(1);
 /// Writes the first MANIFEST and points CURRENT at it.
 ///
 /// # Errors
-/// Corruption if the directories contain WALs, SST files or blob files. These files belong to a database that lost its
-/// CURRENT, or to another database that uses the directory. A new database would delete the files.
+///
+/// Corruption if the directory has WALs or SST files. Their database lost its CURRENT, and a new database
+/// would hide and delete their data.
 pub fn create_database(env: &Env, paths: &Paths, db_id: Option<&str>) -> Result<()> {
     let logs = env.fs.list(&paths.wal)?;
     if let Some(log) = logs.iter().find(|name| matches!(FileName::parse(name), Some(FileName::Wal(_)))) {

@@ -1,15 +1,16 @@
-//! What is known to have been durable of each log, and what damage below that means.
+//! The known durable size of each WAL, and the meaning of damage below this size.
 //!
 //! ```text
 //!  PROOF of the last close or idle moment ─┐
 //!  marks in the log itself ────────────────┼─► durable up to N ─► reading ended at E < N: damage, not a torn end
 //!  marks of closed logs in later logs ─────┘
 //! ```
-//! A log that ends short of that is never a crash's doing: the open fails with the log, the place and the
-//! loss, unless the caller said to go on (`open_despite_lost_writes`, `paranoid_checks = false`, or the mode
-//! that skips damage); then the same is told in the LOG, to listeners and by a property. Marks behind the
-//! place at fault are found by looking for records that are whole: a log in memory of which nothing else
-//! speaks still tells that way.
+//! A crash never cuts a WAL below its durable size. If a WAL ends below its durable size, the open fails
+//! with the WAL, the offset and the loss. With `open_despite_lost_writes`, with `paranoid_checks = false`,
+//! or in the mode that skips damage, the open continues, and the info log, the listeners and a property
+//! report the loss. To find marks after a damaged record, recovery searches for the next valid records. So
+//! a WAL in the middle of the sequence can report its own loss, even if no other file has a mark for the
+//! WAL.
 
 use std::collections::VecDeque;
 
@@ -40,7 +41,7 @@ pub(super) struct Durable<'a> {
     told: Vec<u64>,
 }
 
-/// Where reading a log stands with what is claimed of it.
+/// The state of reading one WAL, compared with the claims about the WAL.
 #[derive(Default)]
 pub(super) struct Progress {
     claim: Option<Extent>,
@@ -53,7 +54,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Whether what was read is what is claimed of the log, and all of it.
+    /// Returns true if the bytes read are exactly the claimed bytes of the WAL.
     pub(super) fn is_all(&self, reader: &Reader<FileSource>) -> bool {
         let all = |c: Extent| c.bytes == reader.whole_end() && c.digest.is_none_or(|d| d == reader.digest());
         self.claim.is_some_and(all)
@@ -78,7 +79,8 @@ impl<'a> Durable<'a> {
     /// A record was read; `marks` are those it carries.
     ///
     /// # Errors
-    /// Corruption if what stood before it is not what was written there.
+    ///
+    /// Corruption if the bytes before the record are not the bytes that were written there.
     pub(super) fn read(
         &mut self,
         log: FileNumber,
@@ -99,7 +101,7 @@ impl<'a> Durable<'a> {
             if mark.wal_number != 0 {
                 self.of_other(mark)?;
             } else if mark.bytes <= offset {
-                // What was not synced then may be a hole that a crash left.
+                // Bytes that were not synced at the time of the mark may be a hole that a crash left.
                 let hole = reader.gap().is_some_and(|gap| gap >= mark.bytes);
                 let written =
                     progress.ends.iter().rev().find(|(end, _)| *end == mark.bytes).map(|(_, digest)| *digest);
@@ -168,7 +170,7 @@ impl<'a> Durable<'a> {
             Some(claim) => claim.bytes,
             None => 0,
         };
-        // A gap that a claim of all of it has vouched for is one the writer left.
+        // If a claim covers the whole WAL, the writer itself left the zeros.
         if fault.is_none() && progress.met && progress.claim.is_some_and(|c| c.bytes == whole) {
             self.ends.insert(log.0, whole);
             return Ok(());
@@ -192,8 +194,9 @@ impl<'a> Durable<'a> {
         self.lost(log, at, durable, records, what)
     }
 
-    /// Whether what stands at `at`, where reading ended, is whole by now: then a writer was in the middle of it,
-    /// and what is known durable became so since. Never where nobody else writes.
+    /// Returns true if the record at `at`, where reading ended, is valid by now. Then a concurrent writer
+    /// was appending this record, and the durable size grew after the read. Always false if no other
+    /// process writes.
     fn written_since(&self, log: FileNumber, at: u64) -> Result<bool> {
         if !self.beside_writer {
             return Ok(false);
@@ -232,7 +235,7 @@ impl<'a> Durable<'a> {
         }
     }
 
-    /// What lies whole behind a fault, and up to where its marks say that the log was durable.
+    /// Returns the valid records after a fault, and the largest durable size in their marks.
     fn behind(&self, log: FileNumber, at: u64) -> Result<Behind> {
         let mut out = Behind { records: 0, durable: 0 };
         let file = self.tools.env.fs.open_random(&self.tools.paths.wal(log), &ReadHints::default())?;
@@ -258,7 +261,7 @@ impl<'a> Durable<'a> {
         Ok(out)
     }
 
-    /// A log that is not read, since the one before it was cut off.
+    /// Records a WAL that is not read, because recovery stopped at an earlier WAL.
     pub(super) fn pass(&mut self, log: FileNumber) {
         self.ends.entry(log.0).or_insert(u64::MAX);
     }
@@ -275,7 +278,7 @@ impl<'a> Durable<'a> {
     }
 
     fn missing(&mut self, log: FileNumber, bytes: u64) -> Result<()> {
-        // Where this only reads, somebody may have flushed since the MANIFEST was read.
+        // If this open is read-only, another process may have flushed after the MANIFEST was read.
         let dir = &self.tools.paths.db;
         let now =
             read_current(&self.tools.env, dir).and_then(|number| recover(&self.tools.env, dir, number))?;

@@ -1,4 +1,4 @@
-//! Logs that stay where they are, for an opening that makes no tables of them (`avoid_flush_during_recovery`).
+//! WALs that an open keeps without flushing their entries (`avoid_flush_during_recovery`).
 
 use std::path::Path;
 
@@ -12,11 +12,13 @@ use super::durable::options;
 use crate::files::Paths;
 use crate::manifest::FileSource;
 
-/// Makes durable what was read of a log, for what the session before did not sync must not be lost behind what this one
-/// will: by a sync where it is `proved` that all of it was durable once, so that only the file's end may have changed since.
-/// Else it is put in its own place as a new file. A sync of the file that is there would not do: one may have failed, and
-/// since then the system may show bytes from memory that it takes for written (Rebello and others, "Can Applications Recover
-/// from fsync Failures?", 2020). The file's size; a new name is not durable yet.
+/// Makes the replayed bytes of a WAL durable, and returns the size of the file. Bytes that the previous
+/// session did not sync must become durable before later writes of this session. If the proof covers the
+/// whole WAL (`proved`), a sync of the file is enough, because only the end of the file may have changed.
+/// Otherwise the bytes are written to a new file, which replaces the WAL. A sync of the existing file would
+/// not be enough: after an earlier failed sync, the system may show bytes from memory that it takes for
+/// written (Rebello and others, "Can Applications Recover from fsync Failures?", 2020). The name of the new
+/// file is not durable when this function returns.
 ///
 /// # Errors
 /// Of the file system; Corruption if the file does not hold what replay read of it.
@@ -24,7 +26,8 @@ pub fn keep_log(env: &Env, paths: &Paths, whole: &Extent, proved: bool) -> Resul
     let kept = if proved { sync(env, paths, whole) } else { write_anew(env, paths, whole) };
     kept.map_err(|error| {
         if !proved {
-            // What is left of a copy takes space that may be what is short; the next opening deletes it else.
+            // Delete the incomplete copy now, because the disk may be full. If the deletion fails, the next
+            // open deletes the copy.
             let _ = env.fs.unlink(&paths.wal.join(names::temp(FileNumber(whole.number))));
         }
         error.doing("keeping a WAL")

@@ -1,32 +1,41 @@
-//! The logs replayed, oldest first, each by the rules of `wal_recovery_mode`.
+//! Replays the WALs, oldest first, by the rules of `wal_recovery_mode`.
 //!
 //! ```text
 //!                       torn end        damage           after it
-//!  tolerate tail        end of log      open fails       next log
+//!  tolerate tail        end of WAL      open fails       next WAL
 //!  absolute             open fails      open fails       -
-//!  point in time        stop            stop             dropped until a record carries exactly the next
-//!                                                        sequence number, then replay goes on
-//!  skip any             end of log      passed over      goes on
+//!  point in time        stop            stop             later WALs are dropped, until a record has exactly the next
+//!                                                        sequence number; replay continues with this record
+//!  skip any             end of WAL      skipped          continues
 //! ```
-//! Zeros between records, which no writer leaves, count as a torn end, though only the last mode reads on (RocksDB reads on in
-//! all four, and says nothing). Within a record they are damage.
-//! In the point-in-time mode a record that one bit, or its length, keeps from being whole is damage and not a
-//! crash's doing: the open fails, as with damage in the first two modes; `paranoid_checks = false` waives it.
-//! What is damaged or gone below the byte that was known durable fails the open in all modes but the last
-//! (`durable` says how that is known and how to open all the same).
-//! A log that a crash cut at a whole record, or left zeros of, looks as one that ended there. If the first batch of
-//! the next tells that more was written (`format::wal::mark`; RocksDB's logs tell only with `track_and_verify_wals`),
-//! and does not carry the next number, that is a stop as well, whatever `paranoid_checks`, for it is no damage: only
-//! behind a log whose damage was waived does replay go on.
-//! The next number is either of two if the last batch holds empty range deletions: a writer counts them, applying a
-//! batch does not (RocksDB goes by the latter alone, and drops durable writes behind such a batch).
-//! In every mode a batch that is no batch, and a sequence number that goes back, fail the open: they are
-//! not what a crash leaves. But an empty batch's may, where damage is passed over: an opening that stopped at a hole
-//! wrote it where it stopped, and crashed before the logs behind the hole went. What is dropped is told in the LOG
-//! with file, offset and bytes.
-//! Behind the end that a close proved, a recycled file holds remains of what it was before, however they are cut:
-//! absolute consistency does not refuse them (RocksDB does, where they do not happen to begin with a whole record).
-//! Facts: RocksDB `db/db_impl/db_impl_open.cc`.
+//! **Holes.** Zeros between records are a hole. No writer leaves a hole, so a hole counts as a torn end. Only the last mode
+//! continues after a hole. RocksDB continues in all four modes, without a message. Zeros within a record are damage.
+//!
+//! **Damage.** In point-in-time mode, a record is damaged if it would be valid with one other bit or another length,
+//! because no crash has this effect. Damage fails the open, as in the first two modes. With `paranoid_checks = false` the
+//! open continues. Damage below the durable size of a WAL, or a missing durable WAL, fails the open in all modes except
+//! the last. `durable` says how the durable size is known, and how to open the database nevertheless.
+//!
+//! **Incomplete WALs.** If a crash cut a WAL exactly between two records, or left zeros at its end, the WAL looks
+//! complete. The first batch of the next WAL carries a mark with the written size of the older WAL (`format::wal::mark`;
+//! WALs of RocksDB have this size only with `track_and_verify_wals`). If the mark shows missing records, and the batch
+//! does not have the next sequence number, replay stops, also with `paranoid_checks = false`, because this is not damage.
+//! Replay continues only after a WAL whose damage was skipped.
+//!
+//! **Sequence numbers.** If the last batch has empty range deletions, two numbers count as the next sequence number. A
+//! writer counts empty range deletions, and applying a batch does not count them. RocksDB accepts only the second number,
+//! and drops durable writes after such a batch.
+//!
+//! **Invalid batches.** Two faults fail the open in every mode, because no crash produces them: a write batch that does
+//! not decode, and a write batch that moves the sequence number backwards. There is one exception.
+//! `kSkipAnyCorruptedRecords` skips an empty write batch that moves the sequence number backwards. A recovery that stops at
+//! a hole writes this batch. If the process crashes before the WALs after the hole are deleted, the next recovery reads
+//! those WALs, then the empty batch.
+//!
+//! **Recycled files.** After the end that a close proved, the file of a recycled WAL holds remains of older records.
+//! Absolute consistency accepts these remains. RocksDB refuses them, unless they happen to start with a valid record.
+//!
+//! The info log reports each dropped part with file, offset and bytes. Source: RocksDB `db/db_impl/db_impl_open.cc`.
 
 use std::path::Path;
 
@@ -45,7 +54,7 @@ use crate::options::WalRecoveryMode;
 use crate::output::{JobTools, OutputFile, Purpose, created, write_memtables};
 use crate::sync::Arc;
 
-/// Where a line of the LOG tells of something that replay passed over and went on behind, it begins with this.
+/// Start of each line of the info log about a record that replay skipped.
 const PASSED_OVER: &str = "(ignoring error) ";
 
 /// How logs are replayed.
@@ -53,22 +62,22 @@ const PASSED_OVER: &str = "(ignoring error) ";
 pub struct ReplaySettings {
     pub mode: WalRecoveryMode,
     pub paranoid_checks: bool,
-    /// Compare where each log says that the one before it ended.
+    /// Compare each WAL with the predecessor record of the next WAL.
     pub verify_predecessors: bool,
     /// Whether full memtables are written to tables meanwhile: not when only reading.
     pub may_flush: bool,
     /// Memtables that take more bytes together are written to tables too
     /// (`enforce_write_buffer_manager_during_recovery`). `None`: whatever they take.
     pub memory_max: Option<usize>,
-    /// The newest sequence number of the MANIFEST: behind it a recovery begins its log if nothing of those before could
-    /// be read.
+    /// The newest sequence number of the MANIFEST. If no older WAL could be read, a recovery starts its new
+    /// WAL after this sequence number.
     pub last_seq: SequenceNumber,
     /// Logs below this number are not needed and may be missing.
     pub min_wal: u64,
     /// The MANIFEST that was read.
     pub manifest: FileNumber,
-    /// The newest family of the MANIFEST, where its end is in doubt: writes for a newer one tell that the edit that
-    /// added it was durable.
+    /// If the end of the MANIFEST is in doubt: the newest column family of the MANIFEST. A write for a
+    /// newer column family proves that the edit which added this family was durable.
     pub max_family: Option<FamilyId>,
     /// What the proof of the last close or idle moment says of the logs.
     pub proved: Vec<Extent>,
@@ -88,8 +97,8 @@ pub struct Replayed {
     pub max_log: u64,
     /// Data was dropped at this log: the next log must begin with exactly the next number.
     pub stopped_at: Option<u64>,
-    /// Something was passed over, wherever it stood: these logs must not be replayed by another mode's rules
-    /// once later ones exist.
+    /// True if replay skipped a record anywhere. These WALs must not be replayed by another recovery mode
+    /// once newer WALs exist.
     pub damaged: bool,
     /// The oldest log of which something was passed over or missing, or whose file a writer that goes on may write
     /// over: it recycles its logs.
@@ -99,7 +108,7 @@ pub struct Replayed {
     pub manifest: Option<Mark>,
     /// What was read of each log, up to the end of its last whole record.
     pub extents: Vec<Extent>,
-    /// The logs of which the proof says that all of that is durable.
+    /// The WALs whose whole content is durable by the proof.
     pub proved: Vec<u64>,
 }
 
@@ -114,11 +123,11 @@ pub struct Replay<'a> {
     /// applying does not.
     next_counted: SequenceNumber,
     dropping: bool,
-    /// The log that was cut off, while what follows it has not been shown to go on from there.
+    /// The WAL where replay was cut off, until a later WAL proves that it continues from this point.
     cut_off: Option<u64>,
-    /// The log read before, its file's size, and where its last whole record ends.
+    /// The previous WAL, the size of its file, and the end of its last valid record.
     previous: Option<(Predecessor, u64)>,
-    /// Of each log that was not dropped, where its last whole record ended, and the digest there.
+    /// For each replayed WAL: the end of its last valid record, and the digest at this end.
     replayed: HashMap<u64, (u64, u32)>,
     /// Logs of which something was passed over.
     waived: HashSet<u64>,
@@ -329,7 +338,8 @@ impl<'a> Replay<'a> {
             self.dropping = false;
             self.cut_off = None;
         } else if !self.dropping && short.is_some() && !self.is_point_in_time() {
-            // This mode goes on over the hole; a stricter one would stop there, and drop what is made durable from here on.
+            // This recovery mode continues after the hole. A stricter mode would stop there, and drop the
+            // writes that become durable from now on.
             self.done.damaged = true;
             if let Some((older, bytes)) = short.map(|mark| (mark.wal_number, mark.bytes)) {
                 self.tools.events.warn(format_args!(
@@ -418,8 +428,9 @@ impl<'a> Replay<'a> {
         self.settings.mode == WalRecoveryMode::PointInTimeRecovery
     }
 
-    /// Whether something of an older log is missing that was written to it. Beside a writer it may have been missing only
-    /// when it was read: what was read by then is what there was at some moment, and the caller looks whether to read again.
+    /// Returns true if a record that was written to an older WAL is missing. With a concurrent writer, the
+    /// record may only have been missing at the time of the read. The replayed state is then an earlier
+    /// state of the database, and the caller decides whether to read again.
     fn is_short(&self, mark: &Mark) -> bool {
         let (log, read) = (mark.wal_number, self.replayed.get(&mark.wal_number));
         log >= self.settings.min_wal
@@ -459,9 +470,10 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Reading met something that is no record of this log. What was durable must not end there; and a record
-    /// that would be whole but for one bit or its length is no crash's doing, so in the mode that takes damage
-    /// for the end of what was written it must not be taken for that.
+    /// Handles bytes that are not a record of this WAL. The durable part of the WAL must not end there. If
+    /// the record would be valid with one other bit or another length, the record was damaged, because no
+    /// crash has this effect. So the open fails in the mode that otherwise takes such bytes for the end of
+    /// the WAL.
     fn fault(
         &mut self,
         log: FileNumber,
@@ -497,12 +509,13 @@ impl<'a> Replay<'a> {
             }
     }
 
-    /// Zeros, and whole records behind them. A power cut leaves those of what was never synced, so they are no damage; but
-    /// more was written than lies before them.
+    /// Handles a hole: zeros before valid records. A power failure can leave a hole in unsynced bytes, so a
+    /// hole is not damage. But the writer wrote records at the place of the hole, and these records are
+    /// missing.
     fn hole(&mut self, log: FileNumber, offset: u64) -> Result<Verdict> {
         self.done.damaged = true;
         if self.waived.contains(&log.0) {
-            // It is told already that replay goes on behind damage of this log.
+            // The info log already says that replay continues after damage in this WAL.
             return Ok(Verdict::GoOn);
         }
         let words = format_args!("WAL {:06}, at {offset}: {HOLE}", log.0);
@@ -601,14 +614,16 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// What is wrong with the log before this one, by what this one says of it.
+    /// Compares the previous WAL with the predecessor record of this WAL. Returns the mismatch, if there is
+    /// one.
     fn predecessor_fault(&self, recorded: &Predecessor) -> Option<Error> {
         match &self.previous {
             _ if self.dropping => None,
             None if recorded.wal_number >= self.settings.min_wal => {
                 Some(Error::corruption(format!("Missing WAL of log number {}", recorded.wal_number)))
             }
-            // A file that was recycled may be larger than its log: all of that was read if its end is where it was.
+            // The file of a recycled WAL may be larger than the WAL. The WAL was read completely if its end
+            // matches.
             Some((read, end))
                 if recorded != read && *recorded != (Predecessor { size_bytes: *end, ..*read }) =>
             {
@@ -620,7 +635,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Whether such a fault is one in this mode, or else only for a later opening that asks.
+    /// Returns true if a predecessor mismatch is a fault in this recovery mode. If false, the mismatch only
+    /// matters to a later open with `track_and_verify_wals`.
     fn verifies_predecessors(&self) -> bool {
         self.settings.verify_predecessors && self.settings.mode != WalRecoveryMode::SkipAnyCorruptedRecords
     }
@@ -630,7 +646,8 @@ impl<'a> Replay<'a> {
         self.families.all().iter().map(|family| family.pin().mem.memory_used()).sum()
     }
 
-    /// Writes memtables that are full to tables, so that replay stays within its memory; `all`: those that hold anything.
+    /// Flushes full memtables to SST files, so that replay stays within its memory limit. With `all`,
+    /// flushes every memtable that has entries.
     fn flush_full(&mut self, all: bool) -> Result<()> {
         for family in self.families.all() {
             family.trim_history(false);

@@ -1,8 +1,11 @@
 //! Tables that no record of a MANIFEST speaks of, taken in by what they say of themselves.
 //!
-//! Whose a table is, it says in its properties: family id, family name, comparator. One that says nothing, or what
-//! contradicts the others, is nobody's and goes to `lost/`, but where there is one family only. Its bounds and sequence
-//! numbers are those of its rows and range deletions (but see `edges`).
+//! SST files that no MANIFEST record names, added to the database by their own properties.
+//!
+//! The properties of an SST file name its column family: id, name, comparator. If the properties are
+//! missing or contradict the properties of other SST files, the owner is unknown. The file then goes to
+//! `lost/`, unless the database has only one column family. The bounds and sequence numbers of the file
+//! come from its entries and range tombstones (see also `edges`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -57,7 +60,8 @@ impl Stray {
         u32::try_from(id).ok().filter(|_| id < COLUMN_FAMILY_ID_UNKNOWN).map(FamilyId)
     }
 
-    /// Written outside of any database: what it says of a family may be another database's word.
+    /// Returns true if the SST file was written outside of a database. The column family in its properties
+    /// may then belong to another database.
     pub(super) fn is_external(&self) -> bool {
         self.says(names::EXTERNAL_VERSION)
     }
@@ -66,7 +70,7 @@ impl Stray {
         self.properties.as_ref().is_some_and(|p| p.user(name).is_some())
     }
 
-    /// Whether the one sequence number of all its rows stood in the MANIFEST alone.
+    /// Returns true if all entries share one global sequence number, and only the MANIFEST had this number.
     fn lacks_number(&self) -> bool {
         self.is_external()
             && self.properties.as_ref().is_some_and(|p| matches!(p.global_seqno(None), Ok(Some(0))))
@@ -243,9 +247,10 @@ impl Survey {
         Ok(())
     }
 
-    /// The number of an ingested table that is not known. The tables with lower numbers were there before it, so it is
-    /// not below theirs, and above if it was ingested over one of them. More is not known; it is no more than it was,
-    /// so that nothing newer is hidden by it.
+    /// Chooses the sequence number of an ingested SST file whose number is lost. The files with lower file
+    /// numbers existed before the file. So the sequence number is at least the largest sequence number of
+    /// these files, and above it if the file was ingested over one of them. The function takes the smallest
+    /// possible number, so that the file hides no newer entry.
     fn number(
         &self,
         scope: &Scope,

@@ -1,8 +1,9 @@
 //! Which MANIFEST a repair goes by.
 //!
-//! The one that CURRENT names; failing that, the newest that was finished, by its number. One that is older than the
-//! one CURRENT names, if the proof of the last close does not speak of it, is no word on what changed since: what it
-//! says is told as such, and tables that it does not know are taken in. Where none has anything to say, the database is built anew from its tables and logs (`rebuild`).
+//! Repair takes the MANIFEST that CURRENT names. If this MANIFEST is unusable, repair takes the newest
+//! complete MANIFEST by number. If this MANIFEST is older, and the proof of the last close does not name
+//! it, later changes are unknown: the report says so, and SST files that the MANIFEST does not name are
+//! added. If no MANIFEST is usable, the database is rebuilt from its SST files and WALs (`rebuild`).
 
 use base::{Error, FileNumber, Result};
 use format::names::{self, FileName};
@@ -13,7 +14,7 @@ use crate::manifest::{Lenient, read_current, read_proof, recover_leniently};
 
 /// What there is to go by.
 pub(super) struct Chosen {
-    /// The file's; of the one that CURRENT names, or the newest one's, if none has anything to say.
+    /// The number of the MANIFEST. If no MANIFEST is usable: the number in CURRENT, or the newest number.
     pub number: FileNumber,
     pub manifest: Lenient,
     /// Edits of the trees are missing.
@@ -128,7 +129,8 @@ fn read(scope: &Scope, report: &mut Report, number: FileNumber) -> Result<Option
     Ok(Some(read))
 }
 
-/// Tells where the MANIFEST is damaged, and that it was taken if nobody named it; whether edits are missing.
+/// Reports the damage of the MANIFEST, and reports if the user did not choose this MANIFEST. Returns true
+/// if edits are missing.
 fn tell_faults(
     scope: &Scope,
     report: &mut Report,

@@ -5,10 +5,12 @@
 //!  MANIFEST     F1: a..m          F2: m..z                       each counts within its file's bounds alone
 //!  later        F1: a..m          bottom: q#60 became q#0        F2 went down, and its deletion with it
 //! ```
-//! Without the MANIFEST the bounds of F1 are not known. If its deletion counted as it was written it would delete `q`,
-//! which is newer and whose number is gone. So where rows without a number lie under it, the deletions of a table that a
-//! compaction wrote count between its own rows, and up to the next table that has the same. Rows that they deleted
-//! elsewhere may be back. A flush cuts nothing; it alone writes when the oldest key of a table was written.
+//! Without the MANIFEST the bounds of F1 are unknown. A range tombstone with its full written range would
+//! delete `q`, whose entry is newer but lost its sequence number. So if entries without a sequence number
+//! lie under the tombstone, the tombstones of a compacted SST file only count between the entries of the
+//! file, and up to the next SST file with the same tombstone. Entries that the tombstone deleted outside of
+//! this range may return. A flush does not cut range tombstones. Only a flush writes the property of the
+//! oldest key time, so this property identifies flushed files.
 //!
 //! Facts: RocksDB `db/compaction/compaction_outputs.cc`.
 
@@ -53,7 +55,8 @@ enum Cut {
 }
 
 impl Survey {
-    /// All tables are known. Those whose range deletions may reach too far get the bounds of their rows.
+    /// Limits range tombstones that may reach too far to the bounds of the entries of their SST file. Runs
+    /// after every SST file is known.
     pub(super) fn cut_range_deletions(&mut self, scope: &Scope) -> Result<()> {
         for at in 0..self.tables.len() {
             let Some(cut) = self.cut(scope, at)? else { continue };
@@ -106,7 +109,8 @@ impl Survey {
         let next =
             shared.map(|(first, _)| first.as_slice()).filter(|first| order.compare(first, last).is_gt());
         let next = next.min_by(|a, b| order.compare(a, b));
-        // None of them lies outside of the bounds: the last that begins does so within, and so does the first that ends.
+        // No tombstone lies outside of the bounds: the tombstone with the last start begins within them,
+        // and the tombstone with the first end ends within them.
         let begins = edges.tombstones.iter().map(|(start, _)| user_key(start));
         let ends = edges.tombstones.iter().map(|(_, end)| end.as_slice());
         let largest = user_key(&table.record.largest);

@@ -137,7 +137,7 @@ impl<'a> Mending<'a> {
         Ok(())
     }
 
-    /// Tables say which database they are of, where IDENTITY is gone.
+    /// Writes the file IDENTITY if the file is missing. The SST files know the id of their database.
     fn write_missing_identity(&mut self) -> Result<()> {
         let path = self.scope.paths.db.join(names::IDENTITY);
         if self.survey.rebuilt && !self.db_id.is_empty() && !self.env.fs.exists(&path)? {
@@ -153,7 +153,8 @@ impl<'a> Mending<'a> {
         }
     }
 
-    /// A damaged table's rows in a new one, which takes its place.
+    /// Writes the readable entries of a damaged SST file to a new SST file, which replaces the damaged
+    /// file.
     fn rewrite(&mut self, table: &mut Table) -> Result<()> {
         let recovered = &self.survey.manifest.recovered;
         let family = recovered.families.get(&table.family);
@@ -237,7 +238,8 @@ impl<'a> Mending<'a> {
         }
     }
 
-    /// Where tables were taken in, all of their family's go to level 0, ordered by their newest row.
+    /// If SST files were added to a column family, moves all SST files of the family to level 0, ordered by
+    /// their newest entry.
     fn flatten_adopted(&mut self, tables: Vec<Table>) -> Result<Vec<Table>> {
         let families: BTreeSet<_> = tables.iter().filter(|t| t.adopted).map(|t| t.family).collect();
         let (mut flat, mut out): (Vec<_>, Vec<_>) =
@@ -277,7 +279,7 @@ impl<'a> Mending<'a> {
         })?;
         out.sync()?;
         out.close()?;
-        // The old one gets its second name before it loses its first.
+        // Link the old file into `lost/` before its first name is removed.
         self.second_name(&path)?;
         self.env.fs.rename(&temp, &path)?;
         self.env.fs.open_dir(&self.scope.paths.wal)?.sync()?;
@@ -323,7 +325,8 @@ impl<'a> Mending<'a> {
     fn records(&self, tables: &[Table]) -> Result<Vec<Record>> {
         let recovered = &self.survey.manifest.recovered;
         let mut records: Vec<Record> = Vec::new();
-        // Logs before the oldest that is left are gone; what the others say of them is told, and holds nobody up.
+        // WALs older than the oldest existing WAL are gone. If later WALs have marks about them, the report
+        // says so, and the open continues.
         let oldest = self.survey.logs.iter().map(|log| log.number.0).min().unwrap_or(0);
         let min_wal = recovered.min_log_number_to_keep.max(oldest);
         let first = VersionEdit {

@@ -6,11 +6,13 @@
 //!     └ a report: each problem with file, offset and the key range that is gone
 //!  mend     damaged tables written anew from what is left, damaged logs too; a new MANIFEST over what is there
 //! ```
-//! Nothing is deleted: what is replaced goes to `lost/` in the database's directory. What one bit makes whole is
-//! put right and loses nothing. Where the MANIFEST itself lost records, tables that no record speaks of are taken
-//! in at level 0 unless a log still holds their rows, and the family's other tables join them there, ordered by
-//! their sequence numbers: the one order that does not depend on what was lost. Those that no such order fits are merged
-//! into one (`order`). Deleted rows may come back then, and the report says so. Where no MANIFEST has anything to say all tables are such (`rebuild`).
+//! Repair deletes no file: a replaced file goes to `lost/` in the directory of the database. If one flipped
+//! bit explains the damage, repair flips the bit back, and nothing is lost. If the MANIFEST lost records,
+//! repair adds the SST files that no record names to level 0, unless a WAL still has their entries. The
+//! other SST files of the column family move to level 0 too, ordered by sequence numbers, because only this
+//! order does not depend on the lost records. SST files that fit no such order are merged into one file
+//! (`order`). Deleted entries may return, and the report says so. Without a usable MANIFEST, repair treats
+//! every SST file in this way (`rebuild`).
 //!
 //! Facts on what RocksDB does instead: `db/repair.cc` (every table to level 0 as it is, the MANIFEST never read; logs replayed
 //! whether their rows are in tables or not, those of families without a table left out).
@@ -111,9 +113,10 @@ impl Report {
 /// Looks through every file of a database that is not open elsewhere for writing. Writes nothing, takes no lock.
 ///
 /// # Errors
-/// InvalidArgument if there is no database, or for a comparator that is not known; those of the file system that
-/// are not damage; NotSupported for tables of other kinds, for tables with blobs in them, and, where there is no
-/// MANIFEST, for what opening refuses.
+///
+/// InvalidArgument if there is no database, or for an unknown comparator. An I/O error if the file system
+/// fails. NotSupported for tables of other kinds, for SST files with embedded blobs, and, without a
+/// MANIFEST, for features that an open refuses.
 pub fn survey(scope: &Scope) -> Result<Report> {
     Ok(survey::look(scope)?.report)
 }

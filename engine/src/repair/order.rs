@@ -1,9 +1,10 @@
 //! Tables that no order of level 0 fits.
 //!
-//! On level 0 a whole table is newer than another: a read takes the first version that it meets, and a range deletion
-//! holds for all older tables, whatever their numbers. Where two tables overlap in keys and in sequence numbers, as those
-//! of two levels do, neither is the newer one in all keys; their levels said in which, and those are not known. They are
-//! merged into one table, in which numbers decide.
+//! On level 0, a whole SST file is newer than another SST file. A read takes the first version that it
+//! finds, and a range tombstone deletes the entries of all older files, whatever their sequence numbers.
+//! Two SST files of different levels can overlap in keys and in sequence numbers. Then neither file is
+//! newer for every key, and the levels that decided are unknown. Repair merges such files into one SST
+//! file, in which the sequence numbers decide.
 //!
 //! Facts: RocksDB orders them by their newest number (`db/version_builder.cc`), and may answer with older versions.
 
@@ -21,7 +22,7 @@ use crate::family::Parts;
 use crate::output::{OutputSettings, Rewrite};
 use crate::sync::Arc;
 
-/// Tables of which each overlaps another one, and what they cover together.
+/// SST files that overlap each other, and the key range that they cover together.
 struct Group {
     members: Vec<Table>,
     smallest: Vec<u8>,
@@ -61,7 +62,7 @@ fn groups(order: &Order, tables: Vec<Table>) -> Vec<Group> {
     let mut done: Vec<Group> = Vec::new();
     for table in tables {
         let mut group = Group::of(table);
-        // It may reach more of them with each that it takes.
+        // With each added group, the merged group can overlap more groups.
         while let Some(at) = done.iter().position(|other| other.overlaps(order, &group)) {
             group.take(&internal, done.swap_remove(at));
         }
@@ -164,8 +165,9 @@ fn merged_record(family: FamilyId, group: &Group) -> Table {
     }
 }
 
-/// All rows, each write once; how many. Of a write that is in two tables, which a compaction may have merged with others
-/// in the later one, that one counts. Tables come newest first.
+/// Writes all entries, each write once, and returns their number. Two SST files can have entries of one
+/// write, if a compaction merged the write with other writes. Then the entry of the later file is written.
+/// `readers` has the newest file first.
 fn write_rows(order: &Order, readers: &[Arc<Reader>], new: &mut Rewrite<'_>) -> Result<u64> {
     let ctx = ReadCtx { fill_cache: false, ..ReadCtx::default() };
     let sources: Vec<_> = readers.iter().map(|reader| reader.iter(&ctx)).collect();
@@ -196,7 +198,7 @@ fn write_of(row: &[u8]) -> (&[u8], SequenceNumber) {
     (user_key(row), key::sequence(row))
 }
 
-/// All range deletions, as far as their tables' bounds let them reach.
+/// Returns the range tombstones, each limited to the bounds of its SST file.
 fn tombstones(order: &Order, group: &Group, readers: &[Arc<Reader>]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let internal = InternalOrder::new(order.clone());
     let mut out: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();

@@ -1,16 +1,19 @@
-//! A database whose MANIFEST is gone, from what its tables, logs and OPTIONS say.
+//! Rebuilds a database without a MANIFEST from its SST files, WALs and OPTIONS file.
 //!
 //! ```text
 //!  tables' properties ─► families: id, name, comparator        OPTIONS, the caller ─► families without a table
 //!  tables' rows ─► level 0, by number (`order`)                 logs ─► what is not in tables, by family
 //! ```
-//! A flush empties a family's memtable up to the end of a log. So where the last row that a log has of a family is in
-//! one of its tables, all of that log is, and of those before: replay passes over them for this family, or merge
-//! operands would count twice. Where that row was overwritten, or a table is damaged, the log is replayed: puts and
-//! deletions lose nothing by that.
+//! A flush empties the memtable of a column family up to the end of a WAL. So if an SST file has the last
+//! entry of the column family in a WAL, the SST files have the whole WAL and all older WALs. Replay skips
+//! these WALs for this column family, because merge operands would count twice. If the last entry was
+//! overwritten, or if an SST file is damaged, the WAL is replayed. A second replay of puts and deletions
+//! changes nothing.
 //!
-//! Logs know families by id alone. One without a table takes its name from the OPTIONS file, whose names stand in the
-//! order of ids, if as many ids are missing as names; that is told. Else its writes stay in the log, which goes to `lost/`.
+//! A WAL names column families only by id. If a column family has no SST file, its name comes from the
+//! OPTIONS file. The names there are in the order of ids, and the assignment needs as many missing ids as
+//! names; the report states the assumption. Otherwise the entries stay in the WAL, and the WAL goes to
+//! `lost/`.
 //!
 //! What cannot be known is told: which tables the MANIFEST had done away with before they were deleted, so which rows
 //! were overwritten or deleted since; which files are gone; where a range deletion was cut off (`edges`).
@@ -193,7 +196,7 @@ pub(super) fn newest_options(scope: &Scope) -> Result<Option<(PathBuf, OptionsFi
 }
 
 impl Survey {
-    /// Families that tables speak of and the MANIFEST, if there is one, does not.
+    /// Adds the column families that SST files name and the MANIFEST (if there is one) does not name.
     pub(super) fn found_families(&mut self, scope: &Scope, strays: &[Stray]) -> Result<()> {
         let own_word: Vec<_> = strays.iter().filter(|s| !s.is_external()).collect();
         let mut named: BTreeMap<FamilyId, BTreeMap<&str, (usize, u64)>> = BTreeMap::new();
@@ -276,7 +279,8 @@ impl Survey {
         Ok(())
     }
 
-    /// All tables are in: what of logs is in them, and what cannot be known.
+    /// Runs after every SST file was added. Finds the WALs whose entries are in SST files, and reports
+    /// unknown facts.
     pub(super) fn finish_rebuild(&mut self, scope: &Scope, strays: &[Stray], proofs: &Proofs) -> Result<()> {
         self.cut_range_deletions(scope)?;
         self.identity(scope, strays);
@@ -307,7 +311,7 @@ impl Survey {
         Ok(())
     }
 
-    /// The database's id, by its file or else by its tables.
+    /// Takes the id of the database from the file IDENTITY, or from the SST files.
     fn identity(&mut self, scope: &Scope, strays: &[Stray]) {
         let path = scope.paths.db.join(names::IDENTITY);
         let bytes = scope.options.env.fs.read_all(&path, 4096);
@@ -318,7 +322,7 @@ impl Survey {
         self.manifest.recovered.db_id = own.filter(|id| !id.is_empty()).or_else(by_tables);
     }
 
-    /// Which rows may be other than they were, of a family that has tables.
+    /// For a column family with SST files, reports the entries that may differ from their former state.
     fn tell_unknown(&mut self, scope: &Scope, family: &FamilyRecord, strays: &[Stray]) -> Result<()> {
         let order = descriptor_of(scope, &family.name, family.comparator.as_deref())?.options.comparator;
         let own: Vec<_> =

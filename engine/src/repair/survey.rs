@@ -37,7 +37,7 @@ pub(super) struct Survey {
     pub logs: Vec<Log>,
     /// Where nothing else tells which of them are in tables.
     pub(super) in_logs: InLogs,
-    /// Tables in the place of another: what the MANIFEST says of their origin, and where they lie.
+    /// SST files whose name belongs to another file: the recorded origin, and the path of the file.
     misplaced: Vec<([u64; 2], PathBuf)>,
     /// OPTIONS files that do not read, and an IDENTITY that does not.
     pub unreadable: Vec<PathBuf>,
@@ -196,7 +196,7 @@ impl Survey {
         self.find_misplaced(scope)
     }
 
-    /// Tables whose place another took, and that lie in the place of yet another.
+    /// Finds SST files whose own name holds another file, and that lie under a third name.
     fn find_misplaced(&mut self, scope: &Scope) -> Result<()> {
         for (id, path) in std::mem::take(&mut self.misplaced) {
             let is_its = |t: &&mut Table| t.state == State::Gone && t.record.unique_id == id;

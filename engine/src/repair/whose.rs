@@ -1,7 +1,8 @@
-//! Whether a file is the table that the MANIFEST speaks of, or another one that came to lie in its place.
+//! Decides whether a file is the SST file that the MANIFEST records, or another SST file under its name.
 //!
-//! A table's properties say who made it, and the MANIFEST says the same of it: two that differ are two tables. Where
-//! one of them says nothing, rows outside of the record's keys or above its numbers tell.
+//! The properties of an SST file name its creator, and the MANIFEST records the creator too. If both exist
+//! and differ, the file is another SST file. If one is missing, entries outside of the recorded key range
+//! or above the recorded sequence numbers decide.
 
 use base::key::{sequence, user_key};
 use base::{Order, SequenceNumber};
