@@ -33,8 +33,11 @@ pub struct SstFileOptions {
     pub max_trash_db_ratio: f64,
     /// A larger file is cut by this much at a time; 64 MiB, 0 for whole files.
     pub bytes_max_delete_chunk: u64,
-    /// What all tracked files may take; 0 for no limit.
+    /// Limit for the bytes of all tracked files. A flush that reaches the limit sets a background error, which stops
+    /// writes. 0, the default: no limit.
     pub max_allowed_space: u64,
+    /// Bytes that a compaction leaves free below `max_allowed_space`, for flushes that end meanwhile. Default 0.
+    pub compaction_buffer_size: u64,
 }
 
 impl Default for SstFileOptions {
@@ -44,8 +47,18 @@ impl Default for SstFileOptions {
             max_trash_db_ratio: 0.25,
             bytes_max_delete_chunk: 64 << 20,
             max_allowed_space: 0,
+            compaction_buffer_size: 0,
         }
     }
+}
+
+/// Says when a file is deleted. See [`SstFileManager::delete`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// The file is deleted.
+    Done,
+    /// The file is trash, which is deleted at the limited rate.
+    Later,
 }
 
 /// Tracks and deletes files. Any thread.
@@ -64,6 +77,8 @@ struct State {
     total: u64,
     trash: VecDeque<(PathBuf, u64)>,
     trash_bytes: u64,
+    /// Bytes that running compactions may still write.
+    reserved: u64,
     /// Whether a step is queued or running.
     busy: bool,
     errors: HashMap<PathBuf, Error>,
@@ -130,32 +145,58 @@ impl SstFileManager {
         limit > 0 && s.total.saturating_add(more) >= limit
     }
 
+    /// Reserves space for the output of a compaction, until the reservation is dropped. Returns `None` if the output
+    /// could pass `max_allowed_space`. RocksDB: `EnoughRoomForCompaction`.
+    pub fn reserve(self: &Arc<Self>, bytes: u64) -> Option<SpaceReservation> {
+        let s = &mut *self.state.lock();
+        let needed = [s.reserved, bytes, s.options.compaction_buffer_size];
+        let total = needed.into_iter().fold(s.total, u64::saturating_add);
+        if s.options.max_allowed_space > 0 && total > s.options.max_allowed_space {
+            return None;
+        }
+        s.reserved += bytes;
+        Some(SpaceReservation { owner: self.clone(), bytes })
+    }
+
+    /// Returns true if the tracked files and the reservations of compactions reach `max_allowed_space`.
+    pub fn is_space_reached_with_compactions(&self) -> bool {
+        let reserved = self.state.lock().reserved;
+        self.is_space_reached(reserved)
+    }
+
     /// Files that could not be deleted, and why.
     pub fn errors(&self) -> HashMap<PathBuf, Error> {
         self.state.lock().errors.clone()
     }
 
-    /// Deletes a file, now or at the rate. Afterwards its name is free in either case.
-    pub fn delete(&self, path: &Path) -> Result<()> {
-        let size = match self.state.lock().tracked.get(path) {
-            Some(bytes) => *bytes,
+    /// Deletes a file now, or renames the file to trash and deletes the trash at the limited rate. In both cases the
+    /// name is free afterwards.
+    ///
+    /// # Errors
+    /// Errors of the file system; the file then stays.
+    pub fn delete(&self, path: &Path) -> Result<Deletion> {
+        let tracked = self.state.lock().tracked.get(path).copied();
+        let size = match tracked {
+            Some(bytes) => bytes,
             None => self.env.fs.file_size(path)?,
         };
         if self.at_once() {
-            self.env.fs.unlink(path)?;
-            self.on_delete(path);
-            return Ok(());
+            return self.delete_now(path);
         }
         let trash = self.free_trash_name(path)?;
-        // A file system that cannot rename it can perhaps still remove it.
+        // A file system that cannot rename the file may still be able to remove it.
         if self.env.fs.rename(path, &trash).is_err() {
-            self.env.fs.unlink(path)?;
-            self.on_delete(path);
-            return Ok(());
+            return self.delete_now(path);
         }
         self.on_delete(path);
         self.enqueue(trash, size);
-        Ok(())
+        Ok(Deletion::Later)
+    }
+
+    fn delete_now(&self, path: &Path) -> Result<Deletion> {
+        self.env.fs.unlink(path)?;
+        self.on_delete(path);
+        Ok(Deletion::Done)
     }
 
     /// Takes up the trash that an earlier process left in a directory.
@@ -283,6 +324,18 @@ fn delete_some(fs: &dyn FileSystem, path: &Path, size: u64, chunk: u64) -> Resul
     }
     fs.unlink(path)?;
     Ok(0)
+}
+
+/// Space that a running compaction may use. See [`SstFileManager::reserve`].
+pub struct SpaceReservation {
+    owner: Arc<SstFileManager>,
+    bytes: u64,
+}
+
+impl Drop for SpaceReservation {
+    fn drop(&mut self) {
+        self.owner.state.lock().reserved -= self.bytes;
+    }
 }
 
 impl Drop for SstFileManager {

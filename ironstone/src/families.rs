@@ -1,9 +1,9 @@
 //! The column families of a database: find, create, drop; calls for several column families.
 
-use base::{Error, Result};
+use base::{Error, Pinned, Result};
 use engine::options::FlushOptions;
 
-use crate::{Db, Family, FamilyDescriptor};
+use crate::{Db, Family, FamilyDescriptor, Iter, ReadOptions};
 
 impl Db {
     /// Returns the handle of the default column family.
@@ -98,5 +98,86 @@ impl Db {
     pub fn flush_families(&self, families: &[Family], options: &FlushOptions) -> Result<()> {
         let families: Vec<_> = families.iter().map(|family| family.inner().clone()).collect();
         self.engine().flush(&families, options)
+    }
+
+    /// Creates several column families, in the order of the list. One call writes the OPTIONS file once. RocksDB:
+    /// `CreateColumnFamilies`.
+    ///
+    /// # Errors
+    /// As [`Db::create_family`], for the first column family that cannot be created. The column families before this
+    /// one exist; [`Db::family`] returns them.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let named = |name: &str| FamilyDescriptor::new(name, FamilyOptions::default());
+    /// let made = db.create_families(vec![named("users"), named("orders")])?;
+    /// assert_eq!(made[1].name(), "orders");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn create_families(&self, descriptors: Vec<FamilyDescriptor>) -> Result<Vec<Family>> {
+        let descriptors = descriptors.into_iter().map(Into::into).collect();
+        let made = self.engine().create_families(descriptors)?;
+        Ok(made.into_iter().map(|family| Family::new(self.engine().clone(), family)).collect())
+    }
+
+    /// Drops several column families, in the order of the list. RocksDB: `DropColumnFamilies`.
+    ///
+    /// # Errors
+    /// As [`Db::drop_family`], for the first column family that cannot be dropped.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let users = db.create_family(FamilyDescriptor::new("users", FamilyOptions::default()))?;
+    /// db.drop_families(&[users])?;
+    /// assert_eq!(db.families().len(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn drop_families(&self, families: &[Family]) -> Result<()> {
+        families.iter().try_for_each(|family| self.drop_family(family))
+    }
+
+    /// Returns the values of keys of several column families, in the order of the keys. All values belong to one
+    /// sequence number. RocksDB: `MultiGet` with column families.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let users = db.create_family(FamilyDescriptor::new("users", FamilyOptions::default()))?;
+    /// users.put(b"1", b"Ada")?;
+    /// let found = db.multi_get_families(&[(&db, b"1"), (&users, b"1")], &ReadOptions::default());
+    /// assert!(found[0].as_ref().unwrap().is_none());
+    /// assert_eq!(found[1].as_ref().unwrap().as_deref(), Some(&b"Ada"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn multi_get_families(
+        &self,
+        keys: &[(&Family, &[u8])],
+        options: &ReadOptions,
+    ) -> Vec<Result<Option<Pinned>>> {
+        let keys: Vec<_> = keys.iter().map(|(family, key)| (family.inner(), *key)).collect();
+        self.engine().multi_get_families(&keys, options)
+    }
+
+    /// Returns one iterator for each column family. All iterators show one sequence number. RocksDB: `NewIterators`.
+    ///
+    /// # Errors
+    /// As [`Family::iter_with`], for the first column family whose iterator cannot be made.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let users = db.create_family(FamilyDescriptor::new("users", FamilyOptions::default()))?;
+    /// users.put(b"1", b"Ada")?;
+    /// let mut iters = db.iterators(&db.families(), &ReadOptions::default())?;
+    /// iters.iter_mut().for_each(|iter| iter.seek_to_first());
+    /// assert!(!iters[0].valid());
+    /// assert_eq!(iters[1].value(), b"Ada");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn iterators(&self, families: &[Family], options: &ReadOptions) -> Result<Vec<Iter>> {
+        let families: Vec<_> = families.iter().map(|family| family.inner().clone()).collect();
+        self.engine().iterators(&families, options)
     }
 }

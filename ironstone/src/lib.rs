@@ -59,6 +59,7 @@ mod db;
 mod families;
 mod family;
 mod iter;
+mod metadata;
 mod open;
 mod options;
 mod properties;
@@ -67,6 +68,7 @@ mod repair;
 mod snapshot;
 mod transfer;
 mod tree;
+mod wal;
 mod work;
 mod write;
 
@@ -74,18 +76,21 @@ pub use checkpoint::{Checkpoint, CheckpointOptions};
 pub use db::Db;
 pub use family::Family;
 pub use iter::{Iter, Range};
+pub use metadata::{FamilyMetadata, LevelMetadata, LiveFile, MemoryUsage, memory_usage};
 pub use open::{destroy, destroy_with, list_column_families};
 pub use options::{FamilyDescriptor, Missing, Options, OptionsFile, ReadConfig, ReadOptions};
 pub use repair::{Problem, Report, Weight, fsck, repair};
 pub use snapshot::Snapshot;
-pub use tree::LiveFile;
 
 pub use base::order::{BuiltinPrefix, Comparator, PrefixExtractor};
 pub use base::{
     Error, FamilyId, FileNumber, Kind, Level, Order, Pinned, Result, SequenceNumber, Severity, Subcode,
 };
 pub use engine::batch::WriteBatch;
-pub use engine::db::{LiveFileKind, LiveFileStorageInfo, LiveFilesStorageInfoOptions, Slice, StatsHistory};
+pub use engine::db::{
+    LiveFileKind, LiveFileStorageInfo, LiveFilesStorageInfoOptions, Slice, StatsHistory, Update, Updates,
+    WalFile, WalFileType,
+};
 pub use engine::event;
 pub use engine::event::{Event, Listener};
 pub use engine::read::Answered;
@@ -105,10 +110,11 @@ pub use engine::options::{
     CompactionOptions, CompactionOptionsFifo, CompactionOptionsUniversal, CompactionPri, CompactionStopStyle,
     CompactionStyle, Compat, CompressionOptions, CompressionType, DbOptions, DbPath, FamilyOptions,
     FileChecksumGen, FileTemperatureAge, FlushOptions, FlushWalOptions, MemtableFactory,
-    PrepopulateBlobCache, ReadTier, SizeApproximationOptions, TableFactory, Temperature, Value,
+    PrepopulateBlobCache, ReadTier, SizeApproximationOptions, TableFactory, TableFilter, Temperature, Value,
     VerifyOutputFlags, WaitForCompactOptions, WalRecoveryMode, WriteOptions,
 };
 pub use format::checksum::ChecksumType;
+pub use format::properties::Properties as TableProperties;
 pub use table::options::{
     BlockBasedTableOptions, BlockSearchType, CacheText, CacheUsageOptions, Charged, DataBlockIndexType,
     FilterPolicy, FlushBlockPolicy, IndexShortening, IndexType, MetadataCacheOptions, PinningTier,
@@ -148,7 +154,7 @@ pub mod env {
     pub use env::posix::PosixFs;
     pub use env::rate::{Direction, Granted, IoPriority, Mode, RateLimiter, RateOptions};
     pub use env::rng::SeededRng;
-    pub use env::sst_files::{SstFileManager, SstFileOptions};
+    pub use env::sst_files::{Deletion, SpaceReservation, SstFileManager, SstFileOptions};
     pub use env::{
         Append, AppendHints, Clock, Dir, Env, Executor, FileLock, FileSystem, Logger, Pool, RandomRead,
         ReadHints, ReadRequest, Rng, SequentialRead, Tag,

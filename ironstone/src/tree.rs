@@ -1,6 +1,6 @@
-//! The SST files of one column family: flush, manual compaction, the list of files, deletion of whole files.
+//! Changes of the SST files of one column family: flush, manual compaction, deletion of whole files.
 //!
-//! Not here: calls for several column families and for the background threads (`db`).
+//! Not here: lists of files (`metadata`), and the control of background threads (`work`).
 
 use std::path::PathBuf;
 
@@ -8,21 +8,6 @@ use base::{FileNumber, Result};
 use engine::options::{CompactRangeOptions, CompactionOptions, FlushOptions};
 
 use crate::Family;
-
-/// One SST file of a column family.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiveFile {
-    /// The number in the name of the file.
-    pub number: FileNumber,
-    /// The level of the file; 0 for level 0.
-    pub level: usize,
-    /// The size of the file in bytes.
-    pub size: u64,
-    /// The smallest user key. If the column family has timestamps, the key ends with a timestamp.
-    pub smallest_key: Vec<u8>,
-    /// The largest user key. If the column family has timestamps, the key ends with a timestamp.
-    pub largest_key: Vec<u8>,
-}
 
 impl Family {
     /// Writes the memtables of this column family to SST files, and waits for the end of the flush.
@@ -78,30 +63,6 @@ impl Family {
         options: &CompactRangeOptions,
     ) -> Result<()> {
         self.db.compact_range(&self.inner, begin, end, options)
-    }
-
-    /// Returns the SST files of this column family, level by level. Level 0 is newest first. RocksDB:
-    /// `GetLiveFilesMetaData`.
-    ///
-    /// ```
-    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
-    /// db.put(b"k", b"v")?;
-    /// db.flush()?;
-    /// let files = db.live_files();
-    /// assert_eq!((files[0].level, &files[0].smallest_key[..]), (0, &b"k"[..]));
-    /// # Ok::<(), ironstone::Error>(())
-    /// ```
-    pub fn live_files(&self) -> Vec<LiveFile> {
-        let pinned = self.inner.pin_owned();
-        let files = pinned.version.files();
-        let live = files.map(|(level, file)| LiveFile {
-            number: file.number,
-            level,
-            size: file.size,
-            smallest_key: file.smallest_user_key().to_vec(),
-            largest_key: file.largest_user_key().to_vec(),
-        });
-        live.collect()
     }
 
     /// Compacts these SST files, and the SST files that must go with them, to `output_level`. Runs on the calling

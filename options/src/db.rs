@@ -7,6 +7,7 @@ use base::stats::Statistics;
 use env::Env;
 use env::logger::{LogLevel, Logger};
 use env::rate::RateLimiter;
+use env::sst_files::SstFileManager;
 use mem::write_buffer::WriteBufferManager;
 
 use super::compat::Compat;
@@ -247,6 +248,9 @@ options! {
     rate_limiter: Option<Arc<RateLimiter>> = None;
     /// Bounds memtables of several databases. Default: one of `db_write_buffer_size`.
     write_buffer_manager: Option<Arc<WriteBufferManager>> = None;
+    /// Tracks the SST files, deletes obsolete SST files at a limited rate, and limits the space of SST files. Several
+    /// databases may share a manager. Default: none; files are deleted at once and space has no limit.
+    sst_file_manager: Option<Arc<SstFileManager>> = None;
     /// Directories of table files, at most four. Default: the database's own.
     db_paths: Vec<DbPath> = Vec::new();
 }

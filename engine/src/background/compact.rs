@@ -34,7 +34,7 @@ impl Background {
             }
         };
         let outcome = match &picked {
-            Some(job) => self.compact(job).map(|_| ()),
+            Some(job) => self.compact_in_space(job),
             None => Ok(()),
         };
         if let Some(job) = &picked {
@@ -124,6 +124,27 @@ impl Background {
         }
     }
 
+    /// Runs an automatic compaction, if the SST file manager has space for the output.
+    ///
+    /// # Errors
+    /// CompactionTooLarge without the space; errors of the compaction.
+    fn compact_in_space(&self, job: &Job) -> Result<()> {
+        let db = self.tools.options.load();
+        let Some(manager) = db.sst_file_manager.as_ref().filter(|_| !job.task.trivial_move) else {
+            return self.compact(job).map(|_| ());
+        };
+        let bytes = job.task.files().map(|(_, file)| file.size).sum();
+        let Some(_reservation) = manager.reserve(bytes) else {
+            self.tools.stats.add(Ticker::CompactionCancelled, 1);
+            self.tools.events.warn(format_args!(
+                "[{}] A compaction of {bytes} bytes does not fit below the limit of the SST file manager",
+                job.family.name()
+            ));
+            return Err(Error::new(Kind::CompactionTooLarge, "no space for the output of a compaction"));
+        };
+        self.compact(job).map(|_| ())
+    }
+
     /// Runs a job to its commit; a panic becomes an error.
     pub(super) fn compact(&self, job: &Job) -> Result<Compacted> {
         let db = self.tools.options.load();
@@ -144,8 +165,11 @@ impl Background {
     }
 
     pub(super) fn compaction_failed(&self, job: &Job, error: Error) {
-        let expected = matches!(error.kind(), Kind::ShutdownInProgress | Kind::ColumnFamilyDropped)
-            || matches!(error.subcode(), Subcode::ManualCompactionPaused | Subcode::CompactionAborted);
+        let expected =
+            matches!(
+                error.kind(),
+                Kind::ShutdownInProgress | Kind::ColumnFamilyDropped | Kind::CompactionTooLarge
+            ) || matches!(error.subcode(), Subcode::ManualCompactionPaused | Subcode::CompactionAborted);
         if !expected && !self.quarantined(job, &error) {
             self.failed_in(error, ErrorReason::Compaction, std::slice::from_ref(&job.family));
         }

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::{Error, Kind};
+use base::{Error, Kind, Subcode};
 
 use super::{Background, FlushRequest};
 use crate::event::{ErrorReason, FlushReason};
@@ -81,7 +81,18 @@ impl Background {
         if let Some(committed) = &done.committed {
             self.committed(committed);
         }
+        self.check_space();
         Ok(())
+    }
+
+    /// Sets the background error of a full disk if the SST files reach the limit of the SST file manager. The flushed
+    /// files stay. RocksDB: `DBImpl::FlushMemTableToOutputFile`.
+    fn check_space(&self) {
+        let db = self.tools.options.load();
+        if db.sst_file_manager.as_ref().is_some_and(|manager| manager.is_space_reached(0)) {
+            let error = Error::io_error("Max allowed space was reached").with_subcode(Subcode::SpaceLimit);
+            self.failed(error, ErrorReason::Flush);
+        }
     }
 
     pub(super) fn flush_tools<'a>(&'a self, turn: &'a dyn Fn(&Family, &FlushPick) -> bool) -> FlushTools<'a> {

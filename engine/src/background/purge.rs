@@ -4,6 +4,7 @@ use base::FileNumber;
 use base::ids::JobId;
 use base::stats::Ticker;
 use env::executor::Pool;
+use env::sst_files::Deletion;
 use format::names::{self, FileName};
 
 use super::Background;
@@ -44,17 +45,32 @@ impl Background {
     }
 
     fn delete_table(&self, job: JobId, number: FileNumber, path: &std::path::Path) {
-        let mut outcome = self.tools.env.fs.unlink(path);
+        let mut outcome = self.remove_table(path);
         if outcome.as_ref().is_err_and(base::Error::is_not_found) {
-            outcome = self.tools.env.fs.unlink(&path.with_file_name(names::legacy_table(number)));
+            outcome = self.remove_table(&path.with_file_name(names::legacy_table(number)));
         }
-        self.tools.stats.add(Ticker::FilesDeletedImmediately, u64::from(outcome.is_ok()));
         self.tools.events.emit(&Event::FileDeleted {
             job,
             number,
             path: path.to_path_buf(),
             error: outcome.err(),
         });
+    }
+
+    /// Deletes an SST file, or hands the file to the SST file manager, which may delete the file later.
+    fn remove_table(&self, path: &std::path::Path) -> base::Result<()> {
+        let Some(manager) = &self.tools.options.load().sst_file_manager else {
+            let outcome = self.tools.env.fs.unlink(path);
+            self.tools.stats.add(Ticker::FilesDeletedImmediately, u64::from(outcome.is_ok()));
+            return outcome;
+        };
+        let deletion = manager.delete(path)?;
+        let ticker = match deletion {
+            Deletion::Done => Ticker::FilesDeletedImmediately,
+            Deletion::Later => Ticker::FilesMarkedTrash,
+        };
+        self.tools.stats.add(ticker, 1);
+        Ok(())
     }
 
     /// Obsolete logs and MANIFESTs go, unless deletions are disabled: then they wait.

@@ -260,7 +260,25 @@ impl Opening {
             self.set_aside(&mut found, Some(recovered.number), replayed);
         }
         background.delete_swept(found);
-        Ok(())
+        self.track_files(shared)
+    }
+}
+
+impl Opening {
+    /// Tells the SST file manager of all SST files, and of the trash that an earlier process left.
+    ///
+    /// # Errors
+    /// Errors of listing a directory.
+    fn track_files(&self, shared: &Shared) -> Result<()> {
+        let Some(manager) = &self.options.sst_file_manager else { return Ok(()) };
+        for family in shared.families.all() {
+            let pin = family.pin_owned();
+            for (_, file) in pin.version.files() {
+                manager.on_add(&pin.parts.table_path(file.number, file.path_id), file.size);
+            }
+        }
+        let dirs = family_dirs(&self.descriptors);
+        self.paths.all_with(&dirs).into_iter().try_for_each(|dir| manager.collect_trash(dir))
     }
 }
 

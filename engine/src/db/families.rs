@@ -32,18 +32,40 @@ impl Db {
     /// # Errors
     /// InvalidArgument if the name is taken; NotSupported for options that ask for a missing feature.
     pub fn create_family(&self, descriptor: FamilyDescriptor) -> Result<Arc<Family>> {
+        let mut made = self.create_families(vec![descriptor])?;
+        made.pop().ok_or_else(|| Error::aborted("no column family was created"))
+    }
+
+    /// Creates several column families in order, and writes the OPTIONS file once.
+    ///
+    /// # Errors
+    /// As [`Db::create_family`], for the first column family that cannot be created. Those before it exist.
+    pub fn create_families(&self, descriptors: Vec<FamilyDescriptor>) -> Result<Vec<Arc<Family>>> {
         self.writing()?;
         let inner = &self.inner;
-        let _changes = inner.changes.lock();
-        let family = self.add_family(&descriptor)?;
-        drop(_changes);
-        inner.tools.events.info(format_args!(
-            "Created column family [{}] (ID {})",
-            family.name(),
-            family.id()
-        ));
-        self.options_changed()?;
-        Ok(family)
+        let changes = inner.changes.lock();
+        let (mut made, mut outcome) = (Vec::with_capacity(descriptors.len()), Ok(()));
+        for descriptor in &descriptors {
+            match self.add_family(descriptor) {
+                Ok(family) => made.push(family),
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        drop(changes);
+        for family in &made {
+            inner.tools.events.info(format_args!(
+                "Created column family [{}] (ID {})",
+                family.name(),
+                family.id()
+            ));
+        }
+        if !made.is_empty() {
+            self.options_changed()?;
+        }
+        outcome.map(|()| made)
     }
 
     pub(super) fn add_family(&self, descriptor: &FamilyDescriptor) -> Result<Arc<Family>> {

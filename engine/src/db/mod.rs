@@ -13,6 +13,7 @@ mod history;
 mod iterator;
 mod live;
 mod live_files;
+mod lock_wal;
 mod open;
 mod proved;
 mod reads;
@@ -21,8 +22,10 @@ mod reuse;
 mod session;
 mod setup;
 mod stats_family;
+mod together;
 mod tree;
 mod verify;
+mod wal_files;
 
 pub use destroy::destroy;
 pub use families::list_families;
@@ -31,6 +34,7 @@ pub use iterator::DbIterator;
 pub use live_files::{LiveFileKind, LiveFileStorageInfo, LiveFiles, LiveFilesStorageInfoOptions};
 pub use open::OpenRequest;
 pub use repair::{fsck, repair};
+pub use wal_files::{Update, Updates, WalFile, WalFileType};
 
 use std::path::Path;
 

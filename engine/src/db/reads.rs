@@ -1,8 +1,10 @@
 //! Reading calls, each to its room.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use base::{Pinned, Result};
+use format::properties::Properties;
 use lsm::file_meta::FileMetaData;
 
 use super::{Db, DbIterator, Inner};
@@ -94,6 +96,38 @@ impl Db {
         file: &FileMetaData,
     ) -> Result<Arc<table::sst::Reader>> {
         self.inner.tables.get(&family.parts(), level, file)
+    }
+
+    /// Returns the table properties of the SST files of a column family, by path. With ranges, only the SST files that
+    /// overlap one of the ranges `[begin, end]`.
+    ///
+    /// # Errors
+    /// Errors of opening an SST file.
+    pub fn table_properties(
+        &self,
+        family: &Family,
+        ranges: Option<&[(&[u8], &[u8])]>,
+    ) -> Result<BTreeMap<PathBuf, Arc<Properties>>> {
+        let pinned = family.pin_owned();
+        let order = &family.order().user;
+        let overlaps = |file: &FileMetaData| {
+            let (smallest, largest) = (file.smallest_user_key(), file.largest_user_key());
+            let size = order.timestamp_size();
+            let without_timestamp = |key: &[u8]| key[..key.len().saturating_sub(size)].to_vec();
+            let (smallest, largest) = (without_timestamp(smallest), without_timestamp(largest));
+            ranges.is_none_or(|ranges| {
+                ranges.iter().any(|(begin, end)| {
+                    order.compare_stripped(begin, &largest).is_le()
+                        && order.compare_stripped(end, &smallest).is_ge()
+                })
+            })
+        };
+        let files = pinned.version.files().filter(|(_, file)| overlaps(file));
+        let read = files.map(|(level, file)| {
+            let table = self.inner.tables.get(&pinned.parts, level, file)?;
+            Ok((pinned.parts.table_path(file.number, file.path_id), table.properties().clone()))
+        });
+        read.collect()
     }
 
     /// The room of point reads, for layers above that read without this handle's conveniences.

@@ -278,6 +278,13 @@ impl Iter {
         Ok(())
     }
 
+    /// Forgets the snapshot and keeps its sequence number. The pinned super version has all entries that the iterator
+    /// shows. The iterator then does not follow newer super versions.
+    pub(crate) fn release_snapshot(&mut self) {
+        self.options.snapshot = None;
+        self.follows = false;
+    }
+
     /// The number of the super version it reads.
     pub fn super_version_number(&self) -> u64 {
         self.super_version.number

@@ -188,6 +188,12 @@ impl<'a> Gathering<'a> {
                 continue;
             }
             let reader = tables.get_for(parts, 0, file, &self.ctx)?;
+            let filter = self.options.table_filter.as_ref();
+            if filter.is_some_and(|filter| !filter.reads(reader.properties())) {
+                // Its range tombstones count.
+                self.sorted(0, Arc::new(LevelFiles::new(vec![file.clone()])));
+                continue;
+            }
             let rows = timed_iter(&reader, &self.ctx);
             self.add(Source::Table(rows), |g| {
                 let order = g.context.family.order();
@@ -224,7 +230,8 @@ impl<'a> Gathering<'a> {
             parts.clone(),
             self.ctx.clone(),
         )
-        .handing_over(self.options.adaptive_readahead);
+        .handing_over(self.options.adaptive_readahead)
+        .filtered(self.options.table_filter.clone());
         self.add(Source::Level(source), |g| {
             let open = LevelTombstones { tables, parts, level, ctx: g.ctx.clone() };
             let cover = LevelCover::new(order.clone(), files, g.seq, open);

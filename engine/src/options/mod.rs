@@ -9,5 +9,5 @@ pub use ::options::*;
 pub use operations::{
     BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactRangeOptions, CompactionOptions,
     FlushOptions, FlushWalOptions, ImportColumnFamilyOptions, IngestExternalFileOptions, ReadOptions,
-    ReadTier, SizeApproximationOptions, WaitForCompactOptions, WriteOptions,
+    ReadTier, SizeApproximationOptions, TableFilter, WaitForCompactOptions, WriteOptions,
 };

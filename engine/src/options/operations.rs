@@ -1,10 +1,12 @@
 //! The options of single calls. Never in a file.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use env::rate::IoPriority;
+use format::properties::Properties;
 
 use crate::sequence::Snapshot;
 
@@ -21,6 +23,28 @@ pub enum ReadTier {
     Persisted,
     /// Memtables alone.
     Memtable,
+}
+
+/// A test of an SST file by its table properties. See [`ReadOptions::table_filter`].
+#[derive(Clone)]
+pub struct TableFilter(pub Arc<dyn Fn(&Properties) -> bool + Send + Sync>);
+
+impl TableFilter {
+    /// Makes a filter of a function that returns true for the SST files to read.
+    pub fn new(is_read: impl Fn(&Properties) -> bool + Send + Sync + 'static) -> Self {
+        TableFilter(Arc::new(is_read))
+    }
+
+    /// Returns true if an iterator reads an SST file with these properties. A panic of the function counts as true.
+    pub(crate) fn reads(&self, properties: &Properties) -> bool {
+        catch_unwind(AssertUnwindSafe(|| (self.0)(properties))).unwrap_or(true)
+    }
+}
+
+impl std::fmt::Debug for TableFilter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TableFilter")
+    }
 }
 
 /// Options of reads.
@@ -67,6 +91,9 @@ pub struct ReadOptions {
     pub iterate_lower_bound: Option<Vec<u8>>,
     /// The first key an iterator does not show.
     pub iterate_upper_bound: Option<Vec<u8>>,
+    /// Iterators only: an iterator skips the point entries of each SST file for which the filter returns false. Range
+    /// tombstones of the file still apply. Memtables are always read. Default `None`: the iterator reads all files.
+    pub table_filter: Option<TableFilter>,
     /// The iterator sees later writes too. Default false.
     pub tailing: bool,
     /// Iterates over all keys whatever the prefix extractor. Default false.
@@ -115,6 +142,7 @@ impl Default for ReadOptions {
             max_skippable_internal_keys: 0,
             iterate_lower_bound: None,
             iterate_upper_bound: None,
+            table_filter: None,
             tailing: false,
             total_order_seek: false,
             auto_prefix_mode: false,

@@ -143,6 +143,9 @@ pub fn named(family: &Family) -> Named {
 /// Tells of a table that was written.
 pub fn created(tools: &JobTools, job: JobId, family: &Family, file: &OutputFile) {
     let meta = &file.meta;
+    if let Some(manager) = &tools.options.load().sst_file_manager {
+        manager.on_add(&file.path, meta.size);
+    }
     tools.events.emit(&Event::TableCreated(TableCreated {
         job,
         family: named(family),

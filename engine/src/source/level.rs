@@ -9,6 +9,7 @@ use table::sst::{ReadCtx, Reader, TableIter};
 
 use super::{TableCache, sample};
 use crate::family::Parts;
+use crate::options::TableFilter;
 use crate::sync::Arc;
 
 /// An iterator over a table, made on the clock of the thread's perf context.
@@ -32,6 +33,10 @@ pub struct LevelIter {
     hands_over: bool,
     /// Reads are counted, some of them, for their files.
     counts: bool,
+    /// Skips the files for which it returns false.
+    filter: Option<TableFilter>,
+    /// The filter skips the current file: `current` is never positioned, and so never valid.
+    skips: bool,
     error: Option<Error>,
 }
 
@@ -58,6 +63,8 @@ impl LevelIter {
             current: None,
             hands_over: false,
             counts,
+            filter: None,
+            skips: false,
             error: None,
         }
     }
@@ -66,6 +73,13 @@ impl LevelIter {
     #[must_use]
     pub fn handing_over(mut self, hands_over: bool) -> Self {
         self.hands_over = hands_over;
+        self
+    }
+
+    /// Reads only the files for which the filter returns true.
+    #[must_use]
+    pub fn filtered(mut self, filter: Option<TableFilter>) -> Self {
+        self.filter = filter;
         self
     }
 
@@ -81,6 +95,7 @@ impl LevelIter {
         let Some(file) = self.files.get(index) else { return false };
         match self.tables.get_for(&self.parts, self.level, file, &self.ctx) {
             Ok(reader) => {
+                self.skips = self.filter.as_ref().is_some_and(|filter| !filter.reads(reader.properties()));
                 let mut iter = timed_iter(&reader, &self.ctx);
                 if let Some(pace) = pace {
                     iter.keep_pace(pace);
@@ -92,6 +107,14 @@ impl LevelIter {
                 self.error = Some(error);
                 false
             }
+        }
+    }
+
+    /// Positions the iterator over the current file, unless the filter skips the file.
+    #[inline]
+    fn position(&mut self, seek: impl FnOnce(&mut TableIter)) {
+        if let Some(current) = self.current.as_mut().filter(|_| !self.skips) {
+            seek(current);
         }
     }
 
@@ -113,9 +136,7 @@ impl LevelIter {
             if !self.open(next) {
                 return;
             }
-            if let Some(current) = &mut self.current {
-                current.seek_to_first();
-            }
+            self.position(TableIter::seek_to_first);
         }
     }
 
@@ -138,11 +159,9 @@ impl LevelIter {
         self.error = None;
         let index = self.files.find_internal(&self.order, target);
         if self.open(index) {
-            if let Some(current) = &mut self.current {
-                seek(current, target);
-                if current.valid() {
-                    return;
-                }
+            self.position(|current| seek(current, target));
+            if self.valid() {
+                return;
             }
             self.skip_forward();
         }
@@ -156,9 +175,7 @@ impl LevelIter {
         let index = self.files.find_internal(&self.order, target);
         let index = if index == self.files.len() { index.wrapping_sub(1) } else { index };
         if self.open(index) {
-            if let Some(current) = &mut self.current {
-                seek(current, target);
-            }
+            self.position(|current| seek(current, target));
             self.skip_backward();
         }
     }
@@ -183,9 +200,7 @@ impl LevelIter {
             if !self.open(self.at - 1) {
                 return;
             }
-            if let Some(current) = &mut self.current {
-                current.seek_to_last();
-            }
+            self.position(TableIter::seek_to_last);
         }
     }
 }
@@ -199,9 +214,7 @@ impl InternalIterator for LevelIter {
     fn seek_to_first(&mut self) {
         self.error = None;
         if self.open(0) {
-            if let Some(current) = &mut self.current {
-                current.seek_to_first();
-            }
+            self.position(TableIter::seek_to_first);
             self.skip_forward();
         }
     }
@@ -209,9 +222,7 @@ impl InternalIterator for LevelIter {
     fn seek_to_last(&mut self) {
         self.error = None;
         if self.open(self.files.len().wrapping_sub(1)) {
-            if let Some(current) = &mut self.current {
-                current.seek_to_last();
-            }
+            self.position(TableIter::seek_to_last);
             self.skip_backward();
         }
     }

@@ -41,6 +41,8 @@ struct Inner {
     passed_over: Vec<FamilyId>,
     /// Why a family that is stopped will not get room by itself.
     hopeless: HashMap<FamilyId, Error>,
+    /// Locks that stop all writes (`lock_wal`).
+    locks: u32,
     /// Bytes a second for all writers together; 0 when not delayed.
     rate: u64,
     credit_bytes: u64,
@@ -95,8 +97,24 @@ impl Controller {
         self.sum_up(&mut inner);
     }
 
+    /// Stops all writes until [`Controller::unlock_writes`]. Calls are counted.
+    pub fn lock_writes(&self) {
+        let mut inner = self.inner.lock();
+        inner.locks += 1;
+        self.sum_up(&mut inner);
+    }
+
+    /// Undoes one [`Controller::lock_writes`]. Returns false if writes are not locked.
+    pub fn unlock_writes(&self) -> bool {
+        let mut inner = self.inner.lock();
+        let locked = inner.locks > 0;
+        inner.locks -= u32::from(locked);
+        self.sum_up(&mut inner);
+        locked
+    }
+
     fn sum_up(&self, inner: &mut Inner) {
-        let stopped = inner.held().any(|(_, d)| d.stall == Stall::Stopped);
+        let stopped = inner.locks > 0 || inner.held().any(|(_, d)| d.stall == Stall::Stopped);
         let delayed = inner.held().filter_map(|(_, d)| {
             if let Stall::Delayed { rate } = d.stall { Some(rate.max(1)) } else { None }
         });

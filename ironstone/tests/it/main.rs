@@ -15,3 +15,5 @@ mod random;
 mod rebuild;
 mod repair;
 mod rogue_operators;
+mod together;
+mod wal_stream;

@@ -86,7 +86,9 @@ impl DbOptions {
             "statistics stats level" => (self.statistics.as_ref()?.level() as u8).to_string(),
             "write_buffer_manager" => pointer(self.write_buffer_manager.as_ref()),
             "rate_limiter" => pointer(self.rate_limiter.as_ref()),
-            "sst_file_manager.rate_bytes_per_sec" => "0".to_string(),
+            "sst_file_manager.rate_bytes_per_sec" => {
+                self.sst_file_manager.as_ref().map_or(0, |m| m.options().rate_bytes_per_sec).to_string()
+            }
             _ => "None".to_string(),
         })
     }

@@ -1,0 +1,70 @@
+//! Reads of several column families at one sequence number.
+//!
+//! A snapshot fixes the sequence number before the super versions are pinned. So no read of a column family misses a
+//! write that a read of another column family sees. A column family with `inplace_update_support` cannot be read at a
+//! snapshot; its newest values are read.
+
+use base::{Pinned, Result};
+
+use super::{Db, DbIterator};
+use crate::family::Family;
+use crate::options::ReadOptions;
+use crate::sync::Arc;
+
+impl Db {
+    /// Returns the values of keys of several column families, in the order of the keys. All values belong to one
+    /// sequence number. `value_size_soft_limit` counts the values of all column families.
+    pub fn multi_get_families(
+        &self,
+        keys: &[(&Arc<Family>, &[u8])],
+        options: &ReadOptions,
+    ) -> Vec<Result<Option<Pinned>>> {
+        let options = self.fixed(options);
+        let mut found: Vec<Option<Result<Option<Pinned>>>> = keys.iter().map(|_| None).collect();
+        let mut left = options.value_size_soft_limit;
+        for (first, (family, _)) in keys.iter().enumerate() {
+            if found[first].is_some() {
+                continue;
+            }
+            let own: Vec<usize> = (first..keys.len()).filter(|at| keys[*at].0.id() == family.id()).collect();
+            let own_keys: Vec<&[u8]> = own.iter().map(|at| keys[*at].1).collect();
+            let own_options = ReadOptions { value_size_soft_limit: left, ..at_snapshot(family, &options) };
+            let answers = self.multi_get(family, &own_keys, &own_options);
+            for (at, answer) in own.into_iter().zip(answers) {
+                let size = answer.as_ref().map_or(0, |value| value.as_ref().map_or(0, |value| value.len()));
+                left = left.saturating_sub(size as u64);
+                found[at] = Some(answer);
+            }
+        }
+        found.into_iter().map(|answer| answer.unwrap_or(Ok(None))).collect()
+    }
+
+    /// Returns one iterator for each column family. All iterators show one sequence number.
+    ///
+    /// # Errors
+    /// As [`Db::iter`], for the first column family whose iterator cannot be made.
+    pub fn iterators(&self, families: &[Arc<Family>], options: &ReadOptions) -> Result<Vec<DbIterator>> {
+        let fixed = self.fixed(options);
+        let make = |family: &Arc<Family>| {
+            let mut iter = self.iter(family, at_snapshot(family, &fixed))?;
+            if options.snapshot.is_none() {
+                // The pinned super version keeps the entries; compaction needs no snapshot for them.
+                iter.release_snapshot();
+            }
+            Ok(iter)
+        };
+        families.iter().map(make).collect()
+    }
+
+    /// Returns the options with a snapshot: the caller's snapshot, or a new snapshot. Tailing iterators have none.
+    fn fixed(&self, options: &ReadOptions) -> ReadOptions {
+        let own = || (!options.tailing).then(|| self.snapshot());
+        ReadOptions { snapshot: options.snapshot.clone().or_else(own), ..options.clone() }
+    }
+}
+
+/// Returns the options for one column family: without the snapshot if the column family cannot be read at a snapshot.
+fn at_snapshot(family: &Family, options: &ReadOptions) -> ReadOptions {
+    let readable = family.check_snapshot(true).is_ok();
+    ReadOptions { snapshot: options.snapshot.clone().filter(|_| readable), ..options.clone() }
+}

@@ -1,0 +1,312 @@
+//! The WAL files of a database: live files and archived files, and the write batches in them.
+//!
+//! ```text
+//!  archive/000004.log  archive/000007.log   000009.log  000012.log (active)
+//!        └────────────── updates_since(seq): batch by batch, in the order of sequence numbers ──► end, for now
+//! ```
+//! A WAL can move to the archive at any time; each open of a file therefore tries both places. Follows RocksDB
+//! `db/wal_manager.cc` and `db/transaction_log_impl.cc`.
+
+use std::path::PathBuf;
+
+use base::{Error, FileNumber, Result, SequenceNumber};
+use env::fs::{RandomRead, ReadHints};
+use format::batch::{self, Batch, Record};
+use format::names::{self, FileName};
+use format::wal::{Item, Reader, ReaderOptions, is_mark};
+
+use super::Db;
+use crate::batch::WriteBatch;
+use crate::manifest::FileSource;
+use crate::sync::Arc;
+
+/// Where a WAL file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WalFileType {
+    /// In the subdirectory `archive`: no column family needs the WAL.
+    Archived,
+    /// In the WAL directory.
+    Live,
+}
+
+/// A WAL file of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WalFile {
+    /// The number in the name of the file.
+    pub number: FileNumber,
+    /// Says whether the file is in the archive.
+    pub file_type: WalFileType,
+    /// The sequence number of the first write batch; 0 if the WAL has no write batch.
+    pub start_sequence: SequenceNumber,
+    /// The size of the file in bytes, when the list was made.
+    pub size: u64,
+    /// The path below the WAL directory: `/000009.log` or `/archive/000009.log`.
+    pub path_name: String,
+}
+
+impl Db {
+    /// Returns the WAL files with at least one write batch, oldest first: the archive, then the WAL directory.
+    ///
+    /// # Errors
+    /// Errors of the file system.
+    pub fn wal_files(&self) -> Result<Vec<WalFile>> {
+        let mut files = Vec::new();
+        // The WAL directory first: a WAL that moves meanwhile is then found in the archive.
+        let live = self.list_wals(WalFileType::Live)?;
+        for number in self.list_wals(WalFileType::Archived)?.into_iter().chain(live) {
+            files.extend(self.wal_file(number)?.filter(|file| file.start_sequence > 0));
+        }
+        files.sort_by_key(|file| file.number);
+        files.dedup_by_key(|file| file.number);
+        Ok(files)
+    }
+
+    /// Returns the WAL that takes new write batches.
+    ///
+    /// # Errors
+    /// NotSupported if the database is open for reading only. Errors of the file system.
+    pub fn current_wal_file(&self) -> Result<WalFile> {
+        self.writing()?;
+        let number = self.inner.logs.active_number();
+        let found = self.wal_file(number)?;
+        found.ok_or_else(|| Error::not_found(format!("WAL {:06}", number.0)))
+    }
+
+    /// Returns the write batches from `seq` on. The first batch is the batch that holds `seq`. If the WAL of this batch
+    /// is deleted, the first batch is the oldest batch above `seq` that a WAL file has.
+    ///
+    /// # Errors
+    /// NotFound if `seq` was not written yet. Errors of reading the WAL files.
+    pub fn updates_since(&self, seq: SequenceNumber) -> Result<Updates> {
+        if seq > self.latest_sequence() {
+            return Err(Error::not_found("Requested sequence not yet written in the db"));
+        }
+        let files = self.wal_files()?;
+        let first = files.iter().rposition(|file| file.start_sequence <= seq).unwrap_or(0);
+        Ok(Updates {
+            db: self.clone(),
+            wanted: seq,
+            next: None,
+            reading: None,
+            last_wal: None,
+            held: None,
+            start: files.get(first).map(|file| file.number),
+        })
+    }
+
+    fn wal_path(&self, number: FileNumber, file_type: WalFileType) -> PathBuf {
+        let dir = &self.inner.tools.paths.wal;
+        match file_type {
+            WalFileType::Live => dir.join(names::wal(number)),
+            WalFileType::Archived => dir.join(names::ARCHIVE_DIR).join(names::wal(number)),
+        }
+    }
+
+    fn list_wals(&self, file_type: WalFileType) -> Result<Vec<FileNumber>> {
+        let dir = &self.inner.tools.paths.wal;
+        let listed = match file_type {
+            WalFileType::Live => self.inner.tools.env.fs.list(dir),
+            WalFileType::Archived => self.inner.tools.env.fs.list(&dir.join(names::ARCHIVE_DIR)),
+        };
+        let names = match listed {
+            Err(error) if error.is_not_found() && file_type == WalFileType::Archived => Vec::new(),
+            listed => listed?,
+        };
+        let parse = |name: &String| match FileName::parse(name) {
+            Some(FileName::Wal(number)) => Some(number),
+            _ => None,
+        };
+        Ok(names.iter().filter_map(parse).collect())
+    }
+
+    /// Opens a WAL in the WAL directory or in the archive. Returns `None` if the file is deleted.
+    fn open_wal(&self, number: FileNumber) -> Result<Option<(Arc<dyn RandomRead>, WalFileType)>> {
+        for file_type in [WalFileType::Live, WalFileType::Archived] {
+            let path = self.wal_path(number, file_type);
+            match self.inner.tools.env.fs.open_random(&path, &ReadHints::default()) {
+                Ok(file) => return Ok(Some((file, file_type))),
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error.doing("opening a WAL").file(path)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn wal_file(&self, number: FileNumber) -> Result<Option<WalFile>> {
+        let Some((file, file_type)) = self.open_wal(number)? else { return Ok(None) };
+        let size = file.size()?;
+        let name = names::wal(number);
+        let path_name = match file_type {
+            WalFileType::Live => format!("/{name}"),
+            WalFileType::Archived => format!("/{}/{name}", names::ARCHIVE_DIR),
+        };
+        let mut reader = reader(file, number);
+        let start_sequence = match next_batch(&mut reader)? {
+            Found::Batch(bytes) => batch::sequence(&bytes),
+            Found::End => 0,
+        };
+        Ok(Some(WalFile { number, file_type, start_sequence, size, path_name }))
+    }
+
+    /// Returns the smallest WAL number above `number`.
+    fn wal_after(&self, number: FileNumber) -> Result<Option<FileNumber>> {
+        let live = self.list_wals(WalFileType::Live)?;
+        let archived = self.list_wals(WalFileType::Archived)?;
+        Ok(live.into_iter().chain(archived).filter(|other| *other > number).min())
+    }
+}
+
+/// One write batch of a WAL.
+#[derive(Clone)]
+pub struct Update {
+    /// The sequence number of the first entry of the batch.
+    pub sequence: SequenceNumber,
+    /// The batch.
+    pub batch: WriteBatch,
+}
+
+/// The write batches of a database from a sequence number on.
+///
+/// `next` returns `None` after the newest visible batch. A later call of `next` returns the batches that were written
+/// meanwhile. After the first batch there is no gap: if a WAL is deleted before its batches are read, `next` returns
+/// Corruption.
+pub struct Updates {
+    db: Db,
+    wanted: SequenceNumber,
+    /// The sequence number that the next batch must have. `None` before the first batch.
+    next: Option<SequenceNumber>,
+    reading: Option<Reader<FileSource>>,
+    last_wal: Option<FileNumber>,
+    /// The first WAL to read. `None` if the database has no WAL with a batch yet.
+    start: Option<FileNumber>,
+    /// A batch that was read and not returned.
+    held: Option<Vec<u8>>,
+}
+
+impl Iterator for Updates {
+    type Item = Result<Update>;
+
+    fn next(&mut self) -> Option<Result<Update>> {
+        loop {
+            match self.step() {
+                Ok(Step::Update(update)) => return Some(Ok(*update)),
+                Ok(Step::Again) => {}
+                Ok(Step::End) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+enum Step {
+    Update(Box<Update>),
+    Again,
+    End,
+}
+
+impl Updates {
+    fn step(&mut self) -> Result<Step> {
+        let visible = self.db.latest_sequence();
+        if self.next.is_some_and(|next| next > visible) {
+            return Ok(Step::End);
+        }
+        let bytes = match (self.held.take(), &mut self.reading) {
+            (Some(bytes), _) => bytes,
+            (None, None) => return self.open_next(),
+            (None, Some(reader)) => match next_batch(reader)? {
+                Found::Batch(bytes) => bytes,
+                Found::End => return self.end_of_wal(),
+            },
+        };
+        let (sequence, count) = (batch::sequence(&bytes), u64::from(batch::count(&bytes)));
+        if sequence > visible {
+            // In the WAL, and not in the memtables yet.
+            self.held = Some(bytes);
+            return Ok(Step::End);
+        }
+        if count == 0 || sequence + count <= self.next.unwrap_or(self.wanted) {
+            return Ok(Step::Again);
+        }
+        if let Some(next) = self.next.filter(|next| sequence > *next) {
+            self.held = Some(bytes);
+            let what = format!("Gap in sequence number: expected {next}, found {sequence}");
+            return Err(Error::corruption(what).doing("reading updates from the WAL"));
+        }
+        self.next = Some(sequence + count);
+        let batch = WriteBatch::from_bytes(without_marks(&bytes))?;
+        Ok(Step::Update(Box::new(Update { sequence, batch })))
+    }
+
+    /// Opens the first WAL, or the next WAL.
+    fn open_next(&mut self) -> Result<Step> {
+        let number = match (self.last_wal, self.start) {
+            (Some(last), _) => self.db.wal_after(last)?,
+            (None, Some(start)) => Some(start),
+            (None, None) => self.db.wal_files()?.first().map(|file| file.number),
+        };
+        let Some(number) = number else { return Ok(Step::End) };
+        // If the file is deleted, the next batch shows the gap.
+        self.reading = self.db.open_wal(number)?.map(|(file, _)| reader(file, number));
+        self.last_wal = Some(number);
+        Ok(Step::Again)
+    }
+
+    /// Reads on at the end of a WAL: batches that were appended meanwhile, or the next WAL. A WAL takes no batch after the
+    /// next WAL exists, so the directory is listed before the last read.
+    fn end_of_wal(&mut self) -> Result<Step> {
+        let (Some(last), Some(reader)) = (self.last_wal, &mut self.reading) else { return Ok(Step::Again) };
+        reader.rewind();
+        let has_next = self.db.wal_after(last)?.is_some();
+        match next_batch(reader)? {
+            Found::Batch(bytes) => self.held = Some(bytes),
+            Found::End if has_next => self.reading = None,
+            Found::End => {
+                reader.rewind();
+                return Ok(Step::End);
+            }
+        }
+        Ok(Step::Again)
+    }
+}
+
+fn reader(file: Arc<dyn RandomRead>, number: FileNumber) -> Reader<FileSource> {
+    let options = ReaderOptions {
+        wal_number: number.0,
+        decompressor: Some(Box::new(crate::wal::decompressor)),
+        ..ReaderOptions::default()
+    };
+    Reader::new(FileSource(file), options)
+}
+
+enum Found {
+    Batch(Vec<u8>),
+    /// The end of the file, for now: a record that is not whole yet is the end too.
+    End,
+}
+
+fn next_batch(reader: &mut Reader<FileSource>) -> Result<Found> {
+    loop {
+        return Ok(match reader.next()? {
+            Item::Record { bytes, .. } if bytes.len() < batch::HEADER_LEN => continue,
+            Item::Record { bytes, .. } => Found::Batch(bytes.to_vec()),
+            Item::Corruption(damage) => {
+                let error = Error::corruption(damage.reason).doing("reading a WAL").at(damage.offset);
+                return Err(error);
+            }
+            Item::TornTail { .. } | Item::OldRecord { .. } | Item::Hole { .. } | Item::EndOfLog => Found::End,
+            Item::TimestampSizes { .. } | Item::Predecessor { .. } => continue,
+        });
+    }
+}
+
+/// Returns the batch without the log data that a WAL adds at the end of a batch (`format::wal::Marks`).
+fn without_marks(bytes: &[u8]) -> &[u8] {
+    if !is_mark(bytes) {
+        return bytes;
+    }
+    let last = Batch::new(bytes).ok().and_then(|batch| batch.records().last());
+    let Some(Ok(Record::LogData(blob))) = last else { return bytes };
+    let mut encoded = Vec::new();
+    batch::log_data(&mut encoded, blob);
+    bytes.strip_suffix(&encoded[..]).unwrap_or(bytes)
+}

@@ -1,0 +1,177 @@
+//! Several column families at one sequence number; files and space of a database.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ironstone::env::{SstFileManager, SstFileOptions};
+use ironstone::{
+    CompactRangeOptions, Db, Family, FamilyDescriptor, FamilyOptions, FlushOptions, Options, ReadOptions,
+    Subcode, TableFilter, WriteBatch,
+};
+
+fn with_families(options: Options, names: &[&str]) -> (Db, Vec<Family>) {
+    let db = Db::open("data", options).unwrap();
+    let named = names.iter().map(|name| FamilyDescriptor::new(*name, FamilyOptions::default()));
+    let families = db.create_families(named.collect()).unwrap();
+    (db, families)
+}
+
+#[test]
+fn reads_of_several_families_see_each_batch_whole_or_not_at_all() {
+    let (db, families) = with_families(Options::in_memory(), &["a", "b", "c"]);
+    let done = Arc::new(AtomicBool::new(false));
+    let writer = {
+        let (db, families, done) = (db.clone(), families.clone(), done.clone());
+        std::thread::spawn(move || {
+            for i in 0..2000u32 {
+                let mut batch = WriteBatch::new();
+                for family in &families {
+                    batch.put_in(family.id(), b"k", &i.to_le_bytes());
+                }
+                db.write(batch).unwrap();
+                if i % 100 == 0 {
+                    let at = i as usize / 100 % families.len();
+                    families[at]
+                        .flush_with(&FlushOptions { wait: false, ..FlushOptions::default() })
+                        .unwrap();
+                }
+            }
+            done.store(true, Ordering::Release);
+        })
+    };
+    let keys: Vec<(&Family, &[u8])> = families.iter().map(|family| (family, &b"k"[..])).collect();
+    while !done.load(Ordering::Acquire) {
+        let found: Vec<_> = db
+            .multi_get_families(&keys, &ReadOptions::default())
+            .into_iter()
+            .map(|value| value.unwrap().map(|value| value.to_vec()))
+            .collect();
+        assert!(found.windows(2).all(|pair| pair[0] == pair[1]), "{found:?}");
+        let mut iters = db.iterators(&families, &ReadOptions::default()).unwrap();
+        let shown: Vec<_> = iters
+            .iter_mut()
+            .map(|iter| {
+                iter.seek_to_first();
+                iter.value().to_vec()
+            })
+            .collect();
+        assert!(shown.windows(2).all(|pair| pair[0] == pair[1]), "{shown:?}");
+    }
+    writer.join().unwrap();
+    assert_eq!(db.int_property("rocksdb.num-snapshots"), Some(0));
+}
+
+#[test]
+fn keys_of_families_in_any_order_are_answered_in_the_order_asked() {
+    let (db, families) = with_families(Options::in_memory(), &["a", "b"]);
+    families[0].put(b"1", b"a1").unwrap();
+    families[1].put(b"1", b"b1").unwrap();
+    families[0].put(b"2", b"a2").unwrap();
+    let asked: [(&Family, &[u8]); 5] =
+        [(&families[1], b"1"), (&families[0], b"2"), (&db, b"1"), (&families[0], b"1"), (&families[0], b"2")];
+    let found: Vec<_> = db
+        .multi_get_families(&asked, &ReadOptions::default())
+        .into_iter()
+        .map(|value| value.unwrap().map(|value| String::from_utf8(value.to_vec()).unwrap()))
+        .collect();
+    let wanted = [Some("b1"), Some("a2"), None, Some("a1"), Some("a2")];
+    assert_eq!(found, wanted.map(|value| value.map(str::to_string)));
+    // The limit counts all families: after more than two bytes, the later answers are aborted.
+    let limited = ReadOptions { value_size_soft_limit: 2, ..ReadOptions::default() };
+    let found = db.multi_get_families(&asked, &limited);
+    assert!(found.iter().any(|value| value.is_err()));
+}
+
+#[test]
+fn a_family_that_exists_ends_the_creation_after_the_families_before_it() {
+    let (db, _) = with_families(Options::in_memory(), &["a"]);
+    let named = |name: &str| FamilyDescriptor::new(name, FamilyOptions::default());
+    assert!(db.create_families(vec![named("b"), named("a"), named("c")]).is_err());
+    assert!(db.family("b").is_ok());
+    assert!(db.family("c").is_err());
+    db.drop_families(&[db.family("a").unwrap(), db.family("b").unwrap()]).unwrap();
+    assert_eq!(db.families().len(), 1);
+}
+
+#[test]
+fn an_iterator_skips_the_tables_that_the_filter_refuses_and_keeps_their_tombstones() {
+    let db = Db::open("data", Options::in_memory()).unwrap();
+    for key in ["a", "b", "c", "d"] {
+        db.put(key.as_bytes(), b"low").unwrap();
+    }
+    db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+    db.put(b"a", b"high").unwrap();
+    db.delete_range(b"c", b"d").unwrap();
+    db.flush().unwrap();
+    let keys = |wanted: u64| -> Vec<String> {
+        let filter = TableFilter::new(move |properties| properties.num_entries == wanted);
+        let options = ReadOptions { table_filter: Some(filter), ..ReadOptions::default() };
+        let mut iter = db.iter_with(options).unwrap();
+        let mut shown = Vec::new();
+        iter.seek_to_first();
+        while iter.valid() {
+            shown.push(format!("{}={}", iter.key().escape_ascii(), iter.value().escape_ascii()));
+            iter.next();
+        }
+        let forward = shown.clone();
+        shown.clear();
+        iter.seek_to_last();
+        while iter.valid() {
+            shown.push(format!("{}={}", iter.key().escape_ascii(), iter.value().escape_ascii()));
+            iter.prev();
+        }
+        shown.reverse();
+        assert_eq!(shown, forward);
+        forward
+    };
+    // The table in the last level alone; the tombstone of the table in level 0 counts.
+    assert_eq!(keys(4), ["a=low", "b=low", "d=low"]);
+    assert_eq!(keys(2), ["a=high"]);
+    assert!(keys(99).is_empty());
+}
+
+#[test]
+fn the_manager_of_files_knows_each_table_and_deletes_at_its_rate() {
+    let mut options = Options::in_memory();
+    let manager = SstFileManager::new(
+        options.db.env.clone(),
+        SstFileOptions { rate_bytes_per_sec: 1 << 30, max_trash_db_ratio: 1e9, ..SstFileOptions::default() },
+    );
+    options.db.sst_file_manager = Some(manager.clone());
+    let db = Db::open("data", options.clone()).unwrap();
+    for i in 0..4u8 {
+        db.put(b"k", &[i; 1000]).unwrap();
+        db.flush().unwrap();
+    }
+    db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+    db.close().unwrap();
+    let sizes: u64 = db.live_files().iter().map(|file| file.size).sum();
+    manager.wait_for_empty_trash();
+    assert_eq!(manager.total_size(), sizes);
+    assert_eq!(manager.tracked().len(), 1);
+    // A later open finds the files that are there.
+    drop(db);
+    let again = SstFileManager::new(options.db.env.clone(), SstFileOptions::default());
+    options.db.sst_file_manager = Some(again.clone());
+    let _db = Db::open("data", options).unwrap();
+    assert_eq!(again.total_size(), sizes);
+}
+
+#[test]
+fn a_flush_that_reaches_the_limit_of_space_stops_writes_until_there_is_space() {
+    let mut options = Options::in_memory();
+    options.db.max_bgerror_resume_count = 0;
+    let limit = SstFileOptions { max_allowed_space: 2000, ..SstFileOptions::default() };
+    let manager = SstFileManager::new(options.db.env.clone(), limit);
+    options.db.sst_file_manager = Some(manager.clone());
+    let db = Db::open("data", options).unwrap();
+    let incompressible: Vec<u8> = (0..4000u32).map(|i| (i.wrapping_mul(2654435761) >> 13) as u8).collect();
+    db.put(b"k", &incompressible).unwrap();
+    let _ = db.flush();
+    let error = db.put(b"l", b"v").unwrap_err();
+    assert_eq!(error.subcode(), Subcode::SpaceLimit, "{error}");
+    manager.set_options(SstFileOptions::default());
+    db.resume().unwrap();
+    db.put(b"l", b"v").unwrap();
+    assert!(db.get(b"k").unwrap().is_some());
+}
