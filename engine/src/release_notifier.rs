@@ -4,9 +4,10 @@ use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, fence};
 
 /// Rung when the last reader of a super version is gone. Costs a fence and a load while no file waits for it.
 ///
-/// Who lets go first drops its pointers and then asks whether anybody wants to hear of it; who looks first says so and then
-/// counts pointers. Both order the two by a fence, so that one of them sees the other: with less, the count may be from
-/// before the drop and the question from before the answer, and a file stays that nobody holds.
+/// The releasing thread drops its pointers, and then asks whether files wait for deletion. The deleting
+/// thread first states that files wait, and then counts pointers. Each thread has a fence between its two
+/// steps, so at least one thread sees the step of the other thread. Without the fences, both could miss
+/// each other, and a file that no reader holds would stay.
 #[derive(Default)]
 pub struct ReleaseNotifier {
     /// Files that are out of the current versions but were still held when last looked at.

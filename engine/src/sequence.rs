@@ -1,4 +1,4 @@
-//! The sequence numbers of a database, and the snapshots that hold some of them.
+//! The sequence numbers of a database, and its snapshots.
 //!
 //! `visible` is the newest sequence whose batch, and all before it, is wholly in memtables; readers see
 //! entries at or below it. It moves only in `write`, after the memtables. A reader pins its super version
@@ -65,9 +65,10 @@ impl Snapshots {
         self.live.lock().iter().next().map(|(seq, (_, time))| (*seq, *time))
     }
 
-    /// Below this, what was kept for a snapshot is no longer needed: the oldest live one when one was last
-    /// released, or what was visible then. 0 until one was: nothing was kept for any, and a bottommost
-    /// table is not worth rewriting.
+    /// Entries below this sequence number are no longer kept for a snapshot. The number is the oldest live
+    /// snapshot at the time of the last release, or the visible sequence number if no snapshot was left. 0
+    /// before the first release: no entry was kept for a snapshot, so a compaction of bottommost SST files
+    /// would gain nothing.
     pub fn released_below(&self) -> SequenceNumber {
         self.released_below.load(Ordering::Acquire)
     }
@@ -77,8 +78,8 @@ impl Snapshots {
         let _ = self.tell.set(tell);
     }
 
-    /// A release is told of once nothing at or below `seq` is held any more: then some table, its newest entry
-    /// at `seq`, is worth rewriting. `None`: no release is of interest. RocksDB's
+    /// Requests a notification when no snapshot at or below `seq` is live. An SST file whose newest entry
+    /// is at `seq` is then worth a compaction. `None` requests no notification. RocksDB's
     /// `bottommost_files_mark_threshold_`.
     pub fn tell_past(&self, seq: Option<SequenceNumber>) {
         self.tell_past.store(seq.map_or(0, |seq| seq.saturating_add(1)), Ordering::SeqCst);

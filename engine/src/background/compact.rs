@@ -175,8 +175,9 @@ impl Background {
         }
     }
 
-    /// Damage in one of the job's inputs sets that table aside and nothing else: jobs go around it, its sound
-    /// blocks are read, writes go on. False: the error is not of that kind. RocksDB stops all writes there.
+    /// Quarantines a damaged input file of the job. No job takes the file from now on, its undamaged blocks
+    /// are still read, and writes continue. Returns false for other errors. RocksDB stops all writes after
+    /// such an error.
     fn quarantined(&self, job: &Job, error: &Error) -> bool {
         let name = error.path().and_then(|path| path.file_name()).and_then(|name| name.to_str());
         let Some(FileName::Table(number) | FileName::LegacyTable(number)) = name.and_then(FileName::parse)

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, Ordering};
 
-/// Counts what has happened. Who waits notes the count, asks its question, and sleeps only while the count is still
-/// the same: nothing that happens between the question and the sleep is slept through. Its lock is the last of all to
-/// be taken, so it may be told under any other.
+/// Counts events. A waiting thread reads the count, checks its condition, and sleeps only if the count has
+/// not changed. So no event between the check and the sleep is missed. The lock of the count is the last in
+/// the lock order, so a thread may notify while it holds any other lock.
 #[derive(Default)]
 pub(super) struct EventCount {
     count: Mutex<u64>,
@@ -24,8 +24,8 @@ impl EventCount {
         self.moved.notify_all();
     }
 
-    /// Returns when something has happened since `seen`. At the latest after a while: a question may be answered by
-    /// something that nobody tells, such as a file system that has room again.
+    /// Returns after an event that is newer than `seen`. Also returns after a short time, because some
+    /// conditions change without an event: for example, a full file system gets space.
     pub fn wait_past(&self, seen: u64) {
         const AGAIN: Duration = Duration::from_millis(10);
         let mut count = self.count.lock();
@@ -35,8 +35,8 @@ impl EventCount {
     }
 }
 
-/// One more in a count, until it is dropped; then whoever waits is told. It outlives what it counts: so it has the count
-/// and the event_count to itself.
+/// Increments a count until it is dropped, and then wakes the waiting threads. This guard can outlive the
+/// counted object, so it owns the count and the event count.
 pub(super) struct Out {
     count: Arc<AtomicUsize>,
     event_count: Arc<EventCount>,

@@ -50,7 +50,8 @@ impl Background {
             self.changed.tell();
         }
         if self.atomic_flush {
-            // Those that have come meanwhile too: nothing was due in any while this job had a part of one.
+            // Include the column families that were created in the meantime: no flush was due while this
+            // job had a part of a column family.
             families = self.families.all();
         }
         if failed {
@@ -105,8 +106,8 @@ impl Background {
         }
     }
 
-    /// Flushes these families on this thread, all in one commit (`force_atomic_flush`): after a crash what they
-    /// held at this moment is in tables of all of them or of none.
+    /// Flushes these column families on this thread in one commit (`force_atomic_flush`). After a crash,
+    /// the entries that they hold now are in SST files of all column families, or of none.
     ///
     /// # Errors
     /// The background error that stops one of them; why the flush failed, of which then nothing is left.
@@ -123,7 +124,7 @@ impl Background {
             if state.paused > 0 {
                 return None;
             }
-            // A slot of its own, so that closing and pausing wait for it.
+            // Take a slot, so that a close and a pause wait for this flush.
             state.flushes_scheduled += 1;
             state.flushes_running += 1;
             Some(Ok(()))
@@ -163,11 +164,12 @@ impl Background {
         outcome.map(|_| ())
     }
 
-    /// What waits in all of these families, once no job has any of it.
+    /// Picks the immutable memtables of these column families. Returns `None` while a job has one of them.
     pub(super) fn pick_together(&self, families: &[Arc<Family>]) -> Option<Vec<(Arc<Family>, FlushPick)>> {
         let _picking = self.families.picking();
         let live: Vec<_> = families.iter().filter(|family| !family.is_dropped()).collect();
-        // By number, and nobody else holds two of these locks but under the one above.
+        // Lock the states in the order of the family ids. No other code holds two of these locks, except
+        // under the lock above.
         let mut states: Vec<_> = live.iter().map(|family| family.state()).collect();
         if states.iter().any(|state| state.is_flushing()) {
             return None;
@@ -177,8 +179,9 @@ impl Background {
 
     /// See [`FlushTools::turn`].
     pub(super) fn flush_turn(&self, family: &Family, pick: &FlushPick) -> bool {
-        // Of a dropped family nothing is committed, and no memtable leaves it. The older job has a thread; one that
-        // helped here could put a younger job on its own stack, which then would wait for what lies below it.
+        // A dropped column family commits no SST file and releases no memtable. The older job runs on a
+        // thread of its own. This thread must not help the executor here: it could start a younger job on
+        // its own stack, and the younger job would wait for this job.
         self.wait_for_others(|| if family.is_dropped() { Some(true) } else { family.state().turn(pick) })
     }
 
@@ -204,11 +207,12 @@ impl Background {
         }
     }
 
-    /// Flushes these families and waits, if asked, until what they held is in tables.
+    /// Flushes these column families. If asked, waits until their entries are in SST files.
     ///
     /// # Errors
-    /// The background error if one prevents it, be it for one of them; why a flush of theirs failed meanwhile, even if it
-    /// is tried again.
+    ///
+    /// The background error, if it stops at least one of these column families. The error of a flush of
+    /// these column families that failed during the wait, even if the flush is tried again.
     pub fn flush_and_wait(
         &self,
         families: &[Arc<Family>],

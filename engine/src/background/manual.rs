@@ -73,7 +73,8 @@ impl Background {
         Ok(done)
     }
 
-    /// A manual compaction begins: the flag that ends it early, the caller's if there is one.
+    /// Starts a manual compaction. Returns the flag that cancels it: the flag of the caller, if the caller
+    /// passed one.
     pub(super) fn begin_manual(&self, canceled: &Option<Arc<Flag>>, exclusive: bool) -> Result<Arc<Flag>> {
         let canceled = canceled.clone().unwrap_or_default();
         self.wait_until(|| {
@@ -96,7 +97,7 @@ impl Background {
             // None starts from now on; those that have a slot end first.
             self.wait_until(|| {
                 let state = self.state.lock();
-                // Closing takes those back that have no thread yet, and their slots stay taken.
+                // Close removes queued compactions from the pool, but their slots stay reserved.
                 (state.closing || state.compactions_scheduled == 0).then_some(())
             });
         }
@@ -163,8 +164,9 @@ impl Background {
         Ok(())
     }
 
-    /// Takes the range down from the first level that has any of it: level 0 to the base level, then level by
-    /// level to the last one that is filled (with dynamic sizes: to the last). The level it ended on.
+    /// Compacts the range from the first level that has files in it: level 0 to the base level, then level
+    /// by level to the last level with files (with dynamic level sizes: to the last level). Returns the
+    /// output level of the last step.
     fn all_levels(
         &self,
         family: &Arc<Family>,
@@ -310,7 +312,7 @@ impl Background {
         };
         match plan(&view, &pin.parts.pick, request, self.tools.env.clock.now_seconds()) {
             Step::Nothing => Some(Ok(None)),
-            // Where no job is in the way, something is that would stay there.
+            // If no running job is in the way, a quarantined file is in the way, and it would stay there.
             Step::Conflict if running.is_empty() => quarantined(&pin.version, request).map(Err),
             Step::Conflict => None,
             Step::Do(task, rest) => {
@@ -328,8 +330,8 @@ impl Background {
     }
 }
 
-/// The refusal of a range that a quarantined table is in the way of: one in the range if there is one, else one that
-/// must go along with what is in it.
+/// Returns the error for a range that needs a quarantined file. The error names a quarantined file in the
+/// range, or else a quarantined file that must be compacted together with the range.
 fn quarantined(version: &lsm::version::Version, request: &Request) -> Option<Error> {
     let (begin, end) = (request.begin.as_deref(), request.end.as_deref());
     let mut inside = (0..version.num_levels()).flat_map(|level| version.overlapping(level, begin, end));

@@ -4,9 +4,9 @@
 //!  write rings ──► flush queue ──► slot free? ──► job ──► commit ──► reconsider ─┬─► stall decision
 //!  a commit     ──► compaction queue ──► slot free? ──► pick, reserve, job ──────┘   next job
 //! ```
-//! Slots are counted as RocksDB counts them from `max_background_jobs`. A panic in a job is caught and
-//! becomes the background error. Whoever waits for a job helps the executor first, so that all of this
-//! also runs in one thread.
+//! The number of slots follows from `max_background_jobs`, as in RocksDB. A panic in a job is caught and
+//! becomes the background error. A thread that waits for a job first helps the executor, so the engine also
+//! runs in one thread.
 
 mod compact;
 mod dump;
@@ -83,8 +83,7 @@ pub struct Background {
     state: Mutex<State>,
     /// Something changed: a job ended, an error came or went.
     changed: Arc<EventCount>,
-    /// Jobs that were put into the pools and of which something is left: queued, due later, running, or letting go of
-    /// what they held.
+    /// Number of unfinished jobs: queued, delayed, running, or still releasing their resources.
     out: Arc<AtomicUsize>,
     /// Nothing is scheduled before opening is done.
     open: AtomicBool,
@@ -326,8 +325,9 @@ impl Background {
         self.failed_in(error, reason, &[]);
     }
 
-    /// As [`Background::failed`], of a job of these families: if it failed at a table, the others go on. With
-    /// `atomic_flush` none can, as no table of theirs is committed without one of each.
+    /// Handles the failure of a job of these column families. If the job failed at an SST file, the other
+    /// column families continue. With `atomic_flush` no column family can continue, because each commit
+    /// needs SST files of all of them. See [`Background::failed`].
     fn failed_in(&self, error: Error, reason: ErrorReason, families: &[Arc<Family>]) {
         let auto = self.tools.options.load().max_bgerror_resume_count > 0;
         let families = if self.atomic_flush { &[] } else { families };
@@ -354,11 +354,12 @@ impl Background {
         }
     }
 
-    /// An error came or went: who waits looks again. A family that takes no writes holds no other back; where there is no
-    /// other, whoever waits already waits on, and is written once the error is got over.
+    /// Updates the write stalls after a background error is set or cleared, and wakes all waiting writers.
+    /// A stopped column family does not stall the writers of other column families. If all column families
+    /// are stopped, waiting writers continue to wait until the error is cleared.
     pub(super) fn errors_changed(&self) {
         {
-            // Of two that do this, the later must not go by what was before.
+            // If two threads run this function, the later thread must not use the older state.
             let _state = self.state.lock();
             let held = self.errors.held();
             let others = self.families.all().iter().any(|family| !held.contains(&family.id()));
@@ -385,7 +386,8 @@ impl Background {
         self.reconsider(family);
     }
 
-    /// Stalled writers look again: those that wait for the controller, and those that wait for memory.
+    /// Wakes the stalled writers: writers that wait for the stall controller, and writers that wait for
+    /// memory.
     pub(super) fn wake_stalled(&self) {
         match self.writer.get().and_then(Weak::upgrade) {
             Some(writer) => writer.wake_stalled(),

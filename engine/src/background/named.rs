@@ -20,8 +20,9 @@ use crate::options::{CompactionOptions, CompressionType, Temperature};
 use crate::sync::Arc;
 
 impl Background {
-    /// Compacts these tables, and those that must go with them, to `output_level`. Runs on the caller's thread.
-    /// Returns the paths of the tables made. `output_path_id`: `None` for the only path of the family.
+    /// Compacts these SST files, and the SST files that must be compacted with them, to `output_level`.
+    /// Runs on the thread of the caller. Returns the paths of the output files. `output_path_id` is the
+    /// path for the output; `None` is the only path of the column family.
     ///
     /// # Errors
     /// InvalidArgument for tables that are not in the tree or lie below the output level, a level or path that
@@ -240,7 +241,7 @@ impl Background {
         self.move_files(family, files, level, to)
     }
 
-    /// Moves reserved files from one level to another, and gives them back.
+    /// Moves reserved files from one level to another level, and ends their reservation.
     fn move_files(
         &self,
         family: &Arc<Family>,

@@ -1,5 +1,5 @@
-//! Getting over a background error: everything in memory is flushed, or what the families that it stopped have waiting,
-//! and writes go on.
+//! Resume: clears a background error and accepts writes again. A resume flushes all memtables, or only the
+//! immutable memtables of the stopped column families.
 
 use base::stats::{HistogramKind, Ticker};
 use base::{Error, FamilyId, Result};
@@ -51,8 +51,9 @@ impl Background {
         outcome
     }
 
-    /// What these families have waiting becomes tables, each by itself: one that fails again leaves the others to go on.
-    /// Logs and MANIFEST are sound, and what the others have in memory stays there.
+    /// Flushes the immutable memtables of these column families, one family at a time. If a flush fails
+    /// again, the other column families continue. WALs and MANIFEST are valid, so the other column families
+    /// keep their memtables.
     fn recover_families(&self, families: &[(FamilyId, u64)]) -> Result<()> {
         let mut outcome = Ok(());
         for (id, noted) in families {
@@ -81,12 +82,13 @@ impl Background {
         let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
-        // Everything in memory becomes tables: the logs' unsynced ends are not needed then. Where one failed it becomes that
-        // in one commit: a family must not lie behind the end of a log that another one still needs, for nobody knows
-        // where that ends.
+        // Flush all memtables, so that the unsynced ends of the WALs are no longer needed. If a WAL failed,
+        // flush all column families in one MANIFEST commit. The durable end of the failed WAL is unknown.
+        // With separate commits, a crash could leave one column family flushed past this end while another
+        // still needs the WAL.
         let together = self.needs_one_commit() && !self.atomic_flush;
-        // Noted like the failure of a flush: it may be one that nobody gets over, and ends the trying. It concerns all, as
-        // all have to be flushed.
+        // Record the error like the failure of a flush: if no resume can clear it, the resume ends. The
+        // error affects all column families, because all of them must be flushed.
         let sealed = writer.switch_all_for_recovery(together);
         sealed.inspect_err(|error| self.flush_failed(error.clone(), &[]))?;
         let families = self.families.all();
@@ -94,9 +96,9 @@ impl Background {
             self.flush_behind_failed(&families)?;
         }
         self.flush_immutable(&families, &[], &|| self.errors.during_recovery())?;
-        // A new MANIFEST, whatever became of the record that failed. It says that no log before the new
-        // one is needed: the failed one may hold a record that was never acknowledged, and its sequence
-        // numbers are given out again.
+        // Start a new MANIFEST, whether or not the failed record was written. The new MANIFEST needs no WAL
+        // older than the new WAL. The failed WAL may hold a record that was never acknowledged, and the
+        // sequence numbers of this record will be used again.
         writer.pass_old_logs()?;
         let committed = self.committer.roll(Vec::new())?;
         self.logs.pass_failed();
@@ -104,8 +106,9 @@ impl Background {
         Ok(())
     }
 
-    /// What is sealed of these families becomes tables, in one commit with `atomic_flush`. `concerned`: who stops where that
-    /// fails. `failed`: what a job failed with that had some of it.
+    /// Flushes the immutable memtables of these column families, in one commit with `atomic_flush`.
+    /// `concerned` are the column families to stop if the flush fails. `failed` is the error of another job
+    /// that had one of these memtables.
     fn flush_immutable(
         &self,
         families: &[Arc<Family>],
@@ -189,7 +192,8 @@ impl Background {
         state.resume_scheduled = true;
         state.resume_tries += 1;
         drop(state);
-        // Space may come back right behind a try: with the next one at half of the time, what that flushes is done within it.
+        // The disk may get space directly after a try. With half of the interval, the next try and its
+        // flush end within the interval.
         let wait = options.bgerror_resume_retry_interval / if self.errors.waits_for_space() { 2 } else { 1 };
         self.spawn_after(wait, Pool::High, |me| {
             let tries = {

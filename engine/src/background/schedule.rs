@@ -125,7 +125,8 @@ impl Background {
         state.flushes.remove(at)
     }
 
-    /// The family whose compaction is due for longest, of those that may run.
+    /// Takes the column family whose compaction has been due for the longest time, of the families that may
+    /// run one.
     pub(super) fn take_compaction(&self, state: &mut State) -> Option<Arc<Family>> {
         let at = state.compactions.iter().position(|family| !self.errors.is_held(family.id()))?;
         state.compactions.remove(at)

@@ -1,5 +1,5 @@
-//! Compactions that nothing in the tree asks for: those that come due by time, and those that a snapshot's
-//! release makes worth while.
+//! Compactions that no level requests: periodic compactions, and compactions that become useful when a
+//! snapshot is released.
 //!
 //! Follows RocksDB `DBImpl::TriggerPeriodicCompaction`, `DBImpl::ComputeTriggerCompactionPeriod` and
 //! `DBImpl::ReleaseSnapshot`.

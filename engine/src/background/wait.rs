@@ -79,7 +79,7 @@ impl Background {
         self.state.lock().paused += 1;
         self.wait_until(|| {
             let state = self.state.lock();
-            // Those that have a slot but no thread yet would start after all.
+            // A job with a slot could start later, even if it has no thread yet.
             (state.closing || state.flushes_scheduled + state.compactions_scheduled == 0).then_some(())
         });
     }
@@ -100,8 +100,9 @@ impl Background {
         self.schedule(&mut state);
     }
 
-    /// Ends all: queued jobs are taken back, running ones waited for until they have let go of all that they held, as whoever
-    /// closes a database may count on what he gave it being his own again.
+    /// Ends the background work: removes the queued jobs, and waits until the running jobs have released
+    /// their resources. After a close, the caller is the only owner of the objects that it passed to the
+    /// open.
     pub fn close(&self) {
         self.obsolete.release_notifier().silence();
         {

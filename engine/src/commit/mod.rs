@@ -124,8 +124,8 @@ impl Committer {
         (manifest.number().0, manifest.size())
     }
 
-    /// Calls `look` with the number and size of the MANIFEST while no commit can start. The versions of all families
-    /// are then exactly the versions that these bytes of the MANIFEST describe.
+    /// Calls `look` with the number and the size of the MANIFEST while no commit can start. The versions of
+    /// the column families are then exactly the versions in these bytes of the MANIFEST.
     ///
     /// # Errors
     /// IoError if the last write of the MANIFEST failed: the size of its valid part is unknown until the next commit.
@@ -213,8 +213,8 @@ impl Committer {
         self.commit_records(vec![VersionEdit { wal_additions, ..VersionEdit::default() }], || {}).map(|_| ())
     }
 
-    /// Begins a new MANIFEST with a snapshot of everything, whatever the old one's size. It also says which
-    /// logs are needed by what families know now.
+    /// Starts a new MANIFEST with a snapshot of all column families, whatever the size of the old MANIFEST.
+    /// The snapshot also records the oldest WAL that each column family needs.
     pub fn roll(&self, edits: Vec<VersionEdit>) -> Result<Committed> {
         let mut manifest = self.manifest.lock();
         let needed = self.families.all().into_iter().map(|family| family.state().wal_number).min();
@@ -252,8 +252,8 @@ impl Committer {
         })
     }
 
-    /// From now on the MANIFEST says of each family which logs it needs as a recovery has left it: what is older was read
-    /// from disk, and is synced where it is kept.
+    /// From now on, the MANIFEST records for each column family the WALs that it needs after the recovery.
+    /// Older WALs were read from disk, and kept WALs are synced.
     pub fn tell_log_numbers(&self) {
         for family in self.families.all() {
             let mut state = family.state();

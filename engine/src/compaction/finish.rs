@@ -1,4 +1,4 @@
-//! What a compaction tells of itself, and the count that proves it read everything.
+//! The statistics of a compaction, and the count which proves that the compaction read every entry.
 
 use base::stats::{HistogramKind, Ticker};
 use base::{Error, Result};

@@ -102,8 +102,8 @@ fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {
     Ok(s)
 }
 
-/// Level-0 files each by itself, newest first; a deeper level as one source. Range tombstones are
-/// gathered at the same time, each cut to its table's bounds.
+/// Makes the sources of a subcompaction: one source for each level-0 file, newest first, and one source for
+/// each deeper level. Also collects the range tombstones, each cut to the bounds of its SST file.
 fn sources(t: &CompactionTools<'_>, job: &Job, tombstones: &mut CompactionTombstones) -> Result<Vec<Source>> {
     let ctx = Arc::new(read_ctx(t));
     let mut sources = Vec::new();

@@ -47,7 +47,7 @@ pub struct Family {
     dropped: AtomicBool,
     /// Bytes of the active memtable that the write-buffer manager knows of.
     charged: AtomicUsize,
-    /// The manager that `charged` was told to, once there is something.
+    /// The write buffer manager that received the reservation of `charged`, after the first entry.
     buffers: OnceLock<Arc<WriteBufferManager>>,
     release_notifier: Arc<ReleaseNotifier>,
     /// What its jobs came to.

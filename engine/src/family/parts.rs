@@ -42,7 +42,8 @@ pub struct Parts {
     pub paranoid_file_checks: bool,
     /// How compaction outputs are verified (`verify_output_flags`): rows and blocks, file checksum.
     pub verify_outputs: (bool, bool),
-    /// An operand after so many others of its key is merged as it is written; 0: never.
+    /// If a key has this many merge operands in the memtable, a new operand is merged when it is written. 0
+    /// disables this merge.
     pub successive_merges_max: u64,
     /// Even if a file must be read for that.
     pub strict_successive_merges: bool,

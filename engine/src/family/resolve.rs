@@ -96,7 +96,7 @@ fn history_bytes_max(o: &FamilyOptions) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-/// Reading all rows checks all blocks as well, so either asks for it.
+/// An iteration over all entries also verifies all blocks, so each of the two flags requests it.
 fn verified_outputs(flags: VerifyOutputFlags) -> (bool, bool) {
     let local = flags.contains(VerifyOutputFlags::ENABLE_FOR_LOCAL_COMPACTION);
     let rows =
@@ -220,7 +220,7 @@ fn table_paths<'a>(o: &'a FamilyOptions, db: &'a DbOptions) -> &'a [DbPath] {
     if o.cf_paths.is_empty() { &db.db_paths } else { &o.cf_paths }
 }
 
-/// At most one less than there may be memtables, and one with atomic flush.
+/// The result is smaller than the maximum number of memtables. It is 1 with atomic flush.
 fn min_to_merge(o: &FamilyOptions, db: &DbOptions) -> usize {
     if db.atomic_flush {
         return 1;

@@ -12,21 +12,22 @@ pub struct ImmutableMemtable {
     pub mem: Arc<MemTable>,
     /// Grows with each memtable of the family.
     pub id: u64,
-    /// The log that was opened when this memtable was sealed: once it is a file, logs before that one
-    /// hold nothing of this family that is needed.
+    /// The WAL that was started when this memtable became immutable. After the flush of this memtable, the
+    /// column family needs no older WAL.
     pub next_log: u64,
     /// The place of its file in level 0, given as it was sealed: files of memtables that flush at the same time
     /// lie in the order of the memtables, whichever is done first. 0: given as it is written (recovery).
     pub epoch: u64,
-    /// ImmutableMemtable to become a file in one commit with those of other families: only the flush that was asked for
-    /// (`force_atomic_flush`) takes it, until that has failed, or that of a recovery behind a failed log, until it is a file.
+    /// Set if this immutable memtable must be flushed in one commit with memtables of other column
+    /// families. Only one flush takes it: the flush with `force_atomic_flush`, until this flush fails, or
+    /// the flush of a resume after a failed WAL, until this flush succeeds.
     pub together: bool,
     /// A flush job has taken it.
     pub flushing: bool,
     /// What the write-buffer manager was told of; freed with the last owner.
     pub charge: Option<Arc<Charge>>,
-    /// With `atomic_flush`: must become a file in one commit with the memtables of other families that
-    /// carry the same number. See [`super::FamilySet::last_group`].
+    /// With `atomic_flush`: memtables of different column families with one group number are flushed in one
+    /// commit. See [`super::FamilySet::last_group`].
     pub atomic_group: Option<u64>,
 }
 
@@ -77,7 +78,7 @@ pub struct State {
     /// Versions that were installed and may still be read.
     pub(super) versions: Vec<Weak<Version>>,
     pub super_version_number: u64,
-    /// Logs below this number hold nothing of this family that is needed.
+    /// The column family needs no WAL below this number.
     pub wal_number: u64,
     /// What the MANIFEST says of that: it follows when something is flushed, behind a sync of older logs. Before, a power
     /// cut may tear one of those, and a tree that lies behind a torn log is refused.
@@ -182,9 +183,9 @@ impl State {
         self.immutable_memtables.iter().any(|m| m.flushing)
     }
 
-    /// Takes the oldest sealed memtables that no job has and that lie together, with `up_to_group` only those of
-    /// atomic groups up to that one, and then nothing while a job has some. Another job may be at work on older
-    /// ones: see [`State::turn`].
+    /// Takes the oldest adjacent immutable memtables that no job has. With `up_to_group`, takes only
+    /// memtables of atomic groups up to this group, and takes none while a job has an immutable memtable.
+    /// Without it, another job may be flushing older memtables: see [`State::turn`].
     pub fn pick_flush(&mut self, up_to_group: Option<u64>) -> FlushPick {
         if up_to_group.is_some() && self.is_flushing() {
             return FlushPick { memtables: Vec::new() };
@@ -212,7 +213,8 @@ impl State {
         self.flush_requested |= !self.immutable_memtables.is_empty();
     }
 
-    /// Takes all sealed memtables that no job has, those kept by [`State::hold_together`] too.
+    /// Takes all immutable memtables that no job has, including memtables that [`State::hold_together`]
+    /// keeps.
     pub fn pick_together(&mut self) -> FlushPick {
         self.immutable_memtables.iter_mut().for_each(|m| m.together = false);
         self.pick_flush(None)
@@ -245,7 +247,8 @@ impl State {
         self.take_flushed(pick);
     }
 
-    /// As [`State::remove_flushed`]; they stay in the history as long as there is room for it.
+    /// Does the work of [`State::remove_flushed`], but keeps the memtables in the history while the history
+    /// has room.
     pub fn keep_flushed(&mut self, pick: &FlushPick) {
         let flushed = self.take_flushed(pick);
         if self.history_bytes_max > 0 {
@@ -263,8 +266,8 @@ impl State {
         flushed
     }
 
-    /// Whether the oldest of the history is to go: all but that one take more than they may, with `active` bytes
-    /// in the active memtable.
+    /// Returns true if the oldest memtable of the history must be removed: the history without it, together
+    /// with `active` bytes of the active memtable, still fills the limit.
     pub fn history_is_due(&self, active: usize) -> bool {
         let bytes = |list: &[ImmutableMemtable]| list.iter().map(|s| s.mem.memory_used()).sum::<usize>();
         match self.history.split_first() {

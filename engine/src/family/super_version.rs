@@ -21,9 +21,9 @@ pub struct SuperVersion {
     pub version: Arc<Version>,
     /// The components and settings of that moment.
     pub parts: Arc<Parts>,
-    /// Whether tables have range tombstones, once that is known for all of them.
+    /// Whether any SST file has range tombstones. Set when this is known for every file.
     pub(crate) table_tombstones: OnceLock<bool>,
-    /// Last, so that it rings when the version is let go of.
+    /// The last field, so that the notification follows the release of the version.
     _ring: Ring,
 }
 

@@ -9,9 +9,10 @@
 //! db_log_dir                     info logs whose name carries the path of this database
 //! lost/ of any directory         files that `move_aside` named
 //! ```
-//! One directory can have several uses. A file that the table does not list stays, whatever its name and its number:
-//! another database may have written the file. A directory that contains CURRENT is the directory of a database. Such a
-//! directory serves no other database: its SST files and WALs cannot be told from the files of the other database.
+//! One directory can have several uses. If the table does not list a file, the file stays, whatever its
+//! name and its number: another database may have written the file. A directory that contains CURRENT is
+//! the directory of a database. Such a directory serves no other database, because nobody could tell the
+//! SST files and WALs of the two databases apart.
 //!
 //! Not here: which files are obsolete (`sweep`), and how long a file stays in `lost/` (`lost`).
 //!

@@ -6,9 +6,10 @@
 //!                                   └─► lost/<seconds since 1970>-000012.sst ──► deleted a day later, by an
 //!                                                                               open after a clean close
 //! ```
-//! A MANIFEST that lost its end names too few files. To delete what it does not name would make that damage
-//! final; moved aside, the files can be had back. Files that this process itself made obsolete never come here.
-//! Each directory of tables has a `lost/` of its own, so that moving is a rename. RocksDB does not look into it.
+//! A MANIFEST that lost its end names too few files. If an open deleted the files that such a MANIFEST does
+//! not name, the damage would be final. In `lost/` the files can be recovered. Files that this process made
+//! obsolete never come here. Each directory of SST files has its own `lost/`, so that moving a file is a
+//! rename. RocksDB does not read `lost/`.
 
 use std::path::Path;
 
@@ -43,8 +44,8 @@ pub fn purge(fs: &dyn FileSystem, dir: &Path, now_s: u64) {
     delete(fs, dir, |at| at.saturating_add(KEEP_S) <= now_s);
 }
 
-/// Deletes all files that were moved aside, whatever their age, and the directory `lost/` of `dir` if `lost/` is empty
-/// then. Files that [`move_aside`] did not name stay.
+/// Deletes the files that [`move_aside`] named, whatever their age. Then deletes the directory `lost/` of
+/// `dir` if it is empty. Files with other names stay.
 pub fn empty(fs: &dyn FileSystem, dir: &Path) {
     delete(fs, dir, |_| true);
 }

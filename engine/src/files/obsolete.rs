@@ -52,8 +52,8 @@ impl Obsolete {
         self.release_notifier.set_waiting(waiting.len() as u64);
     }
 
-    /// Takes out those that no version holds: theirs is the only pointer left, and none can be made from
-    /// nothing. Empty while deletions are disabled.
+    /// Takes the files that no version holds: only this list has a pointer to them, so no thread can make
+    /// another pointer. Returns no file while deletions are disabled.
     pub fn take_free(&self) -> Vec<Waiting> {
         if *self.disabled.lock() > 0 {
             return Vec::new();

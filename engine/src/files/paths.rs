@@ -10,7 +10,8 @@ use crate::options::DbOptions;
 /// Where each kind of file lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
-    /// MANIFEST, CURRENT, OPTIONS, LOCK and, unless others are named, everything else.
+    /// The directory of MANIFEST, CURRENT, OPTIONS and LOCK, and of all other files unless an option names
+    /// another directory.
     pub db: PathBuf,
     /// Tables, by path id; never empty.
     pub tables: Vec<PathBuf>,

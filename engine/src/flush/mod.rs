@@ -133,7 +133,7 @@ impl Part {
         Part { family: family.clone(), pick, files: Vec::new(), numbers: LevelNumbers::default() }
     }
 
-    /// Whether tables were written to this directory, which was synced then.
+    /// Returns true if the flush wrote SST files to this directory, and so synced the directory.
     fn is_beside(&self, dir: &Path) -> bool {
         let parts = self.family.parts();
         self.files.iter().any(|file| parts.table_dir(file.meta.path_id) == dir)
@@ -189,8 +189,9 @@ fn write_and_commit(
     if t.tools.shutting_down.load(Ordering::Acquire) && reason != FlushReason::ShutDown {
         return Err(remove(t.tools, parts, Error::shutdown_in_progress("Database shutdown")));
     }
-    // The record names the oldest log that is needed. That it is there tells an opening that the record was not synced, if
-    // it does not read.
+    // Sync the WAL directory before the MANIFEST edit is written. The edit names the oldest WAL that is
+    // still needed, and the name of this WAL must survive a crash. If a later open cannot read the next
+    // edit but finds this WAL, the next edit was never synced.
     if parts.iter().any(|part| part.is_beside(t.logs.dir())) {
         t.logs.note_names_durable(names);
     }

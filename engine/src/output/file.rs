@@ -93,9 +93,9 @@ pub struct OutputSettings {
     /// Keep the CRC32C of the whole file.
     pub file_checksum: bool,
     pub stats: Arc<Stats>,
-    /// Who is told of the tables that are begun, and the job that does it.
+    /// The receiver of events about new SST files, and the job that writes the files.
     pub told: Option<(Arc<Events>, JobId)>,
-    /// Who goes first of those that write tables of this database.
+    /// Decides which job of this database writes first.
     pub flush_priority: Arc<FlushPriority>,
 }
 

@@ -110,8 +110,8 @@ impl Place<'_> {
             return;
         }
         let mut held = self.of.lock.lock();
-        // Who leaves takes the lock between leaving and telling, so none leaves unseen. Others that leave meanwhile wake
-        // this one too: not for ever.
+        // A leaving thread takes the lock between leaving and notifying, so no leave is missed. Threads
+        // that leave at the same time can also wake this thread, so the loop is bounded.
         for _ in 0..WAKES_MAX {
             if !self.of.crowded() {
                 return;

@@ -32,8 +32,8 @@ use lsm::range_del::before_user_key;
 
 use file::OpenFile;
 
-/// The range of user keys that a run covers: from `lower` (inclusive) to `upper` (exclusive). Both carry the newest
-/// timestamp, so all entries of a key are in one range. `None` is unbounded.
+/// The range of user keys of a subcompaction, from `lower` (inclusive) to `upper` (exclusive). Both bounds
+/// carry the newest timestamp, so all entries of a key are in one range. `None` means no bound.
 #[derive(Clone, Debug, Default)]
 pub struct SubcompactionRange {
     pub lower: Option<Vec<u8>>,
@@ -46,7 +46,7 @@ pub struct Outputs {
     pub files: Vec<OutputFile>,
     pub num_records: u64,
     pub dropped_obsolete_ranges: u64,
-    /// Bytes of keys and values that were read, those that were dropped included.
+    /// Bytes of the keys and values that were read, including dropped entries.
     pub input_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What every job that writes tables needs, and the settings of its files derived from it.
+//! The tools of every job that writes SST files, and the settings of its files.
 
 use base::Result;
 use base::ids::JobId;
@@ -16,8 +16,9 @@ use crate::sequence::{LastSequence, Snapshots};
 use crate::stats::Stats;
 use crate::sync::{Arc, ArcSwap, AtomicU64, Flag, Mutex, Ordering};
 
-/// Bytes of a table that are gathered before they go to the system's own buffers, whatever more is allowed: a call more
-/// is nothing there, and so much stays in a core's cache until it is copied. (1 MiB for each job is not.)
+/// Bytes of an SST file that are gathered before a write call, even if an option allows more. More calls
+/// cost little, and a buffer of this size stays in the CPU cache until it is copied. (A buffer of 1 MiB for
+/// each job does not.)
 const BUFFER_BYTES_MAX: usize = 256 << 10;
 
 /// The common tools of flush, compaction and recovery.

@@ -1,5 +1,3 @@
-//! Tables that no record of a MANIFEST speaks of, taken in by what they say of themselves.
-//!
 //! SST files that no MANIFEST record names, added to the database by their own properties.
 //!
 //! The properties of an SST file name its column family: id, name, comparator. If the properties are

@@ -74,7 +74,7 @@ impl DatabaseCounts {
         self.cells[counter as usize].fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Adds where only one thread can be adding to this counter: the leader of the writers.
+    /// Adds to a counter that only one thread changes: the leader of the writers.
     #[inline]
     pub fn add_alone(&self, counter: DatabaseCounter, count: u64) {
         let cell = &self.cells[counter as usize];

@@ -3,7 +3,7 @@
 
 use crate::sync::{Mutex, MutexGuard};
 
-/// What jobs whose output went to one level (or that ran in one pool) came to.
+/// The statistics of jobs, by output level or by pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelNumbers {
     pub micros: u64,

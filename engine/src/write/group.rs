@@ -1,15 +1,16 @@
-//! Who writes for whom: the queue of writers, their leader, and the groups that wait behind it.
+//! The queue of writers: the leader, its write group, and the groups that wait.
 //!
 //! ```text
 //!  idle ──join──► busy: this thread leads                         (two short locks, nothing allocated)
 //!  busy ──join──► waiting: [group 1: a b c] [group 2: d] ...      records copied once into the group
 //!                      leader done ──► a leads group 1; b, c wait to be told, or are asked to insert
 //! ```
-//! A joiner that finds the queue idle leads its own batch at once. One that finds it busy appends its
-//! records to the last waiting group it fits in (same flags, size bound) and waits. When the leader is
-//! done it wakes the first member of the first waiting group, which leads that group: its own batch
-//! first, then the group's records, which already lie in one piece as the log wants them. So no writer
-//! ever reads another thread's batch, and the order of records in the log is the order of joining.
+//! If the queue is idle, a new writer becomes leader and leads its own batch. If the queue is busy, the new
+//! writer appends its records to the last waiting group that accepts them (equal flags, size limit), and
+//! waits. At its end, the leader wakes the first member of the first waiting group. This member becomes
+//! leader. Its group has its own batch first, then the records of the group, which are already one byte
+//! string in the form of the WAL. So no writer reads the batch of another thread, and the order in the WAL
+//! is the order of joining.
 //!
 //! A leader that waits for room lends the lead ([`Queue::hold_back`]) to who gets the database over an error
 //! ([`Queue::enter_ahead`]): the room may come from nobody else. Nothing of the lender's group has a sequence
@@ -64,7 +65,7 @@ pub struct Entry<'a> {
     pub flags: Flags,
     /// Must be alone in its group: it has a hook, or is no batch at all.
     pub alone: bool,
-    /// Its records may be inserted beside other threads' (no merges in it).
+    /// Other threads may insert concurrently with this batch: the batch has no merge operand.
     pub concurrent: bool,
 }
 
@@ -121,8 +122,9 @@ impl Group {
         self.followers.len() + 1
     }
 
-    /// Whether the followers should insert for themselves: they may, and each brings more than it costs to wake it
-    /// and to hear that it is done. For a few small records the leader alone is quicker.
+    /// Returns true if the followers should insert their own records. They may insert, and each follower
+    /// has enough records to outweigh its wakeup and its report. For a few small records, the leader alone
+    /// is faster.
     pub fn shared(&self) -> bool {
         let followers = self.followers.len();
         let heavy = self.count as usize >= followers * Self::SHARED_COUNT
@@ -130,7 +132,8 @@ impl Group {
         self.concurrent && followers > 0 && heavy
     }
 
-    /// Records a follower, and bytes a follower, from which on it inserts for itself.
+    /// The records for each follower, or the bytes for each follower, from which followers insert their own
+    /// records.
     const SHARED_COUNT: usize = 8;
     const SHARED_BYTES: usize = 8 << 10;
 }
@@ -238,7 +241,8 @@ struct Inner {
     leader_state: Option<Box<LeaderState>>,
     /// While the leader waits for room: writers that would not wait are turned away.
     held_back: bool,
-    /// Here while the leader waits for room and nobody has borrowed it. Then no group that goes ahead waits.
+    /// Holds the leader state while the leader waits for room and no other thread has borrowed the state.
+    /// While the state is here, a group that may overtake the leader does not wait.
     lent: Option<Box<LeaderState>>,
     waiting: VecDeque<Group>,
     /// Buffers of finished groups.
@@ -378,8 +382,9 @@ impl Queue {
         inner.leader_state = Some(leader_state);
     }
 
-    /// Runs `wait`, in which the leader waits for room. Until it is back, those who would not wait are told so,
-    /// and the lead is lent to whoever goes ahead; `leader_state` is empty meanwhile.
+    /// Runs `wait`, in which the leader waits for room. During the wait, writers with `no_slowdown` get an
+    /// error, and a group that may overtake the leader borrows the leader state. `leader_state` is empty
+    /// during the wait.
     pub fn hold_back<T>(&self, leader_state: &mut LeaderState, wait: impl FnOnce() -> T) -> T {
         for mut group in self.lend(mem::take(leader_state)) {
             if let Some(leader) = group.leader.take() {

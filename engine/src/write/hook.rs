@@ -2,7 +2,7 @@
 
 use base::{Result, SequenceNumber};
 
-/// Called by the leader around one write, which then has a group of its own.
+/// Functions that the leader calls around one write. Such a write has a write group of its own.
 pub trait WriteHook: Send + Sync {
     /// Before anything is logged, no other write in between: whether the write may go on (conflicts are
     /// checked here). An error is the write's outcome.

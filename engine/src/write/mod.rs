@@ -53,12 +53,12 @@ pub struct WriteSettings {
     pub atomic_flush: bool,
     pub recycles_logs: bool,
     pub manual_wal_flush: bool,
-    /// Who is asked for a log's bytes by writes that want that.
+    /// The rate limiter for the bytes of the WAL, for writes that request it.
     pub rate_limiter: Option<Arc<RateLimiter>>,
     pub group_bytes_max: u64,
     pub preallocate_bytes: u64,
-    /// How long a writer that waits for another yields before it sleeps, 0 for not at all, and what makes a yield
-    /// a slow one, in microseconds.
+    /// Microseconds that a waiting writer yields before it sleeps; 0 means that it does not yield. The
+    /// second value is the duration in microseconds from which a yield counts as slow.
     pub yield_us_max: u64,
     pub yield_us_slow: u64,
 }
@@ -270,8 +270,9 @@ impl Writer {
         self.errors.check_families(families).err()
     }
 
-    /// Leads a group: what is refused of it is told so, and the rest is written. The leader's own batch may be what is
-    /// refused.
+    /// Writes a group as its leader. Rejects each batch that touches a stopped column family: the writer of
+    /// the batch gets the background error. Writes all other batches, even if the leader's own batch is
+    /// rejected.
     fn lead(
         &self,
         mut group: Group,
@@ -304,7 +305,8 @@ impl Writer {
         outcome
     }
 
-    /// Room for a group, and for nobody in it who is refused by then.
+    /// Waits until the memtables and the WAL have room for the group. Then rejects the followers whose
+    /// column families were stopped during the wait.
     #[inline]
     fn admit(&self, group: &mut Group, leader_state: &mut LeaderState, batch: &WriteBatch) -> Result<()> {
         self.check_open()?;
@@ -493,7 +495,8 @@ impl Writer {
         let merger = in_order.then_some(&*self.merger);
         let source =
             Source { missing: Missing::Skip, log: None, buffers: Some(&self.buffers), merger, protection };
-        // A comparator is the user's code. Without this the group of one that panics would wait for ever.
+        // A comparator is code of the application. Without this call, a panic of the comparator would leave
+        // the write group waiting forever.
         let applied = catch_unwind(AssertUnwindSafe(|| apply::batch(bytes, seq, &self.families, source)));
         let done = applied.unwrap_or_else(|_| Err(Error::aborted("inserting into a memtable panicked")))?;
         if done.updated > 0 {
@@ -566,8 +569,8 @@ impl Writer {
         })?
     }
 
-    /// Seals the memtables of these families at one moment and keeps them for a flush that takes all of them
-    /// together; nothing is rung for.
+    /// Switches the memtables of these column families at one sequence number. The immutable memtables wait
+    /// for one flush that takes all of them. No flush is requested here.
     pub fn switch_together(&self, families: &[Arc<Family>]) -> Result<()> {
         self.alone(|leader_state| {
             self.publisher.wait_for(leader_state.ticket);
@@ -580,8 +583,9 @@ impl Writer {
         })?
     }
 
-    /// Seals every memtable behind a new log, forgetting the poisoned one: the first step of resuming. With `together` they
-    /// are kept for a flush that takes all of them in one commit.
+    /// Switches every memtable, starts a new WAL, and removes the failed WAL from the writer: the first
+    /// step of a resume. With `together`, the immutable memtables wait for one flush that commits all of
+    /// them.
     pub fn switch_all_for_recovery(&self, together: bool) -> Result<()> {
         self.alone_ahead(|leader_state| {
             let all = self.with_data();

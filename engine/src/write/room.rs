@@ -106,9 +106,10 @@ impl Writer {
         sealed
     }
 
-    /// Too many bytes in memtables of all databases: flush the family that has waited longest. Those that take no writes
-    /// are sealed with it, once: what they hold is no reason to seal small memtables of others again and again. Beside them
-    /// a writer that has to wait waits for what all others hold.
+    /// The memtables of all databases use too much memory: flush the column family that has waited for the
+    /// longest time. Stopped column families are switched with it, once. Their memory is no reason to
+    /// switch the small memtables of other families again and again. A waiting writer waits for the memory
+    /// of the other column families.
     #[cold]
     fn relieve_buffers(&self, leader_state: &mut LeaderState) -> Result<()> {
         let candidates = self.with_data();
@@ -148,8 +149,9 @@ impl Writer {
         }
     }
 
-    /// The error for which memory is not to be waited for: nobody is getting over it, and it concerns all families or those
-    /// that hold all of the memory there may be.
+    /// Returns the background error that ends a wait for memory. The wait ends when no flush can free
+    /// memory: no resume can clear the error, and the stopped column families are all column families or
+    /// hold the whole memory limit.
     fn ends_wait_for_buffers(&self) -> Option<Error> {
         let concerns_all = self.errors.ends_stalls(&[]);
         concerns_all.or_else(|| {

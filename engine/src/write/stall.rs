@@ -1,9 +1,9 @@
 //! Holding writers back: go, slow down, stop.
 //!
-//! `lsm::pressure` decides for each family after each change of its tree; here the decisions are added up
-//! and carried out. Delayed writers share one budget of bytes a second; a stopped one waits until a job
-//! has made room. Time is the environment's; waiting helps the executor, so that a single thread runs the
-//! very job it waits for.
+//! After each change of the levels, `lsm::pressure` decides for the column family whether writers must be
+//! delayed or stopped. This module combines the decisions and delays the writers. Delayed writers share one
+//! limit of bytes a second. A stopped writer waits until a job has made room. Time comes from `env`. A
+//! waiting writer helps the executor, so a single thread runs the job that it waits for.
 
 use base::map::HashMap;
 use base::{Error, FamilyId, Result};
@@ -17,12 +17,12 @@ const GO: u8 = 0;
 const SLOW: u8 = 1;
 const STOP: u8 = 2;
 
-/// Delayed writers sleep at most this long at a time, so that they notice when the delay ends.
+/// A delayed writer sleeps at most this long at a time, so that it notices the end of the delay.
 const DELAY_US_MAX: u64 = 1_000_000;
-/// Credit is given out for this span at once, so that small writes do not sleep for each microsecond.
+/// Credit is granted for this time span at once, so that small writes do not sleep for single microseconds.
 const REFILL_US: u64 = 1024;
 
-/// Asked why it is no use to wait any longer for these families.
+/// Returns the error that ends the wait for these column families, if a further wait is useless.
 type GiveUp<'a> = &'a dyn Fn(&[FamilyId]) -> Option<Error>;
 
 /// The controller of one database's writers.
@@ -89,8 +89,8 @@ impl Controller {
         self.sum_up(&mut inner);
     }
 
-    /// From now on these families, whose writes are refused, hold nobody back: theirs are the only writes that their
-    /// memtables and tables are too many for.
+    /// Excludes these column families from stall decisions. Their writes are already rejected, so a stall
+    /// for their memtables or level-0 files would only delay writers of other column families.
     pub fn pass_over(&self, families: Vec<FamilyId>) {
         let mut inner = self.inner.lock();
         inner.passed_over = families;
