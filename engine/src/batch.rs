@@ -22,7 +22,7 @@ pub struct Contents {
     pub rare: bool,
 }
 
-/// Changes in order. A later one of the same key hides an earlier one.
+/// Changes in order. For one key, a later change hides an earlier change.
 #[derive(Clone)]
 pub struct WriteBatch {
     bytes: Vec<u8>,

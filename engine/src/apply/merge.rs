@@ -1,4 +1,5 @@
-//! Merging at write: an operand that would follow many others is merged with all before it, and the result written.
+//! Merge at write: if a key has many merge operands, a new operand is merged with the older entries, and
+//! the result is written.
 //!
 //! ```text
 //!  k#3,SET  k#4,MERGE .. k#9,MERGE     max_successive_merges = 6, next operand:     k#10,SET (all of them)
@@ -16,8 +17,9 @@ use crate::family::{Family, Parts};
 
 /// Who can look below the memtable: the room of reads.
 pub trait Merger: Send + Sync {
-    /// The entry that `operand` makes of the key with all there is of it up to `seq`. Without `io` only what
-    /// is in memory is looked at. `None`: not to be had, or not to be merged.
+    /// Merges `operand` with the entries of the key up to `seq`, and returns the resulting entry. Without
+    /// `io`, the function reads only memtables. Returns `None` if the entries are not available or the
+    /// operator does not merge them.
     fn merged(
         &self,
         family: &Family,
@@ -28,8 +30,8 @@ pub trait Merger: Send + Sync {
     ) -> Option<(ValueType, Vec<u8>)>;
 }
 
-/// The entry that is to stand for the operand at `seq`, if it is to be merged now. Versions before `seq` must all
-/// be in memory, and nobody may be adding any of this key.
+/// Returns the entry to write instead of the operand at `seq`, if the operand must be merged now. The older
+/// entries must all be in memtables, and no other thread may be adding entries of this key.
 pub(super) fn at_write(
     merger: &dyn Merger,
     family: &Family,

@@ -1,9 +1,11 @@
-//! Batches into memtables: each record in order, each counted one with the next sequence number.
+//! Applies write batches to memtables: each record in order, and each counted record with the next sequence
+//! number.
 //!
-//! Records of one family in a row share one look-up of its memtable and one writer into it. An empty
-//! range deletion is dropped and takes no sequence number, as RocksDB has it; nor does it in a family whose records are
-//! passed over (RocksDB counts it there: a record behind it then has one number in a replay and another when it was
-//! written, which may be the next batch's).
+//! Adjacent records of one column family share one look-up of the memtable and one writer. An empty range
+//! deletion is dropped and takes no sequence number, as in RocksDB. This rule also holds if the records of
+//! the column family are skipped. RocksDB counts the empty range deletion in this case. The next record
+//! then has another sequence number in a replay than when it was written, and this number may belong to the
+//! next batch.
 
 mod merge;
 
@@ -24,7 +26,7 @@ pub enum Missing {
     Skip,
 }
 
-/// Where a batch comes from, as far as it decides what is applied.
+/// The origin of a batch, as far as the origin decides how the batch is applied.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     pub missing: Missing,
@@ -59,11 +61,12 @@ impl Source<'_> {
 pub struct Applied {
     /// The sequence number after the last one used.
     pub next_seq: SequenceNumber,
-    /// Whether a memtable touched has reached its size, or what is kept of flushed ones its own.
+    /// True if a changed memtable has reached its size limit, or if the history of flushed memtables has
+    /// reached its limit.
     pub memtable_full: bool,
     /// Puts that took the place of an older one (`inplace_update_support`).
     pub updated: u64,
-    /// The newest family that records were passed over for because it is not there.
+    /// The newest column family whose records were skipped because the column family does not exist.
     pub unknown: Option<FamilyId>,
 }
 

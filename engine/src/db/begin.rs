@@ -69,7 +69,8 @@ impl Opening {
         }
         live_logs.roll(log, None, wal_preallocate(o, families))?;
         if replayed.stopped_at.is_some() {
-            // So that the next recovery finds the number it expects and goes on from here.
+            // Write this record so that the next recovery finds the expected sequence number and continues
+            // from here.
             let mut record = Vec::new();
             format::batch::begin(&mut record);
             let next = tools.sequence.visible() + 1;
@@ -217,8 +218,9 @@ impl Opening {
         Ok(changes)
     }
 
-    /// Deletes what nobody refers to, if the MANIFEST's end was proved; else only what this opening itself made
-    /// obsolete, and moves the rest aside. With an end in doubt nothing goes, that MANIFEST and the replayed logs included.
+    /// Deletes the orphan files, if the end of the MANIFEST was proved. Otherwise deletes only the files
+    /// that this open made obsolete, and moves the orphan files to `lost/`. If the end of the MANIFEST is
+    /// in doubt, the open deletes no file: the MANIFEST and the replayed WALs stay too.
     fn sweep(
         &self,
         shared: &Shared,

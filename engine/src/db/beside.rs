@@ -38,7 +38,8 @@ impl Opening {
         self.read_only && read_current(&self.env, &self.paths.db).is_ok_and(|now| now != number)
     }
 
-    /// What the MANIFEST says by now, if this only reads and it is another, or longer.
+    /// Reads the MANIFEST again, if this open is read-only. Returns the new content if the MANIFEST is
+    /// another file or has grown.
     fn newer_manifest(&self, read: &Recovered) -> Option<Recovered> {
         // The best effort reads any MANIFEST, and no logs.
         if !self.read_only || self.options.best_efforts_recovery {

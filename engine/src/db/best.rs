@@ -42,7 +42,7 @@ impl Opening {
         Ok(numbers)
     }
 
-    /// The newest MANIFEST that can be read, each family in its newest state that is whole.
+    /// Reads the newest readable MANIFEST, and each column family in its newest complete state.
     pub(super) fn read_best_manifest(&self) -> Result<Found> {
         let mut outcome = Err(Error::corruption("Cannot locate MANIFEST file").file(&self.paths.db));
         for number in self.manifests()? {
@@ -96,7 +96,7 @@ impl Opening {
         handle.and_then(|handle| Reader::open(handle, file.file_size, &options)).is_ok()
     }
 
-    /// Logs are not replayed: none of their writes may come back later, over tables that are older than they.
+    /// Skips the WALs. Their writes must not return later over SST files that are older than the writes.
     pub(super) fn pass_logs(
         &self,
         families: &crate::family::FamilySet,

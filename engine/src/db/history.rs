@@ -24,7 +24,7 @@ use crate::write::Writer;
 
 const FORMAT_VERSION_KEY: &[u8] = b"__persistent_stats_format_version__";
 const COMPATIBLE_VERSION_KEY: &[u8] = b"__persistent_stats_compatible_version__";
-/// Of what is written here, and the oldest that can read it.
+/// The version of the format that is written here, and the oldest version that can read the format.
 const VERSION: u64 = 1;
 
 /// By ticker's name: how much it rose.
@@ -121,7 +121,8 @@ impl Db {
     }
 }
 
-/// What keeping the history takes. Not the database: a job that let go of its last handle would wait for itself.
+/// The objects that keeping the history needs. The database is not one of them: a job that drops the last
+/// handle would wait for itself.
 struct Keeper {
     tools: Arc<JobTools>,
     families: Arc<FamilySet>,

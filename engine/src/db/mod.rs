@@ -1,7 +1,8 @@
-//! The handle: one short function for each call, naming the room it goes to.
+//! The handle of a database. Each call is one short function that forwards to the module with the work.
 //!
-//! A [`Db`] is shared by cloning; the last clone, iterator or snapshot handle to go closes the database.
-//! Everything a reader needs is counted, so handles may be dropped in any order and on any thread.
+//! A [`Db`] is shared by cloning. Dropping the last clone, iterator or snapshot closes the database. The
+//! objects that a reader needs are reference-counted, so handles may be dropped in any order and on any
+//! thread.
 
 mod begin;
 mod beside;
@@ -282,7 +283,8 @@ impl Db {
         self.flush_wal(true)
     }
 
-    /// Tries to get over the background error. Each family that one of its own stopped goes on once it is flushed.
+    /// Tries to clear the background error. A column family that was stopped by its own error accepts
+    /// writes again after its flush.
     ///
     /// # Errors
     /// Busy if that is under way; what remains, be it for one family.

@@ -87,8 +87,8 @@ impl Db {
 pub(super) struct Overrides {
     /// The database exists, whatever `error_if_exists` says.
     pub exists: bool,
-    /// Logs are replayed by this mode, and what they hold comes into tables: no log stays that the mode of the options
-    /// would stop in later.
+    /// Recovery replays the WALs by this mode and flushes their entries. So no WAL stays at which the mode
+    /// of the options would stop later.
     pub mode: Option<WalRecoveryMode>,
 }
 
@@ -447,8 +447,8 @@ impl Opening {
         replayed
     }
 
-    /// Opens tables now, so that what is missing or damaged is known: all, or some of them where
-    /// `max_open_files` bounds them.
+    /// Opens SST files now, so that missing or damaged files are known. Opens every file, or only some
+    /// files if `max_open_files` sets a limit.
     fn load_tables(&self, recovered: &Recovered, shared: &Shared) -> Result<()> {
         const SOME: usize = 16;
         let limit = if self.options.max_open_files == -1 { usize::MAX } else { SOME };

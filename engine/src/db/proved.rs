@@ -1,5 +1,5 @@
-//! The MANIFEST read at open, held to what the proof of the last close or idle moment says of it; and what
-//! happens to files that it does not name when nothing proves its end.
+//! Reads the MANIFEST at open and compares it with the proof of the last close or idle moment. Also decides
+//! about orphan files if no proof covers the end of the MANIFEST.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::files::{LOST_DIR, Sweep, move_aside};
 use crate::manifest::{Recovered, read_current, read_proof, recover_proved};
 use crate::recovery::Replayed;
 
-/// The MANIFEST, and the proof if it speaks of this database as it is.
+/// The MANIFEST, and the proof if the proof is valid for the present state of this database.
 pub(super) struct Found {
     pub recovered: Recovered,
     pub proof: Option<Proof>,
@@ -45,7 +45,8 @@ impl Opening {
             });
         }
         let id = recovered.db_id.as_deref().unwrap_or(identity);
-        // Left behind by another database of this directory, or put there: it says nothing of this one.
+        // A proof with another database id comes from a former database of this directory, or was copied
+        // here. It does not apply to this database.
         let proof = proof.filter(|proof| proof.db_id == id);
         recovered.end_proved &= proof.is_some();
         let lost = recovered.lost.clone().filter(|lost| proof.is_some() || !lost.by_proof);
@@ -66,10 +67,12 @@ impl Opening {
         }
     }
 
-    /// Behind an edit that was synced, logs it no longer needs are deleted. So where the oldest log that is needed without
-    /// the edit is there, nothing was lost by it. Where it is gone, the edit may have been durable, and be damaged (or
-    /// the log was empty, and an opening deleted it before it wrote so). And edits that RocksDB appended have no marks to
-    /// tell that it was durable before them.
+    /// Decides whether the unreadable last edit of the MANIFEST was ever synced. After an edit is synced,
+    /// the WALs that the edit makes obsolete are deleted. If the oldest WAL that is needed without the edit
+    /// still exists, the edit was never synced, and the open ignores the edit. If that WAL is missing, the
+    /// edit may have been durable, and the open fails. (An open may also have deleted an empty WAL before
+    /// it wrote the edit.) Edits that RocksDB appended have no marks, so they cannot prove that the earlier
+    /// edits were durable.
     fn nothing_followed(&self, recovered: &Recovered) -> Result<()> {
         let Some(at) = recovered.given_up else { return Ok(()) };
         let oldest = recovered.oldest_log();
@@ -89,9 +92,10 @@ impl Opening {
             .at(at))
     }
 
-    /// A batch that was written behind an edit tells how far the MANIFEST was durable by then. If what lies there does not
-    /// read, it is damaged, however it looks, and not what a crash left. Where nothing lies there, this may be a copy that
-    /// was made while the database was open, the MANIFEST before the logs.
+    /// A batch that was written after an edit has a mark with the durable size of the MANIFEST. If the
+    /// bytes below this size do not read, they are damaged, and no crash explains them. If the MANIFEST
+    /// ends before this size, the directory may be a copy of an open database, with the MANIFEST copied
+    /// before the WALs.
     ///
     /// # Errors
     /// Corruption, unless `open_despite_lost_writes`, which is told what is lost; TryAgain where a writer has gone on since

@@ -140,7 +140,8 @@ impl Db {
         properties::property(&self.inner.property_context(), family, name)
     }
 
-    /// A numeric property; `None` if there is none of that name or it is no number.
+    /// Returns a numeric property. Returns `None` if no property has this name, or if the property is not
+    /// numeric.
     pub fn int_property(&self, family: &Arc<Family>, name: &str) -> Option<u64> {
         properties::int_property(&self.inner.property_context(), family, name)
     }
@@ -151,7 +152,8 @@ impl Db {
         properties::aggregated_int_property(&self.inner.property_context(), &self.families(), name)
     }
 
-    /// A property that is a map; `None` if there is none of that name or it is no map.
+    /// Returns a map property. Returns `None` if no property has this name, or if the property is not a
+    /// map.
     pub fn property_map(&self, family: &Arc<Family>, name: &str) -> Option<BTreeMap<String, String>> {
         properties::map_property(&self.inner.property_context(), family, name)
     }

@@ -22,8 +22,8 @@ pub fn fsck(request: &OpenRequest) -> Result<Report> {
     repair::survey(&scope)
 }
 
-/// Repairs a database, then opens and closes it to show that it opens: by its own `wal_recovery_mode` if it was sound
-/// (`kAbsoluteConsistency` as `kPointInTimeRecovery`).
+/// Repairs a database. Then opens and closes the database, to show that it opens. A sound database opens by
+/// its own `wal_recovery_mode` (`kAbsoluteConsistency` counts as `kPointInTimeRecovery`).
 ///
 /// # Errors
 /// See [`repair::mend`]; those of opening, if it still does not.
@@ -35,9 +35,10 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
     }
     refuse_foreign_dirs(&request)?;
     let report = repair::mend(&scope(&request))?;
-    // What is lost is in the report; no log stays that speaks of it. A log that was written anew is not what the next one
-    // says of it, and one in the middle may be gone: what lies behind is wanted all the same. Behind what a crash left of
-    // a sound database's logs it is not.
+    // The report names the losses, and no WAL stays with marks about lost bytes. A rewritten WAL does not
+    // match the predecessor record of the next WAL, and a WAL in the middle may be gone. Recovery must
+    // replay the WALs after such a WAL nevertheless. It must not do so after a hole that a crash left in
+    // the WALs of a sound database.
     request.options.open_despite_lost_writes = true;
     let mode = match request.options.wal_recovery_mode {
         _ if !report.actions.is_empty() => Some(WalRecoveryMode::SkipAnyCorruptedRecords),

@@ -5,9 +5,11 @@ use super::setup::manifest_settings;
 use crate::manifest::{Manifest, Recovered};
 
 impl Opening {
-    /// The MANIFEST that was read, open at its end. `None` if it is not to be reused: a new one costs nothing but
-    /// time. It must end where reading it ended, name each table's epoch, be read here as a whole, and be proved durable: a
-    /// sync of it may have failed, and syncing again what is shown from memory since does nothing.
+    /// Returns the MANIFEST that was read, open at its end. Returns `None` if the MANIFEST must not be
+    /// reused: a new MANIFEST only costs time. A reused MANIFEST must end where reading ended, must name
+    /// the epoch number of each SST file, must have been read as a whole, and must be proved durable. The
+    /// proof is necessary because a sync may have failed, and a second sync of bytes that the system shows
+    /// from memory does nothing.
     pub(super) fn reuse_manifest(&self, recovered: &Recovered) -> Option<Manifest> {
         let o = &self.options;
         let sure = recovered.end_proved && !recovered.end_in_doubt && recovered.lost.is_none();

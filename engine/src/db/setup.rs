@@ -119,8 +119,9 @@ pub(super) fn tables_max(max_open_files: i32) -> Option<usize> {
     usize::try_from(max_open_files).ok().map(|n| n.saturating_sub(10).max(1))
 }
 
-/// Bytes of memtables at which replay writes them to tables, so that the write buffer manager's budget holds before
-/// there is a writer to heed it: as RocksDB, an eighth below the budget.
+/// Returns the size of the memtables at which replay flushes them. With this limit, the write buffer
+/// manager's limit also holds before the first writer runs. As in RocksDB, the limit is seven eighths of
+/// the write buffer manager's limit.
 pub(super) fn replay_memory_max(o: &DbOptions) -> Option<usize> {
     const LEAST: usize = 64 << 10;
     let (budget, used) = match &o.write_buffer_manager {

@@ -8,7 +8,8 @@ use crate::options::{CompressionType, FamilyOptions};
 
 pub(super) const NAME: &str = "___rocksdb_stats_history___";
 
-/// Adds it, with options of its own, if the database has it and the caller does not name it.
+/// Adds the column family of the statistics with its own options, if the database has this family and the
+/// caller does not name it.
 pub(super) fn add_stats_family(descriptors: &mut Vec<FamilyDescriptor>, recovered: &Recovered) {
     let there = recovered.families.values().any(|f| f.name == NAME);
     if !there || descriptors.iter().any(|d| d.name == NAME) {

@@ -98,7 +98,8 @@ impl Db {
     /// Raises the family's low mark of timestamps: versions below it may be collapsed.
     ///
     /// # Errors
-    /// InvalidArgument for a mark that is not one, or below the one there is.
+    ///
+    /// InvalidArgument if `low` does not have the length of a timestamp, or is below the present value.
     pub fn increase_full_history_ts_low(&self, family: &Arc<Family>, low: &[u8]) -> Result<()> {
         self.writing()?.background.raise_full_history_ts_low(family, low)
     }

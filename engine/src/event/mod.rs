@@ -1,4 +1,5 @@
-//! Typed events. A room emits one value; its LOG line and its listener call are views of that value.
+//! Typed events. A module emits one value. The line of the info log and the listener call are views of this
+//! value.
 //!
 //! The lines are RocksDB's `EVENT_LOG_v1` objects, key for key, because programs parse them. Free text
 //! goes through [`Events::info`] and [`Events::warn`]. Listeners are the user's code: a panic in one is

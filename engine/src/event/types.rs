@@ -157,7 +157,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The word in the LOG line, or the like for those that have none.
+    /// Returns the word for the line of the info log. Events without a line have a word too.
     pub fn name(&self) -> &'static str {
         match self {
             Event::RecoveryStarted { .. } => "recovery_started",

@@ -3,8 +3,9 @@
 //! ```text
 //!  Iter ── Walk (versions → keys) ── Tree (one source, or a merge of several, without what tombstones cover) ── memtables, tables, levels
 //! ```
-//! It pins the super version it was made on, so it sees one moment however long it lives; a tailing iterator
-//! pins the newest at each positioning call. An error ends it and stays; damage and failed calls for good.
+//! An iterator pins the super version of its creation, so its view does not change. A tailing iterator pins
+//! the newest super version at each positioning call. An error ends the iterator. After damage or a failed
+//! file-system call, the error stays until a refresh.
 
 mod convert;
 mod count;
@@ -128,8 +129,8 @@ impl Iter {
         self.walk.pin_key().0
     }
 
-    /// Makes the value ready, where `allow_unprepared_value` left that for later. Values that lie in tables
-    /// and memtables always are, so this only tells whether there is one.
+    /// Prepares the value, if `allow_unprepared_value` deferred the preparation. Values in SST files and
+    /// memtables are always prepared, so the call only returns whether a value exists.
     pub fn prepare_value(&mut self) -> bool {
         self.valid()
     }
@@ -250,8 +251,8 @@ impl Iter {
         }
     }
 
-    /// Makes it see what is visible now, whatever snapshot it was made with, as RocksDB's
-    /// `ArenaWrappedDBIter::Refresh` does; it must be positioned again.
+    /// Moves the iterator to the visible sequence number, even if it was created with a snapshot, as
+    /// RocksDB's `ArenaWrappedDBIter::Refresh` does. The caller must position the iterator again.
     ///
     /// # Errors
     /// As for a new iterator.
@@ -314,8 +315,9 @@ impl Iter {
         }
     }
 
-    /// Before it is positioned: is there time left? One that follows goes to the newest moment. So does a tailing
-    /// iterator, if that is another one or has other range tombstones.
+    /// Runs before each positioning: checks the deadline. An iterator with auto-refresh moves to the newest
+    /// super version. A tailing iterator moves too, if there is a newer super version or there are new
+    /// range tombstones.
     #[cold]
     fn prepare(&mut self) -> Result<()> {
         let deadline = self.options.deadline;

@@ -1,8 +1,8 @@
 //! What an iterator reads: the sources of one moment as one stream of internal entries.
 //!
-//! Only where a memtable or a table has range tombstones, or may have, is the stream filtered by them: older
-//! sources then jump over the stretches that newer ones cover, so deleted rows cost nothing each. Most
-//! iterators have none and pay nothing.
+//! The stream is filtered by range tombstones only if a memtable or an SST file has range tombstones, or
+//! may have some. Older sources then skip the key ranges that newer tombstones cover, so deleted entries
+//! cost nothing. Most iterators have no range tombstone and pay nothing.
 
 use base::iter::InternalIterator;
 use base::key::SequenceNumber;
@@ -114,7 +114,8 @@ pub fn gather(
     Ok(gathering.into_tree())
 }
 
-/// Sources as they are collected, newest first, each with its cover where covers are kept.
+/// The sources of an iterator while they are collected, newest first, each with its range tombstones if
+/// tombstones are collected.
 struct Gathering<'a> {
     context: &'a IteratorContext,
     options: &'a ReadOptions,

@@ -1,4 +1,4 @@
-//! Where an iterator keeps a value that its sources no longer stand on.
+//! The value of an iterator whose source has moved to another entry.
 
 use base::Pinned;
 use base::iter::InternalIterator;
@@ -34,7 +34,7 @@ impl Held {
         self.pin = Some(value);
     }
 
-    /// Gives up the value. If it lay in a buffer of its own, here is that buffer's memory; else an empty one.
+    /// Releases the value. Returns the memory of its buffer, or an empty buffer if the value was a view.
     pub fn reclaim(&mut self) -> Vec<u8> {
         match self.pin.take() {
             Some(pin) if !pin.is_shared() => pin.into_vec(),

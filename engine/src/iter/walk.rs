@@ -4,11 +4,11 @@
 //!  internal   a#9,SET  b#7,DEL  b#3,SET  c#8,MERGE  c#2,SET  d#50,SET        reader at #20
 //!  user       a                          c (merged)
 //! ```
-//! Forward, the source stands on the entry that is shown, unless a merge had to read on; so key and value are
-//! the source's own bytes. An entry with sequence number 0 has nothing older behind it, so `next` need not
-//! remember its key: after a full compaction a scan copies nothing. Backward, versions come oldest first
-//! and the source has always read past the key shown; the key is copied, and the value too while it is
-//! short. Follows RocksDB `db/db_iter.cc` for behaviour.
+//! In the forward direction, the source stands on the entry that is shown, so key and value are views of
+//! the source. Only a merge reads further. An entry with sequence number 0 has no older entry of its key
+//! after it, so `next` need not remember the key: after a full compaction, a scan copies no byte. In the
+//! backward direction, the entries of a key come oldest first, and the source has read past the shown key.
+//! So the key is copied, and a short value too. Follows RocksDB `db/db_iter.cc` for behaviour.
 
 mod backward;
 mod forward;

@@ -59,8 +59,8 @@ pub struct ReadOptions {
     /// Time of day, since 1970, at which the call gives up: looked at before each table of a look-up, each
     /// positioning of an iterator and each access to a table's file. Zero, the default: never.
     pub deadline: Duration,
-    /// The longest that one access to a table's file may take; one that took longer makes the call `TimedOut`
-    /// when it returns. Zero, the default: no limit.
+    /// The longest duration of one access to an SST file. If an access took longer, the call returns
+    /// `TimedOut`. Zero, the default: no limit.
     pub io_timeout: Duration,
     pub read_tier: ReadTier,
     /// Charges accesses to tables' files to the database's rate limiter, where that limits reads. Default
@@ -80,8 +80,8 @@ pub struct ReadOptions {
     /// Iterators that read ahead have the system bring in the next stretch of the file while they go through
     /// this one. Default false.
     pub async_io: bool,
-    /// Without effect, as in a RocksDB built without coroutines: a multi-get reads the blocks it needs of one
-    /// table together, one table after the other. Default true.
+    /// No effect, as in a RocksDB build without coroutines: a multi-get reads the blocks of one SST file
+    /// together, and one SST file after the other. Default: true.
     pub optimize_multiget_for_io: bool,
     /// Bytes an iterator reads ahead; 0, the default: it grows by itself.
     pub readahead_size: usize,
@@ -113,8 +113,8 @@ pub struct ReadOptions {
     pub background_purge_on_iterator_cleanup: bool,
     /// Nothing is read ahead past the block that holds the upper bound. Default true.
     pub auto_readahead_size: bool,
-    /// The caller will call `prepare_value` before it looks at a value. Values that lie in tables and memtables
-    /// are always prepared, so this defers nothing. Default false.
+    /// The caller promises to call `prepare_value` before each access to a value. Values in SST files and
+    /// memtables are always prepared, so the option defers no work. Default: false.
     pub allow_unprepared_value: bool,
     /// With `snapshot`: the iterator lets go of memtables and tables that are no longer current and goes on, at
     /// the same snapshot, in those that are. Default false.

@@ -133,7 +133,7 @@ fn at_level(context: &PropertyContext<'_>, family: &Family, short: &str, level: 
     }
 }
 
-/// A numeric property; `None` if there is none of that name, or if it is a text.
+/// Returns a numeric property. Returns `None` if no property has this name, or if the property is a text.
 pub fn int_property(context: &PropertyContext<'_>, family: &Family, name: &str) -> Option<u64> {
     if name == LOST_BYTES {
         return Some(context.stats.database.lost_bytes());

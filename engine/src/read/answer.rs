@@ -10,7 +10,8 @@ use lsm::merge::MergeOperator;
 use crate::source::resolve::{self, Base, Found, Merging, Scratch};
 use crate::sync::Arc;
 
-/// See the module. A look-up feeds it versions until it breaks, then asks for [`Answer::finish`].
+/// The answer of a look-up. The look-up passes versions to the answer until the answer is complete, and
+/// then calls [`Answer::finish`].
 pub struct Answer<'a> {
     operator: Option<&'a Arc<dyn MergeOperator>>,
     /// Where merges are counted.

@@ -1,9 +1,9 @@
 //! The table cache: open tables by file number.
 //!
-//! Sixty-four shards behind read-write locks; a hit takes the read lock of one for the time of a hash
-//! look-up and a reference count. With `max_open_files` = -1 nothing is ever put out. Otherwise a shard
-//! over its share puts out what was not used since it was last looked at (one bit each, second chance);
-//! readers at work keep their table open.
+//! The table cache has sixty-four shards behind read-write locks. A hit holds the read lock of one shard
+//! for a hash look-up and a reference count. With `max_open_files` = -1 the cache never closes a table.
+//! Otherwise a shard above its share closes the tables that were not used since the last check (one bit for
+//! each table, second chance). A table stays open while a reader uses it.
 
 use base::map::NumberMap;
 use base::stats::{HistogramKind, PerfCounter, PerfTimer, Ticker};

@@ -1,4 +1,5 @@
-//! One sorted level as one source: its files one after another, each opened when the iterator comes to it.
+//! One level without overlaps as one source: its SST files one after another. A file is opened when the
+//! iterator reaches it.
 
 use base::iter::InternalIterator;
 use base::key::InternalOrder;
@@ -153,7 +154,8 @@ impl LevelIter {
         }
     }
 
-    /// To the file where `target` lies, in it by `seek`, and on to the files behind if it has nothing there.
+    /// Moves to the SST file that may hold `target`, and positions with `seek`. Continues with the next
+    /// files if the file has no such entry.
     #[inline]
     fn seek_by(&mut self, target: &[u8], seek: impl FnOnce(&mut TableIter, &[u8])) {
         self.error = None;

@@ -1,4 +1,5 @@
-//! Where entries come from: open tables, levels of them, memtables, and what to make of what is found.
+//! The sources of entries: open tables, levels, memtables. Also the code that turns found entries into a
+//! value.
 
 mod any;
 mod cache;

@@ -36,7 +36,8 @@ impl Found {
         self.len() == 0
     }
 
-    /// The value a plain read gives: for an entity its default column, empty if there is none.
+    /// Returns the value for a plain read. For an entity, this is the default column, or an empty value if
+    /// the entity has no default column.
     ///
     /// # Errors
     /// Corruption if the entity cannot be decoded.
@@ -70,7 +71,7 @@ pub fn unsupported_blob() -> Error {
     Error::not_supported("the value lies in a blob file, and blob files are not built yet")
 }
 
-/// The refusal for kinds that may not stand where they were found.
+/// Returns the error for a value type that is not allowed at its place.
 #[cold]
 pub fn unknown_kind(kind: u8) -> Error {
     Error::corruption(format!("unknown kind {kind:#x} of an entry"))
@@ -90,7 +91,7 @@ pub fn value_suffix(kind: ValueType) -> usize {
     if kind as u8 == ValueType::ValuePreferredSeqno as u8 { 8 } else { 0 }
 }
 
-/// What merges need and keep from row to row, so that a row allocates nothing.
+/// Buffers of merges, kept between entries, so that an entry costs no allocation.
 #[derive(Default)]
 pub struct Scratch {
     /// Empty; only its memory is kept.

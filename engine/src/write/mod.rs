@@ -57,9 +57,9 @@ pub struct WriteSettings {
     pub rate_limiter: Option<Arc<RateLimiter>>,
     pub group_bytes_max: u64,
     pub preallocate_bytes: u64,
-    /// Microseconds that a waiting writer yields before it sleeps; 0 means that it does not yield. The
-    /// second value is the duration in microseconds from which a yield counts as slow.
+    /// Microseconds that a waiting writer yields before it sleeps; 0 means that it does not yield.
     pub yield_us_max: u64,
+    /// Duration in microseconds from which a yield counts as slow.
     pub yield_us_slow: u64,
 }
 

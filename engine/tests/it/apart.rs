@@ -25,7 +25,7 @@ use crate::durable::World;
 const ENOSPC: i32 = 28;
 const EIO: i32 = 5;
 
-/// Families have directories of their own here, on disks that fail by themselves.
+/// Column families in separate directories, on disks that fail independently.
 #[derive(Debug, Default)]
 struct Disks(Mutex<Vec<(&'static str, i32)>>);
 
@@ -102,7 +102,7 @@ impl Apart {
         Db::open(request).unwrap()
     }
 
-    /// Lets so many seconds pass, and whatever is due in them be done.
+    /// Advances the time by this many seconds, and runs the jobs that become due.
     fn wait(&self, seconds: u64) {
         let end = self.world.env.clock.now_seconds() + seconds;
         while self.world.env.clock.now_seconds() < end && self.world.executor.pass_time() {
@@ -110,7 +110,7 @@ impl Apart {
         }
     }
 
-    /// A power cut that takes what was not synced, and the database behind it.
+    /// Simulates a power failure that drops unsynced bytes, and opens the database again.
     fn reopened(&self, db: Db) -> Db {
         db.sync_wal().unwrap();
         self.world.crash(db, Survivors::Synced);
@@ -142,7 +142,7 @@ fn compact_into_one(db: &Db, name: &str) -> base::Result<()> {
     db.compact_files(&family, &files, 1, None, &CompactionOptions::default()).map(drop)
 }
 
-/// Keys of a family, each of which must have its name for a value.
+/// Returns the keys of a column family. Each value must be the name of the column family.
 fn keys(db: &Db, name: &str) -> Vec<String> {
     let mut iter = db.iter(&family(db, name), ReadOptions::default()).unwrap();
     let mut keys = Vec::new();
@@ -272,7 +272,8 @@ fn families_that_fail_are_got_over_each_by_itself() {
     goes_on(&db, "b", "again");
     assert_eq!(put(&db, "a", "refused").unwrap_err().subcode(), Subcode::NoSpace);
     assert_eq!(db.background_error().unwrap().subcode(), Subcode::NoSpace);
-    // A disk that breaks while it is full: nobody gets over that, and others that fail are got over beside it.
+    // The disk breaks while it is full. No resume can clear this error, and errors of other column families
+    // are cleared concurrently.
     apart.disks.fail("a", EIO);
     apart.wait(2);
     assert_eq!(db.background_error().unwrap().severity(), Severity::Fatal);
@@ -417,7 +418,7 @@ fn a_close_beside_a_stopped_family_flushes_what_is_in_no_log() {
     db.close().unwrap();
 }
 
-/// A family that is made beside a stopped one, and one that is dropped.
+/// A column family is created, and a column family is dropped, while another column family is stopped.
 #[test]
 fn families_come_and_go_beside_a_stopped_one() {
     let apart = Apart::new(|_| ());

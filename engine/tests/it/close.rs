@@ -1,4 +1,5 @@
-//! What a closed database refuses, what it gives back, and what a failed one forgets.
+//! The calls that a closed database rejects, the resources that a close returns, and the state after a
+//! failed close.
 
 use std::sync::Arc;
 

@@ -129,7 +129,8 @@ fn a_table_of_tombstones_alone_counts_by_its_bounds() {
     let size = |from: &[u8], to: &[u8]| db.reads().approximate_size(&family, from, to, &options).unwrap();
     let whole = size(b"a", b"z");
     assert!(whole > 0);
-    // As RocksDB: what is cut on one side is half of it, what is cut on both is all.
+    // As in RocksDB, a file that the range cuts on one side counts half, and a file that the range cuts on
+    // both sides counts whole.
     for (from, to, expected) in [
         ("a", "c", 0),
         ("q", "z", 0),

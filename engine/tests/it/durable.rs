@@ -364,7 +364,7 @@ fn a_proof_that_is_damaged_older_gone_or_another_databases_refuses_nothing() {
     foreign.manifest.bytes += 1000;
     let damaged: Vec<u8> = own.iter().map(|b| b ^ 1).collect();
     for content in [Vec::new(), damaged, foreign.encode(), own] {
-        // Each opening begins another MANIFEST, so the last one is older than all.
+        // Each open starts a new MANIFEST, so this MANIFEST is the oldest.
         world.damage(&path, |bytes| bytes.clone_from(&content));
         let db = world.open().unwrap();
         synced(&db, "d", "d");

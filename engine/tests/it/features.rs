@@ -327,7 +327,7 @@ fn compactions_may_read_past_the_page_cache() {
         assert_eq!(get(&db, "key").as_deref(), Some("2"));
         statistics.ticker(base::stats::Ticker::NoFileOpens) - before
     };
-    // Its own readers of its inputs, beside those that look-ups have open.
+    // The compaction opens table readers of its own for its inputs, separate from the readers of look-ups.
     assert!(opens(true) > opens(false));
 }
 

@@ -185,7 +185,7 @@ fn scans_that_step_over_too_much_ask_for_a_flush() {
     }
 }
 
-/// In the first flush: writes and asks for another, and runs what there is to run then.
+/// A listener that writes during the first flush, requests another flush, and runs the jobs that are due.
 struct Meddler {
     db: Mutex<Option<Db>>,
     env: Env,

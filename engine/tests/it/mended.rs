@@ -14,7 +14,8 @@ use ironstone_engine::options::{WalRecoveryMode, WriteOptions};
 use crate::basic::get;
 use crate::durable::{World, synced};
 
-/// A batch that puts `key`; without one, the empty batch that an opening writes where it stopped.
+/// Returns a batch that puts `key`. Without a key, returns the empty batch that an open writes at the point
+/// where it stopped.
 fn batch(seq: u64, key: Option<&str>) -> Vec<u8> {
     let mut batch = Vec::new();
     format::batch::begin(&mut batch);
@@ -52,7 +53,8 @@ fn in_mode(world: &World, mode: WalRecoveryMode) -> OpenRequest {
     request
 }
 
-/// They were, and whoever took them from there passed over damage for ever.
+/// The rules were in the OPTIONS file once. An application that loaded the file then skipped damage
+/// forever.
 #[test]
 fn the_rules_a_repair_replays_by_are_not_written_to_the_options_file() {
     let world = World::new();

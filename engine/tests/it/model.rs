@@ -1,7 +1,7 @@
 //! Random operations against a map, with options drawn at random, reopened and crashed on the way.
 //!
-//! After a crash the database must hold one state of its history, none older than what was durable: a
-//! prefix of the writes. Everything runs in one thread: one seed, one run.
+//! After a crash the database must hold one state of its history, and this state must not be older than the
+//! durable state: it is a prefix of the writes. The test runs in one thread, so one seed gives one run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -61,7 +61,7 @@ fn a_scan_from_either_end_shows_the_rows_of_tables_whose_filter_lacks_a_prefix_o
     type Write = fn(&Db);
     let nine: Vec<String> = ["a", "c"].iter().flat_map(|p| (1..=9).map(move |i| format!("{p}{i}"))).collect();
     let nine: Vec<&str> = nine.iter().map(String::as_str).collect();
-    // What is in the table, what is written later, what there is then.
+    // Entries of the SST file, entries that are written later, and the expected result.
     let cases: [(&str, &[&str], Write, &[&str]); 5] = [
         ("hidden versions forward", &["c1"], |db| versions(db, "a1"), &["a1", "c1"]),
         ("hidden versions backward", &["a1"], |db| versions(db, "c1"), &["a1", "c1"]),
@@ -162,7 +162,7 @@ fn an_iterator_that_follows_keeps_its_prefix_and_the_rows_of_others() {
         step(&mut iter);
         assert!(!iter.valid() && iter.status().is_ok());
     }
-    // The target has no prefix, so that the scan keeps to none, neither before it goes over nor after.
+    // The target has no prefix, so the scan is not limited to a prefix, before and after the switch.
     let mut family = FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() };
     family.set("prefix_extractor", "fixed:2").unwrap();
     let db = open(&env::Env::memory(23), family);

@@ -1,4 +1,5 @@
-//! One bad block costs the keys in it, and nothing else: jobs go around its table, writes and other reads go on.
+//! A damaged block only costs its own keys: jobs leave its SST file out, writes continue, and other reads
+//! succeed.
 
 use std::path::{Path, PathBuf};
 
@@ -70,7 +71,7 @@ fn lost(db: &Db) -> Vec<usize> {
 fn compaction_sets_the_table_aside_and_everything_else_goes_on() {
     let (env, db) = damaged(1);
     let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
-    // Beside the damaged table, so that compaction wants all of them.
+    // Put keys next to the damaged SST file, so that a compaction wants all of these files.
     for round in 0..12 {
         for i in 150..200 {
             put(&db, &format!("key{i:03}"), &format!("round {round}"));

@@ -1,4 +1,4 @@
-//! Options of reads that change what a read may do, and what it tells.
+//! Read options that limit a read, and read options that change its result.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Options on a page: a script of commands with what each answers, one file a subject in `testdata/options`.
+//! Tests of options as pages: a script of commands with the expected answers, one file for each subject in
+//! `testdata/options`.
 //!
 //! ```text
 //! > open NAME=VALUE ..     a fresh start on the same disk; options of the database and of the family alike

@@ -1,4 +1,4 @@
-//! Writers that wait for room, and what ends their waiting when there will be none.
+//! Writers that wait for room, and the events that end the wait if there will be no room.
 
 use std::sync::Arc;
 
@@ -148,7 +148,8 @@ fn a_full_disk_stops_writes_not_reads_and_writes_resume_within_a_second_of_space
     }
 }
 
-/// Threads that can be held, and that tell of a writer that waits: whoever waits asks to help first.
+/// An executor whose threads can be held. It reports a waiting writer, because a waiting writer first asks
+/// to help.
 #[derive(Debug)]
 struct Gate {
     threads: Threads,
@@ -203,7 +204,8 @@ impl Executor for Gate {
     }
 }
 
-/// The writer that waits leads its group; what it waits for is the recovery, which seals memtables as a leader.
+/// The waiting writer leads its group. It waits for a resume, and the resume must switch memtables as a
+/// leader.
 #[test]
 fn a_recovery_gets_by_the_stalled_writer_that_waits_for_it() {
     for (threads, pipelined, memory) in cases() {
@@ -270,7 +272,7 @@ fn a_recovery_gets_by_the_stalled_writer_that_waits_for_it() {
     }
 }
 
-/// As in RocksDB, whose flushes note their failure whatever they are for.
+/// As in RocksDB, a flush records its failure, whatever the reason of the flush.
 #[test]
 fn a_recovery_that_meets_an_error_nobody_gets_over_is_not_tried_again() {
     let mut env = Env::memory(8);
@@ -289,7 +291,8 @@ fn a_recovery_that_meets_an_error_nobody_gets_over_is_not_tried_again() {
     db.close().unwrap();
 }
 
-/// Without `paranoid_checks` a failed call is no background error. A log that failed takes no more records all the same.
+/// Without `paranoid_checks` a failed call is no background error. Nevertheless, a failed WAL takes no more
+/// records.
 #[test]
 fn writes_get_over_a_log_that_failed_although_checks_are_not_paranoid() {
     for (plan, sync) in
@@ -320,7 +323,7 @@ fn writes_get_over_a_log_that_failed_although_checks_are_not_paranoid() {
     }
 }
 
-/// Of several families: what a flush syncs first is the closed logs, and one of them failed.
+/// A flush of several column families first syncs the closed WALs, and one of these WALs failed.
 #[test]
 fn flushes_get_over_a_closed_log_that_failed_although_checks_are_not_paranoid() {
     for plan in ["sync *.log #1 EIO", "sync *.log #1 ENOSPC", "close *.log #1 EIO"] {

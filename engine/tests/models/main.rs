@@ -2,9 +2,9 @@
 //! hand-over, and the moments that readers pin. `RUSTFLAGS='--cfg loom' cargo test -p ironstone-engine --test models`, or
 //! `.ci/loom`. Without that cfg nothing is built here.
 //!
-//! The rooms' own files are compiled here once more, with Loom's primitives in the place of `crate::sync`. What they order
-//! is told by plain counters of relaxed loads and stores (`Cell`): who reads one that he does not come after may read what
-//! it was before.
+//! The source files of the modules are compiled here again, with Loom's primitives in the place of
+//! `crate::sync`. Plain counters with relaxed loads and stores (`Cell`) show the order of events: if a load
+//! does not happen after a store, the load may return the older value.
 
 #![cfg(loom)]
 #![allow(dead_code, reason = "the rooms' files, of which a model uses a part")]
@@ -33,7 +33,8 @@ pub mod memtable {
     use crate::Cell;
     use crate::sync::Arc;
 
-    /// Which sequence numbers have an entry: without any order of its own, so that all of it must come from who writes.
+    /// Records which sequence numbers have an entry. The record has no memory order of its own, so the code
+    /// under test must provide the order.
     #[derive(Default)]
     pub struct MemTable([Cell; 3]);
 

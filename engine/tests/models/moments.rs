@@ -1,4 +1,5 @@
-//! The moments that readers pin: what is visible is in them, what they hold stays, and who lets the last one go says so.
+//! Models of super versions. A super version has the visible entries, keeps its files, and its last reader
+//! sends a notification.
 
 use base::key::InternalOrder;
 use base::{FileNumber, Order};

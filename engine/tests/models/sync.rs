@@ -1,5 +1,5 @@
-//! The names of `env::sync` with Loom behind them: each call is a point where another thread may go on, and a load sees
-//! any value that the memory model lets it see.
+//! The names of `env::sync`, implemented by Loom. At each call another thread may run, and a load may
+//! return any value that the memory model allows.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::PoisonError;
@@ -140,8 +140,9 @@ impl<T: ?Sized> Drop for Arc<T> {
     }
 }
 
-/// A shared pointer that is read and replaced whole: what `arc_swap` promises. Who loads acquires what was there when it
-/// was stored, and keeps it; a load tells who swaps nothing.
+/// A shared pointer that is loaded and replaced as a whole, with the guarantees of `arc_swap`. A load
+/// acquires the writes before the store of the pointer, and keeps the object alive. A load does not publish
+/// writes of its own thread to a later swap.
 pub struct ArcSwap<T> {
     at: AtomicUsize,
     values: std::sync::Mutex<Vec<Option<Arc<T>>>>,

@@ -1,10 +1,10 @@
 //! The whole engine under a schedule explorer: `RUSTFLAGS='--cfg shuttle' cargo test -p ironstone-engine --test schedules`,
 //! or `.ci/schedules`. Without that cfg nothing is built here.
 //!
-//! Every lock, atomic, wait and thread of the engine and its executor is a point where Shuttle may go on with another
-//! thread; one schedule is one run, and a run that fails prints the schedule that repeats it. Files are in memory and
-//! the clock stands still, so that nothing but the schedule differs. `SCHEDULES` says how many runs a scenario gets
-//! of each explorer (random, and PCT at depth 3); `SCHEDULE` repeats one that was printed.
+//! At every lock, atomic, wait and thread of the engine and its executor, Shuttle may continue with another
+//! thread. One schedule is one run, and a failing run prints the schedule that repeats it. Files are in
+//! memory and the clock does not move, so only the schedule differs. `SCHEDULES` is the number of runs of a
+//! scenario for each explorer (random, and PCT at depth 3). `SCHEDULE` repeats a printed schedule.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 #![cfg(shuttle)]
@@ -55,7 +55,7 @@ fn world() -> Env {
     }
 }
 
-/// Options that change who does what on which thread, drawn by the schedule.
+/// Draws options that change which thread does which work.
 fn drawn(env: &Env) -> OpenRequest {
     let mut chance = shuttle::rand::thread_rng();
     let options = DbOptions {

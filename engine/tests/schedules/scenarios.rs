@@ -245,8 +245,8 @@ fn writers_get_over_a_full_disk_whoever_leads() {
     });
 }
 
-/// Writers of two families in the same groups. The flush of one fails: it is refused until that is got over, and the other is
-/// never.
+/// Writers of two column families share write groups. The flush of one family fails. Writes to this family
+/// are rejected until the error is cleared, and writes to the other family are never rejected.
 #[test]
 fn a_family_whose_flush_fails_stops_no_writer_of_another() {
     explore(|| {

@@ -1,4 +1,5 @@
-//! Towards smaller keys: versions come oldest first, so that all of a key are read before it is shown.
+//! The step to a smaller key: the entries of a key come oldest first, so the step reads every entry of the
+//! key.
 
 use base::Result;
 use base::iter::InternalIterator;

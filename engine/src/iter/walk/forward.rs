@@ -1,4 +1,5 @@
-//! Towards larger keys: of the versions that come newest first, the one that is shown.
+//! The step to a larger key: the entries of a key come newest first, and the step shows the first visible
+//! entry.
 
 use base::Error;
 use base::Pinned;
