@@ -8,6 +8,10 @@ use base::{Error, FamilyId, Result, SequenceNumber};
 use format::batch as encoding;
 use format::batch::{Batch, HEADER_LEN, KEY_LEN_MAX, Marker, Record, VALUE_LEN_MAX};
 
+mod timestamps;
+
+use timestamps::KeyTimestamps;
+
 #[cfg(test)]
 mod tests;
 
@@ -27,17 +31,23 @@ pub struct Contents {
 pub struct WriteBatch {
     bytes: Vec<u8>,
     contents: Contents,
+    /// The timestamps of the records. `None`: no record was added with a timestamp.
+    timestamps: Option<Box<KeyTimestamps>>,
     save_points: Vec<SavePoint>,
     fault: Option<Error>,
     /// Checksums of the counted records, while a write that asked for them is on its way.
     protection: Option<Box<[u64]>>,
 }
 
-#[derive(Clone, Copy)]
+/// The state of a batch that a rollback restores.
+#[derive(Clone)]
 struct SavePoint {
     len: usize,
     count: u32,
     contents: Contents,
+    timestamps: Option<Box<KeyTimestamps>>,
+    /// The rejection of a record that was added before the save point.
+    fault: Option<Error>,
 }
 
 impl Default for WriteBatch {
@@ -58,13 +68,17 @@ impl WriteBatch {
         WriteBatch {
             bytes: buffer,
             contents: Contents::default(),
+            timestamps: None,
             save_points: Vec::new(),
             fault: None,
             protection: None,
         }
     }
 
-    /// From a batch's bytes, as [`WriteBatch::bytes`] gives them.
+    /// Reads a batch from its bytes, as [`WriteBatch::bytes`] returns them.
+    ///
+    /// The bytes do not show whether the keys carry timestamps. So the keys are taken as they are: in a family with
+    /// timestamps, the last bytes of each key are its timestamp.
     ///
     /// # Errors
     /// Corruption if a record does not decode or the count is wrong.
@@ -75,6 +89,7 @@ impl WriteBatch {
         for record in batch.records() {
             out.note(&record?);
         }
+        out.timestamps = Some(Box::new(KeyTimestamps::encoded(&out.families())));
         Ok(out)
     }
 
@@ -98,15 +113,18 @@ impl WriteBatch {
         self.put_in(FamilyId::DEFAULT, key, value)
     }
 
+    /// Adds a put of a key without timestamp.
     #[inline]
     pub fn put_in(&mut self, family: FamilyId, key: &[u8], value: &[u8]) -> &mut Self {
-        self.put_at(family, key, &[], value)
+        if self.fits(family, key.len(), value.len()) {
+            encoding::put(&mut self.bytes, family, key, &[], value);
+        }
+        self
     }
 
-    /// With a timestamp, for families whose keys carry one.
-    #[inline]
+    /// Adds a put with a timestamp, for a family whose comparator has timestamps of this length.
     pub fn put_at(&mut self, family: FamilyId, key: &[u8], timestamp: &[u8], value: &[u8]) -> &mut Self {
-        if self.fits(family, key.len() + timestamp.len(), value.len()) {
+        if self.fits_at(family, key.len(), timestamp.len(), value.len()) {
             encoding::put(&mut self.bytes, family, key, timestamp, value);
         }
         self
@@ -117,11 +135,15 @@ impl WriteBatch {
     }
 
     pub fn delete_in(&mut self, family: FamilyId, key: &[u8]) -> &mut Self {
-        self.delete_at(family, key, &[])
+        if self.fits(family, key.len(), 0) {
+            encoding::delete(&mut self.bytes, family, key, &[]);
+        }
+        self
     }
 
+    /// Adds a deletion with a timestamp: entries of the key with this timestamp or an older one are deleted.
     pub fn delete_at(&mut self, family: FamilyId, key: &[u8], timestamp: &[u8]) -> &mut Self {
-        if self.fits(family, key.len() + timestamp.len(), 0) {
+        if self.fits_at(family, key.len(), timestamp.len(), 0) {
             encoding::delete(&mut self.bytes, family, key, timestamp);
         }
         self
@@ -139,6 +161,14 @@ impl WriteBatch {
         self
     }
 
+    /// Adds a single deletion with a timestamp.
+    pub fn single_delete_at(&mut self, family: FamilyId, key: &[u8], timestamp: &[u8]) -> &mut Self {
+        if self.fits_at(family, key.len(), timestamp.len(), 0) {
+            encoding::single_delete(&mut self.bytes, family, key, timestamp);
+        }
+        self
+    }
+
     /// Adds an operand for the family's merge operator.
     pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> &mut Self {
         self.merge_in(FamilyId::DEFAULT, key, operand)
@@ -152,15 +182,30 @@ impl WriteBatch {
         self
     }
 
+    /// Adds a merge operand with a timestamp.
+    pub fn merge_at(&mut self, family: FamilyId, key: &[u8], timestamp: &[u8], operand: &[u8]) -> &mut Self {
+        if self.fits_at(family, key.len(), timestamp.len(), operand.len()) {
+            self.contents.merges = true;
+            encoding::merge(&mut self.bytes, family, key, timestamp, operand);
+        }
+        self
+    }
+
     /// Deletes the keys in `[begin, end)`. An end before its begin is refused when the batch is written.
     pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> &mut Self {
         self.delete_range_in(FamilyId::DEFAULT, begin, end)
     }
 
     pub fn delete_range_in(&mut self, family: FamilyId, begin: &[u8], end: &[u8]) -> &mut Self {
-        self.delete_range_at(family, begin, end, &[])
+        if self.fits(family, begin.len(), end.len()) {
+            self.contents.range_deletions = true;
+            encoding::delete_range(&mut self.bytes, family, begin, end, &[]);
+        }
+        self
     }
 
+    /// Adds a range deletion with a timestamp: entries in `[begin, end)` with this timestamp or an older one are deleted.
+    /// Neither end carries a timestamp.
     pub fn delete_range_at(
         &mut self,
         family: FamilyId,
@@ -168,7 +213,7 @@ impl WriteBatch {
         end: &[u8],
         timestamp: &[u8],
     ) -> &mut Self {
-        if self.fits(family, begin.len() + timestamp.len(), end.len() + timestamp.len()) {
+        if self.fits_at(family, begin.len(), timestamp.len(), end.len() + timestamp.len()) {
             self.contents.range_deletions = true;
             encoding::delete_range(&mut self.bytes, family, begin, end, timestamp);
         }
@@ -197,9 +242,32 @@ impl WriteBatch {
         self
     }
 
-    /// Checks lengths and counts the record that the caller writes next.
+    /// Checks the lengths of the record without timestamp that the caller adds next, and counts the record.
     #[inline]
     fn fits(&mut self, family: FamilyId, key_len: usize, value_len: usize) -> bool {
+        let fits = self.has_room(family, key_len, value_len);
+        if let Some(timestamps) = self.timestamps.as_deref_mut().filter(|_| fits) {
+            timestamps.add_missing(family);
+        }
+        fits
+    }
+
+    /// Checks and counts a record as [`WriteBatch::fits`] does, and remembers the length of its timestamp. `key_len` is
+    /// the length without timestamp.
+    fn fits_at(&mut self, family: FamilyId, key_len: usize, timestamp_len: usize, value_len: usize) -> bool {
+        let key_len = key_len.saturating_add(timestamp_len);
+        if self.timestamps.is_none() {
+            self.timestamps = Some(Box::new(KeyTimestamps::missing(&self.families())));
+        }
+        let fits = self.has_room(family, key_len, value_len);
+        if let Some(timestamps) = self.timestamps.as_deref_mut().filter(|_| fits) {
+            timestamps.add_given(family, timestamp_len);
+        }
+        fits
+    }
+
+    #[inline]
+    fn has_room(&mut self, family: FamilyId, key_len: usize, value_len: usize) -> bool {
         if key_len > KEY_LEN_MAX || value_len > VALUE_LEN_MAX || self.count() == u32::MAX {
             self.too_large();
             return false;
@@ -208,6 +276,35 @@ impl WriteBatch {
         let count = encoding::count(&self.bytes) + 1;
         encoding::set_count(&mut self.bytes, count);
         true
+    }
+
+    /// Returns the families of the records, each once.
+    fn families(&self) -> Vec<FamilyId> {
+        let mut families: Vec<_> =
+            self.iter().filter_map(|record| record.ok().and_then(|record| record.family())).collect();
+        families.sort_unstable();
+        families.dedup();
+        families
+    }
+
+    /// Returns true if a record was added with a timestamp.
+    #[inline]
+    pub(crate) fn has_timestamps(&self) -> bool {
+        self.timestamps.as_ref().is_some_and(|timestamps| timestamps.any_given())
+    }
+
+    /// Checks the timestamps of the records of `family` against `size`, the length of a timestamp in this family. 0: the
+    /// family has no timestamps.
+    ///
+    /// # Errors
+    /// InvalidArgument if a record was added without a timestamp to a family with timestamps, with a timestamp to a
+    /// family without, or with a timestamp of another length.
+    pub(crate) fn check_timestamps(&self, family: FamilyId, size: usize, name: &str) -> Result<()> {
+        match &self.timestamps {
+            Some(timestamps) => timestamps.check(family, size, name),
+            None if size == 0 => Ok(()),
+            None => Err(timestamps::missing(name)),
+        }
     }
 
     #[cold]
@@ -309,20 +406,24 @@ impl WriteBatch {
         self.bytes.clear();
         encoding::begin(&mut self.bytes);
         self.contents = Contents::default();
+        self.timestamps = None;
         self.save_points.clear();
         self.fault = None;
     }
 
-    /// Remembers this state, to come back to by [`WriteBatch::rollback_to_save_point`]. They nest.
+    /// Remembers the state of the batch for [`WriteBatch::rollback_to_save_point`]. Save points nest.
     pub fn set_save_point(&mut self) {
         self.save_points.push(SavePoint {
             len: self.bytes.len(),
             count: self.count(),
             contents: self.contents,
+            timestamps: self.timestamps.clone(),
+            fault: self.fault.clone(),
         });
     }
 
-    /// Forgets everything since the last save point, and that save point.
+    /// Removes all records that were added after the last save point, and the save point. If a record was rejected
+    /// before the save point, the batch still cannot be written.
     ///
     /// # Errors
     /// NotFound without a save point.
@@ -331,7 +432,8 @@ impl WriteBatch {
         self.bytes.truncate(save.len);
         encoding::set_count(&mut self.bytes, save.count);
         self.contents = save.contents;
-        self.fault = None;
+        self.timestamps = save.timestamps;
+        self.fault = save.fault;
         Ok(())
     }
 
@@ -348,6 +450,7 @@ impl WriteBatch {
         match self.count().checked_add(other.count()) {
             None => self.too_large(),
             Some(count) => {
+                self.append_timestamps(other);
                 self.bytes.extend_from_slice(other.records());
                 encoding::set_count(&mut self.bytes, count);
                 self.contents.merges |= other.contents.merges;
@@ -360,6 +463,22 @@ impl WriteBatch {
             }
         }
         self
+    }
+
+    /// Adds what is known of the timestamps of `other`. Called before the records are added.
+    fn append_timestamps(&mut self, other: &WriteBatch) {
+        if self.timestamps.is_none() && other.timestamps.is_none() {
+            return;
+        }
+        let mut timestamps = match self.timestamps.take() {
+            Some(timestamps) => timestamps,
+            None => Box::new(KeyTimestamps::missing(&self.families())),
+        };
+        match &other.timestamps {
+            Some(theirs) => timestamps.add_all(theirs),
+            None => timestamps.add_all(&KeyTimestamps::missing(&other.families())),
+        }
+        self.timestamps = Some(timestamps);
     }
 }
 

@@ -14,6 +14,7 @@ use format::batch::{Batch, Marker, Record};
 use mem::memtable::Inserted;
 use mem::write_buffer::WriteBufferManager;
 
+use crate::batch::WriteBatch;
 use crate::family::{Family, FamilySet};
 use crate::sync::Arc;
 pub use merge::Merger;
@@ -70,14 +71,15 @@ pub struct Applied {
     pub unknown: Option<FamilyId>,
 }
 
-/// Checks before anything is logged what could fail afterwards: families, operators, ranges.
+/// Checks everything that could fail after the batch is in the WAL: families, timestamps, operators, ranges.
 ///
 /// # Errors
-/// InvalidArgument for a family that does not exist, a merge without operator, a range that ends before
-/// it begins, a key without its timestamp; NotSupported for records of features that are not built.
-pub fn check(batch: &[u8], families: &FamilySet, missing: Missing) -> Result<()> {
+/// InvalidArgument for a family that does not exist, a record with or without a timestamp in a family that has none or
+/// has them, a merge without operator, and a range that ends before its begin. NotSupported for records of features that
+/// are not built.
+pub fn check(batch: &WriteBatch, families: &FamilySet, missing: Missing) -> Result<()> {
     let mut family: Option<Arc<Family>> = None;
-    for record in Batch::new(batch)?.records() {
+    for record in Batch::new(batch.bytes())?.records() {
         let record = record?;
         let Some(id) = record.family() else {
             if let Record::Marker(marker) = record {
@@ -87,6 +89,9 @@ pub fn check(batch: &[u8], families: &FamilySet, missing: Missing) -> Result<()>
         };
         if family.as_ref().is_none_or(|f| f.id() != id) {
             family = families.get(id);
+            if let Some(family) = &family {
+                batch.check_timestamps(id, family.order().user.timestamp_size(), family.name())?;
+            }
         }
         match &family {
             Some(family) => check_record(&record, family)?,

@@ -20,3 +20,24 @@ fn a_protected_batch_knows_that_it_was_changed() {
     batch.protect(false).unwrap();
     batch.verify_protection().unwrap();
 }
+
+#[test]
+fn a_rollback_keeps_the_rejection_of_an_earlier_record() {
+    // The bytes are never touched: the batch looks only at the length.
+    let huge = vec![0u8; 1 << 32];
+    let mut batch = WriteBatch::new();
+    batch.put(b"a", b"1").put(b"huge", &huge);
+    batch.set_save_point();
+    batch.put(b"b", b"2");
+    batch.rollback_to_save_point().unwrap();
+    assert!(batch.check().is_err(), "the record before the save point is still missing");
+
+    let mut batch = WriteBatch::new();
+    batch.put(b"a", b"1");
+    batch.set_save_point();
+    batch.put(b"huge", &huge);
+    assert!(batch.check().is_err());
+    batch.rollback_to_save_point().unwrap();
+    batch.check().unwrap();
+    assert_eq!(batch.count(), 1);
+}

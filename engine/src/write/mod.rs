@@ -249,10 +249,10 @@ impl Writer {
         let contents = batch.contents();
         let plain =
             !(contents.merges || contents.range_deletions || contents.other_families || contents.rare);
-        if plain && !self.families.any_timestamps() {
+        if plain && !self.families.any_timestamps() && !batch.has_timestamps() {
             return Ok(());
         }
-        apply::check(batch.bytes(), &self.families, missing)
+        apply::check(batch, &self.families, missing)
     }
 
     /// Why a batch's records are refused although those of other families are taken: a job of one of its families failed,

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use base::Kind;
 use ironstone_engine::batch::WriteBatch;
+use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::Db;
 use ironstone_engine::family::Family;
 use ironstone_engine::options::{
@@ -31,17 +33,14 @@ fn options() -> FamilyOptions {
     options
 }
 
-fn write(db: &Db, fill: impl FnOnce(&mut WriteBatch)) -> base::Result<()> {
+fn write(db: &Db, fill: impl FnOnce(&mut WriteBatch) -> &mut WriteBatch) -> base::Result<()> {
     let mut batch = WriteBatch::new();
     fill(&mut batch);
     db.write(&mut batch, &WriteOptions::default())
 }
 
 fn put(db: &Db, family: &Family, key: &str, timestamp: u64, value: &[u8]) {
-    write(db, |batch| {
-        batch.put_at(family.id(), key.as_bytes(), &timestamp.to_le_bytes(), value);
-    })
-    .unwrap();
+    write(db, |batch| batch.put_at(family.id(), key.as_bytes(), &timestamp.to_le_bytes(), value)).unwrap();
 }
 
 fn flush(db: &Db, family: &Arc<Family>) {
@@ -109,10 +108,7 @@ fn subcompactions_keep_every_version_of_a_key() {
 fn range_deletions_and_newer_versions_can_be_compacted() {
     let env = env::Env::memory(2);
     let (db, family) = open(&env);
-    write(&db, |batch| {
-        batch.delete_range_at(family.id(), b"key00", b"key99", &1u64.to_le_bytes());
-    })
-    .unwrap();
+    write(&db, |batch| batch.delete_range_at(family.id(), b"key00", b"key99", &1u64.to_le_bytes())).unwrap();
     for half in 0..2 {
         (half..90).step_by(2).for_each(|key| put(&db, &family, &format!("key{key:02}"), 2, &[b'v'; 500]));
         flush(&db, &family);
@@ -159,4 +155,141 @@ fn ranges_of_keys_are_given_without_timestamps() {
     };
     assert_eq!(outside(&left), outside(&before), "no key outside of the range is deleted");
     assert!(left.len() < before.len(), "the range holds whole SST files");
+}
+
+/// The code of the error of each write without timestamp, single and in batches.
+fn writes_without(db: &Db, family: &Family) -> Vec<Option<Kind>> {
+    let code = |outcome: base::Result<()>| outcome.err().map(|error| error.kind());
+    let (id, options) = (family.id(), WriteOptions::default());
+    let (k, l) = (&b"user-key-0001"[..], &b"user-key-0002"[..]);
+    let mut entity = Vec::new();
+    format::wide::encode(&[], &mut entity).unwrap();
+    vec![
+        code(db.put(family, k, b"v", &options)),
+        code(db.delete(family, k, &options)),
+        code(db.single_delete(family, k, &options)),
+        code(db.merge(family, k, b"v", &options)),
+        code(db.delete_range(family, k, l, &options)),
+        code(write(db, |batch| batch.put_in(id, k, b"v"))),
+        code(write(db, |batch| batch.delete_in(id, k))),
+        code(write(db, |batch| batch.single_delete_in(id, k))),
+        code(write(db, |batch| batch.merge_in(id, k, b"v"))),
+        code(write(db, |batch| batch.delete_range_in(id, k, l))),
+        code(write(db, |batch| batch.put_entity_in(id, k, &entity))),
+        // A record with a timestamp does not hide a record without.
+        code(write(db, |batch| batch.put_at(id, k, &[1; 8], b"v").put_in(id, l, b"v"))),
+        code(write(db, |batch| batch.put_in(id, l, b"v").put_at(id, k, &[1; 8], b"v"))),
+    ]
+}
+
+/// The code of the error of each write with a timestamp.
+fn writes_with(db: &Db, family: &Family, timestamp: &[u8]) -> Vec<Option<Kind>> {
+    let code = |outcome: base::Result<()>| outcome.err().map(|error| error.kind());
+    let id = family.id();
+    let (k, l) = (&b"key-0001"[..], &b"key-0002"[..]);
+    vec![
+        code(write(db, |batch| batch.put_at(id, k, timestamp, b"v"))),
+        code(write(db, |batch| batch.delete_at(id, k, timestamp))),
+        code(write(db, |batch| batch.single_delete_at(id, k, timestamp))),
+        code(write(db, |batch| batch.merge_at(id, k, timestamp, b"v"))),
+        code(write(db, |batch| batch.delete_range_at(id, k, l, timestamp))),
+    ]
+}
+
+fn with_merge_operator(mut options: FamilyOptions) -> FamilyOptions {
+    options.set("merge_operator", "stringappend").unwrap();
+    options
+}
+
+#[test]
+fn a_write_without_timestamp_is_rejected_in_a_family_with_timestamps() {
+    let env = env::Env::memory(4);
+    let db = basic::open(&env, with_merge_operator(options()));
+    let family = db.default_family().unwrap();
+    let rejected = Some(Kind::InvalidArgument);
+    assert!(writes_without(&db, &family).iter().all(|code| *code == rejected));
+    assert_eq!(db.latest_sequence(), 0, "nothing was written");
+    assert!(writes_with(&db, &family, &[7; 8]).iter().all(Option::is_none));
+    for length in [0, 1, 7, 9] {
+        assert!(writes_with(&db, &family, &vec![7; length]).iter().all(|code| *code == rejected), "{length}");
+    }
+}
+
+#[test]
+fn a_timestamp_is_rejected_in_a_family_without_timestamps() {
+    let env = env::Env::memory(5);
+    let db = basic::open(&env, with_merge_operator(FamilyOptions::default()));
+    let family = db.default_family().unwrap();
+    for length in [0, 8] {
+        let codes = writes_with(&db, &family, &vec![7; length]);
+        assert!(codes.iter().all(|code| *code == Some(Kind::InvalidArgument)), "{length}");
+    }
+    assert_eq!(db.latest_sequence(), 0, "nothing was written");
+}
+
+#[test]
+fn one_batch_writes_families_with_and_without_timestamps() {
+    let env = env::Env::memory(6);
+    let (db, stamped) = open(&env);
+    let other = FamilyDescriptor::new("plain", FamilyOptions::default());
+    let plain = db.create_family(other).unwrap();
+    let mut both = WriteBatch::new();
+    both.put_in(plain.id(), b"a", b"1").put_at(stamped.id(), b"a", &[1; 8], b"2");
+    db.write(&mut both, &WriteOptions::default()).unwrap();
+    // The same in two batches that are appended to each other, in both orders.
+    let (mut first, mut second) = (WriteBatch::new(), WriteBatch::new());
+    first.put_in(plain.id(), b"b", b"1");
+    second.put_at(stamped.id(), b"b", &[1; 8], b"2");
+    write(&db, |batch| batch.append(&first).append(&second)).unwrap();
+    write(&db, |batch| batch.append(&second).append(&first)).unwrap();
+    // A batch that is read from bytes is taken as it is.
+    db.write(&mut WriteBatch::from_bytes(both.bytes()).unwrap(), &WriteOptions::default()).unwrap();
+    // A rollback forgets the record without timestamp.
+    write(&db, |batch| {
+        batch.put_at(stamped.id(), b"c", &[1; 8], b"3");
+        batch.set_save_point();
+        batch.put_in(stamped.id(), b"user-key-0001", b"v");
+        batch.rollback_to_save_point().unwrap();
+        batch
+    })
+    .unwrap();
+    let keys: Vec<_> = newest(&db, &stamped).into_iter().map(|row| row.0).collect();
+    assert_eq!(keys, ["a", "b", "c"]);
+    let rejected = write(&db, |batch| batch.append(&first).append(&first).put_in(stamped.id(), b"x", b""));
+    assert_eq!(rejected.unwrap_err().kind(), Kind::InvalidArgument);
+}
+
+#[test]
+fn history_below_the_mark_cannot_be_read() {
+    let env = env::Env::memory(7);
+    let (db, family) = open(&env);
+    for (timestamp, value) in [(5, b"a"), (10, b"b"), (20, b"c")] {
+        put(&db, &family, "k", timestamp, value);
+        flush(&db, &family);
+    }
+    let mut older = db.iter(&family, at(6)).unwrap();
+    db.increase_full_history_ts_low(&family, &15u64.to_le_bytes()).unwrap();
+    let invalid = |error: base::Error| assert_eq!(error.kind(), Kind::InvalidArgument, "{error}");
+    let check = |db: &Db, family: &Arc<Family>| {
+        for timestamp in [0, 4, 6, 14] {
+            invalid(db.get(family, b"k", &at(timestamp)).unwrap_err());
+            let answers = db.multi_get(family, &[b"k", b"l"], &at(timestamp));
+            answers.into_iter().for_each(|answer| invalid(answer.unwrap_err()));
+            invalid(db.iter(family, at(timestamp)).map(drop).unwrap_err());
+        }
+        let get = |timestamp| db.get(family, b"k", &at(timestamp)).unwrap().unwrap().to_vec();
+        assert_eq!((get(15), get(19), get(20)), (b"b".to_vec(), b"b".to_vec(), b"c".to_vec()));
+    };
+    check(&db, &family);
+    // An iterator that is older than the mark holds its super version, and with it the history.
+    older.seek_to_first();
+    assert_eq!(older.value(), b"a");
+    invalid(older.refresh().unwrap_err());
+    db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    check(&db, &family);
+    let lower = db.increase_full_history_ts_low(&family, &14u64.to_le_bytes());
+    invalid(lower.unwrap_err());
+    drop((older, family, db));
+    let (db, family) = open(&env);
+    check(&db, &family);
 }
