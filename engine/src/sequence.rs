@@ -122,9 +122,11 @@ impl Snapshot {
         self.time_s
     }
 
-    /// Whether it was taken from that database.
-    pub fn belongs_to(&self, owner: &Arc<Snapshots>) -> bool {
-        Arc::ptr_eq(&self.owner, owner)
+    /// Returns true if the snapshot was taken in the open of `sequence`. Each open of a database has its own counter of
+    /// sequence numbers. A sequence number of another open means nothing here.
+    #[inline]
+    pub fn belongs_to(&self, sequence: &Arc<LastSequence>) -> bool {
+        Arc::ptr_eq(&self.sequence, sequence)
     }
 }
 

@@ -146,15 +146,6 @@ impl Background {
         if order.timestamp_size() != low.len() {
             return Err(Error::invalid_argument("ts_low size mismatch"));
         }
-        if let Some(now) = &family.state().full_history_ts_low
-            && order.compare_timestamp(low, now).is_lt()
-        {
-            return Err(Error::invalid_argument(format!(
-                "Current full_history_ts_low: {} is higher than provided ts: {}",
-                now.escape_ascii(),
-                low.escape_ascii()
-            )));
-        }
         let change = Change {
             full_history_ts_low: Some(low.to_vec()),
             ..Change::new(family.clone(), Edit::default())

@@ -22,7 +22,7 @@ use format::proof::Extent;
 use lsm::file_meta::FileMetaData;
 use lsm::version::{Edit, Version};
 
-use crate::family::{Family, FamilySet, FlushPick};
+use crate::family::{Family, FamilySet, FlushPick, State};
 use crate::files::{Numbers, Obsolete, Waiting};
 use crate::manifest::{Manifest, ManifestSettings, Record};
 use crate::sequence::LastSequence;
@@ -161,7 +161,11 @@ impl Committer {
             if change.family.is_dropped() {
                 continue;
             }
-            let old = change.family.state().version.clone();
+            let old = {
+                let state = change.family.state();
+                check_history_mark(&change, &state)?;
+                state.version.clone()
+            };
             let next = Arc::new(old.apply(std::slice::from_ref(&change.edit))?);
             parts.push(Part { change, old, next });
         }
@@ -373,6 +377,24 @@ impl Committer {
         let waiting =
             |file: Arc<FileMetaData>| Waiting { path: parts.table_path(file.number, file.path_id), file };
         self.obsolete.retire(gone.into_iter().map(waiting));
+    }
+}
+
+/// Checks that a change does not lower `full_history_ts_low`. Called under the lock of the MANIFEST, so that two
+/// concurrent calls cannot lower the mark: history below the higher mark may be gone already.
+///
+/// # Errors
+/// InvalidArgument.
+fn check_history_mark(change: &Change, state: &State) -> Result<()> {
+    match (&change.full_history_ts_low, &state.full_history_ts_low) {
+        (Some(low), Some(now)) if change.family.order().user.compare_timestamp(low, now).is_lt() => {
+            Err(Error::invalid_argument(format!(
+                "Current full_history_ts_low: {} is higher than provided ts: {}",
+                now.escape_ascii(),
+                low.escape_ascii()
+            )))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -106,6 +106,7 @@ impl Db {
     /// # Errors
     /// InvalidArgument for the default family or one that is dropped already.
     pub fn drop_family(&self, family: &Arc<Family>) -> Result<()> {
+        self.own(family)?;
         let writing = self.writing()?;
         let inner = &self.inner;
         if family.id() == FamilyId::DEFAULT {

@@ -16,6 +16,7 @@ impl Db {
     /// InvalidArgument for an option that does not exist, cannot change while open, or a value out of
     /// range; ColumnFamilyDropped. Nothing is changed then.
     pub fn set_options(&self, family: &Arc<Family>, changes: &[(&str, &str)]) -> Result<()> {
+        self.own(family)?;
         let writing = self.writing()?;
         let guard = self.inner.changes.lock();
         if family.is_dropped() {

@@ -150,6 +150,24 @@ impl Db {
         }
     }
 
+    /// Checks that a column family handle belongs to this open of this database: see [`Family::belongs_to`].
+    ///
+    /// # Errors
+    /// InvalidArgument for a handle of another database or of an earlier open of the same database.
+    #[inline]
+    fn own(&self, family: &Family) -> Result<()> {
+        if family.belongs_to(&self.inner.release_notifier) { Ok(()) } else { Err(self.foreign(family)) }
+    }
+
+    #[cold]
+    fn foreign(&self, family: &Family) -> Error {
+        Error::invalid_argument(format!(
+            "the handle of column family {} is of another database or of an earlier open",
+            family.name()
+        ))
+        .file(self.path())
+    }
+
     /// Writes a batch; it carries its sequence number afterwards.
     ///
     /// # Errors
@@ -170,24 +188,28 @@ impl Db {
     }
 
     pub fn put(&self, family: &Family, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
+        self.own(family)?;
         self.single(options, |batch| {
             batch.put_in(family.id(), key, value);
         })
     }
 
     pub fn delete(&self, family: &Family, key: &[u8], options: &WriteOptions) -> Result<()> {
+        self.own(family)?;
         self.single(options, |batch| {
             batch.delete_in(family.id(), key);
         })
     }
 
     pub fn single_delete(&self, family: &Family, key: &[u8], options: &WriteOptions) -> Result<()> {
+        self.own(family)?;
         self.single(options, |batch| {
             batch.single_delete_in(family.id(), key);
         })
     }
 
     pub fn merge(&self, family: &Family, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
+        self.own(family)?;
         // In a batch it is the read, or a merge at write, that fails (RocksDB's `DBImpl::Merge`).
         if family.options().merge_operator.is_none() {
             return Err(Error::not_supported("Provide a merge_operator when opening DB"));
@@ -204,6 +226,7 @@ impl Db {
         end: &[u8],
         options: &WriteOptions,
     ) -> Result<()> {
+        self.own(family)?;
         self.single(options, |batch| {
             batch.delete_range_in(family.id(), begin, end);
         })
@@ -242,6 +265,7 @@ impl Db {
     /// # Errors
     /// The background error, when one prevents it; ColumnFamilyDropped.
     pub fn flush(&self, families: &[Arc<Family>], options: &FlushOptions) -> Result<()> {
+        families.iter().try_for_each(|family| self.own(family))?;
         if let Some(dropped) = families.iter().find(|family| family.is_dropped()) {
             return Err(Error::column_family_dropped(dropped.name()));
         }

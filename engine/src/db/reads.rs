@@ -19,6 +19,7 @@ impl Db {
     /// The value of a key; a view into the memtable or block it lies in.
     #[inline]
     pub fn get(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
+        self.own(family)?;
         self.inner.reads.get(family, key, options)
     }
 
@@ -27,6 +28,7 @@ impl Db {
     /// # Errors
     /// As [`Db::get`].
     pub fn get_answered(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Answered> {
+        self.own(family)?;
         self.inner.reads.get_answered(family, key, options)
     }
 
@@ -37,6 +39,9 @@ impl Db {
         keys: &[&[u8]],
         options: &ReadOptions,
     ) -> Vec<Result<Answered>> {
+        if let Err(error) = self.own(family) {
+            return keys.iter().map(|_| Err(error.clone())).collect();
+        }
         self.inner.reads.multi_get_answered(family, keys, options)
     }
 
@@ -47,6 +52,9 @@ impl Db {
         keys: &[&[u8]],
         options: &ReadOptions,
     ) -> Vec<Result<Option<Pinned>>> {
+        if let Err(error) = self.own(family) {
+            return keys.iter().map(|_| Err(error.clone())).collect();
+        }
         self.inner.reads.multi_get(family, keys, options)
     }
 
@@ -57,6 +65,10 @@ impl Db {
         key: &[u8],
         options: &ReadOptions,
     ) -> (bool, Option<Pinned>) {
+        // Nothing is certain about the keys of another database.
+        if self.own(family).is_err() {
+            return (true, None);
+        }
         self.inner.reads.may_exist(family, key, options)
     }
 
@@ -65,6 +77,7 @@ impl Db {
     /// # Errors
     /// InvalidArgument for options that do not fit the family.
     pub fn iter(&self, family: &Arc<Family>, options: ReadOptions) -> Result<DbIterator> {
+        self.own(family)?;
         Ok(DbIterator::new(Iter::new(self.iterator_context(family), options)?, self.clone()))
     }
 
@@ -73,6 +86,7 @@ impl Db {
     /// # Errors
     /// Those of opening tables.
     pub fn versions(&self, family: &Arc<Family>) -> Result<Versions> {
+        self.own(family)?;
         Versions::new(&self.iterator_context(family))
     }
 
@@ -95,6 +109,7 @@ impl Db {
         level: usize,
         file: &FileMetaData,
     ) -> Result<Arc<table::sst::Reader>> {
+        self.own(family)?;
         self.inner.tables.get(&family.parts(), level, file)
     }
 
@@ -135,14 +150,17 @@ impl Db {
         &self.inner.reads
     }
 
-    /// A property by RocksDB's name, as text; `None` if there is none of that name.
+    /// Returns a property by RocksDB's name, as text. Returns `None` if no property has this name, and for a handle of
+    /// another database.
     pub fn property(&self, family: &Arc<Family>, name: &str) -> Option<String> {
+        self.own(family).ok()?;
         properties::property(&self.inner.property_context(), family, name)
     }
 
     /// Returns a numeric property. Returns `None` if no property has this name, or if the property is not
     /// numeric.
     pub fn int_property(&self, family: &Arc<Family>, name: &str) -> Option<u64> {
+        self.own(family).ok()?;
         properties::int_property(&self.inner.property_context(), family, name)
     }
 
@@ -155,6 +173,7 @@ impl Db {
     /// Returns a map property. Returns `None` if no property has this name, or if the property is not a
     /// map.
     pub fn property_map(&self, family: &Arc<Family>, name: &str) -> Option<BTreeMap<String, String>> {
+        self.own(family).ok()?;
         properties::map_property(&self.inner.property_context(), family, name)
     }
 

@@ -26,7 +26,7 @@ impl Db {
             if found[first].is_some() {
                 continue;
             }
-            let own: Vec<usize> = (first..keys.len()).filter(|at| keys[*at].0.id() == family.id()).collect();
+            let own: Vec<usize> = (first..keys.len()).filter(|at| Arc::ptr_eq(keys[*at].0, family)).collect();
             let own_keys: Vec<&[u8]> = own.iter().map(|at| keys[*at].1).collect();
             let own_options = ReadOptions { value_size_soft_limit: left, ..at_snapshot(family, &options) };
             let answers = self.multi_get(family, &own_keys, &own_options);
@@ -65,6 +65,6 @@ impl Db {
 
 /// Returns the options for one column family: without the snapshot if the column family cannot be read at a snapshot.
 fn at_snapshot(family: &Family, options: &ReadOptions) -> ReadOptions {
-    let readable = family.check_snapshot(true).is_ok();
+    let readable = family.check_snapshot().is_ok();
     ReadOptions { snapshot: options.snapshot.clone().filter(|_| readable), ..options.clone() }
 }

@@ -22,6 +22,7 @@ impl Db {
         end: Option<&[u8]>,
         options: &CompactRangeOptions,
     ) -> Result<()> {
+        self.own(family)?;
         self.writing()?.background.compact_range(family, begin, end, options).map(|_| ())
     }
 
@@ -38,6 +39,7 @@ impl Db {
         output_path_id: Option<u32>,
         options: &CompactionOptions,
     ) -> Result<Vec<PathBuf>> {
+        self.own(family)?;
         self.writing()?.background.compact_files(family, files, output_level, output_path_id, options)
     }
 
@@ -52,6 +54,7 @@ impl Db {
         ranges: &[(Option<&[u8]>, Option<&[u8]>)],
         include_end: bool,
     ) -> Result<()> {
+        self.own(family)?;
         self.writing()?.background.delete_files_in_ranges(family, ranges, include_end)
     }
 
@@ -65,6 +68,7 @@ impl Db {
         begin: Option<&[u8]>,
         end: Option<&[u8]>,
     ) -> Result<()> {
+        self.own(family)?;
         self.writing()?.background.suggest_compact_range(family, begin, end);
         Ok(())
     }
@@ -74,6 +78,7 @@ impl Db {
     /// # Errors
     /// As there.
     pub fn promote_l0(&self, family: &Arc<Family>, target_level: usize) -> Result<()> {
+        self.own(family)?;
         self.writing()?.background.promote_l0(family, target_level)
     }
 
@@ -101,11 +106,14 @@ impl Db {
     ///
     /// InvalidArgument if `low` does not have the length of a timestamp, or is below the present value.
     pub fn increase_full_history_ts_low(&self, family: &Arc<Family>, low: &[u8]) -> Result<()> {
+        self.own(family)?;
         self.writing()?.background.raise_full_history_ts_low(family, low)
     }
 
-    /// The family's low mark of timestamps; `None` until one is set.
+    /// Returns the oldest timestamp of the family that can be read. Returns `None` if all history is kept, and for
+    /// a handle of another database.
     pub fn full_history_ts_low(&self, family: &Arc<Family>) -> Option<Vec<u8>> {
+        self.own(family).ok()?;
         family.state().full_history_ts_low.clone()
     }
 

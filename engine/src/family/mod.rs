@@ -8,6 +8,7 @@
 //! Invariant: the installed super version always holds every entry that is visible and not yet deleted by
 //! compaction. A memtable leaves the sealed list in the same step that puts its file into the version.
 
+mod check_read;
 mod parts;
 mod resolve;
 mod set;
@@ -93,6 +94,17 @@ impl Family {
         })
     }
 
+    /// Returns true if this handle comes from the open of `notifier`. Each open of a database has its own notifier, and
+    /// all its column families hold it.
+    ///
+    /// A handle belongs to one open of one database. Another database, or a later open of the same database, may give the
+    /// number of the column family to another column family, and its SST files to nobody. So every call that takes
+    /// a handle rejects the handles of other opens with InvalidArgument.
+    #[inline]
+    pub(crate) fn belongs_to(&self, notifier: &Arc<ReleaseNotifier>) -> bool {
+        Arc::ptr_eq(&self.release_notifier, notifier)
+    }
+
     pub fn id(&self) -> FamilyId {
         self.id
     }
@@ -106,13 +118,13 @@ impl Family {
         self.parts.load().disallow_memtable_writes
     }
 
-    /// Whether it can be read at a snapshot, if that is `wanted`.
+    /// Checks that the family can be read at a snapshot.
     ///
     /// # Errors
     /// NotSupported with `inplace_update_support`: what the snapshot saw may be overwritten.
     #[inline]
-    pub fn check_snapshot(&self, wanted: bool) -> Result<()> {
-        if wanted && self.parts.load().memtable.inplace_locks.is_some() {
+    pub fn check_snapshot(&self) -> Result<()> {
+        if self.parts.load().memtable.inplace_locks.is_some() {
             return Err(Error::not_supported(format!(
                 "column family {} cannot be read at a snapshot: it has inplace_update_support",
                 self.name
@@ -136,6 +148,12 @@ impl Family {
                 end.map(|key| Cow::Owned(key::with_oldest_timestamp(key, size))),
             ),
         }
+    }
+
+    /// Returns true if the keys of the family carry timestamps.
+    #[inline]
+    pub fn has_timestamps(&self) -> bool {
+        self.order.user.timestamp_size() > 0
     }
 
     /// The order of internal keys.
@@ -248,8 +266,18 @@ impl Family {
             state.version.clone(),
             self.parts.load_full(),
             self.release_notifier.clone(),
-        );
+        )
+        .with_full_history_ts_low(state.full_history_ts_low.clone());
         self.current.swap(Arc::new(next))
+    }
+
+    /// Sets the oldest timestamp that can be read, as recovery found it in the MANIFEST.
+    pub(crate) fn set_full_history_ts_low(&self, low: Option<Vec<u8>>) {
+        let mut state = self.state();
+        state.full_history_ts_low = low;
+        let old = self.install(&mut state);
+        drop(state);
+        drop(old);
     }
 
     /// Lets go of what is kept of flushed memtables and has no room any more, `all`: of all of it.

@@ -1,6 +1,6 @@
 //! What a reader pins: all places a family's entries can be at one moment.
 
-use base::SequenceNumber;
+use base::{Error, Result, SequenceNumber};
 use lsm::version::Version;
 use mem::memtable::MemTable;
 
@@ -21,6 +21,9 @@ pub struct SuperVersion {
     pub version: Arc<Version>,
     /// The components and settings of that moment.
     pub parts: Arc<Parts>,
+    /// The oldest timestamp that can be read: history below this timestamp may be gone. `None`: all history is kept.
+    /// Readers of an older super version still see the older history.
+    pub full_history_ts_low: Option<Vec<u8>>,
     /// Whether any SST file has range tombstones. Set when this is known for every file.
     pub(crate) table_tombstones: OnceLock<bool>,
     /// The last field, so that the notification follows the release of the version.
@@ -43,6 +46,7 @@ impl SuperVersion {
             history,
             version,
             parts,
+            full_history_ts_low: None,
             table_tombstones: OnceLock::new(),
             _ring: Ring(release_notifier),
         }
@@ -50,6 +54,29 @@ impl SuperVersion {
 }
 
 impl SuperVersion {
+    /// Sets the oldest timestamp that can be read.
+    #[must_use]
+    pub(crate) fn with_full_history_ts_low(mut self, low: Option<Vec<u8>>) -> Self {
+        self.full_history_ts_low = low;
+        self
+    }
+
+    /// Checks that the history at `timestamp` is complete. Without the check, a read could return an entry that was
+    /// written later: compaction sets the timestamps of old entries to zero. Source: RocksDB
+    /// `DBImpl::FailIfReadCollapsedHistory`.
+    ///
+    /// # Errors
+    /// InvalidArgument if `timestamp` is below `full_history_ts_low`. A read at this timestamp itself is allowed.
+    #[inline]
+    pub fn check_history(&self, timestamp: Option<&[u8]>) -> Result<()> {
+        match (timestamp, &self.full_history_ts_low) {
+            (Some(timestamp), Some(low)) if self.parts.order.compare_timestamp(timestamp, low).is_lt() => {
+                Err(collapsed(timestamp, low))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Every version newer than this is in memory, of the flushed ones those in the history.
     pub fn in_memory_since(&self) -> SequenceNumber {
         let oldest = self.history.last().or(self.imm.last()).unwrap_or(&self.mem);
@@ -69,4 +96,14 @@ impl Drop for Ring {
     fn drop(&mut self) {
         self.0.ring();
     }
+}
+
+#[cold]
+fn collapsed(timestamp: &[u8], low: &[u8]) -> Error {
+    // The bytes of timestamps are no user data: they may be shown.
+    Error::invalid_argument(format!(
+        "Read timestamp: {} is smaller than full_history_ts_low: {}",
+        timestamp.escape_ascii(),
+        low.escape_ascii()
+    ))
 }

@@ -65,13 +65,15 @@ impl Iter {
     /// An iterator over what is visible now, or at the options' snapshot.
     ///
     /// # Errors
-    /// InvalidArgument where a timestamp is missing, given to a family without, or of the wrong length.
+    /// InvalidArgument where a timestamp is missing, given to a family without, of the wrong length, or below
+    /// `full_history_ts_low`; for a snapshot of another database.
     /// NotSupported for `iter_start_ts` and for tiers an iterator cannot be limited to.
     pub fn new(context: IteratorContext, options: ReadOptions) -> Result<Self> {
-        check(&context.family, &options)?;
+        check(&context, &options)?;
         let super_version = acquire(&context);
         let range_deletes = super_version.mem.counts().range_deletes;
-        let walk = build(&context, &options, &super_version)?;
+        let walk = build(&context, &options, &super_version)
+            .inspect_err(|_| count_release(&context, &super_version))?;
         let counts = Counts::new(context.stats.clone());
         let follows = options.auto_refresh_iterator_with_snapshot && options.snapshot.is_some();
         let prepares = options.tailing || follows || !options.deadline.is_zero();
@@ -271,7 +273,8 @@ impl Iter {
     fn renewed(&mut self, adopt: impl FnOnce(&mut Walk<Tree>, &mut Walk<Tree>)) -> Result<()> {
         let newest = acquire(&self.context);
         let range_deletes = newest.mem.counts().range_deletes;
-        let mut walk = build(&self.context, &self.options, &newest)?;
+        let mut walk = build(&self.context, &self.options, &newest)
+            .inspect_err(|_| count_release(&self.context, &newest))?;
         adopt(&mut walk, &mut self.walk);
         self.walk = walk;
         count_release(&self.context, &self.super_version);
@@ -361,31 +364,8 @@ fn count_release(context: &IteratorContext, super_version: &Arc<SuperVersion>) {
     }
 }
 
-fn check(family: &Family, options: &ReadOptions) -> Result<()> {
-    family.check_snapshot(options.snapshot.is_some())?;
-    let size = family.order().user.timestamp_size();
-    match &options.timestamp {
-        None if size > 0 => {
-            return Err(Error::invalid_argument(format!(
-                "column family {} has timestamps: reading it needs ReadOptions::timestamp",
-                family.name()
-            )));
-        }
-        Some(_) if size == 0 => {
-            return Err(Error::invalid_argument(format!(
-                "column family {} has no timestamps, but ReadOptions::timestamp is given",
-                family.name()
-            )));
-        }
-        Some(given) if given.len() != size => {
-            return Err(Error::invalid_argument(format!(
-                "the timestamp has {} bytes, column family {} has {size}",
-                given.len(),
-                family.name()
-            )));
-        }
-        _ => {}
-    }
+fn check(context: &IteratorContext, options: &ReadOptions) -> Result<()> {
+    context.family.check_read(&context.sequence, options)?;
     if options.iter_start_ts.is_some() {
         return Err(Error::not_supported(
             "iterating over all timestamped versions (iter_start_ts) is not built yet",
@@ -402,6 +382,7 @@ fn build(
     options: &ReadOptions,
     super_version: &Arc<SuperVersion>,
 ) -> Result<Walk<Tree>> {
+    super_version.check_history(options.timestamp.as_deref())?;
     let seq = match &options.snapshot {
         Some(snapshot) => snapshot.sequence(),
         None if options.tailing => MAX_SEQUENCE,

@@ -60,7 +60,8 @@ impl Reads {
         let super_version = family.pin();
         let mut answer = Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics());
         let mut buffer = Vec::new();
-        let walked = self.full_key(family, key, options, &mut buffer).and_then(|full| {
+        let walked = self.check(family, &super_version, options).and_then(|()| {
+            let full = self.full_key(key, options, &mut buffer);
             self.walk(&super_version, full, key, self.read_sequence(options), options, &mut answer)
         });
         let place = match walked {
@@ -112,7 +113,8 @@ impl Reads {
         let super_version = family.pin();
         let mut answer = Answer::for_operands();
         let mut buffer = Vec::new();
-        let full = self.full_key(family, key, options, &mut buffer)?;
+        self.check(family, &super_version, options)?;
+        let full = self.full_key(key, options, &mut buffer);
         self.walk(&super_version, full, key, self.read_sequence(options), options, &mut answer)?;
         answer.finish_operands(key)
     }

@@ -14,7 +14,7 @@ use base::stats::{Statistics, Ticker};
 use base::{Error, Pinned, Result, Subcode};
 use table::sst::ReadCtx;
 
-use crate::family::Family;
+use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::sequence::LastSequence;
 use crate::source::TableCache;
@@ -85,34 +85,26 @@ impl Reads {
         }
     }
 
-    /// The key as the memtables and tables look it up: with the timestamp to read at.
+    /// Checks that the options fit the column family. Called once per read, after the super version is pinned.
+    ///
+    /// # Errors
+    /// See [`Family::check_read`] and [`SuperVersion::check_history`].
     #[inline]
-    fn full_key<'a>(
-        &self,
-        family: &Family,
-        key: &'a [u8],
-        options: &ReadOptions,
-        buffer: &'a mut Vec<u8>,
-    ) -> Result<&'a [u8]> {
-        family.check_snapshot(options.snapshot.is_some())?;
-        let size = family.order().user.timestamp_size();
-        match &options.timestamp {
-            None if size == 0 => Ok(key),
-            Some(timestamp) if size > 0 && timestamp.len() == size => {
-                buffer.extend_from_slice(key);
-                buffer.extend_from_slice(timestamp);
-                Ok(buffer)
-            }
-            None => Err(Error::invalid_argument(format!(
-                "column family {} has timestamps: reading it needs ReadOptions::timestamp",
-                family.name()
-            ))),
-            Some(timestamp) => Err(Error::invalid_argument(format!(
-                "a timestamp of {} bytes was given; column family {} has {size}",
-                timestamp.len(),
-                family.name()
-            ))),
+    fn check(&self, family: &Family, super_version: &SuperVersion, options: &ReadOptions) -> Result<()> {
+        if options.snapshot.is_none() && options.timestamp.is_none() && !family.has_timestamps() {
+            return Ok(());
         }
+        family.check_read(&self.sequence, options)?;
+        super_version.check_history(options.timestamp.as_deref())
+    }
+
+    /// Returns the key as memtables and SST files hold it: with the timestamp to read at.
+    #[inline]
+    fn full_key<'a>(&self, key: &'a [u8], options: &ReadOptions, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+        let Some(timestamp) = &options.timestamp else { return key };
+        buffer.extend_from_slice(key);
+        buffer.extend_from_slice(timestamp);
+        buffer
     }
 
     fn reads_memtables(&self, options: &ReadOptions) -> bool {

@@ -83,23 +83,21 @@ impl Reads {
     ) -> Vec<Result<T>> {
         let began = self.stats.begin();
         let super_version = family.pin();
+        if let Err(error) = self.check(family, &super_version, options) {
+            return keys.iter().map(|_| Err(error.clone())).collect();
+        }
         let seq = self.read_sequence(options);
         let mut results: Vec<Result<T>> = keys.iter().map(|_| Ok(answer(None, 0))).collect();
         let mut slots =
             Slots { bytes: Vec::with_capacity(keys.len() * 32), list: Vec::with_capacity(keys.len()) };
         for (index, key) in keys.iter().enumerate() {
             let mut buffer = Vec::new();
-            match self.full_key(family, key, options, &mut buffer) {
-                Ok(full) => {
-                    let start = slots.bytes.len();
-                    append_with_trailer(&mut slots.bytes, full, pack(seq, TYPE_FOR_SEEK));
-                    let seek_key = start..slots.bytes.len();
-                    let answer =
-                        Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics());
-                    slots.list.push(Slot { index, key, seek_key, answer, place: Place::Nowhere });
-                }
-                Err(error) => results[index] = Err(error),
-            }
+            let full = self.full_key(key, options, &mut buffer);
+            let start = slots.bytes.len();
+            append_with_trailer(&mut slots.bytes, full, pack(seq, TYPE_FOR_SEEK));
+            let seek_key = start..slots.bytes.len();
+            let answer = Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics());
+            slots.list.push(Slot { index, key, seek_key, answer, place: Place::Nowhere });
         }
         let order = &family.order().user;
         slots.list.sort_by(|a, b| order.compare_stripped(a.key, b.key));

@@ -91,7 +91,9 @@ fn build(
         record.wal_number,
         release_notifier.clone(),
     );
-    family.state().full_history_ts_low = record.full_history_ts_low.clone();
+    if record.full_history_ts_low.is_some() {
+        family.set_full_history_ts_low(record.full_history_ts_low.clone());
+    }
     Ok(family)
 }
 

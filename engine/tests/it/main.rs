@@ -11,6 +11,7 @@ mod directories;
 mod durable;
 mod features;
 mod flushes;
+mod foreign;
 mod golden;
 mod inplace;
 mod live;

@@ -1,0 +1,48 @@
+//! The rule for the snapshot and the timestamp of a read. Point reads and iterators share the rule.
+//!
+//! Not here: whether the history at the timestamp is complete. The super version knows this.
+
+use base::{Error, Result};
+
+use super::Family;
+use crate::options::ReadOptions;
+use crate::sequence::LastSequence;
+use crate::sync::Arc;
+
+impl Family {
+    /// Checks that the snapshot and the timestamp of a read fit the column family.
+    ///
+    /// # Errors
+    /// InvalidArgument for a snapshot of another database or of an earlier open, for a missing timestamp in a family with
+    /// timestamps, for a timestamp in a family without, and for a timestamp of another length. NotSupported for a snapshot in
+    /// a family with `inplace_update_support`.
+    pub(crate) fn check_read(&self, sequence: &Arc<LastSequence>, options: &ReadOptions) -> Result<()> {
+        if let Some(snapshot) = &options.snapshot {
+            if !snapshot.belongs_to(sequence) {
+                return Err(Error::invalid_argument(format!(
+                    "reading column family {}: the snapshot is of another database or of an earlier open",
+                    self.name()
+                )));
+            }
+            self.check_snapshot()?;
+        }
+        let size = self.order().user.timestamp_size();
+        match &options.timestamp {
+            None if size == 0 => Ok(()),
+            Some(timestamp) if size > 0 && timestamp.len() == size => Ok(()),
+            None => Err(Error::invalid_argument(format!(
+                "column family {} has timestamps: reading it needs ReadOptions::timestamp",
+                self.name()
+            ))),
+            Some(_) if size == 0 => Err(Error::invalid_argument(format!(
+                "column family {} has no timestamps, but ReadOptions::timestamp is given",
+                self.name()
+            ))),
+            Some(timestamp) => Err(Error::invalid_argument(format!(
+                "ReadOptions::timestamp has {} bytes; column family {} needs {size}",
+                timestamp.len(),
+                self.name()
+            ))),
+        }
+    }
+}
