@@ -2,7 +2,9 @@
 
 use std::ops::Bound;
 
-use base::{Error, Pinned, Result};
+use base::{Error, Order, Pinned, Result};
+
+use crate::{Family, ReadOptions};
 
 /// A position in a column family: `seek`, `next`, `prev`, `key`, `value`. Owned; keeps the database open.
 ///
@@ -11,17 +13,47 @@ use base::{Error, Pinned, Result};
 /// goes on either, until `refresh`.
 pub type Iter = engine::db::DbIterator;
 
-/// A loop over a range of keys, made by [`crate::Db::range`]. After an error it ends.
+/// A loop over a range of keys, made by [`crate::Family::range`]. After an error the loop ends.
 pub struct Range {
     iter: std::result::Result<Iter, Option<Error>>,
+    order: Order,
     started: bool,
-    /// The first key is to be left out.
+    /// The excluded start of the range. The iterator still shows this key.
     after: Option<Vec<u8>>,
+    /// The included end of the range. The loop ends after this key.
+    last: Option<Vec<u8>>,
 }
 
 impl Range {
-    pub(crate) fn new(iter: Result<Iter>, after: Option<Vec<u8>>) -> Self {
-        Range { iter: iter.map_err(Some), started: false, after }
+    /// Returns a loop over the entries of `family` in a range of keys.
+    pub(crate) fn new<K: AsRef<[u8]> + ?Sized>(family: &Family, start: Bound<&K>, end: Bound<&K>) -> Range {
+        let bytes = |key: &K| key.as_ref().to_vec();
+        let (lower, after) = match start {
+            Bound::Included(key) => (Some(bytes(key)), None),
+            Bound::Excluded(key) => (Some(bytes(key)), Some(bytes(key))),
+            Bound::Unbounded => (None, None),
+        };
+        let (upper, last) = match end {
+            Bound::Excluded(key) => (Some(bytes(key)), None),
+            Bound::Included(key) => (None, Some(bytes(key))),
+            Bound::Unbounded => (None, None),
+        };
+        let order = family.inner.order().user.clone();
+        // A bytewise order has a next key: the key with a zero byte appended. With a bound, the iterator reads no block
+        // after the range. Other orders have no next key that can be computed, so the loop compares each key.
+        let upper = match &last {
+            Some(key) if order.is_bytewise() => Some([key, &[0][..]].concat()),
+            _ => upper,
+        };
+        let options = ReadOptions {
+            iterate_lower_bound: lower,
+            iterate_upper_bound: upper,
+            // The range has keys of many prefixes. A seek by prefix, the default with a prefix extractor, may skip them.
+            total_order_seek: true,
+            ..ReadOptions::default()
+        };
+        let iter = family.iter_with(options).map_err(Some);
+        Range { iter, order, started: false, after, last }
     }
 }
 
@@ -34,39 +66,23 @@ impl Iterator for Range {
             Ok(iter) => iter,
             Err(error) => return error.take().map(Err),
         };
+        let order = &self.order;
         if self.started {
             iter.next();
         } else {
             self.started = true;
             iter.seek_to_first();
-            if self.after.as_deref().is_some_and(|after| iter.valid() && iter.key() == after) {
+            let is_start = |after: &Vec<u8>| order.compare_stripped(iter.key(), after).is_eq();
+            if iter.valid() && self.after.as_ref().is_some_and(is_start) {
                 iter.next();
             }
         }
-        if iter.valid() {
+        let is_inside = |last: &Vec<u8>| order.compare_stripped(iter.key(), last).is_le();
+        if iter.valid() && self.last.as_ref().is_none_or(is_inside) {
             return Some(Ok((iter.key().to_vec(), iter.pinned_value())));
         }
         let ended = iter.status();
         self.iter = Err(None);
         ended.err().map(Err)
     }
-}
-
-/// The bounds of a range as an iterator takes them: first key shown, first key not shown, key left out.
-pub(crate) fn bounds<K: AsRef<[u8]> + ?Sized>(
-    start: Bound<&&K>,
-    end: Bound<&&K>,
-) -> (Option<Vec<u8>>, Option<Vec<u8>>, Option<Vec<u8>>) {
-    let (lower, after) = match start {
-        Bound::Included(key) => (Some(key.as_ref().to_vec()), None),
-        Bound::Excluded(key) => (Some(key.as_ref().to_vec()), Some(key.as_ref().to_vec())),
-        Bound::Unbounded => (None, None),
-    };
-    let upper = match end {
-        Bound::Excluded(key) => Some(key.as_ref().to_vec()),
-        // The next key in byte order: the same with a zero byte behind it.
-        Bound::Included(key) => Some([key.as_ref(), &[0]].concat()),
-        Bound::Unbounded => None,
-    };
-    (lower, upper, after)
 }

@@ -1,10 +1,10 @@
 //! Reads of one column family: get, multi-get, iterators, ranges.
 
-use std::ops::RangeBounds;
+use std::ops::{Bound, RangeBounds};
 
 use base::{Pinned, Result};
 
-use crate::iter::{Range, bounds};
+use crate::iter::Range;
 use crate::{Answered, Family, Iter, ReadOptions};
 
 impl Family {
@@ -196,8 +196,9 @@ impl Family {
         self.db.iter(&self.inner, options)
     }
 
-    /// Returns a loop over a range of keys, in key order. If the iterator cannot be made, the first item is the
-    /// error.
+    /// Returns a loop over all keys of a range, in the order of the column family's comparator. A prefix extractor does
+    /// not limit the loop. The range may include or exclude both ends. If the iterator cannot be made, the first item is
+    /// the error.
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
@@ -210,10 +211,7 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn range<'k, K: AsRef<[u8]> + ?Sized + 'k, R: RangeBounds<&'k K>>(&self, range: R) -> Range {
-        let (lower, upper, after) = bounds(range.start_bound(), range.end_bound());
-        let options =
-            ReadOptions { iterate_lower_bound: lower, iterate_upper_bound: upper, ..ReadOptions::default() };
-        Range::new(self.iter_with(options), after)
+        Range::new(self, range.start_bound().map(|key| *key), range.end_bound().map(|key| *key))
     }
 
     /// Returns a loop over all keys, in key order. If the iterator cannot be made, the first item is the error.
@@ -226,6 +224,6 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn rows(&self) -> Range {
-        Range::new(self.iter(), None)
+        Range::new::<[u8]>(self, Bound::Unbounded, Bound::Unbounded)
     }
 }

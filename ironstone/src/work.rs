@@ -57,7 +57,8 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn enable_auto_compaction(&self, families: &[Family]) -> Result<()> {
-        families.iter().try_for_each(|family| family.set_options(&[("disable_auto_compactions", "false")]))
+        let change = [("disable_auto_compactions", "false")];
+        families.iter().try_for_each(|family| self.db.set_options(family.inner(), &change))
     }
 
     /// Pauses flushes and compactions. Returns when no background job runs. A write that needs the end of a flush or

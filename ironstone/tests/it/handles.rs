@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use ironstone::{CompactRangeOptions, Db, FamilyDescriptor, Options, ReadOptions, WriteBatch};
+use ironstone::{CompactRangeOptions, Db, FamilyDescriptor, FlushOptions, Options, ReadOptions, WriteBatch};
 
 fn small() -> Options {
     let mut options = Options::default();
@@ -51,6 +51,38 @@ fn iterators_snapshots_families_and_values_outlive_the_database_handle() {
     let db = Db::open(scratch.path(), small()).unwrap();
     assert_eq!(db.family("other").unwrap().get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
     drop(value);
+}
+
+#[test]
+fn handles_of_another_open_are_rejected() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (a, b) = (filled(&scratch.path().join("a")), filled(&scratch.path().join("b")));
+    let of_a = a.create_family(FamilyDescriptor::new("f", small().family)).unwrap();
+    let of_b = b.create_family(FamilyDescriptor::new("f", small().family)).unwrap();
+    for family in [&of_a, &of_b] {
+        family.put(b"k", b"v").unwrap();
+        family.flush().unwrap();
+    }
+    let snapshot = a.snapshot();
+    let invalid =
+        |error: ironstone::Error| assert_eq!(error.kind(), ironstone::Kind::InvalidArgument, "{error}");
+    let check = |b: &Db, of_b: &ironstone::Family| {
+        invalid(b.drop_family(&of_a).unwrap_err());
+        invalid(b.flush_families(&[of_b.clone(), of_a.clone()], &FlushOptions::default()).unwrap_err());
+        invalid(b.enable_auto_compaction(&[of_a.clone()]).unwrap_err());
+        invalid(b.get_with(b"key00001", &snapshot.options()).unwrap_err());
+        invalid(snapshot.get_in(of_b, b"k").unwrap_err());
+        invalid(snapshot.multi_get_in(of_b, &[b"k"]).remove(0).unwrap_err());
+        invalid(snapshot.iter_in(of_b).map(drop).unwrap_err());
+        assert!(of_b.get(b"k").unwrap().is_some());
+    };
+    check(&b, &of_b);
+    // The handles of an earlier open of the same directory.
+    drop(of_b);
+    a.close().unwrap();
+    let families = vec![FamilyDescriptor::new("f", small().family)];
+    let again = Db::open_with_families(scratch.path().join("a"), small(), families).unwrap();
+    check(&again, &again.family("f").unwrap());
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod no_copies;
 mod operators;
 mod oracle;
 mod random;
+mod ranges;
 mod rebuild;
 mod repair;
 mod rogue_operators;
