@@ -43,11 +43,13 @@ impl Encoder {
         };
         let window_bits = -(options.window_bits.saturating_abs().clamp(9, 15));
         let config = DeflateConfig { level, window_bits, strategy, ..DeflateConfig::default() };
-        let kept = DEFLATE.with_borrow_mut(|kept| {
+        let kept = DEFLATE.try_with(|kept| {
+            let mut kept = kept.borrow_mut();
             let at = kept.iter().position(|(of, _)| *of == config)?;
             Some(kept.swap_remove(at).1)
         });
-        let stream = Some(kept.unwrap_or_else(|| Deflate::new_with_config(config)));
+        // A thread that is ending keeps no streams any more.
+        let stream = Some(kept.ok().flatten().unwrap_or_else(|| Deflate::new_with_config(config)));
         Encoder { stream, config, dict: dict.unwrap_or_default().to_vec() }
     }
 
@@ -110,7 +112,7 @@ pub(crate) fn forget() {
 }
 
 pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8]) -> Result<()> {
-    INFLATE.with_borrow_mut(|kept| {
+    let mut with = |kept: &mut Option<Inflate>| {
         let inflate = kept.get_or_insert_with(|| Inflate::new(false, LARGEST_WINDOW_BITS));
         inflate.reset(false);
         if let Some(dict) = dict.filter(|dict| !dict.raw().is_empty()) {
@@ -123,5 +125,10 @@ pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8])
             (Status::StreamEnd, true) => Ok(()),
             _ => Err(damaged(Compression::Zlib, "the stream does not end at the announced length")),
         }
-    })
+    };
+    match INFLATE.try_with(|_| ()) {
+        Ok(()) => INFLATE.with_borrow_mut(with),
+        // The thread is ending and has no stream any more.
+        Err(_) => with(&mut None),
+    }
 }

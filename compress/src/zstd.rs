@@ -63,7 +63,7 @@ pub(crate) fn forget() {
 }
 
 pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8]) -> Result<()> {
-    CONTEXT.with_borrow_mut(|kept| {
+    let mut with = |kept: &mut Option<DCtx<'static>>| {
         if kept.is_none() {
             *kept = DCtx::try_create();
         }
@@ -80,7 +80,12 @@ pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8])
             Ok(_) => Err(damaged(Compression::Zstd, "too short")),
             Err(code) => Err(damaged(Compression::Zstd, get_error_name(code))),
         }
-    })
+    };
+    match CONTEXT.try_with(|_| ()) {
+        Ok(()) => CONTEXT.with_borrow_mut(with),
+        // The thread is ending and has no context any more.
+        Err(_) => with(&mut None),
+    }
 }
 
 /// A dictionary from samples. The trainer picks the content, or (`use_zstd_dict_trainer` off) the samples

@@ -47,7 +47,11 @@ pub(crate) fn forget() {
 pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8]) -> Result<()> {
     let failed = |error: &dyn std::fmt::Display| damaged(Compression::Zstd, &error.to_string());
     let done = match dict.filter(|dict| !dict.raw().is_empty()) {
-        None => DECODER.with_borrow_mut(|decoder| decoder.decode_all(stream, block)),
+        None => match DECODER.try_with(|decoder| decoder.borrow_mut().decode_all(stream, block)) {
+            Ok(done) => done,
+            // The thread is ending and has no decoder any more.
+            Err(_) => FrameDecoder::new().decode_all(stream, block),
+        },
         Some(dict) if dict.raw().starts_with(&TRAINED_MAGIC) => {
             let trained = Trained::decode_dict(dict.raw()).map_err(|error| failed(&error))?;
             let mut decoder = FrameDecoder::new();

@@ -232,6 +232,11 @@ impl ErrorState {
         self.inner.lock().count
     }
 
+    /// Counts an error that the engine retries by itself, and that changes no state.
+    pub fn count_retried(&self) {
+        self.inner.lock().count += 1;
+    }
+
     /// Records a failure. `families` are the column families of the failed job, if the other column
     /// families may continue. The failure affects all column families unless it names an SST file of the
     /// job. `auto_resume` allows a resume in the background. `log_failed` is true if the active WAL accepts

@@ -29,7 +29,8 @@ options! {
     fixed compaction_filter: Option<Arc<dyn CompactionFilter>> = None;
     /// The same, one for each job.
     fixed compaction_filter_factory: Option<Arc<dyn CompactionFilterFactory>> = None;
-    /// A memtable of this size is flushed.
+    /// Size in bytes at which the active memtable becomes immutable and is flushed. Default: 64 MiB. Values below 64 KiB
+    /// or above 8 GiB are changed to these limits. A small value makes many small SST files.
     mutable write_buffer_size: usize = 64 << 20;
     /// Of levels without a say of their own.
     mutable compression: CompressionType = super::tune::default_compression();

@@ -150,8 +150,9 @@ pub fn perf_add_at_level(counter: LevelCounter, count: u64, level: u32) {
 
 #[cold]
 fn add_at_level(counter: LevelCounter, count: u64, level: u32) {
-    BREAKDOWN.with_borrow_mut(|levels| {
-        levels.entry(level).or_insert([0; LevelCounter::COUNT])[counter.number()] += count;
+    // A thread that is ending counts no levels any more.
+    let _ = BREAKDOWN.try_with(|levels| {
+        levels.borrow_mut().entry(level).or_insert([0; LevelCounter::COUNT])[counter.number()] += count;
     });
 }
 
@@ -168,8 +169,9 @@ pub fn perf_counter(counter: PerfCounter) -> u64 {
 /// Sets all of this thread's counters to 0.
 pub fn perf_context_reset() {
     CONTEXT.with(|context| context.counters.iter().for_each(|counter| counter.set(0)));
-    BREAKDOWN
-        .with_borrow_mut(|levels| levels.values_mut().for_each(|counts: &mut LevelCounts| counts.fill(0)));
+    let _ = BREAKDOWN.try_with(|levels| {
+        levels.borrow_mut().values_mut().for_each(|counts: &mut LevelCounts| counts.fill(0));
+    });
 }
 
 /// All counters as RocksDB writes them: `name = count, name = count`.
@@ -191,10 +193,11 @@ fn text(exclude_zero: bool) -> String {
         }
     }
     if CONTEXT.with(|context| context.per_level.get()) {
-        BREAKDOWN.with_borrow(|levels| {
+        let _ = BREAKDOWN.try_with(|levels| {
+            let levels = levels.borrow();
             for &counter in LevelCounter::ALL {
                 let _ = write!(text, "{} = ", counter.name());
-                for (level, counts) in levels {
+                for (level, counts) in levels.iter() {
                     let count = counts[counter.number()];
                     if count > 0 || !exclude_zero {
                         let _ = write!(text, "{count}@level{level}, ");

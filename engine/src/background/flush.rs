@@ -212,7 +212,8 @@ impl Background {
     /// # Errors
     ///
     /// The background error, if it stops at least one of these column families. The error of a flush of
-    /// these column families that failed during the wait, even if the flush is tried again.
+    /// these column families that failed during the wait, even if the flush is tried again. ColumnFamilyDropped
+    /// if only one column family was given, and it was dropped.
     pub fn flush_and_wait(
         &self,
         families: &[Arc<Family>],
@@ -228,6 +229,8 @@ impl Background {
         if !wait {
             return Ok(());
         }
+        // As RocksDB's `WaitForFlushMemTables`: a drop ends the wait, and is an error if only this family was asked for.
+        let only = if let [only] = families { Some(only) } else { None };
         let targets: Vec<_> = families
             .iter()
             .map(|f| (f.clone(), f.state().immutable_memtables.last().map_or(0, |s| s.id)))
@@ -243,7 +246,8 @@ impl Background {
                 f.is_dropped() || f.state().immutable_memtables.first().is_none_or(|oldest| oldest.id > *id)
             });
             if done {
-                return Some(Ok(()));
+                let dropped = only.filter(|family| family.is_dropped());
+                return Some(dropped.map_or(Ok(()), |f| Err(Error::column_family_dropped(f.name()))));
             }
             let failed = families.iter().zip(&failures).map(|(f, before)| (self.failures(f), *before));
             failed.into_iter().find(|(now, before)| now.0 > *before).and_then(|(now, _)| now.1.map(Err))

@@ -1,7 +1,9 @@
-//! Slots: how many jobs of each kind may run, and starting them.
+//! Slots: how many jobs of each kind may run, and the start of jobs.
+
+use std::cell::Cell;
 
 use base::stats::Ticker;
-use env::executor::{Job, Pool};
+use env::executor::{Job, Pool, Tag};
 
 use super::event_count::Out;
 use super::{Background, FlushRequest, State};
@@ -147,6 +149,20 @@ impl Background {
     /// Puts a job into a pool.
     pub(super) fn spawn(&self, pool: Pool, job: impl FnOnce(&Background) + Send + 'static) {
         self.tools.env.executor.spawn(pool, self.tag, self.counted(job));
+        if let Some(error) = self.tools.env.executor.start_failure(pool) {
+            self.errors.count_retried();
+            self.tools.events.warn(format_args!("{error}; the job waits, and the start is tried again"));
+        }
+    }
+
+    /// Returns true if the calling thread runs a background job of this database.
+    pub fn runs_here(&self) -> bool {
+        running_job() == Some(self.tag)
+    }
+
+    /// Returns true if the calling thread runs a background job of any database.
+    pub fn is_job_thread() -> bool {
+        running_job().is_some()
     }
 
     /// Puts a job into a pool once so much time has passed.
@@ -166,11 +182,39 @@ impl Background {
         Box::new(move || {
             let (me, job, out) = parts;
             if let Some(me) = me.upgrade() {
+                let _running = RunningJob::begin(me.tag);
                 job(&me);
                 me.tools.forget_spares();
             }
             drop(me);
             drop(out);
         })
+    }
+}
+
+crate::sync::thread_local! {
+    /// The database whose job this thread runs.
+    static RUNNING: Cell<Option<Tag>> = const { Cell::new(None) };
+}
+
+fn running_job() -> Option<Tag> {
+    RUNNING.try_with(Cell::get).ok().flatten()
+}
+
+/// Marks the calling thread until the drop. A job that helps the executor can run another job on its own thread, so the
+/// drop restores the mark before.
+struct RunningJob {
+    before: Option<Tag>,
+}
+
+impl RunningJob {
+    fn begin(tag: Tag) -> RunningJob {
+        RunningJob { before: RUNNING.try_with(|running| running.replace(Some(tag))).ok().flatten() }
+    }
+}
+
+impl Drop for RunningJob {
+    fn drop(&mut self) {
+        let _ = RUNNING.try_with(|running| running.set(self.before));
     }
 }

@@ -148,19 +148,19 @@ impl Committer {
         self.manifest.lock().size()
     }
 
-    /// Makes changes of the trees durable and visible, all or none if `atomic`. Families may be dropped
-    /// ones; their part is passed over.
+    /// Makes changes of the trees durable and visible, all or none if `atomic`. The change of a dropped column family is
+    /// skipped, and the SST files that its job wrote become obsolete.
     ///
     /// # Errors
     /// Corruption if a change does not fit its tree (nothing was written); those of the file system (then
     /// the record may or may not be on disk, and the files it names must stay).
     pub fn commit(&self, changes: Vec<Change>, atomic: bool) -> Result<Committed> {
         let mut manifest = self.manifest.lock();
+        let (dropped, changes): (Vec<_>, Vec<_>) =
+            changes.into_iter().partition(|change| change.family.is_dropped());
+        dropped.iter().for_each(|change| self.retire_outputs(change));
         let mut parts = Vec::with_capacity(changes.len());
         for change in changes {
-            if change.family.is_dropped() {
-                continue;
-            }
             let old = {
                 let state = change.family.state();
                 check_history_mark(&change, &state)?;
@@ -360,6 +360,18 @@ impl Committer {
             flushed.get(&family.id()).map_or(now, |after| now.max(*after))
         });
         Some(needed.min().unwrap_or(0).max(self.min_log_to_keep()))
+    }
+
+    /// Makes the new SST files of a job obsolete, because its column family was dropped. No version names these files.
+    /// Files that the job only moved are in the last version of the column family; the drop made them obsolete.
+    fn retire_outputs(&self, change: &Change) {
+        let is_moved = |file: &FileMetaData| change.edit.deleted.iter().any(|(_, n)| *n == file.number);
+        let parts = change.family.parts();
+        let written = change.edit.added.iter().filter(|(_, file)| !is_moved(file));
+        self.obsolete.retire(written.map(|(_, file)| Waiting {
+            path: parts.table_path(file.number, file.path_id),
+            file: file.clone(),
+        }));
     }
 
     fn retire(&self, part: Part) {

@@ -1,29 +1,156 @@
-//! Closing: waiting writers let go, memtables flushed where the log does not have them, jobs ended.
+//! Closing a database: end the stalls, flush what is only in memtables, end the jobs, close the files.
+//!
+//! ```text
+//! close()         the first caller closes; later callers wait, and get the same result
+//! last handle     the drop closes; on a thread of a background job, a job of pool `user` closes
+//! in a job        close() is refused: the close would wait for the end of the job
+//! ```
+
+use std::cell::Cell;
 
 use base::stats::Ticker;
-use base::{Error, Result};
+use base::{Error, Kind, Result};
+use env::executor::{Pool, Tag};
+use env::posix::Tenant;
 
-use super::{Db, Inner};
+use super::{Db, Inner, Writing};
+use crate::background::Background;
+use crate::commit::Committer;
+use crate::errors::ErrorState;
 use crate::event::{Event, FlushReason};
+use crate::family::FamilySet;
+use crate::files::DbLock;
 use crate::manifest::recover;
-use crate::sync::Ordering;
+use crate::output::JobTools;
+use crate::source::TableCache;
+use crate::sync::{Arc, AtomicBool, Condvar, Mutex, Ordering};
+use crate::wal::WalSet;
 
 impl Db {
-    /// Closes the database now, whatever other handles there are: their calls fail from now on. Without
-    /// this the last handle closes, and errors of closing go to the LOG.
+    /// Closes the database now, although other handles exist. Without this call, the drop of the last handle closes the
+    /// database, and errors of the close go to the info log only.
+    ///
+    /// Afterwards all writes, flushes, compactions and option changes through other handles return ShutdownInProgress.
+    /// Gets, iterators and snapshots of other handles continue to read the state at the close. If the database is opened
+    /// again, these reads fail with IoError when the new handle deletes the SST files that they need.
+    ///
+    /// If another thread closes the database already, the call waits for that close and returns its result. After the
+    /// database is closed, the call returns the result of the close.
     ///
     /// # Errors
-    /// The first thing that went wrong; everything else was still done.
+    /// The first error of the close; the close still takes all other steps. Aborted, without a close, if a listener or
+    /// another callback calls `close` in a background job of this database: the close would wait for this job. Busy if
+    /// the thread is closing the database already.
     pub fn close(&self) -> Result<()> {
         self.inner.close()
     }
 }
 
-impl Inner {
-    pub(super) fn close(&self) -> Result<()> {
-        if self.closed.swap(true, Ordering::AcqRel) {
-            return Ok(());
+/// How far the close of a database is.
+#[derive(Default)]
+enum Progress {
+    #[default]
+    Open,
+    Closing,
+    Closed(Result<()>),
+}
+
+crate::sync::thread_local! {
+    /// The address of the state that this thread closes; 0 if the thread closes no database.
+    static CLOSES: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Lets one caller close, and gives its result to all others.
+#[derive(Default)]
+pub(super) struct CloseState {
+    /// True from the start of the close. Writers read this without a lock.
+    begun: AtomicBool,
+    progress: Mutex<Progress>,
+    /// Notified at the end of the close.
+    ended: Condvar,
+}
+
+impl CloseState {
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun.load(Ordering::Acquire)
+    }
+
+    /// Returns `None` to the first caller, which then closes. Later callers wait for the result.
+    fn begin(&self) -> Option<Result<()>> {
+        let mut progress = self.progress.lock();
+        loop {
+            match &*progress {
+                Progress::Open => break,
+                Progress::Closed(outcome) => return Some(outcome.clone()),
+                Progress::Closing if CLOSES.try_with(Cell::get) == Ok(self.address()) => {
+                    return Some(Err(Error::busy("this thread is closing the database already")));
+                }
+                Progress::Closing => self.ended.wait(&mut progress),
+            }
         }
+        *progress = Progress::Closing;
+        let _ = CLOSES.try_with(|closes| closes.set(self.address()));
+        self.begun.store(true, Ordering::Release);
+        None
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    fn end(&self, outcome: Result<()>) {
+        let _ = CLOSES.try_with(|closes| closes.set(0));
+        *self.progress.lock() = Progress::Closed(outcome);
+        self.ended.notify_all();
+    }
+}
+
+/// What a close needs of a database, apart from the handle.
+struct Closing {
+    tools: Arc<JobTools>,
+    families: Arc<FamilySet>,
+    logs: Arc<WalSet>,
+    committer: Arc<Committer>,
+    tables: Arc<TableCache>,
+    errors: Arc<ErrorState>,
+    writing: Option<Writing>,
+    lock: Option<DbLock>,
+}
+
+impl Inner {
+    fn close(&self) -> Result<()> {
+        if let Some(writing) = &self.writing
+            && writing.background.runs_here()
+        {
+            return Err(Error::aborted(
+                "close was called in a background job of the database (by a listener or another callback) and would \
+                 wait for this job. Close the database on another thread",
+            ));
+        }
+        if let Some(outcome) = self.close.begin() {
+            return outcome;
+        }
+        let outcome = self.closing().run();
+        self.close.end(outcome.clone());
+        outcome
+    }
+
+    fn closing(&self) -> Closing {
+        Closing {
+            tools: self.tools.clone(),
+            families: self.families.clone(),
+            logs: self.logs.clone(),
+            committer: self.committer.clone(),
+            tables: self.tables.clone(),
+            errors: self.errors.clone(),
+            writing: self.writing.clone(),
+            lock: self.lock.lock().take(),
+        }
+    }
+}
+
+impl Closing {
+    fn run(self) -> Result<()> {
         self.tools.events.emit(&Event::ShutdownStarted);
         let mut outcome = Ok(());
         if let Some(writing) = &self.writing {
@@ -34,12 +161,15 @@ impl Inner {
                 let mut families = self.families.all();
                 families.retain(|family| !self.errors.is_held(family.id()));
                 outcome = writing.background.flush_and_wait(&families, FlushReason::ShutDown, true);
+                if outcome.as_ref().is_err_and(|e| e.kind() == Kind::ColumnFamilyDropped) {
+                    outcome = Ok(());
+                }
             }
             writing.writer.close();
             writing.background.close();
             writing.background.purge();
             outcome = outcome.and(self.verify_manifest());
-            // Every step is taken, whatever became of the others.
+            // The close takes every step, also after an error.
             for step in [writing.background.prove_closed(), self.logs.close(), self.committer.close()] {
                 outcome = outcome.and(step);
             }
@@ -51,13 +181,11 @@ impl Inner {
             Err(error) => events.error(format_args!("Shutdown: {error}")),
         }
         events.logger().close();
-        *self.lock.lock() = None;
+        drop(self.lock);
         self.tools.forget_spares();
         outcome
     }
-}
 
-impl Inner {
     /// `verify_manifest_content_on_close`: reads the MANIFEST; one that does not read is written anew.
     fn verify_manifest(&self) -> Result<()> {
         let wanted =
@@ -79,7 +207,25 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Whoever wants to hear of it calls `close`.
-        let _ = self.close();
+        if self.close.has_begun() {
+            return;
+        }
+        // The last handle: there is no other caller.
+        self.close.begin();
+        self.close.end(Ok(()));
+        let (closing, tenant) = (self.closing(), self.tenant.take());
+        if self.writing.is_some() && Background::is_job_thread() {
+            let executor = self.tools.env.executor.clone();
+            executor.grow_threads(Pool::User, 1);
+            executor.spawn(Pool::User, Tag::default(), Box::new(move || close_last(closing, tenant)));
+        } else {
+            close_last(closing, tenant);
+        }
     }
+}
+
+/// Closes without a caller that could take the error: `Closing::run` writes the error to the info log.
+fn close_last(closing: Closing, tenant: Option<Tenant>) {
+    let _ = closing.run();
+    drop(tenant);
 }

@@ -57,7 +57,7 @@ use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{Snapshot, Snapshots};
 use crate::source::TableCache;
 use crate::stats::DatabaseCounter;
-use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
+use crate::sync::{Arc, Mutex};
 use crate::wal::WalSet;
 use crate::write::{WriteHook, Writer};
 
@@ -82,15 +82,16 @@ struct Inner {
     writing: Option<Writing>,
     /// The block caches of families that bring none.
     caches: setup::Caches,
-    closed: AtomicBool,
+    close: close::CloseState,
     /// Serialises creating and dropping families, and changes of options.
     changes: Mutex<()>,
     lock: Mutex<Option<DbLock>>,
     history: Arc<history::History>,
-    /// Last, so that it goes behind what the others hold. None where nobody's threads but the caller's work.
-    _tenant: Option<Tenant>,
+    /// The last field, so that the field is dropped after all others. `None` if the executor has no threads.
+    tenant: Option<Tenant>,
 }
 
+#[derive(Clone)]
 struct Writing {
     writer: Arc<Writer>,
     background: Arc<Background>,
@@ -142,7 +143,7 @@ impl Db {
     fn writing(&self) -> Result<&Writing> {
         match &self.inner.writing {
             // The LOCK is given back: what this handle knows of the files may be out of date.
-            Some(_) if self.inner.closed.load(Ordering::Acquire) => {
+            Some(_) if self.inner.close.has_begun() => {
                 Err(Error::shutdown_in_progress("the database is closed"))
             }
             Some(writing) => Ok(writing),
@@ -238,13 +239,14 @@ impl Db {
         thread_local! {
             static BATCH: std::cell::RefCell<Option<WriteBatch>> = const { std::cell::RefCell::new(None) };
         }
-        let mut batch = BATCH.take().unwrap_or_default();
+        // A thread that is ending has no buffer any more (a write in the destructor of a thread-local variable).
+        let mut batch = BATCH.try_with(|kept| kept.take()).ok().flatten().unwrap_or_default();
         batch.clear();
         fill(&mut batch);
         let outcome = self.write(&mut batch, options);
         const KEEP_BYTES_MAX: usize = 1 << 20;
         if batch.data_size() <= KEEP_BYTES_MAX {
-            BATCH.set(Some(batch));
+            let _ = BATCH.try_with(|kept| kept.replace(Some(batch)));
         }
         outcome
     }

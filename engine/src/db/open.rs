@@ -532,11 +532,11 @@ impl Opening {
                 reads,
                 writing,
                 caches,
-                closed: AtomicBool::new(false),
+                close: Default::default(),
                 changes: Mutex::new(()),
                 lock: Mutex::new(self.lock.take()),
                 history: Default::default(),
-                _tenant: tenant,
+                tenant,
             }),
         }
     }

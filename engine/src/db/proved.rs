@@ -109,7 +109,9 @@ impl Opening {
             .manifest
             .filter(|told| told.bytes > recovered.size && !self.options.best_efforts_recovery);
         let Some(told) = told else { return Ok(None) };
-        if self.env.fs.file_size(&self.paths.manifest(recovered.number))? <= recovered.size {
+        let size = self.env.fs.file_size(&self.paths.manifest(recovered.number));
+        // A writer may have rolled the MANIFEST and deleted this file: the read-only open then reads the new MANIFEST.
+        if size.map_err(|error| self.unless_rolled(recovered.number, error))? <= recovered.size {
             return Ok(None);
         }
         if self.read_only && self.is_overtaken(recovered) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use base::Result;
+use base::{Error, Result};
 use env::Env;
 use env::logger::{FileLogger, LogFileOptions, Logger, NullLogger};
 use mem::cache::{Cache, CacheOptions};
@@ -19,18 +19,40 @@ use crate::recovery::RequestedFamily;
 use crate::sync::{Arc, Mutex};
 use crate::wal::WalSettings;
 
-/// Makes a directory whose name survives: a database that was synced must not vanish with it.
+/// Creates a directory and its missing ancestors, and makes their names durable: a database that was synced must not
+/// disappear with its directory. Only the parents of created directories are synced. Other ancestors may be unreadable
+/// (mode 0711) or on a file system that cannot sync directories.
+///
+/// # Errors
+/// Errors of the file system. A parent that the process may write but not read cannot be synced; this is no error.
 pub(super) fn make_dir(env: &Env, dir: &Path) -> Result<()> {
-    if env.fs.exists(dir)? {
+    let mut created = Vec::new();
+    let mut at = Some(dir);
+    while let Some(missing) = at.filter(|dir| !dir.as_os_str().is_empty()) {
+        if env.fs.exists(missing)? {
+            break;
+        }
+        created.push(missing);
+        at = missing.parent();
+    }
+    if created.is_empty() {
         return Ok(());
     }
     env.fs.create_dir_all(dir)?;
-    let mut at = dir;
-    while let Some(parent) = at.parent().filter(|p| !p.as_os_str().is_empty()) {
-        env.fs.open_dir(parent)?.sync()?;
-        at = parent;
+    for dir in created {
+        let parent = dir.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        match env.fs.open_dir(parent) {
+            Ok(parent) => parent.sync()?,
+            Err(error) if is_permission_denied(&error) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
+}
+
+fn is_permission_denied(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|e| e.downcast_ref::<std::io::Error>());
+    source.is_some_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
 }
 
 pub(super) fn logger(options: &DbOptions, paths: &Paths, read_only: bool) -> Result<Arc<dyn Logger>> {

@@ -59,7 +59,7 @@ impl Parts {
     /// Why a memtable of this family is to be flushed, if it is.
     #[inline]
     pub fn is_full(&self, mem: &MemTable) -> Option<FlushReason> {
-        if mem.memory_used() >= self.full_bytes() || mem.is_marked_for_flush() {
+        if mem.memory_used() >= self.full_bytes() || mem.is_marked_for_flush() || mem.is_nearly_full() {
             return Some(FlushReason::WriteBufferFull);
         }
         let many =

@@ -224,7 +224,10 @@ crate::sync::thread_local! {
 }
 
 fn own_waiter() -> Arc<Waiter> {
-    WAITER.with(|slot| slot.borrow_mut().get_or_insert_with(Waiter::new).clone())
+    // A thread that is ending has no waiter any more (a write in the destructor of a thread-local variable).
+    WAITER
+        .try_with(|slot| slot.borrow_mut().get_or_insert_with(Waiter::new).clone())
+        .unwrap_or_else(|_| Waiter::new())
 }
 
 /// The queue of writers of one database.

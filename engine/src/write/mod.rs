@@ -246,6 +246,7 @@ impl Writer {
         if !matches!(options.protection_bytes_per_key, 0 | 8) {
             return Err(Error::not_supported("WriteBatch protection info must be zero or eight bytes/key"));
         }
+        check_memory(batch)?;
         let contents = batch.contents();
         let plain =
             !(contents.merges || contents.range_deletions || contents.other_families || contents.rare);
@@ -670,6 +671,24 @@ fn check_sequence_room(first: SequenceNumber, count: u64) -> Result<()> {
         return Err(Error::aborted(format!(
             "the sequence numbers of the database end at {MAX_SEQUENCE}; a write of {count} entries cannot start at \
              {first}. Copy the entries into a new database"
+        )));
+    }
+    Ok(())
+}
+
+/// Rejects a write batch that a memtable may not have room for. The WAL append comes before the memtable, so a batch
+/// that fails in the memtable would stop all writes.
+///
+/// # Errors
+/// InvalidArgument above 7 GiB of memory: the bytes of the batch, and 96 bytes for each entry.
+#[inline]
+fn check_memory(batch: &WriteBatch) -> Result<()> {
+    const ENTRY_BYTES_MAX: u64 = 96;
+    let bytes = batch.data_size() as u64 + u64::from(batch.count()) * ENTRY_BYTES_MAX;
+    if bytes > mem::arena::BATCH_BYTES_MAX {
+        return Err(Error::invalid_argument(format!(
+            "the write batch needs {bytes} bytes in a memtable, and a memtable has room for {}. Write smaller batches",
+            mem::arena::BATCH_BYTES_MAX
         )));
     }
     Ok(())

@@ -5,6 +5,8 @@
 //! limit of bytes a second. A stopped writer waits until a job has made room. Time comes from `env`. A
 //! waiting writer helps the executor, so a single thread runs the job that it waits for.
 
+use std::time::Duration;
+
 use base::map::HashMap;
 use base::{Error, FamilyId, Result};
 use env::Env;
@@ -19,6 +21,8 @@ const STOP: u8 = 2;
 
 /// A delayed writer sleeps at most this long at a time, so that it notices the end of the delay.
 const DELAY_US_MAX: u64 = 1_000_000;
+/// A stopped writer looks again after this time, also if no job ended.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Credit is granted for this time span at once, so that small writes do not sleep for single microseconds.
 const REFILL_US: u64 = 1024;
 
@@ -219,7 +223,8 @@ impl Controller {
                 }
                 let mut inner = self.inner.lock();
                 if waits(&inner) {
-                    self.changed.wait(&mut inner);
+                    // The time limit: `help` starts a thread that the system refused before.
+                    self.changed.wait_for(&mut inner, LOOK_AGAIN);
                 }
             }
         });

@@ -96,7 +96,7 @@ pub(super) fn read_direct(file: &File, offset: u64, buffer: &mut [u8]) -> io::Re
         static BOUNCE: RefCell<AlignedBuffer> = RefCell::new(AlignedBuffer::new(16 * PAGE));
     }
     let lead = (offset % PAGE as u64) as usize;
-    BOUNCE.with_borrow_mut(|bounce| {
+    let mut through = |bounce: &mut AlignedBuffer| {
         let mut done = 0;
         // The first piece starts inside a page, all others at one.
         let mut skip = lead;
@@ -113,7 +113,12 @@ pub(super) fn read_direct(file: &File, offset: u64, buffer: &mut [u8]) -> io::Re
             }
         }
         Ok(done)
-    })
+    };
+    match BOUNCE.try_with(|_| ()) {
+        Ok(()) => BOUNCE.with_borrow_mut(through),
+        // The thread is ending and has no buffer any more.
+        Err(_) => through(&mut AlignedBuffer::new(16 * PAGE)),
+    }
 }
 
 /// Whole pages; a count that is not of whole pages is the end of the file.

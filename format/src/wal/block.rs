@@ -36,7 +36,8 @@ impl Block {
     ) -> Result<()> {
         self.len = 0;
         if self.bytes.is_empty() {
-            self.bytes = SPARE.take();
+            // A thread that is ending keeps nothing.
+            self.bytes = SPARE.try_with(Cell::take).unwrap_or_default();
             self.bytes.resize(BLOCK_LEN, 0);
         }
         self.len = read(&mut self.bytes[..wanted])?.min(wanted);

@@ -33,6 +33,11 @@ const FIRST_SHIFT: u32 = 16;
 const CHUNKS: usize = 19;
 /// All that refs can reach.
 const LIMIT: u64 = 1 << (FIRST_SHIFT as usize + CHUNKS - 1);
+/// A memtable is full once its arena reached this offset. The last chunk then has room for [`BATCH_BYTES_MAX`] more.
+pub const SWITCH_AT: u64 = LIMIT / 2;
+/// Largest memory of one write batch in a memtable. The last chunk of the arena holds the batch whole, wherever the
+/// batch begins below [`SWITCH_AT`].
+pub const BATCH_BYTES_MAX: u64 = LIMIT / 2 - (1 << 30);
 /// Offset 0 is never handed out, so that a `Ref` of 0 can mean "none".
 const RESERVED: u64 = 64;
 
@@ -101,12 +106,8 @@ impl Arena {
         let size = size as u64;
         let mut bump = self.bump.load(Ordering::Relaxed);
         loop {
-            let mut start = (bump + align - 1) & !(align - 1);
-            let mut chunk = chunk_of(start);
-            if chunk >= CHUNKS || start.saturating_add(size) > chunk_end(chunk) {
-                start = Self::next_fitting(chunk, size)?;
-                chunk = chunk_of(start);
-            }
+            let start = Self::place(bump, size, align)?;
+            let chunk = chunk_of(start);
             match self.bump.compare_exchange_weak(bump, start + size, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => {
                     if start - bump >= align {
@@ -125,6 +126,17 @@ impl Arena {
                 Err(now) => bump = now,
             }
         }
+    }
+
+    /// Returns the offset of a piece that is requested when `bump` bytes are handed out. A piece lies in one chunk.
+    #[inline]
+    fn place(bump: u64, size: u64, align: u64) -> Result<u64> {
+        let start = (bump + align - 1) & !(align - 1);
+        let chunk = chunk_of(start);
+        if chunk >= CHUNKS || start.saturating_add(size) > chunk_end(chunk) {
+            return Self::next_fitting(chunk, size);
+        }
+        Ok(start)
     }
 
     /// Chooses the pages of the steps that a piece from `start` to `last` is the first to reach into; `before` is the
@@ -181,6 +193,12 @@ impl Arena {
         // Mapping the chunk happened before the ref was handed out, so relaxed sees it.
         // `CHUNKS - 1` is the chunk of the largest ref there is.
         self.biased[chunk_of(offset)].load(Ordering::Relaxed).wrapping_add(offset as usize)
+    }
+
+    /// Returns true if the arena may have no room for another write batch: see [`SWITCH_AT`].
+    #[inline]
+    pub(crate) fn is_nearly_full(&self) -> bool {
+        self.bump.load(Ordering::Relaxed) >= SWITCH_AT
     }
 
     /// Bytes handed out.

@@ -102,3 +102,19 @@ fn an_arena_behind_forgotten_spares_begins_with_zeros() {
         }
     }
 }
+
+#[test]
+fn a_batch_that_begins_before_the_switch_fits() {
+    const GIB: u64 = 1 << 30;
+    for begins in [RESERVED, GIB, 4 * GIB - 100, 6 * GIB, SWITCH_AT - 64] {
+        let pieces = [2 * GIB + GIB / 8, 2 * GIB + GIB / 8, 2 * GIB + GIB / 8, GIB / 2];
+        assert!(pieces.iter().sum::<u64>() <= BATCH_BYTES_MAX);
+        pieces.into_iter().fold(begins, |bump, piece| {
+            let start = Arena::place(bump, piece, 4).unwrap_or_else(|e| panic!("{piece} from {bump}: {e}"));
+            assert!(start + piece <= LIMIT);
+            start + piece
+        });
+    }
+    // One piece more does not fit after the switch: the finding of 12 GiB memtables.
+    assert!(Arena::place(LIMIT - GIB, 2 * GIB, 4).is_err());
+}

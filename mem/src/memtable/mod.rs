@@ -228,6 +228,12 @@ impl MemTable {
         self.entries.arena.used() + rep + bloom + self.tombstones.memory()
     }
 
+    /// Returns true if the memtable may have no room for another write batch, whatever `write_buffer_size` is.
+    #[inline]
+    pub fn is_nearly_full(&self) -> bool {
+        self.entries.arena.is_nearly_full()
+    }
+
     /// Point entries in `[start, end)` and their bytes, estimated at the cost of about two look-ups.
     /// Keys carry timestamps where the order has them. Exact when few; never below 40 when there are 40
     /// or more. An inverted range holds nothing.

@@ -5,6 +5,9 @@ use crate::{
     Temperature,
 };
 
+/// The largest `write_buffer_size`: half of the memory that one memtable can address. RocksDB's limit is 64 GiB.
+pub const WRITE_BUFFER_SIZE_MAX: usize = mem::arena::SWITCH_AT as usize;
+
 const THIRTY_DAYS_S: u64 = 30 * 24 * 60 * 60;
 
 impl FamilyOptions {
@@ -53,7 +56,7 @@ impl FamilyOptions {
     }
 
     fn sanitize_memtable(&mut self, db: &DbOptions, warnings: &mut Vec<String>) {
-        self.write_buffer_size = self.write_buffer_size.clamp(64 << 10, 64 << 30);
+        self.write_buffer_size = self.write_buffer_size.clamp(64 << 10, WRITE_BUFFER_SIZE_MAX);
         if self.arena_block_size == 0 {
             self.arena_block_size = (self.write_buffer_size / 8).min(1 << 20).next_multiple_of(4096);
         }
