@@ -6,8 +6,8 @@ use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, fence};
 ///
 /// The releasing thread drops its pointers, and then asks whether files wait for deletion. The deleting
 /// thread first states that files wait, and then counts pointers. Each thread has a fence between its two
-/// steps, so at least one thread sees the step of the other thread. Without the fences, both could miss
-/// each other, and a file that no reader holds would stay.
+/// steps, so at least one thread sees the step of the second thread. Without the fences, the two threads
+/// could miss each other. A file without a reader would then stay.
 #[derive(Default)]
 pub struct ReleaseNotifier {
     /// Files that are out of the current versions but were still held when last looked at.

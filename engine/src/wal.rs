@@ -243,8 +243,8 @@ impl WalSet {
     /// Appends one write batch and writes the bytes to the file (unless the WAL is flushed manually).
     /// Returns the number of bytes in the WAL. `first_seq` is the sequence number in the header of the
     /// batch. `timestamped` names the column families with timestamps whose keys may be in the batch. A
-    /// batch can end like a mark (a batch of another WAL, or log data of the application). Such a batch
-    /// gets empty log data at its end, so that no reader takes its end for a mark of this WAL.
+    /// batch of another WAL, or log data of the application, can end like a mark. Such a batch gets empty
+    /// log data at its end, and readers then find no mark.
     ///
     /// # Errors
     /// Of the file system, naming the log; the logs are poisoned by it.

@@ -36,7 +36,7 @@ const ROWS: [(&str, u8); 30] = [
     ("sync", 0),
 ];
 
-/// Imports within a row that were decided one at a time, each with its reason.
+/// Imports within a row that were decided individually, each with its reason.
 const PAIRS: [(&str, &str); 0] = [];
 
 fn row(room: &str) -> Option<u8> {

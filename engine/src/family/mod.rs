@@ -94,8 +94,8 @@ impl Family {
         })
     }
 
-    /// Returns true if this handle comes from the open of `notifier`. Each open of a database has its own notifier, and
-    /// all its column families hold it.
+    /// Returns true if this handle comes from the open of `notifier`. Each open of a database has its own
+    /// notifier, and the column families of the open hold the notifier.
     ///
     /// A handle belongs to one open of one database. Another database, or a later open of the same database, may give the
     /// number of the column family to another column family, and its SST files to nobody. So every call that takes

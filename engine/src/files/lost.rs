@@ -6,10 +6,10 @@
 //!                                   └─► lost/<seconds since 1970>-000012.sst ──► deleted a day later, by an
 //!                                                                               open after a clean close
 //! ```
-//! A MANIFEST that lost its end names too few files. If an open deleted the files that such a MANIFEST does
-//! not name, the damage would be final. In `lost/` the files can be recovered. Files that this process made
-//! obsolete never come here. Each directory of SST files has its own `lost/`, so that moving a file is a
-//! rename. RocksDB does not read `lost/`.
+//! A MANIFEST that lost its end names too few files. If an open deleted the unnamed files, the damage would
+//! be final. In `lost/` the files can be recovered. Files that this process made obsolete never come here.
+//! Each directory of SST files has its own `lost/`, so that moving a file is a rename. RocksDB does not
+//! read `lost/`.
 
 use std::path::Path;
 

@@ -52,8 +52,8 @@ impl Obsolete {
         self.release_notifier.set_waiting(waiting.len() as u64);
     }
 
-    /// Takes the files that no version holds: only this list has a pointer to them, so no thread can make
-    /// another pointer. Returns no file while deletions are disabled.
+    /// Takes the files that no version holds. Only this list has a pointer to such a file, so no thread can
+    /// copy the pointer. Returns no file while deletions are disabled.
     pub fn take_free(&self) -> Vec<Waiting> {
         if *self.disabled.lock() > 0 {
             return Vec::new();

@@ -110,8 +110,8 @@ impl Place<'_> {
             return;
         }
         let mut held = self.of.lock.lock();
-        // A leaving thread takes the lock between leaving and notifying, so no leave is missed. Threads
-        // that leave at the same time can also wake this thread, so the loop is bounded.
+        // A leaving thread takes the lock between leaving and notifying, so no leave is missed. More
+        // threads that leave at this time also wake this thread, so the loop is bounded.
         for _ in 0..WAKES_MAX {
             if !self.of.crowded() {
                 return;

@@ -32,8 +32,8 @@ use lsm::range_del::before_user_key;
 
 use file::OpenFile;
 
-/// The range of user keys of a subcompaction, from `lower` (inclusive) to `upper` (exclusive). Both bounds
-/// carry the newest timestamp, so all entries of a key are in one range. `None` means no bound.
+/// The range of user keys of a subcompaction, from `lower` (inclusive) to `upper` (exclusive). The bounds
+/// carry the newest timestamp, so one range has every entry of a key. `None` means no bound.
 #[derive(Clone, Debug, Default)]
 pub struct SubcompactionRange {
     pub lower: Option<Vec<u8>>,

@@ -122,9 +122,8 @@ impl Group {
         self.followers.len() + 1
     }
 
-    /// Returns true if the followers should insert their own records. They may insert, and each follower
-    /// has enough records to outweigh its wakeup and its report. For a few small records, the leader alone
-    /// is faster.
+    /// Returns true if the followers should insert their own records. Each follower must have enough
+    /// records to outweigh its wakeup and its report. For a few small records, the leader alone is faster.
     pub fn shared(&self) -> bool {
         let followers = self.followers.len();
         let heavy = self.count as usize >= followers * Self::SHARED_COUNT
@@ -132,7 +131,7 @@ impl Group {
         self.concurrent && followers > 0 && heavy
     }
 
-    /// The records for each follower, or the bytes for each follower, from which followers insert their own
+    /// From this many records, or this many bytes, for each follower, the followers insert their own
     /// records.
     const SHARED_COUNT: usize = 8;
     const SHARED_BYTES: usize = 8 << 10;

@@ -585,8 +585,7 @@ impl Writer {
     }
 
     /// Switches every memtable, starts a new WAL, and removes the failed WAL from the writer: the first
-    /// step of a resume. With `together`, the immutable memtables wait for one flush that commits all of
-    /// them.
+    /// step of a resume. With `together`, the immutable memtables wait for one flush with one commit.
     pub fn switch_all_for_recovery(&self, together: bool) -> Result<()> {
         self.alone_ahead(|leader_state| {
             let all = self.with_data();

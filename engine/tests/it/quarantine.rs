@@ -71,7 +71,7 @@ fn lost(db: &Db) -> Vec<usize> {
 fn compaction_sets_the_table_aside_and_everything_else_goes_on() {
     let (env, db) = damaged(1);
     let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
-    // Put keys next to the damaged SST file, so that a compaction wants all of these files.
+    // Put keys next to the damaged SST file, so that a compaction needs these files and the damaged file.
     for round in 0..12 {
         for i in 150..200 {
             put(&db, &format!("key{i:03}"), &format!("round {round}"));
