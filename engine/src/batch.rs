@@ -7,7 +7,9 @@
 use base::{Error, FamilyId, Result, SequenceNumber};
 use format::batch as encoding;
 use format::batch::{Batch, HEADER_LEN, KEY_LEN_MAX, Marker, Record, VALUE_LEN_MAX};
+use format::wide::{self, Column};
 
+mod limits;
 mod timestamps;
 
 use timestamps::KeyTimestamps;
@@ -35,6 +37,10 @@ pub struct WriteBatch {
     timestamps: Option<Box<KeyTimestamps>>,
     save_points: Vec<SavePoint>,
     fault: Option<Error>,
+    /// The limit for the bytes of the batch; 0: no limit.
+    bytes_max: usize,
+    /// Where the part for the WAL ends. `None`: the WAL gets the whole batch.
+    wal_end: Option<limits::WalEnd>,
     /// Checksums of the counted records, while a write that asked for them is on its way.
     protection: Option<Box<[u64]>>,
 }
@@ -71,6 +77,8 @@ impl WriteBatch {
             timestamps: None,
             save_points: Vec::new(),
             fault: None,
+            bytes_max: 0,
+            wal_end: None,
             protection: None,
         }
     }
@@ -220,8 +228,28 @@ impl WriteBatch {
         self
     }
 
-    /// An entity as [`format::wide`] encodes it.
-    pub fn put_entity_in(&mut self, family: FamilyId, key: &[u8], entity: &[u8]) -> &mut Self {
+    /// Adds a put of columns, given as names and values in any order, to the default column family.
+    pub fn put_entity(&mut self, key: &[u8], columns: &[(&[u8], &[u8])]) -> &mut Self {
+        self.put_entity_in(FamilyId::DEFAULT, key, columns)
+    }
+
+    /// Adds a put of columns, given as names and values in any order. If two columns have the same name, the batch cannot
+    /// be written.
+    pub fn put_entity_in(&mut self, family: FamilyId, key: &[u8], columns: &[(&[u8], &[u8])]) -> &mut Self {
+        let mut sorted: Vec<_> = columns.iter().map(|(name, value)| Column::inline(name, value)).collect();
+        sorted.sort_by_key(|column| column.name);
+        let mut entity = Vec::new();
+        match wide::encode(&sorted, &mut entity) {
+            Ok(()) => self.put_encoded_entity_in(family, key, &entity),
+            Err(error) => {
+                self.fault.get_or_insert(error);
+                self
+            }
+        }
+    }
+
+    /// Adds a put of columns that [`format::wide`] encoded.
+    pub fn put_encoded_entity_in(&mut self, family: FamilyId, key: &[u8], entity: &[u8]) -> &mut Self {
         if self.fits(family, key.len(), entity.len()) {
             self.contents.rare = true;
             encoding::put_entity(&mut self.bytes, family, key, entity);
@@ -395,10 +423,7 @@ impl WriteBatch {
 
     /// What went wrong while it was built.
     pub(crate) fn check(&self) -> Result<()> {
-        match &self.fault {
-            None => Ok(()),
-            Some(error) => Err(error.clone()),
-        }
+        self.status()
     }
 
     /// Empties the batch; keeps its memory.
@@ -408,6 +433,7 @@ impl WriteBatch {
         self.contents = Contents::default();
         self.timestamps = None;
         self.save_points.clear();
+        self.wal_end = None;
         self.fault = None;
     }
 

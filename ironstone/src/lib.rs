@@ -58,6 +58,7 @@ mod checkpoint;
 mod db;
 mod families;
 mod family;
+mod groups;
 mod iter;
 mod metadata;
 mod open;
@@ -69,12 +70,14 @@ mod snapshot;
 mod transfer;
 mod tree;
 mod wal;
+mod wide;
 mod work;
 mod write;
 
 pub use checkpoint::{Checkpoint, CheckpointOptions};
 pub use db::Db;
 pub use family::Family;
+pub use groups::{AttributeGroup, FamiliesIter};
 pub use iter::{Iter, Range};
 pub use metadata::{FamilyMetadata, LevelMetadata, LiveFile, MemoryUsage, memory_usage};
 pub use open::{destroy, destroy_with, list_column_families};
@@ -94,6 +97,7 @@ pub use engine::db::{
 pub use engine::event;
 pub use engine::event::{Event, Listener};
 pub use engine::read::Answered;
+pub use engine::source::WideColumns;
 pub use format::batch::{Marker, Record};
 pub use lsm::filter::{
     CompactionFilter, CompactionFilterFactory, CreationReason, Decision, FilterContext, FilterInput,

@@ -63,6 +63,11 @@ impl KeyTimestamps {
         self.0.iter().any(|(_, added)| matches!(added, Added::WithTimestamp(_)))
     }
 
+    /// Returns the families whose keys end with a timestamp, also those that were read from bytes.
+    pub fn given_families(&self) -> impl Iterator<Item = FamilyId> {
+        self.0.iter().filter(|(_, added)| *added != Added::WithoutTimestamp).map(|(family, _)| *family)
+    }
+
     /// Checks the records of a family whose timestamps have `size` bytes. 0: the family has no timestamps.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use base::{Pinned, Result};
 use super::{Db, DbIterator};
 use crate::family::Family;
 use crate::options::ReadOptions;
+use crate::source::WideColumns;
 use crate::sync::Arc;
 
 impl Db {
@@ -19,8 +20,34 @@ impl Db {
         keys: &[(&Arc<Family>, &[u8])],
         options: &ReadOptions,
     ) -> Vec<Result<Option<Pinned>>> {
+        let read = |family: &Arc<Family>, keys: &[&[u8]], options: &ReadOptions| {
+            self.multi_get(family, keys, options)
+        };
+        self.by_family(keys, options, read, |value| value.len())
+    }
+
+    /// Returns the columns of keys of several column families. See [`Db::multi_get_families`].
+    pub fn multi_get_entity_families(
+        &self,
+        keys: &[(&Arc<Family>, &[u8])],
+        options: &ReadOptions,
+    ) -> Vec<Result<Option<WideColumns>>> {
+        let read = |family: &Arc<Family>, keys: &[&[u8]], options: &ReadOptions| {
+            self.inner.reads.multi_get_entity(family, keys, options)
+        };
+        self.by_family(keys, options, read, |columns| columns.iter().map(|(_, value)| value.len()).sum())
+    }
+
+    /// Calls `read` once for each column family, all at one snapshot, and puts the answers in the order of the keys.
+    fn by_family<T>(
+        &self,
+        keys: &[(&Arc<Family>, &[u8])],
+        options: &ReadOptions,
+        read: impl Fn(&Arc<Family>, &[&[u8]], &ReadOptions) -> Vec<Result<Option<T>>>,
+        size: impl Fn(&T) -> usize,
+    ) -> Vec<Result<Option<T>>> {
         let options = self.fixed(options);
-        let mut found: Vec<Option<Result<Option<Pinned>>>> = keys.iter().map(|_| None).collect();
+        let mut found: Vec<Option<Result<Option<T>>>> = keys.iter().map(|_| None).collect();
         let mut left = options.value_size_soft_limit;
         for (first, (family, _)) in keys.iter().enumerate() {
             if found[first].is_some() {
@@ -29,10 +56,9 @@ impl Db {
             let own: Vec<usize> = (first..keys.len()).filter(|at| Arc::ptr_eq(keys[*at].0, family)).collect();
             let own_keys: Vec<&[u8]> = own.iter().map(|at| keys[*at].1).collect();
             let own_options = ReadOptions { value_size_soft_limit: left, ..at_snapshot(family, &options) };
-            let answers = self.multi_get(family, &own_keys, &own_options);
-            for (at, answer) in own.into_iter().zip(answers) {
-                let size = answer.as_ref().map_or(0, |value| value.as_ref().map_or(0, |value| value.len()));
-                left = left.saturating_sub(size as u64);
+            for (at, answer) in own.into_iter().zip(read(family, &own_keys, &own_options)) {
+                let bytes = answer.as_ref().ok().and_then(Option::as_ref).map_or(0, &size);
+                left = left.saturating_sub(bytes as u64);
                 found[at] = Some(answer);
             }
         }

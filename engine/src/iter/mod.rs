@@ -26,7 +26,7 @@ use env::clock::CpuTimer;
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::sequence::LastSequence;
-use crate::source::TableCache;
+use crate::source::{TableCache, WideColumns};
 use crate::stats::Stats;
 use crate::sync::Arc;
 use convert::Converter;
@@ -118,6 +118,17 @@ impl Iter {
         let entity = self.walk.entity()?;
         let columns = format::wide::decode(entity).ok()?;
         Some(columns.iter().map(|c| (c.name.to_vec(), c.value.to_vec())).collect())
+    }
+
+    /// Returns the columns of the current value. A plain value is one column without a name.
+    ///
+    /// # Errors
+    /// InvalidArgument if the iterator is not valid; Corruption if an entity does not decode.
+    pub fn wide_columns(&self) -> Result<WideColumns> {
+        if !self.valid() {
+            return Err(Error::invalid_argument("the iterator is not valid"));
+        }
+        WideColumns::new(self.walk.pin_found())
     }
 
     /// The current value, kept alive beyond the next move.

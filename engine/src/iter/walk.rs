@@ -23,7 +23,7 @@ use super::convert::Converter;
 use super::keys::{MAX_TS, MIN_TS, prefix_of, seek_key};
 use super::value::Held;
 use super::watch::Watch;
-use crate::source::resolve::{self, Scratch};
+use crate::source::resolve::{self, Found, Scratch};
 use crate::sync::Arc;
 
 /// What one reader sees, and how far.
@@ -246,8 +246,18 @@ impl<I: InternalIterator> Walk<I> {
 
     /// The value kept alive beyond the next move, without a copy where the source's memory can be held.
     pub fn pin_value(&self) -> Pinned {
+        match self.pin_found() {
+            Found::Value(value) => value,
+            Found::Entity(entity) => {
+                resolve::default_column(entity).unwrap_or_else(|_| Pinned::from_vec(Vec::new()))
+            }
+        }
+    }
+
+    /// Returns the stored value, kept alive beyond the next move. Empty when not valid.
+    pub fn pin_found(&self) -> Found {
         if !self.valid {
-            return Pinned::from_vec(Vec::new());
+            return Found::Value(Pinned::from_vec(Vec::new()));
         }
         let stored = match self.place {
             Place::Source => {
@@ -256,11 +266,7 @@ impl<I: InternalIterator> Walk<I> {
             }
             Place::Saved => self.held.pinned(),
         };
-        if self.entity {
-            resolve::default_column(stored).unwrap_or_else(|_| Pinned::from_vec(Vec::new()))
-        } else {
-            stored
-        }
+        if self.entity { Found::Entity(stored) } else { Found::Value(stored) }
     }
 
     /// The user key kept alive beyond the next move, without its timestamp; whether that took no copy.

@@ -12,7 +12,7 @@ use super::{Answered, Place, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::source::resolve::Found;
-use crate::source::{covering, covering_in_memory, sample};
+use crate::source::{WideColumns, covering, covering_in_memory, sample};
 use crate::stats::Began;
 
 impl Reads {
@@ -35,6 +35,19 @@ impl Reads {
     /// As there.
     pub fn find(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Found>> {
         self.find_counted(family, key, options).0
+    }
+
+    /// Returns the columns of `key`. A plain value is one column without a name.
+    ///
+    /// # Errors
+    /// As [`Reads::get`].
+    pub fn get_entity(
+        &self,
+        family: &Family,
+        key: &[u8],
+        options: &ReadOptions,
+    ) -> Result<Option<WideColumns>> {
+        self.find(family, key, options)?.map(WideColumns::new).transpose()
     }
 
     /// As [`Reads::get`], with the answer's subcode.

@@ -13,7 +13,8 @@ use super::answer::Answer;
 use super::{Answered, Place, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
-use crate::source::{covering, covering_in_memory, sample};
+use crate::source::resolve::Found;
+use crate::source::{WideColumns, covering, covering_in_memory, sample};
 use crate::sync::Arc;
 
 /// One key on its way.
@@ -60,7 +61,19 @@ impl Reads {
         keys: &[&[u8]],
         options: &ReadOptions,
     ) -> Vec<Result<Option<Pinned>>> {
-        self.multi_get_as(family, keys, options, |value, _| value)
+        let plain = |found: Option<Found>, _| found.map(Found::into_plain).transpose();
+        self.multi_get_as(family, keys, options, plain)
+    }
+
+    /// Returns the columns of `keys`, in the order of the keys. `value_size_soft_limit` counts the stored bytes.
+    pub fn multi_get_entity(
+        &self,
+        family: &Family,
+        keys: &[&[u8]],
+        options: &ReadOptions,
+    ) -> Vec<Result<Option<WideColumns>>> {
+        let columns = |found: Option<Found>, _| found.map(WideColumns::new).transpose();
+        self.multi_get_as(family, keys, options, columns)
     }
 
     /// As [`Reads::multi_get`], with each answer's subcode.
@@ -70,7 +83,11 @@ impl Reads {
         keys: &[&[u8]],
         options: &ReadOptions,
     ) -> Vec<Result<Answered>> {
-        self.multi_get_as(family, keys, options, |value, operands| Answered::new(value, operands, options))
+        let answered = |found: Option<Found>, operands| {
+            let value = found.map(Found::into_plain).transpose()?;
+            Ok(Answered::new(value, operands, options))
+        };
+        self.multi_get_as(family, keys, options, answered)
     }
 
     /// The values in the shape of `answer`, which is told how many operands were met.
@@ -79,7 +96,7 @@ impl Reads {
         family: &Family,
         keys: &[&[u8]],
         options: &ReadOptions,
-        answer: impl Fn(Option<Pinned>, usize) -> T,
+        answer: impl Fn(Option<Found>, usize) -> Result<T>,
     ) -> Vec<Result<T>> {
         let began = self.stats.begin();
         let super_version = family.pin();
@@ -87,7 +104,7 @@ impl Reads {
             return keys.iter().map(|_| Err(error.clone())).collect();
         }
         let seq = self.read_sequence(options);
-        let mut results: Vec<Result<T>> = keys.iter().map(|_| Ok(answer(None, 0))).collect();
+        let mut results: Vec<Result<T>> = keys.iter().map(|_| answer(None, 0)).collect();
         let mut slots =
             Slots { bytes: Vec::with_capacity(keys.len() * 32), list: Vec::with_capacity(keys.len()) };
         for (index, key) in keys.iter().enumerate() {
@@ -115,8 +132,7 @@ impl Reads {
             let result = if found_bytes > options.value_size_soft_limit {
                 Err(Error::aborted("the values before this one exceed value_size_soft_limit"))
             } else {
-                let found = slot.answer.finish(slot.key);
-                found.and_then(|found| found.map(|f| f.into_plain()).transpose())
+                slot.answer.finish(slot.key)
             };
             if let Ok(Some(value)) = &result {
                 found_bytes += value.len() as u64;
@@ -125,7 +141,7 @@ impl Reads {
             if let Some(statistics) = statistics {
                 slot.place.count(statistics, matches!(result, Ok(Some(_))));
             }
-            results[slot.index] = result.map(|value| answer(value, operands));
+            results[slot.index] = result.and_then(|found| answer(found, operands));
         }
         perf_add(PerfCounter::MultigetReadBytes, found_bytes);
         if let Some(statistics) = statistics {

@@ -3,6 +3,7 @@
 
 mod any;
 mod cache;
+mod columns;
 mod level;
 pub mod resolve;
 pub mod sample;
@@ -10,5 +11,6 @@ mod tombstones;
 
 pub use any::Source;
 pub use cache::{TableCache, TableCacheSettings};
+pub use columns::WideColumns;
 pub use level::{LevelIter, timed_iter};
 pub use tombstones::{LevelTombstones, SourceCover, covering, covering_in_memory};

@@ -190,7 +190,7 @@ impl Writer {
             count: batch.count(),
             flags,
             // Of a group the records are copied together, without their checksums.
-            alone: hook.is_some() || missing == Missing::Skip || protected,
+            alone: hook.is_some() || missing == Missing::Skip || protected || batch.has_wal_end(),
             concurrent: !batch.contents().merges,
         };
         let began = self.stats.begin();
@@ -393,7 +393,12 @@ impl Writer {
         if group.flags.disable_wal {
             self.unlogged.store(true, Ordering::Relaxed);
         } else {
-            let record = if merged { &leader_state.scratch[..] } else { batch.bytes() };
+            let part = batch.has_wal_end().then(|| batch.wal_part());
+            let record = match &part {
+                Some(part) => part,
+                None if merged => &leader_state.scratch[..],
+                None => batch.bytes(),
+            };
             if group.flags.charged
                 && let Some(limiter) = &self.settings.rate_limiter
             {

@@ -175,7 +175,7 @@ fn writes_without(db: &Db, family: &Family) -> Vec<Option<Kind>> {
         code(write(db, |batch| batch.single_delete_in(id, k))),
         code(write(db, |batch| batch.merge_in(id, k, b"v"))),
         code(write(db, |batch| batch.delete_range_in(id, k, l))),
-        code(write(db, |batch| batch.put_entity_in(id, k, &entity))),
+        code(write(db, |batch| batch.put_encoded_entity_in(id, k, &entity))),
         // A record with a timestamp does not hide a record without.
         code(write(db, |batch| batch.put_at(id, k, &[1; 8], b"v").put_in(id, l, b"v"))),
         code(write(db, |batch| batch.put_in(id, l, b"v").put_at(id, k, &[1; 8], b"v"))),

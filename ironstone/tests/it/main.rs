@@ -18,3 +18,4 @@ mod repair;
 mod rogue_operators;
 mod together;
 mod wal_stream;
+mod wide;

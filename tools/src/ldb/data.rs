@@ -71,7 +71,7 @@ pub(crate) fn put_entity(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let mut entity = Vec::new();
     format::wide::encode(&inline, &mut entity)?;
     write(s, io, |_, family, batch| {
-        batch.put_entity_in(family.id(), &key, &entity);
+        batch.put_encoded_entity_in(family.id(), &key, &entity);
         Ok(())
     })
 }

@@ -1,0 +1,143 @@
+//! The limits of a write batch: its bytes, and the part that goes to the WAL. And timestamps for all its keys.
+
+use base::{Error, FamilyId, Kind, Result, Subcode};
+use format::batch as encoding;
+use format::batch::{HEADER_LEN, Record};
+
+use super::WriteBatch;
+
+/// Where the part of a batch for the WAL ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WalEnd {
+    len: usize,
+    count: u32,
+}
+
+impl WriteBatch {
+    /// Makes a batch with a limit for its bytes, header included. 0 means no limit. If a record exceeds the limit,
+    /// [`WriteBatch::status`] and the write of the batch return Aborted with the subcode `MemoryLimit`.
+    pub fn with_max_bytes(bytes_max: usize) -> Self {
+        WriteBatch { bytes_max, ..WriteBatch::new() }
+    }
+
+    /// Returns Ok if the batch can be written, as far as the batch itself knows.
+    ///
+    /// # Errors
+    /// InvalidArgument for a key or value that is too large; Corruption for columns of the same name; Aborted with the
+    /// subcode `MemoryLimit` if the batch is larger than its limit. A rollback to a save point removes the fault.
+    pub fn status(&self) -> Result<()> {
+        if let Some(error) = &self.fault {
+            return Err(error.clone());
+        }
+        if self.bytes_max > 0 && self.bytes.len() > self.bytes_max {
+            let error = Error::new(Kind::Aborted, "the write batch is larger than its limit");
+            return Err(error.with_subcode(Subcode::MemoryLimit));
+        }
+        Ok(())
+    }
+
+    /// Ends the part of the batch that goes to the WAL. Later records go only to memtables: a crash before the flush
+    /// loses them. RocksDB: `MarkWalTerminationPoint`.
+    pub fn mark_wal_termination_point(&mut self) {
+        self.wal_end = Some(WalEnd { len: self.bytes.len(), count: self.count() });
+    }
+
+    /// Returns true if the WAL gets only a part of the batch.
+    #[inline]
+    pub(crate) fn has_wal_end(&self) -> bool {
+        self.wal_end.is_some()
+    }
+
+    /// Returns the part of the batch that goes to the WAL, with its own count.
+    pub(crate) fn wal_part(&self) -> Vec<u8> {
+        let mut part = self.bytes.clone();
+        if let Some(end) = &self.wal_end {
+            // A rollback to a save point may have removed records before the end.
+            if end.len < part.len() {
+                part.truncate(end.len.max(HEADER_LEN));
+                encoding::set_count(&mut part, end.count);
+            }
+        }
+        part
+    }
+
+    /// Gives every key of a family with timestamps this timestamp. Replaces the timestamps that keys have. `size_of`
+    /// returns the length of the timestamps of a family; 0 for a family without timestamps. Removes all save points.
+    /// RocksDB: `UpdateTimestamps`.
+    ///
+    /// # Errors
+    /// InvalidArgument if a family has timestamps of another length; Corruption if a key is shorter than its timestamp.
+    /// Then the batch does not change.
+    pub fn update_timestamps(&mut self, timestamp: &[u8], size_of: impl Fn(FamilyId) -> usize) -> Result<()> {
+        let mut out = WriteBatch { bytes_max: self.bytes_max, ..WriteBatch::new() };
+        for record in self.iter() {
+            let record = record?;
+            let size = record.family().map_or(0, &size_of);
+            if size > 0 && size != timestamp.len() {
+                return Err(Error::invalid_argument("timestamp size mismatch"));
+            }
+            let given = record.family().is_some_and(|family| self.carries_timestamps(family));
+            out.add_stamped(&record, timestamp, size, given)?;
+        }
+        encoding::set_sequence(&mut out.bytes, self.sequence());
+        out.fault = self.fault.take();
+        *self = out;
+        Ok(())
+    }
+
+    /// Returns true if the keys of the family end with a timestamp.
+    fn carries_timestamps(&self, family: FamilyId) -> bool {
+        self.timestamps
+            .as_ref()
+            .is_some_and(|timestamps| timestamps.given_families().any(|own| own == family))
+    }
+
+    /// Adds a record with a new timestamp. `size` is the length of the timestamps of its family; `given` says whether
+    /// its key ends with an older timestamp.
+    fn add_stamped(&mut self, record: &Record<'_>, timestamp: &[u8], size: usize, given: bool) -> Result<()> {
+        let without = |key: &'_ [u8]| -> Result<usize> {
+            let cut = if given { size } else { 0 };
+            key.len().checked_sub(cut).ok_or_else(|| Error::corruption("a key is shorter than its timestamp"))
+        };
+        if size == 0 {
+            return self.add_as_is(record);
+        }
+        match *record {
+            Record::Put { family, key, value } => {
+                self.put_at(family, &key[..without(key)?], timestamp, value);
+            }
+            Record::Delete { family, key } => {
+                self.delete_at(family, &key[..without(key)?], timestamp);
+            }
+            Record::SingleDelete { family, key } => {
+                self.single_delete_at(family, &key[..without(key)?], timestamp);
+            }
+            Record::Merge { family, key, operand } => {
+                self.merge_at(family, &key[..without(key)?], timestamp, operand);
+            }
+            Record::DeleteRange { family, begin, end } => {
+                let (begin, end) = (&begin[..without(begin)?], &end[..without(end)?]);
+                self.delete_range_at(family, begin, end, timestamp);
+            }
+            _ => return self.add_as_is(record),
+        }
+        Ok(())
+    }
+
+    fn add_as_is(&mut self, record: &Record<'_>) -> Result<()> {
+        match *record {
+            Record::Put { family, key, value } => self.put_in(family, key, value),
+            Record::Delete { family, key } => self.delete_in(family, key),
+            Record::SingleDelete { family, key } => self.single_delete_in(family, key),
+            Record::Merge { family, key, operand } => self.merge_in(family, key, operand),
+            Record::DeleteRange { family, begin, end } => self.delete_range_in(family, begin, end),
+            Record::PutEntity { family, key, entity } => self.put_encoded_entity_in(family, key, entity),
+            Record::LogData(blob) => self.put_log_data(blob),
+            Record::Marker(marker) => self.marker(marker),
+            Record::PutBlobIndex { .. } | Record::TimedPut { .. } => {
+                return Err(Error::not_supported("new timestamps for blob indexes and timed puts"));
+            }
+        };
+        Ok(())
+    }
+}

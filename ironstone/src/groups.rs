@@ -1,0 +1,298 @@
+//! Attribute groups: the columns of one key, spread over several column families. RocksDB: `AttributeGroups`,
+//! `NewCoalescingIterator`, `NewAttributeGroupIterator`.
+//!
+//! ```text
+//! family "hot"   k1 {a, b}            k3 {a}
+//! family "cold"  k1 {b, c}  k2 {c}                      later families replace columns of the same name
+//! coalescing     k1 {a, b of cold, c}  k2 {c}  k3 {a}
+//! groups         k1 [hot {a, b}, cold {b, c}]  k2 [cold {c}]  k3 [hot {a}]
+//! ```
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use base::{Error, Result};
+use engine::options::WriteOptions;
+use engine::source::WideColumns;
+
+use crate::{Db, Family, Iter, ReadOptions, WriteBatch};
+
+/// The columns that one column family has of a key.
+#[derive(Clone, Debug)]
+pub struct AttributeGroup {
+    /// The column family.
+    pub family: Family,
+    /// The columns.
+    pub columns: WideColumns,
+}
+
+impl Db {
+    /// Sets the columns of a key in several column families, all or none. Each element is a column family and the
+    /// columns of the key there. RocksDB: `PutEntity` with attribute groups.
+    ///
+    /// # Errors
+    /// As [`Family::put_entity_with`]. InvalidArgument if the list is empty.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, WriteOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// db.put_entity_groups(
+    ///     b"ada",
+    ///     &[(&db, &[(b"name", b"Ada")]), (&cold, &[(b"born", b"1815")])],
+    ///     &WriteOptions::default(),
+    /// )?;
+    /// assert_eq!(cold.get_entity(b"ada")?.unwrap().get(b"born"), Some(&b"1815"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn put_entity_groups(
+        &self,
+        key: &[u8],
+        groups: &[(&Family, &[(&[u8], &[u8])])],
+        options: &WriteOptions,
+    ) -> Result<()> {
+        if groups.is_empty() {
+            return Err(Error::invalid_argument("Cannot call this method with empty attribute groups"));
+        }
+        let mut batch = WriteBatch::new();
+        for (family, columns) in groups {
+            batch.put_entity_in(family.id(), key, columns);
+        }
+        self.write_with(batch, options)
+    }
+
+    /// Returns the columns that each of these column families has of a key, in the order of the column families. All
+    /// belong to one sequence number. RocksDB: `GetEntity` with attribute groups.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// cold.put_entity(b"ada", &[(b"born", b"1815")])?;
+    /// let groups = db.get_entity_groups(b"ada", &[&db, &cold], &ReadOptions::default());
+    /// assert!(groups[0].as_ref().unwrap().is_none());
+    /// assert!(groups[1].as_ref().unwrap().is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn get_entity_groups(
+        &self,
+        key: &[u8],
+        families: &[&Family],
+        options: &ReadOptions,
+    ) -> Vec<Result<Option<WideColumns>>> {
+        let keys: Vec<(&Family, &[u8])> = families.iter().map(|family| (*family, key)).collect();
+        self.multi_get_entity_families(&keys, options)
+    }
+
+    /// Returns the columns of keys of several column families, in the order of the keys. All belong to one sequence
+    /// number. RocksDB: `MultiGetEntity` with column families.
+    ///
+    /// ```
+    /// # use ironstone::ReadOptions;
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.put_entity(b"ada", &[(b"born", b"1815")])?;
+    /// let found = db.multi_get_entity_families(&[(&db, b"ada"), (&db, b"bob")], &ReadOptions::default());
+    /// assert!(found[0].as_ref().unwrap().is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn multi_get_entity_families(
+        &self,
+        keys: &[(&Family, &[u8])],
+        options: &ReadOptions,
+    ) -> Vec<Result<Option<WideColumns>>> {
+        let keys: Vec<_> = keys.iter().map(|(family, key)| (family.inner(), *key)).collect();
+        self.engine().multi_get_entity_families(&keys, options)
+    }
+
+    /// Returns an iterator over the keys of several column families. The columns of a key are those of all column
+    /// families; if two have a column of one name, the later column family of the list wins. RocksDB:
+    /// `NewCoalescingIterator`.
+    ///
+    /// # Errors
+    /// As [`Db::iterators`]. InvalidArgument if the list is empty or if the comparators differ.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// db.put_entity(b"ada", &[(b"name", b"Ada")])?;
+    /// cold.put_entity(b"ada", &[(b"born", b"1815")])?;
+    /// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+    /// iter.seek_to_first();
+    /// let columns = iter.columns()?;
+    /// assert_eq!(columns.len(), 2);
+    /// assert_eq!(columns[&b"born"[..]], b"1815");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn coalescing_iter(&self, families: &[Family], options: &ReadOptions) -> Result<FamiliesIter> {
+        if families.is_empty() {
+            return Err(Error::invalid_argument("No Column Family was provided"));
+        }
+        let first = families[0].inner().order().user.name();
+        if families.iter().any(|family| family.inner().order().user.name() != first) {
+            return Err(Error::invalid_argument("Different comparators are being used across CFs"));
+        }
+        let iters = self.iterators(families, options)?;
+        let sources = families.iter().cloned().zip(iters).collect();
+        Ok(FamiliesIter { sources, forward: true, at: Vec::new() })
+    }
+}
+
+/// An iterator over the keys of several column families at one sequence number. Made by [`Db::coalescing_iter`].
+///
+/// [`FamiliesIter::columns`] joins the columns of all column families; [`FamiliesIter::groups`] keeps them apart.
+pub struct FamiliesIter {
+    sources: Vec<(Family, Iter)>,
+    forward: bool,
+    /// The indexes of the sources that stand on the current key, in the order of the list.
+    at: Vec<usize>,
+}
+
+impl FamiliesIter {
+    /// Returns true if the iterator stands on a key.
+    pub fn valid(&self) -> bool {
+        !self.at.is_empty()
+    }
+
+    /// Returns `Ok` at either end of the data.
+    ///
+    /// # Errors
+    /// The first error of the iterator of a column family.
+    pub fn status(&self) -> Result<()> {
+        self.sources.iter().try_for_each(|(_, iter)| iter.status())
+    }
+
+    /// Returns the current key. Empty if the iterator is not valid.
+    pub fn key(&self) -> &[u8] {
+        self.at.first().map_or(&[], |at| self.sources[*at].1.key())
+    }
+
+    /// Returns the default column of the current key: of the last column family of the list that has the column. Empty
+    /// if no column family has a default column.
+    ///
+    /// # Errors
+    /// Corruption if an entity does not decode.
+    pub fn value(&self) -> Result<Vec<u8>> {
+        Ok(self.columns()?.remove(&[][..]).unwrap_or_default())
+    }
+
+    /// Returns the columns of the current key in all column families, by name.
+    ///
+    /// # Errors
+    /// Corruption if an entity does not decode.
+    pub fn columns(&self) -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
+        let mut columns = BTreeMap::new();
+        for at in &self.at {
+            let own = self.sources[*at].1.wide_columns()?;
+            columns.extend(own.iter().map(|(name, value)| (name.to_vec(), value.to_vec())));
+        }
+        Ok(columns)
+    }
+
+    /// Returns the columns of the current key, for each column family that has the key, in the order of the list.
+    /// RocksDB: `AttributeGroupIterator`.
+    ///
+    /// # Errors
+    /// Corruption if an entity does not decode.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// cold.put_entity(b"ada", &[(b"born", b"1815")])?;
+    /// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+    /// iter.seek(b"a");
+    /// let groups = iter.groups()?;
+    /// assert_eq!((groups.len(), groups[0].family.name()), (1, "cold"));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn groups(&self) -> Result<Vec<AttributeGroup>> {
+        let group = |at: &usize| {
+            let (family, iter) = &self.sources[*at];
+            Ok(AttributeGroup { family: family.clone(), columns: iter.wide_columns()? })
+        };
+        self.at.iter().map(group).collect()
+    }
+
+    /// Moves to the first key.
+    pub fn seek_to_first(&mut self) {
+        self.sources.iter_mut().for_each(|(_, iter)| iter.seek_to_first());
+        self.settle(true);
+    }
+
+    /// Moves to the last key.
+    pub fn seek_to_last(&mut self) {
+        self.sources.iter_mut().for_each(|(_, iter)| iter.seek_to_last());
+        self.settle(false);
+    }
+
+    /// Moves to the first key at or after `target`.
+    pub fn seek(&mut self, target: &[u8]) {
+        self.sources.iter_mut().for_each(|(_, iter)| iter.seek(target));
+        self.settle(true);
+    }
+
+    /// Moves to the last key at or before `target`.
+    pub fn seek_for_prev(&mut self, target: &[u8]) {
+        self.sources.iter_mut().for_each(|(_, iter)| iter.seek_for_prev(target));
+        self.settle(false);
+    }
+
+    /// Moves to the next key. Does nothing if the iterator is not valid.
+    pub fn next(&mut self) {
+        self.step(true);
+    }
+
+    /// Moves to the previous key. Does nothing if the iterator is not valid.
+    pub fn prev(&mut self) {
+        self.step(false);
+    }
+
+    fn step(&mut self, forward: bool) {
+        if !self.valid() {
+            return;
+        }
+        if self.forward == forward {
+            for at in &self.at {
+                let iter = &mut self.sources[*at].1;
+                if forward { iter.next() } else { iter.prev() }
+            }
+        } else {
+            // The other sources stand on the far side of the key.
+            let key = self.key().to_vec();
+            for (_, iter) in &mut self.sources {
+                if forward {
+                    iter.seek(&key)
+                } else {
+                    iter.seek_for_prev(&key)
+                }
+                if iter.valid() && iter.key() == key {
+                    if forward { iter.next() } else { iter.prev() }
+                }
+            }
+        }
+        self.settle(forward);
+    }
+
+    /// Finds the sources with the smallest key (the largest, backward). An error of a source ends the iteration.
+    fn settle(&mut self, forward: bool) {
+        self.forward = forward;
+        self.at.clear();
+        if self.status().is_err() {
+            return;
+        }
+        let order = &self.sources[0].0.inner().order().user;
+        let wanted = if forward { Ordering::Less } else { Ordering::Greater };
+        for (index, (_, iter)) in self.sources.iter().enumerate() {
+            if !iter.valid() {
+                continue;
+            }
+            let best = self.at.first().map(|at| self.sources[*at].1.key());
+            match best.map(|best| order.compare_stripped(iter.key(), best)) {
+                Some(Ordering::Equal) => self.at.push(index),
+                Some(found) if found != wanted => {}
+                _ => self.at = vec![index],
+            }
+        }
+    }
+}
