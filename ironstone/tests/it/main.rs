@@ -8,6 +8,7 @@ mod checkpoint;
 mod codes;
 mod crash;
 mod handles;
+mod ingest;
 mod no_copies;
 mod operators;
 mod oracle;
