@@ -257,7 +257,22 @@ impl WriteBatch {
         self
     }
 
-    /// Bytes for the log alone: replication metadata and the like. Not counted, not in memtables.
+    /// Adds a put of columns that [`format::wide`] encoded, with a timestamp.
+    pub fn put_encoded_entity_at(
+        &mut self,
+        family: FamilyId,
+        key: &[u8],
+        timestamp: &[u8],
+        entity: &[u8],
+    ) -> &mut Self {
+        if self.fits_at(family, key.len(), timestamp.len(), entity.len()) {
+            self.contents.rare = true;
+            encoding::put_entity(&mut self.bytes, family, &[key, timestamp].concat(), entity);
+        }
+        self
+    }
+
+    /// Adds bytes that are written only to the WAL, for example for replication. The bytes are not counted.
     pub fn put_log_data(&mut self, blob: &[u8]) -> &mut Self {
         encoding::log_data(&mut self.bytes, blob);
         self
@@ -350,6 +365,33 @@ impl WriteBatch {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.bytes.len() == HEADER_LEN
+    }
+
+    /// Replaces the timestamps of all keys in column families with timestamps. `size` returns the bytes of timestamp of a
+    /// column family; 0: none.
+    ///
+    /// # Errors
+    /// InvalidArgument if a column family has timestamps of another length.
+    pub fn stamp(&mut self, timestamp: &[u8], size: impl Fn(FamilyId) -> usize) -> Result<()> {
+        let mut out = Vec::with_capacity(self.bytes.len());
+        out.extend_from_slice(&self.bytes[..HEADER_LEN]);
+        let mut keys = Vec::new();
+        for record in self.iter() {
+            let record = record?;
+            match record.family().map_or(0, &size) {
+                0 => encoding::append(&mut out, &record),
+                n if n == timestamp.len() => {
+                    encoding::append(&mut out, &record.stamped(timestamp, &mut keys))
+                }
+                n => {
+                    let what = format!("a timestamp of {} bytes, where {n} are needed", timestamp.len());
+                    return Err(Error::invalid_argument(what));
+                }
+            }
+        }
+        self.bytes = out;
+        self.save_points.clear();
+        Ok(())
     }
 
     /// Header and records, as they go to the log.
@@ -446,6 +488,12 @@ impl WriteBatch {
             timestamps: self.timestamps.clone(),
             fault: self.fault.clone(),
         });
+    }
+
+    /// Returns the size in bytes to which [`WriteBatch::rollback_to_save_point`] would reduce the batch; `None` without a
+    /// save point.
+    pub fn save_point_size(&self) -> Option<usize> {
+        self.save_points.last().map(|save| save.len)
     }
 
     /// Removes all records that were added after the last save point, and the save point. If a record was rejected

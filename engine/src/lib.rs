@@ -6,10 +6,10 @@
 //! ```text
 //!  db
 //!  background                     what is due, slots, priorities, error state
-//!  write  read  iter  flush  compaction  recovery  repair  ingest
+//!  write  read  iter  flush  compaction  recovery  repair
 //!  apply  source  output  commit
 //!  family
-//!  wal  manifest  files  batch  errors  |  components  |  options  event  stats  |  sequence  release_notifier  |  sync
+//!  wal  manifest  files  batch  errors  |  components  |  options  event  stats  |  sequence  prepared  release_notifier  |  sync
 //! ```
 
 #![forbid(unsafe_code)]
@@ -27,11 +27,11 @@ pub mod event;
 pub mod family;
 pub mod files;
 mod flush;
-pub mod ingest;
 pub mod iter;
 pub mod manifest;
 pub mod options;
 mod output;
+pub mod prepared;
 pub mod properties;
 pub mod read;
 mod recovery;

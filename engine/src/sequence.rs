@@ -55,6 +55,17 @@ impl Snapshots {
         Arc::new(Snapshot { seq, time_s: now_s, owner: owner.clone(), sequence: sequence.clone() })
     }
 
+    /// A snapshot at `seq`, which is visible or is about to be: the write leader has not published it yet.
+    pub fn take_at(
+        owner: &Arc<Self>,
+        sequence: &Arc<LastSequence>,
+        seq: SequenceNumber,
+        now_s: u64,
+    ) -> Arc<Snapshot> {
+        owner.live.lock().entry(seq).or_insert((0, now_s)).0 += 1;
+        Arc::new(Snapshot { seq, time_s: now_s, owner: owner.clone(), sequence: sequence.clone() })
+    }
+
     /// All of them, for flush and compaction.
     pub fn stripes(&self) -> Stripes {
         Stripes::new(self.live.lock().keys().copied().collect())

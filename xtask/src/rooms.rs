@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Room and row; larger is higher. Rooms of one row never import each other, except where [`PAIRS`] says.
-const ROWS: [(&str, u8); 30] = [
+const ROWS: [(&str, u8); 31] = [
     ("db", 8),
     ("replica", 8),
     ("background", 7),
@@ -31,6 +31,7 @@ const ROWS: [(&str, u8); 30] = [
     ("event", 2),
     ("trace", 2),
     ("stats", 2),
+    ("prepared", 1),
     ("sequence", 1),
     ("release_notifier", 1),
     ("sync", 0),

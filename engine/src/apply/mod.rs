@@ -27,6 +27,14 @@ pub enum Missing {
     Skip,
 }
 
+/// Whether a batch may have markers of a two-phase commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Markers {
+    Refused,
+    /// The batch is a part of a two-phase commit.
+    Allowed,
+}
+
 /// The origin of a batch, as far as the origin decides how the batch is applied.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
@@ -77,13 +85,13 @@ pub struct Applied {
 /// InvalidArgument for a family that does not exist, a record with or without a timestamp in a family that has none or
 /// has them, a merge without operator, and a range that ends before its begin. NotSupported for records of features that
 /// are not built.
-pub fn check(batch: &WriteBatch, families: &FamilySet, missing: Missing) -> Result<()> {
+pub fn check(batch: &WriteBatch, families: &FamilySet, missing: Missing, markers: Markers) -> Result<()> {
     let mut family: Option<Arc<Family>> = None;
     for record in Batch::new(batch.bytes())?.records() {
         let record = record?;
         let Some(id) = record.family() else {
             if let Record::Marker(marker) = record {
-                no_two_phase(&marker)?;
+                check_marker(&marker, markers)?;
             }
             continue;
         };
@@ -102,11 +110,11 @@ pub fn check(batch: &WriteBatch, families: &FamilySet, missing: Missing) -> Resu
     Ok(())
 }
 
-fn no_two_phase(marker: &Marker<'_>) -> Result<()> {
-    match marker {
-        Marker::Noop => Ok(()),
-        _ => Err(Error::not_supported("two-phase commit")),
+fn check_marker(marker: &Marker<'_>, markers: Markers) -> Result<()> {
+    if markers == Markers::Allowed || matches!(marker, Marker::Noop) {
+        return Ok(());
     }
+    Err(Error::not_supported("markers of a two-phase commit in a write batch: use TransactionDb"))
 }
 
 fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
@@ -137,24 +145,28 @@ fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
 }
 
 /// Applies a batch, its first counted record at `seq`. May run on several threads at once, on different
-/// batches.
+/// batches. Skips markers of a two-phase commit.
 ///
 /// # Errors
 /// Those of decoding and of the memtable. Records before the one at fault are in.
-pub fn batch(
-    bytes: &[u8],
+pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, source: Source<'_>) -> Result<Applied> {
+    records(Batch::new(bytes)?.records(), seq, families, source)
+}
+
+/// As [`batch`], of records without a header.
+///
+/// # Errors
+/// As [`batch`].
+pub fn records(
+    mut records: format::batch::Records<'_>,
     seq: SequenceNumber,
     families: &FamilySet,
     mut source: Source<'_>,
 ) -> Result<Applied> {
-    let mut records = Batch::new(bytes)?.records();
     let mut done = Applied { next_seq: seq, ..Applied::default() };
     let mut next = records.next().transpose()?;
     while let Some(record) = next {
         let Some(id) = record.family() else {
-            if let Record::Marker(marker) = record {
-                no_two_phase(&marker)?;
-            }
             next = records.next().transpose()?;
             continue;
         };

@@ -12,7 +12,6 @@ mod compact;
 mod dump;
 mod event_count;
 mod flush;
-mod ingest;
 mod manual;
 mod named;
 mod opening;

@@ -25,6 +25,7 @@ use lsm::version::{Edit, Version};
 use crate::family::{Family, FamilySet, FlushPick, State};
 use crate::files::{Numbers, Obsolete, Waiting};
 use crate::manifest::{Manifest, ManifestSettings, Record};
+use crate::prepared::PreparedSections;
 use crate::sequence::LastSequence;
 use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
 use crate::wal::WalSet;
@@ -65,6 +66,7 @@ pub struct Committer {
     old_manifests: Mutex<Vec<FileNumber>>,
     /// Told of what is durable of the MANIFEST.
     logs: OnceLock<Arc<WalSet>>,
+    prepared: PreparedSections,
 }
 
 impl Committer {
@@ -88,7 +90,13 @@ impl Committer {
             tracked_wals: Mutex::default(),
             old_manifests: Mutex::default(),
             logs: OnceLock::new(),
+            prepared: PreparedSections::default(),
         }
+    }
+
+    /// The WALs that prepared transactions need.
+    pub fn prepared(&self) -> &PreparedSections {
+        &self.prepared
     }
 
     /// From now on these logs tell what is durable of the MANIFEST.
@@ -222,7 +230,8 @@ impl Committer {
     pub fn roll(&self, edits: Vec<VersionEdit>) -> Result<Committed> {
         let mut manifest = self.manifest.lock();
         let needed = self.families.all().into_iter().map(|family| family.state().wal_number).min();
-        self.min_log_to_keep.fetch_max(needed.unwrap_or(0), Ordering::AcqRel);
+        let needed = self.prepared.oldest_needed(needed.unwrap_or(0));
+        self.min_log_to_keep.fetch_max(needed, Ordering::AcqRel);
         let records: Vec<Record> = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
         self.roll_locked(&mut manifest, records)?;
         Ok(Committed { min_log_to_keep: self.min_log_to_keep() })
@@ -235,7 +244,8 @@ impl Committer {
     pub fn go_on(&self, tracked: BTreeMap<u64, Option<u64>>) -> Result<Committed> {
         let families = self.families.all();
         let wal_number = |family: &Arc<Family>| family.state().wal_number;
-        let min_wal = families.iter().map(wal_number).min().unwrap_or(0).max(self.min_log_to_keep());
+        let by_families = families.iter().map(wal_number).min().unwrap_or(0);
+        let min_wal = self.prepared.oldest_needed(by_families).max(self.min_log_to_keep());
         let wal_deletion =
             tracked.first_key_value().is_some_and(|(number, _)| *number < min_wal).then_some(min_wal);
         self.tracked_wals.lock().extend(tracked.into_iter().filter(|(number, _)| *number >= min_wal));
@@ -346,7 +356,8 @@ impl Committer {
         records
     }
 
-    /// The smallest WAL any family needs once the flushed memtables are gone; `None` if none is flushed.
+    /// Returns the oldest WAL that a column family or a prepared transaction needs after the flush; `None` if the commit is
+    /// no flush.
     fn min_log_after(&self, parts: &[Part]) -> Option<u64> {
         if !parts.iter().any(|p| p.change.flushed.is_some()) {
             return None;
@@ -359,7 +370,8 @@ impl Committer {
             let now = family.state().wal_number;
             flushed.get(&family.id()).map_or(now, |after| now.max(*after))
         });
-        Some(needed.min().unwrap_or(0).max(self.min_log_to_keep()))
+        let needed = self.prepared.oldest_needed(needed.min().unwrap_or(0));
+        Some(needed.max(self.min_log_to_keep()))
     }
 
     /// Makes the new SST files of a job obsolete, because its column family was dropped. No version names these files.

@@ -17,6 +17,7 @@ use crate::family::{FlushPick, ImmutableMemtable};
 use crate::files::{Live, Obsolete, Recycle, purge_lost, sweep};
 use crate::manifest::{Manifest, Recovered};
 use crate::output::OutputFile;
+use crate::prepared::Section;
 use crate::read::Reads;
 use crate::recovery::{Replayed, flush_family, keep_log};
 use crate::sync::{Arc, AtomicBool};
@@ -78,6 +79,7 @@ impl Opening {
             live_logs.append(&record, next, &[])?;
             live_logs.sync()?;
         }
+        committer.prepared().recover(log_again(&shared, &live_logs, replayed.prepared)?);
         // The MANIFEST names the oldest log that is needed: it must be there.
         live_logs.sync_dir()?;
         committer.tell_log_numbers();
@@ -240,10 +242,11 @@ impl Opening {
             version.files().map(|(_, file)| file.number.0).collect::<Vec<_>>()
         });
         let oldest_log = shared.families.all().iter().map(|f| f.state().wal_number).min().unwrap_or(0);
+        let by_families = oldest_log.max(committer.min_log_to_keep());
         let live = Live {
             tables: tables.collect(),
             blobs: Default::default(),
-            min_wal: oldest_log.max(committer.min_log_to_keep()),
+            min_wal: committer.prepared().oldest_needed(by_families),
             manifest: committer.manifest_number(),
             newer_from: shared.tools.numbers.peek(),
             keep_old_logs: self.options.keep_log_file_num,
@@ -282,6 +285,20 @@ impl Opening {
         let dirs = family_dirs(&self.descriptors);
         self.paths.all_with(&dirs).into_iter().try_for_each(|dir| manager.collect_trash(dir))
     }
+}
+
+/// Writes prepared sections to the active WAL again and syncs it, so that no older WAL is needed for them.
+fn log_again(shared: &Shared, logs: &WalSet, mut sections: Vec<Section>) -> Result<Vec<Section>> {
+    if sections.is_empty() {
+        return Ok(sections);
+    }
+    let seq = shared.tools.sequence.visible() + 1;
+    for section in &mut sections {
+        logs.append(&section.encoded(seq), seq, &shared.families.timestamped())?;
+        section.wal = logs.active_number();
+    }
+    logs.sync()?;
+    Ok(sections)
 }
 
 /// What a database that is written to has besides.

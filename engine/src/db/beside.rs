@@ -2,7 +2,7 @@
 
 use base::{Error, FileNumber};
 
-use super::open::Opening;
+use super::open::{Opening, two_phase};
 use crate::manifest::{Recovered, read_current, recover};
 
 /// How often a reader begins anew that a writer has overtaken.
@@ -17,7 +17,8 @@ impl Opening {
     /// Whether this only reads and all logs that are needed by now are newer than `log`: that one may have gone, or be
     /// written over. None that is needed is.
     pub(super) fn needs_newer_than(&self, read: &Recovered, log: u64) -> bool {
-        self.newer_manifest(read).is_some_and(|now| now.oldest_log() > log)
+        let allowed = two_phase(&self.options);
+        self.newer_manifest(read).is_some_and(|now| now.oldest_log(allowed) > log)
     }
 
     /// Whether this only reads and the table is in no tree by now.

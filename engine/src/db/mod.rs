@@ -11,7 +11,6 @@ mod close;
 mod destroy;
 mod families;
 mod history;
-mod ingest;
 mod iterator;
 mod live;
 mod live_files;
@@ -26,17 +25,18 @@ mod setup;
 mod stats_family;
 mod together;
 mod tree;
+mod two_phase;
 mod verify;
 mod wal_files;
 
 pub use destroy::destroy;
 pub use families::list_families;
 pub use history::{Slice, StatsHistory};
-pub use ingest::PreparedIngestion;
 pub use iterator::DbIterator;
 pub use live_files::{LiveFileKind, LiveFileStorageInfo, LiveFiles, LiveFilesStorageInfoOptions};
 pub use open::OpenRequest;
 pub use repair::{fsck, repair};
+pub use two_phase::{BeforeVisible, PreparedName, WriteGuard};
 pub use wal_files::{Update, Updates, WalFile, WalFileType};
 
 use std::path::Path;
@@ -59,7 +59,7 @@ use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{Snapshot, Snapshots};
 use crate::source::TableCache;
 use crate::stats::DatabaseCounter;
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, Mutex, OnceLock};
 use crate::wal::WalSet;
 use crate::write::{WriteHook, Writer};
 
@@ -89,6 +89,8 @@ struct Inner {
     changes: Mutex<()>,
     lock: Mutex<Option<DbLock>>,
     history: Arc<history::History>,
+    /// Of a database with pessimistic transactions: locks the keys of plain writes.
+    guard: OnceLock<Arc<dyn WriteGuard>>,
     /// The last field, so that the field is dropped after all others. `None` if the executor has no threads.
     tenant: Option<Tenant>,
 }
@@ -177,7 +179,11 @@ impl Db {
     /// See [`Writer::write`].
     #[inline]
     pub fn write(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
-        self.writing()?.writer.write(batch, options, None)
+        let writing = self.writing()?;
+        match self.inner.guard.get() {
+            None => writing.writer.write(batch, options, None),
+            Some(guard) => guard.write(self, batch, options),
+        }
     }
 
     /// Writes a batch with a transaction's hook around it.

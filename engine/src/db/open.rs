@@ -30,6 +30,7 @@ use crate::files::{DbLock, Numbers, Obsolete, Paths, check_largest, refuse_forei
 use crate::manifest::{Manifest, Recovered, write_identity};
 use crate::options::{DbOptions, FamilyOptions, MemtableFactory, WalRecoveryMode, refuse};
 use crate::output::{FlushPriority, JobTools};
+use crate::prepared::TwoPhase;
 use crate::read::Reads;
 use crate::recovery::{
     Replay, ReplaySettings, Replayed, build_families, create_database, new_db_id, tell_lost,
@@ -38,7 +39,7 @@ use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{LastSequence, Snapshots};
 use crate::source::{TableCache, TableCacheSettings};
 use crate::stats::Stats;
-use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Flag, Mutex};
+use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Flag, Mutex, OnceLock};
 use crate::wal::{WalSet, WalSettings};
 
 /// A database to open.
@@ -238,7 +239,8 @@ impl Opening {
             .map(|d| request_of(d, &self.options, &self.paths.db, &caches, &self.events, self.read_only))
             .collect::<Result<Vec<_>>>()?;
         let release_notifier = Arc::new(ReleaseNotifier::default());
-        let (families, missing) = build_families(&recovered, &requested, &release_notifier, !self.read_only)?;
+        let (families, missing) =
+            build_families(&recovered, &requested, &release_notifier, !self.read_only, &self.options)?;
         if !missing.is_empty() && (self.read_only || !self.options.create_missing_column_families) {
             let names: Vec<_> = missing.iter().map(|i| requested[*i].name.as_str()).collect();
             return Err(Error::invalid_argument(format!("Column family not found: {}", names.join(", "))));
@@ -435,6 +437,7 @@ impl Opening {
             proved: proof.wals,
             proved_closed: proof.closed,
             accept_lost: self.options.open_despite_lost_writes,
+            two_phase: shared.two_phase(),
         };
         let replay = Replay::new(&shared.tools, &shared.families, settings, job);
         if logs.is_empty() {
@@ -535,6 +538,7 @@ impl Opening {
                 changes: Mutex::new(()),
                 lock: Mutex::new(self.lock.take()),
                 history: Default::default(),
+                guard: OnceLock::new(),
                 tenant,
             }),
         }
@@ -549,8 +553,23 @@ pub(super) struct Shared {
     pub(super) release_notifier: Arc<ReleaseNotifier>,
 }
 
+impl Shared {
+    /// Whether the database takes prepared transactions.
+    pub(super) fn two_phase(&self) -> TwoPhase {
+        two_phase(&self.tools.options.load())
+    }
+}
+
+/// Whether a database with these options takes prepared transactions.
+pub(super) fn two_phase(options: &DbOptions) -> TwoPhase {
+    if options.allow_2pc { TwoPhase::Allowed } else { TwoPhase::Refused }
+}
+
 /// Logs below it are not needed and may be missing.
 fn min_wal(recovered: &Recovered, shared: &Shared) -> u64 {
+    if shared.two_phase() == TwoPhase::Allowed {
+        return recovered.min_log_number_to_keep;
+    }
     let by_families = shared.families.all().iter().map(|f| f.state().wal_number).min().unwrap_or(0);
     recovered.min_log_number_to_keep.max(by_families)
 }

@@ -10,6 +10,7 @@ use format::proof::Proof;
 use super::open::Opening;
 use crate::files::{LOST_DIR, Sweep, move_aside};
 use crate::manifest::{Recovered, read_current, read_proof, recover_proved};
+use crate::prepared::TwoPhase;
 use crate::recovery::Replayed;
 
 /// The MANIFEST, and the proof if the proof is valid for the present state of this database.
@@ -75,7 +76,7 @@ impl Opening {
     /// edits were durable.
     fn nothing_followed(&self, recovered: &Recovered) -> Result<()> {
         let Some(at) = recovered.given_up else { return Ok(()) };
-        let oldest = recovered.oldest_log();
+        let oldest = recovered.oldest_log(TwoPhase::Refused);
         let log = self.paths.wal(FileNumber(oldest));
         let error = match oldest {
             _ if recovered.followed => ": edits without marks follow it".to_string(),

@@ -147,7 +147,8 @@ fn write_and_commit(
     reason: FlushReason,
     atomic: bool,
 ) -> Result<Flushed> {
-    if t.families.len() > 1 {
+    // A later open replays the WALs of prepared transactions. An older WAL must not end before the SST files do.
+    if t.families.len() > 1 || t.tools.options.load().allow_2pc {
         let synced = t.logs.sync_closed()?;
         if t.tools.options.load().track_and_verify_wals_in_manifest {
             t.committer.track_wals(&synced)?;

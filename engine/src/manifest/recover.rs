@@ -26,6 +26,7 @@ use format::names;
 use format::proof::Extent;
 use format::wal::{Diagnosis, Digest, HOLE, Item, Reader, ReaderOptions, Source};
 
+use crate::prepared::TwoPhase;
 use crate::sync::Arc;
 
 /// A family as the MANIFEST has it.
@@ -80,10 +81,14 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// Logs below it are not needed.
-    pub fn oldest_log(&self) -> u64 {
+    /// Returns the oldest WAL that is needed. With two-phase commit, older WALs than the column families need may hold
+    /// prepared transactions.
+    pub fn oldest_log(&self, two_phase: TwoPhase) -> u64 {
         let by_families = self.families.values().map(|family| family.wal_number).min().unwrap_or(0);
-        self.min_log_number_to_keep.max(by_families)
+        match two_phase {
+            TwoPhase::Allowed => self.min_log_number_to_keep,
+            TwoPhase::Refused => self.min_log_number_to_keep.max(by_families),
+        }
     }
 }
 

@@ -9,6 +9,9 @@ mod at_write;
 mod estimate;
 mod get;
 mod multi_get;
+mod newest;
+
+pub use newest::{NewestWrite, Reach};
 
 use base::stats::{Statistics, Ticker};
 use base::{Error, Pinned, Result, Subcode};

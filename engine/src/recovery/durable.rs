@@ -24,6 +24,7 @@ use super::logs::ReplaySettings;
 use crate::event::Event;
 use crate::manifest::{FileSource, read_current, recover};
 use crate::output::JobTools;
+use crate::prepared::TwoPhase;
 
 /// What logs are held to while they are replayed.
 pub(super) struct Durable<'a> {
@@ -34,6 +35,7 @@ pub(super) struct Durable<'a> {
     beside_writer: bool,
     /// Logs below this number are not needed and may be gone.
     min_wal: u64,
+    two_phase: TwoPhase,
     claims: HashMap<u64, Extent>,
     /// Where reading each log ended.
     ends: HashMap<u64, u64>,
@@ -68,7 +70,9 @@ impl<'a> Durable<'a> {
     pub(super) fn new(tools: &'a JobTools, settings: &ReplaySettings, accept: bool) -> Self {
         let (min_wal, beside_writer) = (settings.min_wal, !settings.may_flush);
         let claims = settings.proved.iter().filter(|e| e.number >= min_wal).map(|e| (e.number, *e)).collect();
-        Durable { tools, accept, beside_writer, min_wal, claims, ends: HashMap::default(), told: Vec::new() }
+        let two_phase = settings.two_phase;
+        let (ends, told) = (HashMap::default(), Vec::new());
+        Durable { tools, accept, beside_writer, min_wal, two_phase, claims, ends, told }
     }
 
     pub(super) fn begin(&self, log: FileNumber) -> Progress {
@@ -282,8 +286,7 @@ impl<'a> Durable<'a> {
         let dir = &self.tools.paths.db;
         let now =
             read_current(&self.tools.env, dir).and_then(|number| recover(&self.tools.env, dir, number))?;
-        let needed =
-            now.families.values().map(|f| f.wal_number).min().unwrap_or(0).max(now.min_log_number_to_keep);
+        let needed = now.oldest_log(self.two_phase);
         if log.0 < needed {
             return Ok(());
         }

@@ -47,11 +47,13 @@ use format::proof::Extent;
 use format::wal::{Diagnosis, HOLE, Item, Mark, Predecessor, Reader, diagnose, marks_of};
 
 use super::durable::{self, Durable, Progress};
+use super::prepared::{self, Outcome, Sections};
 use crate::apply::{self, Missing, Source};
 use crate::family::{Family, FamilySet};
 use crate::manifest::FileSource;
 use crate::options::WalRecoveryMode;
 use crate::output::{JobTools, OutputFile, Purpose, created, write_memtables};
+use crate::prepared::{Section, TwoPhase};
 use crate::sync::Arc;
 
 /// Start of each line of the info log about a record that replay skipped.
@@ -85,6 +87,8 @@ pub struct ReplaySettings {
     pub proved_closed: bool,
     /// Opens without durable writes that are lost (`open_despite_lost_writes`).
     pub accept_lost: bool,
+    /// What happens to prepared transactions.
+    pub two_phase: TwoPhase,
 }
 
 /// What replay came to.
@@ -110,6 +114,8 @@ pub struct Replayed {
     pub extents: Vec<Extent>,
     /// The WALs whose whole content is durable by the proof.
     pub proved: Vec<u64>,
+    /// Prepared transactions that were neither committed nor rolled back, oldest first.
+    pub prepared: Vec<Section>,
 }
 
 /// A replay under way.
@@ -120,8 +126,10 @@ pub struct Replay<'a> {
     job: base::ids::JobId,
     next_seq: Option<SequenceNumber>,
     /// The same by the last batch's header: larger if empty range deletions are in it, which the writer counts and
-    /// applying does not.
-    next_counted: SequenceNumber,
+    /// applying does not. `None` after a commit whose prepared section is gone: the number of its records is not known.
+    next_counted: Option<SequenceNumber>,
+    /// Prepared transactions that wait for commit or rollback.
+    sections: Sections,
     dropping: bool,
     /// The WAL where replay was cut off, until a later WAL proves that it continues from this point.
     cut_off: Option<u64>,
@@ -159,7 +167,8 @@ impl<'a> Replay<'a> {
             durable,
             job,
             next_seq: None,
-            next_counted: 0,
+            next_counted: Some(0),
+            sections: Sections::default(),
             dropping: false,
             cut_off: None,
             previous: None,
@@ -184,8 +193,9 @@ impl<'a> Replay<'a> {
             self.check_consistency()?;
         }
         if let Some(next) = self.next_seq {
-            self.done.last_seq = next.max(self.next_counted) - 1;
+            self.done.last_seq = next.max(self.next_counted.unwrap_or(0)) - 1;
         }
+        self.done.prepared = self.sections.into_waiting();
         Ok(self.done)
     }
 
@@ -371,8 +381,8 @@ impl<'a> Replay<'a> {
             merger: None,
             protection: None,
         };
-        let applied = match apply::batch(bytes, seq, self.families, source) {
-            Ok(applied) => applied,
+        let Outcome { applied, next_counted, unknown_count } = match self.apply(bytes, log, source) {
+            Ok(outcome) => outcome,
             Err(error) if error.kind() == Kind::NotSupported => return Err(Fault::Fatal(error)),
             Err(error) => return Err(Fault::Report(error)),
         };
@@ -385,13 +395,24 @@ impl<'a> Replay<'a> {
             ))));
         }
         self.next_seq = Some(applied.next_seq);
-        self.next_counted = seq + u64::from(batch::count(bytes));
+        self.next_counted = (!unknown_count).then_some(next_counted);
         self.done.records += 1;
         let crowded = self.settings.memory_max.is_some_and(|most| self.memory_used() >= most);
         if (applied.memtable_full || crowded) && self.settings.may_flush {
             self.flush_full(crowded).map_err(Fault::Fatal)?;
         }
         Ok(Verdict::GoOn)
+    }
+
+    /// Applies a batch, and collects or resolves prepared transactions.
+    fn apply(&mut self, bytes: &[u8], log: FileNumber, source: Source<'_>) -> Result<Outcome> {
+        let batch = Batch::new(bytes)?;
+        if prepared::has_markers(&batch) {
+            return self.sections.replay(batch, self.settings.two_phase, log, self.families, source);
+        }
+        let applied = apply::batch(bytes, batch.sequence(), self.families, source)?;
+        let next_counted = batch.sequence() + u64::from(batch.count());
+        Ok(Outcome { applied, next_counted, unknown_count: false })
     }
 
     /// Whether an opening that stopped at a hole left this batch, and this replay went on over the hole.
@@ -446,7 +467,7 @@ impl<'a> Replay<'a> {
         else {
             return false;
         };
-        (next..=next.max(self.next_counted)).contains(&seq)
+        (next..=self.next_counted.map_or(key::MAX_SEQUENCE, |counted| next.max(counted))).contains(&seq)
     }
 
     /// Something is wrong; what that means is the mode's to say.

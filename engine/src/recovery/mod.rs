@@ -10,6 +10,7 @@ mod create;
 mod durable;
 mod keep;
 mod logs;
+mod prepared;
 mod trees;
 
 pub use create::{create_database, new_db_id};

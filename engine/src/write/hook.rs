@@ -1,16 +1,45 @@
-//! The one thing a transaction may hold of the write path.
+//! The one thing that a transaction may hold of the write path.
 
-use base::{Result, SequenceNumber};
+use base::{FileNumber, Result, SequenceNumber};
 
 /// Functions that the leader calls around one write. Such a write has a write group of its own.
 pub trait WriteHook: Send + Sync {
-    /// Before anything is logged, no other write in between: whether the write may go on (conflicts are
-    /// checked here). An error is the write's outcome.
-    fn check(&self, last_seq: SequenceNumber) -> Result<()>;
+    /// Which parts of the batch go where.
+    fn parts(&self) -> Parts {
+        Parts::All
+    }
 
-    /// After the write is logged and in the memtables, before it is visible; `first_seq` is the sequence
+    /// Decides whether the write goes on. Called before anything is written to the WAL. All earlier writes are in the
+    /// memtables, and no other write happens until the end of this write. An error is the outcome of the write.
+    ///
+    /// # Errors
+    /// A conflict.
+    fn check(&self, _last_seq: SequenceNumber) -> Result<()> {
+        Ok(())
+    }
+
+    /// Called after the write is in the WAL `wal`, before the memtables. Not called with `disableWAL`.
+    fn logged(&self, _wal: FileNumber) {}
+
+    /// Called after the write is in the WAL and in the memtables, before it is visible. `first_seq` is the sequence
     /// number of its first record.
+    ///
+    /// # Errors
+    /// Those of the hook; they are the outcome of the write, which stays written.
     fn before_visible(&self, _first_seq: SequenceNumber) -> Result<()> {
         Ok(())
     }
+}
+
+/// Which parts of a batch go to the WAL and to the memtables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Parts {
+    /// All records go to both.
+    #[default]
+    All,
+    /// Nothing goes to the memtables, and no sequence number is used: a prepared section, or a rollback.
+    WalOnly,
+    /// The first `len` bytes, which hold `count` counted records, go to both. The rest goes to the memtables: the WAL has
+    /// it as a prepared section.
+    WalPrefix { len: usize, count: u32 },
 }

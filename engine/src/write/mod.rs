@@ -15,7 +15,7 @@ mod publish;
 mod room;
 pub mod stall;
 
-pub use hook::WriteHook;
+pub use hook::{Parts, WriteHook};
 pub use room::{FlushRequests, wal_bytes_max};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,7 +28,7 @@ use env::rate::{Direction, IoPriority, RateLimiter};
 use format::batch as encoding;
 use mem::write_buffer::WriteBufferManager;
 
-use crate::apply::{self, Applied, Merger, Missing, Source};
+use crate::apply::{self, Applied, Markers, Merger, Missing, Source};
 use crate::batch::WriteBatch;
 use crate::errors::ErrorState;
 use crate::event::{Events, FlushReason};
@@ -164,7 +164,9 @@ impl Writer {
         hook: Option<&dyn WriteHook>,
     ) -> Result<()> {
         let missing = if options.ignore_missing_column_families { Missing::Skip } else { Missing::Refuse };
-        self.check(batch, options, missing)?;
+        let parts = hook.map_or(Parts::All, WriteHook::parts);
+        let markers = if parts == Parts::All { Markers::Refused } else { Markers::Allowed };
+        self.check(batch, options, missing, markers)?;
         if batch.is_empty() && !options.sync && hook.is_none() {
             return Ok(());
         }
@@ -229,7 +231,13 @@ impl Writer {
 
     /// What can be known to be wrong before the queue is entered.
     #[inline]
-    fn check(&self, batch: &WriteBatch, options: &WriteOptions, missing: Missing) -> Result<()> {
+    fn check(
+        &self,
+        batch: &WriteBatch,
+        options: &WriteOptions,
+        missing: Missing,
+        markers: Markers,
+    ) -> Result<()> {
         batch.check()?;
         if options.sync && options.disableWAL {
             return Err(Error::invalid_argument("Sync writes has to enable WAL."));
@@ -253,7 +261,7 @@ impl Writer {
         if plain && !self.families.any_timestamps() && !batch.has_timestamps() {
             return Ok(());
         }
-        apply::check(batch, &self.families, missing)
+        apply::check(batch, &self.families, missing, markers)
     }
 
     /// Why a batch's records are refused although those of other families are taken: a job of one of its families failed,
@@ -375,19 +383,30 @@ impl Writer {
         let writers = group.writers() as u64;
         let time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
         if let Some(hook) = hook {
+            // The hook looks for newer writes in the memtables: all earlier groups must be there.
+            self.publisher.wait_for(leader_state.ticket);
             let checked = catch_unwind(AssertUnwindSafe(|| hook.check(leader_state.last_seq)));
             checked.unwrap_or_else(|_| Err(Error::aborted("a write hook panicked")))?;
         }
         let first = leader_state.last_seq + 1;
-        let count = u64::from(batch.count()) + u64::from(group.count);
+        let parts = hook.map_or(Parts::All, WriteHook::parts);
+        let count = match parts {
+            Parts::WalOnly => 0,
+            Parts::All | Parts::WalPrefix { .. } => u64::from(batch.count()) + u64::from(group.count),
+        };
         check_sequence_room(first, count)?;
         batch.set_sequence(first);
-        let merged = !group.records.is_empty();
+        let mut merged = !group.records.is_empty();
         if merged {
             leader_state.scratch.clear();
             leader_state.scratch.extend_from_slice(batch.bytes());
             leader_state.scratch.extend_from_slice(&group.records);
             encoding::set_count(&mut leader_state.scratch, count as u32);
+        } else if let Parts::WalPrefix { len, count } = parts {
+            leader_state.scratch.clear();
+            leader_state.scratch.extend_from_slice(&batch.bytes()[..len]);
+            encoding::set_count(&mut leader_state.scratch, count);
+            merged = true;
         }
         time.stop();
         if group.flags.disable_wal {
@@ -413,6 +432,9 @@ impl Writer {
             if let Err(error) = logged {
                 self.faults.wal_failed(&error);
                 return Err(error);
+            }
+            if let Some(hook) = hook {
+                hook.logged(self.logs.active_number());
             }
         }
         let _time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
@@ -473,7 +495,10 @@ impl Writer {
         merged: &[u8],
         hook: Option<&dyn WriteHook>,
     ) -> Result<()> {
-        let applied = if self.settings.concurrent_memtable && group.shared() {
+        let wal_only = hook.is_some_and(|hook| hook.parts() == Parts::WalOnly);
+        let applied = if wal_only {
+            Ok(())
+        } else if self.settings.concurrent_memtable && group.shared() {
             let parallel_insert = self.queue.insert_together(group, first + u64::from(batch.count()));
             let own = self.insert(batch.bytes(), first, None);
             parallel_insert.join().and(own.map(|_| ()))
@@ -566,25 +591,13 @@ impl Writer {
     /// Seals the memtables of these families and rings for their flush. With atomic flush, those of all
     /// families with data.
     pub fn switch_for_flush(&self, families: &[Arc<Family>], reason: FlushReason) -> Result<()> {
-        self.alone(|leader_state| self.switch_as_leader(leader_state, families, reason))?
-    }
-
-    /// Switches the memtables of these families and requests their flush, for a caller that leads the writers. With
-    /// `atomic_flush`, the memtables of all families with data.
-    ///
-    /// # Errors
-    /// A failure to roll the WAL.
-    pub fn switch_as_leader(
-        &self,
-        leader_state: &mut LeaderState,
-        families: &[Arc<Family>],
-        reason: FlushReason,
-    ) -> Result<()> {
-        if self.settings.atomic_flush {
-            let all = self.with_data();
-            return self.seal(leader_state, &all, reason);
-        }
-        self.seal(leader_state, families, reason)
+        self.alone(|leader_state| {
+            if self.settings.atomic_flush {
+                let all = self.with_data();
+                return self.seal(leader_state, &all, reason);
+            }
+            self.seal(leader_state, families, reason)
+        })?
     }
 
     /// Switches the memtables of these column families at one sequence number. The immutable memtables wait

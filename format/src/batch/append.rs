@@ -76,6 +76,27 @@ pub fn log_data(out: &mut Vec<u8>, blob: &[u8]) {
     slices(out, &[blob]);
 }
 
+/// Appends a decoded record in its usual form.
+pub fn append(out: &mut Vec<u8>, record: &super::Record<'_>) {
+    use super::Record;
+    match *record {
+        Record::Put { family, key, value } => put(out, family, key, b"", value),
+        Record::Delete { family, key } => delete(out, family, key, b""),
+        Record::SingleDelete { family, key } => single_delete(out, family, key, b""),
+        Record::Merge { family, key, operand } => merge(out, family, key, b"", operand),
+        Record::DeleteRange { family, begin, end } => delete_range(out, family, begin, end, b""),
+        Record::PutBlobIndex { family, key, index } => put_blob_index(out, family, key, index),
+        Record::PutEntity { family, key, entity } => put_entity(out, family, key, entity),
+        Record::TimedPut { family, key, stored } => {
+            tag(out, family, ValueType::ValuePreferredSeqno, ValueType::FamilyValuePreferredSeqno);
+            slices(out, &[key]);
+            slices(out, &[stored]);
+        }
+        Record::LogData(blob) => log_data(out, blob),
+        Record::Marker(m) => marker(out, m),
+    }
+}
+
 /// A marker of two-phase commit, or a placeholder; not counted.
 pub fn marker(out: &mut Vec<u8>, marker: super::Marker<'_>) {
     use super::Marker::*;

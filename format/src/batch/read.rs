@@ -128,6 +128,35 @@ impl<'a> Record<'a> {
         })
     }
 
+    /// Returns the record with `timestamp` in place of the last bytes of its key, and of both ends of a range. `keys` holds
+    /// the new keys. A key shorter than the timestamp stays.
+    pub fn stamped<'b>(&'b self, timestamp: &[u8], keys: &'b mut Vec<u8>) -> Record<'b> {
+        keys.clear();
+        let mut put = |key: &[u8]| {
+            let kept = key.len().checked_sub(timestamp.len());
+            keys.extend_from_slice(&key[..kept.unwrap_or(key.len())]);
+            keys.extend_from_slice(if kept.is_some() { timestamp } else { b"" });
+        };
+        let Some((kind, key, value)) = self.entry() else { return *self };
+        let at = key.len();
+        put(key);
+        if kind == ValueType::RangeDeletion {
+            put(value);
+        }
+        let (key, end) = keys.split_at(at);
+        match *self {
+            Record::Put { family, value, .. } => Record::Put { family, key, value },
+            Record::Delete { family, .. } => Record::Delete { family, key },
+            Record::SingleDelete { family, .. } => Record::SingleDelete { family, key },
+            Record::Merge { family, operand, .. } => Record::Merge { family, key, operand },
+            Record::DeleteRange { family, .. } => Record::DeleteRange { family, begin: key, end },
+            Record::PutBlobIndex { family, index, .. } => Record::PutBlobIndex { family, key, index },
+            Record::PutEntity { family, entity, .. } => Record::PutEntity { family, key, entity },
+            Record::TimedPut { family, stored, .. } => Record::TimedPut { family, key, stored },
+            Record::LogData(_) | Record::Marker(_) => *self,
+        }
+    }
+
     /// A timed put's `stored` bytes as value and write time in seconds since 1970. Too short: `None`.
     pub fn split_timed(stored: &[u8]) -> Option<(&[u8], u64)> {
         let at = stored.len().checked_sub(8)?;

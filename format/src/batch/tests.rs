@@ -6,24 +6,6 @@ use base::FamilyId;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn append(out: &mut Vec<u8>, record: Record<'_>) {
-    match record {
-        Record::Put { family, key, value } => put(out, family, key, b"", value),
-        Record::Delete { family, key } => delete(out, family, key, b""),
-        Record::SingleDelete { family, key } => single_delete(out, family, key, b""),
-        Record::Merge { family, key, operand } => merge(out, family, key, b"", operand),
-        Record::DeleteRange { family, begin, end } => delete_range(out, family, begin, end, b""),
-        Record::PutBlobIndex { family, key, index } => put_blob_index(out, family, key, index),
-        Record::PutEntity { family, key, entity } => put_entity(out, family, key, entity),
-        Record::TimedPut { family, key, stored } => {
-            let (value, time) = Record::split_timed(stored).unwrap();
-            timed_put(out, family, key, value, time);
-        }
-        Record::LogData(blob) => log_data(out, blob),
-        Record::Marker(m) => marker(out, m),
-    }
-}
-
 fn shown(record: Record<'_>, tag: u8) -> Value {
     let (op, mut fields) = match record {
         Record::Put { key, value, .. } => ("Put", json!({"key": to_hex(key), "value": to_hex(value)})),
@@ -84,7 +66,7 @@ fn check(bytes: &[u8], decoded: &Value) {
         records.next().map(|r| (at, r))
     } {
         let (at, record) = (record.0, record.1.unwrap());
-        append(&mut again, record);
+        append(&mut again, &record);
         ops.push(shown(record, bytes[at]));
     }
     assert_eq!(again, bytes, "the appended records are RocksDB's bytes");
@@ -182,7 +164,7 @@ proptest! {
         }).collect();
         let mut out = Vec::new();
         begin(&mut out);
-        records.iter().for_each(|r| append(&mut out, *r));
+        records.iter().for_each(|r| append(&mut out, r));
         let back: Vec<_> = Batch::new(&out).unwrap().records().map(Result::unwrap).collect();
         prop_assert_eq!(back, records);
     }

@@ -10,9 +10,8 @@ use engine::options::ReadOptions;
 use env::Env;
 
 use super::args::Args;
-use super::outcome::{Failure, Io};
 use super::settings::Settings;
-use super::show;
+use super::{Failure, Io, show};
 use std::sync::Arc;
 
 pub(crate) struct Session {

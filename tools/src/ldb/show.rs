@@ -3,7 +3,7 @@
 use base::Order;
 use table::dump;
 
-use super::outcome::Failure;
+use super::Failure;
 
 pub(crate) const DELIMITER: &[u8] = b" ==> ";
 

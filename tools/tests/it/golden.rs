@@ -20,8 +20,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("plain-table", "option table_factory of column family default"),
     ("plain-table-total", "option table_factory of column family default"),
     ("ts-not-persisted", "persist_user_defined_timestamps=false"),
-    ("txn-2pc", "two-phase commit"),
-    ("txn-2pc-ts", "two-phase commit"),
+    ("txn-2pc", "WAL contains prepared transactions"),
+    ("txn-2pc-ts", "WAL contains prepared transactions"),
     ("wide-blob", "blob files"),
 ];
 

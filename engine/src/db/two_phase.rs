@@ -1,0 +1,202 @@
+//! Two-phase commit: prepare, commit and rollback of a named batch, and what recovery found.
+//!
+//! The prepared section is in the WAL and in no memtable. The commit writes a record that names the section to the WAL,
+//! and the records of the batch to the memtables. Facts: RocksDB `utilities/transactions/pessimistic_transaction.cc`.
+
+use base::{FileNumber, Result, SequenceNumber};
+use format::batch::Marker;
+
+use super::Db;
+use crate::batch::WriteBatch;
+use crate::options::WriteOptions;
+use crate::prepared::{self, PreparedSections, Section};
+use crate::sequence::{Snapshot, Snapshots};
+use crate::sync::{Arc, AtomicU64, Ordering};
+use crate::write::{Parts, WriteHook};
+
+/// A prepared transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct PreparedName<'a> {
+    pub name: &'a [u8],
+    /// The WAL that holds its section.
+    pub wal: FileNumber,
+}
+
+/// What happens at a commit before the writes are visible.
+pub type BeforeVisible<'a> = &'a (dyn Fn(SequenceNumber) -> Result<()> + Send + Sync);
+
+/// Registers the section before the WAL can become obsolete.
+struct Prepare<'a> {
+    prepared: &'a PreparedSections,
+    wal: AtomicU64,
+}
+
+impl WriteHook for Prepare<'_> {
+    fn parts(&self) -> Parts {
+        Parts::WalOnly
+    }
+
+    fn logged(&self, wal: FileNumber) {
+        self.prepared.add(wal);
+        self.wal.store(wal.0, Ordering::Release);
+    }
+}
+
+/// Keeps the WAL of the section for as long as the WAL of the commit is needed.
+struct Commit<'a> {
+    prepared: &'a PreparedSections,
+    wal: FileNumber,
+    parts: Parts,
+    count: u32,
+    before_visible: Option<BeforeVisible<'a>>,
+}
+
+impl WriteHook for Commit<'_> {
+    fn parts(&self) -> Parts {
+        self.parts
+    }
+
+    fn logged(&self, wal: FileNumber) {
+        self.prepared.committed(self.wal, wal);
+    }
+
+    fn before_visible(&self, first_seq: SequenceNumber) -> Result<()> {
+        call(self.before_visible, first_seq, self.count)
+    }
+}
+
+/// A write that is no prepared transaction, with something to do before it is visible.
+struct Watched<'a> {
+    count: u32,
+    before_visible: Option<BeforeVisible<'a>>,
+}
+
+impl WriteHook for Watched<'_> {
+    fn before_visible(&self, first_seq: SequenceNumber) -> Result<()> {
+        call(self.before_visible, first_seq, self.count)
+    }
+}
+
+fn call(hook: Option<BeforeVisible<'_>>, first_seq: SequenceNumber, count: u32) -> Result<()> {
+    hook.map_or(Ok(()), |hook| hook((first_seq + u64::from(count)).saturating_sub(1)))
+}
+
+/// The marker alone: the memtables have nothing of the transaction.
+struct Rollback;
+
+impl WriteHook for Rollback {
+    fn parts(&self) -> Parts {
+        Parts::WalOnly
+    }
+}
+
+impl Db {
+    /// The statistics of the user, if there are any.
+    pub fn statistics(&self) -> Option<Arc<base::stats::Statistics>> {
+        self.inner.tools.stats.statistics().cloned()
+    }
+
+    /// Writes a batch as the prepared section `name`. Returns the WAL that holds the section. The batch stays as it is.
+    ///
+    /// # Errors
+    /// As [`Db::write`]. After an error of the WAL, a later recovery may find the section all the same.
+    pub fn prepare(&self, batch: &WriteBatch, name: &[u8], options: &WriteOptions) -> Result<FileNumber> {
+        let options = WriteOptions { disableWAL: false, ..*options };
+        let mut section = WriteBatch::from_bytes(&prepared::encode(name, batch.records(), 0))?;
+        let hook = Prepare { prepared: self.inner.committer.prepared(), wal: AtomicU64::new(0) };
+        self.write_with_hook(&mut section, &options, &hook)?;
+        Ok(FileNumber(hook.wal.load(Ordering::Acquire)))
+    }
+
+    /// Commits a prepared transaction. `commit_time` goes to the WAL and to the memtables before the records of `batch`,
+    /// which are those of the section, with the commit timestamp in place. `before_visible` receives the last sequence
+    /// number. Returns the first sequence number.
+    ///
+    /// # Errors
+    /// As [`Db::write`]; then the transaction is still prepared.
+    pub fn commit_prepared(
+        &self,
+        prepared: PreparedName<'_>,
+        commit_time: &WriteBatch,
+        batch: &WriteBatch,
+        timestamp: Option<&[u8]>,
+        options: &WriteOptions,
+        before_visible: Option<BeforeVisible<'_>>,
+    ) -> Result<SequenceNumber> {
+        let mut whole = WriteBatch::with_capacity(commit_time.data_size() + batch.data_size());
+        whole.append(commit_time);
+        whole.marker(match timestamp {
+            None => Marker::Commit(prepared.name),
+            Some(timestamp) => Marker::CommitWithTimestamp { timestamp, xid: prepared.name },
+        });
+        let parts = Parts::WalPrefix { len: whole.data_size(), count: whole.count() };
+        whole.append(batch);
+        let hook = Commit {
+            prepared: self.inner.committer.prepared(),
+            wal: prepared.wal,
+            parts,
+            count: whole.count(),
+            before_visible,
+        };
+        self.write_with_hook(&mut whole, options, &hook)?;
+        if options.disableWAL {
+            // A crash brings the transaction back; until then its WAL has no reader.
+            hook.logged(self.inner.logs.active_number());
+        }
+        Ok(whole.sequence())
+    }
+
+    /// Rolls a prepared transaction back.
+    ///
+    /// # Errors
+    /// As [`Db::write`]; then the transaction is still prepared.
+    pub fn rollback_prepared(&self, prepared: PreparedName<'_>, options: &WriteOptions) -> Result<()> {
+        let mut batch = WriteBatch::new();
+        batch.marker(Marker::Rollback(prepared.name));
+        self.write_with_hook(&mut batch, options, &Rollback)?;
+        self.inner.committer.prepared().rolled_back(prepared.wal);
+        Ok(())
+    }
+
+    /// Writes a batch past the write guard. `before_visible` receives the last sequence number.
+    ///
+    /// # Errors
+    /// As [`Db::write`].
+    pub fn write_unguarded(
+        &self,
+        batch: &mut WriteBatch,
+        options: &WriteOptions,
+        before_visible: Option<BeforeVisible<'_>>,
+    ) -> Result<()> {
+        if before_visible.is_none() {
+            return self.writing()?.writer.write(batch, options, None);
+        }
+        let hook = Watched { count: batch.count(), before_visible };
+        self.write_with_hook(batch, options, &hook)
+    }
+
+    /// Takes the prepared transactions that recovery found, oldest first. A second call returns nothing.
+    pub fn take_recovered(&self) -> Vec<Section> {
+        self.inner.committer.prepared().take_recovered()
+    }
+
+    /// Takes a snapshot at `seq`. Only [`BeforeVisible`] may call it, with the sequence number that it received.
+    pub fn snapshot_at(&self, seq: SequenceNumber) -> Arc<Snapshot> {
+        let tools = &self.inner.tools;
+        Snapshots::take_at(&tools.snapshots, &tools.sequence, seq, tools.env.clock.now_seconds())
+    }
+
+    /// From now on, `guard` receives the writes that are not a transaction's.
+    pub fn set_write_guard(&self, guard: Arc<dyn WriteGuard>) {
+        let _ = self.inner.guard.set(guard);
+    }
+}
+
+/// Receives the writes outside of transactions, to lock their keys.
+pub trait WriteGuard: Send + Sync {
+    /// Writes the batch with [`Db::write_unguarded`], under locks.
+    ///
+    /// # Errors
+    /// As [`Db::write`]; TimedOut if a key is locked.
+    fn write(&self, db: &Db, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()>;
+}

@@ -1,0 +1,141 @@
+//! Prepared transactions: which WALs hold their sections, and what recovery found of them.
+//!
+//! ```text
+//!  WAL p: section of x ─────► WAL c: commit of x ─────► all families have flushed past c
+//!         outstanding               needed with c               p is not needed
+//! ```
+//! A prepared section is needed until its transaction is rolled back, or until no column family replays the WAL of its
+//! commit: the commit record names the section, and does not repeat it. Records are added under the write leadership, so
+//! that no flush overlooks one. Facts: RocksDB `db/logs_with_prep_tracker.h`, which counts references of memtables instead.
+//!
+//! The lock is a leaf: no other lock is taken and no I/O happens while it is held.
+
+use std::collections::BTreeMap;
+
+use base::{FileNumber, SequenceNumber};
+use format::batch::{Marker, Record, Records};
+
+use crate::sync::Mutex;
+
+/// Whether the database takes prepared transactions (`allow_2pc`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TwoPhase {
+    #[default]
+    Refused,
+    Allowed,
+}
+
+/// The prepared section of a transaction, as recovery found it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    pub name: Vec<u8>,
+    /// The WAL that holds the section.
+    pub wal: FileNumber,
+    /// The sequence number in the header of the section.
+    pub seq: SequenceNumber,
+    /// The records between the markers, without a header.
+    pub records: Vec<u8>,
+}
+
+impl Section {
+    /// Encodes the records as a batch without markers.
+    pub fn batch(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(format::batch::HEADER_LEN + self.records.len());
+        format::batch::begin(&mut out);
+        out.extend_from_slice(&self.records);
+        format::batch::set_count(&mut out, counted(&self.records));
+        out
+    }
+
+    /// Encodes the section as a batch for the WAL, with `seq` in the header.
+    pub fn encoded(&self, seq: SequenceNumber) -> Vec<u8> {
+        encode(&self.name, &self.records, seq)
+    }
+}
+
+/// Encodes a prepared section as a batch for the WAL.
+pub fn encode(name: &[u8], records: &[u8], seq: SequenceNumber) -> Vec<u8> {
+    let mut out = Vec::with_capacity(format::batch::HEADER_LEN + records.len() + name.len() + 16);
+    format::batch::begin(&mut out);
+    format::batch::marker(&mut out, Marker::BeginPrepare);
+    out.extend_from_slice(records);
+    format::batch::marker(&mut out, Marker::EndPrepare(name));
+    format::batch::set_count(&mut out, counted(records));
+    format::batch::set_sequence(&mut out, seq);
+    out
+}
+
+fn counted(records: &[u8]) -> u32 {
+    Records::behind_header(records).flatten().filter(Record::is_counted).count() as u32
+}
+
+/// See the file's head.
+#[derive(Default)]
+pub struct PreparedSections {
+    state: Mutex<Tracked>,
+}
+
+#[derive(Default)]
+struct Tracked {
+    /// Sections without commit or rollback: WAL → how many.
+    outstanding: BTreeMap<FileNumber, u32>,
+    /// Committed sections: the WAL of the section and the WAL of the commit.
+    committed: Vec<(FileNumber, FileNumber)>,
+    recovered: Vec<Section>,
+}
+
+impl PreparedSections {
+    /// Adds a section in `wal`.
+    pub fn add(&self, wal: FileNumber) {
+        *self.state.lock().outstanding.entry(wal).or_insert(0) += 1;
+    }
+
+    /// Records that the transaction of a section in `wal` was committed by a record in `commit`.
+    pub fn committed(&self, wal: FileNumber, commit: FileNumber) {
+        let mut state = self.state.lock();
+        state.remove(wal);
+        // A section in the WAL of its commit is kept with that WAL anyway.
+        if wal < commit && !state.committed.contains(&(wal, commit)) {
+            state.committed.push((wal, commit));
+        }
+    }
+
+    /// Records that the transaction of a section in `wal` was rolled back.
+    pub fn rolled_back(&self, wal: FileNumber) {
+        self.state.lock().remove(wal);
+    }
+
+    /// Adds the sections that recovery found without commit or rollback.
+    pub fn recover(&self, sections: Vec<Section>) {
+        let mut state = self.state.lock();
+        for section in &sections {
+            *state.outstanding.entry(section.wal).or_insert(0) += 1;
+        }
+        state.recovered.extend(sections);
+    }
+
+    /// Takes the sections that recovery found, oldest first. A second call returns nothing.
+    pub fn take_recovered(&self) -> Vec<Section> {
+        std::mem::take(&mut self.state.lock().recovered)
+    }
+
+    /// Returns the oldest WAL that must be kept, if column families need the WALs from `by_families` on.
+    pub fn oldest_needed(&self, by_families: u64) -> u64 {
+        let mut state = self.state.lock();
+        state.committed.retain(|(_, commit)| commit.0 >= by_families);
+        let outstanding = state.outstanding.keys().next().copied();
+        let committed = state.committed.iter().map(|(wal, _)| *wal).min();
+        [outstanding, committed].into_iter().flatten().map(|wal| wal.0).fold(by_families, u64::min)
+    }
+}
+
+impl Tracked {
+    fn remove(&mut self, wal: FileNumber) {
+        if let Some(count) = self.outstanding.get_mut(&wal) {
+            *count -= 1;
+            if *count == 0 {
+                self.outstanding.remove(&wal);
+            }
+        }
+    }
+}

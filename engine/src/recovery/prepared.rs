@@ -1,0 +1,177 @@
+//! Batches with markers of a two-phase commit, during replay.
+//!
+//! ```text
+//!  [BeginPrepare][records][EndPrepare x]            the section is collected, nothing is applied
+//!  [records][Commit x]                              the records are applied, then the section
+//!  [Rollback x]                                     the section is dropped
+//! ```
+//! A section takes no sequence numbers: the commit gives them. A commit without a section is no error: the section was
+//! flushed, and its WAL was deleted. Without `allow_2pc` a section fails the open.
+//! Facts: RocksDB `db/write_batch.cc` (`MemTableInserter`). Not here: sections of the write-prepared and write-unprepared
+//! policies, which fail the open.
+
+use std::collections::BTreeMap;
+
+use base::{Error, FileNumber, Result, SequenceNumber};
+use format::batch::{Batch, Marker, Record, Records, append};
+
+use crate::apply::{self, Applied, Source};
+use crate::family::FamilySet;
+use crate::prepared::{Section, TwoPhase};
+
+/// The sections that wait for commit or rollback.
+#[derive(Default)]
+pub(super) struct Sections {
+    waiting: BTreeMap<Vec<u8>, Section>,
+}
+
+/// What a batch with markers came to.
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub applied: Applied,
+    /// The sequence number after the batch as its writer counted it: empty range deletions included.
+    pub next_counted: SequenceNumber,
+    /// A commit had no section, so the number of its records is not known.
+    pub unknown_count: bool,
+}
+
+/// One part of a batch. Ranges are bytes of the records.
+enum Part<'a> {
+    Plain(&'a [u8]),
+    Section { records: &'a [u8], name: &'a [u8] },
+    Commit { name: &'a [u8], timestamp: Option<&'a [u8]> },
+    Rollback(&'a [u8]),
+}
+
+/// Whether a batch has markers other than the placeholder.
+pub(super) fn has_markers(batch: &Batch<'_>) -> bool {
+    let marker = |record: &Result<Record<'_>>| matches!(record, Ok(Record::Marker(marker)) if !matches!(marker, Marker::Noop));
+    batch.records().any(|record| marker(&record))
+}
+
+impl Sections {
+    /// The sections that are left, oldest first.
+    pub fn into_waiting(self) -> Vec<Section> {
+        let mut sections: Vec<Section> = self.waiting.into_values().collect();
+        sections.sort_by_key(|section| (section.wal, section.seq));
+        sections
+    }
+
+    /// Replays a batch with markers. `wal` is the WAL that is read, and `source.log` its number.
+    ///
+    /// # Errors
+    /// NotSupported for sections that this database cannot take; Corruption for markers that do not match; those of
+    /// [`apply::records`].
+    pub fn replay(
+        &mut self,
+        batch: Batch<'_>,
+        allowed: TwoPhase,
+        wal: FileNumber,
+        families: &FamilySet,
+        source: Source<'_>,
+    ) -> Result<Outcome> {
+        let seq = batch.sequence();
+        let mut outcome = Outcome { next_counted: seq, ..Outcome::default() };
+        outcome.applied.next_seq = seq;
+        for part in parts(&batch, allowed)? {
+            match part {
+                Part::Plain(records) => outcome.apply(records, families, source)?,
+                Part::Section { records, name } => {
+                    let (name, records) = (name.to_vec(), records.to_vec());
+                    self.waiting.insert(name.clone(), Section { name, wal, seq, records });
+                }
+                Part::Rollback(name) => drop(self.waiting.remove(name)),
+                Part::Commit { name, timestamp } => match self.waiting.remove(name) {
+                    None => outcome.unknown_count = true,
+                    Some(section) => {
+                        let stamped =
+                            timestamp.map(|ts| stamp(&section.records, ts, families)).transpose()?;
+                        let records = stamped.as_deref().unwrap_or(&section.records);
+                        outcome.apply(records, families, source)?;
+                    }
+                },
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+impl Outcome {
+    fn apply(&mut self, records: &[u8], families: &FamilySet, source: Source<'_>) -> Result<()> {
+        let from = self.applied.next_seq;
+        let applied = apply::records(Records::behind_header(records), from, families, source)?;
+        let counted = Records::behind_header(records).flatten().filter(Record::is_counted).count() as u64;
+        self.next_counted += counted;
+        self.applied.next_seq = applied.next_seq;
+        self.applied.memtable_full |= applied.memtable_full;
+        self.applied.unknown = self.applied.unknown.max(applied.unknown);
+        Ok(())
+    }
+}
+
+/// Splits a batch at its markers.
+fn parts<'a>(batch: &Batch<'a>, allowed: TwoPhase) -> Result<Vec<Part<'a>>> {
+    let (bytes, mut records) = (batch.bytes(), batch.records());
+    let mut parts = Vec::new();
+    let mut from = records.offset();
+    let mut open = false;
+    loop {
+        let at = records.offset();
+        let Some(record) = records.next().transpose()? else {
+            if open {
+                return Err(Error::corruption("a prepared section has no end").at(from as u64));
+            }
+            parts.push(Part::Plain(&bytes[from..]));
+            return Ok(parts);
+        };
+        let Record::Marker(marker) = record else { continue };
+        let inside = &bytes[from..at];
+        let part = match marker {
+            Marker::Noop => continue,
+            Marker::BeginPrepare if allowed == TwoPhase::Refused => {
+                return Err(Error::not_supported(
+                    "WAL contains prepared transactions. Open with TransactionDB::Open().",
+                ));
+            }
+            Marker::BeginPersistedPrepare | Marker::BeginUnprepare => {
+                return Err(Error::not_supported(
+                    "the WAL has transactions of the write-prepared or write-unprepared policy: empty the WAL with a \
+                     flush by RocksDB before the policy changes",
+                ));
+            }
+            Marker::EndPrepare(name) if open => Part::Section { records: inside, name },
+            _ if open || matches!(marker, Marker::EndPrepare(_)) => {
+                return Err(Error::corruption("markers of a prepared section do not match").at(at as u64));
+            }
+            _ => Part::Plain(inside),
+        };
+        parts.push(part);
+        open = matches!(marker, Marker::BeginPrepare);
+        match marker {
+            Marker::Commit(name) => parts.push(Part::Commit { name, timestamp: None }),
+            Marker::CommitWithTimestamp { timestamp, xid } => {
+                parts.push(Part::Commit { name: xid, timestamp: Some(timestamp) });
+            }
+            Marker::Rollback(name) => parts.push(Part::Rollback(name)),
+            _ => {}
+        }
+        from = records.offset();
+    }
+}
+
+/// Gives the keys of a section their commit timestamp, in column families with timestamps of this size.
+fn stamp(records: &[u8], timestamp: &[u8], families: &FamilySet) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(records.len());
+    let mut keys = Vec::new();
+    for record in Records::behind_header(records) {
+        let record = record?;
+        let size =
+            record.family().and_then(|id| families.get(id)).map_or(0, |f| f.order().user.timestamp_size());
+        if size == timestamp.len() && size > 0 {
+            append(&mut out, &record.stamped(timestamp, &mut keys));
+        } else {
+            append(&mut out, &record);
+        }
+    }
+    Ok(out)
+}
