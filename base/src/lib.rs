@@ -9,7 +9,6 @@
 pub mod coding;
 pub mod error;
 pub mod ids;
-pub mod invariant;
 pub mod iter;
 pub mod key;
 pub mod map;

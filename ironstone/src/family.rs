@@ -40,6 +40,10 @@ impl Family {
         &self.inner
     }
 
+    pub(crate) fn engine(&self) -> &engine::db::Db {
+        &self.db
+    }
+
     /// Returns the name of the column family.
     ///
     /// ```

@@ -59,7 +59,6 @@ mod db;
 mod families;
 mod family;
 mod groups;
-mod ingest;
 mod iter;
 mod metadata;
 mod open;
@@ -68,9 +67,9 @@ mod properties;
 mod read;
 mod repair;
 mod snapshot;
-mod sst_file;
 mod transfer;
 mod tree;
+mod txn;
 mod wal;
 mod wide;
 mod work;
@@ -78,17 +77,14 @@ mod write;
 
 pub use checkpoint::{Checkpoint, CheckpointOptions};
 pub use db::Db;
-pub use engine::ingest::ReplaceRange;
 pub use family::Family;
 pub use groups::{AttributeGroup, FamiliesIter};
-pub use ingest::{FileIngestionHandle, IngestExternalFileArg};
 pub use iter::{Iter, Range};
 pub use metadata::{FamilyMetadata, LevelMetadata, LiveFile, MemoryUsage, memory_usage};
 pub use open::{destroy, destroy_with, list_column_families};
 pub use options::{FamilyDescriptor, Missing, Options, OptionsFile, ReadConfig, ReadOptions};
 pub use repair::{Problem, Report, Weight, fsck, repair};
 pub use snapshot::Snapshot;
-pub use sst_file::{ExternalFileInfo, SstFileWriter};
 
 pub use base::order::{BuiltinPrefix, Comparator, PrefixExtractor};
 pub use base::{
@@ -118,9 +114,9 @@ pub use engine::options::{
     AGE_AUTO, BlobGarbageCollectionPolicy, BottommostLevelCompaction, CacheTier, CompactRangeOptions,
     CompactionOptions, CompactionOptionsFifo, CompactionOptionsUniversal, CompactionPri, CompactionStopStyle,
     CompactionStyle, Compat, CompressionOptions, CompressionType, DbOptions, DbPath, FamilyOptions,
-    FileChecksumGen, FileTemperatureAge, FlushOptions, FlushWalOptions, IngestExternalFileOptions,
-    MemtableFactory, PrepopulateBlobCache, ReadTier, SizeApproximationOptions, TableFactory, TableFilter,
-    Temperature, Value, VerifyOutputFlags, WaitForCompactOptions, WalRecoveryMode, WriteOptions,
+    FileChecksumGen, FileTemperatureAge, FlushOptions, FlushWalOptions, MemtableFactory,
+    PrepopulateBlobCache, ReadTier, SizeApproximationOptions, TableFactory, TableFilter, Temperature, Value,
+    VerifyOutputFlags, WaitForCompactOptions, WalRecoveryMode, WriteOptions,
 };
 pub use format::checksum::ChecksumType;
 pub use format::properties::Properties as TableProperties;
@@ -136,6 +132,14 @@ pub use base::stats::Statistics;
 pub use mem::cache::{CacheOptions, Kind as CacheKind, Ledger, MetadataCharge};
 pub use mem::write_buffer::WriteBufferManager;
 pub use table::sst::BlockCache;
+
+pub use txn::{
+    BaseDeltaIter, DeadlockInfo, DeadlockPath, KeyLockInfo, LockMode, OccLockBuckets, OccValidationPolicy,
+    OptimisticTransactionDb, OptimisticTransactionDbOptions, OptimisticTransactionOptions, RecordIter,
+    TimestampedSnapshot, Transaction, TransactionDb, TransactionDbOptions, TransactionId,
+    TransactionNotifier, TransactionOptions, TransactionState, TxnDbWritePolicy, Validation, WaitingFor,
+    WriteBatchWithIndex, WriteBatchWithIndexOptions, WriteType,
+};
 
 /// The outside world of a database: files, clock, random numbers, threads, the info log and the rate limiter.
 ///

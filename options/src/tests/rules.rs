@@ -57,7 +57,6 @@ fn contradictions_are_refused_in_rocksdbs_words() {
 #[test]
 fn what_is_not_built_is_refused_by_name() {
     for (db, family, option) in [
-        ("allow_2pc=true", "", "allow_2pc"),
         ("", "enable_blob_files=true", "enable_blob_files of column family default"),
         (
             "allow_concurrent_memtable_write=false",

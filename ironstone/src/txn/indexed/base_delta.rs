@@ -1,0 +1,284 @@
+//! An iterator over a database as if a write batch were already written.
+//!
+//! ```text
+//!  database (base)   a=1        c=3   d=4
+//!  batch (delta)           b=2  c=✗   d+5
+//!  shown             a=1   b=2        d=9
+//! ```
+//! Invariant while valid: in the direction of the iteration, both iterators stand at or after the current key, and the
+//! current key is the first of the two. A change of direction seeks both iterators again.
+//! Facts: RocksDB `write_batch_with_index_internal.cc` (`BaseDeltaIterator`).
+
+use std::cmp::Ordering;
+
+use base::{Error, Order, Pinned, Result};
+use engine::source::resolve::{Found, default_column};
+
+use super::cursor::KeyCursor;
+use crate::{Family, Iter};
+
+/// An iterator over a column family with the writes of a [`crate::WriteBatchWithIndex`] or a transaction on top.
+///
+/// The iterator sees the database at one moment, and all writes of the batch, also later ones. It is not valid until it
+/// is positioned. It stays usable after the batch or transaction is dropped.
+pub struct BaseDeltaIter {
+    base: Iter,
+    delta: KeyCursor,
+    order: Order,
+    family: Family,
+    direction: Direction,
+    current: Current,
+    failure: Option<Error>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+/// Where the current entry comes from.
+enum Current {
+    None,
+    Base,
+    /// From the batch. `shadows_base`: the base iterator stands on the same key.
+    Delta {
+        value: Pinned,
+        entity: Option<Pinned>,
+        shadows_base: bool,
+    },
+}
+
+impl BaseDeltaIter {
+    pub(super) fn new(base: Iter, delta: KeyCursor, order: Order, family: Family) -> Self {
+        let (direction, current) = (Direction::Forward, Current::None);
+        BaseDeltaIter { base, delta, order, family, direction, current, failure: None }
+    }
+
+    /// Whether the iterator stands on an entry.
+    pub fn valid(&self) -> bool {
+        !matches!(self.current, Current::None)
+    }
+
+    /// Returns `Ok` at either end of the data.
+    ///
+    /// # Errors
+    /// The error that ended the iteration: of the database, or of a merge.
+    pub fn status(&self) -> Result<()> {
+        match &self.failure {
+            Some(error) => Err(error.clone()),
+            None => self.base.status(),
+        }
+    }
+
+    /// The current key, without timestamp. Empty when not valid.
+    pub fn key(&self) -> &[u8] {
+        match &self.current {
+            Current::None => &[],
+            Current::Base => self.base.key(),
+            Current::Delta { .. } => self.delta.key(),
+        }
+    }
+
+    /// The current value; of an entity its default column. Empty when not valid.
+    pub fn value(&self) -> &[u8] {
+        match &self.current {
+            Current::None => &[],
+            Current::Base => self.base.value(),
+            Current::Delta { value, .. } => value,
+        }
+    }
+
+    /// The current value, kept alive beyond the next move.
+    pub fn pinned_value(&self) -> Pinned {
+        match &self.current {
+            Current::None => Pinned::copy(&[]),
+            Current::Base => self.base.pinned_value(),
+            Current::Delta { value, .. } => value.clone(),
+        }
+    }
+
+    /// The columns of the current entry as (name, value), if the entry is a wide-column entity.
+    pub fn columns(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+        match &self.current {
+            Current::None => None,
+            Current::Base => self.base.columns(),
+            Current::Delta { entity, .. } => {
+                let columns = format::wide::decode(entity.as_ref()?).ok()?;
+                Some(columns.iter().map(|c| (c.name.to_vec(), c.value.to_vec())).collect())
+            }
+        }
+    }
+
+    /// The timestamp of the current version; empty for entries of the batch and without timestamps.
+    pub fn timestamp(&self) -> &[u8] {
+        if matches!(self.current, Current::Base) { self.base.timestamp() } else { &[] }
+    }
+
+    /// Moves to the first key.
+    pub fn seek_to_first(&mut self) {
+        self.position(Direction::Forward, |base| base.seek_to_first(), KeyCursor::seek_to_first);
+    }
+
+    /// Moves to the last key.
+    pub fn seek_to_last(&mut self) {
+        self.position(Direction::Backward, |base| base.seek_to_last(), KeyCursor::seek_to_last);
+    }
+
+    /// Moves to the first key at or after `target`.
+    pub fn seek(&mut self, target: &[u8]) {
+        self.position(Direction::Forward, |base| base.seek(target), |delta| delta.seek(target));
+    }
+
+    /// Moves to the last key at or before `target`.
+    pub fn seek_for_prev(&mut self, target: &[u8]) {
+        let seek = |base: &mut Iter| base.seek_for_prev(target);
+        self.position(Direction::Backward, seek, |delta| delta.seek_for_prev(target));
+    }
+
+    /// Moves to the next key. Does nothing when not valid.
+    pub fn next(&mut self) {
+        self.step(Direction::Forward);
+    }
+
+    /// Moves to the previous key. Does nothing when not valid.
+    pub fn prev(&mut self) {
+        self.step(Direction::Backward);
+    }
+
+    fn position(
+        &mut self,
+        direction: Direction,
+        base: impl FnOnce(&mut Iter),
+        delta: impl FnOnce(&mut KeyCursor),
+    ) {
+        self.direction = direction;
+        self.failure = None;
+        base(&mut self.base);
+        delta(&mut self.delta);
+        self.settle();
+    }
+
+    fn step(&mut self, direction: Direction) {
+        let (base_moves, delta_moves) = match &self.current {
+            Current::None => return,
+            Current::Base => (true, false),
+            Current::Delta { shadows_base, .. } => (*shadows_base, true),
+        };
+        if direction != self.direction {
+            return self.turn(direction);
+        }
+        if base_moves {
+            self.advance_base();
+        }
+        if delta_moves {
+            self.advance_delta();
+        }
+        self.settle();
+    }
+
+    /// Continues in the other direction: seeks both iterators to the current key and moves both past the key.
+    fn turn(&mut self, direction: Direction) {
+        let key = self.key().to_vec();
+        self.direction = direction;
+        match direction {
+            Direction::Forward => {
+                self.base.seek(&key);
+                self.delta.seek(&key);
+            }
+            Direction::Backward => {
+                self.base.seek_for_prev(&key);
+                self.delta.seek_for_prev(&key);
+            }
+        }
+        if self.base.valid() && self.order.compare_stripped(self.base.key(), &key).is_eq() {
+            self.advance_base();
+        }
+        if self.delta.valid() && self.order.compare_stripped(self.delta.key(), &key).is_eq() {
+            self.advance_delta();
+        }
+        self.settle();
+    }
+
+    fn advance_base(&mut self) {
+        match self.direction {
+            Direction::Forward => self.base.next(),
+            Direction::Backward => self.base.prev(),
+        }
+    }
+
+    fn advance_delta(&mut self) {
+        match self.direction {
+            Direction::Forward => self.delta.next(),
+            Direction::Backward => self.delta.prev(),
+        }
+    }
+
+    /// Finds the first visible key from where the two iterators stand.
+    fn settle(&mut self) {
+        loop {
+            self.current = Current::None;
+            if self.base.status().is_err() {
+                return;
+            }
+            let order = match (self.base.valid(), self.delta.valid()) {
+                (false, false) => return,
+                (true, false) => Ordering::Greater,
+                (false, true) => Ordering::Less,
+                (true, true) => self.order.compare_stripped(self.delta.key(), self.base.key()),
+            };
+            let order = match self.direction {
+                Direction::Backward if self.base.valid() && self.delta.valid() => order.reverse(),
+                _ => order,
+            };
+            if order.is_gt() {
+                self.current = Current::Base;
+                return;
+            }
+            match self.from_delta(order.is_eq()) {
+                Ok(Some(current)) => {
+                    self.current = current;
+                    return;
+                }
+                Ok(None) => {
+                    if order.is_eq() {
+                        self.advance_base();
+                    }
+                    self.advance_delta();
+                }
+                Err(error) => {
+                    self.failure = Some(error);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Returns the entry of the batch at the current key; `None` if the batch deletes the key.
+    fn from_delta(&self, shadows_base: bool) -> Result<Option<Current>> {
+        let latest = self.delta.latest()?;
+        if latest.is_deleted() || (latest.is_unknown() && !shadows_base) {
+            return Ok(None);
+        }
+        let existing =
+            if shadows_base && latest.needs_database() { Some(self.found_in_base()?) } else { None };
+        let found = latest.resolve(Some(&self.family), self.delta.key(), existing)?;
+        Ok(match found {
+            None => None,
+            Some(Found::Value(value)) => Some(Current::Delta { value, entity: None, shadows_base }),
+            Some(Found::Entity(entity)) => {
+                let value = default_column(entity.clone())?;
+                Some(Current::Delta { value, entity: Some(entity), shadows_base })
+            }
+        })
+    }
+
+    /// The entry under the base iterator, as a merge takes it.
+    fn found_in_base(&self) -> Result<Found> {
+        let Some(columns) = self.base.columns() else { return Ok(Found::Value(self.base.pinned_value())) };
+        let columns: Vec<_> = columns.iter().map(|(n, v)| format::wide::Column::inline(n, v)).collect();
+        let mut entity = Vec::new();
+        format::wide::encode(&columns, &mut entity)?;
+        Ok(Found::Entity(Pinned::from_vec(entity)))
+    }
+}

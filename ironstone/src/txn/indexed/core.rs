@@ -1,0 +1,198 @@
+//! The shared state of an indexed write batch: the batch, its index, and the count of rollbacks.
+//!
+//! Iterators share this state with the batch, so that an iterator may outlive the batch and sees later writes. `epoch`
+//! changes when nodes are removed. An iterator that finds another epoch seeks its key again.
+
+use base::{Error, FamilyId, Order, Result, Subcode};
+use engine::batch::WriteBatch;
+use format::batch::{KEY_LEN_MAX, Records, VALUE_LEN_MAX};
+
+use super::index::{Index, Keys, NewRecord, NodeId, Orders};
+
+/// See the file's head.
+pub(in crate::txn) struct Core {
+    pub batch: WriteBatch,
+    pub(super) index: Index,
+    pub(super) orders: Orders,
+    /// Grows when nodes are removed.
+    pub(super) epoch: u64,
+    overwrites: bool,
+    /// Largest size of the batch in bytes; 0: no limit.
+    pub bytes_max: usize,
+}
+
+/// What one write adds to the batch.
+#[derive(Clone, Copy)]
+pub(in crate::txn) enum Write<'a> {
+    Put(&'a [u8]),
+    /// An entity as `format::wide` encodes it.
+    Entity(&'a [u8]),
+    Delete,
+    SingleDelete,
+    Merge(&'a [u8]),
+}
+
+/// Where a write goes: the column family and the order of its keys.
+#[derive(Clone, Copy)]
+pub(in crate::txn) struct Target<'a> {
+    pub family: FamilyId,
+    pub order: &'a Order,
+}
+
+/// Whether a write enters the index.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::txn) enum Indexing {
+    On,
+    Off,
+}
+
+impl Core {
+    pub fn new(order: Order, overwrites: bool, reserved_bytes: usize, bytes_max: usize) -> Self {
+        Core {
+            batch: WriteBatch::with_capacity(reserved_bytes),
+            index: Index::default(),
+            orders: Orders::new(order),
+            epoch: 0,
+            overwrites,
+            bytes_max,
+        }
+    }
+
+    pub(super) fn keys(&self) -> Keys<'_> {
+        Keys { bytes: self.batch.bytes(), orders: &self.orders }
+    }
+
+    /// Records the order of a column family's keys.
+    pub fn orders_of(&mut self, family: FamilyId, order: &Order) {
+        self.orders.learn(family, order);
+    }
+
+    /// Returns the order of the keys of the default column family.
+    pub fn default_order(&self) -> Order {
+        self.orders.of(FamilyId::DEFAULT).clone()
+    }
+
+    /// Adds a record. If the column family has timestamps, the record gets a timestamp of zero bytes, which the commit
+    /// replaces.
+    ///
+    /// # Errors
+    /// InvalidArgument if the key or the value is too large; Aborted with `MemoryLimit` if the batch would exceed its
+    /// largest size. The batch is then unchanged.
+    pub fn write(
+        &mut self,
+        target: Target<'_>,
+        key: &[u8],
+        write: Write<'_>,
+        indexing: Indexing,
+    ) -> Result<()> {
+        let (family, timestamp_size) = (target.family, target.order.timestamp_size());
+        check_lengths(key.len() + timestamp_size, write)?;
+        let at = self.batch.data_size();
+        if self.bytes_max > 0 {
+            self.batch.set_save_point();
+        }
+        if timestamp_size == 0 {
+            match write {
+                Write::Put(value) => self.batch.put_in(family, key, value),
+                Write::Entity(entity) => self.batch.put_encoded_entity_in(family, key, entity),
+                Write::Delete => self.batch.delete_in(family, key),
+                Write::SingleDelete => self.batch.single_delete_in(family, key),
+                Write::Merge(operand) => self.batch.merge_in(family, key, operand),
+            };
+        } else {
+            let zeros = vec![0; timestamp_size];
+            match write {
+                Write::Put(value) => self.batch.put_at(family, key, &zeros, value),
+                Write::Entity(entity) => self.batch.put_encoded_entity_at(family, key, &zeros, entity),
+                Write::Delete => self.batch.delete_at(family, key, &zeros),
+                Write::SingleDelete => self.batch.single_delete_at(family, key, &zeros),
+                Write::Merge(operand) => self.batch.merge_at(family, key, &zeros, operand),
+            };
+        }
+        if self.bytes_max > 0 {
+            if self.batch.data_size() > self.bytes_max {
+                self.batch.rollback_to_save_point()?;
+                return Err(
+                    Error::aborted("the write batch reached max_bytes").with_subcode(Subcode::MemoryLimit)
+                );
+            }
+            self.batch.pop_save_point()?;
+        }
+        if indexing == Indexing::On {
+            self.orders.learn(family, target.order);
+            let is_merge = matches!(write, Write::Merge(_));
+            self.add_to_index(at, family, timestamp_size, is_merge)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the record at `at`, the last record of the batch, to the index.
+    fn add_to_index(
+        &mut self,
+        at: usize,
+        family: FamilyId,
+        timestamp_size: usize,
+        is_merge: bool,
+    ) -> Result<()> {
+        let bytes = self.batch.bytes();
+        let record = Records::behind_header(&bytes[at..]).next().transpose()?;
+        let Some((_, key, _)) = record.and_then(|record| record.entry()) else {
+            return Err(Error::corruption("a record of an indexed write batch has no key").at(at as u64));
+        };
+        // The key lies in the batch: its place follows from the difference of the addresses.
+        let key_at = key.as_ptr() as usize - bytes.as_ptr() as usize;
+        let key_len = key.len() - timestamp_size;
+        let keys = Keys { bytes, orders: &self.orders };
+        self.index.insert(&NewRecord { at, family, key_at, key_len, is_merge }, keys, self.overwrites);
+        Ok(())
+    }
+
+    /// Removes all records.
+    pub fn clear(&mut self) {
+        self.batch.clear();
+        self.index.clear();
+        self.epoch += 1;
+    }
+
+    /// Removes the records since the last save point, and the save point.
+    ///
+    /// # Errors
+    /// NotFound without a save point.
+    pub fn rollback_to_save_point(&mut self) -> Result<()> {
+        if let Some(len) = self.batch.save_point_size() {
+            let keys = Keys { bytes: self.batch.bytes(), orders: &self.orders };
+            self.index.truncate(len, keys);
+            self.epoch += 1;
+        }
+        self.batch.rollback_to_save_point()
+    }
+
+    /// The number of records in the index.
+    #[cfg(test)]
+    pub fn indexed(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Decodes the record of a node.
+    pub(super) fn record(&self, id: NodeId) -> Result<format::batch::Record<'_>> {
+        let at = self.index.node(id).at;
+        let mut records = Records::behind_header(&self.batch.bytes()[at..]);
+        records
+            .next()
+            .unwrap_or_else(|| Err(Error::corruption("a record of an indexed write batch is missing")))
+    }
+}
+
+fn check_lengths(key_len: usize, write: Write<'_>) -> Result<()> {
+    let value_len = match write {
+        Write::Put(bytes) | Write::Entity(bytes) | Write::Merge(bytes) => bytes.len(),
+        Write::Delete | Write::SingleDelete => 0,
+    };
+    if key_len > KEY_LEN_MAX {
+        return Err(Error::invalid_argument("key is too large"));
+    }
+    if value_len > VALUE_LEN_MAX {
+        return Err(Error::invalid_argument("value is too large"));
+    }
+    Ok(())
+}

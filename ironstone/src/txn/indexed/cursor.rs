@@ -1,0 +1,303 @@
+//! Positions in an indexed write batch: by record, and by key.
+//!
+//! A position is a node and the epoch in which the position was taken. Writes add nodes and leave the position valid. A
+//! rollback or `clear` changes the epoch; the position is then sought again by its key.
+
+use base::{FamilyId, Result, ValueType};
+use env::sync::{Arc, Mutex};
+
+use super::core::Core;
+use super::index::{NIL, NodeId};
+use super::lookup::Latest;
+
+/// What a record of an indexed write batch does to its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteType {
+    Put,
+    Merge,
+    Delete,
+    SingleDelete,
+    PutEntity,
+}
+
+/// An iterator over the records of one column family in a write batch: by key, and for one key newest record first.
+///
+/// The iterator sees records that are added later. It stays usable after the batch is dropped. In overwrite mode it
+/// skips records that a later record replaces. RocksDB: `WBWIIterator`.
+///
+/// ```
+/// use ironstone::{WriteBatchWithIndex, WriteType};
+///
+/// let mut batch = WriteBatchWithIndex::new();
+/// batch.put(b"b", b"1")?;
+/// batch.delete(b"a")?;
+/// let mut iter = batch.iter();
+/// iter.seek_to_first();
+/// assert_eq!((iter.write_type(), iter.key()), (Some(WriteType::Delete), &b"a"[..]));
+/// iter.next();
+/// assert_eq!((iter.key(), iter.value()), (&b"b"[..], &b"1"[..]));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
+pub struct RecordIter {
+    core: Arc<Mutex<Core>>,
+    family: FamilyId,
+    place: Place,
+    kind: Option<WriteType>,
+    value: Vec<u8>,
+}
+
+/// A position: a node of the family with its key, or none.
+#[derive(Default)]
+pub(super) struct Place {
+    node: Option<NodeId>,
+    epoch: u64,
+    pub key: Vec<u8>,
+}
+
+impl Place {
+    fn set(&mut self, core: &Core, family: FamilyId, id: NodeId) {
+        self.node = (id != NIL && core.index.node(id).family == family).then_some(id);
+        self.epoch = core.epoch;
+        if self.node.is_some() {
+            self.key.clear();
+            self.key.extend_from_slice(core.index.key(id, core.batch.bytes()));
+        }
+    }
+
+    pub fn valid(&self) -> bool {
+        self.node.is_some()
+    }
+
+    /// Returns the node, sought again by its key if nodes were removed since.
+    fn current(&self, core: &Core, family: FamilyId) -> NodeId {
+        match self.node {
+            Some(id) if self.epoch == core.epoch => id,
+            Some(_) => core.index.lower_bound(family, &self.key, core.keys()),
+            None => NIL,
+        }
+    }
+}
+
+impl RecordIter {
+    pub(super) fn new(core: Arc<Mutex<Core>>, family: FamilyId) -> Self {
+        RecordIter { core, family, place: Place::default(), kind: None, value: Vec::new() }
+    }
+
+    /// Whether the iterator stands on a record.
+    pub fn valid(&self) -> bool {
+        self.kind.is_some()
+    }
+
+    /// The kind of the current record; `None` when not valid.
+    pub fn write_type(&self) -> Option<WriteType> {
+        self.kind
+    }
+
+    /// The key of the current record, without timestamp. Empty when not valid.
+    pub fn key(&self) -> &[u8] {
+        if self.valid() { &self.place.key } else { &[] }
+    }
+
+    /// The value, merge operand or encoded entity of the current record. Empty for deletions and when not valid.
+    pub fn value(&self) -> &[u8] {
+        &self.value
+    }
+
+    /// Moves to the first record.
+    pub fn seek_to_first(&mut self) {
+        let core = self.core.clone();
+        let core = core.lock();
+        self.show_forward(&core, core.index.first_of(self.family));
+    }
+
+    /// Moves to the last record.
+    pub fn seek_to_last(&mut self) {
+        let core = self.core.clone();
+        let core = core.lock();
+        self.show_backward(&core, core.index.last_of(self.family));
+    }
+
+    /// Moves to the newest record of the first key at or after `key`.
+    pub fn seek(&mut self, key: &[u8]) {
+        let core = self.core.clone();
+        let core = core.lock();
+        self.show_forward(&core, core.index.lower_bound(self.family, key, core.keys()));
+    }
+
+    /// Moves to the oldest record of the last key at or before `key`.
+    pub fn seek_for_prev(&mut self, key: &[u8]) {
+        let core = self.core.clone();
+        let core = core.lock();
+        self.show_backward(&core, core.index.last_at_or_before(self.family, key, core.keys()));
+    }
+
+    /// Moves to the next record. Does nothing when not valid.
+    pub fn next(&mut self) {
+        if self.valid() {
+            let core = self.core.clone();
+            let core = core.lock();
+            let at = self.place.current(&core, self.family);
+            let next = if at == NIL { NIL } else { core.index.next(at) };
+            self.show_forward(&core, next);
+        }
+    }
+
+    /// Moves to the previous record. Does nothing when not valid.
+    pub fn prev(&mut self) {
+        if self.valid() {
+            let core = self.core.clone();
+            let core = core.lock();
+            let at = self.place.current(&core, self.family);
+            let prev = if at == NIL { core.index.last_of(self.family) } else { core.index.prev(at) };
+            self.show_backward(&core, prev);
+        }
+    }
+
+    fn show_forward(&mut self, core: &Core, mut id: NodeId) {
+        while id != NIL && core.index.node(id).hidden {
+            id = core.index.next(id);
+        }
+        self.show(core, id);
+    }
+
+    fn show_backward(&mut self, core: &Core, mut id: NodeId) {
+        while id != NIL && core.index.node(id).hidden {
+            id = core.index.prev(id);
+        }
+        self.show(core, id);
+    }
+
+    fn show(&mut self, core: &Core, id: NodeId) {
+        self.place.set(core, self.family, id);
+        self.value.clear();
+        self.kind = None;
+        let Some(id) = self.place.node else { return };
+        // The batch encoded the record itself, so the record decodes.
+        let Ok(record) = core.record(id) else { return };
+        let Some((kind, _, value)) = record.entry() else { return };
+        self.value.extend_from_slice(value);
+        self.kind = match kind {
+            ValueType::Value => Some(WriteType::Put),
+            ValueType::Merge => Some(WriteType::Merge),
+            ValueType::Deletion => Some(WriteType::Delete),
+            ValueType::SingleDeletion => Some(WriteType::SingleDelete),
+            ValueType::WideColumnEntity => Some(WriteType::PutEntity),
+            _ => None,
+        };
+    }
+}
+
+/// A position that moves from key to key, within bounds.
+pub(super) struct KeyCursor {
+    core: Arc<Mutex<Core>>,
+    family: FamilyId,
+    place: Place,
+    /// The first key that is shown, and the first key that is not shown.
+    lower: Option<Vec<u8>>,
+    upper: Option<Vec<u8>>,
+}
+
+impl KeyCursor {
+    pub fn new(
+        core: Arc<Mutex<Core>>,
+        family: FamilyId,
+        lower: Option<Vec<u8>>,
+        upper: Option<Vec<u8>>,
+    ) -> Self {
+        KeyCursor { core, family, place: Place::default(), lower, upper }
+    }
+
+    pub fn valid(&self) -> bool {
+        self.place.valid()
+    }
+
+    pub fn key(&self) -> &[u8] {
+        &self.place.key
+    }
+
+    pub fn seek_to_first(&mut self) {
+        match self.lower.clone() {
+            Some(lower) => self.seek(&lower),
+            None => self.go(|core, family, _| core.index.first_of(family)),
+        }
+    }
+
+    pub fn seek_to_last(&mut self) {
+        let upper = self.upper.clone();
+        self.go(|core, family, _| match &upper {
+            Some(upper) => before(core, core.index.lower_bound(family, upper, core.keys())),
+            None => core.index.last_of(family),
+        });
+    }
+
+    pub fn seek(&mut self, key: &[u8]) {
+        self.go(|core, family, cursor| {
+            let from = match &cursor.lower {
+                Some(lower) if core.orders.of(family).compare_stripped(key, lower).is_lt() => lower,
+                _ => key,
+            };
+            core.index.lower_bound(family, from, core.keys())
+        });
+    }
+
+    pub fn seek_for_prev(&mut self, key: &[u8]) {
+        self.go(|core, family, cursor| match &cursor.upper {
+            Some(upper) if core.orders.of(family).compare_stripped(key, upper).is_ge() => {
+                before(core, core.index.lower_bound(family, upper, core.keys()))
+            }
+            _ => core.index.last_at_or_before(family, key, core.keys()),
+        });
+    }
+
+    /// Moves to the next key.
+    pub fn next(&mut self) {
+        self.go(|core, family, cursor| {
+            let mut id = cursor.place.current(core, family);
+            while core.is_of(id, family, &cursor.place.key) {
+                id = core.index.next(id);
+            }
+            id
+        });
+    }
+
+    /// Moves to the previous key.
+    pub fn prev(&mut self) {
+        self.go(|core, family, cursor| {
+            let mut id = cursor.place.current(core, family);
+            if !core.is_of(id, family, &cursor.place.key) {
+                // A rollback removed the key: `id` is the first node after the key.
+                return before(core, id);
+            }
+            while core.is_of(id, family, &cursor.place.key) {
+                id = core.index.prev(id);
+            }
+            id
+        });
+    }
+
+    /// Returns what the batch says of the current key.
+    ///
+    /// # Errors
+    /// Corruption if a record does not decode.
+    pub fn latest(&self) -> Result<Latest> {
+        self.core.lock().latest(self.family, &self.place.key)
+    }
+
+    fn go(&mut self, find: impl FnOnce(&Core, FamilyId, &Self) -> NodeId) {
+        let core = self.core.clone();
+        let core = core.lock();
+        let id = find(&core, self.family, self);
+        self.place.set(&core, self.family, id);
+        let order = core.orders.of(self.family);
+        let below = self.lower.as_ref().is_some_and(|l| order.compare_stripped(&self.place.key, l).is_lt());
+        let above = self.upper.as_ref().is_some_and(|u| order.compare_stripped(&self.place.key, u).is_ge());
+        if below || above {
+            self.place.node = None;
+        }
+    }
+}
+
+/// Returns the node before `id`; before [`NIL`], the last node of all.
+fn before(core: &Core, id: NodeId) -> NodeId {
+    if id == NIL { core.index.last_of(FamilyId(u32::MAX)) } else { core.index.prev(id) }
+}

@@ -1,0 +1,136 @@
+//! What an indexed write batch says of one key, and how that joins with the database.
+//!
+//! The newest records of a key are merge operands, down to the first record that is not a merge operand. This record is
+//! the base: a value, an entity or a deletion. Without such a record the base is in the database.
+//! Facts: RocksDB `write_batch_with_index_internal.cc`.
+
+use base::{Error, FamilyId, Kind, Pinned, Result, ValueType};
+use engine::source::resolve::{self, Base, Found, Merging, Scratch};
+
+use super::core::Core;
+use super::index::{NIL, NodeId};
+use crate::Family;
+
+/// The newest state of a key in the batch.
+#[derive(Default)]
+pub(super) struct Latest {
+    /// Merge operands, oldest first.
+    pub operands: Vec<Pinned>,
+    pub tail: Tail,
+}
+
+/// What the operands are merged onto.
+#[derive(Default)]
+pub(super) enum Tail {
+    /// The batch does not know: the database has the base, if there is one.
+    #[default]
+    Database,
+    Deleted,
+    Found(Found),
+}
+
+impl Latest {
+    /// Whether the batch says nothing about the key.
+    pub fn is_unknown(&self) -> bool {
+        self.operands.is_empty() && matches!(self.tail, Tail::Database)
+    }
+
+    /// Whether the newest record deletes the key.
+    pub fn is_deleted(&self) -> bool {
+        self.operands.is_empty() && matches!(self.tail, Tail::Deleted)
+    }
+
+    /// Whether the value depends on the database.
+    pub fn needs_database(&self) -> bool {
+        matches!(self.tail, Tail::Database)
+    }
+
+    /// Returns the value of the key. `existing` is what the database has; it is used only if the batch has no base.
+    ///
+    /// # Errors
+    /// InvalidArgument if there are operands and the column family has no merge operator; those of the operator.
+    pub fn resolve(
+        self,
+        family: Option<&Family>,
+        key: &[u8],
+        existing: Option<Found>,
+    ) -> Result<Option<Found>> {
+        let base = match self.tail {
+            Tail::Deleted => None,
+            Tail::Found(found) => Some(found),
+            Tail::Database => existing,
+        };
+        if self.operands.is_empty() {
+            return Ok(base);
+        }
+        let base = match base {
+            None => Base::None,
+            Some(Found::Value(value)) => Base::Value(value),
+            Some(Found::Entity(entity)) => Base::Entity(entity),
+        };
+        merge(family, key, base, self.operands).map(Some)
+    }
+}
+
+fn merge(family: Option<&Family>, key: &[u8], base: Base, mut operands: Vec<Pinned>) -> Result<Found> {
+    let Some(family) = family else {
+        return Err(Error::invalid_argument("Must provide a column family"));
+    };
+    let pin = family.inner().pin_owned();
+    let operator = pin.parts.merge_operator.as_ref();
+    if operator.is_none() {
+        return Err(Error::invalid_argument("Merge operator must be set for column family"));
+    }
+    let how = Merging { operator, statistics: None };
+    resolve::merge(how, key, base, &mut operands, &mut Scratch::default())
+}
+
+impl Core {
+    /// Returns what the batch says of a key.
+    ///
+    /// # Errors
+    /// Corruption if a record does not decode.
+    pub(super) fn latest(&self, family: FamilyId, key: &[u8]) -> Result<Latest> {
+        let id = self.index.lower_bound(family, key, self.keys());
+        self.latest_from(id, family, key)
+    }
+
+    /// As [`Core::latest`], from the newest record of the key on.
+    pub(super) fn latest_from(&self, newest: NodeId, family: FamilyId, key: &[u8]) -> Result<Latest> {
+        let mut latest = Latest::default();
+        let mut id = newest;
+        while self.is_of(id, family, key) {
+            let record = self.record(id)?;
+            let (kind, _, value) = record.entry().ok_or_else(|| unexpected(self.index.node(id).at))?;
+            match kind {
+                ValueType::Merge => latest.operands.push(Pinned::copy(value)),
+                ValueType::Value => latest.tail = Tail::Found(Found::Value(Pinned::copy(value))),
+                ValueType::WideColumnEntity => latest.tail = Tail::Found(Found::Entity(Pinned::copy(value))),
+                ValueType::Deletion | ValueType::SingleDeletion => latest.tail = Tail::Deleted,
+                _ => return Err(unexpected(self.index.node(id).at)),
+            }
+            if kind != ValueType::Merge {
+                break;
+            }
+            id = self.index.next(id);
+        }
+        latest.operands.reverse();
+        Ok(latest)
+    }
+
+    /// Whether a node is a record of this key.
+    pub(super) fn is_of(&self, id: NodeId, family: FamilyId, key: &[u8]) -> bool {
+        id != NIL
+            && self.index.node(id).family == family
+            && self.orders.of(family).compare_stripped(self.index.key(id, self.batch.bytes()), key).is_eq()
+    }
+}
+
+fn unexpected(at: usize) -> Error {
+    Error::corruption("Unexpected entry in WriteBatchWithIndex").at(at as u64)
+}
+
+/// The error for a key whose value depends on a database that the call does not read.
+pub(super) fn merge_in_progress() -> Error {
+    Error::new(Kind::MergeInProgress, "the write batch has merge operands of the key, and no value")
+}

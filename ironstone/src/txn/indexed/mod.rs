@@ -1,0 +1,374 @@
+//! [`WriteBatchWithIndex`]: a write batch that can be read before it is written.
+//!
+//! `core` holds the batch and its index, `index` is the sorted index, `lookup` reads one key, `cursor` and `base_delta`
+//! iterate. Not here: locks and conflicts (`txn::locks`, `txn::optimistic`), which use the batch.
+
+mod base_delta;
+mod core;
+mod cursor;
+mod index;
+mod lookup;
+#[cfg(test)]
+mod tests;
+
+pub use base_delta::BaseDeltaIter;
+pub use cursor::{RecordIter, WriteType};
+
+pub(in crate::txn) use self::core::{Core, Indexing, Target, Write};
+
+use base::{FamilyId, Order, Pinned, Result};
+use engine::batch::WriteBatch;
+use engine::options::WriteOptions;
+use engine::source::resolve::Found;
+use env::sync::{Arc, Mutex};
+
+use crate::{Db, Family, ReadOptions};
+use cursor::KeyCursor;
+
+/// A write batch with a sorted index of its records, so that the batch can be read and iterated before it is written.
+///
+/// A read or an iterator can also combine the batch with the database: it then shows the database as if the batch were
+/// written. Range deletions are not supported, as in RocksDB. A record costs one entry of the index (about 60 bytes) and
+/// no allocation of its own; writing costs `O(log n)` key comparisons.
+///
+/// ```
+/// use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+///
+/// let db = Db::open("data", Options::in_memory())?;
+/// db.put(b"a", b"1")?;
+/// let mut batch = WriteBatchWithIndex::new();
+/// batch.put(b"b", b"2")?;
+/// batch.delete(b"a")?;
+///
+/// let family = db.default_family();
+/// assert_eq!(batch.get_from_batch(b"b")?.as_deref(), Some(&b"2"[..]));
+/// assert_eq!(batch.get_from_batch_and_db(&family, b"a", &ReadOptions::default())?, None);
+///
+/// let mut iter = batch.iter_with_base(&family, ReadOptions::default())?;
+/// iter.seek_to_first();
+/// assert_eq!((iter.key(), iter.value()), (&b"b"[..], &b"2"[..]));
+/// batch.write(&db, &WriteOptions::default())?;
+/// assert_eq!(db.get(b"a")?, None);
+/// # Ok::<(), ironstone::Error>(())
+/// ```
+pub struct WriteBatchWithIndex {
+    core: Arc<Mutex<Core>>,
+}
+
+/// How a [`WriteBatchWithIndex`] is made.
+#[derive(Clone, Debug, Default)]
+pub struct WriteBatchWithIndexOptions {
+    /// The order of the keys of column families that are written without a [`Family`]. Default: bytewise. RocksDB:
+    /// `backup_index_comparator`.
+    pub order: Order,
+    /// Bytes to allocate for records at once. Default 0.
+    pub reserved_bytes: usize,
+    /// Whether an iterator over the batch shows only the newest record of a key. Merge operands, and the record before
+    /// a merge operand, are shown in both modes. Default false.
+    pub overwrite_key: bool,
+    /// Largest size of the batch in bytes. A write that would exceed this size fails. Default 0: no limit.
+    pub max_bytes: usize,
+}
+
+impl Default for WriteBatchWithIndex {
+    fn default() -> Self {
+        WriteBatchWithIndex::new()
+    }
+}
+
+impl WriteBatchWithIndex {
+    /// Makes an empty batch with default options.
+    pub fn new() -> Self {
+        WriteBatchWithIndex::with_options(WriteBatchWithIndexOptions::default())
+    }
+
+    /// Makes an empty batch.
+    pub fn with_options(options: WriteBatchWithIndexOptions) -> Self {
+        let WriteBatchWithIndexOptions { order, reserved_bytes, overwrite_key, max_bytes } = options;
+        let core = Core::new(order, overwrite_key, reserved_bytes, max_bytes);
+        WriteBatchWithIndex { core: Arc::new(Mutex::new(core)) }
+    }
+
+    /// Sets the value of a key of the default column family.
+    ///
+    /// # Errors
+    /// InvalidArgument if the key or value is too large; Aborted with `MemoryLimit` if the batch would exceed
+    /// `max_bytes`. The batch is then unchanged.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write_default(key, Write::Put(value))
+    }
+
+    /// Sets the value of a key. Column families with timestamps get the timestamp when the batch is committed by a
+    /// transaction.
+    ///
+    /// # Errors
+    /// As [`WriteBatchWithIndex::put`].
+    pub fn put_in(&mut self, family: &Family, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write_in(family, key, Write::Put(value))
+    }
+
+    /// Sets the columns of a key. The columns may come in any order. RocksDB: `PutEntity`.
+    ///
+    /// # Errors
+    /// As [`WriteBatchWithIndex::put`]; Corruption if two columns have the same name.
+    pub fn put_entity_in(&mut self, family: &Family, key: &[u8], columns: &[(&[u8], &[u8])]) -> Result<()> {
+        let entity = encode_entity(columns)?;
+        self.write_in(family, key, Write::Entity(&entity))
+    }
+
+    /// Deletes a key of the default column family.
+    ///
+    /// # Errors
+    /// As [`WriteBatchWithIndex::put`].
+    pub fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.write_default(key, Write::Delete)
+    }
+
+    /// Deletes a key.
+    ///
+    /// # Errors
+    /// As [`WriteBatchWithIndex::put`].
+    pub fn delete_in(&mut self, family: &Family, key: &[u8]) -> Result<()> {
+        self.write_in(family, key, Write::Delete)
+    }
+
+    /// Deletes a key of the default column family that was put exactly once since its last deletion. For other keys the
+    /// result is undefined.
+    ///
+    /// # Errors
+    /// As [`WriteBatchWithIndex::put`].
+    pub fn single_delete(&mut self, key: &[u8]) -> Result<()> {
+        self.write_default(key, Write::SingleDelete)
+    }
+
+    /// Deletes a key that was put exactly once since its last deletion. For other keys the result is undefined.
+    ///
+    /// # Errors
+    /// As [`WriteBatchWithIndex::put`].
+    pub fn single_delete_in(&mut self, family: &Family, key: &[u8]) -> Result<()> {
+        self.write_in(family, key, Write::SingleDelete)
+    }
+
+    /// Adds a merge operand to a key of the default column family.
+    ///
+    /// # Errors
+    /// As [`WriteBatchWithIndex::put`].
+    pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<()> {
+        self.write_default(key, Write::Merge(operand))
+    }
+
+    /// Adds a merge operand to a key.
+    ///
+    /// # Errors
+    /// As [`WriteBatchWithIndex::put`].
+    pub fn merge_in(&mut self, family: &Family, key: &[u8], operand: &[u8]) -> Result<()> {
+        self.write_in(family, key, Write::Merge(operand))
+    }
+
+    /// Adds bytes that are written only to the WAL.
+    pub fn put_log_data(&mut self, blob: &[u8]) {
+        self.core.lock().batch.put_log_data(blob);
+    }
+
+    fn write_default(&mut self, key: &[u8], write: Write<'_>) -> Result<()> {
+        let mut core = self.core.lock();
+        let order = core.default_order();
+        core.write(Target { family: FamilyId::DEFAULT, order: &order }, key, write, Indexing::On)
+    }
+
+    fn write_in(&mut self, family: &Family, key: &[u8], write: Write<'_>) -> Result<()> {
+        self.core.lock().write(target(family), key, write, Indexing::On)
+    }
+
+    /// The number of puts, deletions and merge operands.
+    pub fn count(&self) -> u32 {
+        self.core.lock().batch.count()
+    }
+
+    /// The size of the encoded batch in bytes.
+    pub fn data_size(&self) -> usize {
+        self.core.lock().batch.data_size()
+    }
+
+    /// Returns a copy of the records as a plain write batch.
+    pub fn to_batch(&self) -> WriteBatch {
+        self.core.lock().batch.clone()
+    }
+
+    /// Removes all records and save points.
+    pub fn clear(&mut self) {
+        self.core.lock().clear();
+    }
+
+    /// Records the current state for [`WriteBatchWithIndex::rollback_to_save_point`]. Save points nest.
+    pub fn set_save_point(&mut self) {
+        self.core.lock().batch.set_save_point();
+    }
+
+    /// Removes the records since the last save point, and the save point.
+    ///
+    /// # Errors
+    /// NotFound without a save point.
+    pub fn rollback_to_save_point(&mut self) -> Result<()> {
+        self.core.lock().rollback_to_save_point()
+    }
+
+    /// Removes the last save point and keeps the records since it.
+    ///
+    /// # Errors
+    /// NotFound without a save point.
+    pub fn pop_save_point(&mut self) -> Result<()> {
+        self.core.lock().batch.pop_save_point()
+    }
+
+    /// Returns the value that the batch gives to a key of the default column family; `None` if the batch has no record
+    /// of the key or deletes the key.
+    ///
+    /// # Errors
+    /// MergeInProgress if the batch has merge operands and no value of the key. InvalidArgument if operands must be
+    /// merged: use [`WriteBatchWithIndex::get_from_batch_in`], which knows the merge operator.
+    pub fn get_from_batch(&self, key: &[u8]) -> Result<Option<Pinned>> {
+        self.get_alone(None, FamilyId::DEFAULT, key)
+    }
+
+    /// Returns the value that the batch gives to a key; `None` if the batch has no record of the key or deletes the key.
+    ///
+    /// # Errors
+    /// MergeInProgress if the batch has merge operands and no value of the key; InvalidArgument if operands must be
+    /// merged and the column family has no merge operator; those of the merge operator.
+    pub fn get_from_batch_in(&self, family: &Family, key: &[u8]) -> Result<Option<Pinned>> {
+        self.get_alone(Some(family), family.id(), key)
+    }
+
+    fn get_alone(&self, family: Option<&Family>, id: FamilyId, key: &[u8]) -> Result<Option<Pinned>> {
+        let latest = self.core.lock().latest(id, key)?;
+        if latest.needs_database() && !latest.is_unknown() {
+            return Err(lookup::merge_in_progress());
+        }
+        latest.resolve(family, key, None)?.map(Found::into_plain).transpose()
+    }
+
+    /// Returns the value of a key as if the batch were written.
+    ///
+    /// # Errors
+    /// As [`Family::get_with`]; InvalidArgument if the column family has timestamps and `options` has none, or if
+    /// operands must be merged and there is no merge operator.
+    pub fn get_from_batch_and_db(
+        &self,
+        family: &Family,
+        key: &[u8],
+        options: &ReadOptions,
+    ) -> Result<Option<Pinned>> {
+        get_over(&self.core, family, key, options)
+    }
+
+    /// Returns the values of several keys as if the batch were written, in the order of `keys`.
+    pub fn multi_get_from_batch_and_db(
+        &self,
+        family: &Family,
+        keys: &[&[u8]],
+        options: &ReadOptions,
+    ) -> Vec<Result<Option<Pinned>>> {
+        multi_get_over(&self.core, family, keys, options)
+    }
+
+    /// Returns an iterator over the records of the default column family.
+    pub fn iter(&self) -> RecordIter {
+        RecordIter::new(self.core.clone(), FamilyId::DEFAULT)
+    }
+
+    /// Returns an iterator over the records of a column family.
+    pub fn iter_in(&self, family: &Family) -> RecordIter {
+        RecordIter::new(self.core.clone(), family.id())
+    }
+
+    /// Returns an iterator over a column family as if the batch were written. The bounds of `options` hold for the batch
+    /// too.
+    ///
+    /// # Errors
+    /// As [`Family::iter_with`].
+    pub fn iter_with_base(&self, family: &Family, options: ReadOptions) -> Result<BaseDeltaIter> {
+        iter_over(&self.core, family, options)
+    }
+
+    /// Writes the batch to a database: all records or none.
+    ///
+    /// # Errors
+    /// As [`Db::write`].
+    pub fn write(&mut self, db: &Db, options: &WriteOptions) -> Result<()> {
+        db.write_with(&mut self.core.lock().batch, options)
+    }
+}
+
+impl std::fmt::Debug for WriteBatchWithIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let core = self.core.lock();
+        write!(f, "WriteBatchWithIndex({} records, {} bytes)", core.batch.count(), core.batch.data_size())
+    }
+}
+
+/// A column family as the target of a write.
+pub(in crate::txn) fn target(family: &Family) -> Target<'_> {
+    Target { family: family.id(), order: &family.inner().order().user }
+}
+
+/// Encodes the columns of an entity, sorted by name.
+pub(in crate::txn) fn encode_entity(columns: &[(&[u8], &[u8])]) -> Result<Vec<u8>> {
+    let mut sorted: Vec<_> = columns.iter().map(|(n, v)| format::wide::Column::inline(n, v)).collect();
+    sorted.sort_by_key(|column| column.name);
+    let mut entity = Vec::new();
+    format::wide::encode(&sorted, &mut entity)?;
+    Ok(entity)
+}
+
+/// Reads a key of the batch over the database.
+pub(in crate::txn) fn get_over(
+    core: &Mutex<Core>,
+    family: &Family,
+    key: &[u8],
+    options: &ReadOptions,
+) -> Result<Option<Pinned>> {
+    check_timestamp(family, options)?;
+    let latest = core.lock().latest(family.id(), key)?;
+    let existing = if latest.needs_database() {
+        family.engine().reads().find(family.inner(), key, options)?
+    } else {
+        None
+    };
+    latest.resolve(Some(family), key, existing)?.map(Found::into_plain).transpose()
+}
+
+/// Reads several keys of the batch over the database.
+pub(in crate::txn) fn multi_get_over(
+    core: &Mutex<Core>,
+    family: &Family,
+    keys: &[&[u8]],
+    options: &ReadOptions,
+) -> Vec<Result<Option<Pinned>>> {
+    let unknown = |key: &&[u8]| core.lock().latest(family.id(), key).is_ok_and(|latest| latest.is_unknown());
+    if check_timestamp(family, options).is_ok() && keys.iter().all(unknown) {
+        return family.multi_get_with(keys, options);
+    }
+    keys.iter().map(|key| get_over(core, family, key, options)).collect()
+}
+
+/// Makes an iterator of the batch over the database.
+pub(in crate::txn) fn iter_over(
+    core: &Arc<Mutex<Core>>,
+    family: &Family,
+    options: ReadOptions,
+) -> Result<BaseDeltaIter> {
+    let (lower, upper) = (options.iterate_lower_bound.clone(), options.iterate_upper_bound.clone());
+    let base = family.iter_with(options)?;
+    let order = family.inner().order().user.clone();
+    core.lock().orders_of(family.id(), &order);
+    let delta = KeyCursor::new(core.clone(), family.id(), lower, upper);
+    Ok(BaseDeltaIter::new(base, delta, order, family.clone()))
+}
+
+fn check_timestamp(family: &Family, options: &ReadOptions) -> Result<()> {
+    if family.inner().order().user.timestamp_size() > 0 && options.timestamp.is_none() {
+        return Err(base::Error::invalid_argument("Must specify timestamp"));
+    }
+    Ok(())
+}

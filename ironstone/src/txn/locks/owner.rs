@@ -1,0 +1,149 @@
+//! The owner of locks: what other threads may know of a transaction while its own thread works.
+
+use base::FamilyId;
+use env::sync::{AtomicI64, AtomicU8, AtomicU64, Mutex, Ordering};
+
+/// The number of a transaction, unique in the process. RocksDB: `TransactionID`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransactionId(pub u64);
+
+/// The state of a transaction. RocksDB: `Transaction::TransactionState`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum TransactionState {
+    /// The transaction takes writes.
+    Started = 0,
+    AwaitingPrepare = 1,
+    /// The writes are in the WAL. The transaction waits for commit or rollback and survives a crash.
+    Prepared = 2,
+    AwaitingCommit = 3,
+    Committed = 4,
+    AwaitingRollback = 5,
+    RolledBack = 6,
+    /// The transaction expired and another transaction took its locks.
+    LocksStolen = 7,
+}
+
+impl TransactionState {
+    fn from_u8(byte: u8) -> Self {
+        use TransactionState::*;
+        [
+            Started,
+            AwaitingPrepare,
+            Prepared,
+            AwaitingCommit,
+            Committed,
+            AwaitingRollback,
+            RolledBack,
+            LocksStolen,
+        ][usize::from(byte & 7)]
+    }
+}
+
+/// What a transaction waits for. RocksDB: `Transaction::GetWaitingTxns`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WaitingFor {
+    /// The transactions that hold the lock; empty if the transaction does not wait.
+    pub transactions: Vec<TransactionId>,
+    pub family: FamilyId,
+    pub key: Vec<u8>,
+}
+
+/// How a transaction waits for locks.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::txn) struct Patience {
+    /// Microseconds; negative: no limit.
+    pub lock_timeout_us: i64,
+    pub deadlock_timeout_us: i64,
+    /// Most transactions that a search for a deadlock visits; `None`: no search.
+    pub detect_depth: Option<usize>,
+}
+
+/// See the file's head.
+pub(in crate::txn) struct Owner {
+    id: TransactionId,
+    state: AtomicU8,
+    /// Microseconds since 1970; 0: never.
+    expiration_us: AtomicU64,
+    lock_timeout_us: AtomicI64,
+    deadlock_timeout_us: AtomicI64,
+    detect_depth: Option<usize>,
+    waiting: Mutex<WaitingFor>,
+}
+
+impl Owner {
+    pub fn new(expiration_us: u64, patience: Patience) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Owner {
+            id: TransactionId(NEXT.fetch_add(1, Ordering::Relaxed)),
+            state: AtomicU8::new(TransactionState::Started as u8),
+            expiration_us: AtomicU64::new(expiration_us),
+            lock_timeout_us: AtomicI64::new(patience.lock_timeout_us),
+            deadlock_timeout_us: AtomicI64::new(patience.deadlock_timeout_us),
+            detect_depth: patience.detect_depth,
+            waiting: Mutex::default(),
+        }
+    }
+
+    pub fn id(&self) -> TransactionId {
+        self.id
+    }
+
+    pub fn patience(&self) -> Patience {
+        Patience {
+            lock_timeout_us: self.lock_timeout_us.load(Ordering::Relaxed),
+            deadlock_timeout_us: self.deadlock_timeout_us.load(Ordering::Relaxed),
+            detect_depth: self.detect_depth,
+        }
+    }
+
+    pub fn set_lock_timeout_us(&self, timeout_us: i64) {
+        self.lock_timeout_us.store(timeout_us, Ordering::Relaxed);
+    }
+
+    pub fn set_deadlock_timeout_us(&self, timeout_us: i64) {
+        self.deadlock_timeout_us.store(timeout_us, Ordering::Relaxed);
+    }
+
+    pub fn state(&self) -> TransactionState {
+        TransactionState::from_u8(self.state.load(Ordering::Acquire))
+    }
+
+    pub fn set_state(&self, state: TransactionState) {
+        self.state.store(state as u8, Ordering::Release);
+    }
+
+    /// Changes the state if it is `from`. Returns whether it was.
+    pub fn change_state(&self, from: TransactionState, to: TransactionState) -> bool {
+        self.state.compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// The time in microseconds since 1970 at which the locks expire; 0: never.
+    pub fn expiration_us(&self) -> u64 {
+        self.expiration_us.load(Ordering::Relaxed)
+    }
+
+    pub fn is_expired(&self, now_us: u64) -> bool {
+        let expiration = self.expiration_us();
+        expiration > 0 && now_us >= expiration
+    }
+
+    /// A prepared transaction keeps its locks.
+    pub fn never_expires(&self) {
+        self.expiration_us.store(0, Ordering::Relaxed);
+    }
+
+    /// Takes the locks of an expired transaction away. Fails if the transaction is being prepared or committed.
+    pub fn steal_locks(&self) -> bool {
+        self.state() == TransactionState::LocksStolen
+            || self.change_state(TransactionState::Started, TransactionState::LocksStolen)
+    }
+
+    pub fn waiting(&self) -> WaitingFor {
+        self.waiting.lock().clone()
+    }
+
+    pub fn set_waiting(&self, waiting: WaitingFor) {
+        *self.waiting.lock() = waiting;
+    }
+}

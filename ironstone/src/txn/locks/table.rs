@@ -1,0 +1,165 @@
+//! The lock table of one column family: stripes of keys, and the rules by which a lock is granted.
+
+use base::FamilyId;
+use base::map::HashMap;
+use env::sync::{Arc, AtomicI64, Condvar, Mutex, Ordering};
+
+use super::owner::{Owner, TransactionId};
+use super::per_key::Waiter;
+
+/// How a key is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMode {
+    /// Several transactions may read the key.
+    Shared,
+    Exclusive,
+}
+
+/// A lock that is asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'a> {
+    pub owner: &'a Arc<Owner>,
+    pub family: FamilyId,
+    pub key: &'a [u8],
+    pub mode: LockMode,
+}
+
+/// The locks of one column family.
+pub(super) struct LockTable {
+    stripes: Box<[Stripe]>,
+    /// Locked keys.
+    count: AtomicI64,
+    /// Not positive: no limit.
+    count_max: i64,
+}
+
+/// A part of the keys of a column family.
+#[derive(Default)]
+pub(super) struct Stripe {
+    pub keys: Mutex<HashMap<Box<[u8]>, KeyLock>>,
+    /// A key of the stripe was unlocked.
+    pub changed: Condvar,
+}
+
+/// The lock of one key.
+pub(super) struct KeyLock {
+    pub mode: LockMode,
+    pub holders: Vec<Arc<Owner>>,
+    /// Waiters of this key, with `use_per_key_point_lock_mgr`.
+    pub waiters: std::collections::VecDeque<Arc<Waiter>>,
+}
+
+/// The result of one attempt to lock a key.
+pub(super) enum Attempt {
+    Granted,
+    /// `max_num_locks` is reached.
+    Limit,
+    Blocked {
+        by: Vec<TransactionId>,
+        /// When the first holder expires, in microseconds since 1970.
+        expires_us: Option<u64>,
+    },
+}
+
+impl LockTable {
+    pub fn new(stripes: usize, count_max: i64) -> Self {
+        LockTable {
+            stripes: (0..stripes.max(1)).map(|_| Stripe::default()).collect(),
+            count: AtomicI64::new(0),
+            count_max,
+        }
+    }
+
+    pub fn stripes(&self) -> &[Stripe] {
+        &self.stripes
+    }
+
+    pub fn stripe(&self, key: &[u8]) -> &Stripe {
+        let hash = kernel::hash::hash64(key);
+        // The high bits of the product are an even share of the stripes.
+        &self.stripes[((u128::from(hash) * self.stripes.len() as u128) >> 64) as usize]
+    }
+
+    /// Tries to lock a key. With `queued`, other waiters of the key go first.
+    pub fn attempt(
+        &self,
+        keys: &mut HashMap<Box<[u8]>, KeyLock>,
+        request: &Request<'_>,
+        now_us: u64,
+    ) -> Attempt {
+        let Some(lock) = keys.get_mut(request.key) else {
+            if self.count_max > 0 && self.count.load(Ordering::Relaxed) >= self.count_max {
+                return Attempt::Limit;
+            }
+            self.count.fetch_add(1, Ordering::Relaxed);
+            let holders = vec![request.owner.clone()];
+            keys.insert(
+                request.key.into(),
+                KeyLock { mode: request.mode, holders, waiters: Default::default() },
+            );
+            return Attempt::Granted;
+        };
+        lock.attempt(request, now_us)
+    }
+
+    /// Releases the lock of a key, if `id` holds it. Returns whether the lock is gone.
+    pub fn release(&self, keys: &mut HashMap<Box<[u8]>, KeyLock>, id: TransactionId, key: &[u8]) {
+        let Some(lock) = keys.get_mut(key) else { return };
+        lock.holders.retain(|holder| holder.id() != id);
+        lock.grant_waiters();
+        if lock.holders.is_empty() {
+            keys.remove(key);
+            self.count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl KeyLock {
+    pub fn is_held_by(&self, id: TransactionId) -> bool {
+        self.holders.iter().any(|holder| holder.id() == id)
+    }
+
+    /// Whether a transaction can take the lock beside the present holders.
+    pub fn admits(&self, id: TransactionId, mode: LockMode) -> bool {
+        let sole = self.holders.iter().all(|holder| holder.id() == id);
+        sole || (self.mode == LockMode::Shared && mode == LockMode::Shared)
+    }
+
+    /// Adds a holder that [`KeyLock::admits`].
+    pub fn hold(&mut self, owner: &Arc<Owner>, mode: LockMode) {
+        if !self.is_held_by(owner.id()) {
+            self.holders.push(owner.clone());
+        }
+        // With other holders both modes are shared; a sole holder upgrades or downgrades.
+        self.mode = mode;
+    }
+
+    fn attempt(&mut self, request: &Request<'_>, now_us: u64) -> Attempt {
+        let id = request.owner.id();
+        let may_pass = self.waiters.is_empty() || self.is_held_by(id);
+        if self.admits(id, request.mode) && may_pass {
+            self.hold(request.owner, request.mode);
+            return Attempt::Granted;
+        }
+        if self.steal_expired(id, now_us) && self.waiters.is_empty() {
+            self.hold(request.owner, request.mode);
+            return Attempt::Granted;
+        }
+        let others = self.holders.iter().filter(|holder| holder.id() != id);
+        let expires_us = others.clone().map(|holder| holder.expiration_us()).filter(|at| *at > 0).min();
+        let queued = self.waiters.iter().map(|waiter| waiter.owner.id()).filter(|other| *other != id);
+        let by = others.map(|holder| holder.id()).chain(queued).collect();
+        Attempt::Blocked { by, expires_us }
+    }
+
+    /// Takes the lock from its holders, except `id`, if all of them are expired. Returns whether it did.
+    pub fn steal_expired(&mut self, id: TransactionId, now_us: u64) -> bool {
+        let expired =
+            |holder: &Arc<Owner>| holder.id() == id || (holder.is_expired(now_us) && holder.steal_locks());
+        let all = self.holders.iter().all(expired);
+        if all {
+            self.holders.retain(|holder| holder.id() == id);
+        }
+        all
+    }
+}

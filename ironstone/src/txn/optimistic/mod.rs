@@ -1,0 +1,134 @@
+//! [`OptimisticTransactionDb`]: transactions that look for conflicts when they commit.
+//!
+//! Each key that a transaction writes or reads for update is tracked with a sequence number. The commit compares each key
+//! with the newest write in the memtables and in the history of flushed memtables. No SST file is read: if the history is
+//! too short, the commit fails with TryAgain. Facts: RocksDB `utilities/transactions/optimistic_transaction*.cc`.
+
+mod buckets;
+
+pub use buckets::OccLockBuckets;
+
+use std::ops::Deref;
+use std::path::Path;
+
+use base::Result;
+use engine::options::WriteOptions;
+use env::sync::Arc;
+
+use super::indexed::Core;
+use super::options::{OccValidationPolicy, OptimisticTransactionDbOptions, OptimisticTransactionOptions};
+use super::transaction::{Control, Shared, Transaction};
+use crate::{Db, FamilyDescriptor, Options};
+
+/// What the transactions of one database share.
+pub(super) struct OptimisticShared {
+    pub policy: OccValidationPolicy,
+    pub buckets: Arc<OccLockBuckets>,
+}
+
+/// A database with optimistic transactions.
+///
+/// It dereferences to [`Db`] for everything that is no transaction. A write outside of a transaction is a conflict for a
+/// transaction that tracks the key. With [`OccValidationPolicy::ValidateParallel`], a write outside of a transaction that
+/// happens during the commit of a transaction may be missed; with [`OccValidationPolicy::ValidateSerial`] it never is.
+///
+/// ```
+/// use ironstone::{Kind, OptimisticTransactionDb, Options};
+///
+/// let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+/// let transaction = db.begin();
+/// transaction.get_for_update(b"k")?;
+/// transaction.put(b"k", b"1")?;
+/// db.put(b"k", b"2")?; // another writer
+/// assert_eq!(transaction.commit().unwrap_err().kind(), Kind::Busy);
+/// # Ok::<(), ironstone::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct OptimisticTransactionDb {
+    db: Db,
+    shared: Arc<OptimisticShared>,
+}
+
+impl OptimisticTransactionDb {
+    /// Opens the database at `path`. Where `max_write_buffer_size_to_maintain` is 0, it becomes -1, so that flushed
+    /// memtables stay in memory for conflict checks.
+    ///
+    /// # Errors
+    /// As [`Db::open`].
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        Self::open_with(path, options, OptimisticTransactionDbOptions::default(), None)
+    }
+
+    /// As [`OptimisticTransactionDb::open`], with options of the transactions and with column families. `None`: all
+    /// families that exist, with the options of the default family.
+    ///
+    /// # Errors
+    /// As [`Db::open_with_families`].
+    pub fn open_with(
+        path: impl AsRef<Path>,
+        mut options: Options,
+        transactions: OptimisticTransactionDbOptions,
+        families: Option<Vec<FamilyDescriptor>>,
+    ) -> Result<Self> {
+        keep_history(&mut options.family);
+        let db = match families {
+            None => Db::open(path, options)?,
+            Some(mut families) => {
+                families.iter_mut().for_each(|family| keep_history(&mut family.options));
+                Db::open_with_families(path, options, families)?
+            }
+        };
+        let make = || OccLockBuckets::new(transactions.occ_lock_buckets);
+        let buckets = transactions.shared_lock_buckets.clone().unwrap_or_else(make);
+        let shared = OptimisticShared { policy: transactions.validate_policy, buckets };
+        Ok(OptimisticTransactionDb { db, shared: Arc::new(shared) })
+    }
+
+    /// Begins a transaction with default options.
+    pub fn begin(&self) -> Transaction {
+        self.begin_with(&WriteOptions::default(), &OptimisticTransactionOptions::default())
+    }
+
+    /// Begins a transaction that commits with `write_options`.
+    pub fn begin_with(
+        &self,
+        write_options: &WriteOptions,
+        options: &OptimisticTransactionOptions,
+    ) -> Transaction {
+        let order = self.db.default_family().inner().order().user.clone();
+        let control = Control::Optimistic(self.shared.clone());
+        let clock = self.db.engine().env().clock.clone();
+        let shared = Shared::new(control, Core::new(order, true, 0, 0), *write_options, clock);
+        let transaction = Transaction::new(&self.db, None, Arc::new(shared));
+        if options.set_snapshot {
+            transaction.set_snapshot();
+        }
+        transaction
+    }
+
+    /// The database below. RocksDB: `GetBaseDB`.
+    pub fn base(&self) -> &Db {
+        &self.db
+    }
+}
+
+impl Deref for OptimisticTransactionDb {
+    type Target = Db;
+
+    fn deref(&self) -> &Db {
+        &self.db
+    }
+}
+
+impl std::fmt::Debug for OptimisticTransactionDb {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Optimistic{:?}", self.db)
+    }
+}
+
+/// Keeps flushed memtables for conflict checks, if the options do not say otherwise.
+pub(super) fn keep_history(options: &mut engine::options::FamilyOptions) {
+    if options.max_write_buffer_size_to_maintain == 0 {
+        options.max_write_buffer_size_to_maintain = -1;
+    }
+}

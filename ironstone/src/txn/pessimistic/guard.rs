@@ -1,0 +1,86 @@
+//! Writes outside of transactions: they lock their keys too, so that a transaction never misses them.
+//! Facts: RocksDB `pessimistic_transaction_db.cc` (`WriteWithConcurrencyControl`).
+
+use std::collections::BTreeSet;
+
+use base::{Error, FamilyId, Result};
+use engine::batch::WriteBatch;
+use engine::db::{Db as EngineDb, WriteGuard};
+use engine::options::WriteOptions;
+use env::sync::Arc;
+use format::batch::Record;
+
+use super::super::locks::{LockManager, LockMode, Owner, Patience};
+
+/// Locks the keys of each write for the time of the write.
+pub(super) struct KeyGuard {
+    pub locks: Arc<LockManager>,
+    pub timeout_ms: i64,
+    pub skip_concurrency_control: bool,
+}
+
+impl WriteGuard for KeyGuard {
+    fn write(&self, db: &EngineDb, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
+        check_timestamps(db, batch)?;
+        if self.skip_concurrency_control {
+            return db.write_unguarded(batch, options, None);
+        }
+        let keys = keys_of(batch)?;
+        let patience = Patience {
+            lock_timeout_us: self.timeout_ms.saturating_mul(1000),
+            deadlock_timeout_us: 0,
+            detect_depth: None,
+        };
+        let locked = Locked { locks: &self.locks, owner: Arc::new(Owner::new(0, patience)), keys };
+        // In order: two such writes never wait for each other.
+        for (family, key) in &locked.keys {
+            self.locks.lock(&locked.owner, *family, key, LockMode::Exclusive)?;
+        }
+        db.write_unguarded(batch, options, None)
+    }
+}
+
+/// Locked keys, released when dropped. Some of them may not be locked yet.
+struct Locked<'a> {
+    locks: &'a LockManager,
+    owner: Arc<Owner>,
+    keys: BTreeSet<(FamilyId, Vec<u8>)>,
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        for (family, key) in &self.keys {
+            self.locks.unlock(&self.owner, *family, key);
+        }
+    }
+}
+
+fn keys_of(batch: &WriteBatch) -> Result<BTreeSet<(FamilyId, Vec<u8>)>> {
+    let mut keys = BTreeSet::new();
+    for record in batch.iter() {
+        let record = record?;
+        if matches!(record, Record::DeleteRange { .. }) {
+            return Err(Error::not_supported("range deletions in a database with pessimistic transactions"));
+        }
+        if let (Some(family), Some((_, key, _))) = (record.family(), record.entry()) {
+            keys.insert((family, key.to_vec()));
+        }
+    }
+    Ok(keys)
+}
+
+/// The order of timestamps must be the order of locks, which a timestamp that was given before the lock does not keep.
+fn check_timestamps(db: &EngineDb, batch: &WriteBatch) -> Result<()> {
+    let stamped: Vec<FamilyId> =
+        db.families().iter().filter(|f| f.order().user.timestamp_size() > 0).map(|f| f.id()).collect();
+    if stamped.is_empty() {
+        return Ok(());
+    }
+    let has = batch.iter().flatten().filter_map(|record| record.family()).any(|id| stamped.contains(&id));
+    if has {
+        return Err(Error::not_supported(
+            "Writes with timestamp must go through transaction API instead of TransactionDB.",
+        ));
+    }
+    Ok(())
+}

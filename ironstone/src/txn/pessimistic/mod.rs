@@ -1,0 +1,315 @@
+//! [`TransactionDb`]: transactions that lock the keys they use.
+//!
+//! `registry` knows the named transactions and the timestamped snapshots, `guard` locks the keys of writes outside of
+//! transactions, `locks` is the lock manager. Prepared transactions that recovery found are here again after an open.
+//! Facts: RocksDB `utilities/transactions/pessimistic_transaction_db.cc`.
+
+mod guard;
+mod registry;
+
+pub(super) use registry::Registry;
+pub use registry::TimestampedSnapshot;
+
+use std::ops::Deref;
+use std::path::Path;
+
+use base::{Error, Result};
+use engine::batch::WriteBatch;
+use engine::options::WriteOptions;
+use engine::prepared::Section;
+use env::sync::Arc;
+
+use super::indexed::Core;
+use super::locks::{DeadlockPath, KeyLockInfo, LockManager, Owner, Patience, TransactionState};
+use super::optimistic::keep_history;
+use super::options::{TransactionDbOptions, TransactionOptions};
+use super::transaction::{Control, Pessimistic, Settings, Shared, Transaction};
+use crate::{Db, Family, FamilyDescriptor, Options};
+use guard::KeyGuard;
+
+/// A database with pessimistic transactions and two-phase commit.
+///
+/// It dereferences to [`Db`]. All writes outside of a transaction, also through [`Family`] handles, lock their keys for the
+/// time of the write. Range deletions are refused. A database with prepared transactions must be opened with this type;
+/// [`Db`] refuses it.
+///
+/// ```
+/// use ironstone::{Kind, Options, TransactionDb, TransactionDbOptions};
+///
+/// let transactions = TransactionDbOptions { default_lock_timeout: 1, ..TransactionDbOptions::default() };
+/// let db = TransactionDb::open("data", Options::in_memory(), transactions)?;
+/// let transaction = db.begin();
+/// transaction.put(b"k", b"1")?; // locks the key
+/// assert_eq!(db.put(b"k", b"2").unwrap_err().kind(), Kind::TimedOut);
+///
+/// transaction.set_name(b"transfer-7")?;
+/// transaction.prepare()?; // from here on, the transaction survives a crash
+/// transaction.commit()?;
+/// assert_eq!(db.get(b"k")?.as_deref(), Some(&b"1"[..]));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct TransactionDb {
+    db: Db,
+    registry: Arc<Registry>,
+    locks: Arc<LockManager>,
+    options: Arc<TransactionDbOptions>,
+}
+
+impl TransactionDb {
+    /// Opens the database at `path`. Turns `allow_2pc` on. Where `max_write_buffer_size_to_maintain` is 0, it becomes -1,
+    /// so that flushed memtables stay in memory for conflict checks.
+    ///
+    /// # Errors
+    /// As [`Db::open`]; NotSupported for options that are not built, and with `unordered_write`; InvalidArgument for a
+    /// column family whose timestamps do not have 8 bytes.
+    pub fn open(
+        path: impl AsRef<Path>,
+        options: Options,
+        transactions: TransactionDbOptions,
+    ) -> Result<Self> {
+        Self::open_with(path, options, transactions, None)
+    }
+
+    /// As [`TransactionDb::open`], with column families. `None`: all families that exist, with the options of the default
+    /// family.
+    ///
+    /// # Errors
+    /// As [`TransactionDb::open`] and [`Db::open_with_families`].
+    pub fn open_with(
+        path: impl AsRef<Path>,
+        mut options: Options,
+        transactions: TransactionDbOptions,
+        families: Option<Vec<FamilyDescriptor>>,
+    ) -> Result<Self> {
+        transactions.check()?;
+        if options.db.unordered_write {
+            return Err(Error::not_supported("WRITE_COMMITTED is incompatible with unordered_writes"));
+        }
+        options.db.allow_2pc = true;
+        check_timestamps(&options.family)?;
+        keep_history(&mut options.family);
+        let db = match families {
+            None => Db::open(path, options)?,
+            Some(mut families) => {
+                for family in &mut families {
+                    check_timestamps(&family.options)?;
+                    keep_history(&mut family.options);
+                }
+                Db::open_with_families(path, options, families)?
+            }
+        };
+        Self::over(db, transactions)
+    }
+
+    fn over(db: Db, options: TransactionDbOptions) -> Result<Self> {
+        let locks = Arc::new(LockManager::new(&options, db.engine().env().clock.clone()));
+        db.engine().set_write_guard(Arc::new(KeyGuard {
+            locks: locks.clone(),
+            timeout_ms: options.default_lock_timeout,
+            skip_concurrency_control: options.skip_concurrency_control,
+        }));
+        let recovered = db.engine().take_recovered();
+        let db = TransactionDb { db, registry: Arc::default(), locks, options: Arc::new(options) };
+        recovered.into_iter().try_for_each(|section| db.restore(section))?;
+        Ok(db)
+    }
+
+    /// Makes a prepared transaction of what recovery found. Like in RocksDB, it has no locks: the application commits or
+    /// rolls back the recovered transactions before it begins new ones.
+    fn restore(&self, section: Section) -> Result<()> {
+        let options = TransactionOptions { skip_concurrency_control: true, ..TransactionOptions::default() };
+        let write_options = WriteOptions { sync: true, ..WriteOptions::default() };
+        let transaction = self.begin_with(&write_options, &options)?;
+        transaction.restore(&WriteBatch::from_bytes(&section.batch())?)?;
+        let shared = transaction.shared();
+        let Some(pessimistic) = shared.pessimistic() else { return Ok(()) };
+        {
+            let mut body = shared.body.lock();
+            body.prepared_in = Some(section.wal);
+            body.name = section.name.clone();
+        }
+        self.registry.register_recovered(&section.name, pessimistic.owner.id(), shared.clone())?;
+        pessimistic.owner.set_state(TransactionState::Prepared);
+        Ok(())
+    }
+
+    /// Begins a transaction with default options.
+    pub fn begin(&self) -> Transaction {
+        self.make(&WriteOptions::default(), &TransactionOptions::default())
+    }
+
+    /// Begins a transaction that commits with `write_options`.
+    ///
+    /// # Errors
+    /// NotSupported for options that are not built.
+    pub fn begin_with(
+        &self,
+        write_options: &WriteOptions,
+        options: &TransactionOptions,
+    ) -> Result<Transaction> {
+        options.check()?;
+        Ok(self.make(write_options, options))
+    }
+
+    fn make(&self, write_options: &WriteOptions, options: &TransactionOptions) -> Transaction {
+        let clock = self.db.engine().env().clock.clone();
+        let expiration_us = match u64::try_from(options.expiration) {
+            Ok(milliseconds) => clock.now_micros().saturating_add(milliseconds.saturating_mul(1000)),
+            Err(_) => 0,
+        };
+        let timeout_ms = if options.lock_timeout < 0 {
+            self.options.transaction_lock_timeout
+        } else {
+            options.lock_timeout
+        };
+        let lock_timeout_us = timeout_ms.saturating_mul(1000);
+        let patience = Patience {
+            lock_timeout_us,
+            deadlock_timeout_us: options.deadlock_timeout_us.min(lock_timeout_us.max(0)),
+            detect_depth: options.deadlock_detect.then(|| options.deadlock_detect_depth.max(0) as usize),
+        };
+        let control = Control::Pessimistic(Pessimistic {
+            owner: Arc::new(Owner::new(expiration_us, patience)),
+            locks: self.locks.clone(),
+            registry: Arc::downgrade(&self.registry),
+            settings: Settings {
+                skip_prepare: options.skip_prepare,
+                skip_concurrency_control: options.skip_concurrency_control,
+                enable_udt_validation: self.options.enable_udt_validation,
+            },
+        });
+        let order = self.db.default_family().inner().order().user.clone();
+        let core = Core::new(order, true, 0, options.max_write_batch_size);
+        let shared = Arc::new(Shared::new(control, core, *write_options, clock));
+        let transaction = Transaction::new(&self.db, Some(self.registry.clone()), shared);
+        if options.set_snapshot {
+            transaction.set_snapshot();
+        }
+        transaction
+    }
+
+    /// Returns the live transaction with this name.
+    pub fn transaction_by_name(&self, name: &[u8]) -> Option<Transaction> {
+        let shared = self.registry.get(name)?;
+        Some(Transaction::new(&self.db, Some(self.registry.clone()), shared))
+    }
+
+    /// Returns all prepared transactions, by name: those of this process and those that recovery found.
+    pub fn all_prepared_transactions(&self) -> Vec<Transaction> {
+        let handle = |shared| Transaction::new(&self.db, Some(self.registry.clone()), shared);
+        self.registry.prepared().into_iter().map(handle).collect()
+    }
+
+    /// Lists all locked keys, by column family and key. RocksDB: `GetLockStatusData`.
+    pub fn lock_status_data(&self) -> Vec<KeyLockInfo> {
+        self.locks.locked()
+    }
+
+    /// Returns the last deadlocks, newest first. RocksDB: `GetDeadlockInfoBuffer`.
+    pub fn deadlock_info_buffer(&self) -> Vec<DeadlockPath> {
+        self.locks.deadlocks()
+    }
+
+    /// Changes how many deadlocks are kept.
+    pub fn set_deadlock_info_buffer_size(&self, count: u32) {
+        self.locks.resize_deadlocks(count);
+    }
+
+    /// Takes a snapshot of the current state with a timestamp. Timestamps must not decrease.
+    ///
+    /// # Errors
+    /// InvalidArgument for the largest timestamp, if a snapshot has a larger timestamp, or the same timestamp and an older
+    /// state.
+    pub fn create_timestamped_snapshot(&self, timestamp: u64) -> Result<TimestampedSnapshot> {
+        if timestamp == u64::MAX {
+            return Err(Error::invalid_argument("invalid ts"));
+        }
+        self.registry.snapshots.create(&self.db, timestamp, None)
+    }
+
+    /// Returns the snapshot with this timestamp.
+    pub fn timestamped_snapshot(&self, timestamp: u64) -> Option<TimestampedSnapshot> {
+        self.registry.snapshots.get(timestamp, &self.db)
+    }
+
+    /// Returns the snapshot with the largest timestamp.
+    pub fn latest_timestamped_snapshot(&self) -> Option<TimestampedSnapshot> {
+        self.registry.snapshots.latest(&self.db)
+    }
+
+    /// Returns the snapshots with `from <= timestamp < to`.
+    ///
+    /// # Errors
+    /// InvalidArgument if the range is empty.
+    pub fn timestamped_snapshots(&self, from: u64, to: u64) -> Result<Vec<TimestampedSnapshot>> {
+        if from >= to {
+            return Err(Error::invalid_argument("timestamp lower bound must be smaller than upper bound"));
+        }
+        Ok(self.registry.snapshots.range(from, to, &self.db))
+    }
+
+    /// Releases the snapshots with smaller timestamps. A snapshot lives on while a handle to it lives.
+    pub fn release_timestamped_snapshots_older_than(&self, timestamp: u64) {
+        self.registry.snapshots.release_older_than(timestamp);
+    }
+
+    /// Creates a column family. Where `max_write_buffer_size_to_maintain` is 0, it becomes -1.
+    ///
+    /// # Errors
+    /// As [`Db::create_family`]; InvalidArgument for timestamps that do not have 8 bytes.
+    pub fn create_family(&self, mut descriptor: FamilyDescriptor) -> Result<Family> {
+        check_timestamps(&descriptor.options)?;
+        keep_history(&mut descriptor.options);
+        self.db.create_family(descriptor)
+    }
+
+    /// Drops a column family and its locks. Transactions that wrote to the family fail their commit.
+    ///
+    /// # Errors
+    /// As [`Db::drop_family`].
+    pub fn drop_family(&self, family: &Family) -> Result<()> {
+        self.db.drop_family(family)?;
+        self.locks.remove_family(family.id());
+        Ok(())
+    }
+
+    /// Writes a batch without locks. The caller guarantees that no other writer changes its keys at the same time. RocksDB:
+    /// `TransactionDBWriteOptimizations::skip_concurrency_control`.
+    ///
+    /// # Errors
+    /// As [`Db::write`].
+    pub fn write_without_locks(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
+        self.db.engine().write_unguarded(batch, options, None)
+    }
+
+    /// The database below.
+    pub fn base(&self) -> &Db {
+        &self.db
+    }
+}
+
+impl Deref for TransactionDb {
+    type Target = Db;
+
+    fn deref(&self) -> &Db {
+        &self.db
+    }
+}
+
+impl std::fmt::Debug for TransactionDb {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Transaction{:?}", self.db)
+    }
+}
+
+fn check_timestamps(options: &engine::options::FamilyOptions) -> Result<()> {
+    let size = options.comparator.timestamp_size();
+    if size == 0 || size == 8 {
+        return Ok(());
+    }
+    Err(Error::invalid_argument(format!(
+        "Timestamp of transaction must have 8 bytes. CF comparator {} timestamp size is {size} bytes",
+        options.comparator.name()
+    )))
+}

@@ -1,0 +1,163 @@
+//! The named transactions of a database, and its timestamped snapshots.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+
+use base::{Error, Result, SequenceNumber};
+use engine::sequence::Snapshot as Held;
+use env::sync::{Arc, Mutex, Weak};
+
+use super::super::locks::{TransactionId, TransactionState};
+use super::super::transaction::Shared;
+use crate::{Db, Snapshot};
+
+/// See the file's head.
+#[derive(Default)]
+pub(in crate::txn) struct Registry {
+    names: Mutex<BTreeMap<Vec<u8>, Named>>,
+    pub snapshots: TimestampedSnapshots,
+}
+
+/// A named transaction. Recovery's transactions belong to the registry until they are committed or rolled back; other
+/// transactions belong to their handles.
+struct Named {
+    id: TransactionId,
+    weak: Weak<Shared>,
+    _recovered: Option<Arc<Shared>>,
+}
+
+impl Registry {
+    /// # Errors
+    /// InvalidArgument if the name is taken.
+    pub fn register(&self, name: &[u8], id: TransactionId, shared: &Arc<Shared>) -> Result<()> {
+        self.add(name, Named { id, weak: Arc::downgrade(shared), _recovered: None })
+    }
+
+    /// As [`Registry::register`], for a transaction that recovery found.
+    pub fn register_recovered(&self, name: &[u8], id: TransactionId, shared: Arc<Shared>) -> Result<()> {
+        self.add(name, Named { id, weak: Arc::downgrade(&shared), _recovered: Some(shared) })
+    }
+
+    fn add(&self, name: &[u8], named: Named) -> Result<()> {
+        let mut names = self.names.lock();
+        if names.contains_key(name) {
+            let name = String::from_utf8_lossy(name);
+            return Err(Error::invalid_argument(format!("Duplicate txn name {name}")));
+        }
+        names.insert(name.to_vec(), named);
+        Ok(())
+    }
+
+    /// Removes a name, if the transaction `id` has it.
+    pub fn unregister(&self, name: &[u8], id: TransactionId) {
+        let mut names = self.names.lock();
+        let removed =
+            if names.get(name).is_some_and(|named| named.id == id) { names.remove(name) } else { None };
+        drop(names);
+        // The transaction may end here; it must not find the lock taken.
+        drop(removed);
+    }
+
+    pub fn get(&self, name: &[u8]) -> Option<Arc<Shared>> {
+        self.names.lock().get(name)?.weak.upgrade()
+    }
+
+    /// All prepared transactions, by name.
+    pub fn prepared(&self) -> Vec<Arc<Shared>> {
+        let live: Vec<_> = self.names.lock().values().filter_map(|named| named.weak.upgrade()).collect();
+        let prepared = |shared: &Arc<Shared>| {
+            shared.pessimistic().is_some_and(|p| p.owner.state() == TransactionState::Prepared)
+        };
+        live.into_iter().filter(prepared).collect()
+    }
+}
+
+/// A snapshot with a timestamp of the application.
+#[derive(Clone, Debug)]
+pub struct TimestampedSnapshot {
+    timestamp: u64,
+    snapshot: Snapshot,
+}
+
+impl TimestampedSnapshot {
+    /// The timestamp.
+    pub fn timestamp(&self) -> u64 {
+        self.timestamp
+    }
+}
+
+impl Deref for TimestampedSnapshot {
+    type Target = Snapshot;
+
+    fn deref(&self) -> &Snapshot {
+        &self.snapshot
+    }
+}
+
+/// The snapshots of a database by timestamp. Sequence numbers grow with timestamps.
+#[derive(Default)]
+pub(in crate::txn) struct TimestampedSnapshots {
+    by_timestamp: Mutex<BTreeMap<u64, Arc<Held>>>,
+}
+
+impl TimestampedSnapshots {
+    /// Takes a snapshot at `seq`, which a commit is about to publish, or of what is visible now.
+    ///
+    /// # Errors
+    /// InvalidArgument if a snapshot has a larger timestamp, or the same timestamp and an older sequence number.
+    pub fn create(
+        &self,
+        db: &Db,
+        timestamp: u64,
+        seq: Option<SequenceNumber>,
+    ) -> Result<TimestampedSnapshot> {
+        let mut snapshots = self.by_timestamp.lock();
+        let seq = seq.unwrap_or_else(|| db.latest_sequence());
+        if let Some((latest, held)) = snapshots.last_key_value() {
+            if *latest > timestamp {
+                return Err(Error::invalid_argument(format!(
+                    "snapshot exists with larger timestamp {latest} > {timestamp}"
+                )));
+            }
+            if *latest == timestamp && held.sequence() < seq {
+                return Err(Error::invalid_argument(format!(
+                    "Allocated seq is {seq}, while snapshot exists with smaller seq {} but same timestamp {timestamp}",
+                    held.sequence()
+                )));
+            }
+            if *latest == timestamp {
+                return Ok(named(db, timestamp, held));
+            }
+        }
+        let held = db.engine().snapshot_at(seq);
+        snapshots.insert(timestamp, held.clone());
+        Ok(named(db, timestamp, &held))
+    }
+
+    pub fn get(&self, timestamp: u64, db: &Db) -> Option<TimestampedSnapshot> {
+        self.by_timestamp.lock().get(&timestamp).map(|held| named(db, timestamp, held))
+    }
+
+    pub fn latest(&self, db: &Db) -> Option<TimestampedSnapshot> {
+        let snapshots = self.by_timestamp.lock();
+        snapshots.last_key_value().map(|(timestamp, held)| named(db, *timestamp, held))
+    }
+
+    /// The snapshots with `from <= timestamp < to`.
+    pub fn range(&self, from: u64, to: u64, db: &Db) -> Vec<TimestampedSnapshot> {
+        let snapshots = self.by_timestamp.lock();
+        snapshots.range(from..to).map(|(timestamp, held)| named(db, *timestamp, held)).collect()
+    }
+
+    pub fn release_older_than(&self, timestamp: u64) {
+        let mut snapshots = self.by_timestamp.lock();
+        let kept = snapshots.split_off(&timestamp);
+        let released = std::mem::replace(&mut *snapshots, kept);
+        drop(snapshots);
+        drop(released);
+    }
+}
+
+fn named(db: &Db, timestamp: u64, held: &Arc<Held>) -> TimestampedSnapshot {
+    TimestampedSnapshot { timestamp, snapshot: Snapshot::new(db.clone(), held.clone()) }
+}

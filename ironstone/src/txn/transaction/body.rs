@@ -1,0 +1,187 @@
+//! What a transaction holds: its tracked keys, save points, snapshot and counters, and what decides about conflicts.
+
+use base::{FileNumber, Result};
+use engine::batch::WriteBatch;
+use engine::family::Family as EngineFamily;
+use engine::options::WriteOptions;
+use engine::sequence::Snapshot as Held;
+use env::Clock;
+use env::sync::{Arc, Mutex, Weak};
+
+use super::super::indexed::{Core, Indexing};
+use super::super::locks::{LockManager, Owner};
+use super::super::optimistic::OptimisticShared;
+use super::super::pessimistic::Registry;
+use super::super::tracker::Tracker;
+use crate::Snapshot;
+
+/// Told of a snapshot that a transaction took by itself. RocksDB: `TransactionNotifier`.
+pub trait TransactionNotifier: Send + Sync {
+    /// Receives the snapshot that [`crate::Transaction::set_snapshot_on_next_operation`] asked for.
+    fn snapshot_created(&self, snapshot: &Snapshot);
+}
+
+/// A transaction without its database handle, so that the database can keep recovered transactions.
+pub(in crate::txn) struct Shared {
+    pub control: Control,
+    pub core: Arc<Mutex<Core>>,
+    pub body: Mutex<Body>,
+    pub clock: Arc<dyn Clock>,
+    pub began_us: u64,
+}
+
+/// How a transaction avoids conflicts.
+pub(in crate::txn) enum Control {
+    /// By a check at commit.
+    Optimistic(Arc<OptimisticShared>),
+    /// By locks.
+    Pessimistic(Pessimistic),
+}
+
+/// What a pessimistic transaction needs of its database.
+pub(in crate::txn) struct Pessimistic {
+    pub owner: Arc<Owner>,
+    pub locks: Arc<LockManager>,
+    pub registry: Weak<Registry>,
+    pub settings: Settings,
+}
+
+/// Fixed settings of a pessimistic transaction.
+#[derive(Clone, Copy)]
+pub(in crate::txn) struct Settings {
+    pub skip_prepare: bool,
+    pub skip_concurrency_control: bool,
+    pub enable_udt_validation: bool,
+}
+
+/// The part of a transaction that its own calls change.
+pub(in crate::txn) struct Body {
+    pub write_options: WriteOptions,
+    pub indexing: Indexing,
+    pub tracked: Tracker,
+    pub save_points: Vec<SavePoint>,
+    pub snapshot: Option<Arc<Held>>,
+    pub wish: SnapshotWish,
+    pub counts: Counts,
+    /// The column families that the transaction has touched.
+    pub families: Vec<Arc<EngineFamily>>,
+    pub commit_time: WriteBatch,
+    pub read_timestamp: Option<u64>,
+    pub commit_timestamp: Option<u64>,
+    pub name: Vec<u8>,
+    /// The WAL that holds the prepared section.
+    pub prepared_in: Option<FileNumber>,
+    /// The sequence number of the commit; 0 before.
+    pub committed_at: u64,
+}
+
+/// Whether the next operation takes a snapshot.
+#[derive(Clone, Default)]
+pub(in crate::txn) enum SnapshotWish {
+    #[default]
+    None,
+    NextOperation(Option<Arc<dyn TransactionNotifier>>),
+}
+
+/// Operations by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::txn) struct Counts {
+    pub puts: u64,
+    pub put_entities: u64,
+    pub deletes: u64,
+    pub merges: u64,
+}
+
+/// A state to return to.
+pub(in crate::txn) struct SavePoint {
+    pub snapshot: Option<Arc<Held>>,
+    pub wish: SnapshotWish,
+    pub counts: Counts,
+    /// Uses of keys since the save point.
+    pub new_locks: Tracker,
+}
+
+impl Body {
+    pub fn new(write_options: WriteOptions) -> Self {
+        Body {
+            write_options,
+            indexing: Indexing::On,
+            tracked: Tracker::default(),
+            save_points: Vec::new(),
+            snapshot: None,
+            wish: SnapshotWish::None,
+            counts: Counts::default(),
+            families: Vec::new(),
+            commit_time: WriteBatch::new(),
+            read_timestamp: None,
+            commit_timestamp: None,
+            name: Vec::new(),
+            prepared_in: None,
+            committed_at: 0,
+        }
+    }
+
+    /// Records a column family, so that a commit can find it by its number.
+    pub fn meet(&mut self, family: &Arc<EngineFamily>) {
+        if !self.families.iter().any(|known| known.id() == family.id()) {
+            self.families.push(family.clone());
+        }
+    }
+}
+
+impl Shared {
+    pub fn new(control: Control, core: Core, write_options: WriteOptions, clock: Arc<dyn Clock>) -> Self {
+        let began_us = clock.now_micros();
+        let (core, body) = (Arc::new(Mutex::new(core)), Mutex::new(Body::new(write_options)));
+        Shared { control, core, body, clock, began_us }
+    }
+
+    pub fn pessimistic(&self) -> Option<&Pessimistic> {
+        match &self.control {
+            Control::Pessimistic(pessimistic) => Some(pessimistic),
+            Control::Optimistic(_) => None,
+        }
+    }
+
+    /// Removes all records, save points and locks.
+    pub fn clear(&self, body: &mut Body) {
+        if let Control::Pessimistic(pessimistic) = &self.control {
+            pessimistic.locks.unlock_all(&pessimistic.owner, &body.tracked);
+        }
+        self.core.lock().clear();
+        body.save_points.clear();
+        body.commit_time.clear();
+        body.tracked = Tracker::default();
+        body.counts = Counts::default();
+    }
+
+    /// Returns to the last save point. Releases the locks that were taken since.
+    ///
+    /// # Errors
+    /// NotFound without a save point.
+    pub fn rollback_to_save_point(&self, body: &mut Body) -> Result<()> {
+        let Some(save) = body.save_points.pop() else {
+            return Err(base::Error::not_found("no save point is set"));
+        };
+        self.core.lock().rollback_to_save_point()?;
+        let gone = body.tracked.subtract(&save.new_locks);
+        if let Control::Pessimistic(pessimistic) = &self.control {
+            pessimistic.locks.unlock_all(&pessimistic.owner, &gone);
+        }
+        (body.snapshot, body.wish, body.counts) = (save.snapshot, save.wish, save.counts);
+        Ok(())
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let Control::Pessimistic(pessimistic) = &self.control else { return };
+        let body = self.body.get_mut();
+        pessimistic.locks.unlock_all(&pessimistic.owner, &body.tracked);
+        if !body.name.is_empty()
+            && let Some(registry) = pessimistic.registry.upgrade()
+        {
+            registry.unregister(&body.name, pessimistic.owner.id());
+        }
+    }
+}

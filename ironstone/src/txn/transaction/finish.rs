@@ -1,0 +1,396 @@
+//! The end of a transaction: prepare, commit and rollback.
+//!
+//! ```text
+//!  Started ── prepare ──► Prepared ── commit ──► Committed
+//!     │ commit (skip_prepare)  └── rollback ──► RolledBack
+//!     └────────► Committed          Started ── rollback ──► Started, empty
+//! ```
+//! A commit or rollback that fails leaves a prepared transaction prepared.
+//! Facts: RocksDB `pessimistic_transaction.cc`, `optimistic_transaction.cc`.
+
+use base::key::SequenceNumber;
+use base::stats::HistogramKind;
+use base::{Error, Kind, Result, Subcode};
+use engine::batch::WriteBatch;
+use engine::db::{BeforeVisible, PreparedName};
+use engine::write::WriteHook;
+use env::sync::{Arc, Mutex};
+
+use super::super::locks::TransactionState;
+use super::super::optimistic::OptimisticShared;
+use super::super::options::OccValidationPolicy;
+use super::super::pessimistic::TimestampedSnapshot;
+use super::Transaction;
+use super::body::{Body, Control, Pessimistic, SnapshotWish, TransactionNotifier};
+use super::track::check_all;
+
+impl Transaction {
+    /// Names the transaction. A name is needed for [`Transaction::prepare`] and is unique among the live transactions.
+    ///
+    /// # Errors
+    /// InvalidArgument for a name that is taken or is not 1 to 512 bytes long, if the transaction has a name or has left
+    /// the state `Started`, and in an optimistic transaction.
+    pub fn set_name(&self, name: &[u8]) -> Result<()> {
+        let (Some(pessimistic), Some(registry)) = (self.shared.pessimistic(), &self.registry) else {
+            return Err(Error::invalid_argument("Optimistic transactions cannot be named."));
+        };
+        let mut body = self.shared.body.lock();
+        let problem = match pessimistic.owner.state() {
+            TransactionState::Started if !body.name.is_empty() => "Transaction has already been named.",
+            TransactionState::Started if name.is_empty() || name.len() > 512 => {
+                "Transaction name length must be between 1 and 512 chars."
+            }
+            TransactionState::Started => {
+                registry.register(name, pessimistic.owner.id(), &self.shared)?;
+                body.name = name.to_vec();
+                return Ok(());
+            }
+            _ => "Transaction is beyond state for naming.",
+        };
+        Err(Error::invalid_argument(problem))
+    }
+
+    /// Writes the transaction to the WAL as a prepared transaction. A prepared transaction survives a crash: after the next
+    /// open, [`crate::TransactionDb::all_prepared_transactions`] returns it. Whether it survives a power failure depends on
+    /// [`engine::options::WriteOptions::sync`]. A prepared transaction does not expire.
+    ///
+    /// # Errors
+    /// InvalidArgument without a name, after prepare, commit or rollback, and in an optimistic transaction; Expired; those
+    /// of the WAL.
+    pub fn prepare(&self) -> Result<()> {
+        use TransactionState::*;
+        let Some(pessimistic) = self.shared.pessimistic() else {
+            return Err(Error::invalid_argument(
+                "Two phase commit not supported for optimistic transactions.",
+            ));
+        };
+        let mut body = self.shared.body.lock();
+        let owner = &pessimistic.owner;
+        if body.name.is_empty() {
+            return Err(Error::invalid_argument("Cannot prepare a transaction that has not been named."));
+        }
+        self.check_not_expired(pessimistic)?;
+        if !owner.change_state(Started, AwaitingPrepare) {
+            return Err(match owner.state() {
+                LocksStolen => expired(),
+                Prepared => Error::invalid_argument("Transaction has already been prepared."),
+                state => wrong_state(state),
+            });
+        }
+        let core = self.shared.core.lock();
+        let written = self.db.engine().prepare(&core.batch, &body.name, &body.write_options);
+        match written {
+            Ok(wal) => {
+                owner.never_expires();
+                body.prepared_in = Some(wal);
+                owner.set_state(Prepared);
+                Ok(())
+            }
+            Err(error) => {
+                owner.set_state(Started);
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes all changes to the database, or none, and ends the transaction.
+    ///
+    /// # Errors
+    /// Busy if an optimistic transaction has a conflict; TryAgain if its conflicts cannot be checked, because the history
+    /// of flushed memtables is too short. InvalidArgument if the transaction is not in a state for commit (with the
+    /// subcode `TxnNotPrepared` if it must be prepared), or has no commit timestamp and needs one; Expired. As
+    /// [`crate::Db::write`]. After an error the transaction is unchanged, except for a pessimistic transaction that is not
+    /// prepared: it is rolled back.
+    pub fn commit(&self) -> Result<()> {
+        let mut body = self.shared.body.lock();
+        match &self.shared.control {
+            Control::Optimistic(shared) => self.commit_optimistic(&mut body, shared),
+            Control::Pessimistic(pessimistic) => self.commit_pessimistic(&mut body, pessimistic),
+        }
+    }
+
+    fn commit_optimistic(&self, body: &mut Body, shared: &OptimisticShared) -> Result<()> {
+        let engine = self.db.engine();
+        let options = body.write_options;
+        let written = match shared.policy {
+            OccValidationPolicy::ValidateSerial => {
+                let hook = CheckAll { transaction: self, body };
+                engine.write_with_hook(&mut self.shared.core.lock().batch, &options, &hook)
+            }
+            OccValidationPolicy::ValidateParallel => {
+                let seed = kernel::hash::hash64(engine.session_id().as_bytes());
+                let _buckets = shared.buckets.lock(&body.tracked, seed);
+                check_all(engine.reads(), &body.tracked, body)
+                    .and_then(|()| engine.write(&mut self.shared.core.lock().batch, &options))
+            }
+        };
+        written?;
+        body.committed_at = self.shared.core.lock().batch.sequence();
+        self.shared.clear(body);
+        Ok(())
+    }
+
+    fn commit_pessimistic(&self, body: &mut Body, pessimistic: &Pessimistic) -> Result<()> {
+        use TransactionState::*;
+        self.check_not_expired(pessimistic)?;
+        let owner = &pessimistic.owner;
+        if owner.change_state(Prepared, AwaitingCommit) {
+            return self.commit_after_prepare(body, pessimistic);
+        }
+        if owner.state() == Started && !pessimistic.settings.skip_prepare {
+            let error = Error::invalid_argument("the transaction must be prepared: skip_prepare is false");
+            return Err(error.with_subcode(Subcode::TxnNotPrepared));
+        }
+        if body.commit_time.count() > 0 && owner.state() == Started {
+            return Err(Error::invalid_argument(
+                "Commit-time batch contains values that will not be committed.",
+            ));
+        }
+        if !owner.change_state(Started, AwaitingCommit) {
+            return Err(if owner.state() == LocksStolen { expired() } else { wrong_state(owner.state()) });
+        }
+        let written = self.write_unprepared(body);
+        self.unregister(body, pessimistic);
+        self.shared.clear(body);
+        owner.set_state(if written.is_ok() { Committed } else { RolledBack });
+        body.committed_at = written?;
+        Ok(())
+    }
+
+    fn commit_after_prepare(&self, body: &mut Body, pessimistic: &Pessimistic) -> Result<()> {
+        match self.write_prepared(body) {
+            Ok(seq) => body.committed_at = seq,
+            Err(error) => {
+                pessimistic.owner.set_state(TransactionState::Prepared);
+                return Err(error);
+            }
+        }
+        body.prepared_in = None;
+        self.unregister(body, pessimistic);
+        self.shared.clear(body);
+        pessimistic.owner.set_state(TransactionState::Committed);
+        Ok(())
+    }
+
+    fn write_unprepared(&self, body: &mut Body) -> Result<SequenceNumber> {
+        let mut batch = self.shared.core.lock().batch.clone();
+        self.stamp(body, &mut batch)?;
+        let stamped = self.timestamped_snapshot(body)?;
+        let options = body.write_options;
+        self.db.engine().write_unguarded(&mut batch, &options, stamped.as_ref().map(Created::hook))?;
+        self.adopt(body, stamped);
+        Ok(batch.sequence())
+    }
+
+    fn write_prepared(&self, body: &mut Body) -> Result<SequenceNumber> {
+        let Some(wal) = body.prepared_in else {
+            return Err(Error::invalid_argument("the transaction has no prepared section"));
+        };
+        let mut batch = self.shared.core.lock().batch.clone();
+        let timestamp = self.stamp(body, &mut batch)?;
+        let stamped = self.timestamped_snapshot(body)?;
+        if let Some(statistics) = self.db.engine().statistics() {
+            statistics.measure(HistogramKind::NumOpPerTransaction, u64::from(batch.count()));
+        }
+        let prepared = PreparedName { name: &body.name, wal };
+        let hook = stamped.as_ref().map(Created::hook);
+        let timestamp = timestamp.as_ref().map(|ts| &ts[..]);
+        let engine = self.db.engine();
+        let seq = engine.commit_prepared(
+            prepared,
+            &body.commit_time,
+            &batch,
+            timestamp,
+            &body.write_options,
+            hook,
+        )?;
+        self.adopt(body, stamped);
+        Ok(seq)
+    }
+
+    /// Gives the commit timestamp to the keys of column families with timestamps. Returns the timestamp, if there are such
+    /// keys.
+    fn stamp(&self, body: &Body, batch: &mut WriteBatch) -> Result<Option<[u8; 8]>> {
+        let families = self.db.families();
+        let size = |id| {
+            let family = families.iter().find(|family| family.id() == id);
+            family.map_or(0, |family| family.inner().order().user.timestamp_size())
+        };
+        let needs = families.iter().any(|family| size(family.id()) > 0)
+            && batch.iter().flatten().filter_map(|record| record.family()).any(|id| size(id) > 0);
+        if !needs {
+            return Ok(None);
+        }
+        let Some(timestamp) = body.commit_timestamp else {
+            return Err(Error::invalid_argument("Must assign a commit timestamp"));
+        };
+        let timestamp = timestamp.to_le_bytes();
+        batch.stamp(&timestamp, size)?;
+        Ok(Some(timestamp))
+    }
+
+    fn unregister(&self, body: &Body, pessimistic: &Pessimistic) {
+        if let (Some(registry), false) = (&self.registry, body.name.is_empty()) {
+            registry.unregister(&body.name, pessimistic.owner.id());
+        }
+    }
+
+    /// Ends a prepared transaction without its changes, or removes all writes of a transaction that is not prepared. The
+    /// locks are released.
+    ///
+    /// # Errors
+    /// InvalidArgument after a commit; those of the WAL, and then a prepared transaction is still prepared.
+    pub fn rollback(&self) -> Result<()> {
+        use TransactionState::*;
+        let mut body = self.shared.body.lock();
+        let Some(pessimistic) = self.shared.pessimistic() else {
+            self.shared.clear(&mut body);
+            return Ok(());
+        };
+        let owner = &pessimistic.owner;
+        match owner.state() {
+            Prepared => {}
+            Started => {
+                self.shared.clear(&mut body);
+                return Ok(());
+            }
+            Committed => {
+                return Err(Error::invalid_argument("This transaction has already been committed."));
+            }
+            _ => {
+                return Err(Error::invalid_argument("Two phase transaction is not in state for rollback."));
+            }
+        }
+        owner.set_state(AwaitingRollback);
+        let wal = body.prepared_in.unwrap_or_default();
+        let prepared = PreparedName { name: &body.name, wal };
+        if let Err(error) = self.db.engine().rollback_prepared(prepared, &body.write_options) {
+            owner.set_state(Prepared);
+            return Err(error);
+        }
+        body.prepared_in = None;
+        self.unregister(&body, pessimistic);
+        self.shared.clear(&mut body);
+        owner.set_state(RolledBack);
+        Ok(())
+    }
+
+    /// Changes the commit-time batch: writes that a prepared transaction adds at commit, without locks. They are in the WAL
+    /// with the commit record. RocksDB: `GetCommitTimeWriteBatch`.
+    pub fn with_commit_time_batch<T>(&self, change: impl FnOnce(&mut WriteBatch) -> T) -> T {
+        change(&mut self.shared.body.lock().commit_time)
+    }
+
+    /// Commits, and takes a snapshot of exactly this commit, with `timestamp` or the commit timestamp that is set.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`]; InvalidArgument without a timestamp, or if both timestamps are given and differ.
+    pub fn commit_and_try_create_snapshot(
+        &self,
+        notifier: Option<Arc<dyn TransactionNotifier>>,
+        timestamp: Option<u64>,
+    ) -> Result<Option<TimestampedSnapshot>> {
+        match (self.commit_timestamp(), timestamp) {
+            (None, None) => return Err(Error::invalid_argument("Commit timestamp unset")),
+            (None, Some(timestamp)) => self.set_commit_timestamp(timestamp)?,
+            (Some(set), Some(given)) if set != given => {
+                return Err(Error::invalid_argument("Different commit ts specified"));
+            }
+            (Some(_), _) => {}
+        }
+        let timestamp = self.commit_timestamp().unwrap_or_default();
+        self.set_snapshot_on_next_operation(notifier);
+        self.commit()?;
+        Ok(self.registry.as_ref().and_then(|registry| registry.snapshots.get(timestamp, &self.db)))
+    }
+
+    /// Prepares the snapshot that the commit takes before it is visible, if one was asked for.
+    fn timestamped_snapshot(&self, body: &Body) -> Result<Option<Created<'_>>> {
+        let SnapshotWish::NextOperation(notifier) = &body.wish else { return Ok(None) };
+        let Some(timestamp) = body.commit_timestamp else {
+            return Err(Error::invalid_argument("Must set transaction commit timestamp"));
+        };
+        let (notifier, held) = (notifier.clone(), Mutex::new(None));
+        let take = move |seq: SequenceNumber| {
+            let Some(registry) = &self.registry else { return Ok(None) };
+            // A snapshot that cannot be taken does not undo the commit.
+            Ok(registry.snapshots.create(&self.db, timestamp, Some(seq)).ok())
+        };
+        let run: RunHook<'_> = Box::new(take);
+        Ok(Some(Created::new(run, held, notifier)))
+    }
+
+    /// The transaction keeps the snapshot that its commit took.
+    fn adopt(&self, body: &mut Body, created: Option<Created<'_>>) {
+        let Some((held, notifier)) = created.and_then(Created::into_taken) else { return };
+        body.wish = SnapshotWish::None;
+        if let Some(notifier) = notifier {
+            notifier.snapshot_created(&held);
+        }
+        body.snapshot = Some(held.held());
+    }
+
+    fn check_not_expired(&self, pessimistic: &Pessimistic) -> Result<()> {
+        if pessimistic.owner.is_expired(self.shared.clock.now_micros()) { Err(expired()) } else { Ok(()) }
+    }
+}
+
+type RunHook<'a> = Box<dyn Fn(SequenceNumber) -> Result<Option<TimestampedSnapshot>> + Send + Sync + 'a>;
+
+/// A snapshot that a commit takes.
+struct Created<'a> {
+    hook: Box<dyn Fn(SequenceNumber) -> Result<()> + Send + Sync + 'a>,
+    taken: Arc<Mutex<Option<TimestampedSnapshot>>>,
+    notifier: Option<Arc<dyn TransactionNotifier>>,
+}
+
+impl<'a> Created<'a> {
+    fn new(
+        run: RunHook<'a>,
+        slot: Mutex<Option<TimestampedSnapshot>>,
+        notifier: Option<Arc<dyn TransactionNotifier>>,
+    ) -> Self {
+        let taken = Arc::new(slot);
+        let filled = taken.clone();
+        let hook = Box::new(move |seq| {
+            *filled.lock() = run(seq)?;
+            Ok(())
+        });
+        Created { hook, taken, notifier }
+    }
+
+    fn hook(&self) -> BeforeVisible<'_> {
+        &*self.hook
+    }
+
+    fn into_taken(self) -> Option<(TimestampedSnapshot, Option<Arc<dyn TransactionNotifier>>)> {
+        let taken = self.taken.lock().take()?;
+        Some((taken, self.notifier))
+    }
+}
+
+/// The check of an optimistic transaction in the write path.
+struct CheckAll<'a> {
+    transaction: &'a Transaction,
+    body: &'a Body,
+}
+
+impl WriteHook for CheckAll<'_> {
+    fn check(&self, _last_seq: SequenceNumber) -> Result<()> {
+        check_all(self.transaction.db.engine().reads(), &self.body.tracked, self.body)
+    }
+}
+
+#[cold]
+fn expired() -> Error {
+    Error::new(Kind::Expired, "the transaction has expired")
+}
+
+#[cold]
+fn wrong_state(state: TransactionState) -> Error {
+    Error::invalid_argument(match state {
+        TransactionState::Committed => "Transaction has already been committed.",
+        TransactionState::RolledBack => "Transaction has already been rolledback.",
+        _ => "Transaction is not in state for commit.",
+    })
+}

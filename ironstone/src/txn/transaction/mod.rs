@@ -1,0 +1,159 @@
+//! [`Transaction`]: the same calls for optimistic and for pessimistic transactions.
+//!
+//! `body` is the state, `track` takes locks and looks for conflicts, `write` and `read` are the operations, `finish` is
+//! prepare, commit and rollback, `info` are the questions. A transaction is used by one thread at a time; calls of other
+//! threads wait.
+
+mod body;
+mod finish;
+mod info;
+mod read;
+mod track;
+mod write;
+
+pub use body::TransactionNotifier;
+pub(super) use body::{Body, Control, Pessimistic, Settings, Shared};
+pub use track::Validation;
+
+use base::{Error, Result};
+use engine::sequence::Snapshot as Held;
+use env::sync::Arc;
+
+use super::indexed::Indexing;
+use super::locks::TransactionState;
+use super::pessimistic::Registry;
+use crate::{Db, Family, Snapshot};
+use body::{SavePoint, SnapshotWish};
+
+/// A transaction of an [`crate::OptimisticTransactionDb`] or a [`crate::TransactionDb`].
+///
+/// Writes gather in the transaction until [`Transaction::commit`]. Reads see the writes of the transaction on top of the
+/// database. A transaction that is dropped without a commit is rolled back; its locks are released. The handle is owned,
+/// `Send` and `Sync`; a clone is a handle to the same transaction.
+///
+/// ```
+/// use ironstone::{Db, OptimisticTransactionDb, Options};
+///
+/// let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+/// let transaction = db.begin();
+/// transaction.put(b"k", b"1")?;
+/// assert_eq!(transaction.get(b"k")?.as_deref(), Some(&b"1"[..]));
+/// assert_eq!(db.get(b"k")?, None);
+/// transaction.commit()?;
+/// assert_eq!(db.get(b"k")?.as_deref(), Some(&b"1"[..]));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Transaction {
+    // Before the database handles: its locks are released first.
+    shared: Arc<Shared>,
+    db: Db,
+    default: Family,
+    /// Of a pessimistic transaction: keeps the names of transactions.
+    registry: Option<Arc<Registry>>,
+}
+
+impl Transaction {
+    pub(super) fn new(db: &Db, registry: Option<Arc<Registry>>, shared: Arc<Shared>) -> Self {
+        Transaction { shared, db: db.clone(), default: db.default_family(), registry }
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Takes a snapshot. From now on, an operation on a key fails if the key was changed after the snapshot: at once in a
+    /// pessimistic transaction, at commit in an optimistic one. Reads see the snapshot only with
+    /// [`Transaction::snapshot`] in their options.
+    pub fn set_snapshot(&self) {
+        self.take_snapshot(&mut self.shared.body.lock());
+    }
+
+    fn take_snapshot(&self, body: &mut Body) {
+        body.snapshot = Some(self.db.engine().snapshot());
+        body.wish = SnapshotWish::None;
+    }
+
+    /// Takes a snapshot at the next write or read for update. `notifier` receives the snapshot. With
+    /// [`Transaction::commit`], a pessimistic transaction with a commit timestamp then takes a timestamped snapshot.
+    pub fn set_snapshot_on_next_operation(&self, notifier: Option<Arc<dyn TransactionNotifier>>) {
+        self.shared.body.lock().wish = SnapshotWish::NextOperation(notifier);
+    }
+
+    /// Takes the snapshot that [`Transaction::set_snapshot_on_next_operation`] asked for.
+    fn take_wished_snapshot(&self, body: &mut Body) {
+        let SnapshotWish::NextOperation(notifier) = std::mem::take(&mut body.wish) else { return };
+        self.take_snapshot(body);
+        if let (Some(notifier), Some(held)) = (notifier, &body.snapshot) {
+            notifier.snapshot_created(&self.public_snapshot(held));
+        }
+    }
+
+    /// The snapshot of the transaction, if one was taken.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        let body = self.shared.body.lock();
+        body.snapshot.as_ref().map(|held| self.public_snapshot(held))
+    }
+
+    fn public_snapshot(&self, held: &Arc<Held>) -> Snapshot {
+        Snapshot::new(self.db.clone(), held.clone())
+    }
+
+    /// Releases the snapshot. Operations then look for changes only since they lock the key.
+    pub fn clear_snapshot(&self) {
+        let mut body = self.shared.body.lock();
+        body.snapshot = None;
+        body.wish = SnapshotWish::None;
+    }
+
+    /// Records the current state for [`Transaction::rollback_to_save_point`]. Save points nest.
+    pub fn set_save_point(&self) {
+        let mut body = self.shared.body.lock();
+        let (snapshot, wish, counts) = (body.snapshot.clone(), body.wish.clone(), body.counts);
+        body.save_points.push(SavePoint { snapshot, wish, counts, new_locks: Default::default() });
+        self.shared.core.lock().batch.set_save_point();
+    }
+
+    /// Removes the writes since the last save point, and the save point. Releases the locks that were taken since.
+    ///
+    /// # Errors
+    /// NotFound without a save point; InvalidArgument after prepare, commit or rollback.
+    pub fn rollback_to_save_point(&self) -> Result<()> {
+        if self.shared.pessimistic().is_some_and(|p| p.owner.state() != TransactionState::Started) {
+            return Err(Error::invalid_argument("Transaction is beyond state for rollback."));
+        }
+        self.shared.rollback_to_save_point(&mut self.shared.body.lock())
+    }
+
+    /// Removes the last save point and keeps the writes since it.
+    ///
+    /// # Errors
+    /// NotFound without a save point.
+    pub fn pop_save_point(&self) -> Result<()> {
+        let mut body = self.shared.body.lock();
+        let Some(top) = body.save_points.pop() else {
+            return Err(Error::not_found("no save point is set"));
+        };
+        // A rollback to the save point below must release these locks too.
+        if let Some(below) = body.save_points.last_mut() {
+            below.new_locks.merge(&top.new_locks);
+        }
+        self.shared.core.lock().batch.pop_save_point()
+    }
+
+    /// Stops indexing further writes: they are faster, but reads of this transaction do not see them.
+    pub fn disable_indexing(&self) {
+        self.shared.body.lock().indexing = Indexing::Off;
+    }
+
+    /// Indexes further writes again.
+    pub fn enable_indexing(&self) {
+        self.shared.body.lock().indexing = Indexing::On;
+    }
+}
+
+impl std::fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Transaction({}, {:?})", self.id().0, self.state())
+    }
+}

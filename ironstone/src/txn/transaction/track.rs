@@ -1,0 +1,179 @@
+//! Before each operation on a key: the lock, the check against the snapshot, and the entry in the tracker.
+//! Facts: RocksDB `pessimistic_transaction.cc` (`TryLock`), `transaction_util.cc`, `optimistic_transaction.cc`.
+
+use base::key::MAX_SEQUENCE;
+use base::{Error, FamilyId, Result, SequenceNumber};
+use engine::read::{Reach, Reads};
+
+use super::super::locks::LockMode;
+use super::super::tracker::{Tracked, Tracker, Use};
+use super::Transaction;
+use super::body::{Body, Control, Pessimistic};
+use crate::Family;
+
+/// Whether an operation checks that its key was not changed since the snapshot of the transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Validation {
+    #[default]
+    Check,
+    Skip,
+}
+
+/// How an operation tracks its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tracking {
+    Validated,
+    /// The caller knows that no conflict matters (RocksDB's `PutUntracked`).
+    Untracked,
+    /// The caller knows that the transaction has the lock (RocksDB's `assume_tracked`).
+    Assumed,
+}
+
+/// An operation that is about to use a key.
+#[derive(Clone, Copy)]
+pub(super) struct Operation<'a> {
+    pub family: &'a Family,
+    pub key: &'a [u8],
+    pub by: Use,
+    pub mode: LockMode,
+    pub tracking: Tracking,
+}
+
+impl Transaction {
+    /// Locks and checks the key of an operation.
+    ///
+    /// # Errors
+    /// See [`Transaction::put_in`].
+    pub(super) fn track(&self, body: &mut Body, operation: &Operation<'_>) -> Result<()> {
+        match &self.shared.control {
+            Control::Optimistic(_) => {
+                self.track_for_commit(body, operation);
+                Ok(())
+            }
+            Control::Pessimistic(pessimistic) => self.lock(body, pessimistic, operation),
+        }
+    }
+
+    /// An optimistic transaction checks the key at commit.
+    fn track_for_commit(&self, body: &mut Body, operation: &Operation<'_>) {
+        if operation.tracking != Tracking::Validated {
+            return;
+        }
+        self.take_wished_snapshot(body);
+        let seq = body.snapshot.as_ref().map_or_else(|| self.db.latest_sequence(), |held| held.sequence());
+        body.meet(operation.family.inner());
+        remember(body, operation, seq);
+    }
+
+    fn lock(&self, body: &mut Body, pessimistic: &Pessimistic, operation: &Operation<'_>) -> Result<()> {
+        if pessimistic.settings.skip_concurrency_control {
+            return Ok(());
+        }
+        let (family, key) = (operation.family.id(), operation.key);
+        if operation.family.inner().is_dropped() {
+            return Err(Error::invalid_argument(format!("Column family id not found: {family}")));
+        }
+        let before = body.tracked.get(family, key).copied();
+        let upgrades = before.is_some_and(|b| operation.mode == LockMode::Exclusive && !b.exclusive);
+        if operation.tracking == Tracking::Assumed && before.is_none() {
+            return Err(Error::invalid_argument("assume_tracked is set but it is not tracked yet"));
+        }
+        if before.is_none() || upgrades {
+            pessimistic.locks.lock(&pessimistic.owner, family, key, operation.mode)?;
+        }
+        self.take_wished_snapshot(body);
+        let known = before.map_or(MAX_SEQUENCE, |before| before.seq);
+        let seq = match self.validated(body, pessimistic, operation, known) {
+            Ok(seq) => seq,
+            Err(error) => {
+                if upgrades {
+                    pessimistic.locks.lock(&pessimistic.owner, family, key, LockMode::Shared)?;
+                } else if before.is_none() {
+                    pessimistic.locks.unlock(&pessimistic.owner, family, key);
+                }
+                return Err(error);
+            }
+        };
+        if operation.tracking != Tracking::Assumed {
+            remember(body, operation, seq);
+        }
+        Ok(())
+    }
+
+    /// Compares the key with the snapshot. Returns the sequence number since which the key is known to be unchanged;
+    /// `known` is what an earlier operation found.
+    fn validated(
+        &self,
+        body: &Body,
+        pessimistic: &Pessimistic,
+        operation: &Operation<'_>,
+        known: SequenceNumber,
+    ) -> Result<SequenceNumber> {
+        let timestamps = operation.family.inner().order().user.timestamp_size() > 0;
+        let read_timestamp = body.read_timestamp.filter(|_| timestamps);
+        if operation.tracking != Tracking::Validated || (body.snapshot.is_none() && read_timestamp.is_none())
+        {
+            // The lock keeps others away from now on.
+            return Ok(if known == MAX_SEQUENCE { self.db.latest_sequence() } else { known });
+        }
+        let snapshot = body.snapshot.as_ref().map(|held| held.sequence());
+        if snapshot.is_some_and(|snapshot| known <= snapshot) {
+            return Ok(known);
+        }
+        let above = snapshot.unwrap_or_else(|| self.db.latest_sequence());
+        let reads = self.db.engine().reads();
+        let newest = reads.newest_write(operation.family.inner(), operation.key, above, Reach::Files)?;
+        let Some(newest) = newest else { return Ok(above) };
+        if newest.seq > above {
+            return Err(conflict(operation.family.id(), operation.key, above, newest.seq));
+        }
+        if let (Some(read), true) = (read_timestamp, pessimistic.settings.enable_udt_validation)
+            && let Ok(written) = <[u8; 8]>::try_from(&newest.timestamp[..])
+            && u64::from_le_bytes(written) > read
+        {
+            return Err(Error::busy(format!(
+                "the key was written at timestamp {}, and the transaction reads at {read}",
+                u64::from_le_bytes(written)
+            )));
+        }
+        Ok(above)
+    }
+}
+
+fn remember(body: &mut Body, operation: &Operation<'_>, seq: SequenceNumber) {
+    let exclusive = operation.mode == LockMode::Exclusive;
+    let (family, key, by) = (operation.family.id(), operation.key, operation.by);
+    let tracked = Tracked { family, key, seq, by, exclusive };
+    body.tracked.track(tracked);
+    if let Some(save) = body.save_points.last_mut() {
+        save.new_locks.track(tracked);
+    }
+}
+
+/// Compares all keys of an optimistic transaction with the memtables.
+///
+/// # Errors
+/// Busy for a key that was changed since it was tracked; TryAgain if the memtables do not reach back far enough.
+pub(super) fn check_all(reads: &Reads, tracked: &Tracker, body: &Body) -> Result<()> {
+    for (family, key, state) in tracked.iter() {
+        let Some(family) = body.families.iter().find(|known| known.id() == family) else {
+            return Err(Error::invalid_argument(format!("Could not access column family {family}")));
+        };
+        if family.is_dropped() {
+            return Err(Error::invalid_argument(format!("Could not access column family {}", family.id())));
+        }
+        let newest = reads.newest_write(family, key, state.seq, Reach::Memory)?;
+        if let Some(newest) = newest.filter(|newest| newest.seq > state.seq) {
+            return Err(conflict(family.id(), key, state.seq, newest.seq));
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn conflict(family: FamilyId, key: &[u8], above: SequenceNumber, newest: SequenceNumber) -> Error {
+    let key = String::from_utf8_lossy(key);
+    Error::busy(format!(
+        "key {key:?} of column family {family} was written at sequence number {newest}, after the snapshot at {above}"
+    ))
+}

@@ -1,0 +1,222 @@
+//! The writes of a transaction.
+
+use base::{Error, Result};
+use engine::batch::WriteBatch;
+use format::batch::Record;
+
+use super::super::indexed::{Indexing, Write, encode_entity, target};
+use super::super::locks::{LockMode, TransactionState};
+use super::super::tracker::Use;
+use super::Transaction;
+use super::body::Body;
+use super::track::{Operation, Tracking};
+use crate::Family;
+
+impl Transaction {
+    /// Sets the value of a key of the default column family. See [`Transaction::put_in`].
+    ///
+    /// # Errors
+    /// As [`Transaction::put_in`].
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.put_in(&self.default, key, value)
+    }
+
+    /// Sets the value of a key.
+    ///
+    /// # Errors
+    /// InvalidArgument if the key or value is too large, if the column family was dropped, and after prepare or commit;
+    /// Aborted with `MemoryLimit` if the batch would exceed `max_write_batch_size`. In a pessimistic transaction also:
+    /// TimedOut with `LockTimeout` or Busy with `Deadlock` if another transaction has the lock, Aborted with `LockLimit`,
+    /// and Busy if the key was changed after the snapshot.
+    pub fn put_in(&self, family: &Family, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write(family, key, Write::Put(value), Tracking::Validated)
+    }
+
+    /// Sets the columns of a key. RocksDB: `PutEntity`.
+    ///
+    /// # Errors
+    /// As [`Transaction::put_in`]; Corruption if two columns have the same name.
+    pub fn put_entity_in(&self, family: &Family, key: &[u8], columns: &[(&[u8], &[u8])]) -> Result<()> {
+        self.write(family, key, Write::Entity(&encode_entity(columns)?), Tracking::Validated)
+    }
+
+    /// Adds a merge operand to a key of the default column family.
+    ///
+    /// # Errors
+    /// As [`Transaction::put_in`].
+    pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
+        self.merge_in(&self.default, key, operand)
+    }
+
+    /// Adds a merge operand to a key.
+    ///
+    /// # Errors
+    /// As [`Transaction::put_in`].
+    pub fn merge_in(&self, family: &Family, key: &[u8], operand: &[u8]) -> Result<()> {
+        self.write(family, key, Write::Merge(operand), Tracking::Validated)
+    }
+
+    /// Deletes a key of the default column family.
+    ///
+    /// # Errors
+    /// As [`Transaction::put_in`].
+    pub fn delete(&self, key: &[u8]) -> Result<()> {
+        self.delete_in(&self.default, key)
+    }
+
+    /// Deletes a key.
+    ///
+    /// # Errors
+    /// As [`Transaction::put_in`].
+    pub fn delete_in(&self, family: &Family, key: &[u8]) -> Result<()> {
+        self.write(family, key, Write::Delete, Tracking::Validated)
+    }
+
+    /// Deletes a key that was put exactly once since its last deletion. For other keys the result is undefined.
+    ///
+    /// # Errors
+    /// As [`Transaction::put_in`].
+    pub fn single_delete_in(&self, family: &Family, key: &[u8]) -> Result<()> {
+        self.write(family, key, Write::SingleDelete, Tracking::Validated)
+    }
+
+    /// Sets the value of a key without a check for conflicts. A pessimistic transaction still locks the key.
+    ///
+    /// # Errors
+    /// As [`Transaction::put_in`], without the check against the snapshot.
+    pub fn put_untracked_in(&self, family: &Family, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write(family, key, Write::Put(value), Tracking::Untracked)
+    }
+
+    /// Sets the columns of a key without a check for conflicts, as [`Transaction::put_untracked_in`].
+    ///
+    /// # Errors
+    /// As [`Transaction::put_untracked_in`].
+    pub fn put_entity_untracked_in(
+        &self,
+        family: &Family,
+        key: &[u8],
+        columns: &[(&[u8], &[u8])],
+    ) -> Result<()> {
+        self.write(family, key, Write::Entity(&encode_entity(columns)?), Tracking::Untracked)
+    }
+
+    /// Adds a merge operand without a check for conflicts, as [`Transaction::put_untracked_in`].
+    ///
+    /// # Errors
+    /// As [`Transaction::put_untracked_in`].
+    pub fn merge_untracked_in(&self, family: &Family, key: &[u8], operand: &[u8]) -> Result<()> {
+        self.write(family, key, Write::Merge(operand), Tracking::Untracked)
+    }
+
+    /// Deletes a key without a check for conflicts, as [`Transaction::put_untracked_in`].
+    ///
+    /// # Errors
+    /// As [`Transaction::put_untracked_in`].
+    pub fn delete_untracked_in(&self, family: &Family, key: &[u8]) -> Result<()> {
+        self.write(family, key, Write::Delete, Tracking::Untracked)
+    }
+
+    /// Deletes a key that was put once, without a check for conflicts, as [`Transaction::put_untracked_in`].
+    ///
+    /// # Errors
+    /// As [`Transaction::put_untracked_in`].
+    pub fn single_delete_untracked_in(&self, family: &Family, key: &[u8]) -> Result<()> {
+        self.write(family, key, Write::SingleDelete, Tracking::Untracked)
+    }
+
+    /// Sets the value of a key that this transaction has locked already. RocksDB: `Put` with `assume_tracked`.
+    ///
+    /// # Errors
+    /// As [`Transaction::put_in`]; InvalidArgument if the transaction has no lock of the key.
+    pub fn put_assuming_tracked_in(&self, family: &Family, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write(family, key, Write::Put(value), Tracking::Assumed)
+    }
+
+    /// Adds bytes that are written only to the WAL.
+    pub fn put_log_data(&self, blob: &[u8]) {
+        self.shared.core.lock().batch.put_log_data(blob);
+    }
+
+    fn write(&self, family: &Family, key: &[u8], write: Write<'_>, tracking: Tracking) -> Result<()> {
+        let mut body = self.shared.body.lock();
+        self.check_takes_writes()?;
+        let operation = Operation { family, key, by: Use::Write, mode: LockMode::Exclusive, tracking };
+        self.track(&mut body, &operation)?;
+        self.record(&mut body, family, key, write)
+    }
+
+    /// Adds a write to the batch, and counts it.
+    fn record(&self, body: &mut Body, family: &Family, key: &[u8], write: Write<'_>) -> Result<()> {
+        self.shared.core.lock().write(target(family), key, write, body.indexing)?;
+        let counts = &mut body.counts;
+        match write {
+            Write::Put(_) => counts.puts += 1,
+            Write::Entity(_) => counts.put_entities += 1,
+            Write::Merge(_) => counts.merges += 1,
+            Write::Delete | Write::SingleDelete => counts.deletes += 1,
+        }
+        Ok(())
+    }
+
+    /// A write after prepare or commit would be lost.
+    fn check_takes_writes(&self) -> Result<()> {
+        use TransactionState::*;
+        match self.state() {
+            Started | LocksStolen => Ok(()),
+            state => Err(Error::invalid_argument(format!("Transaction takes no writes in state {state:?}"))),
+        }
+    }
+
+    /// Repeats the writes of a batch in this transaction, with locks and checks. RocksDB: `RebuildFromWriteBatch`.
+    ///
+    /// # Errors
+    /// As [`Transaction::put_in`]; InvalidArgument for a batch with markers of a two-phase commit, for an unknown column
+    /// family, and for range deletions.
+    pub fn rebuild_from_batch(&self, batch: &WriteBatch) -> Result<()> {
+        for record in batch.iter() {
+            self.repeat(&record?)?;
+        }
+        Ok(())
+    }
+
+    /// As [`Transaction::rebuild_from_batch`], for a recovered transaction. Records of column families that were dropped
+    /// since the prepare are skipped.
+    pub(in crate::txn) fn restore(&self, batch: &WriteBatch) -> Result<()> {
+        let live: Vec<_> = self.db.families().iter().map(Family::id).collect();
+        for record in batch.iter() {
+            let record = record?;
+            if record.family().is_none_or(|family| live.contains(&family)) {
+                self.repeat(&record)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn repeat(&self, record: &Record<'_>) -> Result<()> {
+        let Some(id) = record.family() else {
+            return match record {
+                Record::LogData(_) => Ok(()),
+                _ => Err(Error::invalid_argument("the batch has markers of a two-phase commit")),
+            };
+        };
+        let unknown = || Error::invalid_argument(format!("Could not access column family {id}"));
+        let family = self.db.families().into_iter().find(|family| family.id() == id).ok_or_else(unknown)?;
+        let stripped =
+            |key: &'_ [u8]| key.len() - family.inner().order().user.timestamp_size().min(key.len());
+        let (key, write) = match *record {
+            Record::Put { key, value, .. } => (key, Write::Put(value)),
+            Record::PutEntity { key, entity, .. } => (key, Write::Entity(entity)),
+            Record::Delete { key, .. } => (key, Write::Delete),
+            Record::SingleDelete { key, .. } => (key, Write::SingleDelete),
+            Record::Merge { key, operand, .. } => (key, Write::Merge(operand)),
+            _ => return Err(Error::invalid_argument("a transaction cannot take this record")),
+        };
+        self.write(&family, &key[..stripped(key)], write, Tracking::Validated)
+    }
+
+    /// Whether a write enters the index, so that reads of the transaction see it.
+    pub fn is_indexing(&self) -> bool {
+        self.shared.body.lock().indexing == Indexing::On
+    }
+}

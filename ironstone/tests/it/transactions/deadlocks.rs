@@ -1,0 +1,162 @@
+//! Waits: timeouts, deadlocks, and many threads on few keys.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ironstone::{Kind, Subcode, TransactionDb, TransactionDbOptions, TransactionOptions, WriteOptions};
+
+use super::{options, with};
+
+fn patient(per_key: bool) -> TransactionDbOptions {
+    TransactionDbOptions {
+        transaction_lock_timeout: 60_000,
+        default_lock_timeout: 60_000,
+        use_per_key_point_lock_mgr: per_key,
+        ..TransactionDbOptions::default()
+    }
+}
+
+fn detecting() -> TransactionOptions {
+    TransactionOptions { deadlock_detect: true, ..TransactionOptions::default() }
+}
+
+#[test]
+fn waiter_gets_the_lock_when_it_is_released() {
+    for per_key in [false, true] {
+        let scratch = tempfile::tempdir().unwrap();
+        let db = TransactionDb::open(scratch.path(), options(), patient(per_key)).unwrap();
+        let holder = db.begin();
+        holder.put(b"k", b"1").unwrap();
+        std::thread::scope(|scope| {
+            let waiter = db.begin();
+            let handle = waiter.clone();
+            scope.spawn(move || {
+                waiter.put(b"k", b"2").unwrap();
+                waiter.commit().unwrap();
+            });
+            while handle.waiting_for().transactions.is_empty() {
+                std::thread::yield_now();
+            }
+            assert_eq!(handle.waiting_for().transactions, [holder.id()]);
+            holder.commit().unwrap();
+        });
+        assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"2"[..]));
+    }
+}
+
+#[test]
+fn circle_of_two_is_a_deadlock_with_its_path() {
+    for per_key in [false, true] {
+        let scratch = tempfile::tempdir().unwrap();
+        let db = TransactionDb::open(scratch.path(), options(), patient(per_key)).unwrap();
+        let (a, b) = (with(detecting(), &db), with(detecting(), &db));
+        a.put(b"a", b"1").unwrap();
+        b.put(b"b", b"1").unwrap();
+        std::thread::scope(|scope| {
+            let waiting = a.clone();
+            scope.spawn(move || waiting.put(b"b", b"2").unwrap());
+            while a.waiting_for().transactions.is_empty() {
+                std::thread::yield_now();
+            }
+            // With queues, `a` looks for deadlocks only after its deadlock timeout. One of the two finds the circle.
+            if !per_key {
+                let error = b.put(b"a", b"2").unwrap_err();
+                assert_eq!((error.kind(), error.subcode()), (Kind::Busy, Subcode::Deadlock));
+                let found = db.deadlock_info_buffer();
+                assert_eq!(found.len(), 1);
+                assert!(!found[0].limit_exceeded);
+                let path: Vec<_> =
+                    found[0].path.iter().map(|i| (i.transaction, &i.waiting_key[..])).collect();
+                assert_eq!(path, [(a.id(), &b"b"[..]), (b.id(), &b"a"[..])]);
+            }
+            b.rollback().unwrap();
+        });
+        db.set_deadlock_info_buffer_size(0);
+        assert!(db.deadlock_info_buffer().is_empty());
+    }
+}
+
+#[test]
+fn search_deeper_than_its_depth_counts_as_a_deadlock() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = TransactionDb::open(scratch.path(), options(), patient(false)).unwrap();
+    let chain: Vec<_> = (0..4).map(|_| with(detecting(), &db)).collect();
+    for (i, transaction) in chain.iter().enumerate() {
+        transaction.put(format!("k{i}").as_bytes(), b"1").unwrap();
+    }
+    std::thread::scope(|scope| {
+        for (i, transaction) in chain.iter().enumerate().take(3) {
+            let waiting = transaction.clone();
+            scope.spawn(move || waiting.put(format!("k{}", i + 1).as_bytes(), b"2").unwrap());
+            while transaction.waiting_for().transactions.is_empty() {
+                std::thread::yield_now();
+            }
+        }
+        let shallow = with(TransactionOptions { deadlock_detect_depth: 2, ..detecting() }, &db);
+        assert_eq!(shallow.put(b"k0", b"3").unwrap_err().subcode(), Subcode::Deadlock);
+        assert!(db.deadlock_info_buffer()[0].limit_exceeded);
+        for transaction in chain.iter().rev() {
+            // The transaction before this one waits until now.
+            transaction.rollback().unwrap();
+        }
+    });
+}
+
+/// Sixty-four threads move amounts between few accounts, in no order. Deadlocks and timeouts are rolled back; no amount
+/// is lost, and no lock is left.
+#[test]
+fn money_is_kept_by_64_threads_with_deadlocks() {
+    const THREADS: usize = 64;
+    const ACCOUNTS: usize = 16;
+    for per_key in [false, true] {
+        let scratch = tempfile::tempdir().unwrap();
+        let db = TransactionDb::open(scratch.path(), options(), patient(per_key)).unwrap();
+        for account in 0..ACCOUNTS {
+            db.put(&[b'a' + account as u8], b"1000").unwrap();
+        }
+        let (start, deadlocks) = (Barrier::new(THREADS), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (db, start, deadlocks) = (&db, &start, &deadlocks);
+                scope.spawn(move || {
+                    start.wait();
+                    for round in 0..2 {
+                        let (from, to) =
+                            ((thread + round) % ACCOUNTS, (thread * 5 + round * 3 + 1) % ACCOUNTS);
+                        if from != to {
+                            deadlocks.fetch_add(transfer(db, from, to), Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        let total: i64 = (0..ACCOUNTS)
+            .map(|account| {
+                let value = db.get(&[b'a' + account as u8]).unwrap().unwrap();
+                String::from_utf8(value.to_vec()).unwrap().parse::<i64>().unwrap()
+            })
+            .sum();
+        assert_eq!(total, 1000 * ACCOUNTS as i64, "{} deadlocks", deadlocks.into_inner());
+        assert!(db.lock_status_data().is_empty());
+    }
+}
+
+/// Moves one unit. Returns how many deadlocks there were.
+fn transfer(db: &TransactionDb, from: usize, to: usize) -> u64 {
+    let mut deadlocks = 0;
+    loop {
+        let options = TransactionOptions { deadlock_detect_depth: 1000, ..detecting() };
+        let transaction = db.begin_with(&WriteOptions::default(), &options).unwrap();
+        let change = |account: usize, by: i64| {
+            let key = [b'a' + account as u8];
+            let now = transaction.get_for_update(&key)?.expect("the account exists");
+            let now: i64 = String::from_utf8(now.to_vec()).unwrap().parse().unwrap();
+            transaction.put(&key, (now + by).to_string().as_bytes())
+        };
+        match change(from, -1).and_then(|()| change(to, 1)).and_then(|()| transaction.commit()) {
+            Ok(()) => return deadlocks,
+            Err(error) => assert_eq!(error.subcode(), Subcode::Deadlock, "{error}"),
+        }
+        deadlocks += 1;
+    }
+}

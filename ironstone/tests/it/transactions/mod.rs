@@ -1,0 +1,47 @@
+//! Transactions: conflicts, locks, deadlocks, two-phase commit through crashes, and RocksDB's databases.
+
+mod deadlocks;
+mod optimistic;
+mod oracle;
+mod pessimistic;
+mod two_phase;
+
+use std::path::Path;
+
+use ironstone::{Options, TransactionDb, TransactionDbOptions, TransactionOptions, WriteOptions};
+
+fn options() -> Options {
+    let mut options = Options::default();
+    options.update("create_if_missing=true;merge_operator=stringappend;write_buffer_size=65536").unwrap();
+    options
+}
+
+/// Locks that are not free fail at once.
+fn impatient(per_key: bool) -> TransactionDbOptions {
+    TransactionDbOptions {
+        transaction_lock_timeout: 0,
+        default_lock_timeout: 0,
+        use_per_key_point_lock_mgr: per_key,
+        ..TransactionDbOptions::default()
+    }
+}
+
+fn open(path: &Path) -> TransactionDb {
+    TransactionDb::open(path, options(), impatient(false)).unwrap()
+}
+
+fn with(options: TransactionOptions, db: &TransactionDb) -> ironstone::Transaction {
+    db.begin_with(&WriteOptions::default(), &options).unwrap()
+}
+
+/// Copies a database that is open: what a crash of the process leaves.
+fn crash(path: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(path).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_file() {
+            std::fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+        }
+    }
+    copy
+}

@@ -1,0 +1,1 @@
+//! Databases with prepared transactions that RocksDB wrote.
