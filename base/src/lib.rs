@@ -12,6 +12,7 @@ pub mod ids;
 pub mod iter;
 pub mod key;
 pub mod map;
+pub mod option;
 pub mod order;
 pub mod pinned;
 pub mod stats;

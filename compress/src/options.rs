@@ -1,34 +1,73 @@
-//! The settings of a compressor, named and defaulted as RocksDB's `CompressionOptions`.
+//! The settings of compression, with RocksDB's names and defaults, and their text in options.
 
-/// RocksDB's `CompressionOptions`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+use base::Result;
+use base::option::{not_a, parse_map};
+
+/// The settings of compression: RocksDB's `CompressionOptions`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompressionOptions {
-    /// zlib only: the size of the window in bits, negative for a raw stream. Blocks are always raw, so the
-    /// sign does not matter here; sizes outside 9 to 15 are brought there. Default −14.
+    /// zlib only: the size of the window in bits. A negative value asks for a raw stream. Blocks are always raw, so the
+    /// sign has no effect. Sizes outside of 9 to 15 are moved to the nearest end. Default: -14.
     pub window_bits: i32,
-    /// Effort, each library in its own numbers; [`Self::DEFAULT_LEVEL`] (the default) is zlib 6, ZSTD 3, LZ4 −1
-    /// (acceleration 1), LZ4HC 9. LZ4 and LZ4HC share one axis: 0 and below is LZ4 with acceleration
-    /// `-level`, 1 to 12 is LZ4HC. Snappy and BZip2 have none.
+    /// The effort, in the numbers of each library. [`Self::DEFAULT_LEVEL`], the default, stands for zlib 6, ZSTD 3,
+    /// LZ4 -1 (acceleration 1) and LZ4HC 9. LZ4 and LZ4HC share one scale: values up to 0 are LZ4 with acceleration
+    /// `-level`, and 1 to 12 are LZ4HC. Snappy and BZip2 have no levels.
     pub level: i32,
-    /// zlib only: 0 default, 1 filtered, 2 Huffman only, 3 run lengths, 4 fixed codes. Default 0.
+    /// zlib only: 0 default, 1 filtered, 2 Huffman only, 3 run lengths, 4 fixed codes. Default: 0.
     pub strategy: i32,
-    /// Longest dictionary made for a file, in bytes; 0 (the default) is none.
+    /// The largest dictionary of an SST file, in bytes. 0 makes no dictionary. Default: 0.
     pub max_dict_bytes: u32,
-    /// Most sample bytes given to ZSTD's trainer; 0 (the default) takes samples as the dictionary.
+    /// The largest number of sample bytes for the trainer of ZSTD. 0 takes the samples as the dictionary. Default: 0.
     pub zstd_max_train_bytes: u32,
-    /// Threads compressing for one table writer. Default 1.
+    /// The number of threads that compress the blocks of one SST file. Default: 1.
     pub parallel_threads: u32,
-    /// Whether these options were set by the user (matters to `bottommost_compression_opts`). Default false.
+    /// In `bottommost_compression_opts`: these settings act. Default: false.
     pub enabled: bool,
-    /// Most bytes of data blocks held back to sample a dictionary from; 0 (the default) is no limit.
+    /// The largest number of bytes of data blocks that wait for the dictionary. 0 stands for the target size of the SST
+    /// file. Default: 0.
     pub max_dict_buffer_bytes: u64,
-    /// ZSTD: whether a dictionary is made by the trainer (default), with statistics in front of chosen
-    /// content. Otherwise the samples themselves are the dictionary, without statistics.
+    /// ZSTD only: the trainer of ZSTD makes the dictionary. If false, ZSTD only adds statistics to the samples. Default:
+    /// true.
     pub use_zstd_dict_trainer: bool,
-    /// A block is stored compressed only if each 1024 bytes become at most so many; 1 to 1023. Default 896.
+    /// Stores a block compressed only if each 1024 bytes become at most this many bytes. Range: 1 to 1023. Default: 896.
     pub max_compressed_bytes_per_kb: i32,
-    /// ZSTD: whether frames carry a checksum of their own. Default false.
+    /// ZSTD only: frames hold a checksum of their own. Default: false.
     pub checksum: bool,
+}
+
+base::option_struct!(
+    CompressionOptions, split;
+    checksum since "8.6", max_dict_buffer_bytes, enabled, max_dict_bytes, max_compressed_bytes_per_kb since "8.3",
+    parallel_threads, zstd_max_train_bytes, level, use_zstd_dict_trainer since "7.3", strategy, window_bits;
+    ignored
+);
+
+/// Splits `{level=3;..}`, or the older form `window_bits:level:strategy[:max_dict_bytes[:..]]`.
+fn split(text: &str) -> Result<Vec<(String, String)>> {
+    if text.contains('=') || text.trim().is_empty() || text.trim() == "{}" {
+        return parse_map(text);
+    }
+    const FIELDS: [&str; 9] = [
+        "window_bits",
+        "level",
+        "strategy",
+        "max_dict_bytes",
+        "zstd_max_train_bytes",
+        "parallel_threads",
+        "enabled",
+        "max_dict_buffer_bytes",
+        "use_zstd_dict_trainer",
+    ];
+    let values: Vec<&str> = text.trim().split(':').collect();
+    if !(3..=FIELDS.len()).contains(&values.len()) {
+        return Err(not_a("list of compression options", text));
+    }
+    // `enabled` is older than `parallel_threads`. If there are six values, the sixth is `enabled`.
+    let mut fields = FIELDS;
+    if values.len() == 6 {
+        fields[5] = "enabled";
+    }
+    Ok(fields.iter().zip(values).map(|(field, value)| (field.to_string(), value.to_string())).collect())
 }
 
 impl Default for CompressionOptions {

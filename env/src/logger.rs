@@ -9,6 +9,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use base::Result;
+use base::option::{Value, not_a};
+
 pub mod file;
 
 pub use file::{FileLogger, LogFileOptions};
@@ -51,6 +54,21 @@ impl LogLevel {
     pub fn from_number(n: u8) -> Option<LogLevel> {
         use LogLevel::{Debug, Error, Fatal, Header, Info, Warn};
         [Debug, Info, Warn, Error, Fatal, Header].get(usize::from(n)).copied()
+    }
+}
+
+impl Value for LogLevel {
+    fn parse(text: &str) -> Result<Self> {
+        let mut levels = (0..6).filter_map(LogLevel::from_number);
+        levels.find(|l| l.option_name() == text.trim()).ok_or_else(|| not_a("log level", text))
+    }
+
+    fn print(&self) -> String {
+        self.option_name().to_string()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
     }
 }
 

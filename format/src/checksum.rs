@@ -3,6 +3,7 @@
 //! Facts: RocksDB `table/format.cc`. One kind a file, named by the footer. The sums themselves are in
 //! `kernel::checksum`.
 
+use base::option::{Value, not_a};
 use base::{Error, Result};
 
 /// How the blocks of a table file are checksummed. The numbers are on disk.
@@ -18,6 +19,20 @@ pub enum ChecksumType {
     /// Since release 6.27. The default.
     #[default]
     Xxh3 = 4,
+}
+
+impl Value for ChecksumType {
+    fn parse(text: &str) -> Result<Self> {
+        ChecksumType::by_name(text.trim()).ok_or_else(|| not_a("checksum type", text))
+    }
+
+    fn print(&self) -> String {
+        self.name().to_string()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
 }
 
 impl ChecksumType {

@@ -20,11 +20,9 @@ use crate::file_meta::FileMetaData;
 use crate::pick::{Options, Priority, Style, Task};
 use crate::version::compare_boundaries;
 
-/// A user's say in where files end (RocksDB's `SstPartitioner`), made for one compaction output.
-pub trait Partitioner: Send {
-    /// Whether a file must end between the two user keys; `file_size` is the file's size so far, bytes.
-    fn should_partition(&mut self, previous_user_key: &[u8], user_key: &[u8], file_size: u64) -> bool;
-}
+mod partition;
+
+pub use partition::{FixedPrefixPartitioner, Partitioner, PartitionerContext, PartitionerFactory};
 
 /// Decides, key by key, whether the current output file ends before the key.
 pub struct Cutter {

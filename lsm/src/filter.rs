@@ -1,6 +1,9 @@
 //! Compaction filters: the user's say in what a compaction keeps.
 
+use std::sync::Arc;
+
 use base::error::Result;
+use base::option::{Object, id_and_options, no_such};
 
 /// What kind of entry a filter is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,4 +100,47 @@ pub trait FetchBlob {
     /// # Errors
     /// Whatever reading the blob file gives; the compaction fails with it.
     fn fetch(&mut self, user_key: &[u8], blob_index: &[u8], out: &mut Vec<u8>) -> Result<()>;
+}
+
+const REMOVE_EMPTY_VALUE: &str = "RemoveEmptyValueCompactionFilter";
+
+/// Removes each value that is empty. Merge operands and entities are kept. RocksDB's filter of this name.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RemoveEmptyValue;
+
+impl CompactionFilter for RemoveEmptyValue {
+    fn name(&self) -> &str {
+        REMOVE_EMPTY_VALUE
+    }
+
+    fn filter(&self, input: &FilterInput<'_>) -> Decision {
+        match input.kind {
+            FilterKind::Value if input.value.is_empty() => Decision::Remove,
+            _ => Decision::Keep,
+        }
+    }
+}
+
+impl Object for dyn CompactionFilter {
+    fn make(text: &str) -> Result<Arc<Self>> {
+        match id_and_options(text)?.0.as_str() {
+            REMOVE_EMPTY_VALUE => Ok(Arc::new(RemoveEmptyValue)),
+            name => Err(no_such("compaction filter", name)),
+        }
+    }
+
+    fn option_text(&self) -> String {
+        self.name().to_string()
+    }
+}
+
+/// RocksDB has no factory that a name makes.
+impl Object for dyn CompactionFilterFactory {
+    fn make(text: &str) -> Result<Arc<Self>> {
+        Err(no_such("compaction filter factory", text))
+    }
+
+    fn option_text(&self) -> String {
+        self.name().to_string()
+    }
 }

@@ -1,32 +1,47 @@
-//! The release of RocksDB that must still be able to read what is written.
+//! The oldest release of RocksDB that must read what is written: the option `compat`.
 //!
 //! ```text
-//!  tables      format version and features   lowered          (`table::options`)
-//!  MANIFEST    newer tags are such that older releases pass over them
-//!  WAL         predecessors, since 9.11; timestamp sizes, since 8.4; compression, since 7.4    refused
-//!  batches     entities, since 7.9           refused
+//!  SST files      the format version and newer features are lowered (`table::options`)
+//!  OPTIONS files  hold the options of the release only, with the version of the release
+//!  MANIFEST       older releases skip newer tags
+//!  WAL            predecessor records since 9.11, timestamp sizes since 8.4, compression since 7.4: refused
+//!  write batches  entities since 7.9: refused
 //! ```
-//! It speaks of what is written from now on; files that are there stay as they are.
+//! The option acts on new data. Existing files stay unchanged.
 
+use base::option::{Release, Value};
 use base::{Error, Result};
+use format::options_ini::{ROCKSDB_VERSION, Version};
 
-use super::value::Value;
 use super::{CompressionType, DbOptions, FamilyOptions};
 
-/// A release as `X.Y`; empty, the default, for 11.8.
+/// A release, as `X.Y`. Empty stands for 11.8. Default: empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compat(pub Option<(u32, u32)>);
 
-/// The oldest release that can be asked for.
+/// The oldest release that the option accepts.
 const OLDEST: (u32, u32) = (7, 0);
 
 impl Compat {
-    /// Whether the release reads what came with release `since`.
+    /// Returns the release.
+    pub fn release(self) -> Release {
+        self.0.map_or(Release::NEWEST, |(major, minor)| Release(major, minor).min(Release::NEWEST))
+    }
+
+    /// Returns the version that an OPTIONS file names.
+    pub fn version(self) -> Version {
+        match self.release() {
+            Release::NEWEST => ROCKSDB_VERSION,
+            Release(major, minor) => Version([major, minor, 0]),
+        }
+    }
+
+    /// Returns true if the release reads what release `since` introduced.
     pub fn reads(self, since: (u32, u32)) -> bool {
         self.0.is_none_or(|release| release >= since)
     }
 
-    /// What options ask for that the release could not read.
+    /// Refuses options whose data the release cannot read.
     ///
     /// # Errors
     /// NotSupported for a release before 7.0; InvalidArgument naming the option and the release it came with.
@@ -53,7 +68,7 @@ impl Compat {
         Ok(())
     }
 
-    /// Lowers a family's table options to what the release reads.
+    /// Lowers the table options of a column family to what the release reads.
     ///
     /// # Errors
     /// NotSupported for a release that no tables are written for.

@@ -1,44 +1,10 @@
-//! Things an option names rather than holds: what their names are, and which can be made from one.
+//! Components that options name: which names exist, and what a name makes.
 
-use std::sync::Arc;
-
-use base::order::{BuiltinPrefix, PrefixExtractor};
-use base::stats::Statistics;
-use base::{Error, Order, Result};
-use format::options_ini::parse_map;
-use lsm::filter::{CompactionFilter, CompactionFilterFactory};
-use lsm::merge::{self, MergeOperator};
+use base::Result;
+use base::option::{Nullable, Value, id_and_options, is_null, no_such, not_a, parse_map};
 use table::options::BlockBasedTableOptions;
 
-use super::value::{Value, not_a};
-
-/// What RocksDB prints for "none".
-const NULLPTR: &str = "nullptr";
-
-fn is_null(text: &str) -> bool {
-    matches!(text.trim(), "" | NULLPTR)
-}
-
-/// The object's id, also from `{id=name;...}`, and its own options. Inside an option string the braces
-/// are gone already.
-fn id_and_options(text: &str) -> Result<(String, Vec<(String, String)>)> {
-    let text = text.trim();
-    if !text.contains('=') {
-        return Ok((text.trim_matches(['{', '}']).trim().to_string(), Vec::new()));
-    }
-    let mut options = parse_map(text)?;
-    let at = options.iter().position(|(name, _)| name == "id");
-    let at = at.ok_or_else(|| Error::invalid_argument(format!("object without an id: {text:?}")))?;
-    let (_, id) = options.remove(at);
-    Ok((id, options))
-}
-
-#[cold]
-fn no_such(what: &str, name: &str) -> Error {
-    Error::not_supported(format!("{what} {name:?}"))
-}
-
-/// An option whose objects we do not have: only "none" is legal.
+/// An option without any object here: only `nullptr` is accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unavailable;
 
@@ -48,7 +14,7 @@ impl Value for Unavailable {
     }
 
     fn print(&self) -> String {
-        NULLPTR.to_string()
+        "nullptr".to_string()
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -56,139 +22,64 @@ impl Value for Unavailable {
     }
 }
 
-/// Makes whole-file checksums; one kind is built in.
+/// Makes the checksum of a whole SST file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileChecksumGen {
     /// `FileChecksumGenCrc32cFactory`: CRC32C, big-endian, under the name `FileChecksumCrc32c`.
     Crc32c,
 }
 
-/// Statistics are made, not described: `BasicStatistics` gives empty ones.
-impl Value for Option<Arc<Statistics>> {
-    fn parse(text: &str) -> Result<Self> {
+impl Nullable for FileChecksumGen {
+    fn parse_some(text: &str) -> Result<Self> {
         match id_and_options(text)?.0.as_str() {
-            name if is_null(name) => Ok(None),
-            "BasicStatistics" => Ok(Some(Arc::new(Statistics::new()))),
-            name => Err(no_such("statistics", name)),
-        }
-    }
-
-    fn print(&self) -> String {
-        self.as_ref().map_or(NULLPTR, |_| "BasicStatistics").to_string()
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        self.is_some() == other.is_some()
-    }
-}
-
-impl Value for Option<FileChecksumGen> {
-    fn parse(text: &str) -> Result<Self> {
-        match id_and_options(text)?.0.as_str() {
-            name if is_null(name) => Ok(None),
-            "FileChecksumGenCrc32cFactory" => Ok(Some(FileChecksumGen::Crc32c)),
+            "FileChecksumGenCrc32cFactory" => Ok(FileChecksumGen::Crc32c),
             name => Err(no_such("file checksum factory", name)),
         }
     }
 
-    fn print(&self) -> String {
-        self.map_or(NULLPTR, |_| "FileChecksumGenCrc32cFactory").to_string()
+    fn print_some(&self) -> String {
+        "FileChecksumGenCrc32cFactory".to_string()
     }
 
-    fn is_same(&self, other: &Self) -> bool {
+    fn is_same_some(&self, other: &Self) -> bool {
         self == other
     }
 }
 
-impl Value for Order {
-    fn parse(text: &str) -> Result<Self> {
-        let (name, _) = id_and_options(text)?;
-        Order::by_name(&name).ok_or_else(|| no_such("comparator", &name))
-    }
-
-    fn print(&self) -> String {
-        self.name().to_string()
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
+/// Chooses compressions by code. Only the manager that acts as no manager exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompressionManager {
+    /// `BuiltinV2`: the compressions of RocksDB, as the other options choose them.
+    BuiltinV2,
 }
 
-impl Value for Option<Arc<dyn MergeOperator>> {
-    fn parse(text: &str) -> Result<Self> {
-        if is_null(text) {
-            return Ok(None);
-        }
-        merge::by_name(text).map(Some).ok_or_else(|| no_such("merge operator", text))
-    }
-
-    fn print(&self) -> String {
-        self.as_ref().map_or(NULLPTR.to_string(), |m| m.option_text())
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        self.is_none() && other.is_none()
-    }
-}
-
-impl Value for Option<Arc<dyn CompactionFilter>> {
-    fn parse(text: &str) -> Result<Self> {
-        if is_null(text) { Ok(None) } else { Err(no_such("compaction filter", text)) }
-    }
-
-    fn print(&self) -> String {
-        self.as_ref().map_or(NULLPTR.to_string(), |f| f.name().to_string())
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        self.is_none() && other.is_none()
-    }
-}
-
-impl Value for Option<Arc<dyn CompactionFilterFactory>> {
-    fn parse(text: &str) -> Result<Self> {
-        if is_null(text) { Ok(None) } else { Err(no_such("compaction filter factory", text)) }
-    }
-
-    fn print(&self) -> String {
-        self.as_ref().map_or(NULLPTR.to_string(), |f| f.name().to_string())
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        self.is_none() && other.is_none()
-    }
-}
-
-impl Value for Option<Arc<dyn PrefixExtractor>> {
-    fn parse(text: &str) -> Result<Self> {
-        if is_null(text) {
-            return Ok(None);
-        }
-        let (name, _) = id_and_options(text)?;
-        match BuiltinPrefix::parse(&name) {
-            Some(prefix) => Ok(Some(Arc::new(prefix))),
-            None => Err(no_such("prefix extractor", &name)),
+impl Nullable for CompressionManager {
+    fn parse_some(text: &str) -> Result<Self> {
+        match id_and_options(text)?.0.as_str() {
+            "BuiltinV2" | "BuiltinCompressionManagerV2" => Ok(CompressionManager::BuiltinV2),
+            name => Err(no_such("compression manager", name)),
         }
     }
 
-    fn print(&self) -> String {
-        self.as_ref().map_or(NULLPTR.to_string(), |p| p.name())
+    fn print_some(&self) -> String {
+        "BuiltinCompressionManagerV2".to_string()
     }
 
-    fn is_same(&self, other: &Self) -> bool {
-        self.is_none() && other.is_none()
+    fn is_same_some(&self, other: &Self) -> bool {
+        self == other
     }
 }
 
-/// The structure of memtables, as RocksDB's factories name it.
+/// The structure of memtables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemtableFactory {
-    /// `lookahead`: how far an insertion looks ahead of the one before; 0, the default: not.
+    /// `lookahead` has no effect here. RocksDB: the number of entries that an insertion looks ahead from the position of
+    /// the previous insertion.
     SkipList { lookahead: usize },
-    /// Sorted once it is sealed; `count` slots are made ahead.
+    /// A vector that is sorted when the memtable becomes immutable. `count` has no effect here. RocksDB: the number of
+    /// entries for which space is allocated ahead.
     Vector { count: usize },
-    /// Anything else RocksDB knows: its name and options, kept but not available.
+    /// Another structure of RocksDB, with its options. It is kept in OPTIONS files, and the open refuses it.
     Other { name: String, options: Vec<(String, String)> },
 }
 
@@ -263,7 +154,7 @@ fn with_options(name: &str, options: &[(String, String)]) -> String {
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableFactory {
     BlockBased(BlockBasedTableOptions),
-    /// Another of RocksDB's kinds: its name and options, kept but not available.
+    /// Another format of RocksDB, with its options. It is kept in OPTIONS files, and the open refuses it.
     Other {
         name: String,
         options: Vec<(String, String)>,

@@ -1,10 +1,9 @@
 //! Compression as options name it.
 
+use base::option::{Value, not_a};
 use base::{Error, Result};
 use compress::Compression;
-use format::options_ini::parse_map;
-
-use super::value::{Value, not_a, struct_value};
+pub use compress::CompressionOptions;
 
 /// RocksDB's byte for a compression: built in, custom (0x80 to 0xFE), or "no choice made" (0xFF).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,103 +84,5 @@ impl Value for CompressionType {
 
     fn is_same(&self, other: &Self) -> bool {
         self == other
-    }
-}
-
-/// `compression_opts` and its like: how hard to compress. RocksDB's names and defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CompressionOptions {
-    /// zlib's window; default -14.
-    pub window_bits: i32,
-    /// Default 32767: each compression's own default.
-    pub level: i32,
-    /// zlib's strategy; default 0.
-    pub strategy: i32,
-    /// Bytes of dictionary for a table; 0, the default, means none.
-    pub max_dict_bytes: u32,
-    /// Bytes of samples from which ZSTD trains a dictionary; 0, the default: samples are the dictionary.
-    pub zstd_max_train_bytes: u32,
-    /// Threads that compress a table's blocks; default 1.
-    pub parallel_threads: u32,
-    /// For `bottommost_compression_opts`: whether it is used. Default false.
-    pub enabled: bool,
-    /// Bytes buffered to make a dictionary from; 0, the default: as the target file size says.
-    pub max_dict_buffer_bytes: u64,
-    /// ZSTD's trainer rather than its finalizer. Default true.
-    pub use_zstd_dict_trainer: bool,
-    /// A block that compresses worse is stored as it is: bytes for each 1024. Default 896.
-    pub max_compressed_bytes_per_kb: i32,
-    /// ZSTD's own checksum in each frame. Default false.
-    pub checksum: bool,
-}
-
-impl Default for CompressionOptions {
-    fn default() -> Self {
-        CompressionOptions {
-            window_bits: -14,
-            level: 32767,
-            strategy: 0,
-            max_dict_bytes: 0,
-            zstd_max_train_bytes: 0,
-            parallel_threads: 1,
-            enabled: false,
-            max_dict_buffer_bytes: 0,
-            use_zstd_dict_trainer: true,
-            max_compressed_bytes_per_kb: 1024 * 7 / 8,
-            checksum: false,
-        }
-    }
-}
-
-struct_value!(
-    CompressionOptions, split;
-    checksum, max_dict_buffer_bytes, enabled, max_dict_bytes, max_compressed_bytes_per_kb, parallel_threads,
-    zstd_max_train_bytes, level, use_zstd_dict_trainer, strategy, window_bits;
-    ignored
-);
-
-/// `{level=3;..}`, or the older form `window_bits:level:strategy[:max_dict_bytes[:..]]`.
-fn split(text: &str) -> Result<Vec<(String, String)>> {
-    if text.contains('=') || text.trim().is_empty() || text.trim() == "{}" {
-        return parse_map(text);
-    }
-    const FIELDS: [&str; 9] = [
-        "window_bits",
-        "level",
-        "strategy",
-        "max_dict_bytes",
-        "zstd_max_train_bytes",
-        "parallel_threads",
-        "enabled",
-        "max_dict_buffer_bytes",
-        "use_zstd_dict_trainer",
-    ];
-    let values: Vec<&str> = text.trim().split(':').collect();
-    if !(3..=FIELDS.len()).contains(&values.len()) {
-        return Err(not_a("list of compression options", text));
-    }
-    // `enabled` is older than `parallel_threads`: alone in the sixth place it is meant.
-    let mut fields = FIELDS;
-    if values.len() == 6 {
-        fields[5] = "enabled";
-    }
-    Ok(fields.iter().zip(values).map(|(field, value)| (field.to_string(), value.to_string())).collect())
-}
-
-impl From<&CompressionOptions> for compress::CompressionOptions {
-    fn from(o: &CompressionOptions) -> Self {
-        compress::CompressionOptions {
-            window_bits: o.window_bits,
-            level: o.level,
-            strategy: o.strategy,
-            max_dict_bytes: o.max_dict_bytes,
-            zstd_max_train_bytes: o.zstd_max_train_bytes,
-            parallel_threads: o.parallel_threads,
-            enabled: o.enabled,
-            max_dict_buffer_bytes: o.max_dict_buffer_bytes,
-            use_zstd_dict_trainer: o.use_zstd_dict_trainer,
-            max_compressed_bytes_per_kb: o.max_compressed_bytes_per_kb,
-            checksum: o.checksum,
-        }
     }
 }

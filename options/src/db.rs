@@ -1,4 +1,7 @@
-//! The options of a database: one row each, RocksDB 11.8.1's names and defaults.
+//! The options of a database: one row each, with the names and defaults of RocksDB 11.8.1.
+//!
+//! See [`base::options!`] for the form of a row. A doc that says "Has no effect" belongs to a hint, which
+//! [`HINTS`](crate::HINTS) lists.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,243 +17,264 @@ use super::compat::Compat;
 use super::component::{FileChecksumGen, Unavailable};
 use super::compression::CompressionType;
 use super::enums::{CacheTier, Temperature, WalRecoveryMode};
-use super::row::options;
 
-/// A directory for table files and how many bytes of them it should hold.
+/// A directory for SST files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DbPath {
     pub path: PathBuf,
+    /// The size of the files that the directory should hold, in bytes. New files go to the first directory with room.
     pub target_size: u64,
 }
 
-options! {
-    /// A database's options. Sizes are bytes unless the name says otherwise.
+base::options! {
+    /// The options of a database. Column families have [`FamilyOptions`](crate::FamilyOptions).
     DbOptions;
-    /// Opening makes a database where there is none.
+    /// Creates the database if the directory holds no database.
     fixed create_if_missing: bool = false;
-    /// Opening makes the families asked for that do not exist.
+    /// Creates the column families that the open names and the database does not have.
     fixed create_missing_column_families: bool = false;
-    /// Opening refuses a database that exists.
+    /// Fails the open if the database exists.
     fixed error_if_exists: bool = false;
-    /// Damage found by the way turns the database read-only rather than being logged.
+    /// Stops writes if a flush or a compaction finds a corrupt file. If false, the database logs the error and
+    /// continues where possible.
     fixed paranoid_checks: bool = true;
-    /// A flush compares the entries it read with the memtable's count.
-    fixed flush_verify_memtable_count: bool = true;
-    /// A compaction compares the entries it read with its files' count.
-    fixed compaction_verify_record_count: bool = true;
-    /// The MANIFEST lists synced WALs, and opening misses those that are gone.
-    fixed track_and_verify_wals_in_manifest: bool = false;
-    /// Each WAL says where the one before it ended, and opening compares.
-    fixed track_and_verify_wals: bool = false;
-    /// Opening compares each table's unique id with the MANIFEST's.
-    fixed verify_sst_unique_id_in_manifest: bool = true;
-    /// The least level of lines in the LOG.
+    /// Checks that a flush reads as many entries as the memtable counted. A difference fails the flush with
+    /// Corruption.
+    fixed flush_verify_memtable_count: bool = true, since: "6.21";
+    /// Checks that a compaction reads as many entries as its input files count. A difference fails the compaction with
+    /// Corruption.
+    fixed compaction_verify_record_count: bool = true, since: "8.6";
+    /// Records the size of each synced WAL in the MANIFEST. The open fails if a recorded WAL is missing or too short.
+    fixed track_and_verify_wals_in_manifest: bool = false, since: "6.15";
+    /// Writes a record about the previous WAL into each new WAL. Recovery compares the record with the previous WAL,
+    /// and finds a missing WAL.
+    fixed track_and_verify_wals: bool = false, since: "9.11";
+    /// Compares the unique id of an SST file with the MANIFEST when the file is opened.
+    fixed verify_sst_unique_id_in_manifest: bool = true, since: "7.3";
+    /// The lowest level of lines in the info log `LOG`.
     fixed info_log_level: LogLevel = LogLevel::Info;
-    /// Tables kept open; -1: all.
-    mutable max_open_files: i32 = -1;
-    /// Threads that open tables when a database opens.
-    fixed max_file_opening_threads: i32 = 16;
-    /// Threads for asynchronous reads.
-    fixed read_io_executor_threads: i32 = 1;
-    /// Tables are opened after the database is.
-    fixed open_files_async: bool = false;
-    /// WALs beyond this make families flush; 0: four times all write buffers.
-    mutable max_total_wal_size: u64 = 0;
-    /// fsync rather than fdatasync.
+    /// The number of SST files that the table cache keeps open. -1 keeps all files open. Smaller values are raised to
+    /// 20.
+    mutable max_open_files: i32 = -1, unit: "files", range: "-1, 20..=4194304";
+    /// The number of threads that open SST files while the database opens, if `max_open_files` is -1.
+    fixed max_file_opening_threads: i32 = 16, unit: "threads", range: "1..";
+    /// Has no effect: reads of an open are not asynchronous. RocksDB: the threads of asynchronous reads while the
+    /// database opens.
+    fixed read_io_executor_threads: i32 = 1, unit: "threads", range: "1..", since: "11.8";
+    /// Opens the SST files in the background after the open returns. Needs `skip_stats_update_on_db_open`.
+    fixed open_files_async: bool = false, since: "11.1";
+    /// If the WALs together are larger, the column families that need the oldest WAL are flushed. 0 stands for four
+    /// times the sum of all write buffers.
+    mutable max_total_wal_size: u64 = 0, unit: "bytes";
+    /// Syncs files with `fsync`. If false, files are synced with `fdatasync`.
     fixed use_fsync: bool = false;
-    /// Where LOG goes; empty: to the database.
+    /// The directory of the info log. Empty stands for the directory of the database.
     fixed db_log_dir: String = String::new();
-    /// Where WALs go; empty: to the database.
+    /// The directory of the WALs. Empty stands for the directory of the database.
     fixed wal_dir: String = String::new();
-    /// Microseconds between searches for files nobody needs.
-    mutable delete_obsolete_files_period_micros: u64 = 6 * 60 * 60 * 1_000_000;
-    /// Largest number of flushes and compactions that run at the same time. Default: 2; at most 4,096. A quarter of the jobs
-    /// flush, at least one; the rest compacts.
-    mutable max_background_jobs: i32 = 2;
-    /// Largest number of compactions that run at the same time. Default: -1, which derives the number from
-    /// `max_background_jobs`; at most 4,096.
-    mutable max_background_compactions: i32 = -1;
-    /// Threads that share one compaction.
-    mutable max_subcompactions: u32 = 1;
-    /// Largest number of flushes that run at the same time. Default: -1, which derives the number from
-    /// `max_background_jobs`; at most 4,096.
-    mutable max_background_flushes: i32 = -1;
-    /// A LOG of this size is rolled; 0: never by size.
-    fixed max_log_file_size: usize = 0;
-    /// Seconds after which the LOG is rolled; 0: never by time.
-    fixed log_file_time_to_roll: usize = 0;
-    /// Old LOGs that are kept.
-    fixed keep_log_file_num: usize = 1000;
-    /// WALs kept to be written over.
-    fixed recycle_log_file_num: usize = 0;
-    /// The next WAL is made before it is needed.
-    fixed async_wal_precreate: bool = false;
-    /// A MANIFEST of this size is begun anew.
-    mutable max_manifest_file_size: u64 = 1024 * 1024 * 1024;
-    /// Percent of its compacted size that a MANIFEST may grow by before it is begun anew.
-    mutable max_manifest_space_amp_pct: i32 = 500;
-    /// Closing reads the MANIFEST again and rewrites it if it differs.
-    mutable verify_manifest_content_on_close: bool = false;
-    /// Closing leaves a MANIFEST that is quick to recover.
-    mutable optimize_manifest_for_recovery: bool = false;
-    /// Opening goes on with the MANIFEST there is, where that is proved durable to its end.
-    fixed reuse_manifest_on_open: bool = false;
-    /// Two to this power shards of the table cache.
-    fixed table_cache_numshardbits: i32 = 6;
-    /// Seconds that obsolete WALs stay in the archive.
-    fixed WAL_ttl_seconds: u64 = 0;
-    /// Mebibytes of obsolete WALs that stay in the archive.
-    fixed WAL_size_limit_MB: u64 = 0;
-    /// Allocated ahead for a MANIFEST.
-    mutable manifest_preallocation_size: usize = 4 * 1024 * 1024;
-    /// Tables are read through memory maps.
+    /// The time between two searches for obsolete files in the directories of the database. The search runs after a
+    /// flush or a compaction. 0 searches after each of them. Obsolete files that the database knows are deleted at
+    /// once.
+    mutable delete_obsolete_files_period_micros: u64 = 6 * 60 * 60 * 1_000_000, unit: "microseconds";
+    /// The number of flushes and compactions that run at the same time. A quarter of the jobs flush, at least one. The rest compacts. Values below 1 stand for 1.
+    mutable max_background_jobs: i32 = 2, unit: "jobs", range: "..=4096";
+    /// The number of compactions that run at the same time. Replaced by `max_background_jobs`. -1 derives the number
+    /// from that option.
+    mutable max_background_compactions: i32 = -1, unit: "jobs", range: "-1..=4096";
+    /// The number of threads that share one compaction.
+    mutable max_subcompactions: u32 = 1, unit: "threads", range: "1..";
+    /// The number of flushes that run at the same time. Replaced by `max_background_jobs`. -1 derives the number from
+    /// that option.
+    mutable max_background_flushes: i32 = -1, unit: "jobs", range: "-1..=4096";
+    /// The size at which a new info log is started. 0 sets no limit.
+    fixed max_log_file_size: usize = 0, unit: "bytes";
+    /// The age at which a new info log is started. 0 sets no limit.
+    fixed log_file_time_to_roll: usize = 0, unit: "seconds";
+    /// The number of info logs that are kept.
+    fixed keep_log_file_num: usize = 1000, unit: "files", range: "1..";
+    /// The number of obsolete WALs that are kept and reused for new WALs. Disabled if WALs are archived, and in two
+    /// modes of `wal_recovery_mode`.
+    fixed recycle_log_file_num: usize = 0, unit: "files";
+    /// Has no effect: the WAL switch creates the next WAL. RocksDB: creates the next WAL in the background.
+    fixed async_wal_precreate: bool = false, since: "11.3";
+    /// The size at which a new MANIFEST is started. The limit rises with `max_manifest_space_amp_pct`.
+    mutable max_manifest_file_size: u64 = 1024 * 1024 * 1024, unit: "bytes";
+    /// A new MANIFEST is started only if the MANIFEST is larger than its compacted size by this percentage.
+    mutable max_manifest_space_amp_pct: i32 = 500, unit: "percent", since: "10.9";
+    /// Reads the MANIFEST while the database closes. If the content differs from the state in memory, a new MANIFEST
+    /// is written.
+    mutable verify_manifest_content_on_close: bool = false, since: "11.1";
+    /// Has no effect: a close does not change the MANIFEST. RocksDB: makes the next open after a close faster.
+    mutable optimize_manifest_for_recovery: bool = false, since: "11.3";
+    /// Appends to the existing MANIFEST after the open, if all of its records are known to be durable. If false, each
+    /// open writes a new MANIFEST.
+    fixed reuse_manifest_on_open: bool = false, since: "11.3";
+    /// The number of shards of the table cache is two to this power. Values outside of the range stand for 6.
+    fixed table_cache_numshardbits: i32 = 6, unit: "bits", range: "0..=19";
+    /// The age at which an archived WAL is deleted. If this option and `WAL_size_limit_MB` are 0, obsolete WALs are
+    /// not archived.
+    fixed WAL_ttl_seconds: u64 = 0, unit: "seconds";
+    /// The total size of archived WALs. The oldest WALs are deleted first. 0 sets no limit on the size.
+    fixed WAL_size_limit_MB: u64 = 0, unit: "mebibytes";
+    /// The space that is allocated ahead for the MANIFEST.
+    mutable manifest_preallocation_size: usize = 4 * 1024 * 1024, unit: "bytes";
+    /// Has no effect: files are never mapped into memory. RocksDB: reads SST files through memory maps.
     fixed allow_mmap_reads: bool = false;
-    /// Files are written through memory maps.
+    /// Writes files through memory maps. Not built: true is refused.
     fixed allow_mmap_writes: bool = false;
-    /// User reads go around the page cache.
+    /// Reads of users bypass the page cache of the system.
     fixed use_direct_reads: bool = false;
-    /// Compaction reads go around the page cache.
-    fixed use_direct_io_for_compaction_reads: bool = false;
-    /// Flushes and compactions go around the page cache.
+    /// Reads of compactions bypass the page cache of the system.
+    fixed use_direct_io_for_compaction_reads: bool = false, since: "11.5";
+    /// Writes of flushes and compactions bypass the page cache of the system.
     fixed use_direct_io_for_flush_and_compaction: bool = false;
-    /// Files may be allocated ahead.
+    /// Allows the allocation of disk space ahead of writes.
     fixed allow_fallocate: bool = true;
-    /// Children of the process do not inherit files.
+    /// Has no effect: child processes never inherit the files of a database.
     fixed is_fd_close_on_exec: bool = true;
-    /// Seconds between dumps of statistics into the LOG; 0: none.
-    mutable stats_dump_period_sec: u32 = 600;
-    /// Seconds between entries of the statistics' history; 0: none.
-    mutable stats_persist_period_sec: u32 = 600;
-    /// The history goes to a hidden family.
-    fixed persist_stats_to_disk: bool = false;
-    /// Of the history in memory.
-    mutable stats_history_buffer_size: usize = 1024 * 1024;
-    /// The system is told that tables are read at random.
+    /// The time between two dumps of statistics into the info log. 0 writes no dumps.
+    mutable stats_dump_period_sec: u32 = 600, unit: "seconds";
+    /// The time between two records of the statistics history. 0 keeps no history.
+    mutable stats_persist_period_sec: u32 = 600, unit: "seconds", since: "6.0";
+    /// Keeps the statistics history in a hidden column family. If false, the history is in memory.
+    fixed persist_stats_to_disk: bool = false, since: "6.15";
+    /// The size of the statistics history in memory.
+    mutable stats_history_buffer_size: usize = 1024 * 1024, unit: "bytes", since: "6.0";
+    /// Tells the system that SST files are read at random positions.
     fixed advise_random_on_open: bool = true;
-    /// All memtables together; 0: no bound.
-    fixed db_write_buffer_size: usize = 0;
-    /// Read ahead by compactions.
-    mutable compaction_readahead_size: usize = 2 * 1024 * 1024;
-    /// The most a file being written buffers.
-    mutable writable_file_max_buffer_size: usize = 1024 * 1024;
-    /// Mutexes that spin first.
+    /// The limit of the memory of all memtables of the database. 0 sets no limit.
+    fixed db_write_buffer_size: usize = 0, unit: "bytes";
+    /// The number of bytes that a compaction reads ahead.
+    mutable compaction_readahead_size: usize = 2 * 1024 * 1024, unit: "bytes";
+    /// The size of the buffer of a file that is written. Direct writes need a value above 0.
+    mutable writable_file_max_buffer_size: usize = 1024 * 1024, unit: "bytes", range: "0..";
+    /// Has no effect: locks always spin for a short time before they sleep.
     fixed use_adaptive_mutex: bool = false;
-    /// A table being written is synced in steps of this; 0: at the end.
-    mutable bytes_per_sync: u64 = 0;
-    /// A WAL is synced in steps of this; 0: as writes ask.
-    mutable wal_bytes_per_sync: u64 = 0;
-    /// Those steps wait for the one before.
-    mutable strict_bytes_per_sync: bool = false;
-    /// Threads say what they are doing.
+    /// The number of bytes after which the system starts to write an SST file to disk. 0 leaves the time to the
+    /// system. With a rate limiter, 0 stands for 1 MiB.
+    mutable bytes_per_sync: u64 = 0, unit: "bytes";
+    /// The number of bytes after which the system starts to write a WAL to disk. 0 leaves the time to the system.
+    mutable wal_bytes_per_sync: u64 = 0, unit: "bytes";
+    /// Waits until the previous `bytes_per_sync` bytes are on disk before more bytes are written.
+    mutable strict_bytes_per_sync: bool = false, since: "6.2";
+    /// Has no effect: threads do not report what they do.
     fixed enable_thread_tracking: bool = false;
-    /// Bytes a second that writes are slowed to first; 0: the rate limiter's rate, or 16 MiB.
-    mutable delayed_write_rate: u64 = 0;
-    /// The WAL and the memtable are written by separate queues.
+    /// The first rate of writes in a write stall. 0 stands for the rate of the rate limiter, or for 16 MiB per second
+    /// without a rate limiter.
+    mutable delayed_write_rate: u64 = 0, unit: "bytes per second";
+    /// Writes the WAL of one write group while the previous group inserts into the memtables.
     fixed enable_pipelined_write: bool = false;
-    /// Writes become visible out of order.
-    fixed unordered_write: bool = false;
-    /// Members of a group insert into the memtable at the same time.
+    /// In RocksDB, writes become visible in any order. Here the option acts as `enable_pipelined_write`: the order of
+    /// writes is kept.
+    fixed unordered_write: bool = false, since: "6.3";
+    /// The writers of a write group insert into the memtable at the same time.
     fixed allow_concurrent_memtable_write: bool = true;
-    /// Waiting writers spin before they sleep.
+    /// A waiting writer spins before it sleeps.
     fixed enable_write_thread_adaptive_yield: bool = true;
-    /// The most a group of writes holds.
-    fixed max_write_batch_group_size_bytes: u64 = 1 << 20;
-    /// Microseconds a waiting writer spins at most.
-    fixed write_thread_max_yield_usec: u64 = 100;
-    /// Microseconds after which a yield counts as slow.
-    fixed write_thread_slow_yield_usec: u64 = 3;
-    /// Opening does not read tables' statistics.
+    /// The largest size of a write group.
+    fixed max_write_batch_group_size_bytes: u64 = 1 << 20, unit: "bytes", since: "6.5";
+    /// The longest time that a waiting writer spins.
+    fixed write_thread_max_yield_usec: u64 = 100, unit: "microseconds";
+    /// A yield that takes longer counts as slow. After three slow yields the writer sleeps.
+    fixed write_thread_slow_yield_usec: u64 = 3, unit: "microseconds";
+    /// Has no effect: an open reads no statistics of SST files. RocksDB: skips the reading.
     fixed skip_stats_update_on_db_open: bool = false;
-    /// How a WAL with damage is read.
+    /// Decides how recovery handles a corrupt or torn WAL record.
     fixed wal_recovery_mode: WalRecoveryMode = WalRecoveryMode::PointInTimeRecovery;
-    /// Two-phase commit: prepared transactions survive.
+    /// Keeps prepared transactions after a crash. Not built: true is refused.
     fixed allow_2pc: bool = false;
-    /// Looks at WAL records at open.
-    fixed wal_filter: Unavailable = Unavailable;
-    /// The allocator's statistics join the dump.
+    /// Inspects WAL records during recovery. Not built: only `nullptr` is accepted.
+    fixed wal_filter: Unavailable = Unavailable, since: "6.29";
+    /// Has no effect: the dump of statistics holds no numbers of the allocator.
     fixed dump_malloc_stats: bool = false;
-    /// Opening keeps what it replays in memtables and WALs; a WAL that nothing proves durable is copied.
+    /// Keeps replayed entries in memtables and keeps their WALs. If false, recovery flushes the entries to SST files.
+    /// A WAL that is not known to be durable is copied.
     fixed avoid_flush_during_recovery: bool = false;
-    /// Opening heeds the write-buffer manager.
-    fixed enforce_write_buffer_manager_during_recovery: bool = true;
-    /// Closing does not flush what only memtables hold, WAL or no WAL.
+    /// Flushes memtables during recovery if the write buffer manager is over its limit.
+    fixed enforce_write_buffer_manager_during_recovery: bool = true, since: "11.1";
+    /// The close does not flush memtables. Entries that were written without a WAL are then lost.
     mutable avoid_flush_during_shutdown: bool = false;
-    /// Files may be ingested behind all data.
+    /// Allows the ingestion of files below all existing data. Not built: true is refused.
     fixed allow_ingest_behind: bool = false;
-    /// Writes that go to the log and to no memtable have a queue of their own. In RocksDB the first halves of two-phase
-    /// commits alone are such; they are not built. What is left of the option: with `enable_pipelined_write` each write
-    /// is refused.
+    /// RocksDB: writes that change no memtable have their own queue. There is no second queue here. With
+    /// `enable_pipelined_write`, each write is refused.
     fixed two_write_queues: bool = false;
-    /// The WAL's buffer is written when the user says.
+    /// Keeps WAL records in a buffer until the application calls `flush_wal`.
     fixed manual_wal_flush: bool = false;
-    /// Compression of WALs: none or ZSTD.
-    fixed wal_compression: CompressionType = CompressionType::NONE;
-    /// Old WALs are closed in the background.
-    fixed background_close_inactive_wals: bool = false;
-    /// Families are flushed together or not at all.
+    /// The compression of WALs: `kNoCompression` or `kZSTD`. Other values are replaced by `kNoCompression`, with a
+    /// warning in the info log.
+    fixed wal_compression: CompressionType = CompressionType::NONE, since: "7.0";
+    /// Has no effect: the WAL switch closes the previous WAL.
+    fixed background_close_inactive_wals: bool = false, since: "9.4";
+    /// Flushes all column families together, in one version edit.
     fixed atomic_flush: bool = false;
-    /// Files are deleted in the background, not by readers.
-    fixed avoid_unnecessary_blocking_io: bool = false;
-    /// The MANIFEST holds the database's id.
-    fixed write_dbid_to_manifest: bool = true;
-    /// A file IDENTITY holds the database's id.
-    fixed write_identity_file: bool = true;
-    /// Prefix seek only where a read asks for it.
-    fixed prefix_seek_opt_in_only: bool = false;
-    /// Read ahead in logs at open; 0: none.
-    fixed log_readahead_size: usize = 0;
-    /// Makes whole-file checksums.
-    fixed file_checksum_gen_factory: Option<FileChecksumGen> = None;
-    /// Opening takes the newest state whose files are there.
-    fixed best_efforts_recovery: bool = false;
-    /// Tries to resume from a retryable background error.
-    fixed max_bgerror_resume_count: i32 = i32::MAX;
-    /// Microseconds between those tries.
-    fixed bgerror_resume_retry_interval: u64 = 1_000_000;
-    /// Errors may show keys.
-    fixed allow_data_in_errors: bool = false;
-    /// The host's name in table properties; `__hostname__`: what the system says.
-    fixed db_host_id: String = "__hostname__".to_string();
-    /// The lowest tier of the block cache that is used.
-    fixed lowest_used_cache_tier: CacheTier = CacheTier::NonVolatileBlockTier;
-    /// A single deletion that meets more than one value is an error.
-    fixed enforce_single_del_contracts: bool = true;
-    /// `HH:mm-HH:mm`, when compactions by age are best.
-    mutable daily_offpeak_time_utc: String = String::new();
-    /// Seconds between looks for compactions that time alone makes due.
-    mutable max_compaction_trigger_wakeup_seconds: u64 = 43200;
-    /// Milliseconds between a follower's catch-ups.
-    fixed follower_refresh_catchup_period_ms: u64 = 10000;
-    /// Tries of one catch-up.
-    fixed follower_catchup_retry_count: u64 = 10;
-    /// Milliseconds between them.
-    fixed follower_catchup_retry_wait_ms: u64 = 100;
-    /// Of MANIFEST, CURRENT, IDENTITY and OPTIONS.
-    fixed metadata_write_temperature: Temperature = Temperature::Unknown;
-    /// Of WALs.
-    fixed wal_write_temperature: Temperature = Temperature::Unknown;
-    /// Opening a table trusts the MANIFEST for what it can.
-    mutable fast_sst_open: bool = false;
-    /// Where events are counted. Default: nowhere.
+    /// Has no effect: files are always deleted in the background.
+    fixed avoid_unnecessary_blocking_io: bool = false, since: "6.1";
+    /// Writes the id of the database to the MANIFEST. This option or `write_identity_file` must be true.
+    fixed write_dbid_to_manifest: bool = true, since: "6.8";
+    /// Writes the id of the database to the file `IDENTITY`. This option or `write_dbid_to_manifest` must be true.
+    fixed write_identity_file: bool = true, since: "9.7";
+    /// An iterator uses prefix seek only if its read options ask for prefix seek.
+    fixed prefix_seek_opt_in_only: bool = false, since: "9.7";
+    /// Has no effect: recovery reads WALs in large pieces. RocksDB: the read-ahead of WALs and of the MANIFEST.
+    fixed log_readahead_size: usize = 0, unit: "bytes", since: "6.4";
+    /// Makes a checksum of each SST file. `FileChecksumGenCrc32cFactory` is built in.
+    fixed file_checksum_gen_factory: Option<FileChecksumGen> = None, since: "6.29";
+    /// The open recovers the newest state whose files all exist, if files are missing.
+    fixed best_efforts_recovery: bool = false, since: "6.9";
+    /// The number of tries to resume after a background error that can be retried. 0 never resumes.
+    fixed max_bgerror_resume_count: i32 = i32::MAX, unit: "tries", range: "0..", since: "6.12";
+    /// The time between two tries to resume.
+    fixed bgerror_resume_retry_interval: u64 = 1_000_000, unit: "microseconds", since: "6.12";
+    /// Error texts may contain keys. If false, error texts hide keys.
+    fixed allow_data_in_errors: bool = false, since: "6.14";
+    /// The name of the host in the properties of SST files. `__hostname__` stands for the name that the system gives.
+    /// OPTIONS files cannot hold an empty name.
+    fixed db_host_id: String = "__hostname__".to_string(), since: "6.14";
+    /// Has no effect: the block cache has one tier.
+    fixed lowest_used_cache_tier: CacheTier = CacheTier::NonVolatileBlockTier, since: "6.26";
+    /// A compaction fails if a single deletion meets more than one value of its key. If false, the compaction logs the
+    /// fault and continues.
+    fixed enforce_single_del_contracts: bool = true, since: "7.3";
+    /// Quiet hours of each day, as `HH:mm-HH:mm` in UTC. Compactions by age run early in these hours. Empty stands for
+    /// no quiet hours.
+    mutable daily_offpeak_time_utc: String = String::new(), since: "8.8";
+    /// The longest time between two checks for compactions that become due by time alone.
+    mutable max_compaction_trigger_wakeup_seconds: u64 = 43200, unit: "seconds", since: "11.2";
+    /// Has no effect: there are no follower instances.
+    fixed follower_refresh_catchup_period_ms: u64 = 10000, unit: "milliseconds", since: "9.4";
+    /// Has no effect: there are no follower instances.
+    fixed follower_catchup_retry_count: u64 = 10, unit: "tries", since: "9.4";
+    /// Has no effect: there are no follower instances.
+    fixed follower_catchup_retry_wait_ms: u64 = 100, unit: "milliseconds", since: "9.4";
+    /// Has no effect: files have no temperature on disk. RocksDB: the temperature of MANIFEST, CURRENT, IDENTITY and
+    /// OPTIONS files.
+    fixed metadata_write_temperature: Temperature = Temperature::Unknown, since: "9.8";
+    /// Has no effect: files have no temperature on disk. RocksDB: the temperature of WALs.
+    fixed wal_write_temperature: Temperature = Temperature::Unknown, since: "9.8";
+    /// Has no effect: the MANIFEST holds no data of the file system. RocksDB: opens SST files with less I/O.
+    mutable fast_sst_open: bool = false, since: "11.2";
+    /// Counts events. `nullptr` counts nothing.
     unwritten statistics: Option<Arc<Statistics>> = None;
-    /// The release of RocksDB, as 9.4, that must be able to read what is written; empty: 11.8. Ours alone.
+    /// The oldest release of RocksDB that must read what is written, as `9.4`. Formats, features and OPTIONS files are
+    /// lowered to this release. Empty stands for 11.8. Only Ironstone has this option.
     unwritten compat: Compat = Compat(None);
-    /// Opening goes on without writes that were durable and are damaged or gone, as RocksDB's does, and tells
-    /// of them in the LOG, to listeners and by the property ironstone.lost-bytes. False: it fails with
-    /// Corruption that names file, offset and loss. Ours alone.
+    /// The open succeeds although durable writes are damaged or missing, as in RocksDB. The info log, listeners and
+    /// the property `ironstone.lost-bytes` report the loss. If false, the open fails with Corruption. Only Ironstone
+    /// has this option.
     unwritten open_despite_lost_writes: bool = false;
     components
-    /// Files, clock, chance and threads. Default: the machine's.
+    /// Files, clock, random numbers and threads. Default: those of the machine.
     env: Env = Env::posix();
-    /// Where LOG lines go. Default: the file LOG.
+    /// Takes the lines of the info log. Default: the file `LOG`.
     info_log: Option<Arc<dyn Logger>> = None;
-    /// Slows background I/O. Default: none.
+    /// Limits the I/O rate of background jobs. Default: none.
     rate_limiter: Option<Arc<RateLimiter>> = None;
-    /// Bounds memtables of several databases. Default: one of `db_write_buffer_size`.
+    /// Limits the memory of the memtables of several databases. Default: one manager of `db_write_buffer_size` bytes.
     write_buffer_manager: Option<Arc<WriteBufferManager>> = None;
-    /// Tracks the SST files, deletes obsolete SST files at a limited rate, and limits the space of SST files. Several
-    /// databases may share a manager. Default: none; files are deleted at once and space has no limit.
+    /// Tracks SST files, deletes obsolete SST files at a limited rate, and limits the space of SST files. Several
+    /// databases may share a manager. Default: none. Files are then deleted at once, and space has no limit.
     sst_file_manager: Option<Arc<SstFileManager>> = None;
-    /// Directories of table files, at most four. Default: the database's own.
+    /// Directories of SST files, at most four. Default: the directory of the database.
     db_paths: Vec<DbPath> = Vec::new();
 }

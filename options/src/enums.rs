@@ -2,48 +2,9 @@
 
 use base::Result;
 
-use super::value::{Value, not_a};
+use base::option::Value;
 
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident: $what:literal {
-        $($(#[$vdoc:meta])* $variant:ident = $number:literal, $word:literal;)*
-    }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-        #[repr(u8)]
-        pub enum $name { $($(#[$vdoc])* $variant = $number,)* }
-
-        impl $name {
-            pub const ALL: &'static [$name] = &[$($name::$variant),*];
-
-            /// The word in option text.
-            pub fn name(self) -> &'static str {
-                match self { $($name::$variant => $word,)* }
-            }
-
-            pub fn from_number(number: u8) -> Option<$name> {
-                $name::ALL.iter().copied().find(|v| *v as u8 == number)
-            }
-        }
-
-        impl Value for $name {
-            fn parse(text: &str) -> Result<Self> {
-                let word = text.trim();
-                $name::ALL.iter().copied().find(|v| v.name() == word).ok_or_else(|| not_a($what, text))
-            }
-
-            fn print(&self) -> String {
-                self.name().to_string()
-            }
-
-            fn is_same(&self, other: &Self) -> bool {
-                self == other
-            }
-        }
-    };
-}
-
-words! {
+base::option_words! {
     /// Which files of a family are merged with which.
     CompactionStyle: "compaction style" {
         #[default]
@@ -55,7 +16,7 @@ words! {
     }
 }
 
-words! {
+base::option_words! {
     /// Which file of a level goes first.
     CompactionPri: "compaction priority" {
         ByCompensatedSize = 0, "kByCompensatedSize";
@@ -63,11 +24,11 @@ words! {
         OldestSmallestSeqFirst = 2, "kOldestSmallestSeqFirst";
         #[default]
         MinOverlappingRatio = 3, "kMinOverlappingRatio";
-        RoundRobin = 4, "kRoundRobin";
+        RoundRobin = 4, "kRoundRobin", since "7.5" before MinOverlappingRatio;
     }
 }
 
-words! {
+base::option_words! {
     /// When universal compaction stops adding runs.
     CompactionStopStyle: "compaction stop style" {
         SimilarSize = 0, "kCompactionStopStyleSimilarSize";
@@ -76,7 +37,7 @@ words! {
     }
 }
 
-words! {
+base::option_words! {
     /// How a WAL with damage is read at open.
     WalRecoveryMode: "WAL recovery mode" {
         /// A torn tail is fine in any WAL, damage is not.
@@ -91,30 +52,30 @@ words! {
     }
 }
 
-words! {
+base::option_words! {
     /// How dear the storage of a file may be; a hint for the file system.
     Temperature: "temperature" {
         #[default]
         Unknown = 0x00, "kUnknown";
         Hot = 0x04, "kHot";
         Warm = 0x08, "kWarm";
-        Cool = 0x0A, "kCool";
+        Cool = 0x0A, "kCool", since "10.10" before Warm;
         Cold = 0x0C, "kCold";
-        Ice = 0x10, "kIce";
+        Ice = 0x10, "kIce", since "10.10" before Cold;
     }
 }
 
-words! {
+base::option_words! {
     /// The lowest tier of the block cache that is used.
     CacheTier: "cache tier" {
         VolatileTier = 0, "kVolatileTier";
-        VolatileCompressedTier = 1, "kVolatileCompressedTier";
+        VolatileCompressedTier = 1, "kVolatileCompressedTier", since "9.4" before VolatileTier;
         #[default]
         NonVolatileBlockTier = 2, "kNonVolatileBlockTier";
     }
 }
 
-words! {
+base::option_words! {
     /// Which new blobs go to the blob cache as they are written.
     PrepopulateBlobCache: "blob cache prepopulation" {
         #[default]

@@ -1,210 +1,240 @@
-//! The options of a column family: one row each, RocksDB 11.8.1's names and defaults.
+//! The options of a column family: one row each, with the names and defaults of RocksDB 11.8.1.
+//!
+//! See [`base::options!`] for the form of a row. A doc that says "Has no effect" belongs to a hint, which
+//! [`HINTS`](crate::HINTS) lists.
 
 use std::sync::Arc;
 
 use base::Order;
 use base::order::PrefixExtractor;
+use lsm::cut::PartitionerFactory;
 use lsm::filter::{CompactionFilter, CompactionFilterFactory};
 use lsm::merge::MergeOperator;
 
-use super::component::Unavailable;
+use table::sst::writer::CollectorFactory;
+
+use super::component::CompressionManager;
 pub use super::component::{MemtableFactory, TableFactory};
 use super::compression::{CompressionOptions, CompressionType};
 use super::db::DbPath;
 use super::enums::{CompactionPri, CompactionStyle, PrepopulateBlobCache, Temperature, VerifyOutputFlags};
-use super::row::options;
 use super::styles::{CompactionOptionsFifo, CompactionOptionsUniversal};
 
-/// `ttl` and `periodic_compaction_seconds`: the engine chooses.
+/// The value of `ttl` and `periodic_compaction_seconds` that lets the engine choose.
 pub const AGE_AUTO: u64 = u64::MAX - 1;
 
-options! {
-    /// A column family's options. Sizes are bytes unless the name says otherwise.
+base::options! {
+    /// The options of a column family.
     FamilyOptions;
-    /// The order of keys; cannot change once written.
+    /// The order of keys. A column family keeps the comparator that created the column family.
     fixed comparator: Order = Order::Bytewise;
-    /// How merges are resolved.
+    /// Applies merge operands to values. `nullptr` refuses merges.
     fixed merge_operator: Option<Arc<dyn MergeOperator>> = None;
-    /// What compactions drop or change; shared by all of them.
+    /// Removes or changes entries during compactions. All compactions share the filter.
+    /// `RemoveEmptyValueCompactionFilter` is built in.
     fixed compaction_filter: Option<Arc<dyn CompactionFilter>> = None;
-    /// The same, one for each job.
+    /// Makes a compaction filter for each subcompaction. `compaction_filter` is preferred if both are set.
     fixed compaction_filter_factory: Option<Arc<dyn CompactionFilterFactory>> = None;
-    /// Size in bytes at which the active memtable becomes immutable and is flushed. Default: 64 MiB. Values below 64 KiB
-    /// or above 8 GiB are changed to these limits. A small value makes many small SST files.
-    mutable write_buffer_size: usize = 64 << 20;
-    /// Of levels without a say of their own.
+    /// The size at which the active memtable becomes immutable and is flushed. Other values are moved to the nearest
+    /// end of the range. A small value makes many small SST files.
+    mutable write_buffer_size: usize = 64 << 20, unit: "bytes", range: "65536..=8589934592";
+    /// The compression of SST files on levels for which no other option decides.
     mutable compression: CompressionType = super::tune::default_compression();
-    /// Of the last level; `DISABLE`: as the others.
+    /// The compression of the last level that holds files. `kDisableCompressionOption` uses `compression` or
+    /// `compression_per_level`. A compression that the build lacks leaves the level uncompressed.
     mutable bottommost_compression: CompressionType = CompressionType::DISABLE;
-    /// Used if `enabled`.
-    mutable bottommost_compression_opts: CompressionOptions = CompressionOptions::default();
-    /// How hard to compress.
-    mutable compression_opts: CompressionOptions = CompressionOptions::default();
-    /// Makes custom compressions.
-    mutable compression_manager: Unavailable = Unavailable;
-    /// Files in level 0 that start a compaction.
-    mutable level0_file_num_compaction_trigger: i32 = 4;
-    /// The part of keys that prefix filters and prefix seeks look at.
+    /// The settings of the compression of the last level. They act only if their field `enabled` is true.
+    mutable bottommost_compression_opts: CompressionOptions = CompressionOptions::default(), since: "6.9";
+    /// The settings of compression, for example the level.
+    mutable compression_opts: CompressionOptions = CompressionOptions::default(), since: "6.9";
+    /// Chooses compressions by code. `BuiltinV2` acts as `nullptr`. Other managers are not built and are refused.
+    mutable compression_manager: Option<CompressionManager> = None, since: "10.10";
+    /// The number of files in level 0 that starts a compaction.
+    mutable level0_file_num_compaction_trigger: i32 = 4, unit: "files", range: "1..";
+    /// The part of a key that prefix filters and prefix seeks use.
     mutable prefix_extractor: Option<Arc<dyn PrefixExtractor>> = None;
-    /// The target of the first level below level 0.
-    mutable max_bytes_for_level_base: u64 = 256 * 1_048_576;
-    /// Compactions on demand only.
+    /// The target size of the first level below level 0.
+    mutable max_bytes_for_level_base: u64 = 256 * 1_048_576, unit: "bytes";
+    /// Runs compactions only on request.
     mutable disable_auto_compactions: bool = false;
-    /// The kind of table file.
+    /// The format of SST files, with its options. Only the block-based table is built.
     mutable table_factory: TableFactory = TableFactory::default();
-    /// Cuts compaction outputs where the user says.
-    fixed sst_partitioner_factory: Unavailable = Unavailable;
-    /// Range deletions in a memtable that make it flush; 0: any number.
-    mutable memtable_max_range_deletions: u32 = 0;
-    /// How eagerly blocks of obsolete files leave the block cache; 0: not.
-    mutable uncache_aggressiveness: u32 = 0;
-    /// Memtables in memory, sealed ones included, before writes stop.
-    mutable max_write_buffer_number: i32 = 2;
-    /// ImmutableMemtable memtables that are flushed together.
-    fixed min_write_buffer_number_to_merge: i32 = 1;
-    /// Flushed memtables kept for transactions; -1: from `max_write_buffer_number`.
-    fixed max_write_buffer_size_to_maintain: i64 = 0;
-    /// Values are overwritten in the memtable by shorter ones; the family cannot be read at a snapshot then.
+    /// Ends the output files of compactions at chosen keys. `SstPartitionerFixedPrefixFactory` with a `length` in
+    /// bytes is built in.
+    fixed sst_partitioner_factory: Option<Arc<dyn PartitionerFactory>> = None, since: "6.29";
+    /// The number of range deletions in a memtable that starts a flush. 0 sets no limit.
+    mutable memtable_max_range_deletions: u32 = 0, unit: "deletions", since: "8.6";
+    /// Has no effect: blocks of obsolete files leave the block cache by age. RocksDB: erases blocks of obsolete files
+    /// from the cache.
+    mutable uncache_aggressiveness: u32 = 0, since: "9.4";
+    /// The number of memtables, immutable memtables included, at which writes stop. Smaller values are raised to 2.
+    mutable max_write_buffer_number: i32 = 2, unit: "memtables", range: "2..";
+    /// The number of immutable memtables that are flushed together. The value is lowered below
+    /// `max_write_buffer_number`, and to 1 with `atomic_flush`.
+    fixed min_write_buffer_number_to_merge: i32 = 1, unit: "memtables", range: "1..";
+    /// The memory for flushed memtables that are kept for conflict checks of transactions. -1 derives the size from
+    /// `max_write_buffer_number`. 0 keeps none.
+    fixed max_write_buffer_size_to_maintain: i64 = 0, unit: "bytes", since: "6.5";
+    /// Overwrites a value in the memtable if the new value is not longer. Such a column family cannot be read at a
+    /// snapshot.
     fixed inplace_update_support: bool = false;
-    /// Locks for that, of memtables made from now on.
-    mutable inplace_update_num_locks: usize = 10000;
-    /// Garbage share at which a flush rewrites memtables in memory; 0: never.
-    mutable experimental_mempurge_threshold: f64 = 0.0;
-    /// The memtable's Bloom filter as a share of `write_buffer_size`; 0: none, at most 0.25.
-    mutable memtable_prefix_bloom_size_ratio: f64 = 0.0;
-    /// That filter holds whole keys too.
-    mutable memtable_whole_key_filtering: bool = false;
-    /// Huge pages for the memtable's arena; 0: none.
-    mutable memtable_huge_page_size: usize = 0;
-    /// Insertions remember where their prefix went.
+    /// The number of locks for updates in place. A change acts on new memtables.
+    mutable inplace_update_num_locks: usize = 10000, unit: "locks";
+    /// Rewrites memtables in memory instead of a flush. Not built: values above 0 are refused.
+    mutable experimental_mempurge_threshold: f64 = 0.0, unit: "share", since: "7.5";
+    /// The size of the Bloom filter of a memtable. 0 makes no filter. Larger values are lowered to 0.25.
+    mutable memtable_prefix_bloom_size_ratio: f64 =
+        0.0, unit: "share of `write_buffer_size`", range: "0.0..=0.25";
+    /// The Bloom filter of a memtable holds whole keys too.
+    mutable memtable_whole_key_filtering: bool = false, since: "6.0";
+    /// Has no effect: memtables ask for huge pages wherever their chunks are large enough.
+    mutable memtable_huge_page_size: usize = 0, unit: "bytes";
+    /// Has no effect: insertions find their position without a hint. RocksDB: remembers the position for each prefix.
     fixed memtable_insert_with_hint_prefix_extractor: Option<Arc<dyn PrefixExtractor>> = None;
-    /// Cache lines a probe of the memtable's filter keeps to; 0: any.
+    /// Has no effect: a probe of the Bloom filter of a memtable always stays in one cache line.
     fixed bloom_locality: u32 = 0;
-    /// Blocks of the memtable's arena; 0: an eighth of the write buffer, at most 1 MiB.
-    mutable arena_block_size: usize = 0;
-    /// One for each level; empty: `compression` for all.
+    /// Has no effect: memtables choose the size of their chunks. OPTIONS files show 0 as an eighth of
+    /// `write_buffer_size`, at most 1 MiB.
+    mutable arena_block_size: usize = 0, unit: "bytes";
+    /// The compression of each level, as a list. Empty uses `compression` for all levels. The last element stands for
+    /// all deeper levels.
     mutable compression_per_level: Vec<CompressionType> = Vec::new();
-    /// How many levels there are.
-    fixed num_levels: i32 = 7;
-    /// Files in level 0 that slow writes.
-    mutable level0_slowdown_writes_trigger: i32 = 20;
-    /// Files in level 0 that stop writes.
-    mutable level0_stop_writes_trigger: i32 = 36;
-    /// Size of a file in the first level below level 0.
-    mutable target_file_size_base: u64 = 64 * 1_048_576;
-    /// How files grow from level to level.
+    /// The number of levels.
+    fixed num_levels: i32 = 7, unit: "levels", range: "1..";
+    /// The number of files in level 0 that slows writes.
+    mutable level0_slowdown_writes_trigger: i32 = 20, unit: "files";
+    /// The number of files in level 0 that stops writes.
+    mutable level0_stop_writes_trigger: i32 = 36, unit: "files";
+    /// The target size of a file in the first level below level 0.
+    mutable target_file_size_base: u64 = 64 * 1_048_576, unit: "bytes";
+    /// The factor by which the target size of files grows from level to level.
     mutable target_file_size_multiplier: i32 = 1;
-    /// Files end before the target rather than after it.
-    mutable target_file_size_is_upper_bound: bool = false;
-    /// Level targets follow the size of the last level.
+    /// Ends a file before the target size. If false, a file ends after the target size.
+    mutable target_file_size_is_upper_bound: bool = false, since: "10.9";
+    /// Derives the target sizes of levels from the size of the last level.
     fixed level_compaction_dynamic_level_bytes: bool = true;
-    /// How levels grow.
+    /// The factor by which the target size grows from level to level.
     mutable max_bytes_for_level_multiplier: f64 = 10.0;
-    /// One more factor for each level.
+    /// One more factor for each level, as a list.
     mutable max_bytes_for_level_multiplier_additional: Vec<i32> = vec![1; 7];
-    /// Input of one compaction; 0: 25 times `target_file_size_base`.
-    mutable max_compaction_bytes: u64 = 0;
-    /// Compaction debt that slows writes; 0: any.
-    mutable soft_pending_compaction_bytes_limit: u64 = 64 << 30;
-    /// Compaction debt that stops writes; 0: any.
-    mutable hard_pending_compaction_bytes_limit: u64 = 256 << 30;
-    /// Which files are merged with which.
+    /// The largest input of one compaction. 0 stands for 25 times `target_file_size_base`.
+    mutable max_compaction_bytes: u64 = 0, unit: "bytes";
+    /// The pending compaction bytes at which writes are slowed. 0 sets no limit.
+    mutable soft_pending_compaction_bytes_limit: u64 = 64 << 30, unit: "bytes";
+    /// The pending compaction bytes at which writes stop. 0 sets no limit.
+    mutable hard_pending_compaction_bytes_limit: u64 = 256 << 30, unit: "bytes";
+    /// Decides which files are compacted together.
     fixed compaction_style: CompactionStyle = CompactionStyle::Level;
-    /// Which file of a level goes first.
+    /// Decides which file of a level is compacted first.
     fixed compaction_pri: CompactionPri = CompactionPri::MinOverlappingRatio;
-    /// For the universal style.
+    /// The settings of the universal compaction style.
     mutable compaction_options_universal: CompactionOptionsUniversal = CompactionOptionsUniversal::default();
-    /// For the FIFO style.
+    /// The settings of the FIFO compaction style.
     mutable compaction_options_fifo: CompactionOptionsFifo = CompactionOptionsFifo::default();
-    /// Hidden versions an iterator steps over before it seeks.
-    mutable max_sequential_skip_in_iterations: u64 = 8;
-    /// The structure of memtables.
+    /// The number of hidden entries of one key that an iterator steps over before it seeks.
+    mutable max_sequential_skip_in_iterations: u64 = 8, unit: "entries";
+    /// The structure of memtables. Skip list and vector are built in.
     fixed memtable_factory: MemtableFactory = MemtableFactory::default();
-    /// Factories of the user's table properties.
-    fixed table_properties_collectors: Vec<Unavailable> = Vec::new();
-    /// Merge operands of a key in a row before they are merged at write; 0: never.
-    mutable max_successive_merges: usize = 0;
-    /// Even if that needs I/O.
-    mutable strict_max_successive_merges: bool = false;
-    /// The last level has no filters.
+    /// Factories that inspect the entries of each SST file and add properties, as a list. `CompactOnDeletionCollector`
+    /// is built in.
+    fixed table_properties_collectors: Vec<Arc<dyn CollectorFactory>> = Vec::new(), since: "7.0";
+    /// The number of merge operands of one key in memtables at which a write merges the operands. 0 never merges at a
+    /// write.
+    mutable max_successive_merges: usize = 0, unit: "operands";
+    /// A merge at a write may read SST files to keep the limit `max_successive_merges`. The write then waits for I/O.
+    mutable strict_max_successive_merges: bool = false, since: "9.1";
+    /// Makes no filters for the last level.
     fixed optimize_filters_for_hits: bool = false;
-    /// Each new table is read through.
+    /// Reads each new SST file completely and compares its entries with the written entries.
     mutable paranoid_file_checks: bool = false;
-    /// What of each new table is read again.
-    mutable verify_output_flags: VerifyOutputFlags = VerifyOutputFlags::NONE;
-    /// Each change of the tree is checked. It is here whatever the option says.
+    /// Selects what is read again of each new SST file, as a number of flags.
+    mutable verify_output_flags: VerifyOutputFlags = VerifyOutputFlags::NONE, since: "10.10";
+    /// Has no effect: each version edit is always checked.
     fixed force_consistency_checks: bool = true;
-    /// Background I/O is timed.
+    /// Has no effect: the statistics of background jobs hold no times of I/O.
     mutable report_bg_io_stats: bool = false;
-    /// Only ingestion adds data.
-    fixed disallow_memtable_writes: bool = false;
-    /// Seconds after which a file is compacted; `AGE_AUTO`: 30 days, or by style.
-    mutable ttl: u64 = AGE_AUTO;
-    /// Seconds after which a file is rewritten; `AGE_AUTO`: 30 days with a compaction filter.
-    mutable periodic_compaction_seconds: u64 = AGE_AUTO;
-    /// Reads of a file for each of its kibibytes that make it due; 0: off.
-    mutable read_triggered_compaction_threshold: f64 = 0.0;
-    /// One block in this many is compressed on trial for statistics; 0: none.
-    mutable sample_for_compression: u64 = 0;
-    /// Of the last level's files.
-    mutable last_level_temperature: Temperature = Temperature::Unknown;
-    /// Of other files.
-    mutable default_write_temperature: Temperature = Temperature::Unknown;
-    /// Of files that do not say.
-    fixed default_temperature: Temperature = Temperature::Unknown;
-    /// Seconds that young data stays out of the last level; 0: none.
-    mutable preclude_last_level_data_seconds: u64 = 0;
-    /// Seconds for which write times are kept; 0: none.
-    mutable preserve_internal_time_seconds: u64 = 0;
-    /// Large values go to blob files.
-    mutable enable_blob_files: bool = false;
-    /// Values from this size.
-    mutable min_blob_size: u64 = 0;
-    /// Of a blob file.
-    mutable blob_file_size: u64 = 1 << 28;
-    /// Of blobs.
-    mutable blob_compression_type: CompressionType = CompressionType::NONE;
-    /// How hard to compress blobs.
-    mutable blob_compression_opts: CompressionOptions = CompressionOptions::default();
-    /// Compactions move blobs out of old blob files.
-    mutable enable_blob_garbage_collection: bool = false;
-    /// The share of blob files that are old, oldest first.
-    mutable blob_garbage_collection_age_cutoff: f64 = 0.25;
-    /// Garbage share of old files that starts compactions.
-    mutable blob_garbage_collection_force_threshold: f64 = 1.0;
-    /// Read ahead in blob files by compactions.
-    mutable blob_compaction_readahead_size: u64 = 0;
-    /// The first level whose values go to blob files.
-    mutable blob_file_starting_level: i32 = 0;
-    /// Which new blobs go to the blob cache.
-    mutable prepopulate_blob_cache: PrepopulateBlobCache = PrepopulateBlobCache::Disable;
-    /// Blobs are written before the WAL.
-    fixed enable_blob_direct_write: bool = false;
-    /// Blob files open for that at a time.
-    fixed blob_direct_write_partitions: u32 = 1;
-    /// Bytes of checksum for each memtable entry: 0, 1, 2, 4 or 8.
-    mutable memtable_protection_bytes_per_key: u32 = 0;
-    /// Timestamps reach table files.
-    fixed persist_user_defined_timestamps: bool = true;
-    /// Bytes of checksum for each entry of a cached block: 0, 1, 2, 4 or 8.
-    mutable block_protection_bytes_per_key: u8 = 0;
-    /// Seconds before a last-level file of dead versions is compacted.
-    mutable bottommost_file_compaction_delay: u32 = 0;
-    /// The memtable's structure is checked at each step.
-    mutable paranoid_memory_checks: bool = false;
-    /// Entries' checksums are compared at each step of a seek.
-    mutable memtable_verify_per_key_checksum_on_seek: bool = false;
-    /// Hidden entries met by one read that make the memtable due; 0: any.
-    mutable memtable_op_scan_flush_trigger: u32 = 0;
-    /// The same as an average over an iterator; 0: any.
-    mutable memtable_avg_op_scan_flush_trigger: u32 = 0;
-    /// Point tombstones in a row that an iterator turns into a range; 0: off.
-    mutable min_tombstones_for_range_conversion: u32 = 0;
-    /// As the database's `allow_ingest_behind`, for this family.
-    fixed cf_allow_ingest_behind: bool = false;
-    /// A multi-get searches the memtable for all keys at once.
-    fixed memtable_batch_lookup_optimization: bool = false;
+    /// Accepts data by ingestion only. The default column family cannot use the option.
+    fixed disallow_memtable_writes: bool = false, since: "10.2";
+    /// The age at which a file is compacted. 18446744073709551614 lets the engine choose: 30 days, or no limit where
+    /// the compaction style has none. 0 sets no limit.
+    mutable ttl: u64 = AGE_AUTO, unit: "seconds";
+    /// The age at which a file is rewritten. 18446744073709551614 lets the engine choose: 30 days with a compaction
+    /// filter, else no limit. 0 sets no limit.
+    mutable periodic_compaction_seconds: u64 = AGE_AUTO, unit: "seconds", since: "6.6";
+    /// Compacts a file if its wasted reads per byte of file size exceed this value. A read is wasted if the file
+    /// returns a tombstone, a merge operand, or nothing. 0 disables read-triggered compaction.
+    mutable read_triggered_compaction_threshold: f64 =
+        0.0, unit: "reads per byte", range: "0.0..", since: "11.2";
+    /// One of this many blocks is compressed on trial, for the statistics of an SST file. 0 compresses none on trial.
+    mutable sample_for_compression: u64 = 0, unit: "blocks", since: "6.15";
+    /// The temperature of files in the last level. The MANIFEST holds the temperature. The file system does not use
+    /// the temperature.
+    mutable last_level_temperature: Temperature = Temperature::Unknown, since: "7.10";
+    /// The temperature of new files for which no other option decides. The MANIFEST holds the temperature. The file
+    /// system does not use the temperature.
+    mutable default_write_temperature: Temperature = Temperature::Unknown, since: "9.1";
+    /// Has no effect: the file system does not use temperatures. RocksDB: the temperature of files whose temperature
+    /// is unknown.
+    fixed default_temperature: Temperature = Temperature::Unknown, since: "8.11";
+    /// Keeps younger data out of the last level. Not built: values above 0 are refused.
+    mutable preclude_last_level_data_seconds: u64 = 0, unit: "seconds", since: "7.5";
+    /// Keeps the write times of data. Not built: values above 0 are refused.
+    mutable preserve_internal_time_seconds: u64 = 0, unit: "seconds", since: "7.8";
+    /// Writes large values to blob files. Not built: true is refused.
+    mutable enable_blob_files: bool = false, since: "6.15";
+    /// The smallest value that goes to a blob file. Acts with `enable_blob_files`.
+    mutable min_blob_size: u64 = 0, unit: "bytes", since: "6.15";
+    /// The size at which a blob file ends. Acts with `enable_blob_files`.
+    mutable blob_file_size: u64 = 1 << 28, unit: "bytes", since: "6.15";
+    /// The compression of blobs. Acts with `enable_blob_files`.
+    mutable blob_compression_type: CompressionType = CompressionType::NONE, since: "6.15";
+    /// The settings of the compression of blobs. Acts with `enable_blob_files`.
+    mutable blob_compression_opts: CompressionOptions = CompressionOptions::default(), since: "11.8";
+    /// Moves live blobs out of old blob files during compactions. Acts with `enable_blob_files`.
+    mutable enable_blob_garbage_collection: bool = false, since: "6.15";
+    /// The oldest blob files from which compactions move live blobs. Acts with `enable_blob_garbage_collection`.
+    mutable blob_garbage_collection_age_cutoff: f64 =
+        0.25, unit: "share of blob files", range: "0.0..=1.0", since: "6.15";
+    /// The share of garbage in the oldest blob files that starts compactions. Acts with
+    /// `enable_blob_garbage_collection`.
+    mutable blob_garbage_collection_force_threshold: f64 =
+        1.0, unit: "share of garbage", range: "0.0..=1.0", since: "6.26";
+    /// The number of bytes that a compaction reads ahead in blob files. Acts with `enable_blob_files`.
+    mutable blob_compaction_readahead_size: u64 = 0, unit: "bytes", since: "6.27";
+    /// The first level whose values go to blob files. Acts with `enable_blob_files`.
+    mutable blob_file_starting_level: i32 = 0, unit: "level", since: "7.4";
+    /// Selects which new blobs go to the blob cache. Acts with `enable_blob_files`.
+    mutable prepopulate_blob_cache: PrepopulateBlobCache = PrepopulateBlobCache::Disable, since: "7.6";
+    /// Writes blobs before the WAL. Not built: true is refused.
+    fixed enable_blob_direct_write: bool = false, since: "11.8";
+    /// The number of blob files that writes use at the same time. Acts with `enable_blob_direct_write`.
+    fixed blob_direct_write_partitions: u32 = 1, unit: "files", range: "1..", since: "11.8";
+    /// The size of the checksum of each memtable entry. 0 makes no checksum.
+    mutable memtable_protection_bytes_per_key: u32 = 0, unit: "bytes", range: "0, 1, 2, 4, 8", since: "7.6";
+    /// Writes user-defined timestamps to SST files. Not built: false is refused.
+    fixed persist_user_defined_timestamps: bool = true, since: "8.3";
+    /// The size of the checksum of each entry of a block in the block cache. 0 makes no checksum.
+    mutable block_protection_bytes_per_key: u8 = 0, unit: "bytes", range: "0, 1, 2, 4, 8", since: "8.3";
+    /// The time before a file of the last level is compacted because it holds entries that no snapshot needs.
+    mutable bottommost_file_compaction_delay: u32 = 0, unit: "seconds", since: "8.6";
+    /// Checks the structure of the memtable at each step of a read.
+    mutable paranoid_memory_checks: bool = false, since: "9.6";
+    /// Checks the checksums of the entries at each step of a seek. Needs `memtable_protection_bytes_per_key`.
+    mutable memtable_verify_per_key_checksum_on_seek: bool = false, since: "11.5";
+    /// The number of hidden entries in one read that marks the memtable for flush. 0 sets no limit.
+    mutable memtable_op_scan_flush_trigger: u32 = 0, unit: "entries", since: "10.2";
+    /// The average number of hidden entries per step of an iterator that marks the memtable for flush. 0 sets no
+    /// limit.
+    mutable memtable_avg_op_scan_flush_trigger: u32 = 0, unit: "entries", since: "10.4";
+    /// The number of point tombstones in a row that an iterator replaces by a range tombstone in the memtable. 0 never
+    /// replaces tombstones.
+    mutable min_tombstones_for_range_conversion: u32 = 0, unit: "tombstones", since: "11.2";
+    /// Allows the ingestion of files below all existing data of this column family. Not built: true is refused.
+    fixed cf_allow_ingest_behind: bool = false, since: "10.6";
+    /// Has no effect: a multi-get searches the memtable for one key at a time. RocksDB: uses the position of the
+    /// previous key.
+    fixed memtable_batch_lookup_optimization: bool = false, since: "11.1";
     components
-    /// Directories of the family's table files. Default: the database's.
+    /// Directories of the SST files of the column family. Default: the directories of the database.
     cf_paths: Vec<DbPath> = Vec::new();
 }

@@ -6,17 +6,19 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use base::option::{Release, Row};
 use base::{Error, FileNumber, Kind, Result};
 use env::Env;
 use format::names::{self, FileName};
 use format::options_ini::{self, Title, Version};
 use format::proof::{self, OptionsExtent, Proof};
+use table::options::OPTIONS;
 
 use super::check;
 use super::component::BLOCK_BASED;
 use super::family::TableFactory;
 use super::text;
-use super::{DbOptions, FamilyOptions, Row};
+use super::{DbOptions, FamilyOptions};
 
 /// The largest OPTIONS file that is read: far above any real one.
 const FILE_LEN_MAX: u64 = 64 << 20;
@@ -67,20 +69,22 @@ impl OptionsFile {
     }
 }
 
-/// The file's text.
+/// Returns the text of the file. With the option `compat`, the text holds only what the named release knows, and its
+/// `rocksdb_version` is this release.
 pub fn write<'a>(db: &DbOptions, families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)>) -> String {
-    let mut out = options_ini::Writer::new();
+    let release = db.compat.release();
+    let mut out = options_ini::Writer::of_version(db.compat.version());
     out.section(&Title::DbOptions);
-    text::write_db(&mut out, db);
+    text::write_db(&mut out, db, release);
     out.end_section();
     for (name, options) in families {
         out.section(&Title::CfOptions(name.to_string()));
-        text::write_family(&mut out, options);
+        text::write_family(&mut out, options, release);
         out.end_section();
         let factory = options.table_factory.name().to_string();
         out.section(&Title::TableOptions { factory, family: name.to_string() });
         match &options.table_factory {
-            TableFactory::BlockBased(table) => text::write_table(&mut out, table),
+            TableFactory::BlockBased(table) => text::write_table(&mut out, table, release),
             TableFactory::Other { options, .. } => options.iter().for_each(|(n, v)| out.statement(n, v)),
         }
         out.end_section();
@@ -306,28 +310,28 @@ fn numbers(names: &[String]) -> Vec<FileNumber> {
     names.iter().filter_map(number).collect()
 }
 
-/// Whether a file read back says what was to be written: the check RocksDB makes before it renames.
+/// Checks that the text reads back as the options. RocksDB makes the same check before it renames the file.
+///
+/// Options that the release of `compat` does not know are not compared, because the text does not hold them.
 ///
 /// # Errors
-/// Corruption naming the first option that differs.
+/// Corruption that names the first option that differs.
 pub fn verify<'a>(
     text: &str,
     db: &DbOptions,
     families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)>,
 ) -> Result<()> {
     let file = read(text, &ReadConfig::default())?;
+    let release = db.compat.release();
     let differ = |section: &str, name: &str| {
         Error::corruption(format!("failed the verification on {section}::{name} of the OPTIONS file"))
     };
     let absent = |of: Option<&str>, name: &str| {
         file.missing.iter().any(|m| m.family.as_deref() == of && name.ends_with(&m.option))
     };
-    // RocksDB writes no line for an empty value, so the file cannot tell an empty value from the default.
-    let has_line = |row: &Row<DbOptions>| row.written && !(row.print)(db).is_empty();
-    if let Some(name) = db
-        .differences(&file.db)
-        .into_iter()
-        .find(|n| !absent(None, n) && DbOptions::row(n).is_some_and(has_line))
+    let mut names = db.differences(&file.db).into_iter();
+    if let Some(name) =
+        names.find(|n| !absent(None, n) && says_else(DbOptions::row(n), db, &file.db, release))
     {
         return Err(differ("DBOptions", name));
     }
@@ -336,20 +340,39 @@ pub fn verify<'a>(
         let Some((_, same)) = read_back.next().filter(|(n, _)| n == name) else {
             return Err(differ("families", name));
         };
-        if let Some(option) = options.differences(same).into_iter().find(|n| !absent(Some(name), n)) {
+        let tables = (options.table_factory.block_based(), same.table_factory.block_based());
+        let is_other = |option: &String| {
+            let of_table = option.strip_prefix("table_factory.");
+            match (of_table.and_then(|n| OPTIONS.iter().find(|row| row.name == n)), tables) {
+                (row @ Some(_), (Some(a), Some(b))) => says_else(row, a, b, release),
+                _ => says_else(FamilyOptions::row(option), options, same, release),
+            }
+        };
+        if let Some(option) =
+            options.differences(same).into_iter().find(|n| !absent(Some(name), n) && is_other(n))
+        {
             return Err(differ(name, &option));
         }
     }
     Ok(())
 }
 
+/// Returns true if a file for `release` holds a line of the option, and the line says something else. RocksDB writes no
+/// line for an empty value, so a file cannot tell an empty value from the default.
+fn says_else<T>(row: Option<&Row<T>>, written: &T, read: &T, release: Release) -> bool {
+    row.is_some_and(|row| {
+        let text = (row.print_for)(written, release);
+        row.written && row.since <= release && !text.is_empty() && text != (row.print_for)(read, release)
+    })
+}
+
 impl TableFactory {
     /// The statements of its section.
     pub(super) fn statements(&self) -> Vec<(String, String)> {
         match self {
-            TableFactory::BlockBased(table) => table::options::OPTIONS
+            TableFactory::BlockBased(table) => OPTIONS
                 .iter()
-                .filter(|row| row.serialized)
+                .filter(|row| row.written)
                 .map(|row| (row.name.to_string(), (row.print)(table)))
                 .collect(),
             TableFactory::Other { options, .. } => options.clone(),
@@ -360,8 +383,7 @@ impl TableFactory {
     fn is_known(&self, name: &str) -> bool {
         match self {
             TableFactory::BlockBased(_) => {
-                table::options::OPTIONS.iter().any(|row| row.name == name)
-                    || table::options::DEPRECATED.contains(&name)
+                OPTIONS.iter().any(|row| row.name == name) || table::options::DEPRECATED.contains(&name)
             }
             TableFactory::Other { .. } => self.name() != BLOCK_BASED,
         }

@@ -19,20 +19,20 @@ mod db;
 mod enums;
 mod family;
 pub mod file;
+mod known;
 mod log;
 mod resolve;
-mod row;
 mod styles;
 mod text;
 mod tune;
 mod unsupported;
-mod value;
 
 #[cfg(test)]
 mod tests;
 
+pub use base::option::{Mutability, Release, Row, Value};
 pub use compat::Compat;
-pub use component::{FileChecksumGen, Unavailable};
+pub use component::{CompressionManager, FileChecksumGen, Unavailable};
 pub use compression::{CompressionOptions, CompressionType};
 pub use db::{DbOptions, DbPath};
 pub use enums::{
@@ -41,11 +41,9 @@ pub use enums::{
 };
 pub use family::{AGE_AUTO, FamilyOptions, MemtableFactory, TableFactory};
 pub use resolve::{BackgroundLimits, resolve};
-pub use row::{Mutability, Row};
 pub use styles::{CompactionOptionsFifo, CompactionOptionsUniversal, FileTemperatureAge};
 pub use text::{DB_DEPRECATED, FAMILY_DEPRECATED, time_range};
 pub use unsupported::{HINTS, refuse, unsupported};
-pub use value::Value;
 
 /// A database's options and those of its default family.
 #[derive(Clone, Default)]

@@ -1,33 +1,33 @@
 //! The settings of universal and FIFO compaction.
 
 use base::Result;
-use format::options_ini;
+use base::option::{Release, Value, not_a, parse_map};
 
 use super::enums::{CompactionStopStyle, Temperature};
-use super::value::{Value, not_a, struct_value};
 
-/// `compaction_options_universal`.
+/// The settings of the universal compaction style: `compaction_options_universal`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactionOptionsUniversal {
-    /// Percent by which the next run may be larger and still join. Default 1.
+    /// A sorted run joins a compaction if it is at most this percentage larger than the runs before. Default: 1.
     pub size_ratio: u32,
-    /// Default 2.
+    /// The smallest number of sorted runs in a compaction. Default: 2.
     pub min_merge_width: u32,
-    /// Default: no limit.
+    /// The largest number of sorted runs in a compaction. Default: no limit.
     pub max_merge_width: u32,
-    /// Percent of the oldest run's size that all others may take. Default 200.
+    /// If the newer runs are larger than this percentage of the oldest run, all runs are compacted. Default: 200.
     pub max_size_amplification_percent: u32,
-    /// Percentage of data, oldest first, that is compressed; -1, the default: all of it.
+    /// The percentage of data that is compressed, oldest data first. -1 compresses all data. Default: -1.
     pub compression_size_percent: i32,
-    /// How many runs may be there; -1, the default: `level0_file_num_compaction_trigger`; 0: derived
-    /// from the size ratio.
+    /// The number of sorted runs at rest. -1 stands for `level0_file_num_compaction_trigger`. 0 derives the number from
+    /// the sizes. Default: -1.
     pub max_read_amp: i32,
+    /// Decides how the size of a compaction is compared with the next sorted run. Default: by total size.
     pub stop_style: CompactionStopStyle,
-    /// Default false.
+    /// Moves files that overlap no other file to the output level unchanged. Default: false.
     pub allow_trivial_move: bool,
-    /// Default false.
+    /// Lowers space amplification in several small compactions. Default: false.
     pub incremental: bool,
-    /// Default true.
+    /// Has no effect: a compaction reserves its files when the compaction is chosen. Default: true.
     pub reduce_file_locking: bool,
 }
 
@@ -48,31 +48,34 @@ impl Default for CompactionOptionsUniversal {
     }
 }
 
-struct_value!(
-    CompactionOptionsUniversal, options_ini::parse_map;
-    reduce_file_locking, incremental, compression_size_percent, allow_trivial_move,
-    max_size_amplification_percent, max_merge_width, stop_style, min_merge_width, max_read_amp, size_ratio;
+base::option_struct!(
+    CompactionOptionsUniversal, parse_map;
+    reduce_file_locking since "10.4", incremental, compression_size_percent, allow_trivial_move,
+    max_size_amplification_percent, max_merge_width, stop_style, min_merge_width,
+    max_read_amp since "9.4", size_ratio;
     ignored
 );
 
-/// `compaction_options_fifo`.
+/// The settings of the FIFO compaction style: `compaction_options_fifo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactionOptionsFifo {
-    /// Bytes of tables at which the oldest goes. Default 1 GiB.
+    /// The total size of SST files at which the oldest file is deleted, in bytes. Default: 1 GiB.
     pub max_table_files_size: u64,
-    /// Small files are merged meanwhile. Default false.
+    /// Merges small files into larger files. Default: false.
     pub allow_compaction: bool,
-    /// Seconds; older name of one threshold. Default 0, off.
+    /// The age at which a file becomes warm, in seconds. Replaced by `file_temperature_age_thresholds`. 0 disables the
+    /// option. Default: 0.
     pub age_for_warm: u64,
-    /// Ascending by age.
+    /// The temperatures of files by age, in ascending order of age. Default: none.
     pub file_temperature_age_thresholds: Vec<FileTemperatureAge>,
-    /// Default false.
+    /// Has no effect: a change of temperature rewrites the file. Default: false.
     pub allow_trivial_copy_when_change_temperature: bool,
-    /// Bytes. Default 4096.
+    /// Has no effect: files are not copied. RocksDB: the size of the buffer of a copy, in bytes. Default: 4096.
     pub trivial_copy_buffer_size: u64,
-    /// Bytes of tables and blobs at which the oldest goes; 0, the default, counts tables alone.
+    /// The total size of SST files and blob files at which the oldest file is deleted, in bytes. 0 counts SST files only.
+    /// Default: 0.
     pub max_data_files_size: u64,
-    /// Default false.
+    /// Chooses the files to merge by the ratio of keys to values. Default: false.
     pub use_kv_ratio_compaction: bool,
 }
 
@@ -91,10 +94,11 @@ impl Default for CompactionOptionsFifo {
     }
 }
 
-struct_value!(
+base::option_struct!(
     CompactionOptionsFifo, split_fifo;
-    use_kv_ratio_compaction, max_data_files_size, trivial_copy_buffer_size,
-    allow_trivial_copy_when_change_temperature, file_temperature_age_thresholds, allow_compaction,
+    use_kv_ratio_compaction since "11.0", max_data_files_size since "11.0", trivial_copy_buffer_size since "10.3",
+    allow_trivial_copy_when_change_temperature since "10.3", file_temperature_age_thresholds since "8.3",
+    allow_compaction,
     age_for_warm, max_table_files_size;
     ignored "ttl"
 );
@@ -104,21 +108,23 @@ fn split_fifo(text: &str) -> Result<Vec<(String, String)>> {
     match text.trim() {
         "" | "{}" => Ok(Vec::new()),
         size if !size.contains('=') => Ok(vec![("max_table_files_size".to_string(), size.to_string())]),
-        fields => options_ini::parse_map(fields),
+        fields => parse_map(fields),
     }
 }
 
-/// Files older than `age` seconds get this temperature: `{temperature=kWarm;age=3600;}`.
+/// A temperature by age, as `{temperature=kWarm;age=3600;}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileTemperatureAge {
+    /// The temperature of files that are older than `age`.
     pub temperature: Temperature,
+    /// In seconds.
     pub age: u64,
 }
 
 impl Value for FileTemperatureAge {
     fn parse(text: &str) -> Result<Self> {
         let mut value = FileTemperatureAge::default();
-        for (name, text) in options_ini::parse_map(text)? {
+        for (name, text) in parse_map(text)? {
             match name.as_str() {
                 "temperature" => value.temperature = Value::parse(&text)?,
                 "age" => value.age = Value::parse(&text)?,
@@ -129,6 +135,10 @@ impl Value for FileTemperatureAge {
     }
 
     fn print(&self) -> String {
-        format!("{{age={};temperature={};}}", self.age, self.temperature.name())
+        self.print_for(Release::NEWEST)
+    }
+
+    fn print_for(&self, release: Release) -> String {
+        format!("{{age={};temperature={};}}", self.age, self.temperature.print_for(release))
     }
 }

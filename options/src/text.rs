@@ -9,15 +9,15 @@ use std::sync::{Arc, LazyLock};
 use base::{Error, Result};
 use env::rate::{RateLimiter, RateOptions};
 use format::options_ini::{Writer, parse_map};
-use table::options::BlockBasedTableOptions;
+use table::options::{BlockBasedTableOptions, OPTIONS};
 
 use super::family::{MemtableFactory, TableFactory};
-use super::row::Known;
-use super::{DbOptions, FamilyOptions, Row, Value};
+use super::known::Known;
+use super::{DbOptions, FamilyOptions, Release, Row, Value};
 
 pub(super) static DB_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(DbOptions::ROWS));
 pub(super) static FAMILY_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(FamilyOptions::ROWS));
-pub(super) static TABLE_KNOWN: LazyLock<Known> = LazyLock::new(Known::of_tables);
+pub(super) static TABLE_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(OPTIONS));
 
 /// Objects that are told of events. They are given to an open; a file only names those there were.
 const LISTENERS: &str = "listeners";
@@ -268,7 +268,7 @@ impl FamilyOptions {
         let mut names: Vec<String> =
             differences(Self::ROWS, self, other).into_iter().map(str::to_string).collect();
         if let (Some(a), Some(b)) = (self.table_factory.block_based(), other.table_factory.block_based()) {
-            let rows = table::options::OPTIONS.iter().filter(|row| row.serialized);
+            let rows = table::options::OPTIONS.iter().filter(|row| row.written);
             let rows = rows.filter(|row| !(row.is_same)(a, b) && (row.print)(a) != (row.print)(b));
             names.extend(rows.map(|row| format!("table_factory.{}", row.name)));
         } else if self.table_factory != other.table_factory {
@@ -323,35 +323,30 @@ fn differences<T: Default>(rows: &[Row<T>], a: &T, b: &T) -> Vec<&'static str> {
     rows.iter().filter(|row| row.differs(a, b)).map(|row| row.name).collect()
 }
 
-/// The section of the database in an OPTIONS file. Of the hundreds of options most are the default, whose text is known.
-pub(super) fn write_db(out: &mut Writer, options: &DbOptions) {
-    write_rows(out, DbOptions::ROWS, &DB_KNOWN, options);
+/// Writes the section of the database in an OPTIONS file for `release`.
+pub(super) fn write_db(out: &mut Writer, options: &DbOptions, release: Release) {
+    write_rows(out, DbOptions::ROWS, &DB_KNOWN, options, release);
 }
 
-/// The section of a family.
-pub(super) fn write_family(out: &mut Writer, options: &FamilyOptions) {
-    write_rows(out, FamilyOptions::ROWS, &FAMILY_KNOWN, options);
+/// Writes the section of a column family.
+pub(super) fn write_family(out: &mut Writer, options: &FamilyOptions, release: Release) {
+    write_rows(out, FamilyOptions::ROWS, &FAMILY_KNOWN, options, release);
 }
 
-/// The section of a family's tables.
-pub(super) fn write_table(out: &mut Writer, options: &BlockBasedTableOptions) {
-    let default = BlockBasedTableOptions::default();
-    for (row, text) in
-        table::options::OPTIONS.iter().zip(&TABLE_KNOWN.texts).filter(|(row, _)| row.serialized)
-    {
-        match (row.is_same)(options, &default) {
-            true => out.statement(row.name, text),
-            false => out.statement(row.name, &(row.print)(options)),
-        }
-    }
+/// Writes the section of the block-based table of a column family.
+pub(super) fn write_table(out: &mut Writer, options: &BlockBasedTableOptions, release: Release) {
+    write_rows(out, OPTIONS, &TABLE_KNOWN, options, release);
 }
 
-fn write_rows<T: Default>(out: &mut Writer, rows: &[Row<T>], known: &Known, options: &T) {
+/// Writes the lines of the options that `release` knows. Most options have their defaults, and the texts of defaults are
+/// known.
+fn write_rows<T: Default>(out: &mut Writer, rows: &[Row<T>], known: &Known, options: &T, release: Release) {
     let default = T::default();
-    for (row, text) in rows.iter().zip(&known.texts).filter(|(row, _)| row.written) {
-        match (row.is_same)(options, &default) {
+    let lines = rows.iter().zip(&known.texts).filter(|(row, _)| row.written && row.since <= release);
+    for (row, text) in lines {
+        match release == Release::NEWEST && (row.is_same)(options, &default) {
             true => out.statement(row.name, text),
-            false => out.statement(row.name, &(row.print)(options)),
+            false => out.statement(row.name, &(row.print_for)(options, release)),
         }
     }
 }

@@ -52,8 +52,6 @@ pub(super) const DEPENDENT: &[&str] = &[
     "enable_blob_garbage_collection",
     "min_blob_size",
     "prepopulate_blob_cache",
-    "sst_partitioner_factory",
-    "table_properties_collectors",
     "wal_filter",
 ];
 

@@ -17,10 +17,12 @@
 mod db;
 mod files;
 mod library;
+mod options_file;
 mod read;
 mod table;
 
 pub use db::{Batch, Compaction, Db, Family, Writing};
 pub use files::{Backups, SstWriter};
 pub use library::{Library, Options, Result};
+pub use options_file::load_latest_options;
 pub use read::{Iter, Reading, Snapshot};

@@ -3,14 +3,17 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use base::key::split;
+use base::option::{Object, Release, Value, id_and_options, no_such, not_a};
 use base::{Result, ValueType};
 
 use crate::sst::writer::{CollectorContext, CollectorFactory, TablePropertiesCollector};
 
-/// Asks for compaction of tables where deletions crowd (`CompactOnDeletionCollector`): somewhere in them
-/// `deletion_trigger` of `sliding_window_size` successive entries are deletions, or `deletion_ratio` of
-/// all are. Only tables of at least `min_file_size` bytes.
+/// Marks an SST file for compaction if the file holds many deletions (`CompactOnDeletionCollector`). The file is marked
+/// if `deletion_trigger` of `sliding_window_size` entries in a row are deletions, or if the share of deletions is at
+/// least `deletion_ratio`. Files of less than `min_file_size` bytes are not marked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompactOnDeletion {
     /// Entries; rounded up to a multiple of 128. 0 for no window.
@@ -22,13 +25,59 @@ pub struct CompactOnDeletion {
     pub min_file_size: u64,
 }
 
+const NAME: &str = "CompactOnDeletionCollector";
+
 impl CollectorFactory for CompactOnDeletion {
     fn name(&self) -> &str {
-        "CompactOnDeletionCollector"
+        NAME
+    }
+
+    fn option_text(&self, release: Release) -> String {
+        let min_file_size = match release < Release(10, 5) {
+            true => String::new(),
+            false => format!("min_file_size={};", self.min_file_size),
+        };
+        format!(
+            "{{id={NAME};{min_file_size}deletion_ratio={:.6};deletion_trigger={};window_size={};}}",
+            self.deletion_ratio, self.deletion_trigger, self.sliding_window_size
+        )
     }
 
     fn create(&self, _: CollectorContext) -> Option<Box<dyn TablePropertiesCollector>> {
         Some(Box::new(DeletionCollector::new(*self)))
+    }
+}
+
+impl Object for dyn CollectorFactory {
+    fn make(text: &str) -> Result<Arc<Self>> {
+        let (name, options) = id_and_options(text)?;
+        if name != NAME {
+            return Err(no_such("table properties collector", &name));
+        }
+        let mut settings = CompactOnDeletion {
+            sliding_window_size: 0,
+            deletion_trigger: 0,
+            deletion_ratio: 0.0,
+            min_file_size: 0,
+        };
+        for (option, value) in options {
+            match option.as_str() {
+                "window_size" => settings.sliding_window_size = usize::parse(&value)?,
+                "deletion_trigger" => settings.deletion_trigger = usize::parse(&value)?,
+                "deletion_ratio" => settings.deletion_ratio = f64::parse(&value)?,
+                "min_file_size" => settings.min_file_size = u64::parse(&value)?,
+                _ => return Err(not_a("option of CompactOnDeletionCollector", &option)),
+            }
+        }
+        Ok(Arc::new(settings))
+    }
+
+    fn option_text(&self) -> String {
+        CollectorFactory::option_text(self, Release::NEWEST)
+    }
+
+    fn option_text_for(&self, release: Release) -> String {
+        CollectorFactory::option_text(self, release)
     }
 }
 
@@ -84,7 +133,7 @@ impl DeletionCollector {
 
 impl TablePropertiesCollector for DeletionCollector {
     fn name(&self) -> &str {
-        "CompactOnDeletionCollector"
+        NAME
     }
 
     fn add(&mut self, key: &[u8], _value: &[u8], file_size: u64) -> Result<()> {

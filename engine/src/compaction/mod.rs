@@ -68,10 +68,20 @@ pub fn run(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     if job.task.deletion {
         return drop_files(t, job);
     }
-    if job.task.trivial_move {
+    if job.task.trivial_move && may_move(job)? {
         return move_files(t, job);
     }
     merge(t, job)
+}
+
+/// Returns true if no partitioner asks for a rewrite of the files. See RocksDB `db/compaction/compaction.cc`
+/// (IsTrivialMove).
+fn may_move(job: &Job) -> Result<bool> {
+    let Some(mut partitioner) = piece::partitioner(job)? else { return Ok(true) };
+    let task = &job.task;
+    let mut moved = task.files().filter(|(level, _)| *level != task.output_level).map(|(_, file)| file);
+    Ok(task.output_level + 1 >= job.version.num_levels()
+        || moved.all(|f| partitioner.can_do_trivial_move(f.smallest_user_key(), f.largest_user_key())))
 }
 
 /// Files to the output level as they are.

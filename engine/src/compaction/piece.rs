@@ -7,7 +7,7 @@ use compress::Compression;
 use env::rate::IoPriority;
 use lsm::clipped::Clipped;
 use lsm::compaction_iter::{Compaction, CompactionIter, CompactionIterStats, Config};
-use lsm::cut::Cutter;
+use lsm::cut::{Cutter, Partitioner, PartitionerContext};
 use lsm::file_meta::FileMetaData;
 use lsm::filter::{CompactionFilter, CreationReason, FilterContext};
 use lsm::merging::Merging;
@@ -69,7 +69,12 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
     };
     let below = Below::new(job.version.clone(), task, db.allow_ingest_behind);
     let now = t.tools.env.clock.now_seconds();
-    let cutter = Cutter::new(order.clone(), task, &job.parts.pick, now);
+    let mut cutter = Cutter::new(order.clone(), task, &job.parts.pick, now);
+    if task.output_level > 0
+        && let Some(partitioner) = partitioner(job)?
+    {
+        cutter = cutter.with_partitioner(partitioner);
+    }
     let rows = Clipped::new(Merging::new(order.clone(), sources), order, range.upper.clone());
     let mut compaction_iter = CompactionIter::new(rows, below.clone(), tombstones, config);
     let written =
@@ -90,8 +95,7 @@ fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {
     let mut s = t.tools.output(&job.family, job.parts.clone(), task.output_level, false, task.compression)?;
     s.told = Some((t.tools.events.clone(), job.id));
     if task.use_bottommost_compression_opts {
-        s.compression_options =
-            output::compression_options(&job.family.options().bottommost_compression_opts);
+        s.compression_options = job.family.options().bottommost_compression_opts;
     }
     debug_assert!(s.compression == Compression::from_byte(task.compression)?);
     s.epoch = task.output_epoch();
@@ -160,11 +164,13 @@ fn add_tombstones(
     Ok(())
 }
 
-/// The family's filter for this piece. A factory's code is the user's: a panic becomes an error.
+/// Returns the compaction filter of this subcompaction. `compaction_filter` is preferred to the factory, as in RocksDB. A
+/// panic of the factory becomes an error.
 fn filter(job: &Job) -> Result<Option<Arc<dyn CompactionFilter>>> {
-    let Some(factory) = &job.parts.compaction_filter_factory else {
-        return Ok(job.parts.compaction_filter.clone());
-    };
+    if let Some(filter) = &job.parts.compaction_filter {
+        return Ok(Some(filter.clone()));
+    }
+    let Some(factory) = &job.parts.compaction_filter_factory else { return Ok(None) };
     let context = FilterContext {
         is_full_compaction: job.task.full,
         is_manual_compaction: job.task.manual,
@@ -179,4 +185,23 @@ fn filter(job: &Job) -> Result<Option<Arc<dyn CompactionFilter>>> {
         Ok(filter) => Ok(filter.map(Arc::from)),
         Err(_) => Err(Error::aborted(format!("the compaction filter factory {} panicked", factory.name()))),
     }
+}
+
+/// Returns the partitioner of this job, if its column family has a factory that makes one. A panic of the factory becomes
+/// an error.
+pub(super) fn partitioner(job: &Job) -> Result<Option<Box<dyn Partitioner>>> {
+    let Some(factory) = &job.parts.partitioner_factory else { return Ok(None) };
+    let order = &job.parts.order;
+    let files = || job.task.files().map(|(_, file)| file);
+    let smallest = files().map(|f| f.smallest_user_key()).min_by(|a, b| order.compare(a, b));
+    let largest = files().map(|f| f.largest_user_key()).max_by(|a, b| order.compare(a, b));
+    let context = PartitionerContext {
+        is_full_compaction: job.task.full,
+        is_manual_compaction: job.task.manual,
+        output_level: job.task.output_level,
+        smallest_user_key: smallest.unwrap_or_default(),
+        largest_user_key: largest.unwrap_or_default(),
+    };
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| factory.create(&context)))
+        .map_err(|_| Error::aborted(format!("the SST partitioner factory {} panicked", factory.name())))
 }

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use base::key::InternalOrder;
 use base::order::PrefixExtractor;
 use base::{FileNumber, Order};
+use lsm::cut::PartitionerFactory;
 use lsm::filter::{CompactionFilter, CompactionFilterFactory};
 use lsm::merge::MergeOperator;
 use mem::memtable::{MemTable, MemTableOptions};
 use table::options::BlockBasedTableOptions;
 use table::sst::BlockCache;
+use table::sst::writer::CollectorFactory;
 
 use crate::event::FlushReason;
 use crate::sync::Arc;
@@ -21,6 +23,10 @@ pub struct Parts {
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
     pub compaction_filter: Option<Arc<dyn CompactionFilter>>,
     pub compaction_filter_factory: Option<Arc<dyn CompactionFilterFactory>>,
+    /// Ends the output files of compactions at chosen keys.
+    pub partitioner_factory: Option<Arc<dyn PartitionerFactory>>,
+    /// Inspect the entries of each new SST file.
+    pub collectors: Vec<Arc<dyn CollectorFactory>>,
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
     pub table: Arc<BlockBasedTableOptions>,
     /// `None` with `no_block_cache`.

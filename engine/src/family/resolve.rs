@@ -61,6 +61,8 @@ impl Parts {
             merge_operator: options.merge_operator.clone(),
             compaction_filter: options.compaction_filter.clone(),
             compaction_filter_factory: options.compaction_filter_factory.clone(),
+            partitioner_factory: options.sst_partitioner_factory.clone(),
+            collectors: options.table_properties_collectors.clone(),
             prefix_extractor: options.prefix_extractor.clone(),
             block_cache: if table.no_block_cache { None } else { cache },
             table: Arc::new(table.clone()),

@@ -422,7 +422,7 @@ fn writer_options(s: &OutputSettings, file_number: u64, now_s: u64) -> WriterOpt
         file_number,
         context_seed: s.env.rng.next_u64() as u32 & 0x7fff_ffff,
         external: false,
-        collectors: Vec::new(),
+        collectors: parts.collectors.clone(),
         executor: (s.compression_options.parallel_threads > 1).then(|| s.env.executor.clone()),
         ledger: None,
         warm: None,

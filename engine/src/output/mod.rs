@@ -19,7 +19,7 @@ pub use file::{OutputFile, OutputSettings, Purpose};
 pub use flush_priority::FlushPriority;
 pub use memtables::write_memtables;
 pub use rewrite::Rewrite;
-pub use tools::{JobTools, compression_options, created, forget_spares, named};
+pub use tools::{JobTools, created, forget_spares, named};
 
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 
 use base::Result;
 use base::ids::JobId;
-use compress::{Compression, CompressionOptions};
+use compress::Compression;
 use env::Env;
 use env::rate::IoPriority;
 use format::proof::OptionsExtent;
@@ -11,7 +11,7 @@ use super::{FlushPriority, OutputFile, OutputSettings, Purpose};
 use crate::event::{Event, Events, Named, TableCreated};
 use crate::family::{Family, Parts};
 use crate::files::{Numbers, Paths};
-use crate::options::{self, DbOptions};
+use crate::options::DbOptions;
 use crate::sequence::{LastSequence, Snapshots};
 use crate::stats::Stats;
 use crate::sync::{Arc, ArcSwap, AtomicU64, Flag, Mutex, Ordering};
@@ -88,7 +88,7 @@ impl JobTools {
             purpose: if is_flush { Purpose::Flush } else { Purpose::Compaction },
             epoch: 0,
             compression,
-            compression_options: compression_options(&own.compression_opts),
+            compression_options: own.compression_opts,
             target_file_size: if is_flush {
                 parts.pick.write_buffer_size
             } else {
@@ -116,23 +116,6 @@ impl JobTools {
             told: None,
             flush_priority: self.flush_priority.clone(),
         })
-    }
-}
-
-/// The options' form of compression settings as the compressors take them.
-pub fn compression_options(o: &options::CompressionOptions) -> CompressionOptions {
-    CompressionOptions {
-        window_bits: o.window_bits,
-        level: o.level,
-        strategy: o.strategy,
-        max_dict_bytes: o.max_dict_bytes,
-        zstd_max_train_bytes: o.zstd_max_train_bytes,
-        parallel_threads: o.parallel_threads,
-        enabled: o.enabled,
-        max_dict_buffer_bytes: o.max_dict_buffer_bytes,
-        use_zstd_dict_trainer: o.use_zstd_dict_trainer,
-        max_compressed_bytes_per_kb: o.max_compressed_bytes_per_kb,
-        checksum: o.checksum,
     }
 }
 

@@ -20,7 +20,7 @@ use super::{Report, Scope};
 use crate::family::Parts;
 use crate::files::{DbLock, LOST_DIR, Numbers, lost_name};
 use crate::manifest::{FileSource, Manifest, ManifestSettings, Record, write_identity};
-use crate::output::{FlushPriority, OutputFile, OutputSettings, Purpose, Rewrite, compression_options};
+use crate::output::{FlushPriority, OutputFile, OutputSettings, Purpose, Rewrite};
 use crate::stats::Stats;
 use crate::sync::Arc;
 
@@ -215,7 +215,7 @@ impl<'a> Mending<'a> {
             is_flush: false,
             epoch: table.record.epoch_number,
             compression: if kind.is_supported() { kind } else { Compression::None },
-            compression_options: compression_options(compression),
+            compression_options: *compression,
             target_file_size: table.record.file_size,
             parts,
             oldest_ancestor_time: table.record.oldest_ancester_time,

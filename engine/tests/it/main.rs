@@ -19,6 +19,7 @@ mod live;
 mod mended;
 mod model;
 mod options;
+mod parts_by_name;
 mod prefix_scans;
 mod properties;
 mod quarantine;

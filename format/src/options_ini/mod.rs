@@ -10,10 +10,9 @@
 //! first wins. Facts: RocksDB `options/options_parser.cc`, `util/string_util.cc`.
 
 mod read;
-mod value;
 
+pub use base::option::{escape, parse_list, parse_map, strip_outer_braces, unescape};
 pub use read::{Line, Lines, Section, Sections, Version, parse};
-pub use value::{escape, parse_list, parse_map, strip_outer_braces, unescape};
 
 /// The version this code writes, and up to which unknown options mean damage, not the future.
 pub const ROCKSDB_VERSION: Version = Version([11, 8, 1]);
@@ -69,9 +68,15 @@ impl Default for Writer {
 }
 
 impl Writer {
-    /// Header and version.
+    /// Starts the text with the header and the version [`ROCKSDB_VERSION`].
     pub fn new() -> Writer {
-        let [major, minor, patch] = ROCKSDB_VERSION.0;
+        Writer::of_version(ROCKSDB_VERSION)
+    }
+
+    /// Starts the text with the header and a version. A reader of this version or a newer version rejects options that
+    /// the reader does not know.
+    pub fn of_version(version: Version) -> Writer {
+        let [major, minor, patch] = version.0;
         let mut out = String::with_capacity(16 << 10);
         out.push_str(HEADER);
         out.push_str(&format!(

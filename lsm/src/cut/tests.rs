@@ -110,18 +110,10 @@ mod files {
         assert_eq!(files(&t, 20, "a b c d e f"), "a b c | d e f ");
     }
 
-    struct ByFirstLetter;
-
-    impl Partitioner for ByFirstLetter {
-        fn should_partition(&mut self, previous: &[u8], key: &[u8], _: u64) -> bool {
-            previous.first() != key.first()
-        }
-    }
-
     #[test]
-    fn a_partitioner_ends_files_where_it_likes() {
+    fn fixed_prefix_partitioner_ends_files_between_prefixes() {
         let mut cutter = Cutter::new(order(), &task(&[]), &Options::default(), 0)
-            .with_partitioner(Box::new(ByFirstLetter));
+            .with_partitioner(Box::new(FixedPrefixPartitioner { length: 1 }));
         let ends: Vec<bool> = ["aa", "ab", "ba", "bb", "ca"]
             .iter()
             .enumerate()
@@ -130,5 +122,9 @@ mod files {
             })
             .collect();
         assert_eq!(ends, [false, false, true, false, true]);
+        let mut partitioner = FixedPrefixPartitioner { length: 1 };
+        assert!(
+            partitioner.can_do_trivial_move(b"aa", b"ab") && !partitioner.can_do_trivial_move(b"aa", b"b")
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::option::{Object, no_such};
 use format::options_ini;
 
 use super::{
@@ -287,6 +288,16 @@ pub fn by_name(text: &str) -> Option<Arc<dyn MergeOperator>> {
         "stringappendtest" | "StringAppendTESTOperator" => Arc::new(StringAppendTest::new(delimiter)),
         _ => return None,
     })
+}
+
+impl Object for dyn MergeOperator {
+    fn make(text: &str) -> base::Result<Arc<Self>> {
+        by_name(text).ok_or_else(|| no_such("merge operator", text))
+    }
+
+    fn option_text(&self) -> String {
+        MergeOperator::option_text(self)
+    }
 }
 
 /// The nicknames `by_name` knows.

@@ -13,7 +13,7 @@ use mem::cache::Kind;
 use table::options::BlockBasedTableOptions;
 use table::sst::BlockCache;
 
-use super::row::Known;
+use super::known::Known;
 use super::text::{DB_KNOWN, FAMILY_KNOWN};
 use super::{CompressionType, DbOptions, FamilyOptions, Row, TableFactory, Value};
 
@@ -183,7 +183,7 @@ pub(super) fn table_lines(table: &BlockBasedTableOptions, cache: Option<&Arc<Blo
         let line = format!("  {name}: {value}");
         let _ = writeln!(out, "{}", line.trim_end());
     };
-    let policy = table::options::OptionValue::print(&table.flush_block_policy_factory);
+    let policy = Value::print(&table.flush_block_policy_factory);
     row("flush_block_policy_factory", &format_args!("{policy} ((nil))"));
     row("cache_index_and_filter_blocks", &bit(table.cache_index_and_filter_blocks));
     row(

@@ -174,6 +174,30 @@ fn filter_policy_without_bits_loads_as_no_filter() {
 }
 
 #[test]
+fn file_for_an_older_release_holds_what_the_release_knows() {
+    let (mut db, mut family) = opened();
+    db.compat = Compat::parse("8.2").unwrap();
+    (db.track_and_verify_wals, db.max_open_files) = (true, 77);
+    family.compression_opts.checksum = true;
+    family.compaction_options_universal.size_ratio = 7;
+    family.disallow_memtable_writes = true;
+    family.table_factory.set("decouple_partitioned_filters", "false").unwrap();
+    let text = write(&db, [("default", &family)]);
+    let holds = |line: &str| text.contains(line);
+    assert!(holds("rocksdb_version=8.2.0\n") && holds("max_open_files=77\n") && holds("size_ratio=7;"));
+    for newer in ["track_and_verify_wals=", "checksum=true", "disallow_memtable", "decouple_", "reduce_file"]
+    {
+        assert!(!holds(newer), "{newer}");
+    }
+    verify(&text, &db, [("default", &family)]).unwrap();
+    db.max_open_files = 78;
+    assert!(verify(&text, &db, [("default", &family)]).is_err());
+    db.max_open_files = 77;
+    family.compaction_options_universal.size_ratio = 8;
+    assert!(verify(&text, &db, [("default", &family)]).is_err());
+}
+
+#[test]
 fn empty_db_host_id_is_written_as_no_line() {
     let (mut db, family) = opened();
     db.db_host_id.clear();
@@ -269,6 +293,66 @@ fn rocksdb_loads_what_we_write() {
         }
         let tables = |o: &FamilyOptions| o.table_factory.block_based().unwrap().clone();
         assert_eq!(tables(&file.families[0].1).filter_policy, tables(&family).filter_policy);
+    }
+}
+
+/// Values that older releases cannot read, or that print in another form for them.
+const NEWER: &str = "compression_opts={checksum=true;level=3};bottommost_compression_opts={enabled=true};\
+    compaction_options_universal={size_ratio=7};memtable_factory=skip_list:5;last_level_temperature=kCold;\
+    default_write_temperature=kIce;sst_partitioner_factory={id=SstPartitionerFixedPrefixFactory;length=3};\
+    table_properties_collectors={id=CompactOnDeletionCollector;window_size=64;deletion_trigger=32};\
+    compression_manager=BuiltinV2;verify_output_flags=3;prefix_extractor=rocksdb.FixedPrefix.3;\
+    compaction_pri=kRoundRobin;block_based_table_factory={filter_policy=ribbonfilter:9.5:2;\
+    prepopulate_block_cache=kFlushAndCompaction;metadata_cache_options={partition_pinning=kAll}}";
+
+/// The libraries `librocksdb-X.Y.Z.so` in the folder `IRONSTONE_RELEASES` load the OPTIONS files that `compat` writes, and
+/// reject unknown options. Two releases in one process share static objects, so each library gets a process.
+#[test]
+fn every_release_loads_strictly_what_compat_writes() {
+    const LIBRARY: &str = "IRONSTONE_RELEASE_LIBRARY";
+    const NAME: &str = "tests::files::every_release_loads_strictly_what_compat_writes";
+    if let Some(library) = std::env::var_os(LIBRARY) {
+        return load_what_compat_writes(Path::new(&library));
+    }
+    let Some(folder) = std::env::var_os("IRONSTONE_RELEASES").map(PathBuf::from) else {
+        eprintln!("SKIPPED {NAME}: set IRONSTONE_RELEASES to a folder with libraries of RocksDB");
+        return;
+    };
+    let mut tried = 0;
+    for library in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+        // Older C interfaces cannot load OPTIONS files.
+        if !release_of(&library).reads((7, 5)) {
+            continue;
+        }
+        let test = std::env::current_exe().unwrap();
+        let child = std::process::Command::new(test).args(["--exact", NAME]).env(LIBRARY, &library).output();
+        let child = child.unwrap();
+        assert!(child.status.success(), "{library:?}\n{}", String::from_utf8_lossy(&child.stdout));
+        tried += 1;
+    }
+    assert!(tried > 0, "no library of release 7.5 or newer");
+    println!("{tried} releases loaded all files");
+}
+
+fn release_of(library: &Path) -> Compat {
+    let name = library.file_stem().unwrap().to_string_lossy().into_owned();
+    let numbers: Vec<&str> = name.trim_start_matches("librocksdb-").split('.').collect();
+    Compat::parse(&numbers[..2].join(".")).unwrap()
+}
+
+fn load_what_compat_writes(library: &Path) {
+    for changes in ["", NEWER] {
+        let (mut db, mut family) = opened();
+        db.compat = release_of(library);
+        db.update("daily_offpeak_time_utc={01:00-02:00};lowest_used_cache_tier=kVolatileCompressedTier")
+            .unwrap();
+        family.update(changes).unwrap();
+        db.compat.cap(&mut family).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let text = write(&db, [("default", &family), ("other", &family)]);
+        verify(&text, &db, [("default", &family), ("other", &family)]).unwrap();
+        std::fs::write(dir.path().join("OPTIONS-000007"), &text).unwrap();
+        assert_eq!(peer::load_latest_options(library, dir.path()), Ok(2), "{changes}");
     }
 }
 

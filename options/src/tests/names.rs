@@ -128,7 +128,13 @@ fn what_is_refused_says_why() {
         ("compression_opts={no_such=1}", "Could not find option: CompressionOptions.no_such"),
         ("compression=kCustomCompressionFF", "not a compression type"),
         ("blob_cache=1m", "option blob_cache"),
-        ("sst_partitioner_factory=x", "object \"x\""),
+        ("sst_partitioner_factory=x", "SST partitioner factory \"x\""),
+        (
+            "table_properties_collectors=CompactForTieringCollector",
+            "collector \"CompactForTieringCollector\"",
+        ),
+        ("compaction_filter=app.Filter", "compaction filter \"app.Filter\""),
+        ("compression_manager=AutoSkip", "compression manager \"AutoSkip\""),
         ("disable_auto_compactions=yes", "disable_auto_compactions"),
     ] {
         let said = refused(text);
@@ -172,4 +178,28 @@ fn a_printed_family_reads_back() {
     let mut back = DbOptions::default();
     back.update(&db.print()).unwrap();
     assert_eq!(db.differences(&back), [""; 0]);
+}
+
+#[test]
+fn built_in_components_print_as_rocksdb_writes_them() {
+    for (option, text) in [
+        ("sst_partitioner_factory", "{id=SstPartitionerFixedPrefixFactory;length=3;}"),
+        (
+            "table_properties_collectors",
+            "{{id=CompactOnDeletionCollector;min_file_size=0;deletion_ratio=0.500000;deletion_trigger=32;window_size=64;}}",
+        ),
+        ("compaction_filter", "RemoveEmptyValueCompactionFilter"),
+        ("compression_manager", "BuiltinCompressionManagerV2"),
+        ("memtable_factory", "SkipListFactory:16"),
+        ("memtable_factory", "{id=VectorRepFactory;count=0;}"),
+    ] {
+        let o = family(&format!("{option}={text}"));
+        assert_eq!(o.get(option).unwrap(), text);
+        let (db, _) = super::opened();
+        let file = crate::file::write(&db, [("default", &o)]);
+        assert!(file.contains(&format!("  {option}={text}\n")), "{file}");
+        let read = crate::file::read(&file, &crate::file::ReadConfig::default()).unwrap();
+        assert_eq!((read.families[0].1.get(option).unwrap().as_str(), read.missing.len()), (text, 0));
+        crate::file::verify(&file, &db, [("default", &o)]).unwrap();
+    }
 }

@@ -1,16 +1,15 @@
 //! `block_cache` in option text: the settings of a cache, which is an LRU as RocksDB makes of text
 //! (`Cache::CreateFromString`); without text the default cache.
 
+use base::option::Value;
 use base::{Error, Result};
 use mem::cache::{CacheOptions, Kind};
-
-use super::value::OptionValue;
 
 /// What the block cache of a family that is handed none is made with. Default: 32 MiB, the lock-free clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CacheText(pub CacheOptions);
 
-impl OptionValue for CacheText {
+impl Value for CacheText {
     /// A size (`8M`), or `{capacity=8M;num_shard_bits=4;...}`; `nullptr` for the default.
     fn parse(text: &str) -> Result<Self> {
         let text = text.trim();

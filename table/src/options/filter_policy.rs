@@ -6,9 +6,8 @@
 
 use std::fmt;
 
+use base::option::{Nullable, Value};
 use base::{Error, Result};
-
-use super::OptionValue;
 
 /// The name under which every built-in policy's filters are found in a table's metaindex.
 pub const COMPATIBILITY_NAME: &str = "rocksdb.BuiltinBloomFilter";
@@ -227,27 +226,21 @@ impl fmt::Debug for FilterPolicy {
     }
 }
 
-impl OptionValue for Option<FilterPolicy> {
-    fn parse(text: &str) -> Result<Self> {
-        match text.trim() {
-            "" | "nullptr" => Ok(None),
-            text => FilterPolicy::parse_policy(text).map(Some),
+impl Nullable for FilterPolicy {
+    fn parse_some(text: &str) -> Result<Self> {
+        FilterPolicy::parse_policy(text)
+    }
+
+    fn print_some(&self) -> String {
+        match self.kind {
+            PolicyKind::Ribbon { bloom_before_level } => {
+                format!("{{id={self};bloom_before_level={bloom_before_level};}}")
+            }
+            _ => self.to_string(),
         }
     }
 
-    fn print(&self) -> String {
-        match self {
-            None => "nullptr".to_string(),
-            Some(policy) => match policy.kind {
-                PolicyKind::Ribbon { bloom_before_level } => {
-                    format!("{{id={policy};bloom_before_level={bloom_before_level};}}")
-                }
-                _ => policy.to_string(),
-            },
-        }
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        self.is_none() && other.is_none()
+    fn is_same_some(&self, other: &Self) -> bool {
+        self == other
     }
 }

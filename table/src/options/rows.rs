@@ -1,9 +1,13 @@
-//! One row an option, and what is done with all of them: text in, text out, mending, refusing.
+//! What is done with the options of block-based tables: text, corrections, checks, and limits by release.
 
+use base::option::Value;
 use base::{Error, Result};
+use format::checksum::ChecksumType;
 
-use super::value::OptionValue;
-use super::{BlockBasedTableOptions, DataBlockIndexType, IndexType, MetadataCacheOptions, PinningTier};
+use super::{
+    BlockBasedTableOptions, DataBlockIndexType, IndexType, MetadataCacheOptions, PinningTier,
+    PrepopulateBlockCache,
+};
 
 /// `flush_block_policy_factory`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,7 +16,7 @@ pub enum FlushBlockPolicy {
     BySize,
 }
 
-impl OptionValue for FlushBlockPolicy {
+impl Value for FlushBlockPolicy {
     fn parse(text: &str) -> Result<Self> {
         match text {
             "FlushBlockBySizePolicyFactory" | "nullptr" | "" => Ok(FlushBlockPolicy::BySize),
@@ -33,7 +37,7 @@ impl OptionValue for FlushBlockPolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UserDefinedIndex;
 
-impl OptionValue for UserDefinedIndex {
+impl Value for UserDefinedIndex {
     fn parse(text: &str) -> Result<Self> {
         match text {
             "nullptr" | "" => Ok(UserDefinedIndex),
@@ -50,7 +54,7 @@ impl OptionValue for UserDefinedIndex {
     }
 }
 
-impl OptionValue for MetadataCacheOptions {
+impl Value for MetadataCacheOptions {
     /// `{unpartitioned_pinning=kAll;...}` in any order; what is not named keeps its default.
     fn parse(text: &str) -> Result<Self> {
         let text = text.trim();
@@ -87,88 +91,6 @@ impl OptionValue for MetadataCacheOptions {
     }
 }
 
-/// An option of a block-based table.
-pub struct OptionRow {
-    pub name: &'static str,
-    /// Whether it is written to OPTIONS.
-    pub serialized: bool,
-    /// The value as option text.
-    pub print: fn(&BlockBasedTableOptions) -> String,
-    /// Whether both are known to have the same text, without making it; false tells nothing.
-    pub is_same: fn(&BlockBasedTableOptions, &BlockBasedTableOptions) -> bool,
-    /// Takes the value from option text.
-    pub parse: fn(&mut BlockBasedTableOptions, &str) -> Result<()>,
-}
-
-macro_rules! rows {
-    ($($name:ident),* $(; hidden $($hidden:ident),*)?) => {
-        &[
-            $(row!($name, true),)*
-            $($(row!($hidden, false),)*)?
-        ]
-    };
-}
-macro_rules! row {
-    ($name:ident, $serialized:literal) => {
-        OptionRow {
-            name: stringify!($name),
-            serialized: $serialized,
-            print: |options| options.$name.print(),
-            is_same: |a, b| a.$name.is_same(&b.$name),
-            parse: |options, text| {
-                options.$name = OptionValue::parse(text)?;
-                Ok(())
-            },
-        }
-    };
-}
-
-/// Every option, in the order in which RocksDB 11.8.1 writes them.
-pub const OPTIONS: &[OptionRow] = rows![
-    max_auto_readahead_size,
-    initial_auto_readahead_size,
-    fail_if_no_udi_on_open,
-    metadata_cache_options,
-    pin_top_level_index_and_filter,
-    super_block_alignment_space_overhead_ratio,
-    super_block_alignment_size,
-    verify_compression,
-    separate_key_value_in_data_block,
-    num_file_reads_for_auto_readahead,
-    format_version,
-    use_udi_as_primary_index,
-    read_amp_bytes_per_bit,
-    whole_key_filtering,
-    prepopulate_block_cache,
-    filter_policy,
-    use_delta_encoding,
-    optimize_filters_for_memory,
-    decouple_partitioned_filters,
-    partition_filters,
-    uniform_cv_threshold,
-    metadata_block_size,
-    index_block_restart_interval,
-    block_size_deviation,
-    block_size,
-    no_block_cache,
-    checksum,
-    user_defined_index_factory,
-    data_block_hash_table_util_ratio,
-    enable_index_compression,
-    index_shortening,
-    data_block_index_type,
-    detect_filter_construct_corruption,
-    block_align,
-    index_block_search_type,
-    index_type,
-    pin_l0_filter_and_index_blocks_in_cache,
-    cache_index_and_filter_blocks,
-    block_restart_interval,
-    cache_index_and_filter_blocks_with_high_priority,
-    flush_block_policy_factory;
-    hidden block_cache
-];
-
 /// Options of older releases: read from option text without effect.
 pub const DEPRECATED: &[&str] = &[
     "hash_index_allow_collision",
@@ -194,13 +116,13 @@ impl BlockBasedTableOptions {
     /// # Errors
     /// InvalidArgument for no such option or no such value, NotSupported for what we do not have.
     pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
-        if let Some(row) = OPTIONS.iter().find(|row| row.name == name) {
+        if let Some(row) = Self::ROWS.iter().find(|row| row.name == name) {
             // Releases 6.10 to 6.14 wrote eight bytes of memory for a four-byte option.
             if name == "read_amp_bytes_per_bit" {
                 self.read_amp_bytes_per_bit = u64::parse(text)? as u32;
                 return Ok(());
             }
-            return (row.parse)(self, text).map_err(|error| error.doing(format!("setting {name}")));
+            return (row.set)(self, text).map_err(|error| error.doing(format!("setting {name}")));
         }
         if let Some(field) = name.strip_prefix("metadata_cache_options.") {
             let tier = PinningTier::parse(text)?;
@@ -221,7 +143,7 @@ impl BlockBasedTableOptions {
 
     /// The text of one option, or `None` if there is no such option.
     pub fn get(&self, name: &str) -> Option<String> {
-        OPTIONS.iter().find(|row| row.name == name).map(|row| (row.print)(self))
+        Self::ROWS.iter().find(|row| row.name == name).map(|row| (row.print)(self))
     }
 
     /// Mends what RocksDB mends without a word.
@@ -311,7 +233,7 @@ impl BlockBasedTableOptions {
         let of_uniformity = if self.uniform_cv_threshold >= 0.0 { (11, 1) } else { (0, 0) };
         let of_hash =
             if self.data_block_index_type == DataBlockIndexType::BinaryAndHash { (5, 16) } else { (0, 0) };
-        let of_checksum = if self.checksum == super::ChecksumType::Xxh3 { (6, 27) } else { (0, 0) };
+        let of_checksum = if self.checksum == ChecksumType::Xxh3 { (6, 27) } else { (0, 0) };
         [of_version, of_separation, of_uniformity, of_hash, of_checksum].into_iter().max()
     }
 
@@ -334,11 +256,14 @@ impl BlockBasedTableOptions {
         if release < (11, 1) {
             self.uniform_cv_threshold = -1.0;
         }
+        if release < (11, 1) && self.prepopulate_block_cache == PrepopulateBlockCache::FlushAndCompaction {
+            self.prepopulate_block_cache = PrepopulateBlockCache::FlushOnly;
+        }
         if release < (5, 16) {
             self.data_block_index_type = DataBlockIndexType::BinarySearch;
         }
-        if release < (6, 27) && self.checksum == super::ChecksumType::Xxh3 {
-            self.checksum = super::ChecksumType::Crc32c;
+        if release < (6, 27) && self.checksum == ChecksumType::Xxh3 {
+            self.checksum = ChecksumType::Crc32c;
         }
         if release < (6, 15)
             && let Some(policy) = &mut self.filter_policy

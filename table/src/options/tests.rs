@@ -1,3 +1,6 @@
+use base::option::Value;
+use format::checksum::ChecksumType;
+
 use super::*;
 
 #[test]
@@ -5,7 +8,7 @@ fn defaults_print_as_rocksdb_writes_them() {
     let options = BlockBasedTableOptions::default();
     let text: Vec<String> = OPTIONS
         .iter()
-        .filter(|row| row.serialized)
+        .filter(|row| row.written)
         .map(|row| format!("{}={}", row.name, (row.print)(&options)))
         .collect();
     let expected = "\
@@ -69,7 +72,7 @@ fn every_option_reads_back_what_it_prints() {
     options.metadata_cache_options.partition_pinning = PinningTier::All;
     let mut copy = BlockBasedTableOptions::default();
     for row in OPTIONS {
-        (row.parse)(&mut copy, &(row.print)(&options)).unwrap();
+        (row.set)(&mut copy, &(row.print)(&options)).unwrap();
     }
     assert_eq!(copy, options);
 }

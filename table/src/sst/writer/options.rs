@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::key::InternalOrder;
+use base::option::Release;
 use base::order::{Order, PrefixExtractor};
 use base::stats::Statistics;
 use base::{FamilyId, Level, Result};
@@ -136,8 +137,13 @@ pub struct CollectorContext {
 
 /// Makes a collector for each table.
 pub trait CollectorFactory: Send + Sync {
-    /// For the property `rocksdb.property.collectors`.
+    /// Returns the name. The property `rocksdb.property.collectors` holds the names of all factories.
     fn name(&self) -> &str;
+
+    /// Returns the text from which `release` makes the factory again. Default: the name.
+    fn option_text(&self, _release: Release) -> String {
+        self.name().to_string()
+    }
 
     /// `None` if this table is not to be watched.
     fn create(&self, context: CollectorContext) -> Option<Box<dyn TablePropertiesCollector>>;

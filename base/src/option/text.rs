@@ -1,8 +1,10 @@
-//! The inside of values: escapes, `{k=v;..}` maps and `a:b:c` lists.
+//! The text of values: escapes, maps `{name=value;..}`, and lists `a:b:c`.
+//!
+//! See RocksDB `options/options_helper.cc` (StringToMap) and `util/string_util.cc`.
 
-use base::{Error, Result};
+use crate::{Error, Result};
 
-/// How deep braces may nest; deeper is refused rather than followed.
+/// The largest nesting depth of braces. Deeper text is rejected.
 const DEPTH_MAX: usize = 64;
 
 /// Puts a backslash before what has a meaning in an OPTIONS file.

@@ -1,0 +1,53 @@
+use super::*;
+
+crate::options! {
+    /// Options of this test.
+    Sample;
+    /// How many.
+    mutable count: u32 = 3, unit: "files", range: "1..", since: "9.10";
+    /// Names.
+    fixed names: Vec<String> = Vec::new();
+    /// Only in text.
+    unwritten hint: bool = false;
+    components
+    /// Has no text.
+    other: u8 = 0;
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Pair {
+    old: u32,
+    new: u32,
+}
+crate::option_struct!(Pair, parse_map; old, new since "9.10"; ignored "gone");
+
+#[test]
+fn row_holds_what_the_list_says() {
+    let [count, names, hint] = Sample::ROWS else { panic!() };
+    assert_eq!((count.doc, count.ty, count.unit, count.range), (" How many.", "u32", "files", "1.."));
+    assert_eq!((count.since, names.since), (Release(9, 10), Release::OLDEST));
+    assert!(count.is_mutable() && !names.is_mutable() && !hint.is_mutable());
+    assert_eq!((count.written, hint.written), (true, false));
+    let mut sample = Sample::default();
+    (count.set)(&mut sample, "2k").unwrap();
+    (names.set)(&mut sample, "a:b").unwrap();
+    assert_eq!((sample.count, sample.names.len()), (2048, 2));
+    assert!((count.set)(&mut sample, "-1").is_err() && sample.count == 2048);
+    assert_eq!((count.default_text(), sample.other), ("3".to_string(), 0));
+}
+
+#[test]
+fn releases_compare_by_number_not_by_text() {
+    assert!(Release::parse("9.10") > Release::parse("9.9"));
+    assert_eq!(Release::parse("11.0").to_string(), "11.0");
+}
+
+#[test]
+fn struct_prints_only_the_fields_that_a_release_knows() {
+    let pair = Pair::parse("{new=2;old=1;gone=7}").unwrap();
+    assert_eq!(pair, Pair { old: 1, new: 2 });
+    assert_eq!(pair.print(), "{old=1;new=2;}");
+    assert_eq!(pair.print_for(Release(9, 9)), "{old=1;}");
+    assert!(Pair::parse("{other=1}").unwrap_err().message().contains("Pair.other"));
+    assert_eq!(Pair::FIELDS, ["old", "new"]);
+}

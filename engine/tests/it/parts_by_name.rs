@@ -1,0 +1,111 @@
+//! Components that options name: each acts, and the OPTIONS file keeps its name.
+
+use std::path::Path;
+
+use env::Env;
+use ironstone_engine::batch::WriteBatch;
+use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::options::file::{ReadConfig, load_latest};
+use ironstone_engine::options::{
+    BottommostLevelCompaction, CompactRangeOptions, FamilyOptions, FlushOptions, WriteOptions,
+};
+
+use crate::basic::{options, put, scan};
+
+fn open(env: &Env, text: &str) -> Db {
+    let mut family = FamilyOptions::default();
+    family.update(text).unwrap();
+    Db::open(OpenRequest::new("/db", options(env), family)).unwrap()
+}
+
+fn flush(db: &Db) {
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+}
+
+fn compact(db: &Db) {
+    let how = CompactRangeOptions {
+        bottommost_level_compaction: BottommostLevelCompaction::Force,
+        ..CompactRangeOptions::default()
+    };
+    db.compact_range(&db.default_family().unwrap(), None, None, &how).unwrap();
+}
+
+/// Returns the number of SST files at a level.
+fn files(db: &Db, level: usize) -> String {
+    db.property(&db.default_family().unwrap(), &format!("rocksdb.num-files-at-level{level}")).unwrap()
+}
+
+fn option_of_newest_file(env: &Env, name: &str) -> String {
+    let (_, file) = load_latest(env, Path::new("/db"), &ReadConfig::default()).unwrap();
+    assert!(file.missing.is_empty(), "{:?}", file.missing);
+    file.families[0].1.get(name).unwrap()
+}
+
+#[test]
+fn fixed_prefix_partitioner_ends_files_between_prefixes() {
+    let env = Env::memory(1);
+    let text = "{id=SstPartitionerFixedPrefixFactory;length=1;}";
+    let db = open(&env, &format!("sst_partitioner_factory={text}"));
+    for key in ["a1", "a2", "b1", "c1", "c2"] {
+        put(&db, key, "value");
+    }
+    flush(&db);
+    compact(&db);
+    assert_eq!(files(&db, 6), "3");
+    assert_eq!(scan(&db).len(), 5);
+    drop(db);
+    assert_eq!(option_of_newest_file(&env, "sst_partitioner_factory"), text);
+}
+
+#[test]
+fn file_with_several_prefixes_is_rewritten_and_not_moved() {
+    let env = Env::memory(1);
+    let db = open(
+        &env,
+        "level_compaction_dynamic_level_bytes=false;sst_partitioner_factory={id=SstPartitionerFixedPrefixFactory;length=1;}",
+    );
+    put(&db, "a", "value");
+    put(&db, "b", "value");
+    flush(&db);
+    // Without a partitioner this compaction moves the only file of level 0.
+    db.compact_range(&db.default_family().unwrap(), None, None, &CompactRangeOptions::default()).unwrap();
+    assert_eq!(files(&db, 1), "2");
+}
+
+#[test]
+fn deletion_collector_marks_files_for_compaction() {
+    let left_in_level_0 = |text: &str| {
+        let env = Env::memory(1);
+        let db = open(&env, text);
+        let family = db.default_family().unwrap();
+        let mut batch = WriteBatch::new();
+        (0..300u32).for_each(|i| {
+            batch.delete_in(family.id(), &i.to_be_bytes());
+        });
+        db.write(&mut batch, &WriteOptions::default()).unwrap();
+        flush(&db);
+        db.wait_for_compact().unwrap();
+        files(&db, 0)
+    };
+    assert_eq!(left_in_level_0(""), "1");
+    assert_eq!(
+        left_in_level_0(
+            "table_properties_collectors={id=CompactOnDeletionCollector;window_size=128;deletion_trigger=100}"
+        ),
+        "0"
+    );
+}
+
+#[test]
+fn filter_named_by_an_option_removes_empty_values() {
+    let env = Env::memory(1);
+    let db = open(&env, "compaction_filter=RemoveEmptyValueCompactionFilter");
+    put(&db, "empty", "");
+    put(&db, "full", "value");
+    flush(&db);
+    assert_eq!(scan(&db).len(), 2);
+    compact(&db);
+    assert_eq!(scan(&db).len(), 1);
+    drop(db);
+    assert_eq!(option_of_newest_file(&env, "compaction_filter"), "RemoveEmptyValueCompactionFilter");
+}
