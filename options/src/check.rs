@@ -1,10 +1,9 @@
-//! Whether an OPTIONS text that was just written says what it should: the check RocksDB makes before it renames, line
-//! by line as the text was made, so that nothing is built of hundreds of options that are the default.
+//! The fast check of an OPTIONS text before the file is renamed. RocksDB makes the same check.
 //!
-//! Where an option is the default, its line must be the one written for the default, of which was worked out once, by
-//! the rules that OPTIONS files are read by, that it reads back as the default. Any other line is read by these rules,
-//! its option set from the text in options of its own, and compared. Whatever stands elsewhere than it was written, or
-//! does not read back, gives "no": then [`super::file::verify`] reads the whole, and says what is wrong.
+//! The check reads the lines in the order of the rows. If an option has its default, the line must be the line of the
+//! default. [`Known`] has checked once that this line reads back as the default. The check parses each other line, sets
+//! the option from the text, and compares the option. If any line differs, the check fails, and
+//! [`verify`](super::file::verify) reads the whole text to find the option that differs.
 
 use base::Kind;
 use base::map::HashSet;

@@ -53,7 +53,7 @@ impl CompressionType {
         }
     }
 
-    /// Whether it is one of those that a custom compression manager would have to make.
+    /// Returns true if only a custom compression manager can make this compression.
     pub fn is_custom(self) -> bool {
         (0x80..0xFF).contains(&self.0)
     }

@@ -56,7 +56,8 @@ base::options! {
     /// The number of SST files that the table cache keeps open. -1 keeps all files open. Smaller values are raised to
     /// 20.
     mutable max_open_files: i32 = -1, unit: "files", range: "-1, 20..=4194304";
-    /// The number of threads that open SST files while the database opens, if `max_open_files` is -1.
+    /// Has no effect: one thread opens the SST files. RocksDB: the number of threads that open SST files while the
+    /// database opens.
     fixed max_file_opening_threads: i32 = 16, unit: "threads", range: "1..";
     /// Has no effect: reads of an open are not asynchronous. RocksDB: the threads of asynchronous reads while the
     /// database opens.
@@ -72,11 +73,11 @@ base::options! {
     fixed db_log_dir: String = String::new();
     /// The directory of the WALs. Empty stands for the directory of the database.
     fixed wal_dir: String = String::new();
-    /// The time between two searches for obsolete files in the directories of the database. The search runs after a
-    /// flush or a compaction. 0 searches after each of them. Obsolete files that the database knows are deleted at
-    /// once.
+    /// Has no effect: obsolete files are deleted at once, and an open finds orphan files. RocksDB: the time between two
+    /// searches for obsolete files in the directories of the database.
     mutable delete_obsolete_files_period_micros: u64 = 6 * 60 * 60 * 1_000_000, unit: "microseconds";
-    /// The number of flushes and compactions that run at the same time. A quarter of the jobs flush, at least one. The rest compacts. Values below 1 stand for 1.
+    /// The number of flushes and compactions that run at the same time. A quarter of the jobs flush, at least one. The
+    /// rest compacts. Values below 1 stand for 1.
     mutable max_background_jobs: i32 = 2, unit: "jobs", range: "..=4096";
     /// The number of compactions that run at the same time. Replaced by `max_background_jobs`. -1 derives the number
     /// from that option.
@@ -109,7 +110,8 @@ base::options! {
     /// Appends to the existing MANIFEST after the open, if all of its records are known to be durable. If false, each
     /// open writes a new MANIFEST.
     fixed reuse_manifest_on_open: bool = false, since: "11.3";
-    /// The number of shards of the table cache is two to this power. Values outside of the range stand for 6.
+    /// Has no effect: the number of shards of the table cache is fixed. RocksDB: the number of shards is two to this
+    /// power.
     fixed table_cache_numshardbits: i32 = 6, unit: "bits", range: "0..=19";
     /// The age at which an archived WAL is deleted. If this option and `WAL_size_limit_MB` are 0, obsolete WALs are
     /// not archived.
@@ -226,7 +228,7 @@ base::options! {
     fixed max_bgerror_resume_count: i32 = i32::MAX, unit: "tries", range: "0..", since: "6.12";
     /// The time between two tries to resume.
     fixed bgerror_resume_retry_interval: u64 = 1_000_000, unit: "microseconds", since: "6.12";
-    /// Error texts may contain keys. If false, error texts hide keys.
+    /// Has no effect: error texts may contain keys. RocksDB: if false, error texts hide keys.
     fixed allow_data_in_errors: bool = false, since: "6.14";
     /// The name of the host in the properties of SST files. `__hostname__` stands for the name that the system gives.
     /// OPTIONS files cannot hold an empty name.

@@ -250,16 +250,16 @@ pub fn load(env: &Env, path: &Path, config: &ReadConfig) -> Result<OptionsFile> 
     Ok(file)
 }
 
-/// Sums of texts that were read back and found to say what they should, in this process: each in the place that its
-/// lowest bits say, the last to come there.
+/// The checksums of texts that this process verified. The lowest bits of a checksum give its place. A newer checksum
+/// replaces an older checksum at the same place.
 static VERIFIED: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
 /// Older OPTIONS files that stay beside the newest.
 const OLD_FILES_KEPT: usize = 1;
 
-/// Writes the OPTIONS file of a database: under a temporary name, synced, read back and compared, then
-/// renamed, the directory synced; then older files go. `temp` and `number` are fresh numbers. Returns what a
-/// proof says of the file.
+/// Writes the OPTIONS file of a database. The function writes and syncs a temporary file, reads the file back, compares
+/// the text, renames the file, and syncs the directory. Then it deletes older OPTIONS files. `temp` and `number` are
+/// unused file numbers. Returns the extent of the file for `PROOF`.
 ///
 /// # Errors
 /// Those of the file system, and of [`verify`]; the temporary file is gone then, if it can be.

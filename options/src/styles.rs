@@ -63,8 +63,7 @@ pub struct CompactionOptionsFifo {
     pub max_table_files_size: u64,
     /// Merges small files into larger files. Default: false.
     pub allow_compaction: bool,
-    /// The age at which a file becomes warm, in seconds. Replaced by `file_temperature_age_thresholds`. 0 disables the
-    /// option. Default: 0.
+    /// Has no effect, as in RocksDB 11.8: `file_temperature_age_thresholds` replaced the field. Default: 0 seconds.
     pub age_for_warm: u64,
     /// The temperatures of files by age, in ascending order of age. Default: none.
     pub file_temperature_age_thresholds: Vec<FileTemperatureAge>,

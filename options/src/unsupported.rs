@@ -1,14 +1,13 @@
-//! What options ask for and this release does not do. Each row is a promise kept by refusing; a feature
-//! that gets built takes its row away.
+//! Options without effect, and options that are refused because their feature is not built.
 //!
-//! Hints that change speed or housekeeping alone, never results, are accepted without effect; they are
-//! listed in [`HINTS`]. A test holds every option to one of three: read by the code, refused, or a hint.
+//! Each option either acts, or is refused by name, or is a hint. A hint changes speed or housekeeping, and never results.
+//! A test checks that the code reads each other option.
 
 use base::{Error, Result};
 
 use super::{CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory};
 
-/// Hints: options without effect here, because they change speed or housekeeping alone.
+/// Hints of the database and of column families: accepted without effect. The doc of each row gives the reason.
 pub const HINTS: &[&str] = &[
     "allow_data_in_errors",
     "allow_mmap_reads",
@@ -44,7 +43,16 @@ pub const HINTS: &[&str] = &[
     "wal_write_temperature",
 ];
 
-/// Options that mean something only with one that is refused, or whose only legal value is "none".
+/// Hints of block-based tables: accepted without effect.
+pub const TABLE_HINTS: &[&str] = &[
+    "fail_if_no_udi_on_open",
+    "index_block_search_type",
+    "prepopulate_block_cache",
+    "read_amp_bytes_per_bit",
+];
+
+/// Options that act only together with a refused option, and options with one accepted effect. A name stands for all
+/// options that start with the name.
 #[cfg(test)]
 pub(super) const DEPENDENT: &[&str] = &[
     "blob_",
@@ -55,14 +63,14 @@ pub(super) const DEPENDENT: &[&str] = &[
     "wal_filter",
 ];
 
-/// The options that [`unsupported`] looks at.
+/// Returns the names of the options that [`unsupported`] checks.
 #[cfg(test)]
 pub(super) fn refused() -> impl Iterator<Item = &'static str> {
     let name = |option: &'static str| option.split('=').next().unwrap_or(option);
     DB.iter().map(|gap| gap.option).chain(FAMILY.iter().map(|gap| gap.option)).map(name)
 }
 
-/// One thing that is not built: what asks for it, and what it is.
+/// A feature that is not built, and the option that asks for the feature.
 struct Gap<T: 'static> {
     option: &'static str,
     asked: fn(&T) -> bool,
@@ -94,12 +102,12 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "table_factory" "a table other than the block-based one" |o| matches!(o.table_factory, TableFactory::Other { .. });
 };
 
-/// What a reader needs too. All else here only changes what is written from now on, so that a database opened
-/// for reading may have it: what is already in its files speaks for itself.
+/// The refused options that a read-only open refuses too. The other refused options only change new data, and a read-only
+/// open accepts these options.
 const READING: &[&str] = &["persist_user_defined_timestamps=false", "table_factory"];
 
 impl DbOptions {
-    /// Of [`DbOptions::unsupported`] what stands in the way of reading as well.
+    /// Returns the sentences of [`DbOptions::unsupported`] for options that a read-only open refuses too.
     pub fn unsupported_for_reading(&self) -> Vec<String> {
         asked(DB, self)
             .filter(|gap| READING.contains(&gap.option))
@@ -107,14 +115,14 @@ impl DbOptions {
             .collect()
     }
 
-    /// What the options ask for and is not built, each as a sentence naming option and feature.
+    /// Returns a sentence for each option that asks for a feature that is not built.
     pub fn unsupported(&self) -> Vec<String> {
         asked(DB, self).map(|gap| sentence(gap.option, gap.feature, None)).collect()
     }
 }
 
 impl FamilyOptions {
-    /// Of [`FamilyOptions::unsupported`] what stands in the way of reading as well.
+    /// Returns the sentences of [`FamilyOptions::unsupported`] for options that a read-only open refuses too.
     pub fn unsupported_for_reading(&self, family: &str) -> Vec<String> {
         asked(FAMILY, self)
             .filter(|gap| READING.contains(&gap.option))
@@ -122,13 +130,14 @@ impl FamilyOptions {
             .collect()
     }
 
-    /// What the options ask for and is not built, each as a sentence naming option, family and feature.
+    /// Returns a sentence for each option that asks for a feature that is not built.
     pub fn unsupported(&self, family: &str) -> Vec<String> {
         asked(FAMILY, self).map(|gap| sentence(gap.option, gap.feature, Some(family))).collect()
     }
 }
 
-/// What a database's options and its families' ask for and is not built. Empty: it may open.
+/// Returns a sentence for each option of a database and its column families that asks for a feature that is not built.
+/// An open needs an empty list.
 pub fn unsupported<'a>(
     db: &DbOptions,
     families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)>,
@@ -138,10 +147,10 @@ pub fn unsupported<'a>(
     all
 }
 
-/// The refusal of the first of them.
+/// Returns the first sentence as an error.
 ///
 /// # Errors
-/// NotSupported if there is any.
+/// NotSupported if the list is not empty.
 pub fn refuse(unsupported: &[String]) -> Result<()> {
     match unsupported.first() {
         Some(first) => Err(Error::not_supported(first.clone())),

@@ -1,7 +1,7 @@
-//! Raw options become checked ones: what contradicts itself is refused in RocksDB's words, what RocksDB
-//! mends without asking is mended, and each mending that it mentions in the LOG is told.
+//! The check of raw options at open. Contradictions are refused with RocksDB's messages. Values that RocksDB corrects are
+//! corrected, with RocksDB's warnings for the info log.
 //!
-//! Facts: RocksDB `db/db_impl/db_impl_open.cc` (`SanitizeOptions`, `ValidateOptions`), `db/column_family.cc`
+//! See RocksDB `db/db_impl/db_impl_open.cc` (`SanitizeOptions`, `ValidateOptions`), `db/column_family.cc`
 //! (`SanitizeCfOptions`, `ValidateOptions`).
 
 mod family;
@@ -13,12 +13,12 @@ use super::text::time_range;
 use super::{CompressionType, DbOptions, FamilyOptions, WalRecoveryMode, refuse, unsupported};
 use base::{Error, Result};
 
-/// Checks a database's options and those of its families, mends them and answers what was mended, as
-/// lines for the LOG.
+/// Checks the options of a database and of its column families, and corrects values. Returns the warnings for the info
+/// log.
 ///
 /// # Errors
-/// InvalidArgument for what contradicts itself; NotSupported for what RocksDB refuses and for what is
-/// not built here, each by name. The options may then be mended in part.
+/// InvalidArgument for contradictions. NotSupported for options that RocksDB refuses, and for features that are not
+/// built. After an error the options may be corrected in part.
 pub fn resolve(
     db_path: &Path,
     read_only: bool,

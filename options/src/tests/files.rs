@@ -296,7 +296,7 @@ fn rocksdb_loads_what_we_write() {
     }
 }
 
-/// Values that older releases cannot read, or that print in another form for them.
+/// Values that older releases read in another form, or not at all.
 const NEWER: &str = "compression_opts={checksum=true;level=3};bottommost_compression_opts={enabled=true};\
     compaction_options_universal={size_ratio=7};memtable_factory=skip_list:5;last_level_temperature=kCold;\
     default_write_temperature=kIce;sst_partitioner_factory={id=SstPartitionerFixedPrefixFactory;length=3};\

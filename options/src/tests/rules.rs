@@ -203,6 +203,12 @@ fn sources(dir: &Path, out: &mut String) {
     }
 }
 
+/// Returns true if the code has an access to a field of this name.
+fn is_read(code: &str, name: &str) -> bool {
+    code.match_indices(&format!(".{name}"))
+        .any(|(at, found)| !code[at + found.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+}
+
 #[test]
 fn every_option_is_read_refused_or_a_hint() {
     let mut code = String::new();
@@ -211,11 +217,59 @@ fn every_option_is_read_refused_or_a_hint() {
     let names = DbOptions::ROWS.iter().map(|r| r.name).chain(FamilyOptions::ROWS.iter().map(|r| r.name));
     for name in names {
         let dependent = crate::unsupported::DEPENDENT.iter().any(|start| name.starts_with(start));
-        let read = code.match_indices(&format!(".{name}")).any(|(at, found)| {
-            !code[at + found.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
-        });
-        let known = read || dependent || refused.contains(&name) || HINTS.contains(&name);
+        let known = is_read(&code, name) || dependent || refused.contains(&name) || HINTS.contains(&name);
         assert!(known, "{name} is parsed and nobody reads it: refuse it or list it as a hint");
+    }
+}
+
+/// A doc that says "Has no effect" belongs to a hint, and each hint says so.
+#[test]
+fn every_hint_says_that_it_has_no_effect() {
+    let family = FamilyOptions::ROWS.iter().map(|row| (row.name, row.doc));
+    for (name, doc) in DbOptions::ROWS.iter().map(|row| (row.name, row.doc)).chain(family) {
+        assert_eq!(doc.contains("Has no effect:"), HINTS.contains(&name), "{name}: {doc}");
+    }
+    for row in table::options::OPTIONS {
+        assert_eq!(
+            row.doc.contains("Has no effect:"),
+            TABLE_HINTS.contains(&row.name),
+            "{}: {}",
+            row.name,
+            row.doc
+        );
+    }
+}
+
+/// Options of tables are read by `table`, or they are hints.
+#[test]
+fn every_table_option_is_read_or_a_hint() {
+    let mut code = String::new();
+    for crate_dir in ["../table/src", "../engine/src"] {
+        sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(crate_dir), &mut code);
+    }
+    // These options have one legal value.
+    let one_value = ["flush_block_policy_factory", "user_defined_index_factory", "use_udi_as_primary_index"];
+    for row in table::options::OPTIONS {
+        let known =
+            is_read(&code, row.name) || one_value.contains(&row.name) || TABLE_HINTS.contains(&row.name);
+        assert!(known, "no code reads the table option {}", row.name);
+    }
+}
+
+/// Fields of structs are read by the code, or their docs say that they have no effect.
+#[test]
+fn every_field_of_a_struct_is_read_or_a_hint() {
+    let mut code = String::new();
+    for crate_dir in ["../table/src", "../engine/src", "../lsm/src", "../compress/src"] {
+        sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(crate_dir), &mut code);
+    }
+    let hints =
+        ["reduce_file_locking", "allow_trivial_copy_when_change_temperature", "trivial_copy_buffer_size"];
+    let blobs = ["max_data_files_size"];
+    let all = [CompactionOptionsUniversal::FIELDS, CompactionOptionsFifo::FIELDS, CompressionOptions::FIELDS];
+    for field in all.into_iter().flatten() {
+        let known = is_read(&code, field) || hints.contains(field) || blobs.contains(field);
+        assert!(known, "no code reads the field {field}");
     }
 }
 
