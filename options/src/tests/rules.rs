@@ -263,8 +263,12 @@ fn every_field_of_a_struct_is_read_or_a_hint() {
     for crate_dir in ["../table/src", "../engine/src", "../lsm/src", "../compress/src"] {
         sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(crate_dir), &mut code);
     }
-    let hints =
-        ["reduce_file_locking", "allow_trivial_copy_when_change_temperature", "trivial_copy_buffer_size"];
+    let hints = [
+        "age_for_warm",
+        "reduce_file_locking",
+        "allow_trivial_copy_when_change_temperature",
+        "trivial_copy_buffer_size",
+    ];
     let blobs = ["max_data_files_size"];
     let all = [CompactionOptionsUniversal::FIELDS, CompactionOptionsFifo::FIELDS, CompressionOptions::FIELDS];
     for field in all.into_iter().flatten() {
