@@ -67,8 +67,10 @@ mod properties;
 mod read;
 mod repair;
 mod snapshot;
+pub mod timestamps;
 mod transfer;
 mod tree;
+pub mod ttl;
 mod txn;
 mod wal;
 mod wide;
@@ -85,10 +87,12 @@ pub use open::{destroy, destroy_with, list_column_families};
 pub use options::{FamilyDescriptor, Missing, Options, OptionsFile, ReadConfig, ReadOptions};
 pub use repair::{Problem, Report, Weight, fsck, repair};
 pub use snapshot::Snapshot;
+pub use timestamps::Timestamped;
 
 pub use base::order::{BuiltinPrefix, Comparator, PrefixExtractor};
 pub use base::{
     Error, FamilyId, FileNumber, Kind, Level, Order, Pinned, Result, SequenceNumber, Severity, Subcode,
+    ValueType,
 };
 pub use engine::batch::WriteBatch;
 pub use engine::db::{

@@ -113,6 +113,12 @@ impl Iter {
         self.walk.timestamp()
     }
 
+    /// Returns the value type of the current entry. Without `iter_start_ts` it is a value, an entity, or the merge operand
+    /// whose merged value is shown; with `iter_start_ts` it can be a tombstone too. `None` if not valid.
+    pub fn value_type(&self) -> Option<base::ValueType> {
+        self.walk.value_type()
+    }
+
     /// The current value's columns as (name, value), if it is a wide-column entity.
     pub fn columns(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
         let entity = self.walk.entity()?;
@@ -377,10 +383,15 @@ fn count_release(context: &IteratorContext, super_version: &Arc<SuperVersion>) {
 
 fn check(context: &IteratorContext, options: &ReadOptions) -> Result<()> {
     context.family.check_read(&context.sequence, options)?;
-    if options.iter_start_ts.is_some() {
-        return Err(Error::not_supported(
-            "iterating over all timestamped versions (iter_start_ts) is not built yet",
-        ));
+    if let Some(start) = &options.iter_start_ts {
+        let size = context.family.order().user.timestamp_size();
+        if size == 0 || start.len() != size {
+            return Err(Error::invalid_argument(format!(
+                "iter_start_ts has {} bytes; a timestamp of column family {} has {size}",
+                start.len(),
+                context.family.name()
+            )));
+        }
     }
     if matches!(options.read_tier, ReadTier::Memtable | ReadTier::Persisted) {
         return Err(Error::not_supported("ReadTier::kPersistedData and kMemtableTier are not for iterators"));
@@ -408,12 +419,17 @@ fn build(
         order: order.user.clone(),
         seq,
         timestamp: options.timestamp.clone().unwrap_or_default(),
+        start_timestamp: options.iter_start_ts.clone(),
         merge_operator: parts.merge_operator.clone(),
         statistics: context.stats.statistics().cloned(),
         lower: options.iterate_lower_bound.clone(),
         upper: options.iterate_upper_bound.clone(),
         prefix: if options.prefix_same_as_start && !options.total_order_seek { extractor } else { None },
-        max_sequential_skip: context.family.options().max_sequential_skip_in_iterations,
+        max_sequential_skip: match options.iter_start_ts {
+            // A seek past a key would skip its older timestamps.
+            Some(_) => u64::MAX,
+            None => context.family.options().max_sequential_skip_in_iterations,
+        },
         max_skippable: options.max_skippable_internal_keys,
     };
     let mut walk = Walk::new(tree, view);

@@ -33,6 +33,9 @@ pub struct View {
     pub seq: SequenceNumber,
     /// With timestamps: entries at or before this one are seen.
     pub timestamp: Vec<u8>,
+    /// With timestamps: every entry from this timestamp on is shown, also tombstones and merge operands
+    /// (`iter_start_ts`). `None`: only the newest entry of each key is shown.
+    pub start_timestamp: Option<Vec<u8>>,
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
     /// Where merges are counted.
     pub statistics: Option<Arc<Statistics>>,
@@ -80,6 +83,8 @@ pub struct Walk<I> {
     timestamp_size: usize,
     /// User key, timestamp included.
     saved_key: Vec<u8>,
+    /// The value type of the entry in `held`.
+    saved_kind: u8,
     held: Held,
     /// Empty between rows; memory that merges use again.
     operands: Vec<Pinned>,
@@ -109,6 +114,7 @@ impl<I: InternalIterator> Walk<I> {
             error: None,
             timestamp_size,
             saved_key: Vec::new(),
+            saved_kind: ValueType::Value as u8,
             held: Held::default(),
             operands: Vec::new(),
             scratch: Scratch::default(),
@@ -206,6 +212,18 @@ impl<I: InternalIterator> Walk<I> {
     pub fn timestamp(&self) -> &[u8] {
         let full = self.full_key();
         &full[full.len().saturating_sub(self.timestamp_size)..]
+    }
+
+    /// Returns the value type of the entry that is shown. With `iter_start_ts`, this can be a tombstone or a merge
+    /// operand.
+    pub fn value_type(&self) -> Option<ValueType> {
+        if !self.valid {
+            return None;
+        }
+        ValueType::from_u8(match self.place {
+            Place::Source => key::trailer(self.source.key()) as u8,
+            Place::Saved => self.saved_kind,
+        })
     }
 
     /// The stored value: an entity's serialized form for an entity. Empty when not valid.
@@ -440,14 +458,7 @@ impl<I: InternalIterator> Walk<I> {
     #[cold]
     fn turn_forward(&mut self) {
         self.direction = Direction::Forward;
-        let without_timestamp = self.saved_key.len().saturating_sub(self.timestamp_size);
-        seek_key(
-            &mut self.seek_key,
-            &self.saved_key[..without_timestamp],
-            self.timestamp_size,
-            u64::MAX,
-            MAX_TS,
-        );
+        self.seek_key_before_saved();
         self.source.seek_total(&self.seek_key);
         self.forward(true);
     }
@@ -460,15 +471,17 @@ impl<I: InternalIterator> Walk<I> {
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));
         }
         self.direction = Direction::Reverse;
-        let without_timestamp = self.saved_key.len().saturating_sub(self.timestamp_size);
-        seek_key(
-            &mut self.seek_key,
-            &self.saved_key[..without_timestamp],
-            self.timestamp_size,
-            u64::MAX,
-            MAX_TS,
-        );
+        self.seek_key_before_saved();
         self.source.seek_total_for_prev(&self.seek_key);
+    }
+
+    /// Puts the position before every entry of the key shown into `seek_key`. With `iter_start_ts`: before every entry
+    /// of this key and timestamp.
+    fn seek_key_before_saved(&mut self) {
+        let (key, timestamp) =
+            self.saved_key.split_at(self.saved_key.len().saturating_sub(self.timestamp_size));
+        let timestamp = if self.view.start_timestamp.is_some() { timestamp } else { MAX_TS };
+        seek_key(&mut self.seek_key, key, self.timestamp_size, u64::MAX, timestamp);
     }
 
     /// Ends the iteration; an error of the source is kept.

@@ -54,7 +54,9 @@ pub struct ReadOptions {
     pub snapshot: Option<Arc<Snapshot>>,
     /// For families with timestamps: read as of then. Needed there, and refused elsewhere.
     pub timestamp: Option<Vec<u8>>,
-    /// With `timestamp`: iterate over all versions from this timestamp on.
+    /// Column families with timestamps, iterators only: the iterator shows every entry from this timestamp up to
+    /// `timestamp`, newest first for each key, also tombstones and merge operands (`value_type` says which). Default
+    /// `None`: the iterator shows the newest entry of each key, merged, and no tombstones.
     pub iter_start_ts: Option<Vec<u8>>,
     /// Time of day, since 1970, at which the call gives up: looked at before each table of a look-up, each
     /// positioning of an iterator and each access to a table's file. Zero, the default: never.

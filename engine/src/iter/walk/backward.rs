@@ -86,7 +86,14 @@ impl<I: InternalIterator> Walk<I> {
                 shown_timestamp =
                     Some(user_key[user_key.len().saturating_sub(self.timestamp_size)..].to_vec());
             }
+            self.saved_kind = kind;
             match ValueType::from_u8(kind).ok_or_else(|| resolve::unknown_kind(kind))? {
+                kind if self.view.start_timestamp.is_some()
+                    && (kind == ValueType::Merge || is_deletion(kind as u8)) =>
+                {
+                    self.held.take(&self.source, 0, pin);
+                    last = Last::Value;
+                }
                 kind @ (ValueType::Value | ValueType::ValuePreferredSeqno) => {
                     operands.clear();
                     self.held.take(&self.source, resolve::value_suffix(kind), pin);

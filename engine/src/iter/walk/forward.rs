@@ -82,6 +82,11 @@ impl<I: InternalIterator> Walk<I> {
                 if is_deletion(kind) { convert.deleted(user_key) } else { convert.live(user_key) }
             }
             match kind {
+                _ if self.view.start_timestamp.is_some() && (kind == MERGE || is_deletion(kind)) => {
+                    self.valid = true;
+                    self.skipped = 0;
+                    return;
+                }
                 VALUE | TIMED => {
                     self.valid = true;
                     self.skipped = 0;
@@ -117,6 +122,9 @@ impl<I: InternalIterator> Walk<I> {
     pub(super) fn same_key(&self, a: &[u8], b: &[u8]) -> bool {
         if self.timestamp_size == 0 {
             self.view.order.equal(a, b)
+        } else if self.view.start_timestamp.is_some() {
+            // Each timestamp of a key is shown.
+            a == b
         } else {
             self.view.order.compare_without_timestamp(a, b).is_eq()
         }
@@ -124,7 +132,13 @@ impl<I: InternalIterator> Walk<I> {
 
     pub(super) fn is_in_time(&self, user_key: &[u8]) -> bool {
         let at = user_key.len().saturating_sub(self.timestamp_size);
-        self.view.order.compare_timestamp(&user_key[at..], &self.view.timestamp).is_le()
+        let (order, timestamp) = (&self.view.order, &user_key[at..]);
+        order.compare_timestamp(timestamp, &self.view.timestamp).is_le()
+            && self
+                .view
+                .start_timestamp
+                .as_ref()
+                .is_none_or(|start| order.compare_timestamp(timestamp, start).is_ge())
     }
 
     /// Counts a hidden entry; true when there were too many.

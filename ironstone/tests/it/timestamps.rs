@@ -1,0 +1,173 @@
+//! Reads and writes with timestamps, against a model of all versions.
+
+use std::collections::BTreeMap;
+
+use ironstone::{Db, Kind, Options, ReadOptions, ValueType, WriteBatch, WriteOptions};
+use testkit::chance::Chance;
+
+fn stamped(text: &str) -> Db {
+    let mut options = Options::in_memory();
+    options.update("comparator=leveldb.BytewiseComparator.u64ts").unwrap();
+    options.update(text).unwrap();
+    Db::open("data", options).unwrap()
+}
+
+fn read_at(time: u64) -> ReadOptions {
+    ReadOptions { timestamp: Some(time.to_le_bytes().to_vec()), ..ReadOptions::default() }
+}
+
+fn time(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes.try_into().unwrap())
+}
+
+/// Key, then newest timestamp first.
+type Versions = BTreeMap<(Vec<u8>, std::cmp::Reverse<u64>), Option<Vec<u8>>>;
+
+fn filled(seed: u64) -> (Db, Versions) {
+    let db = stamped("write_buffer_size=65536");
+    let (mut chance, mut model) = (Chance::new(seed), Versions::new());
+    for now in 1..400u64 {
+        let key = vec![b'a' + chance.below(12) as u8];
+        if chance.percent(70) {
+            let value = chance.bytes(20);
+            db.put_with_ts(&key, &now.to_le_bytes(), &value, &WriteOptions::default()).unwrap();
+            model.insert((key, std::cmp::Reverse(now)), Some(value));
+        } else {
+            db.delete_with_ts(&key, &now.to_le_bytes(), &WriteOptions::default()).unwrap();
+            model.insert((key, std::cmp::Reverse(now)), None);
+        }
+        match chance.below(40) {
+            0 => db.flush().unwrap(),
+            1 => db.compact_range(None, None, &Default::default()).unwrap(),
+            _ => {}
+        }
+    }
+    (db, model)
+}
+
+#[test]
+fn a_get_with_timestamp_is_the_newest_entry_at_or_before_it() {
+    let (db, model) = filled(1);
+    for at in (0..420).step_by(13) {
+        for key in b'a'..b'n' {
+            let newest = model
+                .range((vec![key], std::cmp::Reverse(at))..)
+                .next()
+                .filter(|((own, _), _)| *own == [key])
+                .map(|((_, stamp), value)| (value.clone(), stamp.0));
+            let found = db.get_with_ts(&[key], &read_at(at)).unwrap();
+            let found = found.map(|found| (found.value.map(|v| v.to_vec()), time(&found.timestamp)));
+            assert_eq!(found, newest, "key {key} at {at}");
+        }
+    }
+}
+
+#[test]
+fn an_iterator_from_a_start_timestamp_shows_every_entry_in_both_directions() {
+    let (db, model) = filled(2);
+    for (from, to) in [(0, 400), (100, 250), (399, 399), (250, 100)] {
+        let wanted: Vec<_> = model
+            .iter()
+            .filter(|((_, stamp), _)| (from..=to).contains(&stamp.0))
+            .map(|((key, stamp), value)| (key.clone(), stamp.0, value.clone()))
+            .collect();
+        let options = ReadOptions { iter_start_ts: Some(u64::to_le_bytes(from).to_vec()), ..read_at(to) };
+        let mut iter = db.iter_with(options).unwrap();
+        let entry = |iter: &ironstone::Iter| {
+            let deleted = iter.value_type() == Some(ValueType::DeletionWithTimestamp);
+            let value = (!deleted).then(|| iter.value().to_vec());
+            (iter.key().to_vec(), time(iter.timestamp()), value)
+        };
+        let mut shown = Vec::new();
+        iter.seek_to_first();
+        while iter.valid() {
+            shown.push(entry(&iter));
+            iter.next();
+        }
+        iter.status().unwrap();
+        assert_eq!(shown, wanted, "forward from {from} to {to}");
+        shown.clear();
+        iter.seek_to_last();
+        while iter.valid() {
+            shown.push(entry(&iter));
+            iter.prev();
+        }
+        shown.reverse();
+        assert_eq!(shown, wanted, "backward from {from} to {to}");
+        // Turns after each step.
+        iter.seek_to_first();
+        for (at, expected) in wanted.iter().enumerate() {
+            assert_eq!(&entry(&iter), expected);
+            if at > 0 {
+                iter.prev();
+                assert_eq!(entry(&iter), wanted[at - 1]);
+                iter.next();
+                assert_eq!(&entry(&iter), expected);
+            }
+            iter.next();
+        }
+    }
+}
+
+#[test]
+fn a_start_timestamp_of_another_length_is_refused() {
+    let db = stamped("");
+    let wrong = ReadOptions { iter_start_ts: Some(vec![0; 4]), ..read_at(1) };
+    assert_eq!(db.iter_with(wrong).err().unwrap().kind(), Kind::InvalidArgument);
+    let plain = Db::open("data", Options::in_memory()).unwrap();
+    let wrong = ReadOptions { iter_start_ts: Some(vec![0; 8]), ..ReadOptions::default() };
+    assert_eq!(plain.iter_with(wrong).err().unwrap().kind(), Kind::InvalidArgument);
+}
+
+#[test]
+fn a_batch_gets_its_timestamps_when_they_are_known() {
+    let db = stamped("merge_operator=stringappend");
+    let mut batch = WriteBatch::new();
+    batch.put(b"a", b"1").delete(b"b").merge(b"c", b"x").delete_range(b"d", b"f").put_log_data(b"note");
+    assert_eq!(db.write(&mut batch).unwrap_err().kind(), Kind::InvalidArgument);
+    let size = |_| 8;
+    assert_eq!(batch.update_timestamps(b"short", size).unwrap_err().kind(), Kind::InvalidArgument);
+    batch.update_timestamps(&5u64.to_le_bytes(), size).unwrap();
+    // A second timestamp takes the place of the first.
+    batch.update_timestamps(&7u64.to_le_bytes(), size).unwrap();
+    assert_eq!(batch.count(), 4);
+    db.write(&mut batch).unwrap();
+    assert!(db.get_with_ts(b"a", &read_at(6)).unwrap().is_none());
+    let found = db.get_with_ts(b"a", &read_at(7)).unwrap().unwrap();
+    assert_eq!((found.value.as_deref(), time(&found.timestamp)), (Some(&b"1"[..]), 7));
+    assert_eq!(db.get_with(b"c", &read_at(7)).unwrap().as_deref(), Some(&b"x"[..]));
+}
+
+#[test]
+fn history_below_the_low_mark_goes_with_compaction_and_reads_there_fail() {
+    let db = stamped("");
+    for now in 1..=5u64 {
+        db.put_with_ts(b"k", &now.to_le_bytes(), &[now as u8], &WriteOptions::default()).unwrap();
+    }
+    db.increase_full_history_ts_low(&4u64.to_le_bytes()).unwrap();
+    let lower = db.increase_full_history_ts_low(&3u64.to_le_bytes());
+    assert_eq!(lower.unwrap_err().kind(), Kind::InvalidArgument);
+    db.flush().unwrap();
+    db.compact_range(
+        None,
+        None,
+        &ironstone::CompactRangeOptions {
+            bottommost_level_compaction: ironstone::BottommostLevelCompaction::Force,
+            ..Default::default()
+        },
+    )
+    .unwrap();
+    assert_eq!(db.get_with(b"k", &read_at(3)).unwrap_err().kind(), Kind::InvalidArgument);
+    assert_eq!(db.get_with(b"k", &read_at(4)).unwrap().as_deref(), Some(&[4][..]));
+    let all = ReadOptions { iter_start_ts: Some(vec![0; 8]), ..read_at(9) };
+    let mut iter = db.iter_with(all).unwrap();
+    let mut shown = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        shown.push(time(iter.timestamp()));
+        iter.next();
+    }
+    // The newest entry below the mark stays: reads at the mark may need it. So RocksDB.
+    assert_eq!(shown.first(), Some(&5));
+    assert!(!shown.contains(&1) && !shown.contains(&2), "{shown:?}");
+}
