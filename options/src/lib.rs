@@ -10,6 +10,7 @@
 //! Not here: the effect of an option, and the options of single calls (`engine::options`).
 
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod check;
 mod compat;
