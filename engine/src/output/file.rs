@@ -11,7 +11,7 @@ use env::fs::ReadHints;
 use env::rate::{IoPriority, RateLimiter};
 use env::writer::{FileWriter, WriterOptions as FileOptions};
 use env::{AppendHints, Env};
-use format::properties::Properties;
+use format::properties::{Properties, names};
 use kernel::checksum::crc32c;
 use kernel::checksum::xxh3::hash64_with_seed;
 use lsm::file_meta::{EntryCount, FileMetaData, FileStats};
@@ -284,6 +284,11 @@ impl OpenFile {
             meta.file_checksum_func_name = "FileChecksumCrc32c".to_string();
         }
         let p = &table.properties;
+        // Compaction pickers need the newest timestamp: a bottommost file with history keeps its sequence numbers, and
+        // rewriting the file would change nothing.
+        let timestamp = |name: &str| p.user(name).map(<[u8]>::to_vec).unwrap_or_default();
+        meta.min_timestamp = timestamp(names::TIMESTAMP_MIN);
+        meta.max_timestamp = timestamp(names::TIMESTAMP_MAX);
         meta.set_stats(FileStats {
             num_entries: p.num_entries,
             num_deletions: p.num_deletions,

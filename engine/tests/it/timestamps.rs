@@ -293,3 +293,54 @@ fn history_below_the_mark_cannot_be_read() {
     let (db, family) = open(&env);
     check(&db, &family);
 }
+
+#[test]
+fn files_with_history_are_not_rewritten_again_and_again() {
+    let env = env::Env::memory(8);
+    let mut options = options();
+    options.set("disable_auto_compactions", "false").unwrap();
+    let db = basic::open(&env, options);
+    let family = db.default_family().unwrap();
+    let snapshot = db.snapshot();
+    (0..50).for_each(|key| put(&db, &family, &format!("key{key:02}"), key, b"value"));
+    flush(&db, &family);
+    db.compact_range(&family, None, None, &forced(1)).unwrap();
+    // The release marks bottommost files with sequence numbers. All of them hold history, so none is rewritten.
+    drop(snapshot);
+    let files = |family: &Family| {
+        family.pin_owned().version.files().map(|(level, file)| (level, file.number)).collect::<Vec<_>>()
+    };
+    let before = files(&family);
+    db.wait_for_compact().unwrap();
+    assert_eq!(files(&family), before);
+    let meta = |family: &Family| {
+        let version = family.pin_owned().version.clone();
+        let bounds =
+            version.files().map(|(_, file)| (file.min_timestamp.clone(), file.max_timestamp.clone()));
+        let (min, max): (Vec<_>, Vec<_>) = bounds.unzip();
+        (min.into_iter().min(), max.into_iter().max())
+    };
+    let bounds = (Some(0u64.to_le_bytes().to_vec()), Some(49u64.to_le_bytes().to_vec()));
+    assert_eq!(meta(&family), bounds);
+    drop((family, db));
+    let (_db, family) = open(&env);
+    assert_eq!(meta(&family), bounds, "the MANIFEST holds the timestamps");
+}
+
+#[test]
+fn a_flush_does_not_merge_across_a_range_deletion() {
+    let env = env::Env::memory(9);
+    let db = basic::open(&env, with_merge_operator(options()));
+    let family = db.default_family().unwrap();
+    let (id, stamp) = (family.id(), 1u64.to_le_bytes());
+    write(&db, |batch| {
+        batch.merge_at(id, b"k", &stamp, b"old").delete_range_at(id, b"a", b"z", &stamp);
+        batch.merge_at(id, b"k", &stamp, b"new").put_at(id, b"l", &stamp, b"old");
+        batch.delete_range_at(id, b"a", b"z", &stamp).merge_at(id, b"l", &stamp, b"new")
+    })
+    .unwrap();
+    let get = |key: &[u8]| db.get(&family, key, &at(1)).unwrap().map(|value| value.to_vec());
+    assert_eq!((get(b"k"), get(b"l")), (None, Some(b"new".to_vec())));
+    flush(&db, &family);
+    assert_eq!((get(b"k"), get(b"l")), (None, Some(b"new".to_vec())));
+}

@@ -153,17 +153,34 @@ impl CompactionTombstones {
         }
         let seq = key::sequence(internal_key);
         let (stripe, _) = self.stripes.of(seq);
-        let Some(low) = self.full_history_ts_low.as_ref().filter(|_| self.timestamp_size > 0) else {
-            if self.timestamp_size > 0 {
-                return false;
-            }
-            // The oldest tombstone that is newer than the entry decides.
-            let newer = fragment.stamps.partition_point(|&(s, _)| s > seq);
-            return newer > 0 && fragment.stamps[newer - 1].0 <= stripe;
-        };
+        if self.timestamp_size > 0 {
+            return self.covered_at(fragment, internal_key, stripe);
+        }
+        // The oldest tombstone that is newer than the entry decides.
+        let newer = fragment.stamps.partition_point(|&(s, _)| s > seq);
+        newer > 0 && fragment.stamps[newer - 1].0 <= stripe
+    }
+
+    /// Returns true if a tombstone of `fragment` covers an entry with a timestamp for every read that sees the entry. A
+    /// read at a timestamp between the entry and the tombstone sees only the entry. So the tombstone must have the
+    /// timestamp of the entry, or no read may be between the two: the tombstone is below `full_history_ts_low`.
+    fn covered_at(&self, fragment: &Fragment, internal_key: &[u8], stripe: SequenceNumber) -> bool {
+        let order = &self.order.user;
+        let user = key::user_key(internal_key);
+        let written = &user[key::without_timestamp(user, self.timestamp_size).len()..];
+        let seq = key::sequence(internal_key);
         fragment.stamps.iter().any(|&(s, owner)| {
-            let ts = &self.cuts[owner as usize].timestamp;
-            s > seq && s <= stripe && order.user.compare_timestamp(ts, low).is_lt()
+            let deleted = &self.cuts[owner as usize].timestamp;
+            let is_low = || {
+                self.full_history_ts_low.as_ref().is_some_and(|l| order.compare_timestamp(deleted, l).is_lt())
+            };
+            s > seq
+                && s <= stripe
+                && match order.compare_timestamp(deleted, written) {
+                    Ordering::Less => false,
+                    Ordering::Equal => true,
+                    Ordering::Greater => is_low(),
+                }
         })
     }
 
