@@ -12,6 +12,7 @@ use ironstone::{Db, ReadOptions};
 
 use crate::look;
 use crate::sample::Sample;
+use crate::stamp;
 use crate::state::State;
 
 /// Every row of every family, read forward.
@@ -23,6 +24,7 @@ pub fn rows(db: &Db) -> Result<State, String> {
     for family in db.families() {
         let model = found.families.entry(family.name().to_string()).or_default();
         let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
+        let options = stamp::reading(&family, u64::MAX, options);
         let mut iter = family.iter_with(options).map_err(|e| format!("iterator: {e}"))?;
         iter.seek_to_first();
         while iter.valid() {

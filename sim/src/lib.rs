@@ -3,6 +3,7 @@
 //! ```text
 //!  sample   options drawn from all that must not change an answer
 //!  script   operations drawn from a seed, as plain data that can be cut down
+//!  stamp    timestamps of a run whose column families have them
 //!  state    what must be read: the reference model of every family
 //!  look     everything a reader can do, compared with a state
 //!  random   script on a database that nobody harms: every answer equals the model's
@@ -34,4 +35,5 @@ pub mod random;
 pub mod sample;
 pub mod scene;
 pub mod script;
+pub mod stamp;
 pub mod state;

@@ -126,7 +126,7 @@ pub fn toggled(
 }
 
 /// What stays the same for the life of such a database.
-pub const FIXED: Fixed = Fixed { reverse: false, levels: 7 };
+pub const FIXED: Fixed = Fixed { reverse: false, levels: 7, stamped: false };
 
 /// The options of an opening.
 pub fn options(seed: u64) -> String {

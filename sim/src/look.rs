@@ -1,15 +1,42 @@
 //! Everything a reader can do, compared with what it must see.
 
+use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
-use ironstone::{Db, Family, Iter, ReadOptions};
+use ironstone::{Db, Family, Iter, Kind, ReadOptions, Snapshot};
 use testkit::chance::Chance;
 
 use crate::sample::Sample;
 use crate::script;
+use crate::stamp;
 use crate::state::State;
 
 type Row = (Arc<[u8]>, Arc<[u8]>);
+
+/// The moment that is read.
+#[derive(Clone, Copy)]
+pub struct Moment<'a> {
+    pub snapshot: Option<&'a Snapshot>,
+    /// In families with timestamps: the timestamp to read at.
+    pub timestamp: u64,
+    /// The marks below which the history of a family is gone, by name.
+    pub lows: Option<&'a BTreeMap<String, u64>>,
+}
+
+impl<'a> From<Option<&'a Snapshot>> for Moment<'a> {
+    fn from(snapshot: Option<&'a Snapshot>) -> Self {
+        Moment { snapshot, timestamp: u64::MAX, lows: None }
+    }
+}
+
+impl Moment<'_> {
+    /// Returns true if the family has no complete history at the moment: each read must be rejected.
+    fn is_collapsed(&self, family: &Family) -> bool {
+        let low = self.lows.and_then(|lows| lows.get(family.name())).copied().unwrap_or(0);
+        stamp::is_stamped(family) && self.timestamp < low
+    }
+}
 
 /// A disagreement, in words.
 pub type Checked = Result<(), String>;
@@ -20,21 +47,14 @@ fn show(bytes: &[u8]) -> String {
 }
 
 /// How many kinds of reads [`one`] knows.
-pub const KINDS: u64 = 6;
+pub const KINDS: u64 = 7;
 
 /// So many of them differ: the last is the one before it, drawn twice as often.
-pub const DIFFERENT: u64 = 5;
+pub const DIFFERENT: u64 = 6;
 
 /// A few reads of a drawn kind in each family.
-pub fn some(
-    db: &Db,
-    state: &State,
-    sample: &Sample,
-    snapshot: Option<&ironstone::Snapshot>,
-    seed: u64,
-    keys: u64,
-) -> Checked {
-    reads(db, state, sample, snapshot, seed, keys, None)
+pub fn some(db: &Db, state: &State, sample: &Sample, moment: Moment<'_>, seed: u64, keys: u64) -> Checked {
+    reads(db, state, sample, moment, seed, keys, None)
 }
 
 /// A few reads of one kind, below [`KINDS`], in each family.
@@ -42,27 +62,30 @@ pub fn one(
     db: &Db,
     state: &State,
     sample: &Sample,
-    snapshot: Option<&ironstone::Snapshot>,
+    snapshot: Option<&Snapshot>,
     seed: u64,
     keys: u64,
     kind: u64,
 ) -> Checked {
-    reads(db, state, sample, snapshot, seed, keys, Some(kind))
+    reads(db, state, sample, snapshot.into(), seed, keys, Some(kind))
 }
 
 fn reads(
     db: &Db,
     state: &State,
     sample: &Sample,
-    snapshot: Option<&ironstone::Snapshot>,
+    moment: Moment<'_>,
     seed: u64,
     keys: u64,
     kind: Option<u64>,
 ) -> Checked {
     let chance = &mut Chance::new(seed);
     db.families().iter().try_for_each(|family| {
-        let options = draw(chance, snapshot);
+        let options = stamp::reading(family, moment.timestamp, draw(chance, moment.snapshot));
         let kind = kind.unwrap_or_else(|| chance.below(KINDS));
+        if moment.is_collapsed(family) {
+            return collapsed(family, options);
+        }
         family_reads(family, state, sample, options, chance, keys, kind)
     })
 }
@@ -85,13 +108,16 @@ fn family_reads(
             options.total_order_seek = false;
             prefixed(family, &rows, options, sample, chance, keys)
         }
+        4 if !stamp::is_stamped(family) && options.snapshot.is_none() => {
+            range(family, &rows, sample, chance, keys)
+        }
         _ => walk(family, &rows, options, sample, chance, keys),
     };
     read.map_err(|e| format!("family {} of {} rows: {e}", family.name(), rows.len()))
 }
 
 /// Every row of every family, forward and back and by key.
-pub fn all(db: &Db, state: &State, reverse: bool, snapshot: Option<&ironstone::Snapshot>) -> Checked {
+pub fn all(db: &Db, state: &State, reverse: bool, snapshot: Option<&Snapshot>) -> Checked {
     everything(db, state, reverse, snapshot, true)
 }
 
@@ -100,20 +126,15 @@ pub fn all_but_forward(db: &Db, state: &State, reverse: bool) -> Checked {
     everything(db, state, reverse, None, false)
 }
 
-fn everything(
-    db: &Db,
-    state: &State,
-    reverse: bool,
-    snapshot: Option<&ironstone::Snapshot>,
-    forward: bool,
-) -> Checked {
+fn everything(db: &Db, state: &State, reverse: bool, snapshot: Option<&Snapshot>, forward: bool) -> Checked {
     for family in db.families() {
         let rows = state.rows(family.name(), reverse);
         let options = ReadOptions {
             total_order_seek: true,
-            snapshot: snapshot.map(ironstone::Snapshot::held),
+            snapshot: snapshot.map(Snapshot::held),
             ..ReadOptions::default()
         };
+        let options = stamp::reading(&family, u64::MAX, options);
         let told = |e: String| format!("family {} of {} rows: {e}", family.name(), rows.len());
         if forward {
             scan(&family, &rows, options.clone(), false).map_err(told)?;
@@ -126,9 +147,9 @@ fn everything(
     Ok(())
 }
 
-fn draw(chance: &mut Chance, snapshot: Option<&ironstone::Snapshot>) -> ReadOptions {
+fn draw(chance: &mut Chance, snapshot: Option<&Snapshot>) -> ReadOptions {
     ReadOptions {
-        snapshot: snapshot.map(ironstone::Snapshot::held),
+        snapshot: snapshot.map(Snapshot::held),
         fill_cache: chance.percent(70),
         verify_checksums: chance.percent(80),
         readahead_size: *chance.pick(&[0, 0, 500, 100_000]),
@@ -170,7 +191,7 @@ fn gets(family: &Family, rows: &[Row], options: &ReadOptions, chance: &mut Chanc
         let key = any_key(rows, chance, keys);
         get(family, &key, find(rows, &key), options)?;
         if options.snapshot.is_none() && chance.percent(30) {
-            let (may, value) = family.key_may_exist(&key);
+            let (may, value) = family.key_may_exist_with(&key, options);
             let expected = find(rows, &key);
             if (!may && expected.is_some()) || value.as_deref().is_some_and(|v| Some(v) != expected) {
                 return Err(format!("key_may_exist {}: {may}", show(&key)));
@@ -344,6 +365,62 @@ fn walk(
         stands(&iter, rows, Some(0), "refresh, first")?;
     }
     Ok(())
+}
+
+/// Loops over drawn ranges: all keys of the range, whatever the prefix extractor and the key order.
+fn range(family: &Family, rows: &[Row], sample: &Sample, chance: &mut Chance, keys: u64) -> Checked {
+    let less = |a: &[u8], b: &[u8]| if sample.reverse { a > b } else { a < b };
+    for _ in 0..3 {
+        let (mut from, mut to) = (any_key(rows, chance, keys), any_key(rows, chance, keys));
+        if less(&to, &from) {
+            std::mem::swap(&mut from, &mut to);
+        }
+        let mut bound = |key| match chance.below(5) {
+            0 => Bound::Unbounded,
+            1 | 2 => Bound::Excluded(key),
+            _ => Bound::Included(key),
+        };
+        let (start, end) = (bound(&from[..]), bound(&to[..]));
+        let follows = |key: &[u8]| match start {
+            Bound::Included(start) => !less(key, start),
+            Bound::Excluded(start) => less(start, key),
+            Bound::Unbounded => true,
+        };
+        let precedes = |key: &[u8]| match end {
+            Bound::Included(end) => !less(end, key),
+            Bound::Excluded(end) => less(key, end),
+            Bound::Unbounded => true,
+        };
+        let told = || format!("range {:?} {:?}", start.map(show), end.map(show));
+        let mut expected = rows.iter().filter(|row| follows(&row.0) && precedes(&row.0));
+        for found in family.range::<[u8], _>((start, end)) {
+            let (key, value) = found.map_err(|e| format!("{}: {e}", told()))?;
+            match expected.next() {
+                Some(row) if *row.0 == *key && *row.1 == *value => {}
+                other => {
+                    let other = other.map(|row| show(&row.0));
+                    return Err(format!("{}: {}, expected {other:?}", told(), show(&key)));
+                }
+            }
+        }
+        if let Some(row) = expected.next() {
+            return Err(format!("{}: ended, expected {}", told(), show(&row.0)));
+        }
+    }
+    Ok(())
+}
+
+/// Reads below `full_history_ts_low`: each must be rejected.
+fn collapsed(family: &Family, options: ReadOptions) -> Checked {
+    let rejected = |what: &str, error: Option<ironstone::Error>| match error {
+        Some(error) if error.kind() == Kind::InvalidArgument => Ok(()),
+        other => Err(format!("{what} of {} below full_history_ts_low: {other:?}", family.name())),
+    };
+    rejected("get", family.get_with(b"k", &options).err())?;
+    for answer in family.multi_get_with(&[b"k", b"l"], &options) {
+        rejected("multi_get", answer.err())?;
+    }
+    rejected("iterator", family.iter_with(options).err())
 }
 
 /// Within one prefix, where the answer is promised.

@@ -1,18 +1,19 @@
 //! A script on a database that nobody harms: every answer equals the model's, whatever the options.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 
 use env::Env;
 use ironstone::{
-    BottommostLevelCompaction, CompactRangeOptions, Db, Family, FamilyDescriptor, Snapshot, WriteBatch,
-    WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, Db, Family, FamilyDescriptor, FlushOptions, Kind,
+    ReadOptions, Snapshot, WriteBatch, WriteOptions,
 };
 use testkit::chance::Chance;
 
 use crate::look;
 use crate::sample::{self, Fixed, Sample};
 use crate::script::{self, Op, Weights};
+use crate::stamp::{self, Stamp};
 use crate::state::State;
 
 /// What a run came to.
@@ -73,6 +74,9 @@ pub fn run(seed: u64, place: Place, ops: &[Op]) -> Result<Ran, Failure> {
         db: None,
         state: State::new(),
         snapshots: VecDeque::new(),
+        moments: VecDeque::new(),
+        lows: BTreeMap::new(),
+        stale: None,
         ran: Ran::default(),
         made: 0,
     };
@@ -98,6 +102,12 @@ struct Run {
     db: Option<Db>,
     state: State,
     snapshots: VecDeque<(Snapshot, State)>,
+    /// With timestamps: the newest timestamp of a moment and the state then.
+    moments: VecDeque<(u64, State)>,
+    /// With timestamps: `full_history_ts_low` of the families that have it, by name.
+    lows: BTreeMap<String, u64>,
+    /// Handles of the open before.
+    stale: Option<(Family, Snapshot)>,
     ran: Ran,
     made: u64,
 }
@@ -134,13 +144,14 @@ impl Run {
             Op::Write { changes, undone, sync, no_wal } => {
                 let families = self.families();
                 let mut batch = WriteBatch::new();
+                let stamp = Stamp::next(self.db());
                 let mut before = None;
                 for (i, change) in changes.iter().enumerate() {
                     if *undone == Some(i) {
                         batch.set_save_point();
                         before = Some(self.state.clone());
                     }
-                    self.state.change(change, &families, self.fixed.reverse, &mut batch);
+                    self.state.change(change, &families, self.fixed.reverse, stamp, &mut batch);
                 }
                 if let Some(before) = before {
                     batch.rollback_to_save_point().map_err(told("rollback"))?;
@@ -172,6 +183,7 @@ impl Run {
                     self.snapshots.pop_front();
                 }
                 self.snapshots.push_back((self.db().snapshot(), self.state.clone()));
+                self.remember_moment();
             }
             Op::Release(n) => {
                 if !self.snapshots.is_empty() {
@@ -182,16 +194,21 @@ impl Run {
                 self.ran.looks += 1;
                 self.ran.hash =
                     (self.ran.hash ^ seed ^ self.db().latest_sequence()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                look::some(self.db(), &self.state, &self.sample, None, *seed, 200)?;
+                look::some(self.db(), &self.state, &self.sample, None.into(), *seed, 200)?;
+                self.look_back(*seed)?;
                 if let Some((snapshot, state)) = self.snapshots.get(*seed as usize % 6) {
-                    look::some(self.db(), state, &self.sample, Some(snapshot), seed.rotate_left(7), 200)
+                    let (moment, seed) = (Some(snapshot).into(), seed.rotate_left(7));
+                    look::some(self.db(), state, &self.sample, moment, seed, 200)
                         .map_err(|e| format!("snapshot {}: {e}", snapshot.sequence()))?;
                 }
             }
             Op::Reopen(seed) => {
                 self.ran.reopens += 1;
+                // An older handle keeps its open alive: only an explicit close ends that open.
+                self.stale = closes(*seed).then(|| (self.family(*seed), self.db().snapshot()));
                 self.close(*seed)?;
                 self.open(*seed)?;
+                self.use_stale_handles()?;
                 look::all(self.db(), &self.state, self.fixed.reverse, None)
                     .map_err(|e| format!("reopened: {e}"))?;
             }
@@ -204,6 +221,7 @@ impl Run {
                     self.db()
                         .create_family(FamilyDescriptor::new(&name, options.family))
                         .map_err(told("create_family"))?;
+                    self.moments.clear();
                     self.state.families.insert(name, Default::default());
                 }
             }
@@ -211,8 +229,11 @@ impl Run {
                 let family = self.family(*n);
                 if family.name() != "default" {
                     self.db().drop_family(&family).map_err(told("drop_family"))?;
+                    self.moments.clear();
+                    self.lows.remove(family.name());
                     self.state.families.remove(family.name());
-                    let rows = family.iter().and_then(|mut i| {
+                    let options = stamp::reading(&family, u64::MAX, ReadOptions::default());
+                    let rows = family.iter_with(options).and_then(|mut i| {
                         i.seek_to_first();
                         i.status()
                     });
@@ -220,6 +241,7 @@ impl Run {
                 }
             }
             Op::FlushWal { sync } => self.db().flush_wal(*sync).map_err(told("flush_wal"))?,
+            Op::Collapse(n) => self.collapse(*n)?,
             Op::Help(n) => {
                 for _ in 0..*n {
                     self.env.executor.help();
@@ -230,11 +252,63 @@ impl Run {
         Ok(())
     }
 
+    /// Keeps the state of now, to be read at its timestamp later.
+    fn remember_moment(&mut self) {
+        if !self.fixed.stamped {
+            return;
+        }
+        if self.moments.len() == 6 {
+            self.moments.pop_front();
+        }
+        self.moments.push_back((self.db().latest_sequence(), self.state.clone()));
+    }
+
+    /// Reads at the timestamp of a remembered moment.
+    fn look_back(&self, seed: u64) -> Result<(), String> {
+        let Some((timestamp, state)) = self.moments.get(seed.rotate_left(11) as usize % 6) else {
+            return Ok(());
+        };
+        let moment = look::Moment { snapshot: None, timestamp: *timestamp, lows: Some(&self.lows) };
+        look::some(self.db(), state, &self.sample, moment, seed.rotate_left(13), 200)
+            .map_err(|e| format!("at timestamp {timestamp}, of history from {:?}: {e}", self.lows))
+    }
+
+    /// Raises the mark below which the history of a family may go.
+    fn collapse(&mut self, n: u64) -> Result<(), String> {
+        let family = self.family(n);
+        if !stamp::is_stamped(&family) {
+            return Ok(());
+        }
+        let now = self.lows.get(family.name()).copied().unwrap_or(0);
+        let newest = self.db().latest_sequence();
+        let low = now + Chance::new(n).below(newest.saturating_sub(now) + 1);
+        family
+            .increase_full_history_ts_low(&low.to_le_bytes())
+            .map_err(told("increase_full_history_ts_low"))?;
+        self.lows.insert(family.name().to_string(), low);
+        Ok(())
+    }
+
+    /// Calls with the handles of the open before: all must be rejected, and nothing may change.
+    fn use_stale_handles(&self) -> Result<(), String> {
+        let Some((family, snapshot)) = &self.stale else { return Ok(()) };
+        let db = self.db();
+        let rejected = |what: &str, outcome: ironstone::Result<()>| match outcome {
+            Err(error) if error.kind() == Kind::InvalidArgument => Ok(()),
+            other => Err(format!("{what} with a handle of the open before: {other:?}")),
+        };
+        let options = stamp::reading(family, u64::MAX, snapshot.options());
+        rejected("get", db.get_with(b"k", &options).map(drop))?;
+        rejected("multi_get", db.multi_get_with(&[b"k"], &options).remove(0).map(drop))?;
+        rejected("iter", db.iter_with(options).map(drop))?;
+        rejected("flush", db.flush_families(std::slice::from_ref(family), &FlushOptions::default()))?;
+        rejected("drop_family", db.drop_family(family))
+    }
+
     fn close(&mut self, seed: u64) -> Result<(), String> {
         self.snapshots.clear();
         if let Some(db) = self.db.take() {
-            // Half of the time the last handle closes.
-            if seed.is_multiple_of(2) {
+            if closes(seed) {
                 db.close().map_err(told("close"))?;
             }
         }
@@ -258,6 +332,11 @@ impl Run {
         }
         self.close(0)
     }
+}
+
+/// Whether a run closes its database by a call; else the last handle closes the database.
+fn closes(seed: u64) -> bool {
+    seed.is_multiple_of(2)
 }
 
 /// Runs a seed, and on failure cuts its script down and tells how to run it again.

@@ -17,11 +17,14 @@ pub struct Sample {
 pub struct Fixed {
     pub reverse: bool,
     pub levels: u64,
+    /// Whether the column families have timestamps of 64 bits.
+    pub stamped: bool,
 }
 
 impl Fixed {
     pub fn draw(chance: &mut Chance) -> Fixed {
-        Fixed { reverse: chance.percent(20), levels: *chance.pick(&[2, 4, 7]) }
+        let stamped = Chance::new(chance.clone().next() ^ 0x7374_616d).percent(25);
+        Fixed { reverse: chance.percent(20), levels: *chance.pick(&[2, 4, 7]), stamped }
     }
 }
 
@@ -196,7 +199,8 @@ pub fn draw(chance: &mut Chance, fixed: Fixed) -> Sample {
     text.push_str(&format!("num_levels={};merge_operator=stringappend;", fixed.levels));
     let comparator =
         if fixed.reverse { "rocksdb.ReverseBytewiseComparator" } else { "leveldb.BytewiseComparator" };
-    text.push_str(&format!("comparator={comparator};"));
+    let timestamps = if fixed.stamped { ".u64ts" } else { "" };
+    text.push_str(&format!("comparator={comparator}{timestamps};"));
     Sample { text, reverse: fixed.reverse, prefix }
 }
 

@@ -35,6 +35,8 @@ pub enum Op {
     FlushWal {
         sync: bool,
     },
+    /// Raises `full_history_ts_low` of a family with timestamps; the number draws family and mark.
+    Collapse(u64),
     /// Runs this many queued jobs.
     Help(u64),
     Settle,
@@ -148,6 +150,7 @@ fn op(chance: &mut Chance, serial: &mut u64, w: &Weights) -> Op {
         }
         12..14 => Op::FlushWal { sync: chance.percent(50) },
         14..17 => Op::Help(chance.below(6)),
+        17 if chance.percent(50) => Op::Collapse(chance.next()),
         _ => {
             let len = if chance.percent(70) { 1 } else { 1 + chance.below(8) };
             let changes: Vec<Change> = (0..len)

@@ -7,6 +7,7 @@ use ironstone::{Family, WriteBatch};
 use testkit::model::Model;
 
 use crate::script::Change;
+use crate::stamp::Stamp;
 
 /// All families at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,28 +32,35 @@ impl State {
     }
 
     /// Makes the change here and in the batch.
-    pub fn change(&mut self, change: &Change, families: &[Family], reverse: bool, batch: &mut WriteBatch) {
+    pub fn change(
+        &mut self,
+        change: &Change,
+        families: &[Family],
+        reverse: bool,
+        stamp: Stamp,
+        batch: &mut WriteBatch,
+    ) {
         let pick = |n: &u64| &families[(*n % families.len() as u64) as usize];
         match change {
             Change::Put(f, key, value) => {
-                batch.put_in(pick(f).id(), key, value);
+                stamp.put(batch, pick(f).id(), key, value);
                 self.of(pick(f)).put(key, value);
             }
             Change::Delete(f, key) => {
-                batch.delete_in(pick(f).id(), key);
+                stamp.delete(batch, pick(f).id(), key);
                 self.of(pick(f)).delete(key);
             }
             Change::Merge(f, key, operand) => {
-                batch.merge_in(pick(f).id(), key, operand);
+                stamp.merge(batch, pick(f).id(), key, operand);
                 self.of(pick(f)).append(key, operand);
             }
             Change::DeleteRange(f, a, b) if !reverse => {
-                batch.delete_range_in(pick(f).id(), a, b);
+                stamp.delete_range(batch, pick(f).id(), a, b);
                 self.of(pick(f)).delete_range(a, b);
             }
             // In the other order the range is (b, a] of bytes: b is its first key, a the first beyond.
             Change::DeleteRange(f, a, b) => {
-                batch.delete_range_in(pick(f).id(), b, a);
+                stamp.delete_range(batch, pick(f).id(), b, a);
                 let model = self.of(pick(f));
                 let keep = model.get(a).map(<[u8]>::to_vec);
                 let last = model.get(b).is_some() && a < b;
@@ -66,10 +74,10 @@ impl State {
             }
             Change::Toggle(f, key, value) => {
                 if self.of(pick(f)).get(key).is_some() {
-                    batch.single_delete_in(pick(f).id(), key);
+                    stamp.single_delete(batch, pick(f).id(), key);
                     self.of(pick(f)).delete(key);
                 } else {
-                    batch.put_in(pick(f).id(), key, value);
+                    stamp.put(batch, pick(f).id(), key, value);
                     self.of(pick(f)).put(key, value);
                 }
             }

@@ -5,6 +5,7 @@ use ironstone::{CompactRangeOptions, FamilyDescriptor, Kind, WriteBatch, WriteOp
 use super::{Ended, World};
 use crate::look;
 use crate::script::{self, Op};
+use crate::stamp::Stamp;
 
 impl World {
     pub(super) fn op(&mut self, op: &Op) -> Result<Ended, String> {
@@ -15,12 +16,13 @@ impl World {
                 let mut batch = WriteBatch::new();
                 let before = self.history.last().cloned().unwrap_or_default();
                 let mut after = before.clone();
+                let stamp = Stamp::next(&db);
                 for (i, state) in after.iter_mut().enumerate() {
                     // A toggle is drawn against one state; with several it is left out.
                     let mut one = WriteBatch::new();
                     for change in changes {
                         if before.len() == 1 || !matches!(change, script::Change::Toggle(..)) {
-                            state.change(change, &families, self.fixed.reverse, &mut one);
+                            state.change(change, &families, self.fixed.reverse, stamp, &mut one);
                         }
                     }
                     if i == 0 {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ironstone::{WriteBatch, WriteOptions};
+use ironstone::{FamilyId, WriteBatch, WriteOptions};
 use testkit::model::Model;
 
 use super::World;
@@ -11,6 +11,7 @@ use crate::audit;
 use crate::look;
 use crate::sample::Sample;
 use crate::script;
+use crate::stamp::Stamp;
 use crate::state::State;
 
 impl World {
@@ -97,6 +98,7 @@ impl World {
         let db = self.db.as_ref().ok_or("not open")?;
         db.sync_wal().map_err(|e| format!("sync of the WAL: {e}"))?;
         let mut batch = WriteBatch::new();
+        let stamp = Stamp::next(db);
         let mut states = self.history.last().cloned().unwrap_or_default();
         // Draws a key that usually exists and a key that mostly exists. A snapshot must see their old
         // values.
@@ -105,7 +107,7 @@ impl World {
             .and_then(|s| s.families.get("default")?.iter().map(|(key, _)| key.to_vec()).next());
         let first = first.filter(|key| !key.starts_with(&[script::TOGGLES]));
         for key in [Some(b"a00\x00".to_vec()), first].into_iter().flatten() {
-            batch.put(&key, b"durable");
+            stamp.put(&mut batch, FamilyId::DEFAULT, &key, b"durable");
             for state in &mut states {
                 state.families.entry("default".to_string()).or_default().put(&key, b"durable");
             }

@@ -1,0 +1,75 @@
+//! Timestamps of a run whose column families have them (comparator `..u64ts`).
+//!
+//! A write takes the newest sequence number plus one as its timestamp. So timestamps grow with the sequence numbers, and
+//! a newer entry of a key never has an older timestamp, also after a crash that lost the newest writes. RocksDB asks for
+//! the same order. Then a timestamp is a moment, like a snapshot: a read at the newest timestamp of a moment sees the
+//! state of this moment. The models know no timestamps.
+
+use ironstone::{Db, Family, FamilyId, ReadOptions, WriteBatch};
+
+/// Adds records to a batch: with a timestamp, or without in families without timestamps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stamp(Option<[u8; 8]>);
+
+impl Stamp {
+    /// Returns the stamp for the next batch.
+    pub fn next(db: &Db) -> Stamp {
+        Stamp(has_timestamps(db).then(|| (db.latest_sequence() + 1).to_le_bytes()))
+    }
+
+    /// Adds a put.
+    pub fn put(self, batch: &mut WriteBatch, family: FamilyId, key: &[u8], value: &[u8]) {
+        match &self.0 {
+            Some(stamp) => batch.put_at(family, key, stamp, value),
+            None => batch.put_in(family, key, value),
+        };
+    }
+
+    /// Adds a deletion.
+    pub fn delete(self, batch: &mut WriteBatch, family: FamilyId, key: &[u8]) {
+        match &self.0 {
+            Some(stamp) => batch.delete_at(family, key, stamp),
+            None => batch.delete_in(family, key),
+        };
+    }
+
+    /// Adds a single deletion.
+    pub fn single_delete(self, batch: &mut WriteBatch, family: FamilyId, key: &[u8]) {
+        match &self.0 {
+            Some(stamp) => batch.single_delete_at(family, key, stamp),
+            None => batch.single_delete_in(family, key),
+        };
+    }
+
+    /// Adds a merge operand.
+    pub fn merge(self, batch: &mut WriteBatch, family: FamilyId, key: &[u8], operand: &[u8]) {
+        match &self.0 {
+            Some(stamp) => batch.merge_at(family, key, stamp, operand),
+            None => batch.merge_in(family, key, operand),
+        };
+    }
+
+    /// Adds a range deletion.
+    pub fn delete_range(self, batch: &mut WriteBatch, family: FamilyId, begin: &[u8], end: &[u8]) {
+        match &self.0 {
+            Some(stamp) => batch.delete_range_at(family, begin, end, stamp),
+            None => batch.delete_range_in(family, begin, end),
+        };
+    }
+}
+
+/// Returns true if the keys of the family carry timestamps.
+pub fn is_stamped(family: &Family) -> bool {
+    family.options().comparator.timestamp_size() > 0
+}
+
+/// Returns true if the column families of the database have timestamps: in a run all have them, or none.
+pub fn has_timestamps(db: &Db) -> bool {
+    is_stamped(db)
+}
+
+/// Returns `options` with the timestamp `at`, if the family has timestamps.
+pub fn reading(family: &Family, at: u64, options: ReadOptions) -> ReadOptions {
+    let timestamp = is_stamped(family).then(|| at.to_le_bytes().to_vec());
+    ReadOptions { timestamp, ..options }
+}
