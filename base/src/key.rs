@@ -166,7 +166,7 @@ pub fn with_newest_timestamp(key: &[u8], timestamp_size: usize) -> Vec<u8> {
     padded(key, timestamp_size, 0xff)
 }
 
-/// Returns a user key without timestamp as the user key that sorts after all its other versions: the oldest
+/// Returns a user key with the oldest timestamp. The key sorts after all other versions of the user key. The oldest
 /// timestamp has no bit set.
 pub fn with_oldest_timestamp(key: &[u8], timestamp_size: usize) -> Vec<u8> {
     padded(key, timestamp_size, 0)

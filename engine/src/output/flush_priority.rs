@@ -110,8 +110,8 @@ impl Place<'_> {
             return;
         }
         let mut held = self.of.lock.lock();
-        // A leaving thread takes the lock between leaving and notifying, so no leave is missed. More
-        // threads that leave at this time also wake this thread, so the loop is bounded.
+        // A leaving thread takes the lock between leaving and notifying, so no leave is missed. Other leaving
+        // threads also wake this thread. The loop is bounded for this reason.
         for _ in 0..WAKES_MAX {
             if !self.of.crowded() {
                 return;

@@ -76,7 +76,7 @@ impl Reads {
     }
 }
 
-/// Returns `key`, which carries no timestamp, as the user key that sorts before all its entries.
+/// Returns the user key before all entries of `key`. `key` carries no timestamp.
 fn stamped<'k>(family: &Family, key: &'k [u8]) -> Cow<'k, [u8]> {
     match family.order().user.timestamp_size() {
         0 => Cow::Borrowed(key),
