@@ -80,10 +80,14 @@ pub(crate) fn data(bytes: &[u8]) -> Bytes {
     bytes.as_ptr().cast()
 }
 
-struct WriteOptions<'a>(Raw, &'a Library);
+pub(crate) struct WriteOptions<'a>(Raw, &'a Library);
 
 impl<'a> WriteOptions<'a> {
-    fn new(library: &'a Library, writing: Writing) -> Self {
+    pub(crate) fn raw(&self) -> Raw {
+        self.0
+    }
+
+    pub(crate) fn new(library: &'a Library, writing: Writing) -> Self {
         let t = library.table();
         // SAFETY: a fresh handle, set up before anyone sees it.
         unsafe {

@@ -6,6 +6,7 @@
 //!  db        an open database: families, writes, batches, maintenance, properties
 //!  files     checkpoints, external SST files, backups, secondary instances
 //!  read      gets, multi-gets, snapshots, iterators
+//!  txn       pessimistic transactions
 //! ```
 //! Nothing is compiled or linked: the caller names the library as a file (the native library in the
 //! `rocksdbjni` archive exports the C interface). Every handle holds references to the objects that the
@@ -20,9 +21,11 @@ mod library;
 mod options_file;
 mod read;
 mod table;
+mod txn;
 
 pub use db::{Batch, Compaction, Db, Family, Writing};
 pub use files::{Backups, SstWriter};
 pub use library::{Library, Options, Result};
 pub use options_file::load_latest_options;
 pub use read::{Iter, Reading, Snapshot};
+pub use txn::{Transaction, TransactionDb};

@@ -161,4 +161,21 @@ table! {
     fn get_latest_sequence_number(Raw) -> u64;
     fn verify_checksum(Raw, ErrorSlot);
     fn destroy_db(Raw, Text, ErrorSlot);
+    fn transactiondb_options_create() -> Raw;
+    fn transactiondb_options_destroy(Raw);
+    fn transactiondb_open(Raw, Raw, Text, ErrorSlot) -> Raw;
+    fn transactiondb_close(Raw);
+    fn transactiondb_put(Raw, Raw, Bytes, usize, Bytes, usize, ErrorSlot);
+    fn transactiondb_get(Raw, Raw, Bytes, usize, *mut usize, ErrorSlot) -> *mut c_char;
+    fn transactiondb_get_prepared_transactions(Raw, *mut usize) -> *mut Raw;
+    fn transaction_options_create() -> Raw;
+    fn transaction_options_destroy(Raw);
+    fn transaction_begin(Raw, Raw, Raw, Raw) -> Raw;
+    fn transaction_destroy(Raw);
+    fn transaction_set_name(Raw, Bytes, usize, ErrorSlot);
+    fn transaction_get_name(Raw, *mut usize) -> *mut c_char;
+    fn transaction_put(Raw, Bytes, usize, Bytes, usize, ErrorSlot);
+    fn transaction_prepare(Raw, ErrorSlot);
+    fn transaction_commit(Raw, ErrorSlot);
+    fn transaction_rollback(Raw, ErrorSlot);
 }

@@ -2,7 +2,7 @@
 
 mod deadlocks;
 mod optimistic;
-mod oracle;
+mod golden;
 mod pessimistic;
 mod two_phase;
 

@@ -1,1 +1,0 @@
-//! Databases with prepared transactions that RocksDB wrote.

@@ -1,0 +1,197 @@
+//! Pessimistic transactions of RocksDB: enough to prepare, commit and roll back on its side.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::db::{WriteOptions, Writing, data};
+use crate::library::{Library, Options, Result, path_text};
+use crate::table::Raw;
+
+struct Open {
+    raw: Raw,
+    library: Library,
+    _options: Options,
+}
+
+// SAFETY: RocksDB's databases may be used and closed from any thread.
+unsafe impl Send for Open {}
+// SAFETY: its calls lock for themselves.
+unsafe impl Sync for Open {}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // SAFETY: open until now, and closed once. Transactions hold an `Arc` of this, so none is left.
+        unsafe { (self.library.table().transactiondb_close)(self.raw) };
+    }
+}
+
+/// An open `TransactionDB` with the default column family.
+#[derive(Clone)]
+pub struct TransactionDb {
+    open: Arc<Open>,
+}
+
+/// A transaction. Dropping it rolls back what is not prepared.
+pub struct Transaction {
+    raw: Raw,
+    open: Arc<Open>,
+}
+
+// SAFETY: a transaction may move between threads; it is used by one thread at a time (`&mut` or owned).
+unsafe impl Send for Transaction {}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        // SAFETY: made by the library, destroyed once, the database still open.
+        unsafe { (self.open.library.table().transaction_destroy)(self.raw) };
+    }
+}
+
+impl TransactionDb {
+    /// Opens the database at `path` with an option string.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn open(library: &Library, path: &Path, text: &str) -> Result<TransactionDb> {
+        let options = library.options(text)?;
+        let path = path_text(path)?;
+        // SAFETY: a fresh handle.
+        let own = unsafe { (library.table().transactiondb_options_create)() };
+        // SAFETY: live handles, text that outlives the call.
+        let raw =
+            library.checked(|t, e| unsafe { (t.transactiondb_open)(options.raw, own, path.as_ptr(), e) });
+        // SAFETY: made above, destroyed once; the database has copied the options.
+        unsafe { (library.table().transactiondb_options_destroy)(own) };
+        let open = Open { raw: raw?, library: library.clone(), _options: options };
+        Ok(TransactionDb { open: Arc::new(open) })
+    }
+
+    /// Begins a transaction.
+    pub fn begin(&self, writing: Writing) -> Transaction {
+        let library = &self.open.library;
+        let write_options = WriteOptions::new(library, writing);
+        let t = library.table();
+        // SAFETY: fresh and live handles; a null transaction asks for a new one.
+        let raw = unsafe {
+            let options = (t.transaction_options_create)();
+            let raw =
+                (t.transaction_begin)(self.open.raw, write_options.raw(), options, std::ptr::null_mut());
+            (t.transaction_options_destroy)(options);
+            raw
+        };
+        Transaction { raw, open: self.open.clone() }
+    }
+
+    /// Takes the prepared transactions, in no order.
+    pub fn take_prepared(&self) -> Vec<Transaction> {
+        let t = self.open.library.table();
+        let mut count = 0usize;
+        // SAFETY: live handle, room for one number.
+        let list = unsafe { (t.transactiondb_get_prepared_transactions)(self.open.raw, &raw mut count) };
+        if list.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: the library says that so many handles are there.
+        let handles = unsafe { std::slice::from_raw_parts(list, count) }.to_vec();
+        // SAFETY: the library allocated the list and gives it away.
+        unsafe { (t.free)(list.cast()) };
+        handles.into_iter().map(|raw| Transaction { raw, open: self.open.clone() }).collect()
+    }
+
+    /// Sets a value outside of a transaction.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn put(&self, key: &[u8], value: &[u8], writing: Writing) -> Result<()> {
+        let library = &self.open.library;
+        let options = WriteOptions::new(library, writing);
+        let (k, v) = (data(key), data(value));
+        // SAFETY: live handles, bytes that outlive the call.
+        library.checked(|t, e| unsafe {
+            (t.transactiondb_put)(self.open.raw, options.raw(), k, key.len(), v, value.len(), e);
+        })
+    }
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let library = &self.open.library;
+        let mut len = 0usize;
+        // SAFETY: a fresh handle, destroyed below.
+        let options = unsafe { (library.table().readoptions_create)() };
+        // SAFETY: live handles, bytes that outlive the call, room for one number.
+        let found = library.checked(|t, e| unsafe {
+            (t.transactiondb_get)(self.open.raw, options, data(key), key.len(), &raw mut len, e)
+        });
+        // SAFETY: made above, destroyed once.
+        unsafe { (library.table().readoptions_destroy)(options) };
+        let found = found?;
+        Ok(if found.is_null() { None } else { Some(library.bytes(found, len)) })
+    }
+}
+
+impl Transaction {
+    /// Names the transaction.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn set_name(&mut self, name: &[u8]) -> Result<()> {
+        let (raw, text) = (self.raw, data(name));
+        // SAFETY: live handle, bytes that outlive the call.
+        self.open.library.checked(|t, e| unsafe { (t.transaction_set_name)(raw, text, name.len(), e) })
+    }
+
+    /// The name.
+    pub fn name(&self) -> Vec<u8> {
+        let library = &self.open.library;
+        let mut len = 0usize;
+        // SAFETY: live handle, room for one number.
+        let name = unsafe { (library.table().transaction_get_name)(self.raw, &raw mut len) };
+        library.bytes(name, len)
+    }
+
+    /// Sets a value.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let raw = self.raw;
+        let (k, v) = (data(key), data(value));
+        // SAFETY: live handle, bytes that outlive the call.
+        self.open
+            .library
+            .checked(|t, e| unsafe { (t.transaction_put)(raw, k, key.len(), v, value.len(), e) })
+    }
+
+    /// Prepares the transaction.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn prepare(&mut self) -> Result<()> {
+        let raw = self.raw;
+        // SAFETY: live handle.
+        self.open.library.checked(|t, e| unsafe { (t.transaction_prepare)(raw, e) })
+    }
+
+    /// Commits the transaction.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn commit(&mut self) -> Result<()> {
+        let raw = self.raw;
+        // SAFETY: live handle.
+        self.open.library.checked(|t, e| unsafe { (t.transaction_commit)(raw, e) })
+    }
+
+    /// Rolls the transaction back.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn rollback(&mut self) -> Result<()> {
+        let raw = self.raw;
+        // SAFETY: live handle.
+        self.open.library.checked(|t, e| unsafe { (t.transaction_rollback)(raw, e) })
+    }
+}
