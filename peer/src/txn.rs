@@ -160,9 +160,7 @@ impl Transaction {
         let raw = self.raw;
         let (k, v) = (data(key), data(value));
         // SAFETY: live handle, bytes that outlive the call.
-        self.open
-            .library
-            .checked(|t, e| unsafe { (t.transaction_put)(raw, k, key.len(), v, value.len(), e) })
+        self.open.library.checked(|t, e| unsafe { (t.transaction_put)(raw, k, key.len(), v, value.len(), e) })
     }
 
     /// Prepares the transaction.

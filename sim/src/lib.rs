@@ -13,6 +13,7 @@
 //!  audit    what must hold of a database just opened: rows by every way of reading, levels, files
 //!  copies   every crash and every failing call of checkpoints, backups and the like
 //!  hang     the end of a run that has none
+//!  prepared prepared transactions on a disk that crashes or fails
 //!  crash    script on a disk that crashes or fails: one prefix state, between durable and attempted
 //! ```
 //! A run is a function of its seed. A failing one is told as a seed and the command that replays it.
@@ -31,6 +32,7 @@ pub mod look;
 #[cfg(test)]
 mod pinned;
 pub mod play;
+pub mod prepared;
 pub mod random;
 pub mod sample;
 pub mod scene;

@@ -152,3 +152,11 @@ fn prepared_transactions_go_back_and_forth() {
         }
     }
 }
+
+/// `IRONSTONE_SEEDS` names another number of seeds.
+#[test]
+fn nothing_prepared_is_lost_and_nothing_unprepared_survives() {
+    let seeds = std::env::var("IRONSTONE_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    let recoveries: u64 = (0..seeds).map(|seed| ironstone_sim::prepared::seed(seed, 4).unwrap()).sum();
+    assert!(recoveries >= seeds * 4, "{recoveries} recoveries");
+}

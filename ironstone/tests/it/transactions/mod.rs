@@ -1,8 +1,8 @@
 //! Transactions: conflicts, locks, deadlocks, two-phase commit through crashes, and RocksDB's databases.
 
 mod deadlocks;
-mod optimistic;
 mod golden;
+mod optimistic;
 mod pessimistic;
 mod two_phase;
 

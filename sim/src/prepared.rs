@@ -1,0 +1,409 @@
+//! Prepared transactions on a disk that crashes or fails.
+//!
+//! ```text
+//!  history   after each operation, the states the database may be in (two after an operation that failed)
+//!            durable ──────────── attempted
+//!               └── what is read after the crash is one state in here: rows and prepared transactions together
+//! ```
+//! So nothing prepared and durable is lost, nothing unprepared survives, and no commit is applied by half. The crash comes
+//! at a drawn call; so may a crash of the recovery. Recovery uses the point-in-time mode, the default.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use env::clock::ManualClock;
+use env::executor::Inline;
+use env::fault::FaultFs;
+use env::memory::{MemoryFs, Survivors};
+use env::rng::SeededRng;
+use env::{Env, Executor};
+use ironstone::{
+    Error, Family, FamilyDescriptor, Options, Record, Transaction, TransactionDb, TransactionDbOptions,
+    WriteOptions,
+};
+use testkit::chance::Chance;
+
+type Rows = BTreeMap<(String, Vec<u8>), Vec<u8>>;
+
+/// What the database holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct State {
+    rows: Rows,
+    prepared: BTreeMap<Vec<u8>, Rows>,
+}
+
+/// Runs a seed. Returns how many recoveries were compared.
+///
+/// # Errors
+/// What was lost or is wrong, with the story.
+pub fn seed(seed: u64, rounds: u64) -> Result<u64, String> {
+    let mut world = World::new(seed);
+    for _ in 0..rounds {
+        if let Err(error) = world.round() {
+            return Err(format!("seed {seed}: {error}\n{}", world.story.join("\n")));
+        }
+    }
+    Ok(world.recoveries)
+}
+
+struct World {
+    chance: Chance,
+    disk: MemoryFs,
+    clock: Arc<ManualClock>,
+    faults: Arc<FaultFs>,
+    executor: Arc<Inline>,
+    env: Env,
+    db: Option<TransactionDb>,
+    waiting: BTreeMap<Vec<u8>, Transaction>,
+    history: Vec<Vec<State>>,
+    durable: usize,
+    names: u64,
+    recoveries: u64,
+    story: Vec<String>,
+}
+
+const FAMILIES: [&str; 2] = ["default", "b"];
+
+impl World {
+    fn new(seed: u64) -> World {
+        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
+        let disk = MemoryFs::new(clock.clone());
+        let faults = FaultFs::wrap_disk(Arc::new(disk.clone()), disk.clone());
+        let mut chance = Chance::new(seed);
+        let (env, executor) = world(&faults, &clock, chance.next());
+        World {
+            chance,
+            disk,
+            clock,
+            faults,
+            executor,
+            env,
+            db: None,
+            waiting: BTreeMap::new(),
+            history: vec![vec![State::default()]],
+            durable: 0,
+            names: 0,
+            recoveries: 0,
+            story: Vec::new(),
+        }
+    }
+
+    fn open(&mut self) -> Result<(), Error> {
+        let mut options = Options::default();
+        let more = *self.chance.pick(&["", "recycle_log_file_num=2;", "manual_wal_flush=true;"]);
+        options.update(&format!(
+            "{more}create_if_missing=true;create_missing_column_families=true;write_buffer_size=65536"
+        ))?;
+        options.db.env = self.env.clone();
+        let family = || options.family.clone();
+        let families = FAMILIES.iter().map(|name| FamilyDescriptor::new(*name, family())).collect();
+        let transactions = TransactionDbOptions { transaction_lock_timeout: 0, ..Default::default() };
+        let db = TransactionDb::open_with("/db", options.clone(), transactions, Some(families))?;
+        self.waiting = db.all_prepared_transactions().into_iter().map(|t| (t.name(), t)).collect();
+        self.db = Some(db);
+        Ok(())
+    }
+
+    fn db(&self) -> Result<TransactionDb, String> {
+        self.db.clone().ok_or_else(|| "not open".to_string())
+    }
+
+    /// Works, stops the machine, and compares what comes back.
+    fn round(&mut self) -> Result<(), String> {
+        self.open().map_err(|e| format!("open without faults: {e}"))?;
+        self.settle()?;
+        let plan = self.plan(300);
+        self.story.push(format!("round with {plan:?}"));
+        self.faults.hook().set_plan(&plan).map_err(|e| e.to_string())?;
+        let fired = self.faults.hook().fired();
+        for _ in 0..self.chance.below(40) {
+            let ended = self.operation()?;
+            if let Err(error) = ended {
+                self.story.push(format!("  refused: {error}"));
+                if self.faults.hook().fired() == fired && !self.faults.hook().crashed() {
+                    return Err(format!("an operation failed though no call did: {error}"));
+                }
+                break;
+            }
+            while self.chance.percent(40) && self.env.executor.help() {}
+        }
+        self.stop()
+    }
+
+    fn plan(&mut self, calls: u64) -> String {
+        let n = 1 + self.chance.below(calls);
+        match self.chance.below(6) {
+            0 => String::new(),
+            1 => format!("append *.log #{} EIO", 1 + n % 40),
+            2 => format!("sync * #{} EIO", 1 + n % 20),
+            3 => format!("append * #{n} crash {}", self.chance.below(500)),
+            _ => format!("write * #{n} crash"),
+        }
+    }
+
+    /// One drawn operation. The outer error is a fault of the engine.
+    fn operation(&mut self) -> Result<Result<(), Error>, String> {
+        let sync = self.chance.percent(30);
+        match self.chance.below(10) {
+            0..3 => self.prepare(sync),
+            3..6 => self.decide(sync),
+            6 | 7 => self.write(sync),
+            8 => {
+                let name = *self.chance.pick(&FAMILIES);
+                self.story.push(format!("  flush {name}"));
+                Ok(self.family(name)?.flush())
+            }
+            _ if self.chance.percent(50) => self.reopen(),
+            _ => {
+                let done = self.db()?.flush_wal(true);
+                if done.is_ok() {
+                    self.durable = self.history.len() - 1;
+                }
+                Ok(done)
+            }
+        }
+    }
+
+    fn family(&self, name: &str) -> Result<Family, String> {
+        self.db()?.family(name).map_err(|e| e.to_string())
+    }
+
+    fn options(&self, sync: bool) -> WriteOptions {
+        WriteOptions { sync, ..WriteOptions::default() }
+    }
+
+    fn drawn_rows(&mut self) -> Rows {
+        self.names += 1;
+        let (id, count) = (self.names, 1 + self.chance.below(4));
+        // Keys of waiting transactions are locked: each transaction has its own.
+        let mut row = |i| {
+            let family = (*self.chance.pick(&FAMILIES)).to_string();
+            ((family, format!("{id}/{i}").into_bytes()), self.chance.bytes(20))
+        };
+        (0..count).map(&mut row).collect()
+    }
+
+    fn prepare(&mut self, sync: bool) -> Result<Result<(), Error>, String> {
+        let (rows, db) = (self.drawn_rows(), self.db()?);
+        let name = format!("t{:04}", self.names).into_bytes();
+        self.story.push(format!("  prepare {} sync={sync}", self.names));
+        let transaction =
+            db.begin_with(&self.options(sync), &Default::default()).map_err(|e| e.to_string())?;
+        transaction.set_name(&name).map_err(|e| e.to_string())?;
+        for ((family, key), value) in &rows {
+            let family = self.family(family)?;
+            transaction.put_in(&family, key, value).map_err(|e| e.to_string())?;
+        }
+        let prepared = transaction.prepare();
+        if prepared.is_ok() {
+            self.waiting.insert(name.clone(), transaction);
+        }
+        self.happened(prepared.is_ok(), sync, |state| {
+            state.prepared.insert(name.clone(), rows.clone());
+        });
+        Ok(prepared)
+    }
+
+    fn decide(&mut self, sync: bool) -> Result<Result<(), Error>, String> {
+        let names: Vec<_> = self.waiting.keys().cloned().collect();
+        if names.is_empty() {
+            return Ok(Ok(()));
+        }
+        let name = self.chance.pick(&names).clone();
+        let commits = self.chance.percent(60);
+        self.story.push(format!("  decide {} commit={commits} sync={sync}", name.escape_ascii()));
+        let transaction = &self.waiting[&name];
+        transaction.set_write_options(self.options(sync));
+        let extra = commits && self.chance.percent(30);
+        let mut rows = Rows::new();
+        if extra {
+            rows.insert(("default".to_string(), b"commit time".to_vec()), name.clone());
+            transaction.with_commit_time_batch(|batch| {
+                batch.clear();
+                batch.put(b"commit time", &name);
+            });
+        }
+        let done = if commits { transaction.commit() } else { transaction.rollback() };
+        if done.is_ok() {
+            self.waiting.remove(&name);
+        }
+        self.happened(done.is_ok(), sync, |state| {
+            let own = state.prepared.remove(&name).unwrap_or_default();
+            if commits {
+                state.rows.extend(rows.clone());
+                state.rows.extend(own);
+            }
+        });
+        Ok(done)
+    }
+
+    /// A transaction without prepare: all of its rows or none.
+    fn write(&mut self, sync: bool) -> Result<Result<(), Error>, String> {
+        let (rows, db) = (self.drawn_rows(), self.db()?);
+        self.story.push(format!("  write {} sync={sync}", self.names));
+        let transaction =
+            db.begin_with(&self.options(sync), &Default::default()).map_err(|e| e.to_string())?;
+        for ((family, key), value) in &rows {
+            transaction.put_in(&self.family(family)?, key, value).map_err(|e| e.to_string())?;
+        }
+        let done = transaction.commit();
+        self.happened(done.is_ok(), sync, |state| state.rows.extend(rows.clone()));
+        Ok(done)
+    }
+
+    /// Records what an operation did, or may have done.
+    fn happened(&mut self, done: bool, sync: bool, change: impl Fn(&mut State)) {
+        let before = self.history.last().cloned().unwrap_or_default();
+        let mut after = before.clone();
+        after.iter_mut().for_each(change);
+        if !done {
+            after.extend(before);
+        }
+        self.history.push(after);
+        if done && sync {
+            self.durable = self.history.len() - 1;
+        }
+    }
+
+    fn reopen(&mut self) -> Result<Result<(), Error>, String> {
+        self.story.push("  reopen".to_string());
+        self.waiting.clear();
+        let closed = self.db.take().map_or(Ok(()), |db| db.close());
+        if closed.is_err() {
+            return Ok(closed);
+        }
+        let opened = self.open();
+        if opened.is_ok()
+            && let Err(error) = self.compare_with_last()
+            && !self.faults.hook().crashed()
+        {
+            return Err(error);
+        }
+        Ok(opened)
+    }
+
+    /// After a clean close nothing may be missing.
+    fn compare_with_last(&self) -> Result<(), String> {
+        let found = self.found()?;
+        let last = self.history.last().cloned().unwrap_or_default();
+        if last.contains(&found) { Ok(()) } else { Err(difference("reopen", &found, &last)) }
+    }
+
+    fn stop(&mut self) -> Result<(), String> {
+        self.crash();
+        if self.chance.percent(30) {
+            // The machine stops during the recovery too.
+            let plan = format!("write * #{} crash", 1 + self.chance.below(40));
+            self.faults.hook().set_plan(&plan).map_err(|e| e.to_string())?;
+            let opened = self.open();
+            let struck = self.faults.hook().crashed();
+            self.story.push(format!("recovery with {plan:?}: {:?}", opened.as_ref().err()));
+            if !struck {
+                opened.map_err(|e| format!("open refused: {e}"))?;
+                let compared = self.compare();
+                if !self.faults.hook().crashed() {
+                    compared?;
+                }
+            }
+            self.crash();
+        }
+        self.faults.hook().set_plan("").map_err(|e| e.to_string())?;
+        self.open().map_err(|e| format!("open refused: {e}"))?;
+        self.compare()?;
+        self.waiting.clear();
+        let closed = self.db.take().map_or(Ok(()), |db| db.close());
+        closed.map_err(|e| format!("close: {e}"))
+    }
+
+    fn crash(&mut self) {
+        self.faults.hook().crash();
+        self.executor.abandon();
+        self.waiting.clear();
+        self.db = None;
+        let survivors = match self.chance.below(6) {
+            0 => Survivors::Synced,
+            1 => Survivors::Everything,
+            2 => Survivors::TornLast(self.chance.next()),
+            3 => Survivors::NamesLost(self.chance.next()),
+            _ => Survivors::Random(self.chance.next()),
+        };
+        self.story.push(format!("the machine stops; left is {survivors:?}"));
+        self.disk.crash(survivors);
+        self.faults.hook().revive();
+        (self.env, self.executor) = world(&self.faults, &self.clock, self.chance.next());
+    }
+
+    /// What came back must be one state between durable and attempted.
+    fn compare(&mut self) -> Result<(), String> {
+        self.recoveries += 1;
+        let found = self.found()?;
+        let may: Vec<State> = self.history[self.durable..].iter().flatten().cloned().collect();
+        if !may.contains(&found) {
+            return Err(difference("recovery", &found, &may));
+        }
+        // A later crash of this recovery may come back to an older state.
+        Ok(())
+    }
+
+    /// Makes what is there durable: the one state from which the next round starts.
+    fn settle(&mut self) -> Result<(), String> {
+        let db = self.db()?;
+        let mut found = self.found()?;
+        let options = self.options(true);
+        let name = format!("round {}", self.recoveries).into_bytes();
+        db.put_with(b"settled", &name, &options).map_err(|e| format!("synced write: {e}"))?;
+        found.rows.insert(("default".to_string(), b"settled".to_vec()), name);
+        (self.history, self.durable) = (vec![vec![found]], 0);
+        Ok(())
+    }
+
+    fn found(&self) -> Result<State, String> {
+        let (db, mut state) = (self.db()?, State::default());
+        let mut ids = BTreeMap::new();
+        for name in FAMILIES {
+            let family = self.family(name)?;
+            ids.insert(family.id(), name);
+            let mut iter = family.iter().map_err(|e| e.to_string())?;
+            iter.seek_to_first();
+            while iter.valid() {
+                state.rows.insert((name.to_string(), iter.key().to_vec()), iter.value().to_vec());
+                iter.next();
+            }
+            iter.status().map_err(|e| e.to_string())?;
+        }
+        for transaction in db.all_prepared_transactions() {
+            let mut rows = Rows::new();
+            for record in transaction.to_batch().iter() {
+                if let Record::Put { family, key, value } = record.map_err(|e| e.to_string())? {
+                    rows.insert((ids[&family].to_string(), key.to_vec()), value.to_vec());
+                }
+            }
+            state.prepared.insert(transaction.name(), rows);
+        }
+        Ok(state)
+    }
+}
+
+fn world(faults: &Arc<FaultFs>, clock: &Arc<ManualClock>, seed: u64) -> (Env, Arc<Inline>) {
+    let executor = Arc::new(Inline::new(seed, clock.clone()));
+    let hook = faults.hook().clone();
+    // A disk that fails for good may hold writers for ever: the machine stops.
+    executor.on_starved(2000, move |_| hook.crash());
+    let rng = Arc::new(SeededRng::new(seed));
+    (Env { fs: faults.clone(), clock: clock.clone(), rng, executor: executor.clone() }, executor)
+}
+
+fn difference(what: &str, found: &State, may: &[State]) -> String {
+    let show = |state: &State| {
+        let rows: Vec<_> = state.rows.keys().map(|(f, k)| format!("{f}:{}", k.escape_ascii())).collect();
+        let prepared: Vec<_> = state.prepared.keys().map(|name| name.escape_ascii().to_string()).collect();
+        format!("rows {} prepared {}", rows.join(" "), prepared.join(" "))
+    };
+    let ends = [may.first(), may.last()].into_iter().flatten().map(show).collect::<Vec<_>>();
+    format!(
+        "{what}: none of {} states\nfound   {}\nallowed {}",
+        may.len(),
+        show(found),
+        ends.join("\n     .. ")
+    )
+}
