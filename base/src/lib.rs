@@ -9,6 +9,7 @@
 pub mod coding;
 pub mod error;
 pub mod ids;
+pub mod invariant;
 pub mod iter;
 pub mod key;
 pub mod map;

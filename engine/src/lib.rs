@@ -6,7 +6,7 @@
 //! ```text
 //!  db
 //!  background                     what is due, slots, priorities, error state
-//!  write  read  iter  flush  compaction  recovery  repair
+//!  write  read  iter  flush  compaction  recovery  repair  ingest
 //!  apply  source  output  commit
 //!  family
 //!  wal  manifest  files  batch  errors  |  components  |  options  event  stats  |  sequence  prepared  release_notifier  |  sync
@@ -27,6 +27,7 @@ pub mod event;
 pub mod family;
 pub mod files;
 mod flush;
+pub mod ingest;
 pub mod iter;
 pub mod manifest;
 pub mod options;

@@ -59,6 +59,7 @@ mod db;
 mod families;
 mod family;
 mod groups;
+mod ingest;
 mod iter;
 mod metadata;
 mod open;
@@ -67,6 +68,7 @@ mod properties;
 mod read;
 mod repair;
 mod snapshot;
+mod sst_file;
 pub mod timestamps;
 mod transfer;
 mod tree;
@@ -79,14 +81,17 @@ mod write;
 
 pub use checkpoint::{Checkpoint, CheckpointOptions};
 pub use db::Db;
+pub use engine::ingest::ReplaceRange;
 pub use family::Family;
 pub use groups::{AttributeGroup, FamiliesIter};
+pub use ingest::{FileIngestionHandle, IngestExternalFileArg};
 pub use iter::{Iter, Range};
 pub use metadata::{FamilyMetadata, LevelMetadata, LiveFile, MemoryUsage, memory_usage};
 pub use open::{destroy, destroy_with, list_column_families};
 pub use options::{FamilyDescriptor, Missing, Options, OptionsFile, ReadConfig, ReadOptions};
 pub use repair::{Problem, Report, Weight, fsck, repair};
 pub use snapshot::Snapshot;
+pub use sst_file::{ExternalFileInfo, SstFileWriter};
 pub use timestamps::Timestamped;
 
 pub use base::order::{BuiltinPrefix, Comparator, PrefixExtractor};
@@ -118,9 +123,9 @@ pub use engine::options::{
     AGE_AUTO, BlobGarbageCollectionPolicy, BottommostLevelCompaction, CacheTier, CompactRangeOptions,
     CompactionOptions, CompactionOptionsFifo, CompactionOptionsUniversal, CompactionPri, CompactionStopStyle,
     CompactionStyle, Compat, CompressionOptions, CompressionType, DbOptions, DbPath, FamilyOptions,
-    FileChecksumGen, FileTemperatureAge, FlushOptions, FlushWalOptions, MemtableFactory,
-    PrepopulateBlobCache, ReadTier, SizeApproximationOptions, TableFactory, TableFilter, Temperature, Value,
-    VerifyOutputFlags, WaitForCompactOptions, WalRecoveryMode, WriteOptions,
+    FileChecksumGen, FileTemperatureAge, FlushOptions, FlushWalOptions, IngestExternalFileOptions,
+    MemtableFactory, PrepopulateBlobCache, ReadTier, SizeApproximationOptions, TableFactory, TableFilter,
+    Temperature, Value, VerifyOutputFlags, WaitForCompactOptions, WalRecoveryMode, WriteOptions,
 };
 pub use format::checksum::ChecksumType;
 pub use format::properties::Properties as TableProperties;

@@ -84,14 +84,12 @@ macro_rules! gaps {
 }
 
 const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
-    "allow_ingest_behind" "ingestion behind existing data" |o| o.allow_ingest_behind;
     "allow_mmap_writes" "writes through memory maps" |o| o.allow_mmap_writes;
     "wal_compression" "a compressed WAL without the C library of ZSTD"
         |o| o.wal_compression == CompressionType::ZSTD && compress::frames_supported().is_err();
 };
 
 const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
-    "cf_allow_ingest_behind" "ingestion behind existing data" |o| o.cf_allow_ingest_behind;
     "enable_blob_direct_write" "blobs written before the WAL" |o| o.enable_blob_direct_write;
     "enable_blob_files" "blob files" |o| o.enable_blob_files;
     "experimental_mempurge_threshold" "memtables purged in memory" |o| o.experimental_mempurge_threshold > 0.0;

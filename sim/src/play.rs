@@ -13,10 +13,11 @@ use env::executor::Inline;
 use env::rng::SeededRng;
 use env::{Env, Executor};
 use ironstone::{
-    CompactRangeOptions, Db, Error, FamilyDescriptor, Options, Snapshot, WriteBatch, WriteOptions,
+    CompactRangeOptions, Db, Error, FamilyDescriptor, IngestExternalFileArg, IngestExternalFileOptions,
+    Options, Snapshot, SstFileWriter, WriteBatch, WriteOptions,
 };
 
-use crate::scene::{Change, Scene, Step};
+use crate::scene::{Change, Edit, Scene, Step};
 use crate::state::State;
 
 /// Where a run stands: shared with who watches the calls.
@@ -225,6 +226,7 @@ impl<'a> Play<'a> {
                 Ok(())
             }
             Step::Settle => db.wait_for_compact(),
+            Step::Ingest(edits) => self.ingest(&db, edits),
             Step::Snapshot => {
                 self.held.push(db.snapshot());
                 Ok(())
@@ -247,6 +249,43 @@ impl<'a> Play<'a> {
         }
         self.db = Some(Db::open("/db", self.options.clone())?);
         Ok(())
+    }
+
+    /// Writes the changes to external SST files and ingests the files. Acknowledged, an ingestion is durable, and so is
+    /// everything before.
+    fn ingest(&mut self, db: &Db, edits: &[Edit]) -> Result<(), Error> {
+        let mut names: Vec<&String> = edits.iter().map(|edit| &edit.family).collect();
+        names.sort();
+        names.dedup();
+        let mut args = Vec::new();
+        for name in names {
+            let path = format!("/ingest-{name}.sst");
+            let mut file = SstFileWriter::create(&path, &self.options.db, &self.options.family)?;
+            for edit in edits.iter().filter(|edit| edit.family == *name) {
+                match &edit.change {
+                    Change::Put(value) => file.put(&edit.key, value)?,
+                    Change::Delete | Change::Single => file.delete(&edit.key)?,
+                    Change::Merge(operand) => file.merge(&edit.key, operand)?,
+                    Change::DeleteRange(to) => file.delete_range(&edit.key, to)?,
+                }
+            }
+            file.finish()?;
+            let how = IngestExternalFileOptions { move_files: true, ..IngestExternalFileOptions::default() };
+            args.push(IngestExternalFileArg::new(&db.family(name)?, [path], &how));
+        }
+        let mut after = self.past.now().to_vec();
+        edits.iter().for_each(|edit| after.iter_mut().for_each(|state| edit.apply(state)));
+        let done = db.ingest_external_files_with(args);
+        if done.is_err() {
+            let before = self.past.now().to_vec();
+            after.extend(before);
+            after.dedup();
+        }
+        self.past.moments.push(after);
+        if done.is_ok() {
+            self.durable();
+        }
+        done
     }
 
     fn families(&mut self, change: impl Fn(&mut State)) {

@@ -11,6 +11,7 @@
 //! jobs N | settle               runs queued jobs: so many, or until nothing is due
 //! close | reopen [NAME=VALUE;...]
 //! snapshot                      holds one until the next close
+//! ingest CHANGE ; CHANGE ...    the changes as external SST files, one for each family, keys ascending
 //! ```
 //! Lines that begin with `#` are told to the reader only.
 
@@ -47,6 +48,7 @@ pub enum Step {
     Close,
     Reopen(String),
     Snapshot,
+    Ingest(Vec<Edit>),
 }
 
 #[derive(Clone, Debug)]
@@ -113,6 +115,7 @@ fn step(line: &str) -> Option<Step> {
         "close" => Step::Close,
         "reopen" => Step::Reopen(rest.to_string()),
         "snapshot" => Step::Snapshot,
+        "ingest" => Step::Ingest(rest.split(';').map(|e| edit(e.trim())).collect::<Option<_>>()?),
         "batch" => {
             let (sync, rest) = rest.strip_prefix("sync ").map_or((false, rest), |rest| (true, rest));
             Step::Write { edits: rest.split(';').map(|e| edit(e.trim())).collect::<Option<_>>()?, sync }

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ironstone::{Checkpoint, CheckpointOptions, Db, Options};
-use peer::{Library, Reading, Writing};
+use ironstone::{Checkpoint, CheckpointOptions, Db, IngestExternalFileOptions, Options, SstFileWriter};
+use peer::{Library, Reading, SstWriter, Writing};
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -75,4 +75,50 @@ fn each_opens_the_checkpoint_of_the_other() {
         let back = Db::open(at("theirs.copy"), options()).unwrap();
         assert!(our_rows(&back) == their_rows(&theirs, &family));
     }
+}
+
+#[test]
+fn each_ingests_the_files_of_the_other() {
+    let Some(library) = library() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    let mut their_file = SstWriter::open(&library, &at("theirs.sst"), "").unwrap();
+    let mut our_file = SstFileWriter::create(at("ours.sst"), &options().db, &options().family).unwrap();
+    for i in 0..1000u32 {
+        their_file.put(&i.to_be_bytes(), b"theirs").unwrap();
+        our_file.put(&(i + 500).to_be_bytes(), b"ours").unwrap();
+    }
+    their_file.delete_range(&2000u32.to_be_bytes(), &3000u32.to_be_bytes()).unwrap();
+    our_file.delete_range(&4000u32.to_be_bytes(), &5000u32.to_be_bytes()).unwrap();
+    their_file.finish().unwrap();
+    our_file.finish().unwrap();
+    let expect = |rows: &Rows| {
+        assert_eq!(rows[&700u32.to_be_bytes().to_vec()], b"ours");
+        assert_eq!(rows[&100u32.to_be_bytes().to_vec()], b"theirs");
+        assert_eq!(rows.len(), 1501);
+        assert!(rows.contains_key(&1900u32.to_be_bytes().to_vec()));
+    };
+    {
+        let ours = Db::open(at("ours"), options()).unwrap();
+        for key in [1900u32, 2500, 4500] {
+            ours.put(&key.to_be_bytes(), b"old").unwrap();
+        }
+        ours.ingest_external_files([at("theirs.sst"), at("ours.sst")], &IngestExternalFileOptions::default())
+            .unwrap();
+        expect(&our_rows(&ours));
+        ours.close().unwrap();
+    }
+    let (theirs, family) = their_db(&library, &at("ours"));
+    expect(&their_rows(&theirs, &family));
+    theirs.verify_checksum().unwrap();
+    drop((theirs, family));
+    {
+        let (theirs, family) = their_db(&library, &at("theirs"));
+        for key in [1900u32, 2500, 4500] {
+            theirs.put(&family, &key.to_be_bytes(), b"old", Writing::default()).unwrap();
+        }
+        theirs.ingest(&family, &[&at("theirs.sst"), &at("ours.sst")]).unwrap();
+        expect(&their_rows(&theirs, &family));
+    }
+    expect(&our_rows(&Db::open(at("theirs"), options()).unwrap()));
 }

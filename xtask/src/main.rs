@@ -3,7 +3,8 @@
 //!
 //! `cargo xtask prose` lists sentences that are mostly pronouns ([`prose`]); `cargo xtask circles` lists circles of imports
 //! between the files of a crate ([`circles`]); `cargo xtask coverage` lists what the campaigns do not reach
-//! ([`coverage`]).
+//! ([`coverage`]); `cargo xtask header [--check]` writes or compares the C header ([`header`]); `cargo xtask install` lays
+//! out the C library ([`install`]).
 //!
 //! `tidy` fails, naming file and line, when
 //! - a crate imports a neighbour or a floor above it ([`floors`]);
@@ -18,6 +19,8 @@
 mod circles;
 mod coverage;
 mod floors;
+mod header;
+mod install;
 mod prose;
 mod rooms;
 mod text;
@@ -28,8 +31,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let command = std::env::args().nth(1).unwrap_or_default();
-    if !["tidy", "unsafe", "prose", "circles", "coverage"].contains(&command.as_str()) {
-        eprintln!("usage: cargo xtask tidy | unsafe | prose | circles | coverage FILE");
+    if !["tidy", "unsafe", "prose", "circles", "coverage", "header", "install"].contains(&command.as_str()) {
+        eprintln!(
+            "usage: cargo xtask tidy | unsafe | prose | circles | coverage FILE | header [--check] | install --prefix DIR"
+        );
         return ExitCode::from(2);
     }
     let Some(root) = Path::new(env!("CARGO_MANIFEST_DIR")).parent() else {
@@ -43,6 +48,10 @@ fn main() -> ExitCode {
         prose::report(root);
     } else if command == "coverage" {
         coverage::report(root, &std::env::args().nth(2).unwrap_or_default(), &mut faults);
+    } else if command == "header" {
+        header::run(root, std::env::args().any(|argument| argument == "--check"), &mut faults);
+    } else if command == "install" {
+        install::run(root, &std::env::args().skip(2).collect::<Vec<_>>(), &mut faults);
     } else if command == "circles" {
         circles::check(root, &mut faults);
     } else {

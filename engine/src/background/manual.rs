@@ -191,9 +191,10 @@ impl Background {
         }
         if parts.pick.style == Style::Universal {
             // All files together, to the last level.
-            let request = Request { all_levels: true, output_level: Some(num_levels - 1), ..base(first) };
+            let last = num_levels - 1 - usize::from(parts.pick.allow_ingest_behind);
+            let request = Request { all_levels: true, output_level: Some(last), ..base(first) };
             self.one_level(family, request, options, &mut done)?;
-            return Ok((done, Some(num_levels - 1)));
+            return Ok((done, Some(last)));
         }
         let made_from = self.tools.numbers.peek();
         let dynamic = parts.pick.level_compaction_dynamic_level_bytes;

@@ -12,6 +12,7 @@ mod compact;
 mod dump;
 mod event_count;
 mod flush;
+mod ingest;
 mod manual;
 mod named;
 mod opening;

@@ -54,7 +54,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
     let config = Config {
         snapshots: stripes,
         compaction: Some(Compaction {
-            bottommost: task.bottommost && !db.allow_ingest_behind,
+            bottommost: task.bottommost && !job.parts.pick.allow_ingest_behind,
             start_level: task.start_level(),
         }),
         merge_operator: job.parts.merge_operator.clone(),
@@ -67,7 +67,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
         times: t.tools.stats.compaction_iter_times(),
         ..Config::new(order.clone())
     };
-    let below = Below::new(job.version.clone(), task, db.allow_ingest_behind);
+    let below = Below::new(job.version.clone(), task, job.parts.pick.allow_ingest_behind);
     let now = t.tools.env.clock.now_seconds();
     let mut cutter = Cutter::new(order.clone(), task, &job.parts.pick, now);
     if task.output_level > 0

@@ -239,8 +239,7 @@ impl Opening {
             .map(|d| request_of(d, &self.options, &self.paths.db, &caches, &self.events, self.read_only))
             .collect::<Result<Vec<_>>>()?;
         let release_notifier = Arc::new(ReleaseNotifier::default());
-        let (families, missing) =
-            build_families(&recovered, &requested, &release_notifier, !self.read_only, &self.options)?;
+        let (families, missing) = build_families(&recovered, &requested, &release_notifier, !self.read_only)?;
         if !missing.is_empty() && (self.read_only || !self.options.create_missing_column_families) {
             let names: Vec<_> = missing.iter().map(|i| requested[*i].name.as_str()).collect();
             return Err(Error::invalid_argument(format!("Column family not found: {}", names.join(", "))));

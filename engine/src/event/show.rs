@@ -44,6 +44,7 @@ pub(super) fn line(event: &Event, now_us: u64) -> Option<String> {
         | Event::StallChanged { .. }
         | Event::MemtableSealed { .. }
         | Event::FamilyDropped(_)
+        | Event::ExternalFileIngested(_)
         | Event::WritesLost { .. } => return None,
     }
     Some(line.finish())

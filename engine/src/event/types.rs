@@ -146,6 +146,8 @@ pub enum Event {
         num_deletes: u64,
     },
     FamilyDropped(Named),
+    /// A file that was made outside of the database is visible in a column family.
+    ExternalFileIngested(ExternalFileIngested),
     /// The database begins to close; jobs may still run.
     ShutdownStarted,
     /// Writes that had been durable were damaged or gone, and the database was opened without them: which
@@ -181,6 +183,7 @@ impl Event {
             Event::StallChanged { .. } => "stall_conditions_changed",
             Event::MemtableSealed { .. } => "memtable_sealed",
             Event::FamilyDropped(_) => "column_family_dropped",
+            Event::ExternalFileIngested(_) => "ingest_finished",
             Event::ShutdownStarted => "db_shutdown_begin",
             Event::WritesLost { .. } => "writes_lost",
         }
@@ -271,6 +274,20 @@ pub struct CompactionFinished {
     /// Comparisons between the inputs that put their rows in order; over the input records, a row's.
     pub num_merge_comparisons: u64,
     pub lsm_state: Vec<usize>,
+}
+
+/// RocksDB's `ExternalFileIngestionInfo`.
+#[derive(Clone, Debug)]
+pub struct ExternalFileIngested {
+    pub family: Named,
+    /// The path that the application named.
+    pub external_file_path: PathBuf,
+    /// The path inside the database.
+    pub internal_file_path: PathBuf,
+    pub level: usize,
+    /// The sequence number of all entries of the file. 0: the entries keep their own sequence numbers.
+    pub global_seqno: SequenceNumber,
+    pub properties: Arc<Properties>,
 }
 
 #[derive(Clone, Debug)]

@@ -69,7 +69,9 @@ impl Family {
     ) -> Arc<Self> {
         let order = version.order().clone();
         let history_bytes_max = parts.history_bytes_max;
-        let next_epoch = version.files().map(|(_, f)| f.epoch_number).max().unwrap_or(0).saturating_add(1);
+        // Epoch 1 belongs to files that are ingested behind existing data.
+        let first_epoch = if parts.pick.allow_ingest_behind { 2 } else { 1 };
+        let next_epoch = version.next_epoch().max(first_epoch);
         let first = SuperVersion::new(
             1,
             mem.clone(),

@@ -209,7 +209,7 @@ fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
             use_kv_ratio_compaction: o.compaction_options_fifo.use_kv_ratio_compaction,
         },
         paths,
-        allow_ingest_behind: db.allow_ingest_behind,
+        allow_ingest_behind: db.allow_ingest_behind || o.cf_allow_ingest_behind,
         last_level_temperature: o.last_level_temperature as u8,
         default_write_temperature: o.default_write_temperature as u8,
         max_subcompactions: db.max_subcompactions.max(1),

@@ -7,7 +7,7 @@ use lsm::version::Version;
 use super::human::{bytes, gb, mb, number};
 use super::{PropertyContext, cache, scores};
 use crate::family::Family;
-use crate::stats::{FamilyNumbers, LevelNumbers, StallCounts};
+use crate::stats::{FamilyNumbers, Ingested, LevelNumbers, StallCounts};
 
 /// A line of the table: the numbers of a level (or of all), with what the tree is like now.
 #[derive(Default)]
@@ -50,10 +50,7 @@ pub(super) fn text(context: &PropertyContext<'_>, family: &Family, periodic: boo
     let interval = uptime - last_uptime;
     out += &format!("Uptime(secs): {uptime:.1} total, {interval:.1} interval\n");
     out += &format!("Flush(GB): cumulative {:.3}, interval {:.3}\n", gb(flushed), gb(recent_flushed));
-    out += "AddFile(GB): cumulative 0.000, interval 0.000\n";
-    out += "AddFile(Total Files): cumulative 0, interval 0\n";
-    out += "AddFile(L0 Files): cumulative 0, interval 0\n";
-    out += "AddFile(Keys): cumulative 0, interval 0\n";
+    out += &ingested_lines(&numbers.ingested, &numbers.last_ingested);
     out += &compaction_line("Cumulative", &total, uptime);
     out += &compaction_line("Interval", &recent, interval);
     let pending = scores(context, &family.pin()).estimated_pending_bytes;
@@ -65,9 +62,28 @@ pub(super) fn text(context: &PropertyContext<'_>, family: &Family, periodic: boo
     }
     if periodic {
         numbers.last_dump = (uptime, flushed, total, stalls);
-        family.stats.lock().last_dump = numbers.last_dump;
+        let mut totals = family.stats.lock();
+        (totals.last_dump, totals.last_ingested) = (numbers.last_dump, numbers.ingested);
     }
     out + &cache::text(family).unwrap_or_default()
+}
+
+/// The `AddFile` lines: what was ingested since the open and since the last dump.
+fn ingested_lines(all: &Ingested, before: &Ingested) -> String {
+    let recent = |now: u64, then: u64| now.saturating_sub(then);
+    let mut out = format!(
+        "AddFile(GB): cumulative {:.3}, interval {:.3}\n",
+        gb(all.bytes),
+        gb(recent(all.bytes, before.bytes))
+    );
+    for (what, now, then) in [
+        ("Total Files", all.files, before.files),
+        ("L0 Files", all.l0_files, before.l0_files),
+        ("Keys", all.keys, before.keys),
+    ] {
+        out += &format!("AddFile({what}): cumulative {now}, interval {}\n", recent(now, then));
+    }
+    out
 }
 
 fn compaction_line(what: &str, n: &LevelNumbers, seconds: f64) -> String {

@@ -6,7 +6,7 @@ use lsm::version::{Edit, Version};
 
 use crate::family::{Family, Parts};
 use crate::manifest::{FamilyRecord, Recovered};
-use crate::options::{DbOptions, FamilyOptions};
+use crate::options::FamilyOptions;
 use crate::release_notifier::ReleaseNotifier;
 use crate::sync::Arc;
 
@@ -29,7 +29,6 @@ pub fn build_families(
     requested: &[RequestedFamily],
     release_notifier: &Arc<ReleaseNotifier>,
     all_needed: bool,
-    db: &DbOptions,
 ) -> Result<(Vec<Arc<Family>>, Vec<usize>)> {
     let not_opened: Vec<_> = recovered
         .families
@@ -47,9 +46,7 @@ pub fn build_families(
     let mut missing = Vec::new();
     for (index, request) in requested.iter().enumerate() {
         match recovered.families.values().find(|f| f.name == request.name) {
-            Some(record) => {
-                families.push(build(record, request, recovered.last_sequence, release_notifier, db)?)
-            }
+            Some(record) => families.push(build(record, request, recovered.last_sequence, release_notifier)?),
             None => missing.push(index),
         }
     }
@@ -61,7 +58,6 @@ fn build(
     request: &RequestedFamily,
     last_seq: u64,
     release_notifier: &Arc<ReleaseNotifier>,
-    db: &DbOptions,
 ) -> Result<Arc<Family>> {
     let parts = &request.parts;
     if record.has_blob_files {
@@ -79,7 +75,7 @@ fn build(
             record.name
         )));
     }
-    let version = tree(record, parts, db)?;
+    let version = tree(record, parts)?;
     let mem = parts.new_memtable(1, last_seq);
     let family = Family::new(
         record.id,
@@ -97,7 +93,7 @@ fn build(
     Ok(family)
 }
 
-fn tree(record: &FamilyRecord, parts: &Parts, db: &DbOptions) -> Result<Version> {
+fn tree(record: &FamilyRecord, parts: &Parts) -> Result<Version> {
     let num_levels = parts.pick.num_levels;
     if let Some(file) = record.files.values().find(|f| f.level as usize >= num_levels) {
         return Err(Error::invalid_argument(format!(
@@ -120,7 +116,7 @@ fn tree(record: &FamilyRecord, parts: &Parts, db: &DbOptions) -> Result<Version>
     let empty = Version::empty(parts.internal_order(), num_levels);
     let version =
         empty.apply(&[edit]).map_err(|e| e.doing(format!("building the tree of {}", record.name)))?;
-    let first_epoch = if db.allow_ingest_behind { 2 } else { 1 };
+    let first_epoch = if parts.pick.allow_ingest_behind { 2 } else { 1 };
     Ok(version.infer_epochs(first_epoch).unwrap_or(version))
 }
 

@@ -102,8 +102,21 @@ pub struct FamilyNumbers {
     pub by_pool: [LevelNumbers; 4],
     pub bytes_flushed: u64,
     pub stalls: StallCounts,
+    pub ingested: Ingested,
     /// At the last periodic dump: uptime, bytes flushed, the sum of the levels, stalls.
     pub last_dump: (f64, u64, LevelNumbers, u64),
+    /// `ingested` at the last periodic dump.
+    pub last_ingested: Ingested,
+}
+
+/// Counts of ingested files (the `AddFile` lines of `rocksdb.stats`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ingested {
+    pub bytes: u64,
+    pub files: u64,
+    /// Files that went to level 0.
+    pub l0_files: u64,
+    pub keys: u64,
 }
 
 impl FamilyNumbers {

@@ -11,7 +11,7 @@ mod database;
 mod family;
 
 pub use database::{DatabaseCounter, DatabaseCounts};
-pub use family::{FamilyNumbers, FamilyStats, LevelNumbers, StallCause, StallCounts};
+pub use family::{FamilyNumbers, FamilyStats, Ingested, LevelNumbers, StallCause, StallCounts};
 
 use base::stats::{HistogramKind, Statistics, Ticker};
 use env::Clock;

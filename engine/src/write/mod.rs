@@ -591,13 +591,25 @@ impl Writer {
     /// Seals the memtables of these families and rings for their flush. With atomic flush, those of all
     /// families with data.
     pub fn switch_for_flush(&self, families: &[Arc<Family>], reason: FlushReason) -> Result<()> {
-        self.alone(|leader_state| {
-            if self.settings.atomic_flush {
-                let all = self.with_data();
-                return self.seal(leader_state, &all, reason);
-            }
-            self.seal(leader_state, families, reason)
-        })?
+        self.alone(|leader_state| self.switch_as_leader(leader_state, families, reason))?
+    }
+
+    /// Switches the memtables of these families and requests their flush, for a caller that leads the writers. With
+    /// `atomic_flush`, the memtables of all families with data.
+    ///
+    /// # Errors
+    /// A failure to roll the WAL.
+    pub fn switch_as_leader(
+        &self,
+        leader_state: &mut LeaderState,
+        families: &[Arc<Family>],
+        reason: FlushReason,
+    ) -> Result<()> {
+        if self.settings.atomic_flush {
+            let all = self.with_data();
+            return self.seal(leader_state, &all, reason);
+        }
+        self.seal(leader_state, families, reason)
     }
 
     /// Switches the memtables of these column families at one sequence number. The immutable memtables wait

@@ -52,11 +52,11 @@ fn a_refused_option_leaves_nothing_on_disk() {
     let db = DbOptions {
         create_if_missing: true,
         env: env.clone(),
-        allow_ingest_behind: true,
+        allow_mmap_writes: true,
         ..DbOptions::default()
     };
     let error = Db::open(OpenRequest::new("/db", db, FamilyOptions::default())).err().unwrap();
-    assert!(error.to_string().contains("allow_ingest_behind"), "{error}");
+    assert!(error.to_string().contains("allow_mmap_writes"), "{error}");
     let family = FamilyOptions { enable_blob_files: true, ..FamilyOptions::default() };
     assert!(open(&env, &logger, family).err().unwrap().to_string().contains("enable_blob_files"));
     assert!(!env.fs.exists(Path::new("/db")).unwrap());

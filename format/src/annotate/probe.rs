@@ -3,7 +3,7 @@
 use base::coding::Cursor;
 use base::key;
 
-use super::{Tree, text};
+use super::tree::{Tree, text};
 
 /// The walk over one structure.
 pub(super) struct Probe<'a> {

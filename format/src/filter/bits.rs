@@ -4,7 +4,7 @@ use base::{Error, Result};
 use kernel::filter::{Filter, KeyHashes, bloom_legacy, bloom_local, ribbon};
 use kernel::hash::{bloom_hash, hash64};
 
-use super::{Algorithm, FilterConfig};
+use super::terms::{Algorithm, FilterConfig};
 
 pub(super) struct Bits {
     config: FilterConfig,

@@ -10,7 +10,7 @@ use base::key::append_internal;
 use base::{Result, ValueType};
 
 use super::bits::Bits;
-use super::{FilterBlock, FilterSummary, PartitionConfig};
+use super::terms::{FilterBlock, FilterSummary, PartitionConfig};
 use crate::handle::BlockHandle;
 use crate::index_builder::{IndexSummary, PartitionedIndex, TwoForms, ValueForms};
 

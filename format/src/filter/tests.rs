@@ -1,7 +1,13 @@
 use base::key::InternalOrder;
 use base::order::{BuiltinPrefix, Order};
 
+use std::sync::Arc;
+
+use base::order::PrefixExtractor;
+use kernel::filter::BitsPerKey;
+
 use super::*;
+use crate::index_builder::IndexConfig;
 use crate::index_builder::Shortening;
 use crate::test_vectors::{hex, vectors};
 

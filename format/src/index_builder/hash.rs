@@ -13,7 +13,7 @@ use base::key::user_key;
 use base::order::PrefixExtractor;
 
 use super::shortened::ShortenedIndex;
-use super::{IndexBlock, IndexConfig, IndexSummary, PreparedEntry};
+use super::terms::{IndexBlock, IndexConfig, IndexSummary, PreparedEntry};
 use crate::handle::BlockHandle;
 
 pub(super) struct HashIndex {

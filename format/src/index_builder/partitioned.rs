@@ -9,7 +9,7 @@ use std::sync::Arc;
 use base::Result;
 
 use super::shortened::{ShortenedIndex, TwoForms};
-use super::{IndexBlock, IndexConfig, IndexSummary, PreparedEntry, ValueForms};
+use super::terms::{IndexBlock, IndexConfig, IndexSummary, PreparedEntry, ValueForms};
 use crate::block_builder::CutPolicy;
 use crate::handle::BlockHandle;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::Result;
 use base::key::{TRAILER_LEN, user_key};
 
-use super::{IndexBlock, IndexConfig, IndexSummary, PreparedEntry, Shortening, ValueForms};
+use super::terms::{IndexBlock, IndexConfig, IndexSummary, PreparedEntry, Shortening, ValueForms};
 use crate::block_builder::{BlockBuilder, BlockConfig};
 use crate::handle::BlockHandle;
 

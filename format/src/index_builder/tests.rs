@@ -1,6 +1,10 @@
+use base::key::InternalOrder;
 use base::order::{BuiltinPrefix, Order};
 
+use std::sync::Arc;
+
 use super::*;
+use crate::block_builder::CutPolicy;
 use crate::test_vectors::{hex, vectors};
 
 fn config() -> IndexConfig {

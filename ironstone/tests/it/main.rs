@@ -9,6 +9,7 @@ mod codes;
 mod crash;
 mod handles;
 mod indexed_batch;
+mod ingest;
 mod no_copies;
 mod operators;
 mod oracle;

@@ -185,7 +185,7 @@ impl Task {
 }
 
 /// A compaction that runs or waits to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Running {
     pub start_level: usize,
     pub output_level: usize,

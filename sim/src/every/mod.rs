@@ -43,7 +43,7 @@ pub use watch::call_hash;
 pub(crate) use watch::{Fault, Place, Strike, Watch};
 
 /// The scenes that come with the rig.
-pub const SCENES: [(&str, &str); 11] = [
+pub const SCENES: [(&str, &str); 12] = [
     ("puts", include_str!("../../scenes/puts.txt")),
     ("kept-log", include_str!("../../scenes/kept-log.txt")),
     ("wal-dir", include_str!("../../scenes/wal-dir.txt")),
@@ -55,6 +55,7 @@ pub const SCENES: [(&str, &str); 11] = [
     ("set-options", include_str!("../../scenes/set-options.txt")),
     ("atomic", include_str!("../../scenes/atomic.txt")),
     ("apart", include_str!("../../scenes/apart.txt")),
+    ("ingestion", include_str!("../../scenes/ingestion.txt")),
 ];
 
 /// So many of them come first, failing calls and all: they are short.

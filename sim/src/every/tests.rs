@@ -45,3 +45,12 @@ fn syncs_that_lie_lose_acknowledged_writes_and_that_is_seen() {
     });
     assert!(lost.count() >= 3);
 }
+
+#[test]
+fn every_crash_of_an_ingestion_leaves_all_of_its_files_or_none() {
+    let mut report = Report::new(1);
+    let ingestion = scene("ingestion");
+    assert!(ingestion.crashes(0..ingestion.places.len(), &mut report, &until()));
+    assert_eq!(report.failed(), 0, "{report:?}");
+    assert!(report.states > 2000, "{report:?}");
+}

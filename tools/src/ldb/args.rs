@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::Failure;
+use super::outcome::Failure;
 
 /// A command line taken apart. Values are bytes: keys need not be text.
 #[derive(Clone, Debug, Default)]

@@ -22,6 +22,7 @@ mod idump;
 mod json;
 mod load;
 mod manifest;
+mod outcome;
 mod query;
 mod repair;
 mod scan;
@@ -31,57 +32,13 @@ pub(crate) mod show;
 mod tree;
 mod wal;
 
-use std::io::{self, BufRead, Write};
+use std::io;
 use std::os::unix::ffi::OsStringExt;
 
 use args::Args;
+pub use outcome::Io;
+pub(crate) use outcome::{Failure, Outcome};
 use session::Session;
-
-/// Where a command reads from and prints to.
-pub struct Io<'a> {
-    pub input: &'a mut dyn BufRead,
-    pub out: &'a mut dyn Write,
-    pub err: &'a mut dyn Write,
-}
-
-/// A command that failed: what to say. Printed as `Failed: ...`.
-#[derive(Debug)]
-pub(crate) struct Failure(String);
-
-impl Failure {
-    pub(crate) fn new(text: impl Into<String>) -> Self {
-        Failure(text.into())
-    }
-
-    /// What was being done in front of an error.
-    pub(crate) fn of(what: &str, error: impl std::fmt::Display) -> Self {
-        Failure(format!("{what}: {error}"))
-    }
-}
-
-impl Failure {
-    pub(crate) fn text(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<base::Error> for Failure {
-    fn from(error: base::Error) -> Self {
-        Failure(crate::advice::told(&error))
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            // Whoever reads has seen enough.
-            return Failure(String::new());
-        }
-        Failure(format!("IO error: while writing what was asked for: {error}"))
-    }
-}
-
-pub(crate) type Outcome = Result<(), Failure>;
 
 /// The program, on the process's own streams; the result is its exit status.
 pub fn main() -> i32 {

@@ -10,8 +10,9 @@ use engine::options::ReadOptions;
 use env::Env;
 
 use super::args::Args;
+use super::outcome::{Failure, Io};
 use super::settings::Settings;
-use super::{Failure, Io, show};
+use super::show;
 use std::sync::Arc;
 
 pub(crate) struct Session {

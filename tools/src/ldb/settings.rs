@@ -11,7 +11,7 @@ use engine::options::{DbOptions, FamilyOptions, Options};
 use env::Env;
 
 use super::args::Args;
-use super::{Failure, Outcome};
+use super::outcome::{Failure, Outcome};
 
 /// Options for all that is opened.
 pub(crate) struct Settings {

@@ -3,7 +3,7 @@
 use base::Order;
 use table::dump;
 
-use super::Failure;
+use super::outcome::Failure;
 
 pub(crate) const DELIMITER: &[u8] = b" ==> ";
 

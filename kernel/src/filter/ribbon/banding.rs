@@ -14,7 +14,7 @@
 //! first-level cache while all its keys come by, where the order of the keys costs a miss each, and chains
 //! are shorter since what lies ahead of the window is still empty.
 
-use super::{Layout, Row, mixed};
+use super::layout::{Layout, Row, mixed};
 
 /// The triangular system, and the scratch to order keys.
 #[derive(Default)]

@@ -1,0 +1,409 @@
+//! The second phase of an ingestion: flush what overlaps, place the files, commit.
+//!
+//! ```text
+//!  flush overlapping memtables ─► lead the writers ─► overlap again? ── yes ─► give up the lead, flush again
+//!                                       │ no
+//!                                       └─► sync WAL ─► place ─► reserve ranges ─► commit ─► publish ─► end of the lead
+//! ```
+//! The WAL is synced before the commit: otherwise a power failure could keep the files and lose older writes. While the
+//! ranges are reserved, no compaction starts to write these ranges on these levels. Facts: RocksDB
+//! `db/db_impl/db_impl.cc` (`IngestExternalFiles`).
+
+use base::stats::HistogramKind;
+use base::{Error, Result, SequenceNumber};
+use lsm::file_meta::FileMetaData;
+use lsm::pick::{Running, View};
+use lsm::version::{Edit, KeyRange};
+use table::unique_id::UniqueId;
+
+use super::Background;
+use crate::commit::Change;
+use crate::event::{ErrorReason, Event, ExternalFileIngested, FlushReason};
+use crate::family::{Family, SuperVersion};
+use crate::ingest::{Place, PlaceRequest, Prepared, PreparedFile, ReplaceRange, overlaps_memtables, place};
+use crate::output::named;
+use crate::sync::{Arc, Ordering};
+use crate::write::Writer;
+
+/// How often overlapping memtables are flushed before the flush blocks all writers.
+const FLUSHES_MAX: usize = 8;
+
+/// How often files are placed without the lock of the background. Later attempts hold the lock.
+const PLACINGS_MAX: usize = 8;
+
+/// A file ingested behind the existing data has this epoch number (RocksDB: `kReservedEpochNumberForFileIngestedBehind`).
+const EPOCH_BEHIND: u64 = 1;
+
+/// The places of the files of one column family, and the files that go.
+struct Placed {
+    places: Vec<Place>,
+    replaced: Vec<(usize, Arc<FileMetaData>)>,
+}
+
+impl Background {
+    /// Ingests prepared files into their column families, all in one commit. Returns when the files are visible.
+    ///
+    /// # Errors
+    /// The background error; InvalidArgument if a flush is needed and `allow_blocking_flush` is not set; errors of
+    /// [`place`]; errors of the WAL and the MANIFEST. After an error the database is as before.
+    pub fn ingest(&self, mut jobs: Vec<Prepared>) -> Result<()> {
+        let families: Vec<_> = jobs.iter().map(|job| job.family.clone()).collect();
+        let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
+            return Err(Error::shutdown_in_progress("the database is closing"));
+        };
+        for attempt in 0.. {
+            self.check_families(&families)?;
+            let overlapping = self.overlapping(&jobs)?;
+            let block = attempt >= FLUSHES_MAX;
+            if !overlapping.is_empty() && !block {
+                self.flush_and_wait(&overlapping, FlushReason::ExternalFileIngestion, true)?;
+            }
+            let began = self.tools.stats.begin();
+            let ended = writer.alone(|leader| {
+                if block {
+                    self.flush_as_leader(&writer, leader, &families)?;
+                }
+                if !self.overlapping(&jobs)?.is_empty() {
+                    return Ok(false);
+                }
+                self.commit_ingestion(&mut jobs, &mut leader.last_seq).map(|()| true)
+            })?;
+            if ended? {
+                self.tools.stats.end(began, HistogramKind::IngestExternalFileRunTime);
+                break;
+            }
+            if block {
+                return Err(Error::try_again(
+                    "Inconsistent memtable state detected when flushed before run.",
+                ));
+            }
+        }
+        self.ingested(&jobs);
+        Ok(())
+    }
+
+    /// The column families whose memtables have entries in the range of a file.
+    fn overlapping(&self, jobs: &[Prepared]) -> Result<Vec<Arc<Family>>> {
+        let mut found = Vec::new();
+        for job in jobs {
+            let family = &job.family;
+            if family.is_dropped() {
+                return Err(Error::column_family_dropped(family.name()));
+            }
+            let pin = family.pin_owned();
+            let immutable: Vec<_> =
+                family.state().immutable_memtables.iter().map(|memtable| memtable.mem.clone()).collect();
+            let overlaps = match job.replace {
+                Some(_) => !pin.mem.is_empty() || !immutable.is_empty(),
+                None => {
+                    let files = job.files.iter().map(|file| &file.external);
+                    overlaps_memtables(family.order(), &pin, &immutable, files)?
+                }
+            };
+            if !overlaps {
+                continue;
+            }
+            if !job.options.allow_blocking_flush {
+                return Err(Error::invalid_argument("External file requires flush"));
+            }
+            if family.order().user.timestamp_size() > 0 {
+                return Err(Error::invalid_argument(
+                    "Column family enables user-defined timestamps, please make sure the key range (without timestamp) of \
+                     external file does not overlap with key range in the memtables.",
+                ));
+            }
+            found.push(family.clone());
+        }
+        Ok(found)
+    }
+
+    /// Flushes while no writer can write. For writers that fill the range again after each flush.
+    fn flush_as_leader(
+        &self,
+        writer: &Writer,
+        leader: &mut crate::write::group::LeaderState,
+        families: &[Arc<Family>],
+    ) -> Result<()> {
+        writer.switch_as_leader(leader, families, FlushReason::ExternalFileIngestion)?;
+        let ready = || {
+            if let Err(error) = self.check_families(families) {
+                return Some(Err(error));
+            }
+            if self.tools.shutting_down.load(Ordering::Acquire) {
+                return Some(Err(Error::shutdown_in_progress("the database is closing")));
+            }
+            let flushed = families.iter().all(|f| f.is_dropped() || f.state().immutable_memtables.is_empty());
+            flushed.then_some(Ok(()))
+        };
+        // Run no job on this thread: a job may wait for the lead. This thread has the lead.
+        match self.tools.env.executor.has_threads() {
+            true => self.wait_for_others(ready),
+            false => self.wait_until(ready),
+        }
+    }
+
+    /// Places the files and commits. No writer writes meanwhile.
+    fn commit_ingestion(&self, jobs: &mut [Prepared], last_seq: &mut SequenceNumber) -> Result<()> {
+        self.logs.sync()?;
+        let reservation = self.tools.take_job_id().0;
+        let mut newest = *last_seq;
+        let (mut changes, mut replaced) = (Vec::with_capacity(jobs.len()), Vec::new());
+        let done = jobs.iter_mut().try_for_each(|job| {
+            let placed = self.place_files(job, &mut newest, reservation)?;
+            replaced.extend(placed.replaced.iter().map(|(_, file)| file.clone()));
+            changes.push(self.change_of(job, &placed)?);
+            Ok(())
+        });
+        let done = done.and_then(|()| self.commit_changes(jobs, changes));
+        match &done {
+            Ok(()) => {
+                *last_seq = newest;
+                self.tools.sequence.publish(newest);
+            }
+            Err(_) => {
+                let _state = self.state.lock();
+                replaced.iter().for_each(|file| file.set_being_compacted(false));
+            }
+        }
+        self.unreserve(jobs, reservation);
+        done
+    }
+
+    fn commit_changes(&self, jobs: &mut [Prepared], changes: Vec<Change>) -> Result<()> {
+        let atomic = changes.len() > 1;
+        match self.committer.commit(changes, atomic) {
+            Ok(committed) => {
+                jobs.iter_mut().for_each(Prepared::keep_files);
+                self.committed(&committed);
+                Ok(())
+            }
+            Err(error) => {
+                // A later open may find the record in the MANIFEST.
+                jobs.iter_mut().for_each(Prepared::keep_files);
+                self.failed(error.clone(), ErrorReason::ManifestWrite);
+                Err(error)
+            }
+        }
+    }
+
+    /// Chooses the places of the files of one column family, and reserves their ranges.
+    fn place_files(&self, job: &Prepared, newest: &mut SequenceNumber, reservation: u64) -> Result<Placed> {
+        let snapshots = self.tools.snapshots.count() > 0;
+        for attempt in 0.. {
+            let state = self.state.lock();
+            let pin = job.family.pin_owned();
+            let running = state.running_of(job.family.id());
+            let held = (attempt >= PLACINGS_MAX).then_some(state);
+            let request = PlaceRequest {
+                prepared: job,
+                view: View {
+                    version: &pin.version,
+                    running: &running,
+                    oldest_snapshot: self.oldest_snapshot(),
+                    full_history_ts_low: None,
+                },
+                parts: &pin.parts,
+                tables: &self.tables,
+                last_seq: *newest,
+                force_seq: job.options.snapshot_consistency && snapshots,
+                now_s: self.tools.env.clock.now_seconds(),
+            };
+            let replaced = replaced_files(job, &pin, &running)?;
+            let (places, last_seq) = place(&request)?;
+            let mut state = held.unwrap_or_else(|| self.state.lock());
+            let same = Arc::ptr_eq(&pin.version, &job.family.pin_owned().version);
+            if !same || state.running_of(job.family.id()) != running {
+                continue;
+            }
+            let own = state.running.entry(job.family.id()).or_default();
+            own.extend(reserved(job, &places).map(|running| (reservation, running)));
+            replaced.iter().for_each(|(_, file)| file.set_being_compacted(true));
+            *newest = last_seq;
+            return Ok(Placed { places, replaced });
+        }
+        unreachable!("the last attempt holds the lock")
+    }
+
+    fn unreserve(&self, jobs: &[Prepared], reservation: u64) {
+        let mut state = self.state.lock();
+        for job in jobs {
+            if let Some(list) = state.running.get_mut(&job.family.id()) {
+                list.retain(|(id, _)| *id != reservation);
+            }
+        }
+    }
+
+    /// The change of the tree that adds the files of one column family.
+    fn change_of(&self, job: &mut Prepared, placed: &Placed) -> Result<Change> {
+        let now_s = self.tools.env.clock.now_seconds();
+        let (write_seq, behind) = (job.options.write_global_seqno, job.options.ingest_behind);
+        let keeps_seq = job.options.allow_db_generated_files;
+        let mut edit = Edit {
+            deleted: placed.replaced.iter().map(|(level, file)| (*level, file.number)).collect(),
+            ..Edit::default()
+        };
+        let family = job.family.clone();
+        for (file, place) in job.files.iter_mut().zip(&placed.places) {
+            if write_seq && file.external.stored_seq != place.seq {
+                file.store_seq(&self.tools, place.seq)?;
+            }
+            let epoch = if behind { EPOCH_BEHIND } else { family.state().take_epoch() };
+            let mut meta = meta_of(file, place, keeps_seq);
+            meta.epoch_number = epoch;
+            (meta.oldest_ancester_time, meta.file_creation_time) = (now_s, now_s);
+            edit.added.push((place.level, Arc::new(meta)));
+        }
+        Ok(Change::new(family, edit))
+    }
+
+    /// What follows the commit: tables opened, external files removed, events, the next compaction.
+    fn ingested(&self, jobs: &[Prepared]) {
+        for job in jobs {
+            let pin = job.family.pin_owned();
+            let last = pin.version.num_levels() - 1;
+            for file in &job.files {
+                if job.options.move_files
+                    && let Err(error) = self.tools.env.fs.unlink(&file.external.path)
+                {
+                    self.tools.events.warn(format_args!(
+                        "the ingested file is in the database, but the original could not be removed: {error}"
+                    ));
+                }
+                self.tell_ingested(job, file, &pin);
+            }
+            let mut totals = job.family.stats.lock();
+            totals.ingested.files += job.files.len() as u64;
+            for file in &job.files {
+                totals.ingested.bytes += file.external.size;
+                totals.ingested.keys += file.external.properties.num_entries;
+                let in_l0 = pin.version.level(0).position(file.pending.number).is_some();
+                totals.ingested.l0_files += u64::from(in_l0);
+            }
+            drop(totals);
+            for (level, meta) in pin.version.files() {
+                let own = job.files.iter().any(|file| file.pending.number == meta.number);
+                if own && (job.options.prefetch_lmax_index_and_filter_blocks || level != last) {
+                    // The table cache reports a table that does not open again at the first read.
+                    let _ = self.tables.get(&pin.parts, level, meta);
+                }
+            }
+            self.reconsider(&job.family);
+        }
+        self.schedule_purge();
+    }
+
+    fn tell_ingested(&self, job: &Prepared, file: &PreparedFile, pin: &SuperVersion) {
+        let number = file.pending.number;
+        let found = pin.version.files().find(|(_, meta)| meta.number == number);
+        let (level, seq) = found.map_or((0, 0), |(level, meta)| (level, meta.largest_seq));
+        let global_seqno = if job.options.allow_db_generated_files { 0 } else { seq };
+        self.tools.events.info(format_args!(
+            "[AddFile] External SST file {} was ingested in L{level} with path {} (global_seqno={global_seqno})",
+            file.external.path.display(),
+            file.path.display()
+        ));
+        self.tools.events.emit(&Event::ExternalFileIngested(ExternalFileIngested {
+            family: named(&job.family),
+            external_file_path: file.external.path.clone(),
+            internal_file_path: file.path.clone(),
+            level,
+            global_seqno,
+            properties: file.external.properties.clone(),
+        }));
+    }
+}
+
+/// The reservation of the ranges of placed files, in the form of a running compaction from level 0.
+fn reserved<'a>(job: &'a Prepared, places: &'a [Place]) -> impl Iterator<Item = Running> + 'a {
+    job.files.iter().zip(places).map(|(file, place)| {
+        let user = |internal: &[u8]| base::key::user_key(internal).to_vec();
+        let bounds = Some((user(&file.external.smallest), user(&file.external.largest)));
+        Running {
+            start_level: place.level,
+            output_level: place.level,
+            range: KeyRange { bounds },
+            manual: false,
+            intra_l0: false,
+        }
+    })
+}
+
+/// The SST files that an atomic replace removes.
+fn replaced_files(
+    job: &Prepared,
+    pin: &SuperVersion,
+    running: &[Running],
+) -> Result<Vec<(usize, Arc<FileMetaData>)>> {
+    let invalid = |words: &str| Err(Error::invalid_argument(words));
+    let version = &pin.version;
+    match &job.replace {
+        None => Ok(Vec::new()),
+        Some(ReplaceRange::All) if !running.is_empty() => {
+            invalid("Atomic replace range (full) overlaps with pending compaction")
+        }
+        Some(ReplaceRange::All) => Ok(version.files().map(|(level, file)| (level, file.clone())).collect()),
+        Some(ReplaceRange::Keys { start, end }) => {
+            let order = version.order();
+            let own = KeyRange { bounds: Some((start.clone(), end.clone())) };
+            if running.iter().any(|running| running.range.meets(order, &own)) {
+                return invalid("Atomic replace range overlaps with pending compaction");
+            }
+            let mut found = Vec::new();
+            for (level, file) in version.files() {
+                let compare = |a: &[u8], b: &[u8]| order.user.compare_without_timestamp(a, b);
+                let (first, last) = (file.smallest_user_key(), file.largest_user_key());
+                let ends = compare(last, start);
+                let before = ends.is_lt() || ends.is_eq() && file.largest_is_exclusive();
+                if before || compare(first, end).is_ge() {
+                    continue;
+                }
+                let inside = compare(last, end);
+                let inside = inside.is_lt() || inside.is_eq() && file.largest_is_exclusive();
+                if compare(first, start).is_lt() || !inside {
+                    return invalid("Atomic replace range partially overlaps with existing file");
+                }
+                found.push((level, file.clone()));
+            }
+            Ok(found)
+        }
+    }
+}
+
+fn meta_of(file: &PreparedFile, place: &Place, keeps_seq: bool) -> FileMetaData {
+    let external = &file.external;
+    let properties = &external.properties;
+    let smallest = with_seq(&external.smallest, place.seq);
+    let largest = with_seq(&external.largest, place.seq);
+    let mut meta = FileMetaData::new(file.pending.number, external.size, &smallest, &largest);
+    (meta.smallest_seq, meta.largest_seq) =
+        if keeps_seq { (external.smallest_seq, external.largest_seq) } else { (place.seq, place.seq) };
+    meta.marked_for_compaction = properties.num_range_deletions == 1 && properties.num_entries == 1;
+    meta.unique_id = unique_id_of(properties);
+    if properties.tail_start_offset > 0 {
+        meta.tail_size = external.size.saturating_sub(properties.tail_start_offset);
+    }
+    meta.temperature = file.temperature;
+    meta.file_checksum = file.checksum.clone();
+    meta.file_checksum_func_name = file.checksum_name.clone();
+    let user = |name: &str| properties.user(name).unwrap_or_default().to_vec();
+    meta.min_timestamp = user(format::properties::names::TIMESTAMP_MIN);
+    meta.max_timestamp = user(format::properties::names::TIMESTAMP_MAX);
+    meta.user_defined_timestamps_persisted = properties.user_defined_timestamps_persisted != 0;
+    meta
+}
+
+/// The unique id of an SST file by its properties, as the MANIFEST stores the id. (0, 0): the file has none.
+pub(super) fn unique_id_of(properties: &format::properties::Properties) -> (u64, u64) {
+    let session = std::str::from_utf8(&properties.db_session_id).unwrap_or_default();
+    let id = UniqueId::new(&properties.db_id, session, properties.original_file_number);
+    id.map_or((0, 0), |id| (id.0[0], id.0[1]))
+}
+
+/// Gives a boundary the global sequence number, unless the boundary has a sequence number.
+fn with_seq(internal: &[u8], seq: SequenceNumber) -> Vec<u8> {
+    let (user, own, kind) = base::key::split(internal);
+    let seq = if own == 0 { seq } else { own };
+    let mut out = Vec::with_capacity(internal.len());
+    base::key::append_with_trailer(&mut out, user, base::key::pack(seq, kind));
+    out
+}

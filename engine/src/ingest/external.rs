@@ -1,0 +1,270 @@
+//! One external file: opened, checked against the column family, and its range of keys read.
+//!
+//! The file is foreign: every check reports an `Error` with the file and what the caller can do. Nothing is written.
+
+use std::path::{Path, PathBuf};
+
+use base::iter::InternalIterator;
+use base::key::{self, MAX_SEQUENCE, ValueType};
+use base::stats::HistogramKind;
+use base::{Error, FileNumber, Result, SequenceNumber};
+use env::ReadHints;
+use format::properties::{COLUMN_FAMILY_ID_UNKNOWN, Properties, names};
+use table::sst::{OpenOptions, ReadCtx, Reader};
+
+use crate::family::{Family, Parts};
+use crate::options::IngestExternalFileOptions;
+use crate::output::JobTools;
+use crate::sync::Arc;
+
+/// What the engine knows about an external file before ingestion.
+#[derive(Clone, Debug)]
+pub struct ExternalFile {
+    pub path: PathBuf,
+    pub size: u64,
+    /// The smallest and the largest internal key. The largest key may be the exclusive end of a range tombstone.
+    pub smallest: Vec<u8>,
+    pub largest: Vec<u8>,
+    /// The sequence numbers of the entries. 0 and 0 for a file of `SstFileWriter`.
+    pub smallest_seq: SequenceNumber,
+    pub largest_seq: SequenceNumber,
+    pub properties: Arc<Properties>,
+    /// The global sequence number that is stored in the file.
+    pub stored_seq: SequenceNumber,
+    /// The offset of the stored global sequence number. `None`: the file has no field for the number.
+    pub stored_seq_offset: Option<u64>,
+}
+
+impl ExternalFile {
+    /// Opens an external file and checks that `family` can hold the file. `number` is the number that the file will have.
+    ///
+    /// # Errors
+    /// Corruption or NotSupported for a file that is no whole SST file of a known kind; InvalidArgument for a file of
+    /// another comparator or column family, or without entries. Each error names the file.
+    pub fn read(
+        tools: &JobTools,
+        family: &Family,
+        path: &Path,
+        number: FileNumber,
+        options: &IngestExternalFileOptions,
+    ) -> Result<ExternalFile> {
+        read(tools, family, path, number, options)
+            .map_err(|error| error.doing("reading an external file to ingest").file(path))
+    }
+}
+
+fn read(
+    tools: &JobTools,
+    family: &Family,
+    path: &Path,
+    number: FileNumber,
+    options: &IngestExternalFileOptions,
+) -> Result<ExternalFile> {
+    let parts = family.parts();
+    let size = tools.env.fs.file_size(path)?;
+    let handle = tools.env.fs.open_random(path, &ReadHints::default())?;
+    let reader = Arc::new(Reader::open(handle, size, &open_options(tools, &parts, number, options))?);
+    let properties = reader.properties().clone();
+    let (stored_seq, stored_seq_offset) = check_properties(&properties, family, &parts, options)?;
+    let ctx = ReadCtx {
+        fill_cache: options.fill_cache,
+        total_order_seek: true,
+        readahead_size: options.verify_checksums_readahead_size,
+        ..ReadCtx::default()
+    };
+    let mut bounds = Bounds::new(&parts, options.allow_db_generated_files);
+    bounds.points(&reader, &ctx)?;
+    bounds.tombstones(&reader)?;
+    let (Some(smallest), Some(largest)) = (bounds.smallest, bounds.largest) else {
+        return Err(Error::invalid_argument("File contain no entries"));
+    };
+    let (smallest_seq, largest_seq) = match options.allow_db_generated_files {
+        true => sequence_numbers(&reader, &ctx, &properties)?,
+        false if properties.key_largest_seqno != u64::MAX && properties.key_largest_seqno > 0 => {
+            return Err(Error::corruption(format!(
+                "External file has non zero largest sequence number {}: a database wrote the file; ingest the file \
+                 with allow_db_generated_files",
+                properties.key_largest_seqno
+            )));
+        }
+        false => (0, 0),
+    };
+    if options.verify_checksums_before_ingest {
+        reader.verify_checksums(&ctx)?;
+    }
+    let path = path.to_path_buf();
+    Ok(ExternalFile {
+        path,
+        size,
+        smallest,
+        largest,
+        smallest_seq,
+        largest_seq,
+        properties,
+        stored_seq,
+        stored_seq_offset,
+    })
+}
+
+fn open_options(
+    tools: &JobTools,
+    parts: &Parts,
+    number: FileNumber,
+    options: &IngestExternalFileOptions,
+) -> OpenOptions {
+    OpenOptions {
+        order: parts.order.clone(),
+        prefix_extractor: parts.prefix_extractor.clone(),
+        table: parts.table.clone(),
+        cache: parts.block_cache.clone().filter(|_| options.fill_cache),
+        file_number: number,
+        largest_seqno: Some(0),
+        db_session_id: Arc::from(tools.db_session_id.as_str()),
+        block_protection_bytes_per_key: parts.block_protection_bytes_per_key,
+        statistics: tools.stats.statistics().cloned(),
+        histogram: Some(HistogramKind::FileReadVerifyFileChecksumsMicros),
+        ..OpenOptions::default()
+    }
+}
+
+/// Checks the table properties. Returns the stored global sequence number and its offset.
+fn check_properties(
+    properties: &Properties,
+    family: &Family,
+    parts: &Parts,
+    options: &IngestExternalFileOptions,
+) -> Result<(SequenceNumber, Option<u64>)> {
+    let number = |bytes: &[u8]| bytes.first_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes));
+    let version = properties.user(names::EXTERNAL_VERSION).map(number);
+    let stored = properties.user(names::GLOBAL_SEQNO).and_then(|bytes| bytes.first_chunk::<8>());
+    let found = match version {
+        None if options.allow_db_generated_files => (0, None),
+        None => {
+            return Err(Error::corruption(
+                "External file version not found: SstFileWriter did not write the file; ingest a file of a database \
+                 with allow_db_generated_files",
+            ));
+        }
+        Some(Some(2)) => {
+            let stored =
+                stored.ok_or_else(|| Error::corruption("External file global sequence number not found"))?;
+            if options.write_global_seqno && properties.global_seqno_offset.is_none() {
+                return Err(Error::corruption("Was not able to find file global seqno field"));
+            }
+            (u64::from_le_bytes(*stored), properties.global_seqno_offset)
+        }
+        Some(Some(1)) if options.allow_blocking_flush || options.allow_global_seqno => {
+            return Err(Error::invalid_argument("External SST file V1 does not support global seqno"));
+        }
+        Some(Some(1)) => (0, None),
+        Some(other) => {
+            let shown = other.map_or_else(|| "?".to_string(), |version| version.to_string());
+            return Err(Error::invalid_argument(format!("External file version {shown} is not supported")));
+        }
+    };
+    let name = String::from_utf8_lossy(&properties.comparator_name);
+    if !name.is_empty() && name != parts.order.name() {
+        return Err(Error::invalid_argument(format!(
+            "the file was written with the comparator {name}, column family {} has {}",
+            family.name(),
+            parts.order.name()
+        )));
+    }
+    if parts.order.timestamp_size() > 0 && properties.user_defined_timestamps_persisted == 0 {
+        return Err(Error::not_supported("ingestion of a file whose timestamps are not persisted"));
+    }
+    let id = properties.column_family_id;
+    if id != COLUMN_FAMILY_ID_UNKNOWN && id != u64::from(family.id().0) && !options.allow_db_generated_files {
+        return Err(Error::invalid_argument("External file column family id don't match"));
+    }
+    Ok(found)
+}
+
+/// The range of keys of a file.
+struct Bounds<'a> {
+    parts: &'a Parts,
+    any_seq: bool,
+    smallest: Option<Vec<u8>>,
+    largest: Option<Vec<u8>>,
+}
+
+impl<'a> Bounds<'a> {
+    fn new(parts: &'a Parts, any_seq: bool) -> Self {
+        Bounds { parts, any_seq, smallest: None, largest: None }
+    }
+
+    fn points(&mut self, reader: &Arc<Reader>, ctx: &ReadCtx) -> Result<()> {
+        let mut iter = reader.iter(ctx);
+        iter.seek_to_first();
+        if !iter.valid() {
+            return iter.status();
+        }
+        self.check(iter.key(), "External file has non zero sequence number")?;
+        self.smallest = Some(iter.key().to_vec());
+        iter.seek_to_last();
+        if !iter.valid() {
+            iter.status()?;
+            return Err(Error::corruption("Can not find largest key in sst file"));
+        }
+        self.check(iter.key(), "External file has non zero sequence number")?;
+        self.largest = Some(iter.key().to_vec());
+        Ok(())
+    }
+
+    fn tombstones(&mut self, reader: &Reader) -> Result<()> {
+        let order = self.parts.internal_order();
+        for (start, end) in reader.range_tombstones() {
+            self.check(start, "External file has a range deletion with non zero sequence number.")?;
+            if self.smallest.as_ref().is_none_or(|now| order.compare(start, now).is_lt()) {
+                self.smallest = Some(start.clone());
+            }
+            let mut last = Vec::with_capacity(end.len() + key::TRAILER_LEN);
+            key::append_internal(&mut last, end, MAX_SEQUENCE, ValueType::RangeDeletion);
+            if self.largest.as_ref().is_none_or(|now| order.compare(&last, now).is_gt()) {
+                self.largest = Some(last);
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, internal: &[u8], words: &str) -> Result<()> {
+        key::parse(internal)?;
+        if !self.any_seq && key::sequence(internal) != 0 {
+            return Err(Error::corruption(words));
+        }
+        Ok(())
+    }
+}
+
+/// The smallest and the largest sequence number of a file that a database wrote: from the properties, or by a scan.
+fn sequence_numbers(
+    reader: &Arc<Reader>,
+    ctx: &ReadCtx,
+    properties: &Properties,
+) -> Result<(SequenceNumber, SequenceNumber)> {
+    match (properties.key_smallest_seqno, properties.key_largest_seqno) {
+        (_, 0) => return Ok((0, 0)),
+        (smallest, largest) if smallest != u64::MAX && largest != u64::MAX => {
+            return if smallest <= largest && largest <= MAX_SEQUENCE {
+                Ok((smallest, largest))
+            } else {
+                Err(Error::corruption(format!("the properties say sequence numbers {smallest} to {largest}")))
+            };
+        }
+        _ => {}
+    }
+    let (mut smallest, mut largest) = (MAX_SEQUENCE, 0);
+    let mut take = |seq: SequenceNumber| {
+        smallest = smallest.min(seq);
+        largest = largest.max(seq);
+    };
+    let mut iter = reader.iter(ctx);
+    iter.seek_to_first();
+    while iter.valid() {
+        take(key::sequence(iter.key()));
+        iter.next();
+    }
+    iter.status()?;
+    reader.range_tombstones().iter().for_each(|(start, _)| take(key::sequence(start)));
+    Ok((smallest, largest))
+}

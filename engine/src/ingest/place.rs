@@ -1,0 +1,210 @@
+//! The level and the sequence number of each ingested file.
+//!
+//! ```text
+//!  level 0 ─► … ─► last level: stop at the first level with entries in the file's range, or that a running compaction
+//!                              writes in the range ─► the file needs a new sequence number
+//!  level   the deepest level above the stop on which no SST file meets the range
+//!  files that overlap: batches; each batch lies above the batch before, and has newer sequence numbers
+//! ```
+
+use base::key::{self, MAX_SEQUENCE};
+use base::{Error, Result, SequenceNumber};
+use lsm::pick::score::Scores;
+use lsm::pick::{Style, View};
+use lsm::version::KeyRange;
+use table::sst::ReadCtx;
+
+use super::overlap::{UserRange, overlaps_level};
+use super::prepare::is_before;
+use super::{ExternalFile, Prepared};
+use crate::family::Parts;
+use crate::source::TableCache;
+
+/// Where one file goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub level: usize,
+    /// The global sequence number. 0: the entries keep their own sequence numbers.
+    pub seq: SequenceNumber,
+}
+
+/// What the placement reads.
+pub struct PlaceRequest<'a> {
+    pub prepared: &'a Prepared,
+    pub view: View<'a>,
+    pub parts: &'a Parts,
+    pub tables: &'a TableCache,
+    /// The last sequence number that was given out.
+    pub last_seq: SequenceNumber,
+    /// Snapshots must not see the files.
+    pub force_seq: bool,
+    pub now_s: u64,
+}
+
+/// Chooses the place of each file. Returns the places, in the order of the files, and the last sequence number after the
+/// ingestion.
+///
+/// # Errors
+/// InvalidArgument if a file needs a global sequence number that the options forbid, or does not fit behind the existing
+/// data; TryAgain with `fail_if_not_bottommost_level`; errors of reading SST files.
+pub fn place(request: &PlaceRequest<'_>) -> Result<(Vec<Place>, SequenceNumber)> {
+    let options = &request.prepared.options;
+    let (mut places, mut last_seq) = (Vec::new(), request.last_seq);
+    let mut above = None;
+    for batch in batches(request.prepared) {
+        let mut uppermost = usize::MAX;
+        for file in batch {
+            let place = match options.ingest_behind {
+                true => place_behind(request, file),
+                false => place_one(request, file, last_seq, above),
+            };
+            let place = place.map_err(|e| e.doing("ingesting an external file").file(&file.path))?;
+            check_seq(request.prepared, file, place.seq)?;
+            last_seq = last_seq.max(place.seq).max(if options.allow_db_generated_files {
+                file.largest_seq
+            } else {
+                0
+            });
+            uppermost = uppermost.min(place.level);
+            places.push(place);
+        }
+        above = Some(uppermost);
+    }
+    if last_seq > MAX_SEQUENCE {
+        return Err(Error::invalid_argument("the database has no more sequence numbers"));
+    }
+    Ok((places, last_seq))
+}
+
+/// Cuts the files into batches of files that do not overlap, in the order of the files.
+fn batches(prepared: &Prepared) -> Vec<Vec<&ExternalFile>> {
+    let mut batches: Vec<Vec<&ExternalFile>> = vec![Vec::new()];
+    for file in prepared.files.iter().map(|file| &file.external) {
+        let family = &prepared.family;
+        let meets =
+            |other: &&ExternalFile| !is_before(family, other, file) && !is_before(family, file, other);
+        match batches.last_mut() {
+            Some(batch) if !prepared.overlapping || !batch.iter().any(meets) => batch.push(file),
+            _ => batches.push(vec![file]),
+        }
+    }
+    batches
+}
+
+fn check_seq(prepared: &Prepared, file: &ExternalFile, seq: SequenceNumber) -> Result<()> {
+    let options = &prepared.options;
+    let error = if options.allow_db_generated_files && seq != 0 {
+        "An ingested file overlaps with existing data in the DB and has been assigned a non-zero sequence number, which \
+         is not allowed when 'allow_db_generated_files' is enabled."
+    } else if file.stored_seq != seq && !options.allow_global_seqno {
+        "Global seqno is required, but disabled"
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid_argument(error).doing("ingesting an external file").file(&file.path))
+}
+
+/// The last level, below all existing entries.
+fn place_behind(request: &PlaceRequest<'_>, file: &ExternalFile) -> Result<Place> {
+    let version = request.view.version;
+    let last = version.num_levels() - 1;
+    let range = UserRange::of(version.order(), file);
+    if !fits(request, &range, last) {
+        return Err(Error::invalid_argument("Can't ingest_behind file as it doesn't fit at the last level!"));
+    }
+    if version.files().any(|(level, file)| level < last && file.smallest_seq == 0) {
+        return Err(Error::invalid_argument(
+            "Can't ingest_behind file as despite cf_allow_ingest_behind=true there are files with 0 seqno in database at \
+             upper levels!",
+        ));
+    }
+    Ok(Place { level: last, seq: 0 })
+}
+
+fn place_one(
+    request: &PlaceRequest<'_>,
+    file: &ExternalFile,
+    last_seq: SequenceNumber,
+    above: Option<usize>,
+) -> Result<Place> {
+    let (prepared, view) = (request.prepared, &request.view);
+    let options = &prepared.options;
+    let num_levels = view.version.num_levels();
+    let not_bottommost = || {
+        Error::try_again(
+            "Files cannot be ingested to Lmax. Please make sure key range of Lmax and ongoing compaction's output to Lmax \
+             does not overlap with files to ingest. Input files overlapping with each other can cause some file to be \
+             assigned to non Lmax level.",
+        )
+    };
+    let must_be_l0 = above == Some(0) || request.parts.pick.style == Style::Fifo;
+    let keeps_seq = options.allow_db_generated_files;
+    let mut seq = 0;
+    if request.force_seq || !keeps_seq && (prepared.overlapping || must_be_l0) {
+        seq = last_seq + 1;
+        if must_be_l0 {
+            let refused = options.fail_if_not_bottommost_level && num_levels > 1;
+            return if refused { Err(not_bottommost()) } else { Ok(Place { level: 0, seq }) };
+        }
+    }
+    let end = if must_be_l0 { 0 } else { above.unwrap_or(num_levels) };
+    let (level, overlaps) = deepest_level(request, file, end)?;
+    if options.fail_if_not_bottommost_level && level + 1 < num_levels {
+        return Err(not_bottommost());
+    }
+    if overlaps && view.version.order().user.timestamp_size() > 0 {
+        return Err(Error::invalid_argument(
+            "Column family enables user-defined timestamps, please make sure the key range (without timestamp) of \
+             external file does not overlap with key range (without timestamp) in the db",
+        ));
+    }
+    Ok(Place { level, seq: if overlaps && seq == 0 { last_seq + 1 } else { seq } })
+}
+
+/// Returns the deepest level for a file above `end`, and whether the database has entries in the file's range.
+fn deepest_level(request: &PlaceRequest<'_>, file: &ExternalFile, end: usize) -> Result<(usize, bool)> {
+    let (prepared, view) = (request.prepared, &request.view);
+    let version = view.version;
+    let range = UserRange::of(version.order(), file);
+    let ctx =
+        ReadCtx { fill_cache: prepared.options.fill_cache, total_order_seek: true, ..ReadCtx::default() };
+    let base_level = match request.parts.pick.style {
+        Style::Level => Scores::compute(view, &request.parts.pick, request.now_s).base_level,
+        _ => 0,
+    };
+    let checked = if prepared.options.allow_db_generated_files { version.num_levels() } else { end };
+    let mut target = 0;
+    for level in (0..checked).filter(|level| *level == 0 || *level >= base_level) {
+        if level < end && prepared.replace.is_some() {
+            target = level;
+            continue;
+        }
+        if is_compacted_to(request, &range, level)
+            || overlaps_level((version, level), (request.tables, request.parts), &range, &ctx)?
+        {
+            return Ok((target, true));
+        }
+        if level < end && (level == 0 || fits(request, &range, level)) {
+            target = level;
+        }
+    }
+    Ok((target, false))
+}
+
+/// Returns true if a running compaction writes the range on the level.
+fn is_compacted_to(request: &PlaceRequest<'_>, range: &UserRange, level: usize) -> bool {
+    let order = request.view.version.order();
+    let size = order.user.timestamp_size();
+    let bounds =
+        (key::with_newest_timestamp(&range.start, size), key::with_oldest_timestamp(&range.limit, size));
+    let own = KeyRange { bounds: Some(bounds) };
+    request.view.running.iter().any(|r| r.output_level == level && r.range.meets(order, &own))
+}
+
+/// Returns true if no SST file of the level meets the range.
+fn fits(request: &PlaceRequest<'_>, range: &UserRange, level: usize) -> bool {
+    let size = request.view.version.order().user.timestamp_size();
+    let start = key::with_newest_timestamp(&range.start, size);
+    let limit = key::with_oldest_timestamp(&range.limit, size);
+    !request.view.version.overlaps(level, Some(&start), Some(&limit))
+}

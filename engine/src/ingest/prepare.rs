@@ -1,0 +1,371 @@
+//! The first phase: each external file is checked, then linked or copied into the database under a new number.
+//!
+//! After this phase the files are durable, and no MANIFEST names the files. A crash leaves orphan files, which the next
+//! open removes. Dropping [`Prepared`] removes the files at once.
+
+use std::path::{Path, PathBuf};
+
+use base::key;
+use base::stats::HistogramKind;
+use base::{Error, Kind, Result};
+use env::fs::{RandomRead, ReadHints};
+use env::{AppendHints, FileSystem};
+use kernel::checksum::crc32c;
+use lsm::file_meta::UNKNOWN_CHECKSUM;
+
+use super::{ExternalFile, IngestRequest, ReplaceRange};
+use crate::family::Family;
+use crate::files::Pending;
+use crate::options::{IngestExternalFileOptions, Temperature};
+use crate::output::JobTools;
+use crate::sync::Arc;
+
+/// The one checksum function for whole files, by RocksDB's name.
+const CRC32C: &str = "FileChecksumCrc32c";
+
+/// Bytes that a checksum reads at a time.
+const READ_BYTES: usize = 256 << 10;
+
+/// A file inside the database that no MANIFEST names yet.
+pub struct PreparedFile {
+    pub external: ExternalFile,
+    pub pending: Pending,
+    /// The path inside the database.
+    pub path: PathBuf,
+    /// The file is a copy; otherwise a link.
+    pub copied: bool,
+    pub checksum: Vec<u8>,
+    pub checksum_name: String,
+    /// The temperature, as the MANIFEST stores it.
+    pub temperature: u8,
+}
+
+/// The files for one column family, ready to be committed. Dropping the value removes the files.
+pub struct Prepared {
+    pub family: Arc<Family>,
+    pub files: Vec<PreparedFile>,
+    pub options: IngestExternalFileOptions,
+    pub replace: Option<ReplaceRange>,
+    /// Two of the files have a user key in common.
+    pub overlapping: bool,
+    tools: Arc<JobTools>,
+    /// A MANIFEST names the files, or may name the files.
+    keep: bool,
+}
+
+impl Prepared {
+    /// The files stay when the value is dropped.
+    pub fn keep_files(&mut self) {
+        self.keep = true;
+    }
+
+    /// Recomputes whether files overlap, after files were added.
+    pub fn find_overlaps(&mut self) {
+        self.overlapping = any_overlap(&self.family, &self.files);
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        if !self.keep {
+            // No MANIFEST names the files. What cannot be removed now, the next open removes.
+            self.files.iter().for_each(|file| drop(self.tools.env.fs.unlink(&file.path)));
+        }
+    }
+}
+
+/// Checks the files of a request, and links or copies the files into the database.
+///
+/// # Errors
+/// InvalidArgument for options that contradict each other; errors of [`ExternalFile::read`]; errors of the file system.
+/// After an error, the database and the external files are as before.
+pub fn prepare(tools: &Arc<JobTools>, request: IngestRequest) -> Result<Prepared> {
+    let began = tools.stats.begin();
+    check_request(tools, &request)?;
+    let IngestRequest { family, files, options, checksums, temperature, replace } = request;
+    let mut read = Vec::with_capacity(files.len());
+    for path in &files {
+        let pending = tools.numbers.take_pending();
+        let external = ExternalFile::read(tools, &family, path, pending.number, &options)?;
+        read.push((external, pending));
+    }
+    let ranges: Vec<_> = read.iter().map(|(file, _)| file).collect();
+    let overlapping = ranges_overlap(&family, &ranges);
+    check_ranges(&family, &options, replace.as_ref(), &ranges, overlapping)?;
+    let mut prepared = Prepared {
+        family,
+        files: Vec::with_capacity(read.len()),
+        options,
+        replace,
+        overlapping,
+        tools: tools.clone(),
+        keep: false,
+    };
+    for (external, pending) in read {
+        let file = bring_file(tools, &prepared, external, pending, temperature)?;
+        prepared.files.push(file);
+    }
+    let dir = prepared.family.parts().table_dir(0).to_path_buf();
+    tools.env.fs.open_dir(&dir).and_then(|dir| dir.sync())?;
+    fill_checksums(tools, &mut prepared, &checksums)?;
+    tools.stats.end(began, HistogramKind::IngestExternalFilePrepareTime);
+    Ok(prepared)
+}
+
+fn check_request(tools: &JobTools, request: &IngestRequest) -> Result<()> {
+    let invalid = |words: &str| Err(Error::invalid_argument(words));
+    let (options, family) = (&request.options, &request.family);
+    if request.files.is_empty() {
+        return invalid("The list of files is empty");
+    }
+    if options.move_files && options.link_files {
+        return invalid("`move_files` and `link_files` can not both be true.");
+    }
+    let db = tools.options.load();
+    if options.ingest_behind {
+        if !db.allow_ingest_behind && !family.options().cf_allow_ingest_behind {
+            return invalid("can't ingest_behind file in DB with allow_ingest_behind=false");
+        }
+        if request.replace.is_some() {
+            return invalid("Can't combine atomic_replace_range with ingest_behind=true.");
+        }
+    }
+    if options.snapshot_consistency && request.replace.is_some() {
+        return Err(Error::not_supported("snapshot_consistency must be disabled with atomic_replace_range"));
+    }
+    if options.allow_db_generated_files && options.write_global_seqno {
+        return Err(Error::not_supported(
+            "write_global_seqno is not compatible with allow_db_generated_files.",
+        ));
+    }
+    let checksums = request.checksums.len();
+    if checksums != 0 && checksums != request.files.len() {
+        return invalid(
+            "The checksum information of ingested sst files are nonempty and the size of checksums or the size of the \
+             checksum function names does not match with the number of ingested sst files",
+        );
+    }
+    Ok(())
+}
+
+fn check_ranges(
+    family: &Family,
+    options: &IngestExternalFileOptions,
+    replace: Option<&ReplaceRange>,
+    files: &[&ExternalFile],
+    overlapping: bool,
+) -> Result<()> {
+    if let Some(ReplaceRange::Keys { start, end }) = replace {
+        let order = &family.order().user;
+        let inside = |file: &&ExternalFile| {
+            let (first, last) = (key::user_key(&file.smallest), key::user_key(&file.largest));
+            let ends = order.compare_without_timestamp(last, end);
+            order.compare_without_timestamp(first, start).is_ge()
+                && (ends.is_lt() || ends.is_eq() && is_exclusive(&file.largest))
+        };
+        if !files.iter().all(inside) {
+            return Err(Error::invalid_argument("Atomic replace range does not contain all files"));
+        }
+    }
+    if !overlapping {
+        return Ok(());
+    }
+    if options.ingest_behind {
+        return Err(Error::not_supported(
+            "Files with overlapping ranges cannot be ingested with ingestion behind mode.",
+        ));
+    }
+    if !options.allow_global_seqno && !options.allow_db_generated_files {
+        return Err(Error::invalid_argument(
+            "Global seqno is required, but disabled (because external files key range overlaps).",
+        ));
+    }
+    if family.order().user.timestamp_size() > 0 {
+        return Err(Error::not_supported(
+            "Files with overlapping ranges cannot be ingested to column family with user-defined timestamp enabled.",
+        ));
+    }
+    Ok(())
+}
+
+/// Puts one file into the database under its new number.
+fn bring_file(
+    tools: &JobTools,
+    prepared: &Prepared,
+    external: ExternalFile,
+    pending: Pending,
+    temperature: Temperature,
+) -> Result<PreparedFile> {
+    let (options, parts) = (&prepared.options, prepared.family.parts());
+    let path = parts.table_path(pending.number, 0);
+    let link = options.move_files || options.link_files;
+    let copied =
+        bring_in(&*tools.env.fs, (&external.path, &path), link, options.failed_move_fall_back_to_copy)
+            .inspect_err(|_| {
+                // Incomplete, and no MANIFEST names the file.
+                let _ = tools.env.fs.unlink(&path);
+            })?;
+    let bottommost = options.ingest_behind || options.fail_if_not_bottommost_level;
+    let temperature = match copied {
+        false => temperature as u8,
+        true if bottommost => prepared.family.options().last_level_temperature as u8,
+        true => parts.pick.default_write_temperature,
+    };
+    Ok(PreparedFile {
+        external,
+        pending,
+        path,
+        copied,
+        checksum: Vec::new(),
+        checksum_name: UNKNOWN_CHECKSUM.to_string(),
+        temperature,
+    })
+}
+
+/// Links or copies a file, and makes its content durable. Returns true if the file was copied.
+///
+/// # Errors
+/// Errors of the file system. If a link is not possible and `fall_back` is not set, the error of the link.
+pub fn bring_in(
+    fs: &dyn FileSystem,
+    (from, to): (&Path, &Path),
+    link: bool,
+    fall_back: bool,
+) -> Result<bool> {
+    if link {
+        match fs.link(from, to) {
+            Ok(()) => {
+                // The application may not have synced the file.
+                let mut file = fs.reopen(to, &AppendHints::default())?;
+                file.sync()?;
+                file.close()?;
+                return Ok(false);
+            }
+            Err(error) if error.kind() == Kind::NotSupported && fall_back => {}
+            Err(error) => return Err(error),
+        }
+    }
+    fs.copy(from, to).map(|_| true)
+}
+
+fn fill_checksums(tools: &JobTools, prepared: &mut Prepared, given: &[(Vec<u8>, String)]) -> Result<()> {
+    if tools.options.load().file_checksum_gen_factory.is_none() {
+        return Ok(());
+    }
+    for (at, file) in prepared.files.iter_mut().enumerate() {
+        let given = given.get(at);
+        if let Some((_, name)) = given
+            && name != CRC32C
+        {
+            return Err(Error::invalid_argument(format!(
+                "Checksum function name {name} is not the one of the database, {CRC32C}"
+            ))
+            .file(&file.external.path));
+        }
+        file.checksum_name = CRC32C.to_string();
+        if let Some((checksum, _)) = given.filter(|_| !prepared.options.verify_file_checksum) {
+            file.checksum = checksum.clone();
+            continue;
+        }
+        file.checksum = file_checksum(&*tools.env.fs, &file.path)?;
+        if let Some((checksum, _)) = given.filter(|(checksum, _)| *checksum != file.checksum) {
+            let hex = |bytes: &[u8]| table::dump::hex(bytes);
+            return Err(Error::corruption(format!(
+                "Checksum verification mismatch for ingestion file, using function {CRC32C}. Expected: {} Computed: {}",
+                hex(checksum),
+                hex(&file.checksum)
+            ))
+            .file(&file.external.path));
+        }
+    }
+    Ok(())
+}
+
+/// Computes the checksum of a whole file as the MANIFEST stores the checksum.
+///
+/// # Errors
+/// Errors of the file system.
+pub(crate) fn file_checksum(fs: &dyn FileSystem, path: &Path) -> Result<Vec<u8>> {
+    let file: Arc<dyn RandomRead> = fs.open_random(path, &ReadHints::default())?;
+    let mut buffer = vec![0; READ_BYTES];
+    let (mut at, mut crc) = (0, 0u32);
+    loop {
+        let got = file.read_at(at, &mut buffer)?;
+        if got == 0 {
+            return Ok(crc.to_be_bytes().to_vec());
+        }
+        crc = crc32c::extend(crc, &buffer[..got]);
+        at += got as u64;
+    }
+}
+
+fn is_exclusive(largest: &[u8]) -> bool {
+    key::trailer(largest) == lsm::file_meta::EXCLUSIVE_END
+}
+
+/// Returns true if the key range of `a` ends before the key range of `b` begins.
+pub(super) fn is_before(family: &Family, a: &ExternalFile, b: &ExternalFile) -> bool {
+    let order = &family.order().user;
+    let ends = order.compare_without_timestamp(key::user_key(&a.largest), key::user_key(&b.smallest));
+    ends.is_lt() || ends.is_eq() && is_exclusive(&a.largest)
+}
+
+fn ranges_overlap(family: &Family, files: &[&ExternalFile]) -> bool {
+    let mut sorted = files.to_vec();
+    sorted.sort_by(|a, b| family.order().compare(&a.smallest, &b.smallest));
+    sorted.windows(2).any(|pair| !is_before(family, pair[0], pair[1]))
+}
+
+fn any_overlap(family: &Family, files: &[PreparedFile]) -> bool {
+    let files: Vec<_> = files.iter().map(|file| &file.external).collect();
+    ranges_overlap(family, &files)
+}
+
+impl PreparedFile {
+    /// Writes a global sequence number into the file (`write_global_seqno`), for releases of RocksDB that do not read the
+    /// number from the MANIFEST. The file is replaced by a changed copy: the file may be a link to the external file.
+    ///
+    /// # Errors
+    /// InvalidArgument if the file has no field for the number; errors of the file system.
+    pub fn store_seq(&mut self, tools: &JobTools, seq: u64) -> Result<()> {
+        let fs = &*tools.env.fs;
+        let at = self.external.stored_seq_offset.ok_or_else(|| {
+            Error::invalid_argument(
+                "Trying to set global seqno for a file that don't have a global seqno field",
+            )
+        })?;
+        let dir = self.path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+        let copy = dir.join(format::names::temp(self.pending.number));
+        let written = patch(fs, &self.path, &copy, at, &seq.to_le_bytes())
+            .and_then(|()| fs.rename(&copy, &self.path))
+            .and_then(|()| fs.open_dir(&dir)?.sync());
+        written.inspect_err(|_| drop(fs.unlink(&copy)))?;
+        if self.checksum_name != UNKNOWN_CHECKSUM {
+            self.checksum = file_checksum(fs, &self.path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Copies a file, with `bytes` in place of the bytes at offset `at`, and syncs the copy.
+fn patch(fs: &dyn FileSystem, from: &Path, to: &Path, at: u64, bytes: &[u8]) -> Result<()> {
+    let source = fs.open_random(from, &ReadHints::default())?;
+    let mut target = fs.create(to, &AppendHints::default())?;
+    let mut buffer = vec![0; READ_BYTES];
+    let mut offset = 0;
+    loop {
+        let got = source.read_at(offset, &mut buffer)?;
+        if got == 0 {
+            break;
+        }
+        for (i, byte) in bytes.iter().enumerate() {
+            if let Some(place) = (at + i as u64).checked_sub(offset).filter(|place| *place < got as u64) {
+                buffer[place as usize] = *byte;
+            }
+        }
+        target.append(&buffer[..got])?;
+        offset += got as u64;
+    }
+    target.sync()?;
+    target.close()
+}

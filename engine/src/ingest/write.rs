@@ -1,0 +1,132 @@
+//! Writes an external SST file with the options of a column family. RocksDB's `SstFileWriter`.
+//!
+//! Keys ascend, and all sequence numbers are 0. The file is durable when [`ExternalWriter::finish`] returns; a writer
+//! that is dropped before removes the file. Not here: the format (`table::sst_file`).
+
+use std::path::{Path, PathBuf};
+
+use base::{Error, Result};
+use compress::Compression;
+use env::writer::FileWriter;
+use env::{AppendHints, Env};
+use table::sst::WriterOptions;
+use table::sst_file::{ExternalFileInfo, SstFileWriter};
+use table::unique_id::SessionId;
+
+use crate::family::Parts;
+use crate::options::{CompressionType, DbOptions, FamilyOptions};
+
+/// Bytes that the writer gathers before each write to the file.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// An external SST file that is being written.
+pub struct ExternalWriter {
+    /// `None` after `finish`.
+    writer: Option<SstFileWriter>,
+    env: Env,
+    path: PathBuf,
+    use_fsync: bool,
+}
+
+impl ExternalWriter {
+    /// Creates the file at `path`. A file of this name is replaced.
+    ///
+    /// # Errors
+    /// InvalidArgument or NotSupported for options that the table cannot have; errors of the file system.
+    pub fn create(path: &Path, db: &DbOptions, family: &FamilyOptions) -> Result<ExternalWriter> {
+        let env = db.env.clone();
+        let parts = Parts::resolve(family, db, path, None)?;
+        let options = writer_options(&env, db, family, &parts)?;
+        let file = env.fs.create(path, &AppendHints::default())?;
+        let buffered = env::writer::WriterOptions {
+            buffer_bytes: db.writable_file_max_buffer_size.min(BUFFER_BYTES),
+            bytes_per_sync: db.bytes_per_sync,
+            strict_bytes_per_sync: db.strict_bytes_per_sync,
+            rate_limiter: db.rate_limiter.clone(),
+            ..env::writer::WriterOptions::default()
+        };
+        let made = SstFileWriter::new(FileWriter::new(file, buffered), options);
+        let writer = made.inspect_err(|_| drop(env.fs.unlink(path)))?;
+        Ok(ExternalWriter { writer: Some(writer), env, path: path.to_path_buf(), use_fsync: db.use_fsync })
+    }
+
+    /// Returns the writer of entries.
+    ///
+    /// # Errors
+    /// InvalidArgument after [`ExternalWriter::finish`].
+    pub fn entries(&mut self) -> Result<&mut SstFileWriter> {
+        self.writer.as_mut().ok_or_else(|| Error::invalid_argument("File is not opened"))
+    }
+
+    /// Returns the bytes that the file has so far. 0 after `finish`.
+    pub fn file_size(&self) -> u64 {
+        self.writer.as_ref().map_or(0, SstFileWriter::file_size)
+    }
+
+    /// Writes the rest of the file, syncs the file and closes the file.
+    ///
+    /// # Errors
+    /// InvalidArgument for a file without entries; errors of the file system. The file is removed after an error.
+    pub fn finish(&mut self) -> Result<ExternalFileInfo> {
+        let Some(writer) = self.writer.take() else {
+            return Err(Error::invalid_argument("File is not opened"));
+        };
+        let finished = writer.finish().and_then(|(info, _, mut file)| {
+            file.sync(self.use_fsync)?;
+            file.close().map(|()| info)
+        });
+        finished.map_err(|error| {
+            // Incomplete. The error is reported; the file is of no use.
+            let _ = self.env.fs.unlink(&self.path);
+            error.doing("writing an external SST file").file(&self.path)
+        })
+    }
+}
+
+impl Drop for ExternalWriter {
+    fn drop(&mut self) {
+        if let Some(writer) = self.writer.take() {
+            drop(writer.abandon());
+            // Incomplete, and of no use.
+            let _ = self.env.fs.unlink(&self.path);
+        }
+    }
+}
+
+fn writer_options(env: &Env, db: &DbOptions, family: &FamilyOptions, parts: &Parts) -> Result<WriterOptions> {
+    let chosen = if family.bottommost_compression != CompressionType::DISABLE {
+        family.bottommost_compression
+    } else {
+        family.compression_per_level.last().copied().unwrap_or(family.compression)
+    };
+    let own = match family.bottommost_compression_opts.enabled {
+        true if family.bottommost_compression != CompressionType::DISABLE => {
+            &family.bottommost_compression_opts
+        }
+        _ => &family.compression_opts,
+    };
+    let compression = Compression::from_byte(chosen.0)?;
+    if !compression.is_supported() {
+        return Err(Error::not_supported(format!("compression {compression} in this build")));
+    }
+    let compression_options = *own;
+    Ok(WriterOptions {
+        table: parts.table.clone(),
+        compression,
+        executor: (compression_options.parallel_threads > 1).then(|| env.executor.clone()),
+        compression_options,
+        order: parts.internal_order(),
+        prefix_extractor: parts.prefix_extractor.clone(),
+        merge_operator_name: parts.merge_operator.as_ref().map(|m| m.name().to_string()),
+        sample_for_compression: family.sample_for_compression,
+        db_session_id: SessionId::new(env.rng.next_u64(), env.rng.next_u64()).to_string(),
+        db_host_id: match db.db_host_id.as_str() {
+            "__hostname__" => env.fs.host_name(),
+            other => other.to_string(),
+        },
+        file_number: 1,
+        context_seed: env.rng.next_u64() as u32 & 0x7fff_ffff,
+        statistics: db.statistics.clone(),
+        ..WriterOptions::default()
+    })
+}

@@ -1,0 +1,175 @@
+//! Ingestion: external SST files become files of a column family, without passing through the memtable.
+//!
+//! Not here: how the files are written (`sst_file`), placed and committed (`engine::ingest`).
+
+use std::path::{Path, PathBuf};
+
+use base::Result;
+use engine::db::PreparedIngestion;
+use engine::ingest::{IngestRequest, ReplaceRange};
+use engine::options::{IngestExternalFileOptions, Temperature};
+
+use crate::{Db, Family};
+
+/// The files to ingest into one column family. RocksDB's `IngestExternalFileArg`.
+#[derive(Clone)]
+pub struct IngestExternalFileArg {
+    /// The column family.
+    pub family: Family,
+    /// The files, oldest data first: if two files have a key in common, the entry of the later file is newer.
+    pub files: Vec<PathBuf>,
+    pub options: IngestExternalFileOptions,
+    /// For each file its checksum and the name of the checksum function. Empty, the default: unknown.
+    pub checksums: Vec<(Vec<u8>, String)>,
+    /// The temperature of the files. Default: unknown.
+    pub temperature: Temperature,
+    /// Replaces all entries in the range by the files, in the same commit. Default: nothing is replaced. Requires
+    /// `snapshot_consistency = false`.
+    pub atomic_replace_range: Option<ReplaceRange>,
+}
+
+impl IngestExternalFileArg {
+    /// Ingests `files` into `family`.
+    pub fn new<P: AsRef<Path>>(
+        family: &Family,
+        files: impl IntoIterator<Item = P>,
+        options: &IngestExternalFileOptions,
+    ) -> Self {
+        IngestExternalFileArg {
+            family: family.clone(),
+            files: files.into_iter().map(|file| file.as_ref().to_path_buf()).collect(),
+            options: options.clone(),
+            checksums: Vec::new(),
+            temperature: Temperature::Unknown,
+            atomic_replace_range: None,
+        }
+    }
+}
+
+impl From<IngestExternalFileArg> for IngestRequest {
+    fn from(from: IngestExternalFileArg) -> Self {
+        IngestRequest {
+            family: from.family.inner().clone(),
+            files: from.files,
+            options: from.options,
+            checksums: from.checksums,
+            temperature: from.temperature,
+            replace: from.atomic_replace_range,
+        }
+    }
+}
+
+/// Files that are checked and copied into the database, but not visible yet. Dropping the handle removes the copies.
+/// RocksDB's `FileIngestionHandle`.
+///
+/// ```
+/// use ironstone::{Db, IngestExternalFileArg, IngestExternalFileOptions, Options, SstFileWriter};
+///
+/// let options = Options::in_memory();
+/// let mut file = SstFileWriter::create("new.sst", &options.db, &options.family)?;
+/// file.put(b"a", b"1")?;
+/// file.finish()?;
+///
+/// let db = Db::open("data", options)?;
+/// let how = IngestExternalFileOptions::default();
+/// let handle = db.prepare_file_ingestion(vec![IngestExternalFileArg::new(&db, ["new.sst"], &how)])?;
+/// assert_eq!(db.get(b"a")?, None);
+/// handle.commit()?;
+/// assert!(db.get(b"a")?.is_some());
+/// # Ok::<(), ironstone::Error>(())
+/// ```
+pub struct FileIngestionHandle {
+    prepared: PreparedIngestion,
+}
+
+impl FileIngestionHandle {
+    /// Makes the files visible, in one commit for all column families. Writers wait during the commit.
+    ///
+    /// # Errors
+    /// As [`Db::ingest_external_files_with`]. After an error no file is visible, and the copies are removed.
+    pub fn commit(self) -> Result<()> {
+        self.prepared.commit()
+    }
+}
+
+impl Family {
+    /// Ingests external SST files into this column family. All files become visible at once.
+    ///
+    /// If the files overlap memtables, the memtables are flushed first. Cost: a copy of each file, or a link with
+    /// `move_files` or `link_files`; writers wait while the level of each file is chosen and the MANIFEST is written.
+    ///
+    /// # Errors
+    /// As [`Db::ingest_external_files_with`].
+    ///
+    /// ```
+    /// # use ironstone::{Db, IngestExternalFileOptions, Options, SstFileWriter};
+    /// # let options = Options::in_memory();
+    /// # let mut file = SstFileWriter::create("new.sst", &options.db, &options.family)?;
+    /// # file.put(b"a", b"1")?;
+    /// # file.finish()?;
+    /// let db = Db::open("data", options)?;
+    /// let how = IngestExternalFileOptions { move_files: true, ..IngestExternalFileOptions::default() };
+    /// db.default_family().ingest_external_files(["new.sst"], &how)?;
+    /// assert!(db.get(b"a")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn ingest_external_files<P: AsRef<Path>>(
+        &self,
+        files: impl IntoIterator<Item = P>,
+        options: &IngestExternalFileOptions,
+    ) -> Result<()> {
+        let arg = IngestExternalFileArg::new(self, files, options);
+        self.db.ingest(vec![arg.into()])
+    }
+}
+
+impl Db {
+    /// Ingests external SST files into several column families. All files become visible at once, or none after an
+    /// error. RocksDB's `IngestExternalFiles`.
+    ///
+    /// # Errors
+    /// InvalidArgument for options that contradict each other, files of another comparator or column family, files
+    /// without entries, and files that need a flush or a sequence number that the options forbid; Corruption and
+    /// NotSupported for files that are damaged, incomplete, or of a newer release; TryAgain with
+    /// `fail_if_not_bottommost_level`; the background error; IoError of the file system. Each error names the file. After
+    /// an error the database and the external files are as before.
+    ///
+    /// ```
+    /// # use ironstone::{Db, IngestExternalFileArg, IngestExternalFileOptions, Options, SstFileWriter};
+    /// # let options = Options::in_memory();
+    /// # let mut file = SstFileWriter::create("new.sst", &options.db, &options.family)?;
+    /// # file.put(b"a", b"1")?;
+    /// # file.finish()?;
+    /// let db = Db::open("data", options)?;
+    /// let how = IngestExternalFileOptions::default();
+    /// db.ingest_external_files_with(vec![IngestExternalFileArg::new(&db, ["new.sst"], &how)])?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn ingest_external_files_with(&self, args: Vec<IngestExternalFileArg>) -> Result<()> {
+        self.engine().ingest(args.into_iter().map(Into::into).collect())
+    }
+
+    /// Checks external SST files and copies the files into the database, in the first of two phases. RocksDB's
+    /// `PrepareFileIngestion`.
+    ///
+    /// # Errors
+    /// As [`Db::ingest_external_files_with`].
+    ///
+    /// ```
+    /// # use ironstone::{Db, IngestExternalFileArg, IngestExternalFileOptions, Options, SstFileWriter};
+    /// # let options = Options::in_memory();
+    /// # let mut file = SstFileWriter::create("new.sst", &options.db, &options.family)?;
+    /// # file.put(b"a", b"1")?;
+    /// # file.finish()?;
+    /// let db = Db::open("data", options)?;
+    /// let how = IngestExternalFileOptions::default();
+    /// let handle = db.prepare_file_ingestion(vec![IngestExternalFileArg::new(&db, ["new.sst"], &how)])?;
+    /// drop(handle); // removes the copies
+    /// assert_eq!(db.get(b"a")?, None);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn prepare_file_ingestion(&self, args: Vec<IngestExternalFileArg>) -> Result<FileIngestionHandle> {
+        let args = args.into_iter().map(Into::into).collect();
+        Ok(FileIngestionHandle { prepared: self.engine().prepare_ingestion(args)? })
+    }
+}

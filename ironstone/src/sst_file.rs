@@ -1,0 +1,101 @@
+//! External SST files: written outside of a database, to be ingested into one.
+//!
+//! Not here: the ingestion (`ingest`).
+
+use std::path::Path;
+
+use base::{Result, ValueType};
+use engine::ingest::ExternalWriter;
+use engine::options::{DbOptions, FamilyOptions};
+
+pub use table::sst_file::ExternalFileInfo;
+
+/// Writes one external SST file. Keys must be added in ascending order of the comparator, each key once.
+///
+/// If the column family has timestamps, each key ends with its timestamp. The file is durable when
+/// [`SstFileWriter::finish`] returns. A writer that is dropped before removes the file. Cost: the memory of one block
+/// and of the index and filter.
+///
+/// ```
+/// use ironstone::{Db, IngestExternalFileOptions, Options, SstFileWriter};
+///
+/// let options = Options::in_memory();
+/// let mut file = SstFileWriter::create("new.sst", &options.db, &options.family)?;
+/// file.put(b"a", b"1")?;
+/// file.put(b"b", b"2")?;
+/// let info = file.finish()?;
+/// assert_eq!((info.num_entries, &info.largest_key[..]), (2, &b"b"[..]));
+///
+/// let db = Db::open("data", options)?;
+/// db.ingest_external_files(["new.sst"], &IngestExternalFileOptions::default())?;
+/// assert_eq!(db.get(b"b")?.as_deref(), Some(&b"2"[..]));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
+pub struct SstFileWriter {
+    inner: ExternalWriter,
+}
+
+impl SstFileWriter {
+    /// Creates the file at `path` for a column family with these options. A file of this name is replaced. The
+    /// compression is that of the last level. RocksDB's `SstFileWriter::Open`.
+    ///
+    /// # Errors
+    /// InvalidArgument or NotSupported for options that the table cannot have; IoError of the file system.
+    pub fn create(path: impl AsRef<Path>, db: &DbOptions, family: &FamilyOptions) -> Result<SstFileWriter> {
+        Ok(SstFileWriter { inner: ExternalWriter::create(path.as_ref(), db, family)? })
+    }
+
+    /// Adds a key with its value.
+    ///
+    /// # Errors
+    /// InvalidArgument if the key is not above the key before, or after `finish`; IoError of the file system.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.inner.entries()?.put(key, value)
+    }
+
+    /// Adds a wide-column entity in its encoded form.
+    ///
+    /// # Errors
+    /// As [`SstFileWriter::put`].
+    pub fn put_entity(&mut self, key: &[u8], entity: &[u8]) -> Result<()> {
+        self.inner.entries()?.add(key, ValueType::WideColumnEntity, entity)
+    }
+
+    /// Adds a merge operand.
+    ///
+    /// # Errors
+    /// As [`SstFileWriter::put`].
+    pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<()> {
+        self.inner.entries()?.merge(key, operand)
+    }
+
+    /// Adds a point tombstone: after the ingestion the key is deleted.
+    ///
+    /// # Errors
+    /// As [`SstFileWriter::put`].
+    pub fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.inner.entries()?.delete(key)
+    }
+
+    /// Adds a range tombstone for the keys in `[begin, end)`. Range tombstones may come in any order, and do not delete
+    /// keys of the same file. An empty range adds nothing.
+    ///
+    /// # Errors
+    /// InvalidArgument if `end` is before `begin`; else as [`SstFileWriter::put`].
+    pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
+        self.inner.entries()?.delete_range(begin, end)
+    }
+
+    /// Returns the bytes that the file has so far. 0 after `finish`.
+    pub fn file_size(&self) -> u64 {
+        self.inner.file_size()
+    }
+
+    /// Writes the rest of the file, and makes the content of the file durable. Returns what the file holds.
+    ///
+    /// # Errors
+    /// InvalidArgument for a file without entries; IoError of the file system. The file is removed after an error.
+    pub fn finish(&mut self) -> Result<ExternalFileInfo> {
+        self.inner.finish()
+    }
+}

@@ -1,0 +1,96 @@
+//! The layout of a Ribbon filter, the row of a key, and the hashes that choose both. Source: RocksDB `util/ribbon_impl.h`,
+//! `util/ribbon_config.h`.
+
+use crate::filter::fast_range64;
+
+/// Slots a block, and the width of a row of coefficients.
+pub(super) const BLOCK_SLOTS: u32 = 128;
+
+pub(super) const SEGMENT: usize = 16;
+
+/// Most columns a solution has: the width of a fingerprint.
+pub(super) const MAX_COLUMNS: u32 = 32;
+
+/// How segments are dealt to blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) blocks: u32,
+    pub(super) upper_columns: u32,
+    pub(super) upper_start_block: u32,
+}
+
+impl Layout {
+    /// `None` where a segment count fits no solution of so many blocks.
+    pub(super) fn of(segments: usize, blocks: u32) -> Option<Layout> {
+        let segments = u64::try_from(segments).ok()?;
+        let columns = segments.div_ceil(u64::from(blocks));
+        if columns == 0 {
+            return None;
+        }
+        if columns > u64::from(MAX_COLUMNS) {
+            // More than can be used: all blocks have all columns, the rest lies idle.
+            return Some(Layout { blocks, upper_columns: MAX_COLUMNS, upper_start_block: 0 });
+        }
+        let upper_start_block = columns * u64::from(blocks) - segments;
+        Some(Layout { blocks, upper_columns: columns as u32, upper_start_block: upper_start_block as u32 })
+    }
+
+    pub(super) const fn num_slots(self) -> u32 {
+        self.blocks * BLOCK_SLOTS
+    }
+
+    pub(super) const fn num_starts(self) -> u32 {
+        self.num_slots() - (BLOCK_SLOTS - 1)
+    }
+}
+
+/// The equation a key adds to the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) start: u32,
+    pub(super) coeff: u128,
+    pub(super) fingerprint: u32,
+}
+
+impl Row {
+    #[inline(always)]
+    pub(super) fn of(hash: u64, raw_seed: u32, num_starts: u32) -> Row {
+        Row::of_mixed(mixed(hash, raw_seed), num_starts)
+    }
+
+    #[inline(always)]
+    pub(super) fn of_mixed(mixed: u64, num_starts: u32) -> Row {
+        let a = spread(mixed);
+        Row {
+            start: start(mixed, num_starts),
+            coeff: u128::from(a) << 64 | u128::from((a ^ COEFF_FLIP) | 1),
+            fingerprint: a.swap_bytes() as u32,
+        }
+    }
+}
+
+/// What the high half of the coefficients differs by from the low one.
+pub(super) const COEFF_FLIP: u64 = 0xc367_844a_6e52_731d;
+
+#[inline(always)]
+pub(super) fn start(mixed: u64, num_starts: u32) -> u32 {
+    fast_range64(mixed, u64::from(num_starts)) as u32
+}
+
+/// The high half of the coefficients; the fingerprint is its other end.
+#[inline(always)]
+pub(super) fn spread(mixed: u64) -> u64 {
+    mixed.wrapping_mul(0xc28f_8282_2b65_0bed)
+}
+
+/// The hash under a seed. Its order is the order of start slots.
+#[inline(always)]
+pub(super) fn mixed(hash: u64, raw_seed: u32) -> u64 {
+    (hash ^ u64::from(raw_seed)).wrapping_mul(0x6193_d459_236a_3a0d)
+}
+
+/// Spreads the stored 8-bit seed.
+pub(super) const fn raw_seed(ordinal: u8) -> u32 {
+    let t = (ordinal as u64).wrapping_mul(0xc782_19a2_3eea_dd03);
+    (t ^ ((t & 0xf0f0_f0f0_f0f0_f0f0) >> 4)) as u32
+}
