@@ -1,0 +1,173 @@
+//! Pointers from C as Rust values.
+//!
+//! The contract of every function here is the contract of the C interface (the head of `rocksdb/c.h`): a pointer is null,
+//! or points to a valid object of its type that no thread changes during the call.
+
+use std::ffi::{CStr, OsStr, c_char};
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use base::{Error, Result};
+
+/// Returns the bytes that C passes as pointer and length.
+///
+/// # Errors
+/// InvalidArgument if the pointer is null and the length is not 0, or if the length is above the address space.
+///
+/// # Safety
+/// `data` is null, or points to `len` readable bytes that do not change during the call.
+pub unsafe fn bytes<'a>(data: *const c_char, len: usize) -> Result<&'a [u8]> {
+    if len == 0 {
+        return Ok(&[]);
+    }
+    if data.is_null() {
+        return Err(Error::invalid_argument(format!("a null pointer was given for {len} bytes")));
+    }
+    if len > isize::MAX as usize {
+        return Err(Error::invalid_argument(format!("a length of {len} bytes is above the address space")));
+    }
+    // SAFETY: `data` is not null and points to `len` readable, unchanging bytes by the contract; `len` is at most
+    // `isize::MAX`; bytes have no alignment.
+    Ok(unsafe { std::slice::from_raw_parts(data.cast(), len) })
+}
+
+/// Returns the text of a C string.
+///
+/// # Errors
+/// InvalidArgument if the pointer is null or the text is not UTF-8.
+///
+/// # Safety
+/// `text` is null, or points to a string that ends with NUL and does not change during the call.
+pub unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
+    if text.is_null() {
+        return Err(Error::invalid_argument("a null pointer was given for a string"));
+    }
+    // SAFETY: `text` is not null and ends with NUL by the contract.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().map_err(|_| Error::invalid_argument(format!("the string {text:?} is not UTF-8")))
+}
+
+/// Returns the path in a C string. The path can have any bytes.
+///
+/// # Errors
+/// InvalidArgument if the pointer is null.
+///
+/// # Safety
+/// As [`text`].
+pub unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path> {
+    if path.is_null() {
+        return Err(Error::invalid_argument("a null pointer was given for a path"));
+    }
+    // SAFETY: `path` is not null and ends with NUL by the contract.
+    let path = unsafe { CStr::from_ptr(path) };
+    Ok(Path::new(OsStr::from_bytes(path.to_bytes())))
+}
+
+/// Returns an array that C passes as pointer and count. A null pointer with the count 0 is the empty array.
+///
+/// # Errors
+/// InvalidArgument if the pointer is null or not aligned and the count is not 0, or if the count is above the address
+/// space.
+///
+/// # Safety
+/// `data` is null, or points to `count` initialized values that do not change during the call.
+pub unsafe fn array<'a, T>(data: *const T, count: usize) -> Result<&'a [T]> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    check_array(data, count)?;
+    // SAFETY: `data` is aligned, not null, and points to `count` initialized, unchanging values by the contract; the
+    // size is at most `isize::MAX`.
+    Ok(unsafe { std::slice::from_raw_parts(data, count) })
+}
+
+/// Returns an array that the function fills.
+///
+/// # Errors
+/// As [`array`].
+///
+/// # Safety
+/// `data` is null, or points to `count` writable places that only this call uses.
+pub unsafe fn array_mut<'a, T>(data: *mut T, count: usize) -> Result<&'a mut [MaybeUninit<T>]> {
+    if count == 0 {
+        return Ok(&mut []);
+    }
+    check_array(data, count)?;
+    // SAFETY: `data` is aligned, not null, and points to `count` places that only this call uses by the contract;
+    // `MaybeUninit` needs no initialized memory; the size is at most `isize::MAX`.
+    Ok(unsafe { std::slice::from_raw_parts_mut(data.cast(), count) })
+}
+
+fn check_array<T>(data: *const T, count: usize) -> Result<()> {
+    if data.is_null() || !data.is_aligned() {
+        return Err(Error::invalid_argument(format!(
+            "a null or unaligned array was given for {count} items"
+        )));
+    }
+    if count > isize::MAX as usize / size_of::<T>().max(1) {
+        return Err(Error::invalid_argument(format!("an array of {count} items is above the address space")));
+    }
+    Ok(())
+}
+
+/// Returns the count of items that C passes as `int`.
+///
+/// # Errors
+/// InvalidArgument for a negative count.
+pub fn count(count: i32) -> Result<usize> {
+    usize::try_from(count).map_err(|_| Error::invalid_argument(format!("the count {count} is negative")))
+}
+
+/// A place that a function writes a second result to. Null: the result is dropped.
+pub struct Out<T>(*mut T);
+
+impl<T> Out<T> {
+    /// # Safety
+    /// `place` is null, or points to a writable place that only this call uses. The place outlives the value.
+    pub unsafe fn new(place: *mut T) -> Self {
+        Out(place)
+    }
+
+    pub fn set(&self, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: the place is not null, and by the contract of `new` it is writable and used by this call only.
+            unsafe { self.0.write(value) };
+        }
+    }
+
+    pub fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+}
+
+/// Byte strings that C passes as an array of pointers and an array of lengths.
+pub struct Slices<'a>(pub Vec<&'a [u8]>);
+
+impl Slices<'_> {
+    /// # Errors
+    /// InvalidArgument for a null array or a null item of a length above 0.
+    ///
+    /// # Safety
+    /// Both arrays have `count` items. Each pointer points to as many readable bytes as its length says. Nothing changes
+    /// during the call.
+    pub unsafe fn new(count: usize, data: *const *const c_char, lens: *const usize) -> Result<Self> {
+        // SAFETY: both arrays have `count` unchanging items by the contract.
+        let (data, lens) = unsafe { (array(data, count)?, array(lens, count)?) };
+        // SAFETY: each pointer has as many readable bytes as its length says, by the contract.
+        let slices = data.iter().zip(lens).map(|(&data, &len)| unsafe { bytes(data, len) });
+        Ok(Slices(slices.collect::<Result<_>>()?))
+    }
+}
+
+/// Ranges of keys that C passes as four arrays.
+pub struct Ranges<'a> {
+    pub starts: Slices<'a>,
+    pub limits: Slices<'a>,
+}
+
+impl<'a> Ranges<'a> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+        self.starts.0.iter().copied().zip(self.limits.0.iter().copied())
+    }
+}

@@ -1,0 +1,43 @@
+//! State and functions that a program hands in: comparators, merge operators, filters, listeners, loggers.
+//!
+//! The program promises that the functions may be called on any thread with the state. The destructor of the state runs
+//! once, when the last user of the state is dropped.
+
+use std::ffi::c_void;
+
+/// The destructor of a state.
+pub type Destructor = Option<unsafe extern "C" fn(*mut c_void)>;
+
+/// The state of a callback, with its destructor.
+pub struct State {
+    pointer: *mut c_void,
+    destructor: Destructor,
+}
+
+impl State {
+    /// Takes over the state. The destructor runs when this value is dropped.
+    pub fn new(pointer: *mut c_void, destructor: Destructor) -> State {
+        State { pointer, destructor }
+    }
+
+    /// The pointer that every callback gets first.
+    pub fn pointer(&self) -> *mut c_void {
+        self.pointer
+    }
+}
+
+// SAFETY: the pointer is only handed to functions of the program, and the program promises (the head of `rocksdb/c.h`)
+// that these functions may be called on any thread.
+unsafe impl Send for State {}
+
+// SAFETY: as for `Send`: the program promises that its functions may be called on several threads at once.
+unsafe impl Sync for State {}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        if let Some(destructor) = self.destructor.take() {
+            // SAFETY: the program handed in this function for this pointer; `take` makes this the only call.
+            unsafe { destructor(self.pointer) };
+        }
+    }
+}

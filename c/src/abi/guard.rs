@@ -1,0 +1,67 @@
+//! The frame of every C function: catches panics, writes error strings.
+
+use std::any::Any;
+use std::ffi::c_char;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use base::{Error, Result};
+
+use super::returns::{Return, copy_to_malloc_with_nul};
+
+/// Runs the body of a C function.
+///
+/// An error of the body goes to `errptr`, if the function has one, and the function returns the neutral value of its
+/// type: zero, or a null pointer. A panic becomes an error of the code `Aborted` that names the function.
+///
+/// # Safety
+/// `errptr` is null, or points to a null pointer, or points to a string that `malloc` allocated.
+pub unsafe fn guard<R: Return>(
+    function: &'static str,
+    errptr: *mut *mut c_char,
+    body: impl FnOnce() -> Result<R>,
+) -> R::C {
+    let error = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(value)) => return value.into_c(),
+        Ok(Err(error)) => error,
+        Err(panic) => {
+            let error = Error::aborted(format!("{function}: panic: {}", panic_text(&*panic)));
+            // Dropping a payload can panic again. The payload is a few bytes.
+            std::mem::forget(panic);
+            error
+        }
+    };
+    // SAFETY: `errptr` follows the contract of this function.
+    unsafe { report(errptr, &error) };
+    R::neutral()
+}
+
+/// Writes an error string to `*errptr` and frees the string that was there. Does nothing if `errptr` is null.
+///
+/// # Safety
+/// `errptr` is null, or points to a null pointer, or points to a string that `malloc` allocated.
+pub unsafe fn report(errptr: *mut *mut c_char, error: &Error) {
+    if errptr.is_null() {
+        return;
+    }
+    let text = copy_to_malloc_with_nul(error.to_string().as_bytes());
+    // SAFETY: `errptr` is not null, so by the contract it points to an initialized pointer, which is null or came from
+    // `malloc`. `free` accepts both.
+    unsafe {
+        libc::free((*errptr).cast());
+        *errptr = text;
+    }
+}
+
+/// The error for a null pointer where an object is needed.
+#[cold]
+pub fn null_argument(function: &str, argument: &str) -> Error {
+    Error::invalid_argument(format!("{function}: the argument {argument} is null"))
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => text,
+        (_, Some(text)) => text,
+        _ => "no message",
+    }
+}

@@ -1,0 +1,385 @@
+//! Write batches.
+
+use std::ffi::{c_char, c_void};
+
+use base::{Error, FamilyId, Result};
+use engine::batch::WriteBatch;
+use format::batch::Record;
+
+use crate::abi::{Owned, Slices, Text};
+use crate::callbacks::{
+    rocksdb_batch_delete_cb, rocksdb_batch_delete_cf_cb, rocksdb_batch_log_data_cb, rocksdb_batch_put_cb,
+    rocksdb_batch_put_cf_cb,
+};
+use crate::db::rocksdb_column_family_handle_t;
+
+/// Changes that are applied together or not at all.
+#[derive(Default)]
+pub struct rocksdb_writebatch_t {
+    batch: WriteBatch,
+    /// Bytes of records above which a change is dropped; 0: no limit.
+    max_bytes: usize,
+    /// The bytes that no batch has, and what is wrong with them.
+    fault: Option<(Vec<u8>, Error)>,
+}
+
+impl rocksdb_writebatch_t {
+    /// The batch, to be written.
+    ///
+    /// # Errors
+    /// Corruption if the batch was created from bytes that are not a batch.
+    pub(crate) fn batch_to_write(&mut self) -> Result<&mut WriteBatch> {
+        match &self.fault {
+            Some((_, error)) => Err(error.clone()),
+            None => Ok(&mut self.batch),
+        }
+    }
+
+    /// Makes a change. A change past `max_bytes` is dropped, as in RocksDB.
+    fn change(&mut self, change: impl FnOnce(&mut WriteBatch)) {
+        if self.max_bytes == 0 {
+            return change(&mut self.batch);
+        }
+        self.batch.set_save_point();
+        change(&mut self.batch);
+        // Both calls end the save point that was set above, so neither can fail.
+        let _ = if self.batch.data_size() > self.max_bytes {
+            self.batch.rollback_to_save_point()
+        } else {
+            self.batch.pop_save_point()
+        };
+    }
+
+    /// The records up to the first record that does not decode.
+    fn records(&self) -> impl Iterator<Item = Record<'_>> {
+        let batch = self.fault.is_none().then_some(&self.batch);
+        batch.into_iter().flat_map(|batch| batch.iter().map_while(Result::ok))
+    }
+}
+
+/// A key or value in parts, as one byte string.
+fn joined(parts: &Slices<'_>) -> Vec<u8> {
+    parts.0.concat()
+}
+
+/// What an iteration over a batch calls.
+struct Calls {
+    state: *mut c_void,
+    put: Option<rocksdb_batch_put_cb>,
+    deleted: Option<rocksdb_batch_delete_cb>,
+    log_data: Option<rocksdb_batch_log_data_cb>,
+}
+
+impl Calls {
+    /// Visits the records of the default column family. A record of another column family, and a range tombstone, end the
+    /// iteration, as in RocksDB.
+    fn visit(&self, batch: &rocksdb_writebatch_t) {
+        for record in batch.records() {
+            match record {
+                Record::Put { family: FamilyId::DEFAULT, key, value } => self.call_put(key, value),
+                Record::Delete { family: FamilyId::DEFAULT, key } => self.call_deleted(key),
+                Record::LogData(blob) => call_log_data(self.state, self.log_data, blob),
+                Record::SingleDelete { family: FamilyId::DEFAULT, .. }
+                | Record::Merge { family: FamilyId::DEFAULT, .. }
+                | Record::Marker(_) => {}
+                _ => return,
+            }
+        }
+    }
+
+    fn call_put(&self, key: &[u8], value: &[u8]) {
+        if let Some(put) = self.put {
+            // SAFETY: the program handed in this function for this state; both have as many bytes as their lengths say.
+            unsafe {
+                put(self.state, key.as_ptr().cast(), key.len(), value.as_ptr().cast(), value.len());
+            }
+        }
+    }
+
+    fn call_deleted(&self, key: &[u8]) {
+        if let Some(deleted) = self.deleted {
+            // SAFETY: the program handed in this function for this state; the key has as many bytes as its length says.
+            unsafe { deleted(self.state, key.as_ptr().cast(), key.len()) };
+        }
+    }
+}
+
+fn call_log_data(state: *mut c_void, log_data: Option<rocksdb_batch_log_data_cb>, blob: &[u8]) {
+    if let Some(log_data) = log_data {
+        // SAFETY: the program handed in this function for this state; the blob has as many bytes as its length says.
+        unsafe { log_data(state, blob.as_ptr().cast(), blob.len()) };
+    }
+}
+
+/// What an iteration over a batch of several column families calls.
+struct FamilyCalls {
+    state: *mut c_void,
+    put: Option<rocksdb_batch_put_cf_cb>,
+    deleted: Option<rocksdb_batch_delete_cf_cb>,
+    merge: Option<rocksdb_batch_put_cf_cb>,
+    log_data: Option<rocksdb_batch_log_data_cb>,
+}
+
+impl FamilyCalls {
+    /// Visits the records of all column families. A range tombstone ends the iteration, as in RocksDB.
+    fn visit(&self, batch: &rocksdb_writebatch_t) {
+        for record in batch.records() {
+            match record {
+                Record::Put { family, key, value } => self.call_entry(self.put, family, key, value),
+                Record::Merge { family, key, operand } => self.call_entry(self.merge, family, key, operand),
+                Record::Delete { family, key } => self.call_deleted(family, key),
+                Record::LogData(blob) => call_log_data(self.state, self.log_data, blob),
+                Record::SingleDelete { family: FamilyId::DEFAULT, .. } | Record::Marker(_) => {}
+                _ => return,
+            }
+        }
+    }
+
+    fn call_entry(&self, call: Option<rocksdb_batch_put_cf_cb>, family: FamilyId, key: &[u8], value: &[u8]) {
+        if let Some(call) = call {
+            let (key_data, value_data): (*const c_char, *const c_char) =
+                (key.as_ptr().cast(), value.as_ptr().cast());
+            // SAFETY: the program handed in this function for this state; both have as many bytes as their lengths say.
+            unsafe { call(self.state, family.0, key_data, key.len(), value_data, value.len()) };
+        }
+    }
+
+    fn call_deleted(&self, family: FamilyId, key: &[u8]) {
+        if let Some(deleted) = self.deleted {
+            // SAFETY: the program handed in this function for this state; the key has as many bytes as its length says.
+            unsafe { deleted(self.state, family.0, key.as_ptr().cast(), key.len()) };
+        }
+    }
+}
+
+lifetime!(rocksdb_writebatch_t, rocksdb_writebatch_create, rocksdb_writebatch_destroy);
+
+c_api! {
+    /// Creates a batch from the bytes of `rocksdb_writebatch_data`. If the bytes are not a batch, its write fails.
+    fn rocksdb_writebatch_create_from(rep: bytes) -> Owned<rocksdb_writebatch_t> {
+        let (batch, fault) = match WriteBatch::from_bytes(rep) {
+            Ok(batch) => (batch, None),
+            Err(error) => (WriteBatch::new(), Some((rep.to_vec(), error))),
+        };
+        Owned(rocksdb_writebatch_t { batch, fault, max_bytes: 0 })
+    }
+
+    /// Creates a batch with room for `reserved_bytes`. Changes past `max_bytes` are dropped; 0: no limit. The bytes of
+    /// protection of a key are chosen by the write options. Timestamps are given with each key.
+    fn rocksdb_writebatch_create_with_params(
+        reserved_bytes: usize, max_bytes: usize, protection_bytes_per_key: usize, default_cf_ts_sz: usize
+    ) -> Owned<rocksdb_writebatch_t> {
+        let _ = (protection_bytes_per_key, default_cf_ts_sz);
+        let batch = WriteBatch::with_capacity(reserved_bytes.min(1 << 20));
+        Owned(rocksdb_writebatch_t { batch, max_bytes, fault: None })
+    }
+
+    /// Removes all changes.
+    fn rocksdb_writebatch_clear(batch: mut rocksdb_writebatch_t) {
+        batch.batch.clear();
+        batch.fault = None;
+    }
+
+    /// Returns the count of the changes.
+    fn rocksdb_writebatch_count(batch: at rocksdb_writebatch_t) -> i32 {
+        batch.batch.count() as i32
+    }
+
+    /// Returns the bytes of the batch. The bytes end with the next change.
+    fn rocksdb_writebatch_data(batch: at rocksdb_writebatch_t, size: out usize) -> Text {
+        let bytes = batch.fault.as_ref().map_or(batch.batch.bytes(), |(bytes, _)| bytes);
+        size.set(bytes.len());
+        Text::bytes(bytes)
+    }
+
+    fn rocksdb_writebatch_put(batch: mut rocksdb_writebatch_t, key: bytes, val: bytes) {
+        batch.change(|batch| { batch.put(key, val); });
+    }
+
+    fn rocksdb_writebatch_put_cf(
+        batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes
+    ) {
+        let id = column_family.family.id();
+        batch.change(|batch| { batch.put_in(id, key, val); });
+    }
+
+    fn rocksdb_writebatch_put_cf_with_ts(
+        batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes, ts: bytes,
+        val: bytes
+    ) {
+        let id = column_family.family.id();
+        batch.change(|batch| { batch.put_at(id, key, ts, val); });
+    }
+
+    /// Puts a key and a value that are given in parts.
+    fn rocksdb_writebatch_putv(batch: mut rocksdb_writebatch_t, keys_list: islices, values_list: islices) {
+        let (key, value) = (joined(&keys_list), joined(&values_list));
+        batch.change(|batch| { batch.put(&key, &value); });
+    }
+
+    fn rocksdb_writebatch_putv_cf(
+        batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices,
+        values_list: islices
+    ) {
+        let (id, key, value) = (column_family.family.id(), joined(&keys_list), joined(&values_list));
+        batch.change(|batch| { batch.put_in(id, &key, &value); });
+    }
+
+    fn rocksdb_writebatch_merge(batch: mut rocksdb_writebatch_t, key: bytes, val: bytes) {
+        batch.change(|batch| { batch.merge(key, val); });
+    }
+
+    fn rocksdb_writebatch_merge_cf(
+        batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes
+    ) {
+        let id = column_family.family.id();
+        batch.change(|batch| { batch.merge_in(id, key, val); });
+    }
+
+    /// Merges a key and an operand that are given in parts.
+    fn rocksdb_writebatch_mergev(batch: mut rocksdb_writebatch_t, keys_list: islices, values_list: islices) {
+        let (key, value) = (joined(&keys_list), joined(&values_list));
+        batch.change(|batch| { batch.merge(&key, &value); });
+    }
+
+    fn rocksdb_writebatch_mergev_cf(
+        batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices,
+        values_list: islices
+    ) {
+        let (id, key, value) = (column_family.family.id(), joined(&keys_list), joined(&values_list));
+        batch.change(|batch| { batch.merge_in(id, &key, &value); });
+    }
+
+    fn rocksdb_writebatch_delete(batch: mut rocksdb_writebatch_t, key: bytes) {
+        batch.change(|batch| { batch.delete(key); });
+    }
+
+    fn rocksdb_writebatch_delete_cf(
+        batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes
+    ) {
+        let id = column_family.family.id();
+        batch.change(|batch| { batch.delete_in(id, key); });
+    }
+
+    fn rocksdb_writebatch_delete_cf_with_ts(
+        batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes, ts: bytes
+    ) {
+        let id = column_family.family.id();
+        batch.change(|batch| { batch.delete_at(id, key, ts); });
+    }
+
+    fn rocksdb_writebatch_singledelete(batch: mut rocksdb_writebatch_t, key: bytes) {
+        batch.change(|batch| { batch.single_delete(key); });
+    }
+
+    fn rocksdb_writebatch_singledelete_cf(
+        batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes
+    ) {
+        let id = column_family.family.id();
+        batch.change(|batch| { batch.single_delete_in(id, key); });
+    }
+
+    fn rocksdb_writebatch_singledelete_cf_with_ts(
+        batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes, ts: bytes
+    ) {
+        let (id, key) = (column_family.family.id(), [key, ts].concat());
+        batch.change(|batch| { batch.single_delete_in(id, &key); });
+    }
+
+    /// Deletes a key that is given in parts.
+    fn rocksdb_writebatch_deletev(batch: mut rocksdb_writebatch_t, keys_list: islices) {
+        let key = joined(&keys_list);
+        batch.change(|batch| { batch.delete(&key); });
+    }
+
+    fn rocksdb_writebatch_deletev_cf(
+        batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices
+    ) {
+        let (id, key) = (column_family.family.id(), joined(&keys_list));
+        batch.change(|batch| { batch.delete_in(id, &key); });
+    }
+
+    /// Deletes the keys from `start_key` up to `end_key`, `end_key` not included.
+    fn rocksdb_writebatch_delete_range(batch: mut rocksdb_writebatch_t, start_key: bytes, end_key: bytes) {
+        batch.change(|batch| { batch.delete_range(start_key, end_key); });
+    }
+
+    fn rocksdb_writebatch_delete_range_cf(
+        batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, start_key: bytes,
+        end_key: bytes
+    ) {
+        let id = column_family.family.id();
+        batch.change(|batch| { batch.delete_range_in(id, start_key, end_key); });
+    }
+
+    /// Deletes a range whose keys are given in parts.
+    fn rocksdb_writebatch_delete_rangev(batch: mut rocksdb_writebatch_t, keys: ranges) {
+        let (start, end) = (joined(&keys.starts), joined(&keys.limits));
+        batch.change(|batch| { batch.delete_range(&start, &end); });
+    }
+
+    fn rocksdb_writebatch_delete_rangev_cf(
+        batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys: ranges
+    ) {
+        let (id, start, end) = (column_family.family.id(), joined(&keys.starts), joined(&keys.limits));
+        batch.change(|batch| { batch.delete_range_in(id, &start, &end); });
+    }
+
+    /// Adds bytes that go to the WAL only.
+    fn rocksdb_writebatch_put_log_data(batch: mut rocksdb_writebatch_t, blob: bytes) {
+        batch.change(|batch| { batch.put_log_data(blob); });
+    }
+
+    fn rocksdb_writebatch_set_save_point(batch: mut rocksdb_writebatch_t) {
+        batch.batch.set_save_point();
+    }
+
+    /// Removes the changes since the last save point, and the save point. NotFound without a save point.
+    fn rocksdb_writebatch_rollback_to_save_point(batch: mut rocksdb_writebatch_t, err) {
+        batch.batch.rollback_to_save_point()
+    }
+
+    /// Removes the last save point. NotFound without a save point.
+    fn rocksdb_writebatch_pop_save_point(batch: mut rocksdb_writebatch_t, err) {
+        batch.batch.pop_save_point()
+    }
+
+    /// Reports Corruption if the records or the count of the batch are damaged.
+    fn rocksdb_writebatch_verify_checksum(batch: mut rocksdb_writebatch_t, err) {
+        WriteBatch::from_bytes(batch.batch_to_write()?.bytes()).map(|_| ())
+    }
+
+    /// Calls a function for each put and each deletion of the default column family.
+    fn rocksdb_writebatch_iterate(
+        batch: at rocksdb_writebatch_t, state: raw(*mut c_void), put: call rocksdb_batch_put_cb,
+        deleted: call rocksdb_batch_delete_cb
+    ) {
+        Calls { state, put, deleted, log_data: None }.visit(batch);
+    }
+
+    /// As `rocksdb_writebatch_iterate`, with log data.
+    fn rocksdb_writebatch_iterate_ld(
+        batch: at rocksdb_writebatch_t, state: raw(*mut c_void), put: call rocksdb_batch_put_cb,
+        deleted: call rocksdb_batch_delete_cb, log_data: call rocksdb_batch_log_data_cb
+    ) {
+        Calls { state, put, deleted, log_data }.visit(batch);
+    }
+
+    /// Calls a function for each put, deletion and merge.
+    fn rocksdb_writebatch_iterate_cf(
+        batch: at rocksdb_writebatch_t, state: raw(*mut c_void), put_cf: call rocksdb_batch_put_cf_cb,
+        deleted_cf: call rocksdb_batch_delete_cf_cb, merge_cf: call rocksdb_batch_put_cf_cb
+    ) {
+        let calls = FamilyCalls { state, put: put_cf, deleted: deleted_cf, merge: merge_cf, log_data: None };
+        calls.visit(batch);
+    }
+
+    /// As `rocksdb_writebatch_iterate_cf`, with log data.
+    fn rocksdb_writebatch_iterate_cf_ld(
+        batch: at rocksdb_writebatch_t, state: raw(*mut c_void), put_cf: call rocksdb_batch_put_cf_cb,
+        deleted_cf: call rocksdb_batch_delete_cf_cb, merge_cf: call rocksdb_batch_put_cf_cb,
+        log_data: call rocksdb_batch_log_data_cb
+    ) {
+        FamilyCalls { state, put: put_cf, deleted: deleted_cf, merge: merge_cf, log_data }.visit(batch);
+    }
+}

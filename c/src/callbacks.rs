@@ -1,0 +1,220 @@
+//! The types of the functions that a program hands in. Each is called with the state of its object first.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use crate::batch::rocksdb_writebatch_t;
+use crate::compaction_filter::{rocksdb_compactionfilter_t, rocksdb_compactionfiltercontext_t};
+use crate::db::rocksdb_t;
+use crate::jobs::{
+    rocksdb_compactionjobinfo_t, rocksdb_externalfileingestioninfo_t, rocksdb_flushjobinfo_t,
+    rocksdb_memtableinfo_t, rocksdb_status_ptr_t, rocksdb_subcompactionjobinfo_t, rocksdb_writestallinfo_t,
+};
+use crate::missing::{rocksdb_compactionservice_jobinfo_t, rocksdb_compactionservice_scheduleresponse_t};
+use crate::table_properties::rocksdb_table_properties_t;
+
+/// Runs once, when nothing uses the state any more.
+pub type rocksdb_destructor_cb = unsafe extern "C" fn(state: *mut c_void);
+
+/// Returns the name of an object. The string ends with the object.
+pub type rocksdb_name_cb = unsafe extern "C" fn(state: *mut c_void) -> *const c_char;
+
+/// Returns a number below, equal to, or above 0 if `a` is before, equal to, or after `b`.
+pub type rocksdb_compare_cb = unsafe extern "C" fn(
+    state: *mut c_void,
+    a: *const c_char,
+    alen: usize,
+    b: *const c_char,
+    blen: usize,
+) -> c_int;
+
+/// Compares keys without their timestamps. A flag says if the key carries a timestamp.
+pub type rocksdb_compare_without_ts_cb = unsafe extern "C" fn(
+    state: *mut c_void,
+    a: *const c_char,
+    alen: usize,
+    a_has_ts: u8,
+    b: *const c_char,
+    blen: usize,
+    b_has_ts: u8,
+) -> c_int;
+
+/// Merges operands, oldest first, onto the existing value, which is null if there is none. Returns the new value, or null
+/// and the success 0. `delete_value` frees the new value.
+pub type rocksdb_full_merge_cb = unsafe extern "C" fn(
+    state: *mut c_void,
+    key: *const c_char,
+    key_length: usize,
+    existing_value: *const c_char,
+    existing_value_length: usize,
+    operands_list: *const *const c_char,
+    operands_list_length: *const usize,
+    num_operands: c_int,
+    success: *mut u8,
+    new_value_length: *mut usize,
+) -> *mut c_char;
+
+/// Merges operands, oldest first, into one operand. Returns null and the success 0 if the operands cannot be merged.
+pub type rocksdb_partial_merge_cb = unsafe extern "C" fn(
+    state: *mut c_void,
+    key: *const c_char,
+    key_length: usize,
+    operands_list: *const *const c_char,
+    operands_list_length: *const usize,
+    num_operands: c_int,
+    success: *mut u8,
+    new_value_length: *mut usize,
+) -> *mut c_char;
+
+/// Frees a value that a merge function returned. If the function is null, `free` frees the value.
+pub type rocksdb_delete_value_cb =
+    unsafe extern "C" fn(state: *mut c_void, value: *const c_char, value_length: usize);
+
+/// Returns 1 to remove the entry. Sets `value_changed` to 1 and `new_value` to change the value; the function keeps the
+/// new value until its next call.
+pub type rocksdb_filter_cb = unsafe extern "C" fn(
+    state: *mut c_void,
+    level: c_int,
+    key: *const c_char,
+    key_length: usize,
+    existing_value: *const c_char,
+    value_length: usize,
+    new_value: *mut *mut c_char,
+    new_value_length: *mut usize,
+    value_changed: *mut u8,
+) -> u8;
+
+/// Creates the filter of one compaction. The library destroys the filter.
+pub type rocksdb_create_filter_cb = unsafe extern "C" fn(
+    state: *mut c_void,
+    context: *mut rocksdb_compactionfiltercontext_t,
+) -> *mut rocksdb_compactionfilter_t;
+
+/// Returns the prefix of a key: a part of the key.
+pub type rocksdb_transform_cb = unsafe extern "C" fn(
+    state: *mut c_void,
+    key: *const c_char,
+    length: usize,
+    dst_length: *mut usize,
+) -> *mut c_char;
+
+/// Returns 1 if the key has a prefix.
+pub type rocksdb_in_domain_cb =
+    unsafe extern "C" fn(state: *mut c_void, key: *const c_char, length: usize) -> u8;
+
+/// Takes a line of the info log. The line has no NUL at its end.
+pub type rocksdb_log_cb =
+    unsafe extern "C" fn(state: *mut c_void, level: u32, message: *mut c_char, length: usize);
+
+/// Gets a put of a write batch.
+pub type rocksdb_batch_put_cb =
+    unsafe extern "C" fn(state: *mut c_void, k: *const c_char, klen: usize, v: *const c_char, vlen: usize);
+
+/// Gets a deletion of a write batch.
+pub type rocksdb_batch_delete_cb = unsafe extern "C" fn(state: *mut c_void, k: *const c_char, klen: usize);
+
+/// Gets the log data of a write batch.
+pub type rocksdb_batch_log_data_cb =
+    unsafe extern "C" fn(state: *mut c_void, blob: *const c_char, blob_len: usize);
+
+/// Gets a put or a merge of a write batch, with the column family.
+pub type rocksdb_batch_put_cf_cb = unsafe extern "C" fn(
+    state: *mut c_void,
+    cfid: u32,
+    k: *const c_char,
+    klen: usize,
+    v: *const c_char,
+    vlen: usize,
+);
+
+/// Gets a deletion of a write batch, with the column family.
+pub type rocksdb_batch_delete_cf_cb =
+    unsafe extern "C" fn(state: *mut c_void, cfid: u32, k: *const c_char, klen: usize);
+
+/// Returns the bytes of the timestamps of a column family.
+pub type rocksdb_ts_size_cb = unsafe extern "C" fn(state: *mut c_void, cfid: u32) -> usize;
+
+pub type on_flush_begin_cb =
+    unsafe extern "C" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_flushjobinfo_t);
+
+pub type on_flush_completed_cb =
+    unsafe extern "C" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_flushjobinfo_t);
+
+pub type on_compaction_begin_cb =
+    unsafe extern "C" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_compactionjobinfo_t);
+
+pub type on_compaction_completed_cb =
+    unsafe extern "C" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_compactionjobinfo_t);
+
+pub type on_subcompaction_begin_cb =
+    unsafe extern "C" fn(state: *mut c_void, info: *const rocksdb_subcompactionjobinfo_t);
+
+pub type on_subcompaction_completed_cb =
+    unsafe extern "C" fn(state: *mut c_void, info: *const rocksdb_subcompactionjobinfo_t);
+
+pub type on_external_file_ingested_cb = unsafe extern "C" fn(
+    state: *mut c_void,
+    db: *mut rocksdb_t,
+    info: *const rocksdb_externalfileingestioninfo_t,
+);
+
+pub type on_background_error_cb =
+    unsafe extern "C" fn(state: *mut c_void, reason: u32, status: *mut rocksdb_status_ptr_t);
+
+pub type on_stall_conditions_changed_cb =
+    unsafe extern "C" fn(state: *mut c_void, info: *const rocksdb_writestallinfo_t);
+
+pub type on_memtable_sealed_cb =
+    unsafe extern "C" fn(state: *mut c_void, info: *const rocksdb_memtableinfo_t);
+
+pub type rocksdb_logger_logv_cb =
+    unsafe extern "C" fn(state: *mut c_void, log_level: u32, message: *const c_char);
+
+pub type rocksdb_compaction_service_schedule_cb =
+    unsafe extern "C" fn(
+        state: *mut c_void,
+        info: *const rocksdb_compactionservice_jobinfo_t,
+        compaction_service_input: *const c_char,
+        input_len: usize,
+    ) -> *mut rocksdb_compactionservice_scheduleresponse_t;
+
+pub type rocksdb_compaction_service_wait_cb = unsafe extern "C" fn(
+    state: *mut c_void,
+    scheduled_job_id: *const c_char,
+    result: *mut *mut c_char,
+    result_len: *mut usize,
+) -> c_int;
+
+pub type rocksdb_compaction_service_cancel_awaiting_jobs_cb = unsafe extern "C" fn(state: *mut c_void);
+
+pub type rocksdb_compaction_service_on_installation_cb =
+    unsafe extern "C" fn(state: *mut c_void, scheduled_job_id: *const c_char, status: c_int);
+
+pub type rocksdb_create_backup_options_progress_cb = unsafe extern "C" fn(state: *mut c_void);
+
+pub type rocksdb_create_backup_options_exclude_files_cb =
+    unsafe extern "C" fn(state: *mut c_void, relative_file: *const c_char, relative_file_len: usize) -> u8;
+
+/// Returns 1 if an iterator may read the table with these properties.
+pub type rocksdb_readoptions_table_filter_cb =
+    unsafe extern "C" fn(state: *mut c_void, table_properties: *const rocksdb_table_properties_t) -> u8;
+
+pub type rocksdb_walfilter_column_family_log_number_map_cb = unsafe extern "C" fn(
+    state: *mut c_void,
+    column_family_ids: *const u32,
+    log_numbers: *const u64,
+    column_family_log_number_count: usize,
+    column_family_names: *const *const c_char,
+    column_family_name_lengths: *const usize,
+    column_family_name_ids: *const u32,
+    column_family_name_count: usize,
+);
+
+pub type rocksdb_walfilter_log_record_found_cb = unsafe extern "C" fn(
+    state: *mut c_void,
+    log_number: std::ffi::c_ulonglong,
+    log_file_name: *const c_char,
+    log_file_name_len: usize,
+    batch: *const rocksdb_writebatch_t,
+    new_batch: *mut rocksdb_writebatch_t,
+    batch_changed: *mut u8,
+) -> c_int;

@@ -1,0 +1,280 @@
+//! Flushes, compactions, WAL flushes, verification.
+
+use std::ffi::c_char;
+use std::sync::Arc;
+
+use base::{Error, FileNumber, Result};
+use engine::family::Family;
+use engine::options::{CompactRangeOptions, CompactionOptions, WaitForCompactOptions};
+
+use super::{rocksdb_column_family_handle_t, rocksdb_t};
+use crate::abi::returns::malloc_array;
+use crate::abi::{Buffer, HasRejected, Out, Return, arguments};
+use crate::compaction_options::{
+    rocksdb_compaction_options_t, rocksdb_compactoptions_t, rocksdb_wait_for_compact_options_t,
+};
+use crate::jobs::rocksdb_compactionjobinfo_t;
+use crate::read_options::rocksdb_readoptions_t;
+use crate::write_options::{rocksdb_flushoptions_t, rocksdb_flushwaloptions_t};
+
+/// Deletes the SST files that lie between two keys, the second key included.
+fn delete_files(
+    db: &rocksdb_t,
+    family: &Arc<Family>,
+    start: Option<&[u8]>,
+    limit: Option<&[u8]>,
+) -> Result<()> {
+    db.db()?.delete_files_in_ranges(family, &[(start, limit)], true)
+}
+
+/// What `rocksdb_compact_files` compacts.
+struct Files<'a> {
+    family: &'a Arc<Family>,
+    options: &'a rocksdb_compaction_options_t,
+    names: Vec<String>,
+    output_level: i32,
+    output_path_id: i32,
+}
+
+impl Files<'_> {
+    fn compact(&self, db: &rocksdb_t) -> Result<Vec<std::path::PathBuf>> {
+        self.options.rejected.check()?;
+        let options: &CompactionOptions = &self.options.options;
+        let numbers = self.names.iter().map(|name| number_of(name)).collect::<Result<Vec<_>>>()?;
+        let level = usize::try_from(self.output_level).map_err(|_| {
+            Error::invalid_argument(format!("the output level {} is negative", self.output_level))
+        })?;
+        let path_id = u32::try_from(self.output_path_id).ok();
+        db.db()?.compact_files(self.family, &numbers, level, path_id, options)
+    }
+}
+
+/// The file number in the name or path of an SST file.
+fn number_of(name: &str) -> Result<FileNumber> {
+    let stem = name.rsplit('/').next().unwrap_or(name);
+    let number = stem.split('.').next().and_then(|digits| digits.parse().ok());
+    number
+        .map(FileNumber)
+        .ok_or_else(|| Error::invalid_argument(format!("{name} is not the name of an SST file")))
+}
+
+/// Returns the paths of the output files to the caller.
+fn return_names(paths: &[std::path::PathBuf], names: &Out<*mut *mut c_char>, count: &Out<usize>) {
+    count.set(paths.len());
+    if !names.is_null() {
+        let list: Vec<*mut c_char> =
+            paths.iter().map(|path| Buffer::string(path.as_os_str().as_encoded_bytes()).into_c()).collect();
+        names.set(malloc_array(&list));
+    }
+}
+
+/// The column families of an array of handles.
+///
+/// # Safety
+/// The array has `count` items that are null or live handles.
+unsafe fn families(
+    db: &rocksdb_t,
+    handles: *mut *mut rocksdb_column_family_handle_t,
+    count: i32,
+) -> Result<Vec<Arc<Family>>> {
+    let count = arguments::count(count)?;
+    // SAFETY: the contract of this function is the contract of `families`.
+    unsafe { super::multi_get::families(db, handles.cast_const().cast(), count) }
+}
+
+c_api! {
+    /// Writes the memtables of the default column family to SST files.
+    fn rocksdb_flush(db: at rocksdb_t, options: in rocksdb_flushoptions_t, err) {
+        options.rejected().check()?;
+        db.db()?.flush(std::slice::from_ref(&db.get()?.default), &options.options)
+    }
+
+    fn rocksdb_flush_cf(
+        db: at rocksdb_t, options: in rocksdb_flushoptions_t, column_family: at rocksdb_column_family_handle_t, err
+    ) {
+        options.rejected().check()?;
+        db.db()?.flush(std::slice::from_ref(db.family(column_family)?), &options.options)
+    }
+
+    /// Flushes several column families. With the option `atomic_flush` they are flushed together.
+    fn rocksdb_flush_cfs(
+        db: at rocksdb_t, options: in rocksdb_flushoptions_t,
+        column_family: raw(*mut *mut rocksdb_column_family_handle_t), num_column_families: i32, err
+    ) {
+        options.rejected().check()?;
+        // SAFETY: the header requires `num_column_families` handles.
+        let families = unsafe { families(db, column_family, num_column_families)? };
+        db.db()?.flush(&families, &options.options)
+    }
+
+    /// Hands buffered WAL records to the system. With `sync` the records are durable afterwards.
+    fn rocksdb_flush_wal(db: at rocksdb_t, sync: flag, err) {
+        db.db()?.flush_wal(sync)
+    }
+
+    fn rocksdb_flush_wal_with_options(db: at rocksdb_t, options: in rocksdb_flushwaloptions_t, err) {
+        options.rejected().check()?;
+        db.db()?.flush_wal(options.options.sync)
+    }
+
+    /// Starts no flush and no compaction until `rocksdb_continue_background_work` was called as often. Waits for running
+    /// jobs.
+    fn rocksdb_pause_background_work(db: at rocksdb_t, err) {
+        db.db()?.pause_background_work()
+    }
+
+    fn rocksdb_continue_background_work(db: at rocksdb_t, err) {
+        db.db()?.continue_background_work()
+    }
+
+    /// Keeps obsolete files until `rocksdb_enable_file_deletions` was called as often.
+    fn rocksdb_disable_file_deletions(db: at rocksdb_t, err) {
+        db.db()?.disable_file_deletions();
+        Ok(())
+    }
+
+    fn rocksdb_enable_file_deletions(db: at rocksdb_t, err) {
+        db.db()?.enable_file_deletions();
+        Ok(())
+    }
+
+    /// Reads all blocks of all tables and compares their checksums.
+    fn rocksdb_verify_checksum(db: at rocksdb_t, err) {
+        db.db()?.verify_checksum()
+    }
+
+    fn rocksdb_verify_checksum_with_options(db: at rocksdb_t, options: in rocksdb_readoptions_t, err) {
+        options.get()?;
+        db.db()?.verify_checksum()
+    }
+
+    /// Compares the checksums of whole files with the checksums in the MANIFEST.
+    fn rocksdb_verify_file_checksums(db: at rocksdb_t, err) {
+        db.db()?.verify_file_checksums()
+    }
+
+    fn rocksdb_verify_file_checksums_with_options(db: at rocksdb_t, options: in rocksdb_readoptions_t, err) {
+        options.get()?;
+        db.db()?.verify_file_checksums()
+    }
+
+    /// Compacts the keys from `start_key` to `limit_key`. A null key is no bound. Errors go to the LOG.
+    fn rocksdb_compact_range(db: at rocksdb_t, start_key: bound, limit_key: bound) {
+        db.db()?.compact_range(&db.get()?.default, start_key, limit_key, &CompactRangeOptions::default())?;
+    }
+
+    fn rocksdb_compact_range_cf(
+        db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, start_key: bound, limit_key: bound
+    ) {
+        let family = db.family(column_family)?;
+        db.db()?.compact_range(family, start_key, limit_key, &CompactRangeOptions::default())?;
+    }
+
+    fn rocksdb_compact_range_opt(
+        db: at rocksdb_t, options: at rocksdb_compactoptions_t, start_key: bound, limit_key: bound
+    ) {
+        options.rejected.check()?;
+        db.db()?.compact_range(&db.get()?.default, start_key, limit_key, &options.options)?;
+    }
+
+    fn rocksdb_compact_range_cf_opt(
+        db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, options: at rocksdb_compactoptions_t,
+        start_key: bound, limit_key: bound
+    ) {
+        options.rejected.check()?;
+        db.db()?.compact_range(db.family(column_family)?, start_key, limit_key, &options.options)?;
+    }
+
+    /// Marks the SST files of a range: they are compacted soon in the background.
+    fn rocksdb_suggest_compact_range(db: at rocksdb_t, start_key: bound, limit_key: bound, err) {
+        db.db()?.suggest_compact_range(&db.get()?.default, start_key, limit_key)
+    }
+
+    fn rocksdb_suggest_compact_range_cf(
+        db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, start_key: bound, limit_key: bound, err
+    ) {
+        db.db()?.suggest_compact_range(db.family(column_family)?, start_key, limit_key)
+    }
+
+    /// Compacts SST files to a level. Returns the paths of the output files; free the list with
+    /// `rocksdb_compact_files_output_file_names_destroy`. A negative `output_path_id` lets the options choose the path.
+    fn rocksdb_compact_files(
+        db: at rocksdb_t, options: in rocksdb_compaction_options_t,
+        input_file_names: raw(*const *const c_char), num_input_file_names: usize, output_level: i32,
+        output_path_id: i32, output_file_names: raw(*mut *mut *mut c_char), num_output_file_names: out usize,
+        compaction_job_info: raw(*mut rocksdb_compactionjobinfo_t), err
+    ) {
+        // SAFETY: the header requires `num_input_file_names` names, and null or a writable place for the output.
+        let (names, output) = unsafe {
+            (super::open::names(input_file_names, num_input_file_names)?, Out::new(output_file_names))
+        };
+        let files = Files { family: &db.get()?.default, options, names, output_level, output_path_id };
+        return_names(&files.compact(db)?, &output, &num_output_file_names);
+        // SAFETY: the header requires null or a live handle that no other thread uses.
+        if let Some(info) = unsafe { compaction_job_info.as_mut() } {
+            info.describe_files(&files.family.clone(), files.names.len(), output_level);
+        }
+        Ok(())
+    }
+
+    fn rocksdb_compact_files_cf(
+        db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t,
+        options: in rocksdb_compaction_options_t, input_file_names: raw(*const *const c_char),
+        num_input_file_names: usize, output_level: i32, output_path_id: i32,
+        output_file_names: raw(*mut *mut *mut c_char), num_output_file_names: out usize,
+        compaction_job_info: raw(*mut rocksdb_compactionjobinfo_t), err
+    ) {
+        // SAFETY: the header requires `num_input_file_names` names, and null or a writable place for the output.
+        let (names, output) = unsafe {
+            (super::open::names(input_file_names, num_input_file_names)?, Out::new(output_file_names))
+        };
+        let files = Files { family: db.family(column_family)?, options, names, output_level, output_path_id };
+        return_names(&files.compact(db)?, &output, &num_output_file_names);
+        // SAFETY: the header requires null or a live handle that no other thread uses.
+        if let Some(info) = unsafe { compaction_job_info.as_mut() } {
+            info.describe_files(files.family, files.names.len(), output_level);
+        }
+        Ok(())
+    }
+
+    fn rocksdb_compact_files_output_file_names_destroy(
+        output_file_names: raw(*mut *mut c_char), num_output_file_names: usize
+    ) {
+        // SAFETY: the header requires a list and its length from `rocksdb_compact_files`, not freed before.
+        unsafe { super::open::free_list(output_file_names, num_output_file_names)? };
+    }
+
+    /// Deletes the SST files that lie between two keys, without a compaction. Keys in other files stay.
+    fn rocksdb_delete_file_in_range(db: at rocksdb_t, start_key: bound, limit_key: bound, err) {
+        delete_files(db, &db.get()?.default, start_key, limit_key)
+    }
+
+    fn rocksdb_delete_file_in_range_cf(
+        db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, start_key: bound, limit_key: bound, err
+    ) {
+        delete_files(db, db.family(column_family)?, start_key, limit_key)
+    }
+
+    /// Cancels manual compactions and rejects new ones until `rocksdb_enable_manual_compaction`.
+    fn rocksdb_disable_manual_compaction(db: at rocksdb_t) {
+        db.db()?.disable_manual_compaction()?;
+    }
+
+    fn rocksdb_enable_manual_compaction(db: at rocksdb_t) {
+        db.db()?.enable_manual_compaction()?;
+    }
+
+    /// Stops background work before the database is closed. Writes that need a flush fail afterwards.
+    fn rocksdb_cancel_all_background_work(db: at rocksdb_t, wait: flag) {
+        let _ = wait;
+        db.db()?.disable_manual_compaction()?;
+        db.db()?.pause_background_work()?;
+    }
+
+    /// Waits until no flush and no compaction runs or is due.
+    fn rocksdb_wait_for_compact(db: at rocksdb_t, options: at rocksdb_wait_for_compact_options_t, err) {
+        options.rejected.check()?;
+        let options: &WaitForCompactOptions = &options.options;
+        db.db()?.wait_for_compact_with(options)
+    }
+}

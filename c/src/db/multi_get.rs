@@ -1,0 +1,194 @@
+//! Reads of several keys at one sequence number.
+
+use std::ffi::c_char;
+use std::sync::Arc;
+
+use base::{Error, Pinned, Result};
+use engine::family::Family;
+use engine::options::ReadOptions;
+
+use super::{rocksdb_column_family_handle_t, rocksdb_pinnableslice_t, rocksdb_t};
+use crate::abi::{Buffer, Owned, Return, Slices, arguments};
+use crate::iterator::rocksdb_slice_t;
+use crate::read_options::rocksdb_readoptions_t;
+
+type Answers = Vec<Result<Option<Pinned>>>;
+
+/// The arrays for the answers. Each has as many places as there are keys.
+struct Places {
+    values: *mut *mut c_char,
+    lens: *mut usize,
+    errors: *mut *mut c_char,
+}
+
+impl Places {
+    /// Writes the answers. A key that does not exist has a null value and no error.
+    ///
+    /// # Safety
+    /// Each array has a writable place for each answer.
+    unsafe fn write(&self, answers: &[Result<Option<Pinned>>]) -> Result<()> {
+        let count = answers.len();
+        // SAFETY: each array has `count` writable places by the contract.
+        let (values, lens, errors) = unsafe {
+            (
+                arguments::array_mut(self.values, count)?,
+                arguments::array_mut(self.lens, count)?,
+                arguments::array_mut(self.errors, count)?,
+            )
+        };
+        for (at, answer) in answers.iter().enumerate() {
+            let (value, error) = match answer {
+                Ok(value) => (value.as_deref(), std::ptr::null_mut()),
+                Err(error) => (None, Buffer::string(error.to_string().as_bytes()).into_c()),
+            };
+            lens[at].write(value.map_or(0, <[u8]>::len));
+            values[at].write(value.map_or(std::ptr::null_mut(), |value| Buffer::bytes(value).into_c()));
+            errors[at].write(error);
+        }
+        Ok(())
+    }
+}
+
+/// Reads keys of several column families at one sequence number.
+fn get_families(
+    db: &rocksdb_t,
+    families: &[Arc<Family>],
+    keys: &[&[u8]],
+    options: &ReadOptions,
+) -> Result<Answers> {
+    let mut options = options.clone();
+    if options.snapshot.is_none() {
+        options.snapshot = Some(db.db()?.snapshot());
+    }
+    Ok(families.iter().zip(keys).map(|(family, key)| db.db()?.get(family, key, &options)).collect())
+}
+
+/// The column families of an array of handles.
+///
+/// # Safety
+/// The array has `count` items that are null or live handles.
+pub(super) unsafe fn families(
+    db: &rocksdb_t,
+    handles: *const *const rocksdb_column_family_handle_t,
+    count: usize,
+) -> Result<Vec<Arc<Family>>> {
+    // SAFETY: the array has `count` items by the contract.
+    let handles = unsafe { arguments::array(handles, count)? };
+    let family = |&handle: &*const rocksdb_column_family_handle_t| {
+        // SAFETY: the handle is null or live by the contract.
+        let handle = unsafe { handle.as_ref() };
+        let handle = handle.ok_or_else(|| Error::invalid_argument("a column family handle is null"))?;
+        db.family(handle).cloned()
+    };
+    handles.iter().map(family).collect()
+}
+
+/// Reports an error that concerns all keys at each key.
+fn all_failed(count: usize, error: &Error) -> Answers {
+    (0..count).map(|_| Err(error.clone())).collect()
+}
+
+/// Writes pinned values and errors.
+///
+/// # Safety
+/// Both arrays have a writable place for each answer.
+unsafe fn write_pinned(
+    answers: Answers,
+    values: *mut *mut rocksdb_pinnableslice_t,
+    errors: *mut *mut c_char,
+) -> Result<()> {
+    // SAFETY: both arrays have a place for each answer by the contract.
+    let (values, errors) = unsafe {
+        (arguments::array_mut(values, answers.len())?, arguments::array_mut(errors, answers.len())?)
+    };
+    for (at, answer) in answers.into_iter().enumerate() {
+        let (value, error) = match answer {
+            Ok(value) => (value, std::ptr::null_mut()),
+            Err(error) => (None, Buffer::string(error.to_string().as_bytes()).into_c()),
+        };
+        let value = value.map(|value| Owned(rocksdb_pinnableslice_t { value }));
+        values[at].write(value.map_or(std::ptr::null_mut(), Return::into_c));
+        errors[at].write(error);
+    }
+    Ok(())
+}
+
+/// Answers for keys of one column family. An error that concerns all keys is the answer of each key.
+fn answers(
+    db: &rocksdb_t,
+    family: Result<&Arc<Family>>,
+    keys: &[&[u8]],
+    options: &rocksdb_readoptions_t,
+) -> Answers {
+    let read = || Ok(db.db()?.multi_get(family?, keys, options.get()?));
+    read().unwrap_or_else(|error: Error| all_failed(keys.len(), &error))
+}
+
+c_api! {
+    /// Reads keys. `values_list`, `values_list_sizes` and `errs` have a place for each key. The value of a key that does
+    /// not exist is null, without an error. The caller frees values and errors.
+    fn rocksdb_multi_get(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, keys_list: slices,
+        values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
+    ) {
+        let answers = answers(db, db.get().map(|open| &open.default), &keys_list.0, options);
+        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        // SAFETY: the header requires a place for each key in each array.
+        unsafe { places.write(&answers)? };
+    }
+
+    /// As `rocksdb_multi_get`, with a column family for each key.
+    fn rocksdb_multi_get_cf(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t,
+        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: slices,
+        values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
+    ) {
+        let count = keys_list.0.len();
+        // SAFETY: the header requires a handle for each key.
+        let families = unsafe { families(db, column_families, count) };
+        let read = || get_families(db, &families?, &keys_list.0, options.get()?);
+        let answers = read().unwrap_or_else(|error| all_failed(count, &error));
+        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        // SAFETY: the header requires a place for each key in each array.
+        unsafe { places.write(&answers)? };
+    }
+
+    /// Reads keys of one column family without copies. `values` and `errs` have a place for each key. The value of a key
+    /// that does not exist is null. The caller destroys the values.
+    fn rocksdb_batched_multi_get_cf(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
+        keys_list: slices, values: raw(*mut *mut rocksdb_pinnableslice_t), errs: raw(*mut *mut c_char),
+        sorted_input: bool
+    ) {
+        let _ = sorted_input;
+        let answers = answers(db, db.family(column_family), &keys_list.0, options);
+        // SAFETY: the header requires a place for each key in each array.
+        unsafe { write_pinned(answers, values, errs)? };
+    }
+
+    /// As `rocksdb_batched_multi_get_cf`, with keys as slices.
+    fn rocksdb_batched_multi_get_cf_slice(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
+        num_keys: usize, keys_list: raw(*const rocksdb_slice_t), values: raw(*mut *mut rocksdb_pinnableslice_t),
+        errs: raw(*mut *mut c_char), sorted_input: bool
+    ) {
+        let _ = sorted_input;
+        // SAFETY: the header requires `num_keys` slices of readable bytes.
+        let keys = unsafe { slices(keys_list, num_keys)? };
+        let answers = answers(db, db.family(column_family), &keys.0, options);
+        // SAFETY: the header requires a place for each key in each array.
+        unsafe { write_pinned(answers, values, errs)? };
+    }
+}
+
+/// The byte strings of an array of slices.
+///
+/// # Safety
+/// The array has `count` slices, each with as many readable bytes as its size says.
+unsafe fn slices<'a>(list: *const rocksdb_slice_t, count: usize) -> Result<Slices<'a>> {
+    // SAFETY: the array has `count` items by the contract.
+    let list = unsafe { arguments::array(list, count)? };
+    // SAFETY: each slice has `size` readable bytes by the contract.
+    let slices = list.iter().map(|slice| unsafe { arguments::bytes(slice.data, slice.size) });
+    Ok(Slices(slices.collect::<Result<_>>()?))
+}

@@ -1,0 +1,209 @@
+//! Opening, closing, destroying and repairing databases.
+
+use std::ffi::{CStr, c_char, c_int};
+
+use base::{Error, Result};
+use engine::components::FamilyDescriptor;
+use engine::db::{Db, OpenRequest};
+
+use super::{rocksdb_column_family_handle_t, rocksdb_t};
+use crate::abi::returns::malloc_array;
+use crate::abi::{Buffer, Owned, Return, arguments};
+use crate::options::rocksdb_options_t;
+
+/// The column families that C passes to an open.
+struct Request {
+    descriptors: Vec<FamilyDescriptor>,
+    handles: *mut *mut rocksdb_column_family_handle_t,
+}
+
+impl Request {
+    /// Reads names and options of column families.
+    ///
+    /// # Errors
+    /// InvalidArgument for null pointers, a negative count, names that are not UTF-8, and rejected options.
+    ///
+    /// # Safety
+    /// The arrays have `count` items: names that end with NUL, live options, and writable places for handles.
+    unsafe fn new(
+        count: c_int,
+        names: *const *const c_char,
+        options: *const *const rocksdb_options_t,
+        handles: *mut *mut rocksdb_column_family_handle_t,
+    ) -> Result<Request> {
+        let count = arguments::count(count)?;
+        if handles.is_null() {
+            return Err(Error::invalid_argument("the array for column family handles is null"));
+        }
+        // SAFETY: both arrays have `count` items by the contract.
+        let (names, options) =
+            unsafe { (arguments::array(names, count)?, arguments::array(options, count)?) };
+        let mut descriptors = Vec::with_capacity(count);
+        for (&name, &options) in names.iter().zip(options) {
+            // SAFETY: each name is null or ends with NUL, each options pointer is null or live, by the contract.
+            let (name, options) = unsafe { (arguments::text(name)?, options.as_ref()) };
+            let options =
+                options.ok_or_else(|| Error::invalid_argument(format!("options of {name} are null")))?;
+            descriptors.push(options.descriptor(name)?);
+        }
+        if !descriptors.iter().any(|descriptor| descriptor.name == "default") {
+            return Err(Error::invalid_argument("Default column family not specified"));
+        }
+        Ok(Request { descriptors, handles })
+    }
+
+    /// Opens the database and writes a handle for each column family.
+    fn open(self, mut request: OpenRequest, open: fn(OpenRequest) -> Result<Db>) -> Result<Owned<rocksdb_t>> {
+        let names: Vec<String> = self.descriptors.iter().map(|d| d.name.clone()).collect();
+        request.families = self.descriptors;
+        request.others = None;
+        let db = rocksdb_t::new(open(request)?)?;
+        let mut handles = Vec::with_capacity(names.len());
+        for name in &names {
+            let family =
+                db.db()?.family(name).ok_or_else(|| Error::not_found(format!("column family {name}")))?;
+            handles.push(db.handle(family)?);
+        }
+        for (at, handle) in handles.into_iter().enumerate() {
+            // SAFETY: the array has a writable place for each name by the contract of `new`.
+            unsafe { *self.handles.add(at) = Owned(handle).into_c() };
+        }
+        Ok(Owned(db))
+    }
+}
+
+/// Fails if a WAL file exists, for `error_if_wal_file_exists`.
+fn check_no_wal(request: &OpenRequest) -> Result<()> {
+    let dir = match request.options.wal_dir.as_str() {
+        "" => request.path.clone(),
+        dir => dir.into(),
+    };
+    for name in request.options.env.fs.list(&dir).unwrap_or_default() {
+        let is_wal = name.ends_with(".log");
+        if is_wal && request.options.env.fs.file_size(&dir.join(&name))? > 0 {
+            return Err(Error::corruption(format!("wal file found: {name}")).file(&dir.join(name)));
+        }
+    }
+    Ok(())
+}
+
+c_api! {
+    /// Opens a database with its default column family. Fails if the database has more column families.
+    fn rocksdb_open(options: in rocksdb_options_t, name: path, err) -> Owned<rocksdb_t> {
+        let mut request = options.open_request(name)?;
+        request.others = None;
+        Ok(Owned(rocksdb_t::new(Db::open(request)?)?))
+    }
+
+    /// Opens a database for reading. Nothing on disk changes. With `error_if_wal_file_exists` a WAL with records is an
+    /// error.
+    fn rocksdb_open_for_read_only(
+        options: in rocksdb_options_t, name: path, error_if_wal_file_exists: flag, err
+    ) -> Owned<rocksdb_t> {
+        let request = options.open_request(name)?;
+        if error_if_wal_file_exists {
+            check_no_wal(&request)?;
+        }
+        Ok(Owned(rocksdb_t::new(Db::open_read_only(request)?)?))
+    }
+
+    /// Opens a database with column families. All column families of the database must be named, `default` too. Writes a
+    /// handle for each name to `column_family_handles`; the caller destroys the handles.
+    fn rocksdb_open_column_families(
+        options: in rocksdb_options_t, name: path, num_column_families: i32,
+        column_family_names: raw(*const *const c_char),
+        column_family_options: raw(*const *const rocksdb_options_t),
+        column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), err
+    ) -> Owned<rocksdb_t> {
+        // SAFETY: the header requires arrays of `num_column_families` items.
+        let families = unsafe {
+            Request::new(num_column_families, column_family_names, column_family_options, column_family_handles)?
+        };
+        families.open(options.open_request(name)?, Db::open)
+    }
+
+    /// Opens a database for reading with some of its column families, `default` among them.
+    fn rocksdb_open_for_read_only_column_families(
+        options: in rocksdb_options_t, name: path, num_column_families: i32,
+        column_family_names: raw(*const *const c_char),
+        column_family_options: raw(*const *const rocksdb_options_t),
+        column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t),
+        error_if_wal_file_exists: flag, err
+    ) -> Owned<rocksdb_t> {
+        // SAFETY: the header requires arrays of `num_column_families` items.
+        let families = unsafe {
+            Request::new(num_column_families, column_family_names, column_family_options, column_family_handles)?
+        };
+        let request = options.open_request(name)?;
+        if error_if_wal_file_exists {
+            check_no_wal(&request)?;
+        }
+        families.open(request, Db::open_read_only)
+    }
+
+    /// Closes the database and destroys the handle. Calls with other handles of the database report errors afterwards.
+    fn rocksdb_close(db: own rocksdb_t) {
+        if let Some(db) = db {
+            db.db()?.close()?;
+        }
+    }
+
+    /// Deletes the files of a database.
+    fn rocksdb_destroy_db(options: in rocksdb_options_t, name: path, err) {
+        engine::db::destroy(name, &options.db, std::slice::from_ref(&options.family))
+    }
+
+    /// Builds a MANIFEST from the files that are left of a database. Writes can be lost; the LOG names them.
+    fn rocksdb_repair_db(options: in rocksdb_options_t, name: path, err) {
+        engine::db::repair(options.open_request(name)?).map(|_| ())
+    }
+
+    /// Returns the names of the column families of a database, which need not be open. Free the list with
+    /// `rocksdb_list_column_families_destroy`.
+    fn rocksdb_list_column_families(
+        options: in rocksdb_options_t, name: path, lencf: out usize, err
+    ) -> *mut *mut c_char {
+        lencf.set(0);
+        let names = engine::db::list_families(&options.db.env, name)?;
+        let names: Vec<*mut c_char> = names.iter().map(|name| Buffer::string(name.as_bytes()).into_c()).collect();
+        lencf.set(names.len());
+        Ok(malloc_array(&names))
+    }
+
+    fn rocksdb_list_column_families_destroy(list: raw(*mut *mut c_char), len: usize) {
+        // SAFETY: the header requires a list and its length from `rocksdb_list_column_families`, not freed before.
+        unsafe { free_list(list, len)? };
+    }
+}
+
+/// Frees an array of strings and the array.
+///
+/// # Safety
+/// `list` is null, or an array from `malloc` of `len` pointers that are null or from `malloc`.
+pub(crate) unsafe fn free_list(list: *mut *mut c_char, len: usize) -> Result<()> {
+    // SAFETY: the array has `len` initialized pointers by the contract.
+    for &item in unsafe { arguments::array(list.cast_const(), len)? } {
+        // SAFETY: the item is null or from `malloc` by the contract.
+        unsafe { crate::abi::returns::free(item) };
+    }
+    // SAFETY: the array is null or from `malloc` by the contract.
+    unsafe { crate::abi::returns::free(list) };
+    Ok(())
+}
+
+/// The names of an array of C strings.
+///
+/// # Safety
+/// `names` has `count` items that are null or end with NUL.
+pub(crate) unsafe fn names(names: *const *const c_char, count: usize) -> Result<Vec<String>> {
+    // SAFETY: the array has `count` items by the contract.
+    let names = unsafe { arguments::array(names, count)? };
+    let text = |&name: &*const c_char| -> Result<String> {
+        if name.is_null() {
+            return Err(Error::invalid_argument("a null pointer was given for a name"));
+        }
+        // SAFETY: the name is not null and ends with NUL by the contract.
+        Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+    };
+    names.iter().map(text).collect()
+}

@@ -1,0 +1,243 @@
+//! Reads of one key.
+
+use std::ffi::c_char;
+
+use base::{Pinned, Result};
+use engine::family::Family;
+use engine::options::ReadOptions;
+use std::sync::Arc;
+
+use super::{rocksdb_column_family_handle_t, rocksdb_t};
+use crate::abi::{Buffer, Flag, Out, Owned, Return, Text};
+use crate::read_options::rocksdb_readoptions_t;
+
+/// A value that stays in the block cache or the memtable until the handle is destroyed.
+pub struct rocksdb_pinnableslice_t {
+    pub(crate) value: Pinned,
+}
+
+/// A value that stays in the block cache or the memtable until the handle is destroyed.
+pub struct rocksdb_pinnable_handle_t {
+    value: Pinned,
+}
+
+/// Copies a value for the caller. The length of a value that was not found is 0.
+pub(crate) fn copied(value: Option<Pinned>, len: &Out<usize>) -> Option<Buffer> {
+    len.set(value.as_ref().map_or(0, |value| value.len()));
+    value.map(|value| Buffer::bytes(&value))
+}
+
+/// The value of a key and the timestamp of the value.
+fn get_with_ts(
+    db: &rocksdb_t,
+    family: &Arc<Family>,
+    key: &[u8],
+    options: &ReadOptions,
+) -> Result<Option<(Pinned, Vec<u8>)>> {
+    let mut iter = db.db()?.iter(family, options.clone())?;
+    iter.seek(key);
+    if iter.valid() && iter.key() == key {
+        return Ok(Some((iter.pinned_value(), iter.timestamp().to_vec())));
+    }
+    iter.status().map(|()| None)
+}
+
+/// Copies a value and its timestamp for the caller.
+fn copied_with_ts(
+    found: Option<(Pinned, Vec<u8>)>,
+    len: &Out<usize>,
+    ts: &Out<*mut c_char>,
+    ts_len: &Out<usize>,
+) -> Option<Buffer> {
+    let (value, timestamp) = match found {
+        Some((value, timestamp)) => (Some(value), timestamp),
+        None => (None, Vec::new()),
+    };
+    ts_len.set(timestamp.len());
+    if !ts.is_null() {
+        ts.set(if value.is_some() { Buffer::bytes(&timestamp).into_c() } else { std::ptr::null_mut() });
+    }
+    copied(value, len)
+}
+
+/// Copies a value to the caller's buffer. Returns 1 if the value was found and fits.
+///
+/// # Safety
+/// `buffer` has `size` writable bytes.
+unsafe fn copied_into(
+    value: Option<Pinned>,
+    (buffer, size): (*mut c_char, usize),
+    len: &Out<usize>,
+    found: &Out<u8>,
+) -> Result<Flag> {
+    found.set(u8::from(value.is_some()));
+    len.set(value.as_ref().map_or(0, |value| value.len()));
+    let Some(value) = value.filter(|value| value.len() <= size) else { return Ok(Flag(false)) };
+    // SAFETY: the buffer has `size` writable bytes by the contract.
+    let buffer = unsafe { crate::abi::arguments::array_mut(buffer.cast::<u8>(), size)? };
+    for (place, byte) in buffer.iter_mut().zip(&value[..]) {
+        place.write(*byte);
+    }
+    Ok(Flag(true))
+}
+
+/// Returns if a key may exist, and its value if the value was at hand.
+fn may_exist(
+    db: &rocksdb_t,
+    family: &Family,
+    options: &rocksdb_readoptions_t,
+    (key, timestamp): (&[u8], &[u8]),
+    (value, value_len, value_found): (&Out<*mut c_char>, &Out<usize>, &Out<u8>),
+) -> Result<Flag> {
+    let mut options = options.get()?.clone();
+    if !timestamp.is_empty() {
+        options.timestamp = Some(timestamp.to_vec());
+    }
+    let (exists, found) = db.db()?.key_may_exist(family, key, &options);
+    if !value_found.is_null() {
+        value_found.set(u8::from(found.is_some()));
+        if let Some(found) = found {
+            value_len.set(found.len());
+            if !value.is_null() {
+                value.set(Buffer::bytes(&found).into_c());
+            }
+        }
+    }
+    Ok(Flag(exists))
+}
+
+c_api! {
+    /// Returns a copy of the value of a key, or null if the key does not exist. The caller frees the copy.
+    fn rocksdb_get(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, vallen: out usize, err
+    ) -> Option<Buffer> {
+        let open = db.get()?;
+        Ok(copied(open.db.get(&open.default, key, options.get()?)?, &vallen))
+    }
+
+    fn rocksdb_get_cf(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
+        key: bytes, vallen: out usize, err
+    ) -> Option<Buffer> {
+        let family = db.family(column_family)?;
+        Ok(copied(db.db()?.get(family, key, options.get()?)?, &vallen))
+    }
+
+    /// As `rocksdb_get`. Also returns a copy of the timestamp of the value; the caller frees both.
+    fn rocksdb_get_with_ts(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, vallen: out usize,
+        ts: raw(*mut *mut c_char), tslen: out usize, err
+    ) -> Option<Buffer> {
+        // SAFETY: the header requires null or a writable place.
+        let ts = unsafe { Out::new(ts) };
+        let found = get_with_ts(db, &db.get()?.default, key, options.get()?)?;
+        Ok(copied_with_ts(found, &vallen, &ts, &tslen))
+    }
+
+    fn rocksdb_get_cf_with_ts(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
+        key: bytes, vallen: out usize, ts: raw(*mut *mut c_char), tslen: out usize, err
+    ) -> Option<Buffer> {
+        // SAFETY: the header requires null or a writable place.
+        let ts = unsafe { Out::new(ts) };
+        let found = get_with_ts(db, db.family(column_family)?, key, options.get()?)?;
+        Ok(copied_with_ts(found, &vallen, &ts, &tslen))
+    }
+
+    /// Returns the value of a key without a copy, or null if the key does not exist.
+    fn rocksdb_get_pinned(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, err
+    ) -> Option<Owned<rocksdb_pinnableslice_t>> {
+        let open = db.get()?;
+        let value = open.db.get(&open.default, key, options.get()?)?;
+        Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
+    }
+
+    fn rocksdb_get_pinned_cf(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
+        key: bytes, err
+    ) -> Option<Owned<rocksdb_pinnableslice_t>> {
+        let value = db.db()?.get(db.family(column_family)?, key, options.get()?)?;
+        Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
+    }
+
+    /// Returns the bytes of the value. The bytes end with the handle.
+    fn rocksdb_pinnableslice_value(slice: in rocksdb_pinnableslice_t, vlen: out usize) -> Text {
+        vlen.set(slice.value.len());
+        Text::bytes(&slice.value)
+    }
+
+    fn rocksdb_pinnableslice_destroy(slice: own rocksdb_pinnableslice_t) {
+        drop(slice)
+    }
+
+    /// Returns the value of a key without a copy, or null if the key does not exist.
+    fn rocksdb_get_pinned_v2(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, err
+    ) -> Option<Owned<rocksdb_pinnable_handle_t>> {
+        let open = db.get()?;
+        let value = open.db.get(&open.default, key, options.get()?)?;
+        Ok(value.map(|value| Owned(rocksdb_pinnable_handle_t { value })))
+    }
+
+    fn rocksdb_get_pinned_cf_v2(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
+        key: bytes, err
+    ) -> Option<Owned<rocksdb_pinnable_handle_t>> {
+        let value = db.db()?.get(db.family(column_family)?, key, options.get()?)?;
+        Ok(value.map(|value| Owned(rocksdb_pinnable_handle_t { value })))
+    }
+
+    /// Returns the bytes of the value. The bytes end with the handle.
+    fn rocksdb_pinnable_handle_get_value(handle: in rocksdb_pinnable_handle_t, vallen: out usize) -> Text {
+        vallen.set(handle.value.len());
+        Text::bytes(&handle.value)
+    }
+
+    fn rocksdb_pinnable_handle_destroy(handle: own rocksdb_pinnable_handle_t) {
+        drop(handle)
+    }
+
+    /// Copies the value of a key to `buffer`. Returns 1 if the key exists and the value fits. `found` is 1 if the key
+    /// exists; `vallen` is the length of the value, also if the value does not fit.
+    fn rocksdb_get_into_buffer(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, buffer: raw(*mut c_char),
+        buffer_size: usize, vallen: out usize, found: out u8, err
+    ) -> Flag {
+        found.set(0);
+        let open = db.get()?;
+        let value = open.db.get(&open.default, key, options.get()?)?;
+        // SAFETY: the header requires `buffer_size` writable bytes.
+        unsafe { copied_into(value, (buffer, buffer_size), &vallen, &found) }
+    }
+
+    fn rocksdb_get_into_buffer_cf(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
+        key: bytes, buffer: raw(*mut c_char), buffer_size: usize, vallen: out usize, found: out u8, err
+    ) -> Flag {
+        found.set(0);
+        let value = db.db()?.get(db.family(column_family)?, key, options.get()?)?;
+        // SAFETY: the header requires `buffer_size` writable bytes.
+        unsafe { copied_into(value, (buffer, buffer_size), &vallen, &found) }
+    }
+
+    /// Returns 0 if the key does not exist. Returns 1 if the key may exist. Reads no file. If `value_found` is not null,
+    /// it tells if the value was at hand, and `value` is then a copy that the caller frees.
+    fn rocksdb_key_may_exist(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, value: raw(*mut *mut c_char),
+        val_len: out usize, timestamp: bytes, value_found: out u8
+    ) -> Flag {
+        // SAFETY: the header requires null or a writable place.
+        let value = unsafe { Out::new(value) };
+        may_exist(db, &db.get()?.default, options, (key, timestamp), (&value, &val_len, &value_found))?
+    }
+
+    fn rocksdb_key_may_exist_cf(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
+        key: bytes, value: raw(*mut *mut c_char), val_len: out usize, timestamp: bytes, value_found: out u8
+    ) -> Flag {
+        // SAFETY: the header requires null or a writable place.
+        let value = unsafe { Out::new(value) };
+        may_exist(db, db.family(column_family)?, options, (key, timestamp), (&value, &val_len, &value_found))?
+    }
+}

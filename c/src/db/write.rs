@@ -1,0 +1,141 @@
+//! Writes: put, delete, merge, batches.
+
+use base::Result;
+use engine::batch::WriteBatch;
+use engine::family::Family;
+use engine::options::WriteOptions;
+
+use super::{rocksdb_column_family_handle_t, rocksdb_t};
+use crate::batch::rocksdb_writebatch_t;
+use crate::write_options::rocksdb_writeoptions_t;
+
+/// Writes a batch of one entry of a key with a timestamp.
+fn write_one(
+    db: &rocksdb_t,
+    options: &WriteOptions,
+    family: &Family,
+    fill: impl FnOnce(&mut WriteBatch, base::FamilyId),
+) -> Result<()> {
+    let mut batch = WriteBatch::new();
+    fill(&mut batch, family.id());
+    db.db()?.write(&mut batch, options)
+}
+
+/// A key and its timestamp.
+fn stamped(key: &[u8], ts: &[u8]) -> Vec<u8> {
+    [key, ts].concat()
+}
+
+c_api! {
+    /// Sets the value of a key.
+    fn rocksdb_put(db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, val: bytes, err) {
+        let open = db.get()?;
+        open.db.put(&open.default, key, val, options.get()?)
+    }
+
+    fn rocksdb_put_cf(
+        db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
+        key: bytes, val: bytes, err
+    ) {
+        db.db()?.put(db.family(column_family)?, key, val, options.get()?)
+    }
+
+    /// Sets the value of a key at a timestamp.
+    fn rocksdb_put_with_ts(
+        db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, ts: bytes, val: bytes, err
+    ) {
+        let family = &db.get()?.default;
+        write_one(db, options.get()?, family, |batch, id| { batch.put_at(id, key, ts, val); })
+    }
+
+    fn rocksdb_put_cf_with_ts(
+        db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
+        key: bytes, ts: bytes, val: bytes, err
+    ) {
+        let family = db.family(column_family)?;
+        write_one(db, options.get()?, family, |batch, id| { batch.put_at(id, key, ts, val); })
+    }
+
+    /// Deletes a key. A key that does not exist is no error.
+    fn rocksdb_delete(db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, err) {
+        let open = db.get()?;
+        open.db.delete(&open.default, key, options.get()?)
+    }
+
+    fn rocksdb_delete_cf(
+        db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
+        key: bytes, err
+    ) {
+        db.db()?.delete(db.family(column_family)?, key, options.get()?)
+    }
+
+    /// Deletes a key at a timestamp.
+    fn rocksdb_delete_with_ts(db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, ts: bytes, err) {
+        let family = &db.get()?.default;
+        write_one(db, options.get()?, family, |batch, id| { batch.delete_at(id, key, ts); })
+    }
+
+    fn rocksdb_delete_cf_with_ts(
+        db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
+        key: bytes, ts: bytes, err
+    ) {
+        let family = db.family(column_family)?;
+        write_one(db, options.get()?, family, |batch, id| { batch.delete_at(id, key, ts); })
+    }
+
+    /// Deletes a key that was put once since its last deletion. For other keys the result is undefined.
+    fn rocksdb_singledelete(db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, err) {
+        let open = db.get()?;
+        open.db.single_delete(&open.default, key, options.get()?)
+    }
+
+    fn rocksdb_singledelete_cf(
+        db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
+        key: bytes, err
+    ) {
+        db.db()?.single_delete(db.family(column_family)?, key, options.get()?)
+    }
+
+    fn rocksdb_singledelete_with_ts(
+        db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, ts: bytes, err
+    ) {
+        let family = &db.get()?.default;
+        write_one(db, options.get()?, family, |batch, id| { batch.single_delete_in(id, &stamped(key, ts)); })
+    }
+
+    fn rocksdb_singledelete_cf_with_ts(
+        db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
+        key: bytes, ts: bytes, err
+    ) {
+        let family = db.family(column_family)?;
+        write_one(db, options.get()?, family, |batch, id| { batch.single_delete_in(id, &stamped(key, ts)); })
+    }
+
+    /// Deletes the keys from `start_key` up to `end_key`, `end_key` not included.
+    fn rocksdb_delete_range_cf(
+        db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
+        start_key: bytes, end_key: bytes, err
+    ) {
+        db.db()?.delete_range(db.family(column_family)?, start_key, end_key, options.get()?)
+    }
+
+    /// Adds a merge operand to a key.
+    fn rocksdb_merge(db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, val: bytes, err) {
+        let open = db.get()?;
+        open.db.merge(&open.default, key, val, options.get()?)
+    }
+
+    fn rocksdb_merge_cf(
+        db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
+        key: bytes, val: bytes, err
+    ) {
+        db.db()?.merge(db.family(column_family)?, key, val, options.get()?)
+    }
+
+    /// Writes a batch: all of it, or nothing. The batch stays as it is and can be written again.
+    fn rocksdb_write(
+        db: at rocksdb_t, options: in rocksdb_writeoptions_t, batch: mut rocksdb_writebatch_t, err
+    ) {
+        db.db()?.write(batch.batch_to_write()?, options.get()?)
+    }
+}

@@ -1,0 +1,134 @@
+//! Other features: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null.
+
+use std::ffi::{c_char, c_void};
+
+use super::compaction_service::{
+    rocksdb_sst_partitioner_factory_t, rocksdb_table_properties_collector_factory_t,
+};
+use crate::abi::Owned;
+use crate::batch::rocksdb_writebatch_t;
+use crate::cache::rocksdb_cache_t;
+use crate::callbacks::{
+    rocksdb_destructor_cb, rocksdb_name_cb, rocksdb_ts_size_cb,
+    rocksdb_walfilter_column_family_log_number_map_cb, rocksdb_walfilter_log_record_found_cb,
+};
+use crate::db::{rocksdb_column_family_handle_t, rocksdb_t};
+use crate::environment::rocksdb_env_t;
+use crate::options::rocksdb_options_t;
+use crate::read_options::rocksdb_readoptions_t;
+
+opaque! {
+    rocksdb_memory_allocator_t,
+    rocksdb_sst_file_manager_t,
+    rocksdb_walfilter_t,
+}
+
+c_missing! {
+    fn rocksdb_open_with_ttl(
+        options: inmaybe rocksdb_options_t, name: raw(*const c_char), ttl: i32, err
+    ) -> Owned<rocksdb_t>;
+    fn rocksdb_open_as_secondary(
+        options: inmaybe rocksdb_options_t, name: raw(*const c_char), secondary_path: raw(*const c_char),
+        err
+    ) -> Owned<rocksdb_t>;
+    fn rocksdb_open_and_trim_history(
+        options: inmaybe rocksdb_options_t, name: raw(*const c_char), num_column_families: i32,
+        column_family_names: raw(*const *const c_char),
+        column_family_options: raw(*const *const rocksdb_options_t),
+        column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), trim_ts: raw(*mut c_char),
+        trim_tslen: usize, err
+    ) -> Owned<rocksdb_t>;
+    fn rocksdb_open_column_families_with_ttl(
+        options: inmaybe rocksdb_options_t, name: raw(*const c_char), num_column_families: i32,
+        column_family_names: raw(*const *const c_char),
+        column_family_options: raw(*const *const rocksdb_options_t),
+        column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), ttls: raw(*const i32), err
+    ) -> Owned<rocksdb_t>;
+    fn rocksdb_open_as_secondary_column_families(
+        options: inmaybe rocksdb_options_t, name: raw(*const c_char), secondary_path: raw(*const c_char),
+        num_column_families: i32, column_family_names: raw(*const *const c_char),
+        column_family_options: raw(*const *const rocksdb_options_t),
+        column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), err
+    ) -> Owned<rocksdb_t>;
+    fn rocksdb_create_column_family_with_ttl(
+        db: maybe rocksdb_t, column_family_options: inmaybe rocksdb_options_t,
+        column_family_name: raw(*const c_char), ttl: i32, err
+    ) -> Owned<rocksdb_column_family_handle_t>;
+    fn rocksdb_multi_get_with_ts(
+        db: maybe rocksdb_t, options: inmaybe rocksdb_readoptions_t, num_keys: usize,
+        keys_list: raw(*const *const c_char), keys_list_sizes: raw(*const usize),
+        values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize),
+        timestamp_list: raw(*mut *mut c_char), timestamp_list_sizes: raw(*mut usize),
+        errs: raw(*mut *mut c_char)
+    );
+    fn rocksdb_multi_get_cf_with_ts(
+        db: maybe rocksdb_t, options: inmaybe rocksdb_readoptions_t,
+        column_families: raw(*const *const rocksdb_column_family_handle_t), num_keys: usize,
+        keys_list: raw(*const *const c_char), keys_list_sizes: raw(*const usize),
+        values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize),
+        timestamps_list: raw(*mut *mut c_char), timestamps_list_sizes: raw(*mut usize),
+        errs: raw(*mut *mut c_char)
+    );
+    fn rocksdb_writebatch_update_timestamps(
+        wb: maybe rocksdb_writebatch_t, ts: bytes, state: raw(*mut c_void),
+        get_ts_size: call rocksdb_ts_size_cb, err
+    );
+    fn rocksdb_load_latest_options(
+        db_path: raw(*const c_char), env: maybe rocksdb_env_t, ignore_unknown_options: bool,
+        cache: maybe rocksdb_cache_t, db_options: raw(*mut *mut rocksdb_options_t),
+        num_column_families: raw(*mut usize), column_family_names: raw(*mut *mut *mut c_char),
+        column_family_options: raw(*mut *mut *mut rocksdb_options_t), err
+    );
+    fn rocksdb_load_latest_options_destroy(
+        db_options: own rocksdb_options_t, list_column_family_names: raw(*mut *mut c_char),
+        list_column_family_options: raw(*mut *mut rocksdb_options_t), len: usize
+    );
+    fn rocksdb_sst_partitioner_fixed_prefix_factory_create(
+        prefix_len: usize
+    ) -> Owned<rocksdb_sst_partitioner_factory_t>;
+    fn rocksdb_sst_partitioner_factory_destroy(factory: own rocksdb_sst_partitioner_factory_t);
+    fn rocksdb_table_properties_collector_factory_destroy(
+        factory: own rocksdb_table_properties_collector_factory_t
+    );
+    fn rocksdb_options_add_compact_on_deletion_collector_factory(
+        arg0: maybe rocksdb_options_t, window_size: usize, num_dels_trigger: usize
+    );
+    fn rocksdb_options_add_compact_on_deletion_collector_factory_del_ratio(
+        arg0: maybe rocksdb_options_t, window_size: usize, num_dels_trigger: usize, deletion_ratio: f64
+    );
+    fn rocksdb_options_add_compact_on_deletion_collector_factory_min_file_size(
+        arg0: maybe rocksdb_options_t, window_size: usize, num_dels_trigger: usize, deletion_ratio: f64,
+        min_file_size: u64
+    );
+    fn rocksdb_walfilter_create(
+        state: raw(*mut c_void), destructor: call rocksdb_destructor_cb,
+        column_family_log_number_map: call rocksdb_walfilter_column_family_log_number_map_cb,
+        log_record_found: call rocksdb_walfilter_log_record_found_cb, name: call rocksdb_name_cb
+    ) -> Owned<rocksdb_walfilter_t>;
+    fn rocksdb_walfilter_destroy(arg0: own rocksdb_walfilter_t);
+    fn rocksdb_jemalloc_nodump_allocator_create(err) -> Owned<rocksdb_memory_allocator_t>;
+    fn rocksdb_memory_allocator_destroy(arg0: own rocksdb_memory_allocator_t);
+    fn rocksdb_sst_file_manager_create(env: maybe rocksdb_env_t) -> Owned<rocksdb_sst_file_manager_t>;
+    fn rocksdb_sst_file_manager_destroy(sfm: own rocksdb_sst_file_manager_t);
+    fn rocksdb_sst_file_manager_set_max_allowed_space_usage(
+        sfm: maybe rocksdb_sst_file_manager_t, max_allowed_space: u64
+    );
+    fn rocksdb_sst_file_manager_set_compaction_buffer_size(
+        sfm: maybe rocksdb_sst_file_manager_t, compaction_buffer_size: u64
+    );
+    fn rocksdb_sst_file_manager_is_max_allowed_space_reached(sfm: maybe rocksdb_sst_file_manager_t) -> bool;
+    fn rocksdb_sst_file_manager_is_max_allowed_space_reached_including_compactions(
+        sfm: maybe rocksdb_sst_file_manager_t
+    ) -> bool;
+    fn rocksdb_sst_file_manager_get_total_size(sfm: maybe rocksdb_sst_file_manager_t) -> u64;
+    fn rocksdb_sst_file_manager_get_delete_rate_bytes_per_second(
+        sfm: maybe rocksdb_sst_file_manager_t
+    ) -> i64;
+    fn rocksdb_sst_file_manager_set_delete_rate_bytes_per_second(
+        sfm: maybe rocksdb_sst_file_manager_t, delete_rate: i64
+    );
+    fn rocksdb_sst_file_manager_get_max_trash_db_ratio(sfm: maybe rocksdb_sst_file_manager_t) -> f64;
+    fn rocksdb_sst_file_manager_set_max_trash_db_ratio(sfm: maybe rocksdb_sst_file_manager_t, ratio: f64);
+    fn rocksdb_sst_file_manager_get_total_trash_size(sfm: maybe rocksdb_sst_file_manager_t) -> u64;
+    fn rocksdb_try_catch_up_with_primary(db: maybe rocksdb_t, err);
+}

@@ -1,0 +1,244 @@
+//! Objects that options hold: comparators, operators, filters, caches, loggers, environments.
+//!
+//! A function that takes an object over says so. All other objects are shared: the program still destroys its handle.
+
+use std::sync::Arc;
+
+use engine::options::{DbPath, TableFactory};
+use lsm::filter::CompactionFilter;
+
+use super::rocksdb_options_t;
+use crate::abi::{HasRejected, Owned, arguments};
+use crate::cache::rocksdb_cache_t;
+use crate::compaction_filter::{rocksdb_compactionfilter_t, rocksdb_compactionfilterfactory_t};
+use crate::comparator::rocksdb_comparator_t;
+use crate::environment::{rocksdb_dbpath_t, rocksdb_env_t};
+use crate::listener::rocksdb_eventlistener_t;
+use crate::log::rocksdb_logger_t;
+use crate::merge_operator::rocksdb_mergeoperator_t;
+use crate::missing::{
+    rocksdb_compactionservice_t, rocksdb_sst_file_manager_t, rocksdb_sst_partitioner_factory_t,
+    rocksdb_table_properties_collector_factory_t, rocksdb_walfilter_t,
+};
+use crate::rate_limiter::rocksdb_ratelimiter_t;
+use crate::slice_transform::rocksdb_slicetransform_t;
+use crate::statistics::rocksdb_file_checksum_gen_factory_t;
+use crate::table_options::{rocksdb_block_based_table_options_t, rocksdb_cuckoo_table_options_t};
+use crate::write_buffer::rocksdb_write_buffer_manager_t;
+
+c_api! {
+    /// Shares the comparator.
+    fn rocksdb_options_set_comparator(options: mut rocksdb_options_t, comparator: at rocksdb_comparator_t) {
+        options.family.comparator = comparator.order.clone();
+    }
+
+    /// Takes the merge operator over. Null: no merge operator.
+    fn rocksdb_options_set_merge_operator(
+        options: mut rocksdb_options_t, merge_operator: own rocksdb_mergeoperator_t
+    ) {
+        options.family.merge_operator = merge_operator.map(|operator| operator.operator.clone());
+    }
+
+    /// Shares the compaction filter. Null: no compaction filter.
+    fn rocksdb_options_set_compaction_filter(
+        options: mut rocksdb_options_t, filter: maybe rocksdb_compactionfilter_t
+    ) {
+        let shared = |filter: &rocksdb_compactionfilter_t| -> Arc<dyn CompactionFilter> { filter.filter.clone() };
+        options.family.compaction_filter = filter.map(shared);
+    }
+
+    /// Takes the factory over. Null: no factory.
+    fn rocksdb_options_set_compaction_filter_factory(
+        options: mut rocksdb_options_t, factory: own rocksdb_compactionfilterfactory_t
+    ) {
+        options.family.compaction_filter_factory = factory.map(|factory| factory.factory.clone());
+    }
+
+    /// Takes the prefix extractor over. Null: no prefix extractor.
+    fn rocksdb_options_set_prefix_extractor(
+        options: mut rocksdb_options_t, prefix_extractor: own rocksdb_slicetransform_t
+    ) {
+        options.family.prefix_extractor = prefix_extractor.map(|transform| transform.extractor.clone());
+    }
+
+    /// Copies the table options and shares their block cache. Null changes nothing.
+    fn rocksdb_options_set_block_based_table_factory(
+        options: mut rocksdb_options_t, table_options: maybe rocksdb_block_based_table_options_t
+    ) {
+        if let Some(table) = table_options {
+            options.family.table_factory = TableFactory::BlockBased(table.options.clone());
+            options.block_cache = table.block_cache.clone();
+            table.copy_rejected(options.rejected_mut());
+        }
+    }
+
+    /// Copies the table options. Null changes nothing.
+    fn rocksdb_options_set_cuckoo_table_factory(
+        options: mut rocksdb_options_t, table_options: maybe rocksdb_cuckoo_table_options_t
+    ) {
+        if let Some(table) = table_options {
+            options.family.table_factory = table.factory()?;
+        }
+    }
+
+    /// Tables are plain tables.
+    fn rocksdb_options_set_plain_table_factory(
+        options: mut rocksdb_options_t, user_key_len: u32, bloom_bits_per_key: i32, hash_table_ratio: f64,
+        index_sparseness: usize, huge_page_tlb_size: usize, encoding_type: char, full_scan_mode: flag,
+        store_index_in_file: flag
+    ) {
+        let mut factory = TableFactory::by_name("PlainTable")?;
+        let encoding = if encoding_type == 1 { "kPrefix" } else { "kPlain" };
+        for (name, value) in [
+            ("user_key_len", user_key_len.to_string()),
+            ("bloom_bits_per_key", bloom_bits_per_key.to_string()),
+            ("hash_table_ratio", hash_table_ratio.to_string()),
+            ("index_sparseness", index_sparseness.to_string()),
+            ("huge_page_tlb_size", huge_page_tlb_size.to_string()),
+            ("encoding_type", encoding.to_string()),
+            ("full_scan_mode", full_scan_mode.to_string()),
+            ("store_index_in_file", store_index_in_file.to_string()),
+        ] {
+            factory.set(name, &value)?;
+        }
+        options.family.table_factory = factory;
+    }
+
+    /// Shares the environment. Null: the default environment.
+    fn rocksdb_options_set_env(options: mut rocksdb_options_t, env: maybe rocksdb_env_t) {
+        options.db.env = env.map_or_else(env::Env::posix, |env| env.env.clone());
+    }
+
+    /// Shares the logger: the info log goes to it. Null changes nothing.
+    fn rocksdb_options_set_info_log(options: mut rocksdb_options_t, logger: maybe rocksdb_logger_t) {
+        if let Some(logger) = logger {
+            options.db.info_log = Some(logger.logger.clone());
+            options.logger = Some(logger.logger.clone());
+        }
+    }
+
+    /// Returns a handle of the logger of these options. The caller destroys the handle.
+    fn rocksdb_options_get_info_log(options: at rocksdb_options_t) -> Option<Owned<rocksdb_logger_t>> {
+        options.logger.clone().map(|logger| Owned(rocksdb_logger_t { logger }))
+    }
+
+    /// Shares the rate limiter. Null changes nothing.
+    fn rocksdb_options_set_ratelimiter(options: mut rocksdb_options_t, limiter: maybe rocksdb_ratelimiter_t) {
+        if let Some(limiter) = limiter {
+            options.db.rate_limiter = Some(limiter.limiter.clone());
+        }
+    }
+
+    /// Shares the write buffer manager.
+    fn rocksdb_options_set_write_buffer_manager(
+        options: mut rocksdb_options_t, manager: at rocksdb_write_buffer_manager_t
+    ) {
+        options.db.write_buffer_manager = Some(manager.manager.clone());
+    }
+
+    /// Files get checksums of this kind. Null changes nothing.
+    fn rocksdb_options_set_file_checksum_gen_factory(
+        options: mut rocksdb_options_t, factory: maybe rocksdb_file_checksum_gen_factory_t
+    ) {
+        if let Some(factory) = factory {
+            options.db.file_checksum_gen_factory = Some(factory.kind);
+        }
+    }
+
+    /// Takes the listener over. Null changes nothing.
+    fn rocksdb_options_add_eventlistener(options: mut rocksdb_options_t, listener: own rocksdb_eventlistener_t) {
+        if let Some(listener) = listener {
+            options.listeners.push(listener.listener.clone());
+        }
+    }
+
+    /// Copies the paths. The target size of a path is in bytes.
+    fn rocksdb_options_set_db_paths(
+        options: mut rocksdb_options_t, path_values: raw(*mut *const rocksdb_dbpath_t), num_paths: usize
+    ) {
+        // SAFETY: the header requires `num_paths` handles.
+        options.db.db_paths = unsafe { paths(path_values, num_paths)? };
+    }
+
+    /// Copies the paths. The target size of a path is in bytes.
+    fn rocksdb_options_set_cf_paths(
+        options: mut rocksdb_options_t, path_values: raw(*mut *const rocksdb_dbpath_t), num_paths: usize
+    ) {
+        // SAFETY: the header requires `num_paths` handles.
+        options.family.cf_paths = unsafe { paths(path_values, num_paths)? };
+    }
+
+    /// The row cache is not built: an open with a row cache fails. Null: no row cache.
+    fn rocksdb_options_set_row_cache(options: mut rocksdb_options_t, cache: maybe rocksdb_cache_t) {
+        options.want("row_cache", cache.is_some());
+    }
+
+    /// The blob cache is the block cache. An open with another blob cache fails. Null: no blob cache.
+    fn rocksdb_options_set_blob_cache(options: mut rocksdb_options_t, cache: maybe rocksdb_cache_t) {
+        options.want("blob_cache", cache.is_some() && options.family.enable_blob_files);
+    }
+
+    /// WAL filters are not built: an open with a WAL filter fails. Null: no WAL filter.
+    fn rocksdb_options_set_wal_filter(options: mut rocksdb_options_t, filter: maybe rocksdb_walfilter_t) {
+        options.want("wal_filter", filter.is_some());
+    }
+
+    fn rocksdb_options_clear_wal_filter(options: mut rocksdb_options_t) {
+        options.want("wal_filter", false);
+    }
+
+    /// SST file managers are not built: an open with a manager fails. Null: no manager.
+    fn rocksdb_options_set_sst_file_manager(
+        options: mut rocksdb_options_t, manager: maybe rocksdb_sst_file_manager_t
+    ) {
+        options.want("sst_file_manager", manager.is_some());
+    }
+
+    /// SST partitioners are not built: an open with a partitioner fails. Null changes nothing.
+    fn rocksdb_options_set_sst_partitioner_factory(
+        options: mut rocksdb_options_t, factory: maybe rocksdb_sst_partitioner_factory_t
+    ) {
+        if factory.is_some() {
+            options.want("sst_partitioner_factory", true);
+        }
+    }
+
+    /// Compaction services are not built: an open with a service fails. Null: no service.
+    fn rocksdb_options_set_compaction_service(
+        options: mut rocksdb_options_t, service: own rocksdb_compactionservice_t
+    ) {
+        options.want("compaction_service", service.is_some());
+    }
+
+    /// Collectors of table properties are not built: an open with a collector fails. Null changes nothing.
+    fn rocksdb_options_add_table_properties_collector_factory(
+        options: mut rocksdb_options_t, factory: maybe rocksdb_table_properties_collector_factory_t
+    ) {
+        if factory.is_some() {
+            options.want("table_properties_collectors", true);
+        }
+    }
+}
+
+impl rocksdb_options_t {
+    /// Keeps if the options ask for a feature that is not built.
+    pub(crate) fn want(&mut self, option: &'static str, is_wanted: bool) {
+        if is_wanted {
+            self.rejected.not_built(option);
+        } else {
+            self.rejected.remove(option);
+        }
+    }
+}
+
+/// Copies the paths of an array of handles.
+///
+/// # Safety
+/// `handles` points to `count` handles, or `count` is 0.
+unsafe fn paths(handles: *mut *const rocksdb_dbpath_t, count: usize) -> base::Result<Vec<DbPath>> {
+    // SAFETY: the contract of this function is the contract of `array`.
+    let handles = unsafe { arguments::array(handles.cast_const(), count)? };
+    // SAFETY: each item is null or a live handle by the contract.
+    let paths = handles.iter().filter_map(|&handle| unsafe { handle.as_ref() });
+    Ok(paths.map(|path| path.path.clone()).collect())
+}

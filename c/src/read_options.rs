@@ -1,0 +1,159 @@
+//! Options of reads.
+
+use engine::options::ReadOptions;
+
+use crate::abi::rejected::has_rejected;
+use crate::abi::{Flag, Owned, Rejected, State, Text};
+use crate::callbacks::{rocksdb_destructor_cb, rocksdb_readoptions_table_filter_cb};
+use crate::snapshot::rocksdb_snapshot_t;
+
+/// Options of reads.
+#[derive(Default)]
+pub struct rocksdb_readoptions_t {
+    options: ReadOptions,
+    rejected: Rejected,
+    /// 0 to 12 in RocksDB: what a read is for. Only kept; the engine counts reads by what they do.
+    io_activity: i32,
+    request_id: Option<Vec<u8>>,
+    table_filter: Option<(State, rocksdb_readoptions_table_filter_cb)>,
+}
+has_rejected!(rocksdb_readoptions_t);
+
+impl rocksdb_readoptions_t {
+    /// The options for a read.
+    ///
+    /// # Errors
+    /// InvalidArgument for a rejected value.
+    pub(crate) fn get(&self) -> base::Result<&ReadOptions> {
+        self.rejected.check()?;
+        Ok(&self.options)
+    }
+}
+
+lifetime!(rocksdb_readoptions_t, rocksdb_readoptions_create, rocksdb_readoptions_destroy);
+
+accessors! {
+    rocksdb_readoptions_t, "rocksdb_readoptions_", |o|;
+    /// Microseconds since 1970; 0: no deadline.
+    deadline: u64 => o.options.deadline;
+    /// Microseconds; 0: no limit.
+    io_timeout: u64 => o.options.io_timeout;
+    read_tier: i32 => o.options.read_tier;
+    rate_limiter_priority: i32 => o.options.rate_limiter_priority;
+    value_size_soft_limit: u64 => o.options.value_size_soft_limit;
+    verify_checksums: flag => o.options.verify_checksums;
+    fill_cache: flag => o.options.fill_cache;
+    ignore_range_deletions: flag => o.options.ignore_range_deletions;
+    async_io: flag => o.options.async_io;
+    optimize_multiget_for_io: flag => o.options.optimize_multiget_for_io;
+    readahead_size: usize => o.options.readahead_size;
+    max_skippable_internal_keys: u64 => o.options.max_skippable_internal_keys;
+    tailing: flag => o.options.tailing;
+    total_order_seek: flag => o.options.total_order_seek;
+    auto_prefix_mode: flag => o.options.auto_prefix_mode;
+    prefix_same_as_start: flag => o.options.prefix_same_as_start;
+    pin_data: flag => o.options.pin_data;
+    adaptive_readahead: flag => o.options.adaptive_readahead;
+    background_purge_on_iterator_cleanup: flag => o.options.background_purge_on_iterator_cleanup;
+    auto_readahead_size: flag => o.options.auto_readahead_size;
+    allow_unprepared_value: flag => o.options.allow_unprepared_value;
+    auto_refresh_iterator_with_snapshot: flag => o.options.auto_refresh_iterator_with_snapshot;
+    io_activity: i32 => o.io_activity;
+    merge_operand_count_threshold: usize => o.options.merge_operand_count_threshold;
+}
+
+c_api! {
+    /// Reads see the snapshot. The options keep the snapshot. Null: reads see the newest entries.
+    fn rocksdb_readoptions_set_snapshot(options: mut rocksdb_readoptions_t, snapshot: inmaybe rocksdb_snapshot_t) {
+        options.options.snapshot = snapshot.map(|snapshot| snapshot.snapshot.clone());
+    }
+
+    /// Copies the key: iterators end before it. Null: no bound.
+    fn rocksdb_readoptions_set_iterate_upper_bound(options: mut rocksdb_readoptions_t, key: bound) {
+        options.options.iterate_upper_bound = key.map(<[u8]>::to_vec);
+    }
+
+    /// Copies the key: iterators begin at it. Null: no bound.
+    fn rocksdb_readoptions_set_iterate_lower_bound(options: mut rocksdb_readoptions_t, key: bound) {
+        options.options.iterate_lower_bound = key.map(<[u8]>::to_vec);
+    }
+
+    /// Copies the timestamp: reads see entries up to it. Null: no timestamp.
+    fn rocksdb_readoptions_set_timestamp(options: mut rocksdb_readoptions_t, ts: bound) {
+        options.options.timestamp = ts.map(<[u8]>::to_vec);
+    }
+
+    /// Copies the timestamp: iterators show all versions from it. Null: iterators show the newest version.
+    fn rocksdb_readoptions_set_iter_start_ts(options: mut rocksdb_readoptions_t, ts: bound) {
+        options.options.iter_start_ts = ts.map(<[u8]>::to_vec);
+    }
+
+    fn rocksdb_readoptions_clear_merge_operand_count_threshold(options: mut rocksdb_readoptions_t) {
+        options.options.merge_operand_count_threshold = None;
+    }
+
+    fn rocksdb_readoptions_has_merge_operand_count_threshold(options: at rocksdb_readoptions_t) -> Flag {
+        Flag(options.options.merge_operand_count_threshold.is_some())
+    }
+
+    /// Copies a text that names the read for the program. The library does not use it.
+    fn rocksdb_readoptions_set_request_id(options: mut rocksdb_readoptions_t, request_id: bytes) {
+        options.request_id = Some(request_id.to_vec());
+    }
+
+    /// Returns null if there is no request id. The text ends with the handle or with the next change.
+    fn rocksdb_readoptions_get_request_id(options: at rocksdb_readoptions_t, request_id_len: out usize) -> Option<Text> {
+        request_id_len.set(options.request_id.as_ref().map_or(0, Vec::len));
+        options.request_id.as_deref().map(Text::bytes)
+    }
+
+    fn rocksdb_readoptions_clear_request_id(options: mut rocksdb_readoptions_t) {
+        options.request_id = None;
+    }
+
+    /// Table filters are not built: a read with a filter fails. `destructor` runs once.
+    fn rocksdb_readoptions_set_table_filter(
+        options: mut rocksdb_readoptions_t, state: raw(*mut std::ffi::c_void),
+        destructor: call rocksdb_destructor_cb, table_filter: call rocksdb_readoptions_table_filter_cb
+    ) {
+        let state = State::new(state, destructor);
+        options.table_filter = table_filter.map(|filter| (state, filter));
+        options.rejected.remove("table_filter");
+        if options.table_filter.is_some() {
+            options.rejected.not_built("table_filter");
+        }
+    }
+
+    fn rocksdb_readoptions_clear_table_filter(options: mut rocksdb_readoptions_t) {
+        options.table_filter = None;
+        options.rejected.remove("table_filter");
+    }
+
+    fn rocksdb_readoptions_has_table_filter(options: in rocksdb_readoptions_t) -> Flag {
+        Flag(options.table_filter.is_some())
+    }
+
+    /// Indexes of the program are not built: only an empty text and `nullptr` are accepted.
+    fn rocksdb_readoptions_set_table_index_factory_from_string(
+        options: mut rocksdb_readoptions_t, value: bytes, err
+    ) {
+        let _ = options;
+        match value {
+            b"" | b"nullptr" => Ok(()),
+            _ => Err(base::Error::not_supported("user-defined indexes of tables")),
+        }
+    }
+
+    fn rocksdb_readoptions_clear_table_index_factory(options: mut rocksdb_readoptions_t) {
+        let _ = options;
+    }
+
+    /// Returns null: there is no index of the program.
+    fn rocksdb_readoptions_get_table_index_factory_name(
+        options: in rocksdb_readoptions_t, name_len: out usize
+    ) -> Option<Text> {
+        let _ = options;
+        name_len.set(0);
+        None
+    }
+}

@@ -1,0 +1,74 @@
+//! Prefix extractors.
+
+use std::ffi::{c_char, c_void};
+use std::sync::Arc;
+
+use base::order::{BuiltinPrefix, PrefixExtractor};
+
+use crate::abi::{Owned, State};
+use crate::callbacks::{rocksdb_destructor_cb, rocksdb_in_domain_cb, rocksdb_name_cb, rocksdb_transform_cb};
+use crate::comparator::name_of;
+
+/// A prefix extractor.
+pub struct rocksdb_slicetransform_t {
+    pub(crate) extractor: Arc<dyn PrefixExtractor>,
+}
+
+struct CExtractor {
+    state: State,
+    name: String,
+    transform: rocksdb_transform_cb,
+    in_domain: Option<rocksdb_in_domain_cb>,
+}
+
+impl PrefixExtractor for CExtractor {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    /// A prefix must be a part of its key. A key whose transform is not a part of the key has no prefix.
+    fn prefix<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
+        let data: *const c_char = key.as_ptr().cast();
+        if let Some(in_domain) = self.in_domain {
+            // SAFETY: the program handed in this function for this state; `data` has `key.len()` readable bytes.
+            if unsafe { in_domain(self.state.pointer(), data, key.len()) } == 0 {
+                return None;
+            }
+        }
+        let mut len = 0usize;
+        // SAFETY: as above; `len` is a local place.
+        let prefix = unsafe { (self.transform)(self.state.pointer(), data, key.len(), &raw mut len) };
+        let start = prefix.addr().checked_sub(data.addr())?;
+        key.get(start..start.checked_add(len)?)
+    }
+}
+
+c_api! {
+    /// Creates a prefix extractor. The prefix that `transform` returns must be a part of the key.
+    fn rocksdb_slicetransform_create(
+        state: raw(*mut c_void), destructor: call rocksdb_destructor_cb, transform: call rocksdb_transform_cb,
+        in_domain: call rocksdb_in_domain_cb, name: call rocksdb_name_cb
+    ) -> Option<Owned<rocksdb_slicetransform_t>> {
+        let name = name_of(name, state, "rocksdb.CSliceTransform");
+        let state = State::new(state, destructor);
+        transform.map(|transform| {
+            let extractor = CExtractor { state, name, transform, in_domain };
+            Owned(rocksdb_slicetransform_t { extractor: Arc::new(extractor) })
+        })
+    }
+
+    /// The prefix is the first `length` bytes. Shorter keys have no prefix.
+    fn rocksdb_slicetransform_create_fixed_prefix(length: usize) -> Owned<rocksdb_slicetransform_t> {
+        Owned(rocksdb_slicetransform_t { extractor: Arc::new(BuiltinPrefix::Fixed(length)) })
+    }
+
+    /// The prefix is the whole key.
+    fn rocksdb_slicetransform_create_noop() -> Owned<rocksdb_slicetransform_t> {
+        Owned(rocksdb_slicetransform_t { extractor: Arc::new(BuiltinPrefix::Noop) })
+    }
+
+    /// Destroys a prefix extractor that no options took over. Accepts null.
+    fn rocksdb_slicetransform_destroy(transform: own rocksdb_slicetransform_t) {
+        drop(transform)
+    }
+}
