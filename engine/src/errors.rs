@@ -76,6 +76,11 @@ impl Noted {
         self.severity() >= Severity::Hard
     }
 
+    /// Returns true if the error is for want of space on the disk.
+    fn is_for_space(&self) -> bool {
+        matches!(self.error.subcode(), Subcode::NoSpace | Subcode::SpaceLimit)
+    }
+
     fn lasts(&self) -> bool {
         self.severity() >= Severity::Fatal
     }
@@ -330,6 +335,16 @@ impl ErrorState {
         all.or(own).map(|noted| noted.error.clone())
     }
 
+    /// Returns the error for want of space that affects these column families. A resume is planned, but the engine does
+    /// not know when there will be space. So a stalled writer waits for a limited time only: RocksDB's writers get the
+    /// error at once.
+    pub fn lacks_space(&self, families: &[FamilyId]) -> Option<Error> {
+        let inner = self.inner.lock();
+        let own = families.iter().filter_map(|id| inner.families.get(id));
+        let noted = inner.all.iter().chain(own).find(|noted| noted.is_for_space());
+        noted.map(|noted| noted.error.clone())
+    }
+
     /// Nobody will try to resume in the background any more.
     pub fn resume_given_up(&self) {
         self.inner.lock().resume_planned = false;
@@ -346,8 +361,7 @@ impl ErrorState {
 
     /// Returns true if a resume can clear an error once the disk has space.
     pub fn waits_for_space(&self) -> bool {
-        let space = |noted: &Noted| matches!(noted.error.subcode(), Subcode::NoSpace | Subcode::SpaceLimit);
-        self.inner.lock().noted().any(|noted| space(noted) && !noted.lasts())
+        self.inner.lock().noted().any(|noted| noted.is_for_space() && !noted.lasts())
     }
 
     /// Begins to resume: what to get over, or `None` when there is no error.

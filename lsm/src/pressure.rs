@@ -188,6 +188,11 @@ fn scale(rate: u64, by: f64) -> u64 {
     (rate as f64 * by) as u64
 }
 
+/// Returns true if a column family with this load delays or stops writes.
+pub fn would_stall(load: &Load, options: &Options) -> bool {
+    condition(load, options).0 != Condition::Normal
+}
+
 fn condition(load: &Load, options: &Options) -> (Condition, Cause) {
     let memtables = load.num_unflushed_memtables;
     let max_memtables = options.max_write_buffer_number;

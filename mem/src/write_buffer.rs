@@ -31,6 +31,9 @@ pub struct WriteBufferManager {
     charged: Mutex<usize>,
 }
 
+/// A stalled writer looks again after this time.
+const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
+
 impl WriteBufferManager {
     /// `buffer_size` in bytes, 0 for no limit (then only the cache is charged).
     pub fn new(buffer_size: usize, cache: Option<Arc<dyn Ledger>>, allow_stall: bool) -> WriteBufferManager {
@@ -115,7 +118,8 @@ impl WriteBufferManager {
             }
             let mut woken = self.stalled.lock();
             if *woken == seen {
-                self.resume.wait(&mut woken);
+                // The limit: `give_up` may depend on the time, and `help` starts threads that the system refused.
+                self.resume.wait_for(&mut woken, LOOK_AGAIN);
             }
         }
     }

@@ -2,27 +2,36 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::{Error, Kind, Subcode};
+use base::{Error, FamilyId, Kind, Subcode};
+use lsm::pick::View;
+use lsm::pick::score::Scores;
+use lsm::pressure::Load;
 
 use super::{Background, FlushRequest};
 use crate::event::{ErrorReason, FlushReason};
 use crate::family::{Family, FlushPick};
 use crate::flush::{self, FlushTools};
+use crate::options::FlushOptions;
 use crate::sync::{Arc, Ordering};
 
 impl Background {
     /// One slot: takes the oldest request and carries it out.
     pub(super) fn flush_job(&self) {
-        let request = {
+        let (request, order) = {
             let mut state = self.state.lock();
             state.flushes_running += 1;
             let request = self.take_flush(&mut state);
+            state.flush_jobs_begun += 1;
+            let order = state.flush_jobs_begun;
+            let of_request = request.iter().flat_map(|request| &request.families);
+            let ids = of_request.map(|family| family.id()).collect();
+            state.flush_jobs.insert(order, ids);
             if let Some(request) = &request {
                 for family in &request.families {
                     family.state().flush_queued = false;
                 }
             }
-            request
+            (request, order)
         };
         let mut families = request.as_ref().map(|r| r.families.clone()).unwrap_or_default();
         let outcome = match request {
@@ -46,6 +55,7 @@ impl Background {
             }
             state.flushes_running -= 1;
             state.flushes_scheduled -= 1;
+            state.flush_jobs.remove(&order);
             self.schedule(&mut state);
             self.changed.tell();
         }
@@ -252,6 +262,121 @@ impl Background {
             let failed = families.iter().zip(&failures).map(|(f, before)| (self.failures(f), *before));
             failed.into_iter().find(|(now, before)| now.0 > *before).and_then(|(now, _)| now.1.map(Err))
         })
+    }
+}
+
+impl Background {
+    /// Flushes these column families by the options of a manual flush (not `force_atomic_flush`).
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`Background::flush_and_wait`]. Without `allow_write_stall`, also the background error that ends the
+    /// wait for the end of a stall.
+    pub fn flush_by(&self, families: &[Arc<Family>], options: &FlushOptions) -> base::Result<()> {
+        let families = match options.allow_write_stall {
+            true => families.to_vec(),
+            false => self.wait_for_stall_end(families)?,
+        };
+        self.flush_and_wait(&families, FlushReason::ManualFlush, options.wait)?;
+        if options.wait && options.listener_wait {
+            self.wait_for_listeners(&families);
+        }
+        Ok(())
+    }
+
+    /// Waits until a flush of each column family causes no write stall. Returns the column families that still need a
+    /// flush: another job may flush the active memtable during the wait. In a background job, the call does not wait: the
+    /// job could wait for itself.
+    ///
+    /// # Errors
+    ///
+    /// ColumnFamilyDropped, ShutdownInProgress, or the background error that stops background jobs.
+    pub fn wait_for_stall_end(&self, families: &[Arc<Family>]) -> base::Result<Vec<Arc<Family>>> {
+        if self.runs_here() {
+            return Ok(families.to_vec());
+        }
+        let mut left = Vec::with_capacity(families.len());
+        for family in families {
+            let active = family.state().mem_id;
+            if self.wait_until(|| self.stall_end(family, active))? {
+                left.push(family.clone());
+            }
+        }
+        Ok(left)
+    }
+
+    /// Follows RocksDB `DBImpl::WaitUntilFlushWouldNotStallWrites`. Returns `None` while a flush would cause a stall,
+    /// `Some(false)` if memtable `active` was flushed by another job. Unlike RocksDB, the wait also ends if no job of the
+    /// column family is due: then the stall condition would last forever.
+    fn stall_end(&self, family: &Arc<Family>, active: u64) -> Option<base::Result<bool>> {
+        if family.is_dropped() {
+            return Some(Err(Error::column_family_dropped(family.name())));
+        }
+        if self.tools.shutting_down.load(Ordering::Acquire) {
+            return Some(Err(Error::shutdown_in_progress("the database is closing")));
+        }
+        let (unflushed, oldest) = {
+            let state = family.state();
+            let immutable = state.immutable_memtables.len();
+            (immutable, state.immutable_memtables.first().map_or(state.mem_id, |oldest| oldest.id))
+        };
+        if oldest > active {
+            return Some(Ok(false));
+        }
+        let load = self.load_after_flush(family, unflushed);
+        let options = &family.parts().pick;
+        let below_triggers = unflushed < options.min_write_buffer_number_to_merge
+            && (load.num_l0_files as i64) <= i64::from(options.level0_file_num_compaction_trigger);
+        if below_triggers || !lsm::pressure::would_stall(&load, options) || !self.has_job(family) {
+            return Some(Ok(true));
+        }
+        self.check_families(std::slice::from_ref(family)).err().map(Err)
+    }
+
+    /// Returns the load of a column family with one more immutable memtable and one more level-0 file.
+    fn load_after_flush(&self, family: &Arc<Family>, unflushed: usize) -> Load {
+        let pin = family.pin_owned();
+        let running = self.state.lock().running_of(family.id());
+        let view = View {
+            version: &pin.version,
+            running: &running,
+            oldest_snapshot: self.oldest_snapshot(),
+            full_history_ts_low: None,
+        };
+        let scores = Scores::compute(&view, &pin.parts.pick, self.tools.env.clock.now_seconds());
+        Load {
+            num_unflushed_memtables: unflushed + usize::from(!pin.mem.is_empty()),
+            num_l0_files: scores.l0_delay_trigger_count + 1,
+            pending_compaction_bytes: scores.estimated_pending_bytes,
+            num_marked_files: scores.marked.len(),
+            bottommost_bytes: 0,
+        }
+    }
+
+    /// Returns true if a flush or compaction of the column family runs or is queued.
+    fn has_job(&self, family: &Family) -> bool {
+        let id = family.id();
+        let state = self.state.lock();
+        let is_own = |family: &Arc<Family>| family.id() == id;
+        state.flush_jobs.values().any(|families| families.contains(&id))
+            || state.running.get(&id).is_some_and(|running| !running.is_empty())
+            || state.flushes.iter().any(|request| request.families.iter().any(is_own))
+            || state.compactions.iter().any(is_own)
+    }
+
+    /// Waits until all flush jobs of these column families that run now have called the listeners. In a background job,
+    /// the call does not wait.
+    fn wait_for_listeners(&self, families: &[Arc<Family>]) {
+        if self.runs_here() {
+            return;
+        }
+        let newest = self.state.lock().flush_jobs_begun;
+        let is_asked = |id: &FamilyId| families.iter().any(|family| family.id() == *id);
+        self.wait_until(|| {
+            let state = self.state.lock();
+            let runs = state.flush_jobs.range(..=newest).any(|(_, ids)| ids.iter().any(is_asked));
+            (!runs).then_some(())
+        });
     }
 }
 

@@ -52,7 +52,11 @@ impl Background {
             }
             self.raise_full_history_ts_low(family, low)?;
         }
-        self.flush_and_wait(std::slice::from_ref(family), FlushReason::ManualCompaction, true)?;
+        let flushed = match options.allow_write_stall {
+            true => vec![family.clone()],
+            false => self.wait_for_stall_end(std::slice::from_ref(family))?,
+        };
+        self.flush_and_wait(&flushed, FlushReason::ManualCompaction, true)?;
         let canceled = self.begin_manual(&options.canceled, options.exclusive_manual_compaction)?;
         let options = CompactRangeOptions { canceled: Some(canceled.clone()), ..options.clone() };
         let (begin, end) = family.with_timestamps(begin, end);

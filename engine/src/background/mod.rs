@@ -26,7 +26,7 @@ mod wait;
 
 pub use manual::ManualResult;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use base::map::HashMap;
 use base::stats::Ticker;
@@ -118,6 +118,10 @@ struct State {
     flushes: VecDeque<FlushRequest>,
     flushes_scheduled: usize,
     flushes_running: usize,
+    /// Flush jobs that run, by their order: the column families of each job. A job stays here until the listeners of its
+    /// flush were called.
+    flush_jobs: BTreeMap<u64, Vec<FamilyId>>,
+    flush_jobs_begun: u64,
     /// How often flushes of each family have failed, and why the last one did.
     flush_failures: HashMap<FamilyId, (u64, Error)>,
     compactions: VecDeque<Arc<Family>>,

@@ -8,7 +8,7 @@ use format::edit::VersionEdit;
 use lsm::file_meta::FileMetaData;
 
 use super::Db;
-use super::setup::{make_dir, request_of};
+use super::setup::{log_family, make_dir, request_of};
 use crate::commit::of_new_family;
 use crate::components::FamilyDescriptor;
 use crate::event::Event;
@@ -79,6 +79,7 @@ impl Db {
         let db = inner.tools.options.load_full();
         let request =
             request_of(descriptor, &db, &inner.tools.paths.db, &inner.caches, &inner.tools.events, false)?;
+        log_family(&inner.tools.events, &request, inner.families.len());
         let dirs = family_dirs(std::slice::from_ref(descriptor));
         refuse_foreign(&*inner.tools.env.fs, &inner.tools.paths, &dirs)?;
         for dir in dirs {

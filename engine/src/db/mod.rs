@@ -272,10 +272,11 @@ impl Db {
         self.inner.tools.sequence.visible()
     }
 
-    /// Flushes these families' memtables to tables.
+    /// Writes the memtables of these column families to SST files. Without `allow_write_stall`, the call first waits until
+    /// the flush causes no write stall.
     ///
     /// # Errors
-    /// The background error, when one prevents it; ColumnFamilyDropped.
+    /// The background error that stops one of the column families. ColumnFamilyDropped. ShutdownInProgress.
     pub fn flush(&self, families: &[Arc<Family>], options: &FlushOptions) -> Result<()> {
         families.iter().try_for_each(|family| self.own(family))?;
         if let Some(dropped) = families.iter().find(|family| family.is_dropped()) {
@@ -287,9 +288,13 @@ impl Db {
         let named = families.iter().map(|family| crate::output::named(family)).collect();
         events.emit(&Event::ManualFlushScheduled { families: named, reason: FlushReason::ManualFlush });
         if options.force_atomic_flush && !self.inner.tools.options.load().atomic_flush {
-            return writing.background.flush_together(families, FlushReason::ManualFlush);
+            let families = match options.allow_write_stall {
+                true => families.to_vec(),
+                false => writing.background.wait_for_stall_end(families)?,
+            };
+            return writing.background.flush_together(&families, FlushReason::ManualFlush);
         }
-        writing.background.flush_and_wait(families, FlushReason::ManualFlush, options.wait)
+        writing.background.flush_by(families, options)
     }
 
     /// Hands gathered log records to the system (`manual_wal_flush`), and makes them durable if asked.

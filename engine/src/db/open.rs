@@ -16,8 +16,8 @@ use super::families::family_dirs;
 use super::proved::Found;
 use super::session::{host_id, new_session_id};
 use super::setup::{
-    Caches, family_gaps, logger, make_dir, manifest_settings, replay_memory_max, request_of, tables_max,
-    write_options_file,
+    Caches, family_gaps, log_family, logger, make_dir, manifest_settings, replay_memory_max, request_of,
+    tables_max, write_options_file,
 };
 use super::stats_family::add_stats_family;
 use super::{Db, Inner, Writing};
@@ -238,6 +238,7 @@ impl Opening {
             .iter()
             .map(|d| request_of(d, &self.options, &self.paths.db, &caches, &self.events, self.read_only))
             .collect::<Result<Vec<_>>>()?;
+        requested.iter().enumerate().for_each(|(at, request)| log_family(&self.events, request, at));
         let release_notifier = Arc::new(ReleaseNotifier::default());
         let (families, missing) = build_families(&recovered, &requested, &release_notifier, !self.read_only)?;
         if !missing.is_empty() && (self.read_only || !self.options.create_missing_column_families) {

@@ -110,7 +110,7 @@ pub(super) fn family_gaps(name: &str, options: &FamilyOptions, read_only: bool) 
     if read_only { options.unsupported_for_reading(name) } else { options.unsupported(name) }
 }
 
-/// A family's options checked, mended, told to the LOG and turned into parts.
+/// Checks and sanitizes the options of a column family, and derives its parts.
 pub(super) fn request_of(
     d: &FamilyDescriptor,
     db: &DbOptions,
@@ -130,10 +130,25 @@ pub(super) fn request_of(
     options.sanitize(db, false, &mut mended);
     db.compat.cap(&mut options)?;
     mended.iter().for_each(|line| events.warn(format_args!("{line}")));
-    events.header(format_args!("--------------- Options for column family [{}]:", d.name));
-    events.headers(|| options.log_lines(Some(&cache)));
     let parts = Parts::resolve(&options, db, dir, Some(cache))?;
     Ok(RequestedFamily { name: d.name.clone(), options: Arc::new(options), parts: Arc::new(parts) })
+}
+
+/// Column families whose options are written to the info log, as in RocksDB: each writes 22 KB, and the options of all
+/// column families are in the OPTIONS file.
+const LOGGED_FAMILIES: usize = 10;
+
+/// Writes the options of a column family to the info log. `index` is its position among the column families.
+pub(super) fn log_family(events: &Events, request: &RequestedFamily, index: usize) {
+    if index < LOGGED_FAMILIES {
+        events.header(format_args!("--------------- Options for column family [{}]:", request.name));
+        events.headers(|| request.options.log_lines(request.parts.block_cache.as_ref()));
+    } else {
+        events.info(format_args!(
+            "--------------- Options for column family [{}]: (skipping printing options)",
+            request.name
+        ));
+    }
 }
 
 /// What `max_open_files` leaves for tables; RocksDB takes ten for other files.

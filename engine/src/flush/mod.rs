@@ -309,6 +309,19 @@ fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
         immutable_memtables,
         smallest_seqno: file.map_or(0, |f| f.meta.smallest_seq),
         largest_seqno: file.map_or(0, |f| f.meta.largest_seq),
-        stall: StallCondition::Normal,
+        stall: stall_of(version.level(0).len(), &part.family.parts().pick),
     }));
+}
+
+/// Returns whether the level-0 files after a flush slow or stop writes. RocksDB's `NotifyOnFlushCompleted` compares the
+/// same numbers, also with `disable_auto_compactions`.
+fn stall_of(num_l0_files: usize, options: &lsm::pick::Options) -> StallCondition {
+    let reaches = |trigger: i32| i64::try_from(num_l0_files).is_ok_and(|files| files >= i64::from(trigger));
+    if reaches(options.level0_stop_writes_trigger) {
+        StallCondition::Stopped
+    } else if reaches(options.level0_slowdown_writes_trigger) {
+        StallCondition::Delayed
+    } else {
+        StallCondition::Normal
+    }
 }

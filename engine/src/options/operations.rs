@@ -185,14 +185,17 @@ pub struct WriteOptions {
 /// Options of [`flush`](FlushOptions).
 #[derive(Clone, Copy, Debug)]
 pub struct FlushOptions {
-    /// Returns when the flush is done. Default true.
+    /// Returns after the flush. If false, the call returns after the memtables became immutable. Default: true.
     pub wait: bool,
-    /// Starts at once even if that stalls writes. Default false.
+    /// Starts the flush at once, even if one more immutable memtable or level-0 file causes a write stall. If false, the
+    /// call waits until the flush causes no write stall; the wait also ends if no flush or compaction of the column
+    /// family is due. Default: false.
     pub allow_write_stall: bool,
     /// The families in one atomic flush whatever `atomic_flush` says, on this thread even without `wait`. Default
     /// false.
     pub force_atomic_flush: bool,
-    /// With `wait`: listeners have been told as well. Default false.
+    /// Returns after the listeners were called for the flush. Acts only with `wait`, and not in a callback of a
+    /// background job. Default: false.
     pub listener_wait: bool,
 }
 
@@ -241,7 +244,8 @@ pub struct CompactRangeOptions {
     /// Which of the family's paths. Default 0.
     pub target_path_id: u32,
     pub bottommost_level_compaction: BottommostLevelCompaction,
-    /// Starts at once even if that stalls writes. Default false.
+    /// Starts the flush before the compaction at once, even if the flush causes a write stall; see
+    /// [`FlushOptions::allow_write_stall`]. Default: false.
     pub allow_write_stall: bool,
     /// 0, the default: as the database's option.
     pub max_subcompactions: u32,

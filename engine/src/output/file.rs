@@ -89,7 +89,8 @@ pub struct OutputSettings {
     pub strict_bytes_per_sync: bool,
     pub use_fsync: bool,
     pub direct: bool,
-    pub preallocate: bool,
+    /// Bytes that are requested from the file system for a new file; 0 requests none.
+    pub preallocate_bytes: u64,
     /// Keep the CRC32C of the whole file.
     pub file_checksum: bool,
     pub stats: Arc<Stats>,
@@ -132,12 +133,11 @@ impl OpenFile {
     pub fn create(s: &OutputSettings) -> Result<Self> {
         let pending = s.numbers.take_pending();
         let path = s.parts.table_path(pending.number, s.path_id);
-        let preallocate_bytes = if s.preallocate {
-            s.target_file_size.saturating_add(s.target_file_size / 10).min(1 << 30)
-        } else {
-            0
+        let hints = AppendHints {
+            direct: s.direct,
+            preallocate_bytes: s.preallocate_bytes,
+            ..AppendHints::default()
         };
-        let hints = AppendHints { direct: s.direct, preallocate_bytes, ..AppendHints::default() };
         if let Some((events, job)) = s.told.as_ref().filter(|(events, _)| events.has_listeners()) {
             events.emit(&Event::TableCreationStarted {
                 job: *job,

@@ -110,7 +110,7 @@ impl JobTools {
             strict_bytes_per_sync: db.strict_bytes_per_sync,
             use_fsync: db.use_fsync,
             direct,
-            preallocate: db.allow_fallocate && !is_flush,
+            preallocate_bytes: 0,
             file_checksum: db.file_checksum_gen_factory.is_some(),
             stats: self.stats.clone(),
             told: None,

@@ -230,7 +230,7 @@ impl<'a> Mending<'a> {
             strict_bytes_per_sync: false,
             use_fsync: o.use_fsync,
             direct: false,
-            preallocate: false,
+            preallocate_bytes: 0,
             file_checksum: o.file_checksum_gen_factory.is_some(),
             stats: Stats::new(None, self.env.clock.clone()),
             told: None,

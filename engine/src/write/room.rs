@@ -39,7 +39,9 @@ impl Writer {
             self.relieve_buffers(leader_state)?;
         }
         time.stop();
-        let give_up = |families: &[FamilyId]| self.errors.ends_stalls(families);
+        let give_up = |families: &[FamilyId], waited_us: u64| {
+            self.errors.ends_stalls(families).or_else(|| self.lacks_space(families, waited_us))
+        };
         match self.controller.admit(&self.env, &self.queue, leader_state, bytes, flags.no_slowdown, &give_up)
         {
             Ok(0) => {}
@@ -138,15 +140,27 @@ impl Writer {
             return Ok(());
         }
         self.stats.database.add(DatabaseCounter::BufferManagerStops, 1);
-        let give_up = || self.controller.is_closing() || self.ends_wait_for_buffers().is_some();
+        let start = self.env.clock.now_nanos();
+        let ends = || {
+            let waited_us = self.env.clock.now_nanos().saturating_sub(start) / 1000;
+            self.ends_wait_for_buffers().or_else(|| self.lacks_space(&self.errors.held(), waited_us))
+        };
+        let give_up = || self.controller.is_closing() || ends().is_some();
         let help = || self.env.executor.help() || self.env.executor.pass_time();
         self.queue.hold_back(leader_state, || self.buffers.wait_while_stalled(&give_up, &help));
-        match self.ends_wait_for_buffers() {
+        match ends() {
             Some(error) if self.buffers.should_stall() => {
                 self.errors.check().and(Err(Error::incomplete(error.to_string())))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Returns the error for want of space that ends the wait of a stalled writer. If space comes back soon, the resume
+    /// clears the error, and the writer continues.
+    fn lacks_space(&self, families: &[FamilyId], waited_us: u64) -> Option<Error> {
+        const WAIT_US_MAX: u64 = 1_000_000;
+        if waited_us > WAIT_US_MAX { self.errors.lacks_space(families) } else { None }
     }
 
     /// Returns the background error that ends a wait for memory. The wait ends when no flush can free

@@ -22,12 +22,13 @@ const STOP: u8 = 2;
 /// A delayed writer sleeps at most this long at a time, so that it notices the end of the delay.
 const DELAY_US_MAX: u64 = 1_000_000;
 /// A stopped writer looks again after this time, also if no job ended.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Credit is granted for this time span at once, so that small writes do not sleep for single microseconds.
 const REFILL_US: u64 = 1024;
 
 /// Returns the error that ends the wait for these column families, if a further wait is useless.
-type GiveUp<'a> = &'a dyn Fn(&[FamilyId]) -> Option<Error>;
+/// The second argument is the time that the writer has waited, in microseconds.
+type GiveUp<'a> = &'a dyn Fn(&[FamilyId], u64) -> Option<Error>;
 
 /// The controller of one database's writers.
 #[derive(Default)]
@@ -213,7 +214,9 @@ impl Controller {
             return Err(would_stall());
         }
         let start = env.clock.now_nanos();
-        let hopeless = |inner: &Inner| give_up(&inner.holding()).or_else(|| inner.hopeless().cloned());
+        let waited_us = || env.clock.now_nanos().saturating_sub(start) / 1000;
+        let hopeless =
+            |inner: &Inner| give_up(&inner.holding(), waited_us()).or_else(|| inner.hopeless().cloned());
         let waits = |inner: &Inner| self.is_stopped() && !self.is_closing() && hopeless(inner).is_none();
         queue.hold_back(leader_state, || {
             self.sleep(env, delay_us, give_up);
@@ -236,14 +239,14 @@ impl Controller {
                 return Err(Error::incomplete(error.to_string()));
             }
         }
-        Ok(env.clock.now_nanos().saturating_sub(start) / 1000)
+        Ok(waited_us())
     }
 
     /// In steps, while the delay is in force; with an inline executor jobs run meanwhile.
     fn sleep(&self, env: &Env, delay_us: u64, give_up: GiveUp<'_>) {
         const STEP_US: u64 = 1001;
         let mut left = delay_us;
-        let given_up = || give_up(&self.inner.lock().holding()).is_some();
+        let given_up = || give_up(&self.inner.lock().holding(), 0).is_some();
         let slow = || self.state.load(Ordering::Acquire) == SLOW && !self.is_closing() && !given_up();
         while left > 0 && slow() {
             if !env.executor.help() {

@@ -1,5 +1,6 @@
 //! Several flushes of one family at a time.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use env::fault::FaultFs;
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
-use ironstone_engine::event::{Event, Listener};
+use ironstone_engine::event::{Event, Listener, StallCondition};
 use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WriteOptions};
 
 use crate::basic::{get, options, put};
@@ -311,4 +312,133 @@ fn a_flush_that_waits_for_an_older_one_takes_no_younger_one_on_its_stack() {
     second.join().unwrap();
     db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
     assert_eq!(get(&db, "k").as_deref(), Some("3"));
+}
+
+/// Counts finished flushes. The callback ends only after `go`.
+#[derive(Default)]
+struct Slow {
+    go: AtomicBool,
+    finished: AtomicUsize,
+    stalls: Mutex<Vec<StallCondition>>,
+}
+
+impl Listener for Slow {
+    fn on_event(&self, event: &Event) {
+        let Event::FlushFinished(finished) = event else { return };
+        while !self.go.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        self.stalls.lock().unwrap().push(finished.stall);
+        self.finished.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn with_slow(seed: u64, family: FamilyOptions) -> (Arc<Slow>, Db) {
+    let env = Env { executor: Arc::new(Threads::new()), ..Env::memory(seed) };
+    let slow = Arc::new(Slow::default());
+    let mut request = OpenRequest::new("/db", options(&env), family);
+    request.components.listeners.push(slow.clone());
+    (slow, Db::open(request).unwrap())
+}
+
+#[test]
+fn a_flush_with_listener_wait_returns_after_the_listeners() {
+    let (slow, db) = with_slow(11, FamilyOptions::default());
+    let family = db.default_family().unwrap();
+    put(&db, "a", "1");
+    // Without `listener_wait`, the flush returns while the callback runs.
+    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    assert_eq!(slow.finished.load(Ordering::SeqCst), 0);
+    slow.go.store(true, Ordering::SeqCst);
+    for round in 0..50 {
+        put(&db, "a", &round.to_string());
+        db.flush(&[family.clone()], &FlushOptions { listener_wait: true, ..FlushOptions::default() })
+            .unwrap();
+        assert_eq!(slow.finished.load(Ordering::SeqCst), round + 2);
+    }
+}
+
+#[test]
+fn a_finished_flush_tells_whether_level_0_slows_or_stops_writes() {
+    let own = FamilyOptions {
+        disable_auto_compactions: true,
+        level0_file_num_compaction_trigger: 1,
+        level0_slowdown_writes_trigger: 2,
+        level0_stop_writes_trigger: 4,
+        ..FamilyOptions::default()
+    };
+    let (slow, db) = with_slow(12, own);
+    slow.go.store(true, Ordering::SeqCst);
+    let family = db.default_family().unwrap();
+    for _ in 0..4 {
+        put(&db, "a", "1");
+        db.flush(&[family.clone()], &FlushOptions { listener_wait: true, ..FlushOptions::default() })
+            .unwrap();
+    }
+    use StallCondition::{Delayed, Normal, Stopped};
+    assert_eq!(*slow.stalls.lock().unwrap(), [Normal, Delayed, Delayed, Stopped]);
+}
+
+/// Holds the first compaction until the flag is set.
+#[derive(Default)]
+struct HoldCompaction {
+    begun: AtomicBool,
+    go: AtomicBool,
+}
+
+impl Listener for HoldCompaction {
+    fn on_event(&self, event: &Event) {
+        if let Event::CompactionStarted(_) = event {
+            self.begun.store(true, Ordering::SeqCst);
+            while !self.go.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flush_waits_for_the_end_of_a_stall_unless_it_may_stall_writes() {
+    for allow_write_stall in [false, true] {
+        let env = Env { executor: Arc::new(Threads::new()), ..Env::memory(13) };
+        let hold = Arc::new(HoldCompaction::default());
+        let own = FamilyOptions {
+            level0_file_num_compaction_trigger: 2,
+            level0_slowdown_writes_trigger: 3,
+            level0_stop_writes_trigger: 8,
+            ..FamilyOptions::default()
+        };
+        let mut request = OpenRequest::new("/db", options(&env), own);
+        request.components.listeners.push(hold.clone());
+        let db = Db::open(request).unwrap();
+        let family = db.default_family().unwrap();
+        let flush = |db: &Db, allow_write_stall| {
+            put(db, "a", "1");
+            let options = FlushOptions { allow_write_stall, ..FlushOptions::default() };
+            db.flush(&[db.default_family().unwrap()], &options).unwrap();
+        };
+        flush(&db, true);
+        flush(&db, true);
+        while !hold.begun.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        let l0 = || db.property(&family, "rocksdb.num-files-at-level0").unwrap();
+        let (sender, done) = channel();
+        let other = db.clone();
+        let flusher = std::thread::spawn(move || {
+            flush(&other, allow_write_stall);
+            sender.send(()).unwrap();
+        });
+        if allow_write_stall {
+            done.recv().unwrap();
+            assert_eq!(l0(), "3", "the flush added the file that slows writes");
+        } else {
+            // The compaction is held, so the flush cannot end before `go`.
+            assert_eq!(done.recv_timeout(Duration::from_millis(100)), Err(RecvTimeoutError::Timeout));
+            assert_eq!(l0(), "2");
+        }
+        hold.go.store(true, Ordering::SeqCst);
+        flusher.join().unwrap();
+        db.wait_for_compact().unwrap();
+    }
 }

@@ -357,3 +357,34 @@ fn flushes_get_over_a_closed_log_that_failed_although_checks_are_not_paranoid() 
 fn cases() -> impl Iterator<Item = (bool, bool, bool)> {
     (0..8).map(|bits| (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0))
 }
+
+#[test]
+fn a_stalled_writer_gets_the_error_of_a_full_disk_within_a_second() {
+    for threads in [false, true] {
+        let mut env = Env::memory(8);
+        let fs = FaultFs::wrap(env.fs.clone());
+        env.fs = fs.clone();
+        if threads {
+            env.executor = Arc::new(Threads::new());
+            env.clock = Arc::new(env::clock::RealClock::new());
+        }
+        // With every default of resuming: the engine resumes when there is space.
+        let family = FamilyOptions { write_buffer_size: 64 << 10, ..FamilyOptions::default() };
+        let db = Db::open(OpenRequest::new("/db", options(&env), family)).unwrap();
+        fs.hook().set_plan("append *.sst * ENOSPC").unwrap();
+        let family = db.default_family().unwrap();
+        let value = vec![b'v'; 4000];
+        let put = |i: u32| db.put(&family, &i.to_be_bytes(), &value, &WriteOptions::default());
+        let before = env.clock.now_micros();
+        let failed = (0..1000).find_map(|i| put(i).err().map(|error| (i, error)));
+        let (written, error) = failed.expect("the memtables have no room for all");
+        let waited = env.clock.now_micros() - before;
+        assert!(error.subcode() == base::Subcode::NoSpace || error.message().contains("space"), "{error}");
+        assert!(threads || waited <= 2_000_000, "{waited} us");
+        fs.hook().set_plan("").unwrap();
+        while put(written).is_err() {
+            assert!(threads || env.executor.pass_time() | env.executor.help(), "nothing will resume writes");
+        }
+        db.close().unwrap();
+    }
+}
