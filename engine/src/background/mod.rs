@@ -34,7 +34,7 @@ use base::{Error, FamilyId, Kind};
 use env::executor::Tag;
 use lsm::pick::score::Scores;
 use lsm::pick::{Running, View};
-use lsm::pressure::{Cause, Load, Pressure};
+use lsm::pressure::{Cause, Decision, Load, Pressure, Stall};
 
 use self::event_count::EventCount;
 use crate::commit::{Committed, Committer};
@@ -132,7 +132,8 @@ struct State {
     compaction_failure: Option<Error>,
     /// Compactions of each family that run, by job.
     running: HashMap<FamilyId, Vec<(u64, Running)>>,
-    pressures: HashMap<FamilyId, (Pressure, StallCondition)>,
+    /// Of each column family: the pressure, the last decision, and the load that the decision was about.
+    pressures: HashMap<FamilyId, (Pressure, StallCondition, Load)>,
     /// By family: see `Scores::bottommost_next`.
     bottommost_next: HashMap<FamilyId, u64>,
     /// Manual compactions that hold automatic ones back.
@@ -247,16 +248,13 @@ impl Background {
             bottommost_bytes: 0,
         };
         let rate = self.tools.options.load().delayed_write_rate;
-        let (pressure, before) = state
+        let (pressure, before, last_load) = state
             .pressures
             .entry(family.id())
-            .or_insert_with(|| (Pressure::new(rate), StallCondition::Normal));
+            .or_insert_with(|| (Pressure::new(rate), StallCondition::Normal, load));
+        *last_load = load;
         let decision = pressure.decide(&load, options);
-        let after = match decision.stall {
-            lsm::pressure::Stall::Normal => StallCondition::Normal,
-            lsm::pressure::Stall::Delayed { .. } => StallCondition::Delayed,
-            lsm::pressure::Stall::Stopped => StallCondition::Stopped,
-        };
+        let after = condition_of(&decision);
         let from = std::mem::replace(before, after);
         if after != StallCondition::Normal
             && let Some(cause) = stall_cause(decision.cause)
@@ -289,6 +287,35 @@ impl Background {
         if from != after {
             self.stall_changed(family, from, after, &load);
         }
+    }
+
+    /// After a switch of the memtable of a column family: decides about stalls with the new count of immutable memtables
+    /// and with the levels as the last [`Background::reconsider`] found them. A change of the levels has its own call of
+    /// `reconsider`. The writer that switches a memtable runs this function, and scores over 16,000 SST files took 0.3 ms.
+    /// Returns false if the column family needs `reconsider`.
+    fn reconsider_memtables(&self, family: &Arc<Family>) -> bool {
+        let mut state = self.state.lock();
+        let unflushed = family.state().immutable_memtables.len();
+        let parts = family.parts();
+        let Some((pressure, before, load)) = state.pressures.get_mut(&family.id()) else { return false };
+        if family.is_dropped() {
+            return false;
+        }
+        load.num_unflushed_memtables = unflushed;
+        if lsm::pressure::would_stall(load, &parts.pick) {
+            // The statistics of a stall need the running compactions of level 0.
+            return false;
+        }
+        let decision = pressure.decide(load, &parts.pick);
+        let after = condition_of(&decision);
+        let (from, load) = (std::mem::replace(before, after), *load);
+        self.controller.set(family.id(), decision, None);
+        self.tools.flush_priority.set_hurry(self.controller.waits_for_compaction());
+        drop(state);
+        if from != after {
+            self.stall_changed(family, from, after, &load);
+        }
+        true
     }
 
     fn stall_changed(&self, family: &Family, from: StallCondition, to: StallCondition, load: &Load) {
@@ -411,7 +438,7 @@ impl Background {
 
     /// Changes the rate that writes are slowed to first.
     pub fn set_delayed_write_rate(&self, rate: u64) {
-        for (pressure, _) in self.state.lock().pressures.values_mut() {
+        for (pressure, ..) in self.state.lock().pressures.values_mut() {
             pressure.set_max_rate(rate);
         }
     }
@@ -461,6 +488,14 @@ fn blocked(view: &View<'_>, options: &lsm::pick::Options, now: u64) -> Option<Er
     lsm::pick::pick(view, options, now).is_none().then(|| manual::set_aside(number))
 }
 
+fn condition_of(decision: &Decision) -> StallCondition {
+    match decision.stall {
+        Stall::Normal => StallCondition::Normal,
+        Stall::Delayed { .. } => StallCondition::Delayed,
+        Stall::Stopped => StallCondition::Stopped,
+    }
+}
+
 fn stall_cause(cause: Cause) -> Option<StallCause> {
     match cause {
         Cause::MemtableLimit => Some(StallCause::MemtableLimit),
@@ -495,7 +530,9 @@ impl FlushRequests for Background {
         self.schedule(&mut state);
         drop(state);
         for family in families {
-            self.reconsider(family);
+            if !self.reconsider_memtables(family) {
+                self.reconsider(family);
+            }
         }
     }
 }

