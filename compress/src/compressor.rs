@@ -1,8 +1,8 @@
 //! Blocks to payloads. One `Compressor` for each thread that writes a file; its contexts, hash tables and
 //! digested dictionary live as long as it does, so that a block costs no allocation.
 
-use base::Result;
 use base::coding::put_varint32;
+use base::{Error, Result};
 
 use crate::{Compression, CompressionOptions};
 
@@ -78,8 +78,26 @@ impl Compressor {
     /// # Errors
     /// Only where the library itself fails, which it has no cause to.
     pub fn compress(&mut self, block: &[u8], payload: &mut Vec<u8>) -> Result<bool> {
-        payload.clear();
         let limit = self.options.limit(block.len());
+        self.compress_within(block, payload, limit)
+    }
+
+    /// Replaces `payload` by the compressed form of `block`, even if the compressed form is longer: blob files store
+    /// one compression type for all their values.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if `block` has 2 GiB or more, or the library fails.
+    pub fn compress_always(&mut self, block: &[u8], payload: &mut Vec<u8>) -> Result<()> {
+        // More than any format adds to bytes that do not compress: bzip2 adds the most, 1 % and 600 bytes.
+        let limit = block.len() + block.len() / 32 + 1024;
+        if self.compress_within(block, payload, limit)? {
+            return Ok(());
+        }
+        Err(Error::invalid_argument(format!("{} cannot compress {} bytes", self.stored, block.len())))
+    }
+
+    fn compress_within(&mut self, block: &[u8], payload: &mut Vec<u8>, limit: usize) -> Result<bool> {
+        payload.clear();
         if block.len() >= i32::MAX as usize || limit == 0 {
             return Ok(false);
         }

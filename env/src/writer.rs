@@ -33,7 +33,8 @@ pub struct WriterOptions {
     pub priority: IoPriority,
     /// Where the waits are counted.
     pub statistics: Option<Arc<Statistics>>,
-    /// For a table: which of the `file.write.*.micros` its writes are for, beside `sst.write.micros`.
+    /// For a table: which of the `file.write.*.micros` its writes are for, beside `sst.write.micros`. For a blob file:
+    /// `blobdb.blob.file.write.micros`, alone.
     pub histogram: Option<HistogramKind>,
     /// Keep a CRC32C of the whole file; only for files written from their start.
     pub checksum: bool,
@@ -235,7 +236,9 @@ impl FileWriter {
             self.run(|file| file.append(now))?;
             if let (Some(start), Some((statistics, histogram))) = (start, self.timed()) {
                 let micros = start.micros();
-                statistics.measure_time(HistogramKind::SstWriteMicros, micros);
+                if histogram != HistogramKind::BlobDbBlobFileWriteMicros {
+                    statistics.measure_time(HistogramKind::SstWriteMicros, micros);
+                }
                 statistics.measure_time(histogram, micros);
             }
             data = later;

@@ -156,6 +156,12 @@ fn finish<'a>(
     Ok(columns)
 }
 
+/// Returns true if the entity may have columns in blob files. Costs one byte; an entity of version 1 has none.
+#[inline]
+pub fn may_have_blobs(entity: &[u8]) -> bool {
+    entity.first() == Some(&2)
+}
+
 /// The value of the default column; empty if there is none.
 ///
 /// # Errors

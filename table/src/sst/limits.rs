@@ -29,7 +29,7 @@ impl ReadLimits {
     /// # Errors
     /// TimedOut past the deadline, or where the access took too long; else the access's own.
     #[inline(never)]
-    pub(super) fn around<T>(&self, bytes: usize, access: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn around<T>(&self, bytes: usize, access: impl FnOnce() -> Result<T>) -> Result<T> {
         if self.deadline_micros > 0 && self.clock.now_micros() >= self.deadline_micros {
             return Err(Error::timed_out("Deadline exceeded"));
         }

@@ -10,6 +10,7 @@
 pub mod block_cache;
 pub mod cache_key;
 mod counts;
+mod embedded;
 mod fetch;
 mod filter_reader;
 mod index_reader;
@@ -30,7 +31,8 @@ mod spare;
 mod verify;
 pub mod writer;
 
-pub use block_cache::{BlockCache, CachedBlock};
+pub use block_cache::{BlockCache, CachedBlock, Other};
+pub use embedded::EmbeddedIter;
 pub use iter::TableIter;
 pub use limits::ReadLimits;
 pub use prefetch::Pace;

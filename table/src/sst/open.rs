@@ -124,6 +124,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
     let tail_start = properties.tail_start_offset;
     Ok(Reader {
         data_end: if tail_start > 0 { tail_start.min(size) } else { index_handle.offset.min(size) },
+        embeds_blobs: properties.user(format::properties::names::EMBEDDED_BLOB_STATS).is_some(),
         source,
         index,
         filter,

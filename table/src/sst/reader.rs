@@ -17,7 +17,7 @@ use env::fs::RandomRead;
 use format::handle::BlockHandle;
 use format::index::Index;
 use format::metaindex::Metaindex;
-use format::properties::{self, Properties};
+use format::properties::Properties;
 use mem::range_del::FragmentedTombstones;
 
 use super::block_cache::{BlockCache, CachedBlock, Other};
@@ -99,6 +99,8 @@ pub struct Reader {
     pub(super) table_options: Arc<BlockBasedTableOptions>,
     /// Where data blocks end, for what is read ahead.
     pub(super) data_end: u64,
+    /// The properties say that the file has embedded blobs.
+    pub(super) embeds_blobs: bool,
     /// The properties block, if it passed its check only without the sequence number written into it.
     pub(super) forgiven: Option<BlockHandle>,
 }
@@ -260,7 +262,7 @@ impl Reader {
     pub fn embedded_blob(&self, offset: u64, size: u64, ctx: &ReadCtx) -> Result<Pinned> {
         let handle = BlockHandle::new(offset, size);
         let blame = |e| self.source.blame(e, handle, BlockKind::Blob);
-        if self.properties.user(properties::names::EMBEDDED_BLOB_STATS).is_none() {
+        if !self.embeds_blobs {
             return Err(blame(Error::corruption("a blob index points into a table that carries no blobs")));
         }
         let block = self.source.fetch(handle, BlockKind::Blob, ctx, None)?;

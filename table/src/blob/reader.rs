@@ -1,0 +1,231 @@
+//! One open blob file: a value by its blob index.
+//!
+//! The reader trusts no size of a blob index. It checks that the record lies between the header and the footer before
+//! it allocates memory, so an allocation is never larger than the file (before decompression).
+
+use std::sync::Arc;
+
+use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics, Stopwatch, Ticker, perf_add};
+use base::{Error, FamilyId, Result};
+use compress::Compression;
+use env::fs::RandomRead;
+use format::blob::{BlobRef, FOOTER_LEN, Footer, HEADER_LEN, Header, RECORD_HEADER_LEN, RecordHeader};
+
+use super::FRAME_BYTES;
+use crate::sst::ReadLimits;
+
+/// How one value is read.
+#[derive(Clone, Copy)]
+pub struct BlobAccess<'a> {
+    /// Read the record header too, and compare both checksums and the key.
+    pub verify_checksums: bool,
+    /// What the file access is held to; `None` for nothing.
+    pub limits: Option<&'a ReadLimits>,
+}
+
+/// An open blob file. Any thread; reads take no lock.
+#[derive(Debug)]
+pub struct BlobReader {
+    file: Arc<dyn RandomRead>,
+    size: u64,
+    compression: u8,
+    footer: Footer,
+    statistics: Option<Arc<Statistics>>,
+}
+
+impl BlobReader {
+    /// Opens the finished blob file of column family `family`. Reads its header and its footer.
+    ///
+    /// # Errors
+    /// Corruption, with the file's name, if the header or the footer is damaged or belongs to another column family, or
+    /// if the file comes from the old stacked BlobDB (blobs with a TTL); errors of the file.
+    pub fn open(
+        file: Arc<dyn RandomRead>,
+        family: FamilyId,
+        statistics: Option<Arc<Statistics>>,
+    ) -> Result<BlobReader> {
+        let path = file.path().to_path_buf();
+        Self::open_checked(file, family, statistics).map_err(|e| e.doing("opening a blob file").file(path))
+    }
+
+    fn open_checked(
+        file: Arc<dyn RandomRead>,
+        family: FamilyId,
+        statistics: Option<Arc<Statistics>>,
+    ) -> Result<BlobReader> {
+        let size = file.size()?;
+        if size < FRAME_BYTES {
+            return Err(Error::corruption(format!(
+                "the blob file has {size} bytes, but a header and a footer take {FRAME_BYTES}"
+            ))
+            .at(size));
+        }
+        let mut reader = BlobReader { file, size, compression: 0, footer: Footer::default(), statistics };
+        let header = Header::decode(&reader.read(0, HEADER_LEN, None)?)?;
+        if header.has_ttl || header.expiration != (0, 0) {
+            return Err(Error::corruption(
+                "the blobs of the file have a TTL: the old stacked BlobDB wrote it",
+            )
+            .at(12));
+        }
+        if header.family != family {
+            return Err(Error::corruption(format!(
+                "the blob file belongs to column family {}, but column family {family} refers to it",
+                header.family
+            ))
+            .at(8));
+        }
+        let footer_at = size - FOOTER_LEN as u64;
+        let footer =
+            Footer::decode(&reader.read(footer_at, FOOTER_LEN, None)?).map_err(|e| e.at(footer_at))?;
+        if footer.expiration != (0, 0) {
+            return Err(Error::corruption("the footer of the blob file has a TTL").at(footer_at + 12));
+        }
+        reader.compression = header.compression;
+        reader.footer = footer;
+        Ok(reader)
+    }
+
+    /// The compression type of all values, as the header stores it.
+    pub fn compression(&self) -> u8 {
+        self.compression
+    }
+
+    /// Values in the file, by the footer.
+    pub fn blob_count(&self) -> u64 {
+        self.footer.blob_count
+    }
+
+    /// Bytes of all records.
+    pub fn records_bytes(&self) -> u64 {
+        self.size - FRAME_BYTES
+    }
+
+    /// Bytes of the file.
+    pub fn file_size(&self) -> u64 {
+        self.size
+    }
+
+    /// Reads the value at `blob`, decompressed. `user_key` is the key of the record, with its timestamp.
+    ///
+    /// # Errors
+    /// Corruption, with file and offset, if the place is outside the records, or the compression type, the key, a
+    /// length or a checksum differs; errors of the file; TimedOut by `access.limits`.
+    pub fn get(&self, user_key: &[u8], blob: &BlobRef, access: BlobAccess<'_>) -> Result<Vec<u8>> {
+        let (start, len) = self.place(user_key, blob, access).map_err(|e| self.blame(e, blob))?;
+        let record = {
+            perf_add(PerfCounter::BlobReadCount, 1);
+            perf_add(PerfCounter::BlobReadByte, len as u64);
+            let _time = PerfTimer::start(PerfCounter::BlobReadTime);
+            self.read(start, len, access.limits).map_err(|e| self.blame(e, blob))?
+        };
+        self.open_record(user_key, blob, access, record).map_err(|e| self.blame(e, blob))
+    }
+
+    /// As [`BlobReader::get`], from bytes of the file that are in memory: `bytes` begins at offset `start`. Returns
+    /// `None` if `bytes` does not hold the whole record.
+    pub fn get_from(
+        &self,
+        user_key: &[u8],
+        blob: &BlobRef,
+        (start, bytes): (u64, &[u8]),
+        access: BlobAccess<'_>,
+    ) -> Option<Result<Vec<u8>>> {
+        let (from, len) = match self.place(user_key, blob, access) {
+            Ok(place) => place,
+            Err(error) => return Some(Err(self.blame(error, blob))),
+        };
+        let at = usize::try_from(from.checked_sub(start)?).ok()?;
+        let record = bytes.get(at..at.checked_add(len)?)?.to_vec();
+        Some(self.open_record(user_key, blob, access, record).map_err(|e| self.blame(e, blob)))
+    }
+
+    /// Reads up to `len` bytes from `offset`, fewer at the end of the file: for reads ahead.
+    ///
+    /// # Errors
+    /// Errors of the file.
+    pub fn read_ahead(&self, offset: u64, len: usize, limits: Option<&ReadLimits>) -> Result<Vec<u8>> {
+        let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        self.read(offset, len.min(left), limits)
+    }
+
+    /// Where the bytes of a read begin, and how many there are.
+    fn place(&self, user_key: &[u8], blob: &BlobRef, access: BlobAccess<'_>) -> Result<(u64, usize)> {
+        let head = (RECORD_HEADER_LEN + user_key.len()) as u64;
+        let end = blob.offset.checked_add(blob.size);
+        let last = self.size - FOOTER_LEN as u64;
+        if blob.offset < HEADER_LEN as u64 + head || end.is_none_or(|end| end > last) {
+            return Err(Error::corruption("Invalid blob offset"));
+        }
+        if blob.compression != self.compression {
+            return Err(Error::corruption(format!(
+                "Compression type mismatch when reading blob: the blob index says {}, the file {}",
+                blob.compression, self.compression
+            )));
+        }
+        let head = if access.verify_checksums { head } else { 0 };
+        let len = usize::try_from(blob.size + head)
+            .map_err(|_| Error::corruption("the blob is larger than the memory of this machine"))?;
+        Ok((blob.offset - head, len))
+    }
+
+    /// The value in a record that was read: all of the record if checksums are verified, else the value alone.
+    fn open_record(
+        &self,
+        user_key: &[u8],
+        blob: &BlobRef,
+        access: BlobAccess<'_>,
+        mut record: Vec<u8>,
+    ) -> Result<Vec<u8>> {
+        if access.verify_checksums {
+            let _time = PerfTimer::start(PerfCounter::BlobChecksumTime);
+            let header = RecordHeader::decode(&record)?;
+            let value_at = RECORD_HEADER_LEN + user_key.len();
+            let (key, value) = record[RECORD_HEADER_LEN..].split_at(user_key.len());
+            if header.key_len != user_key.len() as u64 || key != user_key {
+                return Err(Error::corruption("Key mismatch when reading blob"));
+            }
+            header.verify(key, value)?;
+            record.drain(..value_at);
+        }
+        debug_assert_eq!(record.len() as u64, blob.size);
+        let kind = Compression::from_byte(self.compression)?;
+        if kind == Compression::None {
+            return Ok(record);
+        }
+        let _time = PerfTimer::start(PerfCounter::BlobDecompressTime);
+        let began = self.statistics.as_ref().map(|_| Stopwatch::start());
+        let value = compress::decompress(kind, &record, None)?;
+        if let (Some(statistics), Some(began)) = (&self.statistics, began) {
+            statistics.measure_time(HistogramKind::BlobDbDecompressionMicros, began.micros());
+        }
+        Ok(value)
+    }
+
+    /// Reads exactly `len` bytes.
+    fn read(&self, offset: u64, len: usize, limits: Option<&ReadLimits>) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; len];
+        if let Some(statistics) = &self.statistics {
+            statistics.add(Ticker::BlobDbBlobFileBytesRead, len as u64);
+        }
+        let began = self.statistics.as_ref().map(|_| Stopwatch::start());
+        let got = match limits {
+            None => self.file.read_at(offset, &mut bytes),
+            Some(limits) => limits.around(len, || self.file.read_at(offset, &mut bytes)),
+        }?;
+        if let (Some(statistics), Some(began)) = (&self.statistics, began) {
+            statistics.measure_time(HistogramKind::BlobDbBlobFileReadMicros, began.micros());
+        }
+        if got != len {
+            return Err(Error::corruption(format!(
+                "Failed to read data from blob file: {got} of {len} bytes at offset {offset}"
+            )));
+        }
+        Ok(bytes)
+    }
+
+    #[cold]
+    fn blame(&self, error: Error, blob: &BlobRef) -> Error {
+        error.doing(format!("reading a blob of {} bytes", blob.size)).file(self.file.path()).at(blob.offset)
+    }
+}

@@ -1,0 +1,190 @@
+//! Embedded blobs: values that lie in the SST file itself, beside its blocks.
+//!
+//! ```text
+//! entry   key#seq,BLOB   blob index (file 0, offset, size) ──► payload of the same SST file
+//! ```
+//! Readers outside of this crate never see a blob index of file 0: [`Reader::resolve_embedded`] replaces the value of
+//! one entry, and [`EmbeddedIter`] replaces the values of a whole table. An entity that has such columns becomes an
+//! entity with inline columns. Blob indexes of other files stay as they are.
+//!
+//! Source: RocksDB `table/block_based/block_based_table_reader.cc`, `db/blob/blob_gen2_format.h`.
+
+use std::sync::Arc;
+
+use base::iter::InternalIterator;
+use base::key::{self, TRAILER_LEN, ValueType, pack};
+use base::{Error, Pinned, Result};
+use format::blob::{BlobIndex, BlobRef};
+use format::wide::{self, Column};
+
+use super::{ReadCtx, Reader, TableIter};
+
+impl Reader {
+    /// Returns true if the SST file may have embedded blobs.
+    #[inline]
+    pub fn embeds_blobs(&self) -> bool {
+        self.embeds_blobs
+    }
+
+    /// The value type and the value of an entry whose value, or one of whose columns, is an embedded blob. Returns
+    /// `None` for every other entry.
+    ///
+    /// # Errors
+    /// Corruption if the blob index or the blob is damaged; errors of the file; Incomplete if `ctx` allows memory only.
+    pub fn resolve_embedded(
+        &self,
+        kind: u8,
+        value: &[u8],
+        ctx: &ReadCtx,
+    ) -> Result<Option<(ValueType, Pinned)>> {
+        match ValueType::from_u8(kind) {
+            Some(ValueType::BlobIndex) => match own_blob(value)? {
+                None => Ok(None),
+                Some(blob) => {
+                    let value = self.embedded_blob(blob.offset, blob.size, ctx)?;
+                    Ok(Some((ValueType::Value, value)))
+                }
+            },
+            Some(ValueType::WideColumnEntity) if wide::may_have_blobs(value) => {
+                let entity = self.resolve_columns(value, ctx)?;
+                Ok(entity.map(|entity| (ValueType::WideColumnEntity, Pinned::from_vec(entity))))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The entity with its embedded columns inline; `None` if it has none.
+    fn resolve_columns(&self, entity: &[u8], ctx: &ReadCtx) -> Result<Option<Vec<u8>>> {
+        let columns = wide::decode(entity)?;
+        let mut fetched = Vec::new();
+        for (at, column) in columns.iter().enumerate().filter(|(_, c)| c.is_blob) {
+            if let Some(blob) = own_blob(column.value)? {
+                fetched.push((at, self.embedded_blob(blob.offset, blob.size, ctx)?));
+            }
+        }
+        if fetched.is_empty() {
+            return Ok(None);
+        }
+        let mut inline = columns.clone();
+        for (at, value) in &fetched {
+            inline[*at] = Column::inline(columns[*at].name, value);
+        }
+        let mut out = Vec::new();
+        wide::encode(&inline, &mut out)?;
+        Ok(Some(out))
+    }
+}
+
+/// The place of a blob index that points into its own SST file.
+fn own_blob(index: &[u8]) -> Result<Option<BlobRef>> {
+    match BlobIndex::decode(index)? {
+        BlobIndex::Blob(blob) if blob.file_number == 0 => Ok(Some(blob)),
+        _ => Ok(None),
+    }
+}
+
+/// An iterator over a table with embedded blobs, which shows their values. Each move reads the value of the new entry.
+pub struct EmbeddedIter {
+    rows: TableIter,
+    ctx: ReadCtx,
+    /// The internal key and the value that replace those of `rows`.
+    resolved: Option<(Vec<u8>, Pinned)>,
+    error: Option<Error>,
+}
+
+impl EmbeddedIter {
+    /// An iterator over `reader`. Not valid until positioned.
+    pub fn new(reader: &Arc<Reader>, ctx: &ReadCtx) -> Self {
+        EmbeddedIter { rows: reader.iter(ctx), ctx: ctx.clone(), resolved: None, error: None }
+    }
+
+    /// The iterator over the entries as they are stored.
+    pub fn rows(&self) -> &TableIter {
+        &self.rows
+    }
+
+    /// As [`EmbeddedIter::rows`], to set it up before it is positioned.
+    pub fn rows_mut(&mut self) -> &mut TableIter {
+        &mut self.rows
+    }
+
+    fn moved(&mut self, go: impl FnOnce(&mut TableIter)) {
+        (self.resolved, self.error) = (None, None);
+        go(&mut self.rows);
+        if !self.rows.valid() {
+            return;
+        }
+        let kind = key::trailer(self.rows.key()) as u8;
+        match self.rows.reader().resolve_embedded(kind, self.rows.value(), &self.ctx) {
+            Ok(None) => {}
+            Ok(Some((kind, value))) => {
+                let mut key = self.rows.key().to_vec();
+                let at = key.len() - TRAILER_LEN;
+                let trailer = pack(key::sequence(&key), kind as u8);
+                key[at..].copy_from_slice(&trailer.to_le_bytes());
+                self.resolved = Some((key, value));
+            }
+            Err(error) => self.error = Some(error),
+        }
+    }
+}
+
+impl InternalIterator for EmbeddedIter {
+    fn valid(&self) -> bool {
+        self.error.is_none() && self.rows.valid()
+    }
+    fn seek_to_first(&mut self) {
+        self.moved(TableIter::seek_to_first);
+    }
+    fn seek_to_last(&mut self) {
+        self.moved(TableIter::seek_to_last);
+    }
+    fn seek(&mut self, target: &[u8]) {
+        self.moved(|rows| rows.seek(target));
+    }
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        self.moved(|rows| rows.seek_for_prev(target));
+    }
+    fn seek_total(&mut self, target: &[u8]) {
+        self.moved(|rows| rows.seek_total(target));
+    }
+    fn seek_total_for_prev(&mut self, target: &[u8]) {
+        self.moved(|rows| rows.seek_total_for_prev(target));
+    }
+    fn next(&mut self) {
+        self.moved(TableIter::next);
+    }
+    fn prev(&mut self) {
+        self.moved(TableIter::prev);
+    }
+    fn key(&self) -> &[u8] {
+        match &self.resolved {
+            Some((key, _)) => key,
+            None => self.rows.key(),
+        }
+    }
+    fn value(&self) -> &[u8] {
+        match &self.resolved {
+            Some((_, value)) => value,
+            None => self.rows.value(),
+        }
+    }
+    fn status(&self) -> Result<()> {
+        match &self.error {
+            Some(error) => Err(error.clone()),
+            None => self.rows.status(),
+        }
+    }
+    fn pin_value(&self) -> Pinned {
+        match &self.resolved {
+            Some((_, value)) => value.clone(),
+            None => self.rows.pin_value(),
+        }
+    }
+    fn pin_key(&self) -> Option<Pinned> {
+        if self.resolved.is_some() { None } else { self.rows.pin_key() }
+    }
+    fn value_shown(&mut self) {
+        self.rows.value_shown();
+    }
+}
