@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
+pub mod blob_flow;
 pub mod clipped;
 pub mod compaction_iter;
 pub mod cut;

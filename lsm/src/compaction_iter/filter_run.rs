@@ -46,15 +46,34 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
                 }
             }
         }
+        if kind == FilterKind::WideColumnEntity && format::wide::may_have_blobs(self.input.value()) {
+            blob_value = self.whole_entity();
+            if self.failed.is_some() {
+                return None;
+            }
+        }
         let user_key = key::user_key(&self.current);
         if decision == Decision::Undetermined {
             let (kind, value) = match &blob_value {
-                Some(value) => (FilterKind::Value, value.as_slice()),
+                Some(value) if kind == FilterKind::BlobIndex => (FilterKind::Value, value.as_slice()),
+                Some(entity) => (kind, entity.as_slice()),
                 None => (kind, self.input.value()),
             };
             decision = filter.filter(&FilterInput { level, user_key, kind, value });
         }
         Some(decision)
+    }
+
+    /// The current entity with all columns inline: filters see values, not blob indexes.
+    fn whole_entity(&mut self) -> Option<Vec<u8>> {
+        let entity = self.input.pin_value();
+        match self.fetch_columns(&entity) {
+            Ok(entity) => Some(entity),
+            Err(error) => {
+                self.failed = Some(error);
+                None
+            }
+        }
     }
 
     /// The value behind the current blob index.

@@ -207,17 +207,30 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     }
 
     fn full_merge_onto_entity(&mut self, entity: &[u8]) -> Result<(ValueType, Pinned)> {
-        let columns = format::wide::decode(entity)?;
-        let mut fetched = Vec::new();
-        for column in columns.iter().filter(|c| c.is_blob) {
-            fetched.push(self.fetch_blob(column.value)?);
-        }
-        let mut fetched = fetched.iter();
-        let columns: Vec<(&[u8], &[u8])> = columns
-            .iter()
-            .map(|c| (c.name, if c.is_blob { fetched.next().map_or(&[][..], |v| v) } else { c.value }))
-            .collect();
+        let whole = self.fetch_columns(entity)?;
+        let columns = format::wide::decode(&whole)?;
+        let columns: Vec<(&[u8], &[u8])> = columns.iter().map(|c| (c.name, c.value)).collect();
         self.full_merge(Existing::Columns(&columns))
+    }
+
+    /// The entity, which is the input's, with all columns inline.
+    pub(super) fn fetch_columns(&mut self, entity: &[u8]) -> Result<Vec<u8>> {
+        if !format::wide::may_have_blobs(entity) {
+            return Ok(entity.to_vec());
+        }
+        let columns = format::wide::decode(entity)?;
+        let mut values = Vec::new();
+        for column in &columns {
+            values.push(if column.is_blob { Some(self.fetch_blob(column.value)?) } else { None });
+        }
+        let inline: Vec<_> = columns
+            .iter()
+            .zip(&values)
+            .map(|(c, value)| format::wide::Column::inline(c.name, value.as_deref().unwrap_or(c.value)))
+            .collect();
+        let mut out = Vec::new();
+        format::wide::encode(&inline, &mut out)?;
+        Ok(out)
     }
 
     fn fetch_blob(&mut self, index: &[u8]) -> Result<Vec<u8>> {
@@ -227,7 +240,8 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             ));
         };
         let mut value = Vec::new();
-        fetch.fetch(key::user_key(&self.current), index, &mut value)?;
+        // The key of the base itself: it may have an older timestamp than the operands.
+        fetch.fetch(key::user_key(self.input.key()), index, &mut value)?;
         self.stats.num_blobs_read += 1;
         self.stats.total_blob_bytes_read += value.len() as u64;
         Ok(value)

@@ -251,8 +251,7 @@ impl<'a> Picker<'a> {
                 && self.options.style == Style::Level)
                 .then(|| self.version.cursor(output_level).map(<[u8]>::to_vec))
                 .flatten(),
-            blob_gc_age_cutoff: None,
-            blob_gc_force: false,
+            blob_gc: super::BlobGc::default(),
             inputs,
         };
         task.output_temperature =

@@ -32,6 +32,7 @@ pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
         || !scores.bottommost_marked.is_empty()
         || !scores.ttl_expired.is_empty()
         || !scores.periodic.is_empty()
+        || !scores.forced_blob_gc.is_empty()
         || !scores.read_triggered.is_empty()
 }
 
@@ -289,6 +290,7 @@ impl Picker<'_> {
             .or_else(|| self.round_robin_ttl())
             .or_else(|| self.first_free(&scores.ttl_expired, To::NextLevelSkipLast, Reason::Ttl))
             .or_else(|| self.first_free(&scores.periodic, periodic_to, Reason::PeriodicCompaction))
+            .or_else(|| self.first_free(&scores.forced_blob_gc, To::SameLevel, Reason::ForcedBlobGc))
             .or_else(|| self.first_free(&scores.read_triggered, To::NextLevel, Reason::ReadTriggered))
     }
 

@@ -12,7 +12,7 @@ use base::ids::FileNumber;
 use base::key::{MAX_SEQUENCE, TRAILER_LEN, ValueType, append_internal, seek_key, user_key};
 
 use super::expand::{Files, Picker, any_taken};
-use super::{Inputs, Options, Reason, Style, Task, View};
+use super::{BlobGc, Inputs, Options, Reason, Style, Task, View};
 use crate::file_meta::FileMetaData;
 use crate::version::{Extent, KeyRange, compare_boundaries};
 
@@ -28,8 +28,8 @@ pub struct Request {
     pub output_level: Option<usize>,
     pub output_path_id: u32,
     pub max_subcompactions: u32,
-    pub blob_gc_age_cutoff: Option<f64>,
-    pub blob_gc_force: bool,
+    /// Whether values of old blob files are relocated.
+    pub blob_gc: BlobGc,
     /// Files with this number or larger came after the request and are left alone (bottommost level).
     pub max_file_number: Option<FileNumber>,
 }
@@ -138,8 +138,7 @@ impl Picker<'_> {
         task.output_path_id = request.output_path_id;
         task.max_compaction_bytes = max_compaction_bytes;
         task.max_subcompactions = request.max_subcompactions;
-        task.blob_gc_age_cutoff = request.blob_gc_age_cutoff;
-        task.blob_gc_force = request.blob_gc_force;
+        task.blob_gc = request.blob_gc;
         task.score = -1.0;
         // A compaction of all levels rewrites even a single input file. (RocksDB also counts the empty
         // levels.)

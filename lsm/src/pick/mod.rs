@@ -17,9 +17,10 @@ pub mod universal;
 use base::key::SequenceNumber;
 
 pub use options::{
-    FifoOptions, FileTemperatureAge, Options, PathOptions, Priority, StopStyle, Style, UniversalOptions,
+    FifoOptions, FileTemperatureAge, ForcedBlobGc, Options, PathOptions, Priority, StopStyle, Style,
+    UniversalOptions,
 };
-pub use task::{Inputs, Reason, Running, Task};
+pub use task::{BlobGc, Inputs, Reason, Running, Task};
 
 use crate::version::Version;
 

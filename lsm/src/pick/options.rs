@@ -112,6 +112,15 @@ pub struct PathOptions {
     pub target_size: u64,
 }
 
+/// When garbage in the oldest blob files forces a compaction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ForcedBlobGc {
+    /// Share of the blob files, oldest first, whose values compactions relocate: 0.0 to 1.0.
+    pub age_cutoff: f64,
+    /// Share of garbage in the bytes of the oldest blob files: 0.0 to 1.0; 1.0 never forces.
+    pub threshold: f64,
+}
+
 /// All of them, as they stand now: the caller builds this anew when options change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -138,6 +147,8 @@ pub struct Options {
     /// 0: off.
     pub ttl: u64,
     pub periodic_compaction_seconds: u64,
+    /// Blob files that are mostly garbage force compactions; `None`: never.
+    pub forced_blob_gc: Option<ForcedBlobGc>,
     /// Read-triggered compaction: an SST file is compacted if its wasted reads for each byte of file size
     /// exceed this value. A read is wasted if the file returns a tombstone, a merge operand, or nothing. 0,
     /// the default, disables read-triggered compaction.
@@ -193,6 +204,7 @@ impl Default for Options {
             hard_pending_compaction_bytes_limit: 256 << 30,
             ttl: 30 * 24 * 60 * 60,
             periodic_compaction_seconds: 0,
+            forced_blob_gc: None,
             read_triggered_compaction_threshold: 0.0,
             offpeak: None,
             bottommost_file_compaction_delay: 0,

@@ -40,6 +40,8 @@ pub struct Scores {
     pub bottommost_next: Option<u64>,
     pub ttl_expired: Vec<(usize, Arc<FileMetaData>)>,
     pub periodic: Vec<(usize, Arc<FileMetaData>)>,
+    /// Files that refer to the oldest blob files, if these are mostly garbage.
+    pub forced_blob_gc: Vec<(usize, Arc<FileMetaData>)>,
     /// Files that are read too much in vain, most of all first.
     pub read_triggered: Vec<(usize, Arc<FileMetaData>)>,
 }
@@ -240,6 +242,9 @@ impl Scores {
             {
                 self.periodic.push((level, file.clone()));
             }
+        }
+        if let Some(gc) = options.forced_blob_gc {
+            self.forced_blob_gc = crate::version::forced_gc(version, gc.age_cutoff, gc.threshold);
         }
         self.mark_read(version, options);
         if !options.allow_ingest_behind && options.style == Style::Level {

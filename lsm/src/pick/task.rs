@@ -119,9 +119,22 @@ pub struct Task {
     pub next_cursor: Option<Vec<u8>>,
     /// Round-robin: an output file ends before this internal key, where the output level's own turn is.
     pub output_split_key: Option<Vec<u8>>,
-    /// Blob garbage of files older than this share is collected (manual override); `None`: options.
-    pub blob_gc_age_cutoff: Option<f64>,
-    pub blob_gc_force: bool,
+    /// Whether the compaction relocates values of old blob files.
+    pub blob_gc: BlobGc,
+}
+
+/// What a manual compaction asks for about values in old blob files.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum BlobGc {
+    /// As the options of the column family say.
+    #[default]
+    Options,
+    /// As the options say, but with another age cutoff: a share of the blob files, oldest first.
+    Cutoff(f64),
+    /// Relocate, whatever the options say; with another age cutoff if one is given.
+    Force(Option<f64>),
+    /// Relocate nothing.
+    Disable,
 }
 
 impl Task {

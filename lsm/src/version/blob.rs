@@ -1,8 +1,10 @@
 //! Blob files of a version and how much of each is garbage.
 //!
-//! No record deletes a blob file: it leaves the version by itself once no table can point into it.
-//! Tables are linked to the oldest blob file they use; blob files older than any linked one are gone,
-//! and of the rest those without links whose every blob is garbage.
+//! No version edit deletes a blob file. A blob file leaves the version when no SST file can refer to it. Each SST file is
+//! linked to the oldest blob file that it refers to. A version drops the blob files that are older than all linked blob
+//! files. It also drops the blob files that have no link and consist of garbage alone.
+//!
+//! Source: RocksDB `db/blob/blob_file_meta.h`, `db/version_builder.cc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,6 +17,10 @@ use super::LevelFiles;
 /// Bytes of a blob file's header and footer.
 const FRAME_BYTES: u64 = 30 + 32;
 
+/// Held by each version that has the blob file: while there is a second holder, some version needs the file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct InUse(());
+
 /// What never changes about a blob file, and its garbage so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlobFile {
@@ -26,6 +32,8 @@ pub struct BlobFile {
     pub checksum_value: Vec<u8>,
     pub garbage_count: u64,
     pub garbage_bytes: u64,
+    /// Shared by the blob file in all versions, whatever its garbage is there.
+    pub in_use: Arc<InUse>,
 }
 
 impl BlobFile {
@@ -34,7 +42,8 @@ impl BlobFile {
         self.total_bytes.saturating_add(FRAME_BYTES)
     }
 
-    pub(crate) fn from_record(record: &format::edit::BlobFileAddition) -> Self {
+    /// The blob file that a record of the MANIFEST adds.
+    pub fn from_record(record: &format::edit::BlobFileAddition) -> Self {
         BlobFile {
             number: FileNumber(record.blob_file_number),
             total_count: record.total_blob_count,
@@ -43,10 +52,12 @@ impl BlobFile {
             checksum_value: record.checksum_value.clone(),
             garbage_count: 0,
             garbage_bytes: 0,
+            in_use: Arc::default(),
         }
     }
 
-    pub(crate) fn to_record(&self) -> format::edit::BlobFileAddition {
+    /// The record that adds the blob file to the MANIFEST.
+    pub fn to_record(&self) -> format::edit::BlobFileAddition {
         format::edit::BlobFileAddition {
             blob_file_number: self.number.0,
             total_blob_count: self.total_count,
@@ -65,8 +76,67 @@ pub struct BlobGarbage {
     pub bytes: u64,
 }
 
+/// Sums over the blob files of a version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlobTotals {
+    pub files: u64,
+    /// Bytes of the files.
+    pub file_bytes: u64,
+    /// Bytes of records that no entry refers to.
+    pub garbage_bytes: u64,
+}
+
+impl BlobTotals {
+    /// Sums over `blobs`.
+    pub fn of(blobs: &BlobFiles) -> Self {
+        let add = |sum: BlobTotals, blob: &Arc<BlobFile>| BlobTotals {
+            files: sum.files + 1,
+            file_bytes: sum.file_bytes.saturating_add(blob.file_size()),
+            garbage_bytes: sum.garbage_bytes.saturating_add(blob.garbage_bytes),
+        };
+        blobs.values().fold(BlobTotals::default(), add)
+    }
+
+    /// Bytes of the files for each byte that is not garbage; 0 if all bytes are garbage or there is no file.
+    pub fn space_amplification(&self) -> f64 {
+        match self.file_bytes.checked_sub(self.garbage_bytes) {
+            None | Some(0) => 0.0,
+            Some(live) => self.file_bytes as f64 / live as f64,
+        }
+    }
+}
+
 /// All blob files, by number.
 pub type BlobFiles = BTreeMap<FileNumber, Arc<BlobFile>>;
+
+/// SST files that are linked to blob file `oldest` and may be compacted, if the blob files that go with it hold garbage
+/// of at least `policy.force_threshold`. These blob files are the oldest one and the ones after it up to the next file
+/// that has a link of its own. All of them must be within the age cutoff, so that a compaction relocates all of their
+/// values. Returns the level with each file.
+pub(crate) fn forced_gc(
+    version: &super::Version,
+    age_cutoff: f64,
+    force_threshold: f64,
+) -> Vec<(usize, Arc<crate::file_meta::FileMetaData>)> {
+    let blobs: Vec<_> = version.blobs().values().collect();
+    let cutoff = (age_cutoff * blobs.len() as f64) as usize;
+    if age_cutoff <= 0.0 || force_threshold >= 1.0 || cutoff == 0 {
+        return Vec::new();
+    }
+    let Some(oldest) = blobs.first() else { return Vec::new() };
+    let linked: BTreeSet<_> = version.files().filter_map(|(_, f)| f.oldest_blob_file).collect();
+    let batch = 1 + blobs[1..].iter().take_while(|blob| !linked.contains(&blob.number)).count();
+    if batch > cutoff {
+        return Vec::new();
+    }
+    let sum = |of: fn(&BlobFile) -> u64| blobs[..batch].iter().map(|b| of(b)).fold(0, u64::saturating_add);
+    let (total, garbage) = (sum(|b| b.total_bytes), sum(|b| b.garbage_bytes));
+    if (garbage as f64) < force_threshold * total as f64 {
+        return Vec::new();
+    }
+    let files = version.files().filter(|(_, f)| f.oldest_blob_file == Some(oldest.number));
+    files.filter(|(_, f)| !f.being_compacted()).map(|(level, f)| (level, f.clone())).collect()
+}
 
 /// Drops the blob files that no table can need.
 pub(super) fn keep_live(mut blobs: BlobFiles, levels: &[Arc<LevelFiles>], check: bool) -> Result<BlobFiles> {

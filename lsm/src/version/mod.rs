@@ -15,7 +15,8 @@ use std::sync::Arc;
 use base::key::InternalOrder;
 
 pub use apply::{Builder, Edit};
-pub use blob::{BlobFile, BlobFiles, BlobGarbage};
+pub(crate) use blob::forced_gc;
+pub use blob::{BlobFile, BlobFiles, BlobGarbage, BlobTotals, InUse};
 pub use candidates::Candidates;
 pub use level::LevelFiles;
 pub use overlap::{BelowCursor, KeyRange};
