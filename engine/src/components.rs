@@ -21,10 +21,13 @@ pub struct FamilyDescriptor {
     pub options: FamilyOptions,
     /// `None`: the database's.
     pub block_cache: Option<Arc<BlockCache>>,
+    /// Where values of blob files are cached. Default `None`: reads of blobs always access the file. May be the block
+    /// cache itself.
+    pub blob_cache: Option<Arc<BlockCache>>,
 }
 
 impl FamilyDescriptor {
     pub fn new(name: impl Into<String>, options: FamilyOptions) -> Self {
-        FamilyDescriptor { name: name.into(), options, block_cache: None }
+        FamilyDescriptor { name: name.into(), options, block_cache: None, blob_cache: None }
     }
 }

@@ -142,6 +142,9 @@ pub struct FamilyDescriptor {
     pub options: FamilyOptions,
     /// The block cache of the column family. `None`, the default, is the block cache of the database.
     pub block_cache: Option<Arc<BlockCache>>,
+    /// The cache for values in blob files (`blob_cache` of RocksDB). May be the block cache itself. `None`, the default:
+    /// each read of such a value reads the blob file.
+    pub blob_cache: Option<Arc<BlockCache>>,
 }
 
 impl FamilyDescriptor {
@@ -152,7 +155,7 @@ impl FamilyDescriptor {
     /// assert_eq!(FamilyDescriptor::new("users", FamilyOptions::default()).name, "users");
     /// ```
     pub fn new(name: impl Into<String>, options: FamilyOptions) -> Self {
-        FamilyDescriptor { name: name.into(), options, block_cache: None }
+        FamilyDescriptor { name: name.into(), options, block_cache: None, blob_cache: None }
     }
 }
 
@@ -162,6 +165,7 @@ impl From<FamilyDescriptor> for engine::components::FamilyDescriptor {
             name: from.name,
             options: from.options,
             block_cache: from.block_cache,
+            blob_cache: from.blob_cache,
         }
     }
 }

@@ -21,6 +21,23 @@ use format::wide;
 
 use crate::version::BlobGarbage;
 
+/// The place in a blob file that an index names.
+///
+/// # Errors
+/// Corruption if the index does not decode, comes from the old stacked BlobDB (TTL or inlined value), or names file 0
+/// outside of an SST file with embedded blobs.
+pub fn blob_of(index: &[u8]) -> Result<BlobRef> {
+    match BlobIndex::decode(index)? {
+        BlobIndex::Blob(blob) if blob.file_number != 0 => Ok(blob),
+        BlobIndex::Blob(_) => Err(Error::corruption(
+            "Invalid blob file number: a blob index names its own SST file, which has no blobs",
+        )),
+        BlobIndex::Inlined { .. } | BlobIndex::BlobTtl { .. } => Err(Error::corruption(
+            "Unexpected TTL/inlined blob index: the old stacked BlobDB wrote the value, and Ironstone does not read it",
+        )),
+    }
+}
+
 /// Visits each blob file reference of an entry: of a blob index, or of the columns of an entity. Embedded blobs (file 0)
 /// are not visited.
 ///

@@ -55,7 +55,7 @@ pub const TABLE_HINTS: &[&str] = &[
 /// options that start with the name.
 #[cfg(test)]
 pub(super) const DEPENDENT: &[&str] = &[
-    "blob_",
+    "blob_direct_write_partitions",
     "compression_manager",
     "enable_blob_garbage_collection",
     "min_blob_size",
@@ -91,7 +91,6 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
 
 const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "enable_blob_direct_write" "blobs written before the WAL" |o| o.enable_blob_direct_write;
-    "enable_blob_files" "blob files" |o| o.enable_blob_files;
     "experimental_mempurge_threshold" "memtables purged in memory" |o| o.experimental_mempurge_threshold > 0.0;
     "memtable_factory" "a memtable other than skip list and vector" |o| matches!(o.memtable_factory, MemtableFactory::Other { .. });
     "persist_user_defined_timestamps=false" "timestamps in memtables only" |o| !o.persist_user_defined_timestamps;

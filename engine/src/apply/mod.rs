@@ -139,9 +139,28 @@ fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
         Record::PutEntity { .. } if !family.pin().parts.entities => Err(Error::invalid_argument(
             "wide-column entities are read from release 7.9 on, but compat is older",
         )),
-        Record::PutBlobIndex { .. } => Err(Error::not_supported("blob indexes in write batches")),
+        Record::PutBlobIndex { .. } | Record::PutEntity { .. } => {
+            record.entry().map_or(Ok(()), |(kind, _, value)| no_blob_references(kind, value))
+        }
         _ => Ok(()),
     }
+}
+
+/// Rejects an entry that refers to a blob file. Only `enable_blob_direct_write` of RocksDB writes such entries to a WAL.
+/// Their blob files are in no version, so a flush of the entries would lose the values.
+#[inline]
+fn no_blob_references(kind: ValueType, value: &[u8]) -> Result<()> {
+    let refers = match kind {
+        ValueType::BlobIndex => true,
+        ValueType::WideColumnEntity => format::wide::may_have_blobs(value),
+        _ => false,
+    };
+    if refers {
+        return Err(Error::not_supported(
+            "references to blob files in a write batch (enable_blob_direct_write)",
+        ));
+    }
+    Ok(())
 }
 
 /// Applies a batch, its first counted record at `seq`. May run on several threads at once, on different
@@ -220,6 +239,7 @@ fn run_of_family<'a>(
     let rest = loop {
         source.check_protection(&record)?;
         if let Some((kind, key, value)) = record.entry() {
+            no_blob_references(kind, value)?;
             if kind == ValueType::RangeDeletion {
                 if !is_empty_range(key, value, Some(family)) {
                     mem.add_range_tombstone(done.next_seq, key, value)?;

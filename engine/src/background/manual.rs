@@ -3,14 +3,14 @@
 use base::{Error, Result, Subcode};
 use lsm::pick::manual::{Request, Step, plan};
 use lsm::pick::score::Scores;
-use lsm::pick::{Style, View};
+use lsm::pick::{BlobGc, Style, View};
 use lsm::version::Edit;
 
 use super::Background;
 use crate::commit::Change;
 use crate::event::FlushReason;
 use crate::family::Family;
-use crate::options::{BottommostLevelCompaction, CompactRangeOptions};
+use crate::options::{BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactRangeOptions};
 use crate::sync::{Arc, Flag, Ordering};
 
 /// What a manual compaction came to.
@@ -179,6 +179,7 @@ impl Background {
             input_level: level,
             output_path_id: options.target_path_id,
             max_subcompactions: options.max_subcompactions,
+            blob_gc: blob_gc(options),
             ..Request::default()
         };
         if parts.pick.style == Style::Fifo {
@@ -343,4 +344,17 @@ pub(super) fn set_aside(number: base::FileNumber) -> Error {
 
 fn given_up() -> Error {
     Error::incomplete("the compaction was given up").with_subcode(Subcode::ManualCompactionPaused)
+}
+
+/// What the options of a manual compaction ask for about values in old blob files. An age cutoff outside of 0.0 to 1.0
+/// stands for the option of the column family.
+fn blob_gc(options: &CompactRangeOptions) -> BlobGc {
+    let cutoff = options.blob_garbage_collection_age_cutoff;
+    let cutoff = (0.0..=1.0).contains(&cutoff).then_some(cutoff);
+    match (options.blob_garbage_collection_policy, cutoff) {
+        (BlobGarbageCollectionPolicy::Force, cutoff) => BlobGc::Force(cutoff),
+        (BlobGarbageCollectionPolicy::Disable, _) => BlobGc::Disable,
+        (BlobGarbageCollectionPolicy::UseDefault, Some(cutoff)) => BlobGc::Cutoff(cutoff),
+        (BlobGarbageCollectionPolicy::UseDefault, None) => BlobGc::Options,
+    }
 }

@@ -9,7 +9,7 @@ use format::names::{self, FileName};
 
 use super::Background;
 use crate::event::Event;
-use crate::files::{Records, Sweep, Waiting};
+use crate::files::{Records, Retired, Sweep, Waiting};
 use crate::sync::Ordering;
 
 impl Background {
@@ -38,16 +38,21 @@ impl Background {
             return;
         }
         let job = self.tools.take_job_id();
-        for Waiting { file, path } in free {
-            self.tables.evict(file.number.0);
-            self.delete_table(job, file.number, &path);
+        for Waiting { file, number, path } in free {
+            match file {
+                Retired::Table(_) => {
+                    self.tables.evict(number.0);
+                    self.delete_table(job, number, &path);
+                }
+                Retired::Blob(_) => self.delete_blob_file(job, number, &path),
+            }
         }
     }
 
     fn delete_table(&self, job: JobId, number: FileNumber, path: &std::path::Path) {
-        let mut outcome = self.remove_table(path);
+        let mut outcome = self.remove_file(path);
         if outcome.as_ref().is_err_and(base::Error::is_not_found) {
-            outcome = self.remove_table(&path.with_file_name(names::legacy_table(number)));
+            outcome = self.remove_file(&path.with_file_name(names::legacy_table(number)));
         }
         self.tools.events.emit(&Event::FileDeleted {
             job,
@@ -57,8 +62,8 @@ impl Background {
         });
     }
 
-    /// Deletes an SST file, or hands the file to the SST file manager, which may delete the file later.
-    fn remove_table(&self, path: &std::path::Path) -> base::Result<()> {
+    /// Deletes an SST file or a blob file, or hands the file to the SST file manager, which may delete the file later.
+    fn remove_file(&self, path: &std::path::Path) -> base::Result<()> {
         let Some(manager) = &self.tools.options.load().sst_file_manager else {
             let outcome = self.tools.env.fs.unlink(path);
             self.tools.stats.add(Ticker::FilesDeletedImmediately, u64::from(outcome.is_ok()));
@@ -71,6 +76,17 @@ impl Background {
         };
         self.tools.stats.add(ticker, 1);
         Ok(())
+    }
+
+    fn delete_blob_file(&self, job: JobId, number: FileNumber, path: &std::path::Path) {
+        self.tables.blobs().evict(number);
+        let outcome = self.remove_file(path);
+        self.tools.events.emit(&Event::BlobDeleted {
+            job,
+            number,
+            path: path.to_path_buf(),
+            error: outcome.err(),
+        });
     }
 
     /// Obsolete logs and MANIFESTs go, unless deletions are disabled: then they wait.
@@ -155,6 +171,9 @@ impl Background {
         for (number, path) in sweep.tables {
             self.tables.evict(number.0);
             self.delete_table(job, number, &path);
+        }
+        for (number, path) in sweep.blobs {
+            self.delete_blob_file(job, number, &path);
         }
         for (number, _) in sweep.logs {
             self.dispose_of_log(number);

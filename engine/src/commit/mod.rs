@@ -19,11 +19,10 @@ use std::collections::BTreeMap;
 use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use format::edit::{VersionEdit, WalAddition};
 use format::proof::Extent;
-use lsm::file_meta::FileMetaData;
 use lsm::version::{Edit, Version};
 
 use crate::family::{Family, FamilySet, FlushPick, State};
-use crate::files::{Numbers, Obsolete, Waiting};
+use crate::files::{Numbers, Obsolete};
 use crate::manifest::{Manifest, ManifestSettings, Record};
 use crate::prepared::PreparedSections;
 use crate::sequence::LastSequence;
@@ -377,13 +376,12 @@ impl Committer {
     /// Makes the new SST files of a job obsolete, because its column family was dropped. No version names these files.
     /// Files that the job only moved are in the last version of the column family; the drop made them obsolete.
     fn retire_outputs(&self, change: &Change) {
-        let is_moved = |file: &FileMetaData| change.edit.deleted.iter().any(|(_, n)| *n == file.number);
+        let is_moved = |number: FileNumber| change.edit.deleted.iter().any(|(_, n)| *n == number);
         let parts = change.family.parts();
-        let written = change.edit.added.iter().filter(|(_, file)| !is_moved(file));
-        self.obsolete.retire(written.map(|(_, file)| Waiting {
-            path: parts.table_path(file.number, file.path_id),
-            file: file.clone(),
-        }));
+        let written = change.edit.added.iter().filter(|(_, file)| !is_moved(file.number));
+        let tables = written.map(|(_, file)| parts.retired_table(file));
+        let blobs = change.edit.blobs_added.iter().map(|blob| parts.retired_blob(blob));
+        self.obsolete.retire(tables.chain(blobs));
     }
 
     fn retire(&self, part: Part) {
@@ -396,11 +394,17 @@ impl Committer {
             .filter(|(_, number)| !moved(*number))
             .filter_map(|(level, number)| old.level(*level).iter().find(|f| f.number == *number).cloned())
             .collect();
-        drop((old, next));
         let parts = change.family.parts();
-        let waiting =
-            |file: Arc<FileMetaData>| Waiting { path: parts.table_path(file.number, file.path_id), file };
-        self.obsolete.retire(gone.into_iter().map(waiting));
+        let blobs_gone: Vec<_> = old
+            .blobs()
+            .iter()
+            .filter(|(number, _)| !next.blobs().contains_key(number))
+            .map(|(_, blob)| parts.retired_blob(blob))
+            .collect();
+        drop((old, next));
+        let tables = gone.iter().map(|file| parts.retired_table(file)).collect::<Vec<_>>();
+        drop(gone);
+        self.obsolete.retire(tables.into_iter().chain(blobs_gone));
     }
 }
 

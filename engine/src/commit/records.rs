@@ -1,7 +1,8 @@
 //! MANIFEST records: of one change, and of everything (at the head of a new MANIFEST).
 
 use base::{FamilyId, SequenceNumber};
-use format::edit::{VersionEdit, WalAddition};
+use format::edit::{BlobFileGarbage, VersionEdit, WalAddition};
+use lsm::version::{BlobFile, BlobGarbage, Version};
 
 use super::{Change, new_file};
 use crate::family::Family;
@@ -20,8 +21,27 @@ pub(super) fn of_change(change: &Change) -> VersionEdit {
         deleted_files: change.edit.deleted.iter().map(|(level, n)| (*level as u32, n.0)).collect(),
         new_files: change.edit.added.iter().map(|(level, f)| new_file(*level, f)).collect(),
         full_history_ts_low: change.full_history_ts_low.clone(),
+        blob_file_additions: change.edit.blobs_added.iter().map(BlobFile::to_record).collect(),
+        blob_file_garbages: change.edit.blob_garbage.iter().map(garbage).collect(),
         ..VersionEdit::default()
     }
+}
+
+fn garbage(garbage: &BlobGarbage) -> BlobFileGarbage {
+    BlobFileGarbage {
+        blob_file_number: garbage.number.0,
+        garbage_blob_count: garbage.count,
+        garbage_blob_bytes: garbage.bytes,
+    }
+}
+
+/// All garbage of a version so far.
+fn garbage_of(version: &Version) -> Vec<BlobFileGarbage> {
+    let all = version.blobs().values().filter(|blob| blob.garbage_count > 0);
+    all.map(|blob| {
+        garbage(&BlobGarbage { number: blob.number, count: blob.garbage_count, bytes: blob.garbage_bytes })
+    })
+    .collect()
 }
 
 /// The edit that creates a family.
@@ -72,6 +92,8 @@ pub(super) fn snapshot(
         let version = &state.version;
         let content = VersionEdit {
             column_family: family.id(),
+            blob_file_additions: version.blobs().values().map(|blob| blob.to_record()).collect(),
+            blob_file_garbages: garbage_of(version),
             new_files: version.files().map(|(level, f)| new_file(level, f)).collect(),
             compact_cursors: (0..version.num_levels())
                 .filter_map(|level| Some((level as u32, version.cursor(level)?.to_vec())))

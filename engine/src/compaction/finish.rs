@@ -165,6 +165,8 @@ fn count(
         (Ticker::CompactionKeyDropUser, s.num_record_drop_user),
         (Ticker::CompactionRangeDelDropObsolete, s.num_range_del_drop_obsolete),
         (Ticker::CompactionOptimizedDelDropObsolete, s.num_optimized_del_drop_obsolete),
+        (Ticker::BlobDbGcNumKeysRelocated, done.iter().map(|piece| piece.outputs.relocated.blobs).sum()),
+        (Ticker::BlobDbGcBytesRelocated, done.iter().map(|piece| piece.outputs.relocated.bytes).sum()),
     ] {
         statistics.add(ticker, count);
     }

@@ -208,8 +208,8 @@ fn commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done]) -> Result<Co
     let task = &job.task;
     let mut edit = Edit {
         deleted: task.files().map(|(level, file)| (level, file.number)).collect(),
-        added: outputs(done).map(|f| (task.output_level, f.meta.clone())).collect(),
-        ..Edit::default()
+        blob_garbage: piece::garbage(done),
+        ..crate::output::edit_of(task.output_level, outputs(done))
     };
     add_cursor(&mut edit, task);
     t.committer.commit(vec![Change::new(job.family.clone(), edit)], false)
@@ -226,10 +226,7 @@ fn outputs(done: &[piece::Done]) -> impl Iterator<Item = &crate::output::OutputF
 }
 
 fn remove(t: &CompactionTools<'_>, done: &[piece::Done]) {
-    for file in outputs(done) {
-        // Known to nobody; a sweep gets what cannot be removed now.
-        let _ = t.tools.env.fs.unlink(&file.path);
-    }
+    outputs(done).for_each(|file| file.remove(&t.tools.env));
 }
 
 /// For the statistics of all subcompactions together.

@@ -2,22 +2,27 @@
 
 use base::key;
 use base::stats::HistogramKind;
-use base::{Error, Result};
+use base::{Error, FileNumber, Result};
 use compress::Compression;
 use env::rate::IoPriority;
+use lsm::blob_flow::{BlobFlow, CountBlobs};
 use lsm::clipped::Clipped;
 use lsm::compaction_iter::{Compaction, CompactionIter, CompactionIterStats, Config};
 use lsm::cut::{Cutter, Partitioner, PartitionerContext};
 use lsm::file_meta::FileMetaData;
 use lsm::filter::{CompactionFilter, CreationReason, FilterContext};
 use lsm::merging::Merging;
+use lsm::pick::BlobGc;
 use lsm::range_del::CompactionTombstones;
+use lsm::version::BlobGarbage;
 use table::sst::ReadCtx;
 
 use super::below::Below;
 use super::{CompactionTools, Job};
-use crate::output::{self, OutputSettings, Outputs, SubcompactionRange};
-use crate::source::{LevelIter, Source, timed_iter};
+use crate::options::ReadOptions;
+use crate::output::{self, BlobCollection, OutputSettings, Outputs, SubcompactionRange};
+use crate::source::read_ahead::BlobsAhead;
+use crate::source::{BlobContext, LevelIter, Source, TableRows};
 use crate::sync::Arc;
 
 /// What a piece wrote, and what became of its rows.
@@ -26,6 +31,18 @@ pub struct Done {
     pub stats: CompactionIterStats,
     /// Comparisons between the inputs that put the rows in order.
     pub comparisons: u64,
+    /// References of the inputs to blob files.
+    pub blob_flow: BlobFlow,
+}
+
+/// What the pieces of a compaction make garbage in blob files.
+pub fn garbage(done: &[Done]) -> Vec<BlobGarbage> {
+    let (mut came, mut went) = (BlobFlow::default(), BlobFlow::default());
+    for piece in done {
+        came.merge(&piece.blob_flow);
+        went.merge(&piece.outputs.blob_flow);
+    }
+    came.garbage(&went)
 }
 
 /// How compactions read tables: past the cache, with read-ahead.
@@ -51,6 +68,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
     let sources = sources(t, job, &mut tombstones)?;
     let db = t.tools.options.load_full();
     let filter = filter(job)?;
+    let has_blobs = !job.version.blobs().is_empty();
     let config = Config {
         snapshots: stripes,
         compaction: Some(Compaction {
@@ -61,7 +79,8 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
         filter,
         full_history_ts_low,
         enforce_single_del_contracts: db.enforce_single_del_contracts,
-        must_count_input: db.compaction_verify_record_count,
+        // A skip would miss references to blob files.
+        must_count_input: db.compaction_verify_record_count || has_blobs,
         shutting_down: Some(t.tools.shutting_down.clone()),
         canceled: job.canceled.clone(),
         times: t.tools.stats.compaction_iter_times(),
@@ -76,18 +95,62 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
         cutter = cutter.with_partitioner(partitioner);
     }
     let rows = Clipped::new(Merging::new(order.clone(), sources), order, range.upper.clone());
+    let rows = CountBlobs::new(rows, has_blobs);
     let mut compaction_iter = CompactionIter::new(rows, below.clone(), tombstones, config);
-    let written =
-        output::write_all(&mut compaction_iter, &settings, Some(cutter), range, &mut |start, end| {
-            below.range_not_exists(start, end)
-        });
+    if has_blobs {
+        compaction_iter = compaction_iter.with_blobs(Box::new(blobs_ahead(t, job)));
+    }
+    let written = output::write_all(
+        &mut compaction_iter,
+        &settings,
+        (Some(cutter), collection(t, job)),
+        range,
+        &mut |start, end| below.range_not_exists(start, end),
+    );
     t.tools.stats.count_compaction_iter(&compaction_iter.stats);
     let outputs = written?;
+    let rows = compaction_iter.input();
     Ok(Done {
         outputs,
         stats: compaction_iter.stats,
-        comparisons: compaction_iter.input().input().stats.comparisons,
+        comparisons: rows.input().input().stats.comparisons,
+        blob_flow: rows.flow().cloned().unwrap_or_default(),
     })
+}
+
+/// How a compaction reads values in blob files: past the blob cache, and with checksums.
+fn blobs_ahead(t: &CompactionTools<'_>, job: &Job) -> BlobsAhead {
+    let options = ReadOptions {
+        fill_cache: false,
+        rate_limiter_priority: Some(IoPriority::Low),
+        ..ReadOptions::default()
+    };
+    let context = BlobContext {
+        tables: t.tables.clone(),
+        version: job.version.clone(),
+        parts: job.parts.clone(),
+        family: job.family.id(),
+        options,
+    };
+    BlobsAhead::new(context, job.parts.blobs.compaction_readahead_bytes)
+}
+
+/// What garbage collection the compaction does; `None`: none.
+fn collection(t: &CompactionTools<'_>, job: &Job) -> Option<BlobCollection> {
+    let o = &job.parts.blobs;
+    let (enabled, cutoff) = match job.task.blob_gc {
+        BlobGc::Options => (o.enable_garbage_collection, o.age_cutoff),
+        BlobGc::Cutoff(cutoff) => (o.enable_garbage_collection, cutoff),
+        BlobGc::Force(cutoff) => (true, cutoff.unwrap_or(o.age_cutoff)),
+        BlobGc::Disable => (false, 0.0),
+    };
+    let blobs = job.version.blobs();
+    if !enabled || blobs.is_empty() {
+        return None;
+    }
+    let first_kept = (cutoff * blobs.len() as f64) as usize;
+    let cutoff = blobs.keys().nth(first_kept).copied().unwrap_or(FileNumber(u64::MAX));
+    Some(BlobCollection { cutoff, blobs: Box::new(blobs_ahead(t, job)) })
 }
 
 fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {
@@ -134,7 +197,8 @@ fn sources(t: &CompactionTools<'_>, job: &Job, tombstones: &mut CompactionTombst
             continue;
         }
         for file in &input.files {
-            sources.push(Source::Table(timed_iter(&t.tables.get_for(&job.parts, 0, file, &ctx)?, &ctx)));
+            sources
+                .push(Source::Table(TableRows::timed(&t.tables.get_for(&job.parts, 0, file, &ctx)?, &ctx)));
         }
     }
     Ok(sources)

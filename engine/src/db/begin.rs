@@ -3,7 +3,6 @@
 
 use base::ids::JobId;
 use base::{FamilyId, FileNumber, Result};
-use lsm::version::Edit;
 use mem::write_buffer::WriteBufferManager;
 
 use super::Db;
@@ -202,7 +201,7 @@ impl Opening {
                 state.wal_number = state.wal_number.max(next_log);
                 continue;
             }
-            let added = own.iter().map(|f| (0, f.meta.clone())).collect();
+            let edit = crate::output::edit_of(0, own.iter());
             let sealed = ImmutableMemtable {
                 mem: family.pin().mem.clone(),
                 id: 0,
@@ -214,7 +213,6 @@ impl Opening {
                 atomic_group: None,
             };
             let flushed = Some(FlushPick { memtables: vec![sealed] });
-            let edit = Edit { added, ..Edit::default() };
             changes.push(Change { flushed, ..Change::new(family.clone(), edit) });
         }
         Ok(changes)
@@ -241,11 +239,15 @@ impl Opening {
             let version = f.pin().version.clone();
             version.files().map(|(_, file)| file.number.0).collect::<Vec<_>>()
         });
+        let blobs = shared.families.all().into_iter().flat_map(|f| {
+            let version = f.pin().version.clone();
+            version.blobs().keys().map(|number| number.0).collect::<Vec<_>>()
+        });
         let oldest_log = shared.families.all().iter().map(|f| f.state().wal_number).min().unwrap_or(0);
         let by_families = oldest_log.max(committer.min_log_to_keep());
         let live = Live {
             tables: tables.collect(),
-            blobs: Default::default(),
+            blobs: blobs.collect(),
             min_wal: committer.prepared().oldest_needed(by_families),
             manifest: committer.manifest_number(),
             newer_from: shared.tools.numbers.peek(),

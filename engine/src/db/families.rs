@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use base::{Error, FamilyId, Result};
 use env::Env;
 use format::edit::VersionEdit;
-use lsm::file_meta::FileMetaData;
 
 use super::Db;
 use super::setup::{log_family, make_dir, request_of};
@@ -13,7 +12,7 @@ use crate::commit::of_new_family;
 use crate::components::FamilyDescriptor;
 use crate::event::Event;
 use crate::family::Family;
-use crate::files::{Waiting, refuse_foreign};
+use crate::files::refuse_foreign;
 use crate::manifest::{read_current, recover};
 use crate::output::named;
 use crate::recovery::new_family;
@@ -131,11 +130,9 @@ impl Db {
         drop(changes);
         let version = family.pin().version.clone();
         let parts = family.parts();
-        let waiting = |(_, file): (usize, &Arc<FileMetaData>)| Waiting {
-            path: parts.table_path(file.number, file.path_id),
-            file: file.clone(),
-        };
-        inner.obsolete.retire(version.files().map(waiting));
+        let tables = version.files().map(|(_, file)| parts.retired_table(file));
+        let blobs = version.blobs().values().map(|blob| parts.retired_blob(blob));
+        inner.obsolete.retire(tables.chain(blobs));
         writing.background.remove_old_manifests();
         writing.background.family_dropped(family);
         inner.tools.events.emit(&Event::FamilyDropped(named(family)));

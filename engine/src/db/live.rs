@@ -26,8 +26,8 @@ impl Db {
         options.set_live(changes.iter().copied())?;
         options.validate(family.name(), &self.inner.tools.options.load())?;
         refuse(&options.unsupported(family.name()))?;
-        let cache = family.parts().block_cache.clone();
-        let parts = Parts::resolve(&options, &self.inner.tools.options.load(), self.path(), cache)?;
+        let (cache, blobs) = (family.parts().block_cache.clone(), family.parts().blob_cache.clone());
+        let parts = Parts::resolve(&options, &self.inner.tools.options.load(), self.path(), cache, blobs)?;
         family.set_options(Arc::new(options), Arc::new(parts));
         // Its default goes by how much all memtables may hold.
         let wal_max = self.inner.tools.options.load().max_total_wal_size;
@@ -61,8 +61,9 @@ impl Db {
         let rest = options.daily_offpeak_time_utc != inner.tools.options.load().daily_offpeak_time_utc;
         inner.tools.options.store(Arc::new(options));
         for family in inner.families.all().into_iter().filter(|_| rest) {
-            let cache = family.parts().block_cache.clone();
-            let parts = Parts::resolve(&family.options(), &inner.tools.options.load(), self.path(), cache)?;
+            let (cache, blobs) = (family.parts().block_cache.clone(), family.parts().blob_cache.clone());
+            let parts =
+                Parts::resolve(&family.options(), &inner.tools.options.load(), self.path(), cache, blobs)?;
             family.set_options(family.options(), Arc::new(parts));
         }
         writing.background.size_pools();

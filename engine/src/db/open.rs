@@ -369,6 +369,7 @@ impl Opening {
             direct_reads: self.options.use_direct_reads,
             advise_random: self.options.advise_random_on_open,
             verify_unique_id: self.options.verify_sst_unique_id_in_manifest,
+            db_id: Arc::from(tools.db_id.as_str()),
             db_session_id: session,
             rate_limiter: self.options.rate_limiter.clone(),
             stats,

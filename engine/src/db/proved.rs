@@ -146,7 +146,7 @@ impl Opening {
                 self.events.warn(format_args!("a file nobody refers to could not be moved aside: {error}"))
             }
         };
-        found.tables.drain(..).for_each(|(_, path)| aside(&path));
+        found.tables.drain(..).chain(found.blobs.drain(..)).for_each(|(_, path)| aside(&path));
         // With an archive no log is deleted.
         let archived = self.options.WAL_ttl_seconds > 0 || self.options.WAL_size_limit_MB > 0;
         found.logs.retain(|(number, path)| {

@@ -130,7 +130,7 @@ pub(super) fn request_of(
     options.sanitize(db, false, &mut mended);
     db.compat.cap(&mut options)?;
     mended.iter().for_each(|line| events.warn(format_args!("{line}")));
-    let parts = Parts::resolve(&options, db, dir, Some(cache))?;
+    let parts = Parts::resolve(&options, db, dir, Some(cache), d.blob_cache.clone())?;
     Ok(RequestedFamily { name: d.name.clone(), options: Arc::new(options), parts: Arc::new(parts) })
 }
 

@@ -6,7 +6,9 @@ use base::Error;
 use format::properties::{COLUMN_FAMILY_ID_UNKNOWN, Properties};
 
 use super::json::Line;
-use super::types::{CompactionFinished, CompactionStarted, Event, FlushFinished, FlushStarted, TableCreated};
+use super::types::{
+    BlobCreated, CompactionFinished, CompactionStarted, Event, FlushFinished, FlushStarted, TableCreated,
+};
 
 pub(super) fn line(event: &Event, now_us: u64) -> Option<String> {
     let mut line = Line::new(now_us);
@@ -22,7 +24,8 @@ pub(super) fn line(event: &Event, now_us: u64) -> Option<String> {
         Event::CompactionStarted(e) => compaction_started(&mut line, e),
         Event::CompactionFinished(e) if e.error.is_none() => compaction_finished(&mut line, e),
         Event::TableCreated(e) => table_created(&mut line, e),
-        Event::FileDeleted { job, number, error, .. } => {
+        Event::BlobCreated(e) => blob_created(&mut line, e),
+        Event::FileDeleted { job, number, error, .. } | Event::BlobDeleted { job, number, error, .. } => {
             line.number("job", job).text("event", event.name()).number("file_number", number);
             line.text("status", status(error.as_ref()));
         }
@@ -37,6 +40,7 @@ pub(super) fn line(event: &Event, now_us: u64) -> Option<String> {
         | Event::SubcompactionFinished(_)
         | Event::CompactionPreCommit(_)
         | Event::TableCreationStarted { .. }
+        | Event::BlobCreationStarted { .. }
         | Event::ErrorRecoveryStarted { .. }
         | Event::ShutdownStarted
         | Event::BackgroundError { .. }
@@ -121,7 +125,20 @@ fn table_created(line: &mut Line, e: &TableCreated) {
         properties_of(line, properties);
     }
     line.close();
+    if let Some(number) = e.oldest_blob_file {
+        line.number("oldest_blob_file_number", number);
+    }
     line.text("status", status(e.error.as_ref()));
+}
+
+fn blob_created(line: &mut Line, e: &BlobCreated) {
+    line.text("cf_name", &e.family.name).number("job", e.job).text("event", "blob_file_creation");
+    line.number("file_number", e.number).number("total_blob_count", e.total_blob_count);
+    line.number("total_blob_bytes", e.total_blob_bytes);
+    // RocksDB writes the raw bytes, which may break the JSON text.
+    let hex: String = e.file_checksum.iter().map(|b| format!("{b:02X}")).collect();
+    line.text("file_checksum", hex).text("file_checksum_func_name", &e.file_checksum_func_name);
+    line.text("status", "OK");
 }
 
 fn properties_of(line: &mut Line, p: &Properties) {

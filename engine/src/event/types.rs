@@ -8,6 +8,15 @@ use format::properties::Properties;
 
 use crate::sync::Arc;
 
+/// What a file is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Flush,
+    Compaction,
+    /// A memtable that was filled from logs while the database is opened.
+    Open,
+}
+
 /// Why memtables are flushed; words as RocksDB's `FlushReason`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlushReason {
@@ -107,6 +116,22 @@ pub enum Event {
         is_flush: bool,
     },
     TableCreated(TableCreated),
+    /// A blob file is begun.
+    BlobCreationStarted {
+        job: JobId,
+        family: Named,
+        number: FileNumber,
+        path: PathBuf,
+        purpose: Purpose,
+    },
+    BlobCreated(BlobCreated),
+    /// An obsolete blob file was deleted, or could not be.
+    BlobDeleted {
+        job: JobId,
+        number: FileNumber,
+        path: PathBuf,
+        error: Option<Error>,
+    },
     FileDeleted {
         job: JobId,
         number: FileNumber,
@@ -175,6 +200,9 @@ impl Event {
             Event::CompactionFinished(_) => "compaction_finished",
             Event::TableCreationStarted { .. } => "table_file_creation_started",
             Event::TableCreated(_) => "table_file_creation",
+            Event::BlobCreationStarted { .. } => "blob_file_creation_started",
+            Event::BlobCreated(_) => "blob_file_creation",
+            Event::BlobDeleted { .. } => "blob_file_deletion",
             Event::FileDeleted { .. } => "table_file_deletion",
             Event::TrivialMove { .. } => "trivial_move",
             Event::BackgroundError { .. } => "background_error",
@@ -301,7 +329,25 @@ pub struct TableCreated {
     pub file_checksum_func_name: String,
     pub smallest_seqno: SequenceNumber,
     pub largest_seqno: SequenceNumber,
+    /// The oldest blob file that the SST file refers to.
+    pub oldest_blob_file: Option<FileNumber>,
     /// `None` if it failed before there were any.
     pub properties: Option<Arc<Properties>>,
     pub error: Option<Error>,
+}
+
+/// A blob file was written.
+#[derive(Clone, Debug)]
+pub struct BlobCreated {
+    pub job: JobId,
+    pub family: Named,
+    pub number: FileNumber,
+    pub path: PathBuf,
+    pub purpose: Purpose,
+    pub total_blob_count: u64,
+    /// Bytes of all records.
+    pub total_blob_bytes: u64,
+    /// Empty without `file_checksum_gen_factory`.
+    pub file_checksum: Vec<u8>,
+    pub file_checksum_func_name: String,
 }

@@ -8,6 +8,7 @@
 //! Invariant: the installed super version always holds every entry that is visible and not yet deleted by
 //! compaction. A memtable leaves the sealed list in the same step that puts its file into the version.
 
+pub mod blob_cache;
 mod check_read;
 mod parts;
 mod resolve;

@@ -6,14 +6,17 @@ use base::key::InternalOrder;
 use base::order::PrefixExtractor;
 use base::{FileNumber, Order};
 use lsm::cut::PartitionerFactory;
+use lsm::file_meta::FileMetaData;
 use lsm::filter::{CompactionFilter, CompactionFilterFactory};
 use lsm::merge::MergeOperator;
+use lsm::version::BlobFile;
 use mem::memtable::{MemTable, MemTableOptions};
 use table::options::BlockBasedTableOptions;
 use table::sst::BlockCache;
 use table::sst::writer::CollectorFactory;
 
 use crate::event::FlushReason;
+use crate::files::{Retired, Waiting};
 use crate::sync::Arc;
 
 /// The components and derived settings of a family. Replaced as a whole by `set_options`.
@@ -31,6 +34,10 @@ pub struct Parts {
     pub table: Arc<BlockBasedTableOptions>,
     /// `None` with `no_block_cache`.
     pub block_cache: Option<Arc<BlockCache>>,
+    /// The cache of blob values; `None` if the column family has none.
+    pub blob_cache: Option<Arc<BlockCache>>,
+    /// How values go to blob files, and out of old ones.
+    pub blobs: BlobSettings,
     /// The options pickers read.
     pub pick: lsm::pick::Options,
     /// How its memtables are made.
@@ -61,6 +68,22 @@ pub struct Parts {
     pub entities: bool,
 }
 
+/// The options of blob files. The names are those of the options.
+#[derive(Clone, Debug)]
+pub struct BlobSettings {
+    pub enable_blob_files: bool,
+    pub min_blob_size: u64,
+    pub blob_file_size: u64,
+    pub compression: u8,
+    pub compression_options: crate::options::CompressionOptions,
+    pub enable_garbage_collection: bool,
+    pub age_cutoff: f64,
+    pub compaction_readahead_bytes: usize,
+    pub starting_level: i32,
+    /// Flushes put values into the blob cache.
+    pub warm_on_flush: bool,
+}
+
 impl Parts {
     /// Why a memtable of this family is to be flushed, if it is.
     #[inline]
@@ -83,6 +106,29 @@ impl Parts {
     /// A table's path. An id past the last path means the last one, as RocksDB has it.
     pub fn table_path(&self, number: FileNumber, path_id: u32) -> PathBuf {
         self.table_dir(path_id).join(format::names::table(number))
+    }
+
+    /// The path of a blob file: all blob files lie in the first directory of the column family.
+    pub fn blob_path(&self, number: FileNumber) -> PathBuf {
+        self.table_dir(0).join(format::names::blob(number))
+    }
+
+    /// An SST file that is in no current version any more.
+    pub fn retired_table(&self, file: &Arc<FileMetaData>) -> Waiting {
+        Waiting {
+            path: self.table_path(file.number, file.path_id),
+            number: file.number,
+            file: Retired::Table(file.clone()),
+        }
+    }
+
+    /// A blob file that is in no current version any more.
+    pub fn retired_blob(&self, blob: &BlobFile) -> Waiting {
+        Waiting {
+            path: self.blob_path(blob.number),
+            number: blob.number,
+            file: Retired::Blob(blob.in_use.clone()),
+        }
     }
 
     /// The directory of a path id.

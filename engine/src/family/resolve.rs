@@ -12,9 +12,10 @@ use mem::memtable::{MemTableOptions, RepKind};
 use table::sst::BlockCache;
 
 use super::Parts;
+use super::parts::BlobSettings;
 use crate::options::{
     AGE_AUTO, CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, DbOptions, DbPath,
-    FamilyOptions, MemtableFactory, TableFactory, VerifyOutputFlags,
+    FamilyOptions, MemtableFactory, PrepopulateBlobCache, TableFactory, VerifyOutputFlags,
 };
 use crate::sync::Arc;
 
@@ -31,6 +32,7 @@ impl Parts {
         db: &DbOptions,
         dir: &Path,
         cache: Option<Arc<BlockCache>>,
+        blob_cache: Option<Arc<BlockCache>>,
     ) -> Result<Parts> {
         db.compat.check(db, options)?;
         let mut options = options.clone();
@@ -65,6 +67,8 @@ impl Parts {
             collectors: options.table_properties_collectors.clone(),
             prefix_extractor: options.prefix_extractor.clone(),
             block_cache: if table.no_block_cache { None } else { cache },
+            blob_cache,
+            blobs: blob_settings(options),
             table: Arc::new(table.clone()),
             pick: pick_options(options, db),
             memtable,
@@ -87,6 +91,21 @@ impl Parts {
             },
             entities: db.compat.reads((7, 9)),
         })
+    }
+}
+
+fn blob_settings(o: &FamilyOptions) -> BlobSettings {
+    BlobSettings {
+        enable_blob_files: o.enable_blob_files,
+        min_blob_size: o.min_blob_size,
+        blob_file_size: o.blob_file_size,
+        compression: o.blob_compression_type.0,
+        compression_options: o.blob_compression_opts.clone(),
+        enable_garbage_collection: o.enable_blob_garbage_collection,
+        age_cutoff: o.blob_garbage_collection_age_cutoff,
+        compaction_readahead_bytes: usize::try_from(o.blob_compaction_readahead_size).unwrap_or(usize::MAX),
+        starting_level: o.blob_file_starting_level,
+        warm_on_flush: o.prepopulate_blob_cache == PrepopulateBlobCache::FlushOnly,
     }
 }
 
@@ -162,6 +181,10 @@ fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
             AGE_AUTO => 0,
             seconds => seconds,
         },
+        forced_blob_gc: o.enable_blob_garbage_collection.then_some(pick::ForcedBlobGc {
+            age_cutoff: o.blob_garbage_collection_age_cutoff,
+            threshold: o.blob_garbage_collection_force_threshold,
+        }),
         read_triggered_compaction_threshold: o.read_triggered_compaction_threshold,
         offpeak: crate::options::time_range(&db.daily_offpeak_time_utc),
         bottommost_file_compaction_delay: u64::from(o.bottommost_file_compaction_delay),

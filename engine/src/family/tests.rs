@@ -4,9 +4,14 @@ use crate::sync::Arc;
 use lsm::version::Version;
 
 fn state() -> (Parts, State) {
-    let parts =
-        Parts::resolve(&FamilyOptions::default(), &DbOptions::default(), std::path::Path::new("/db"), None)
-            .unwrap();
+    let parts = Parts::resolve(
+        &FamilyOptions::default(),
+        &DbOptions::default(),
+        std::path::Path::new("/db"),
+        None,
+        None,
+    )
+    .unwrap();
     let version = Arc::new(Version::empty(parts.internal_order(), 7));
     let state = State::new(parts.new_memtable(1, 0), version, 3, 1, parts.history_bytes_max);
     (parts, state)

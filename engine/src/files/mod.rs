@@ -16,7 +16,7 @@ mod sweep;
 pub use directories::{Directory, info_logs_in, refuse_foreign};
 pub use lock::DbLock;
 pub use lost::{LOST_DIR, empty as empty_lost, lost_name, move_aside, purge as purge_lost};
-pub use obsolete::{Obsolete, Records, Waiting};
+pub use obsolete::{Obsolete, Records, Retired, Waiting};
 pub use paths::Paths;
 pub use recycle::Recycle;
 pub use sweep::{Live, Sweep, sweep};

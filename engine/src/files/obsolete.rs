@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use base::FileNumber;
 use lsm::file_meta::FileMetaData;
+use lsm::version::InUse;
 
 use crate::release_notifier::ReleaseNotifier;
 use crate::sync::{Arc, Mutex};
@@ -25,10 +26,26 @@ pub struct Records {
     pub manifests: Vec<FileNumber>,
 }
 
-/// A file and where it lies.
+/// An obsolete file and where it lies.
 pub struct Waiting {
-    pub file: Arc<FileMetaData>,
+    pub file: Retired,
+    pub number: FileNumber,
     pub path: PathBuf,
+}
+
+/// What versions hold of an obsolete file: once this is the only pointer, no version needs the file.
+pub enum Retired {
+    Table(Arc<FileMetaData>),
+    Blob(Arc<InUse>),
+}
+
+impl Waiting {
+    fn is_free(&self) -> bool {
+        match &self.file {
+            Retired::Table(file) => Arc::strong_count(file) == 1,
+            Retired::Blob(in_use) => Arc::strong_count(in_use) == 1,
+        }
+    }
 }
 
 impl Obsolete {
@@ -60,9 +77,7 @@ impl Obsolete {
         }
         let mut waiting = self.waiting.lock();
         self.release_notifier.answered();
-        let (free, held) = std::mem::take(&mut *waiting)
-            .into_iter()
-            .partition(|w: &Waiting| Arc::strong_count(&w.file) == 1);
+        let (free, held) = std::mem::take(&mut *waiting).into_iter().partition(Waiting::is_free);
         *waiting = held;
         self.release_notifier.set_waiting(waiting.len() as u64);
         free
@@ -89,11 +104,15 @@ impl Obsolete {
 
     /// Bytes of waiting files (`rocksdb.obsolete-sst-files-size`).
     pub fn waiting_bytes(&self) -> u64 {
-        self.waiting.lock().iter().map(|w| w.file.size).sum()
+        let bytes = |w: &Waiting| match &w.file {
+            Retired::Table(file) => file.size,
+            Retired::Blob(_) => 0,
+        };
+        self.waiting.lock().iter().map(bytes).sum()
     }
 
     pub fn waiting_numbers(&self) -> Vec<u64> {
-        self.waiting.lock().iter().map(|w| w.file.number.0).collect()
+        self.waiting.lock().iter().map(|w| w.number.0).collect()
     }
 
     /// Nothing is deleted until [`Obsolete::enable`] was called as often.

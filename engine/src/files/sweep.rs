@@ -26,6 +26,7 @@ pub struct Live {
 #[derive(Debug, Default)]
 pub struct Sweep {
     pub tables: Vec<(FileNumber, PathBuf)>,
+    pub blobs: Vec<(FileNumber, PathBuf)>,
     pub logs: Vec<(FileNumber, PathBuf)>,
     pub others: Vec<PathBuf>,
     /// The largest number in the name of any file of the database.
@@ -55,6 +56,7 @@ pub fn sweep(fs: &dyn FileSystem, paths: &Paths, families: &[PathBuf], live: Opt
                 FileName::Table(n) | FileName::LegacyTable(n) if !live.tables.contains(&n.0) && !newer(n) => {
                     out.tables.push((n, path));
                 }
+                FileName::Blob(n) if !live.blobs.contains(&n.0) && !newer(n) => out.blobs.push((n, path)),
                 // A WAL in the database directory stays if `wal_dir` is another directory: the WAL is from an open with
                 // another `wal_dir` and may hold entries.
                 FileName::Wal(n) if n.0 < live.min_wal && directory.path() == paths.wal => {

@@ -13,7 +13,6 @@ use base::ids::JobId;
 use base::stats::{HistogramKind, Ticker};
 use base::{Error, Result};
 use env::executor::Pool;
-use lsm::version::Edit;
 
 use crate::commit::{Change, Committed, Committer};
 use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition};
@@ -202,8 +201,7 @@ fn write_and_commit(
     let changes = parts
         .iter()
         .map(|part| {
-            let added = part.files.iter().map(|f| (0, f.meta.clone())).collect();
-            let edit = Edit { added, ..Edit::default() };
+            let edit = crate::output::edit_of(0, part.files.iter());
             let pick = FlushPick { memtables: part.pick.memtables.clone() };
             Change { flushed: Some(pick), ..Change::new(part.family.clone(), edit) }
         })
@@ -218,10 +216,7 @@ fn write_and_commit(
 }
 
 fn remove(tools: &JobTools, parts: &[Part], error: Error) -> Error {
-    for file in parts.iter().flat_map(|p| &p.files) {
-        // Known to nobody; a sweep gets what cannot be removed now.
-        let _ = tools.env.fs.unlink(&file.path);
-    }
+    parts.iter().flat_map(|p| &p.files).for_each(|file| file.remove(&tools.env));
     error
 }
 

@@ -35,7 +35,7 @@ impl ExternalWriter {
     /// InvalidArgument or NotSupported for options that the table cannot have; errors of the file system.
     pub fn create(path: &Path, db: &DbOptions, family: &FamilyOptions) -> Result<ExternalWriter> {
         let env = db.env.clone();
-        let parts = Parts::resolve(family, db, path, None)?;
+        let parts = Parts::resolve(family, db, path, None, None)?;
         let options = writer_options(&env, db, family, &parts)?;
         let file = env.fs.create(path, &AppendHints::default())?;
         let buffered = env::writer::WriterOptions {

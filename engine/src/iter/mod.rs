@@ -26,7 +26,7 @@ use env::clock::CpuTimer;
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::sequence::LastSequence;
-use crate::source::{TableCache, WideColumns};
+use crate::source::{BlobContext, TableCache, WideColumns};
 use crate::stats::Stats;
 use crate::sync::Arc;
 use convert::Converter;
@@ -148,10 +148,11 @@ impl Iter {
         self.walk.pin_key().0
     }
 
-    /// Prepares the value, if `allow_unprepared_value` deferred the preparation. Values in SST files and
-    /// memtables are always prepared, so the call only returns whether a value exists.
+    /// Reads the current value, if `allow_unprepared_value` is set and the value is in a blob file. All other values are
+    /// ready after the move. Returns false if the iterator is not valid, or if the read fails: the iterator is then not
+    /// valid, and [`Iter::status`] has the error.
     pub fn prepare_value(&mut self) -> bool {
-        self.valid()
+        self.walk.prepare_value()
     }
 
     /// A property of the iterator by RocksDB's name; `None` if there is no such property.
@@ -399,6 +400,31 @@ fn check(context: &IteratorContext, options: &ReadOptions) -> Result<()> {
     Ok(())
 }
 
+/// How an iterator reads values in blob files; `None` if there are no blob files.
+fn blobs(
+    context: &IteratorContext,
+    options: &ReadOptions,
+    super_version: &SuperVersion,
+) -> Option<Box<BlobContext>> {
+    if super_version.version.blobs().is_empty() {
+        return None;
+    }
+    // Bounds and snapshots do not concern blobs; an empty copy saves memory.
+    let options = ReadOptions {
+        snapshot: None,
+        iterate_lower_bound: None,
+        iterate_upper_bound: None,
+        ..options.clone()
+    };
+    Some(Box::new(BlobContext {
+        tables: context.tables.clone(),
+        version: super_version.version.clone(),
+        parts: super_version.parts.clone(),
+        family: context.family.id(),
+        options,
+    }))
+}
+
 fn build(
     context: &IteratorContext,
     options: &ReadOptions,
@@ -418,6 +444,8 @@ fn build(
     let view = View {
         order: order.user.clone(),
         seq,
+        blobs: blobs(context, options, super_version),
+        lazy_blobs: options.allow_unprepared_value,
         timestamp: options.timestamp.clone().unwrap_or_default(),
         start_timestamp: options.iter_start_ts.clone(),
         merge_operator: parts.merge_operator.clone(),

@@ -77,6 +77,8 @@ fn walk(versions: &Versions, seq: u64, skip: u64, bounds: (Option<u8>, Option<u8
     let view = View {
         order: Order::Bytewise,
         seq,
+        blobs: None,
+        lazy_blobs: false,
         timestamp: Vec::new(),
         start_timestamp: None,
         merge_operator: Some(Arc::new(Join)),
@@ -179,6 +181,8 @@ fn view(order: Order, seq: u64) -> View {
     View {
         order,
         seq,
+        blobs: None,
+        lazy_blobs: false,
         timestamp: Vec::new(),
         start_timestamp: None,
         merge_operator: None,

@@ -17,7 +17,7 @@ use table::sst::ReadCtx;
 use super::IteratorContext;
 use crate::family::SuperVersion;
 use crate::options::{ReadOptions, ReadTier};
-use crate::source::{LevelIter, LevelTombstones, Source, SourceCover, timed_iter};
+use crate::source::{LevelIter, LevelTombstones, Source, SourceCover, TableRows};
 use crate::sync::Arc;
 
 /// One source, several merged, or such a merge without the rows that range tombstones cover.
@@ -195,7 +195,7 @@ impl<'a> Gathering<'a> {
                 self.sorted(0, Arc::new(LevelFiles::new(vec![file.clone()])));
                 continue;
             }
-            let rows = timed_iter(&reader, &self.ctx);
+            let rows = TableRows::timed(&reader, &self.ctx);
             self.add(Source::Table(rows), |g| {
                 let order = g.context.family.order();
                 match reader.tombstones() {

@@ -11,6 +11,7 @@
 //! So the key is copied, and a short value too. Follows RocksDB `db/db_iter.cc` for behaviour.
 
 mod backward;
+mod blob;
 mod forward;
 
 use base::iter::InternalIterator;
@@ -23,6 +24,7 @@ use super::convert::Converter;
 use super::keys::{MAX_TS, MIN_TS, prefix_of, seek_key};
 use super::value::Held;
 use super::watch::Watch;
+use crate::source::BlobContext;
 use crate::source::resolve::{self, Found, Scratch};
 use crate::sync::Arc;
 
@@ -31,6 +33,10 @@ use crate::sync::Arc;
 pub struct View {
     pub order: Order,
     pub seq: SequenceNumber,
+    /// How values in blob files are read; `None` if the version has no blob files.
+    pub blobs: Option<Box<BlobContext>>,
+    /// Values in blob files are read by `prepare_value`, not by the move.
+    pub lazy_blobs: bool,
     /// With timestamps: entries at or before this one are seen.
     pub timestamp: Vec<u8>,
     /// With timestamps: every entry from this timestamp on is shown, also tombstones and merge operands
@@ -67,8 +73,10 @@ enum Direction {
 enum Place {
     /// The source stands on it.
     Source,
-    /// In `saved_key` and `held`; the source stands elsewhere.
+    /// In `saved_key` and `held`; the source stands elsewhere, or its value is in a blob file.
     Saved,
+    /// The key is in `saved_key`, a blob index in `held`: the value was not read yet.
+    Unprepared,
 }
 
 /// See the module.
@@ -197,7 +205,7 @@ impl<I: InternalIterator> Walk<I> {
         }
         match self.place {
             Place::Source => key::user_key(self.source.key()),
-            Place::Saved => &self.saved_key,
+            Place::Saved | Place::Unprepared => &self.saved_key,
         }
     }
 
@@ -222,7 +230,7 @@ impl<I: InternalIterator> Walk<I> {
         }
         ValueType::from_u8(match self.place {
             Place::Source => key::trailer(self.source.key()) as u8,
-            Place::Saved => self.saved_kind,
+            Place::Saved | Place::Unprepared => self.saved_kind,
         })
     }
 
@@ -243,6 +251,7 @@ impl<I: InternalIterator> Walk<I> {
                 }
             }
             Place::Saved => self.held.bytes(),
+            Place::Unprepared => &[],
         }
     }
 
@@ -283,6 +292,7 @@ impl<I: InternalIterator> Walk<I> {
                 self.source.pin_value().slice(0..len)
             }
             Place::Saved => self.held.pinned(),
+            Place::Unprepared => Pinned::from_vec(Vec::new()),
         };
         if self.entity { Found::Entity(stored) } else { Found::Value(stored) }
     }

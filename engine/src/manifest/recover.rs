@@ -21,7 +21,7 @@ use std::path::Path;
 use base::map::HashMap;
 use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::{Env, RandomRead, ReadHints};
-use format::edit::{NewFile, VersionEdit};
+use format::edit::{BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
 use format::names;
 use format::proof::Extent;
 use format::wal::{Diagnosis, Digest, HOLE, Item, Reader, ReaderOptions, Source};
@@ -43,8 +43,10 @@ pub struct FamilyRecord {
     pub files: HashMap<u64, NewFile>,
     /// Level to internal key.
     pub cursors: BTreeMap<u32, Vec<u8>>,
-    /// True if the MANIFEST names blob files.
-    pub has_blob_files: bool,
+    /// All blob files that were ever added, by number. The version drops the files that no SST file needs.
+    pub blobs: BTreeMap<u64, BlobFileAddition>,
+    /// Garbage of a blob file, by number: blobs and bytes.
+    pub blob_garbage: BTreeMap<u64, (u64, u64)>,
 }
 
 /// Everything a MANIFEST says.
@@ -390,7 +392,7 @@ impl Builder {
         if let Some(persist) = edit.persist_user_defined_timestamps {
             family.persist_user_defined_timestamps = Some(persist);
         }
-        family.has_blob_files |= !edit.blob_file_additions.is_empty();
+        add_blobs(family, edit.blob_file_additions, &edit.blob_file_garbages)?;
         for (level, number) in edit.deleted_files {
             match family.files.remove(&number) {
                 Some(file) if file.level == level => {}
@@ -472,4 +474,31 @@ impl Builder {
         }
         Ok(self.out)
     }
+}
+
+/// Applies the blob files of an edit, and their garbage, to the record of a column family.
+fn add_blobs(
+    family: &mut FamilyRecord,
+    additions: Vec<BlobFileAddition>,
+    garbage: &[BlobFileGarbage],
+) -> Result<()> {
+    for blob in additions {
+        let number = blob.blob_file_number;
+        if family.blobs.insert(number, blob).is_some() {
+            return Err(Error::corruption(format!("Blob file #{number} already added")));
+        }
+    }
+    for more in garbage {
+        let number = more.blob_file_number;
+        let sum = family.blob_garbage.entry(number).or_default();
+        let total = family.blobs.get(&number).map(|b| (b.total_blob_count, b.total_blob_bytes));
+        let Some((count, bytes)) = total else {
+            return Err(Error::corruption(format!("Blob file #{number} not found")));
+        };
+        *sum = (sum.0.saturating_add(more.garbage_blob_count), sum.1.saturating_add(more.garbage_blob_bytes));
+        if sum.0 > count || sum.1 > bytes {
+            return Err(Error::corruption(format!("Garbage overflow for blob file #{number}")));
+        }
+    }
+    Ok(())
 }

@@ -14,31 +14,24 @@ use env::{AppendHints, Env};
 use format::properties::{Properties, names};
 use kernel::checksum::crc32c;
 use kernel::checksum::xxh3::hash64_with_seed;
+use lsm::blob_flow::references;
 use lsm::file_meta::{EntryCount, FileMetaData, FileStats};
 use lsm::range_del::OutputTombstones;
 use table::options::FilterLevel;
 use table::sst::writer::{Writer, WriterOptions};
 use table::sst::{OpenOptions, ReadCtx, Reader};
 
-use super::FlushPriority;
+use super::{BlobPolicy, FlushPriority, OutputBlob};
+pub use crate::event::Purpose;
 use crate::event::{Event, Events, Named};
 use crate::family::Parts;
 use crate::files::{Numbers, Pending};
 use crate::stats::Stats;
 use crate::sync::Arc;
 
-/// What a file is written for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    Flush,
-    Compaction,
-    /// A memtable that was filled from logs while the database is opened.
-    Open,
-}
-
 impl Purpose {
     /// Where times of writing are counted.
-    fn writes(self) -> HistogramKind {
+    pub(super) fn writes(self) -> HistogramKind {
         match self {
             Purpose::Flush => HistogramKind::FileWriteFlushMicros,
             Purpose::Compaction => HistogramKind::FileWriteCompactionMicros,
@@ -74,6 +67,8 @@ pub struct OutputSettings {
     pub epoch: u64,
     pub compression: Compression,
     pub compression_options: CompressionOptions,
+    /// Which values go to blob files; `None`: no value does.
+    pub blobs: Option<BlobPolicy>,
     /// Bytes.
     pub target_file_size: u64,
     /// Seconds since 1970; 0 unknown.
@@ -114,7 +109,19 @@ pub struct OutputFile {
     pub pre_compression_size: u64,
     /// Where it lies.
     pub path: PathBuf,
+    /// The blob files of the run: committed with this file, and removed with it.
+    pub blobs: Vec<OutputBlob>,
     _pending: Pending,
+}
+
+impl OutputFile {
+    /// Deletes the file, and its blob files: no version has them. A sweep deletes what cannot be deleted now.
+    pub fn remove(&self, env: &Env) {
+        let _ = env.fs.unlink(&self.path);
+        for blob in &self.blobs {
+            let _ = env.fs.unlink(&blob.path);
+        }
+    }
 }
 
 pub(super) struct OpenFile {
@@ -123,6 +130,8 @@ pub(super) struct OpenFile {
     created_s: u64,
     smallest: Vec<u8>,
     largest: Vec<u8>,
+    /// The oldest blob file that an entry refers to.
+    oldest_blob_file: Option<FileNumber>,
     /// Bounds that tombstones range to.
     ranges: Option<(Vec<u8>, Vec<u8>)>,
     /// Of all rows, to be compared with what the table reads as.
@@ -168,6 +177,7 @@ impl OpenFile {
             created_s,
             smallest: Vec::new(),
             largest: Vec::new(),
+            oldest_blob_file: None,
             ranges: None,
             check: s.checks_rows().then(RowHash::default),
         })
@@ -183,6 +193,11 @@ impl OpenFile {
         if let Some(check) = &mut self.check {
             check.add(key, value);
         }
+        let oldest = &mut self.oldest_blob_file;
+        references(base::key::trailer(key) as u8, value, &mut |blob| {
+            let number = FileNumber(blob.file_number);
+            *oldest = Some(oldest.map_or(number, |old| old.min(number)));
+        })?;
         self.writer.add(key, value)
     }
 
@@ -269,6 +284,7 @@ impl OpenFile {
         }
         let mut meta = FileMetaData::new(self.pending.number, table.file_size, &smallest, &largest);
         meta.path_id = s.path_id;
+        meta.oldest_blob_file = self.oldest_blob_file;
         meta.smallest_seq = table.smallest_seqno;
         meta.largest_seq = table.largest_seqno;
         meta.marked_for_compaction = table.needs_compaction;
@@ -303,6 +319,7 @@ impl OpenFile {
             meta: Arc::new(meta),
             pre_compression_size: table.pre_compression_size,
             path,
+            blobs: Vec::new(),
             properties: Arc::new(table.properties),
             _pending: self.pending,
         })

@@ -84,7 +84,9 @@ fn write_all_into<I: base::iter::InternalIterator>(
     expected: Option<u64>,
 ) -> Result<Outputs> {
     let written =
-        super::write_all(&mut rows, settings, None, &SubcompactionRange::default(), &mut |_, _| false);
+        super::write_all(&mut rows, settings, (None, None), &SubcompactionRange::default(), &mut |_, _| {
+            false
+        });
     settings.stats.count_compaction_iter(&rows.stats);
     let mut out = written?;
     out.input_bytes = rows.stats.total_input_raw_key_bytes + rows.stats.total_input_raw_value_bytes;
@@ -95,10 +97,7 @@ fn write_all_into<I: base::iter::InternalIterator>(
             "a flush read {} entries of memtables that hold {expected}",
             rows.stats.num_itered
         ));
-        for file in &out.files {
-            // Not to be trusted, and known to nobody.
-            let _ = settings.env.fs.unlink(&file.path);
-        }
+        out.files.iter().for_each(|file| file.remove(&settings.env));
         return Err(error);
     }
     Ok(out)

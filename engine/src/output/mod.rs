@@ -7,6 +7,7 @@
 //! Files are synced as they are finished; their directory once, at the end. A file that fails is removed,
 //! as are the finished ones of a failed run: nothing refers to them.
 
+mod blobs;
 mod file;
 mod flush_priority;
 mod memtables;
@@ -15,21 +16,24 @@ mod rewrite;
 mod tests;
 mod tools;
 
+pub use blobs::{BlobCollection, BlobPolicy, OutputBlob, Relocated};
 pub use file::{OutputFile, OutputSettings, Purpose};
 pub use flush_priority::FlushPriority;
 pub use memtables::write_memtables;
 pub use rewrite::Rewrite;
-pub use tools::{JobTools, created, forget_spares, named};
+pub use tools::{JobTools, created, edit_of, forget_spares, named};
 
 use std::collections::BTreeSet;
 
 use base::iter::InternalIterator;
 use base::key::{self, MAX_SEQUENCE};
 use base::{Error, Result};
+use lsm::blob_flow::BlobFlow;
 use lsm::compaction_iter::{Below, CompactionIter};
 use lsm::cut::Cutter;
 use lsm::range_del::before_user_key;
 
+use blobs::BlobOutput;
 use file::OpenFile;
 
 /// The range of user keys of a subcompaction, from `lower` (inclusive) to `upper` (exclusive). The bounds
@@ -48,6 +52,9 @@ pub struct Outputs {
     pub dropped_obsolete_ranges: u64,
     /// Bytes of the keys and values that were read, including dropped entries.
     pub input_bytes: u64,
+    /// References of the written entries to blob files.
+    pub blob_flow: BlobFlow,
+    pub relocated: Relocated,
 }
 
 /// Writes the entries of `rows` from `range.lower` on. The input of `rows` ends at `range.upper`: see [`Clipped`].
@@ -60,22 +67,28 @@ pub struct Outputs {
 pub fn write_all<I: InternalIterator, B: Below>(
     rows: &mut CompactionIter<I, B>,
     settings: &OutputSettings,
-    mut cutter: Option<Cutter>,
+    (mut cutter, collection): (Option<Cutter>, Option<BlobCollection>),
     range: &SubcompactionRange,
     drop_obsolete: &mut dyn FnMut(&[u8], &[u8]) -> bool,
 ) -> Result<Outputs> {
-    let mut run = Run { settings, range, done: Outputs::default(), open: None };
+    let blobs = BlobOutput::new(settings, collection);
+    let mut run = Run { settings, range, done: Outputs::default(), open: None, blobs };
     let written = run.rows(rows, cutter.as_mut(), drop_obsolete).and_then(|()| run.sync_dirs());
     match written {
-        Ok(()) => Ok(run.done),
+        Ok(()) => {
+            run.done.blob_flow = run.blobs.flow;
+            run.done.relocated = run.blobs.relocated;
+            if let Some(last) = run.done.files.last_mut() {
+                last.blobs = run.blobs.done;
+            }
+            Ok(run.done)
+        }
         Err(error) => {
             if let Some(open) = run.open.take() {
                 open.abandon(settings);
             }
-            for file in &run.done.files {
-                // Nobody knows of them; a sweep gets what cannot be removed now.
-                let _ = settings.env.fs.unlink(&file.path);
-            }
+            run.blobs.abandon();
+            run.done.files.iter().for_each(|file| file.remove(&settings.env));
             Err(error)
         }
     }
@@ -86,6 +99,7 @@ struct Run<'a> {
     range: &'a SubcompactionRange,
     done: Outputs,
     open: Option<OpenFile>,
+    blobs: BlobOutput<'a>,
 }
 
 impl Run<'_> {
@@ -117,13 +131,15 @@ impl Run<'_> {
                 Some(open) => open,
                 None => self.open.insert(OpenFile::create(self.settings)?),
             };
-            open.add(rows.key(), rows.value())?;
+            let (key, value) = self.blobs.convert(rows.key(), rows.value())?;
+            open.add(key, value)?;
             self.done.num_records += 1;
             rows.next();
         }
         drop(place);
         rows.status()?;
-        self.finish(rows, None, drop_obsolete)
+        self.finish(rows, None, drop_obsolete)?;
+        self.blobs.finish_file()
     }
 
     /// Ends the open file before `next` (an internal key), or for good. Without a file, one is made if
@@ -185,8 +201,11 @@ impl Run<'_> {
     }
 
     fn sync_dirs(&self) -> Result<()> {
-        let dirs: BTreeSet<_> =
-            self.done.files.iter().map(|f| self.settings.parts.table_dir(f.meta.path_id)).collect();
+        let parts = &self.settings.parts;
+        let mut dirs: BTreeSet<_> = self.done.files.iter().map(|f| parts.table_dir(f.meta.path_id)).collect();
+        if !self.blobs.done.is_empty() {
+            dirs.insert(parts.table_dir(0));
+        }
         for dir in dirs {
             let synced = self.settings.env.fs.open_dir(dir).and_then(|d| d.sync());
             synced.map_err(|e: Error| e.doing("syncing the directory of tables"))?;

@@ -6,8 +6,9 @@ use compress::Compression;
 use env::Env;
 use env::rate::IoPriority;
 use format::proof::OptionsExtent;
+use lsm::version::Edit;
 
-use super::{FlushPriority, OutputFile, OutputSettings, Purpose};
+use super::{BlobPolicy, FlushPriority, OutputFile, OutputSettings, Purpose};
 use crate::event::{Event, Events, Named, TableCreated};
 use crate::family::{Family, Parts};
 use crate::files::{Numbers, Paths};
@@ -89,6 +90,7 @@ impl JobTools {
             epoch: 0,
             compression,
             compression_options: own.compression_opts,
+            blobs: blob_policy(&parts, level, is_flush)?,
             target_file_size: if is_flush {
                 parts.pick.write_buffer_size
             } else {
@@ -119,6 +121,39 @@ impl JobTools {
     }
 }
 
+/// Which values of files on `level` go to blob files.
+///
+/// # Errors
+/// NotSupported for a compression this build does not have.
+fn blob_policy(parts: &Parts, level: usize, is_flush: bool) -> Result<Option<BlobPolicy>> {
+    let o = &parts.blobs;
+    let starts = usize::try_from(o.starting_level).unwrap_or(0);
+    if !o.enable_blob_files || level < starts {
+        return Ok(None);
+    }
+    let compression = Compression::from_byte(o.compression)?;
+    if !compression.is_supported() {
+        return Err(base::Error::not_supported(format!("blob compression {compression} in this build")));
+    }
+    Ok(Some(BlobPolicy {
+        size_min: o.min_blob_size,
+        file_size: o.blob_file_size,
+        compression,
+        compression_options: o.compression_options,
+        warm: o.warm_on_flush && is_flush,
+    }))
+}
+
+/// The version edit that adds new files to `level`, and their blob files.
+pub fn edit_of<'a>(level: usize, files: impl Iterator<Item = &'a OutputFile>) -> Edit {
+    let mut edit = Edit::default();
+    for file in files {
+        edit.added.push((level, file.meta.clone()));
+        edit.blobs_added.extend(file.blobs.iter().map(|blob| blob.file.clone()));
+    }
+    edit
+}
+
 /// A family as events name it.
 pub fn named(family: &Family) -> Named {
     Named { id: family.id(), name: family.name().to_string() }
@@ -140,6 +175,7 @@ pub fn created(tools: &JobTools, job: JobId, family: &Family, file: &OutputFile)
         file_checksum_func_name: meta.file_checksum_func_name.clone(),
         smallest_seqno: meta.smallest_seq,
         largest_seqno: meta.largest_seq,
+        oldest_blob_file: meta.oldest_blob_file,
         properties: Some(file.properties.clone()),
         error: None,
     }));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lsm::version::Version;
+use lsm::version::{BlobTotals, Version};
 
 use super::human::{bytes, gb, mb, number};
 use super::{PropertyContext, cache, scores};
@@ -22,6 +22,17 @@ struct Row {
 
 const COLUMNS: &str = "Files   Size     Score Read(GB)  Rn(GB) Rnp1(GB) Write(GB) WPreComp(GB) Wnew(GB) Moved(GB) W-Amp \
      Rd(MB/s) Wr(MB/s) Comp(sec) CompMergeCPU(sec) Comp(cnt) Avg(sec) KeyIn KeyDrop Rblob(GB) Wblob(GB)";
+
+fn blob_line(family: &Family) -> String {
+    let totals = BlobTotals::of(family.pin().version.blobs());
+    format!(
+        "\nBlob file count: {}, total size: {:.1} GB, garbage size: {:.1} GB, space amp: {:.1}\n\n",
+        totals.files,
+        gb(totals.file_bytes),
+        gb(totals.garbage_bytes),
+        totals.space_amplification()
+    )
+}
 
 /// The table and the sums below it; `periodic` begins a new interval.
 pub(super) fn text(context: &PropertyContext<'_>, family: &Family, periodic: bool) -> String {
@@ -45,7 +56,7 @@ pub(super) fn text(context: &PropertyContext<'_>, family: &Family, periodic: boo
             out += &line(pool, &Row { numbers: *of_pool, ..Row::default() });
         }
     }
-    out += "\nBlob file count: 0, total size: 0.0 GB, garbage size: 0.0 GB, space amp: 0.0\n\n";
+    out += &blob_line(family);
     let uptime = context.stats.uptime_s();
     let interval = uptime - last_uptime;
     out += &format!("Uptime(secs): {uptime:.1} total, {interval:.1} interval\n");

@@ -105,7 +105,7 @@ pub fn property(context: &PropertyContext<'_>, family: &Family, name: &str) -> O
         "aggregated-table-properties" => Some(tables::text(&tables::sum(context, family, None)?)),
         "block-cache-entry-stats" | "fast-block-cache-entry-stats" => cache::text(family),
         "options-statistics" => context.stats.statistics().map(|s| s.to_string()),
-        "blob-stats" => Some(tables::blob_text()),
+        "blob-stats" => Some(tables::blob_text(family)),
         _ => numbers::number(context, family, short).map(|n| n.to_string()),
     }
 }

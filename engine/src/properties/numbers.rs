@@ -1,9 +1,11 @@
 //! Properties that are one number.
 
+use lsm::version::{BlobFile, BlobTotals};
 use mem::memtable::MemTable;
 
 use super::{PropertyContext, scores};
 use crate::family::{Family, SuperVersion};
+use crate::sync::Arc;
 
 /// Whether a number is the whole database's, the same whichever family is asked.
 pub(super) fn is_of_database(short: &str) -> bool {
@@ -104,10 +106,13 @@ fn of_tree(context: &PropertyContext<'_>, family: &Family, short: &str) -> Optio
         "block-cache-capacity" => cache()?.capacity() as u64,
         "block-cache-usage" => cache()?.usage() as u64,
         "block-cache-pinned-usage" => cache()?.pinned_usage() as u64,
-        // No blob file can be in a tree of this release.
-        "num-blob-files" | "total-blob-file-size" | "live-blob-file-size" | "live-blob-file-garbage-size" => {
-            0
-        }
+        "num-blob-files" => version.blobs().len() as u64,
+        "total-blob-file-size" => total_blob_size(family),
+        "live-blob-file-size" => BlobTotals::of(version.blobs()).file_bytes,
+        "live-blob-file-garbage-size" => BlobTotals::of(version.blobs()).garbage_bytes,
+        "blob-cache-capacity" => pinned.parts.blob_cache.as_ref()?.capacity() as u64,
+        "blob-cache-usage" => pinned.parts.blob_cache.as_ref()?.usage() as u64,
+        "blob-cache-pinned-usage" => pinned.parts.blob_cache.as_ref()?.pinned_usage() as u64,
         _ => return None,
     })
 }
@@ -155,5 +160,14 @@ fn live_data_size(pinned: &SuperVersion) -> u64 {
             }
         }
     }
-    size
+    let live = |blob: &Arc<BlobFile>| blob.total_bytes.saturating_sub(blob.garbage_bytes);
+    size + version.blobs().values().map(live).sum::<u64>()
+}
+
+/// Bytes of the blob files of all versions that a reader holds.
+fn total_blob_size(family: &Family) -> u64 {
+    let mut seen = base::map::HashSet::default();
+    let versions = family.live_versions();
+    let blobs = versions.iter().flat_map(|version| version.blobs().values());
+    blobs.filter(|blob| seen.insert(blob.number)).map(|blob| blob.file_size()).sum()
 }

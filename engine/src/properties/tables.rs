@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use format::properties::Properties;
+use lsm::version::BlobTotals;
 use table::dump::properties_text;
 
 use super::PropertyContext;
@@ -108,9 +109,25 @@ fn shown(internal: &[u8]) -> String {
     format!("'{hex}' seq:{seq}, type:{kind}")
 }
 
-/// No blob file can be in a tree of this release.
-pub(super) fn blob_text() -> String {
-    "Number of blob files: 0\nTotal size of blob files: 0\nTotal size of garbage in blob files: 0\n\
-     Blob file space amplification: 0\n"
-        .to_string()
+/// Count, size and garbage of the blob files.
+pub(super) fn blob_text(family: &Family) -> String {
+    let totals = BlobTotals::of(family.pin().version.blobs());
+    format!(
+        "Number of blob files: {}\nTotal size of blob files: {}\nTotal size of garbage in blob files: {}\n\
+         Blob file space amplification: {}\n",
+        totals.files,
+        totals.file_bytes,
+        totals.garbage_bytes,
+        six_digits(totals.space_amplification())
+    )
+}
+
+/// A number of this size as C++ streams print it: six significant digits, without zeros at the end.
+fn six_digits(number: f64) -> String {
+    let whole = number.abs().log10().floor().max(0.0) as usize;
+    let text = format!("{number:.*}", 5usize.saturating_sub(whole));
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    }
 }

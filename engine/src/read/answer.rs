@@ -6,7 +6,9 @@ use base::key::{SequenceNumber, ValueType};
 use base::stats::Statistics;
 use base::{Error, Pinned, Result};
 use lsm::merge::MergeOperator;
+use table::sst::{Entry, ReadCtx, Reader};
 
+use crate::source::BlobReads;
 use crate::source::resolve::{self, Base, Found, Merging, Scratch};
 use crate::sync::Arc;
 
@@ -16,6 +18,8 @@ pub struct Answer<'a> {
     operator: Option<&'a Arc<dyn MergeOperator>>,
     /// Where merges are counted.
     statistics: Option<&'a Arc<Statistics>>,
+    /// How values in blob files are read. `None` only in tests of this module.
+    blobs: Option<BlobReads<'a>>,
     /// The newest range tombstone over the key seen so far; versions older than it are deleted.
     covering: SequenceNumber,
     /// Newest first.
@@ -31,8 +35,9 @@ impl<'a> Answer<'a> {
     pub fn new(
         operator: Option<&'a Arc<dyn MergeOperator>>,
         statistics: Option<&'a Arc<Statistics>>,
+        blobs: BlobReads<'a>,
     ) -> Self {
-        Answer { operator, statistics, ..Answer::empty() }
+        Answer { operator, statistics, blobs: Some(blobs), ..Answer::empty() }
     }
 
     #[inline]
@@ -40,6 +45,7 @@ impl<'a> Answer<'a> {
         Answer {
             operator: None,
             statistics: None,
+            blobs: None,
             covering: 0,
             operands: Vec::new(),
             outcome: None,
@@ -49,8 +55,8 @@ impl<'a> Answer<'a> {
     }
 
     /// Collects the operands without merging them.
-    pub fn for_operands() -> Answer<'static> {
-        Answer { raw_operands: true, ..Answer::empty() }
+    pub fn for_operands(blobs: BlobReads<'a>) -> Self {
+        Answer { raw_operands: true, blobs: Some(blobs), ..Answer::empty() }
     }
 
     /// Operands met so far.
@@ -77,11 +83,30 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// The next older version. `pin` is called if its value is needed.
+    /// The next older version, an entry of an SST file. `key` is the key without its timestamp.
+    #[inline]
+    pub fn entry(&mut self, key: &[u8], entry: Entry<'_>, reader: &Reader, ctx: &ReadCtx) -> ControlFlow<()> {
+        if reader.embeds_blobs() {
+            match reader.resolve_embedded(entry.kind(), &entry.value, ctx) {
+                Ok(None) => {}
+                Ok(Some((kind, value))) => {
+                    return self.version((key, entry.user_key), entry.sequence(), kind as u8, || value);
+                }
+                Err(error) => {
+                    self.fail(error);
+                    return ControlFlow::Break(());
+                }
+            }
+        }
+        self.version((key, entry.user_key), entry.sequence(), entry.kind(), || entry.value.pin())
+    }
+
+    /// The next older version. `stored_key` is its user key with the timestamp, as a blob file has it. `pin` is called
+    /// if the value is needed.
     #[inline]
     pub fn version(
         &mut self,
-        user_key: &[u8],
+        (user_key, stored_key): (&[u8], &[u8]),
         seq: SequenceNumber,
         kind: u8,
         pin: impl FnOnce() -> Pinned,
@@ -92,13 +117,13 @@ impl<'a> Answer<'a> {
         } else if kind == VALUE && self.operands.is_empty() && !self.raw_operands {
             self.outcome = Some(Ok(Some(Found::Value(pin()))));
         } else {
-            return self.other(user_key, kind, pin());
+            return self.other((user_key, stored_key), kind, pin());
         }
         ControlFlow::Break(())
     }
 
     #[cold]
-    fn other(&mut self, user_key: &[u8], kind: u8, value: Pinned) -> ControlFlow<()> {
+    fn other(&mut self, (user_key, stored_key): (&[u8], &[u8]), kind: u8, value: Pinned) -> ControlFlow<()> {
         let base = match ValueType::from_u8(kind) {
             Some(ValueType::Merge) => {
                 self.operands.push(value);
@@ -119,11 +144,17 @@ impl<'a> Answer<'a> {
             }
             Some(ValueType::Value) => Ok(Base::Value(value)),
             Some(ValueType::ValuePreferredSeqno) => resolve::without_preferred_seq(value).map(Base::Value),
-            Some(ValueType::WideColumnEntity) => Ok(Base::Entity(value)),
+            Some(ValueType::WideColumnEntity) => match self.blobs {
+                Some(blobs) => blobs.entity(stored_key, value).map(Base::Entity),
+                None => Ok(Base::Entity(value)),
+            },
             Some(ValueType::Deletion | ValueType::SingleDeletion | ValueType::DeletionWithTimestamp) => {
                 Ok(Base::None)
             }
-            Some(ValueType::BlobIndex) => Err(resolve::unsupported_blob()),
+            Some(ValueType::BlobIndex) => match self.blobs {
+                Some(blobs) => blobs.value(stored_key, &value).map(Base::Value),
+                None => Err(resolve::unknown_kind(kind)),
+            },
             _ => Err(resolve::unknown_kind(kind)),
         };
         self.settle(user_key, base);

@@ -24,7 +24,7 @@ impl Merger for Reads {
         let read_tier = if io { ReadTier::All } else { ReadTier::BlockCache };
         let options = ReadOptions { read_tier, ..ReadOptions::default() };
         let statistics = self.stats.statistics();
-        let mut answer = Answer::new(operator, statistics);
+        let mut answer = Answer::new(operator, statistics, self.blobs(family, &super_version, &options));
         self.walk(&super_version, key, key, seq, &options, &mut answer).ok()?;
         let base = match answer.finish(key).ok()?? {
             Found::Value(value) => Base::Value(value),

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use base::Result;
 use base::key::{self, MAX_SEQUENCE, seek_key};
 use lsm::file_meta::FileMetaData;
+use lsm::version::BlobTotals;
 
 use super::Reads;
-use crate::family::Family;
+use crate::family::{Family, SuperVersion};
 use crate::options::SizeApproximationOptions;
 
 impl Reads {
@@ -20,11 +21,11 @@ impl Reads {
         mems.map(|mem| mem.approximate_stats(begin, end)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
     }
 
-    /// Bytes on disk, and in memtables if asked, that `[begin, end)` takes.
+    /// Estimates the bytes of `[begin, end)` in SST files, blob files and memtables, as `options` ask for. The bytes in
+    /// blob files are estimated from the bytes in SST files: all SST files have the same share of blob bytes.
     ///
     /// # Errors
-    /// Those of opening tables and reading their indexes; InvalidArgument if neither files nor memtables are
-    /// to be counted.
+    /// Those of opening SST files and reading their indexes; InvalidArgument if nothing is to be counted.
     pub fn approximate_size(
         &self,
         family: &Family,
@@ -32,7 +33,8 @@ impl Reads {
         end: &[u8],
         options: &SizeApproximationOptions,
     ) -> Result<u64> {
-        if !options.include_files && !options.include_memtables {
+        let files = options.include_files || options.include_blob_files;
+        if !files && !options.include_memtables {
             return Err(base::Error::invalid_argument("neither files nor memtables are to be counted"));
         }
         let order = family.order();
@@ -43,10 +45,31 @@ impl Reads {
         if options.include_memtables {
             total += self.memtable_stats(family, begin, end).1;
         }
-        if !options.include_files {
+        if !files {
             return Ok(total);
         }
         let super_version = family.pin();
+        let sst_bytes = self.sst_size(&super_version, family, (begin, end))?;
+        if options.include_files {
+            total += sst_bytes;
+        }
+        let all_sst_bytes = super_version.version.total_bytes();
+        if options.include_blob_files && all_sst_bytes > 0 {
+            let blob_bytes = BlobTotals::of(super_version.version.blobs()).file_bytes;
+            total += (sst_bytes as f64 * (blob_bytes as f64 / all_sst_bytes as f64)) as u64;
+        }
+        Ok(total)
+    }
+
+    /// Estimates the bytes of `[begin, end)` in the SST files.
+    fn sst_size(
+        &self,
+        super_version: &SuperVersion,
+        family: &Family,
+        (begin, end): (&[u8], &[u8]),
+    ) -> Result<u64> {
+        let order = family.order();
+        let mut total = 0;
         let from = seek_key(&stamped(family, begin), MAX_SEQUENCE);
         let to = seek_key(&stamped(family, end), MAX_SEQUENCE);
         let ctx = table::sst::ReadCtx::default();

@@ -71,7 +71,9 @@ impl Reads {
         let _cpu = CpuTimer::start(PerfCounter::GetCpuNanos);
         let began = self.stats.begin();
         let super_version = family.pin();
-        let mut answer = Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics());
+        let blobs = self.blobs(family, &super_version, options);
+        let operator = super_version.parts.merge_operator.as_ref();
+        let mut answer = Answer::new(operator, self.stats.statistics(), blobs);
         let mut buffer = Vec::new();
         let walked = self.check(family, &super_version, options).and_then(|()| {
             let full = self.full_key(key, options, &mut buffer);
@@ -124,7 +126,7 @@ impl Reads {
     /// As [`Reads::get`].
     pub fn operands(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Vec<Pinned>> {
         let super_version = family.pin();
-        let mut answer = Answer::for_operands();
+        let mut answer = Answer::for_operands(self.blobs(family, &super_version, options));
         let mut buffer = Vec::new();
         self.check(family, &super_version, options)?;
         let full = self.full_key(key, options, &mut buffer);
@@ -204,7 +206,7 @@ impl Reads {
                     perf_add(PerfCounter::BloomMemtableHitCount, 1);
                 }
                 perf_add(PerfCounter::GetFromMemtableCount, 1);
-                mem.get(full, seq, |v| answer.version(key, v.seq, v.kind as u8, || v.pin(mem)))?;
+                mem.get(full, seq, |v| answer.version((key, full), v.seq, v.kind as u8, || v.pin(mem)))?;
                 if answer.settled() {
                     return Ok(Place::Memtable);
                 }
@@ -243,7 +245,7 @@ impl Reads {
                 if entry.sequence() > seq {
                     return ControlFlow::Continue(());
                 }
-                answer.version(key, entry.sequence(), entry.kind(), || entry.value.pin())
+                answer.entry(key, entry, &reader, &ctx)
             })?;
             if counted && !answer.found() {
                 file.add_reads_sampled(sample::RATE);

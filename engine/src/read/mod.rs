@@ -20,7 +20,7 @@ use table::sst::ReadCtx;
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::sequence::LastSequence;
-use crate::source::TableCache;
+use crate::source::{BlobReads, TableCache};
 use crate::stats::Stats;
 use crate::sync::{Arc, AtomicBool, Ordering};
 
@@ -77,6 +77,23 @@ pub struct Reads {
 }
 
 impl Reads {
+    /// How a read of `family` at `super_version` gets values from blob files.
+    #[inline]
+    fn blobs<'a>(
+        &'a self,
+        family: &Family,
+        super_version: &'a SuperVersion,
+        options: &'a ReadOptions,
+    ) -> BlobReads<'a> {
+        BlobReads {
+            tables: &self.tables,
+            version: &super_version.version,
+            parts: &super_version.parts,
+            family: family.id(),
+            options,
+        }
+    }
+
     /// The part of the options that tables follow.
     fn ctx(&self, options: &ReadOptions) -> ReadCtx {
         ReadCtx {

@@ -105,6 +105,7 @@ impl Reads {
         }
         let seq = self.read_sequence(options);
         let mut results: Vec<Result<T>> = keys.iter().map(|_| answer(None, 0)).collect();
+        let blobs = self.blobs(family, &super_version, options);
         let mut slots =
             Slots { bytes: Vec::with_capacity(keys.len() * 32), list: Vec::with_capacity(keys.len()) };
         for (index, key) in keys.iter().enumerate() {
@@ -113,7 +114,8 @@ impl Reads {
             let start = slots.bytes.len();
             append_with_trailer(&mut slots.bytes, full, pack(seq, TYPE_FOR_SEEK));
             let seek_key = start..slots.bytes.len();
-            let answer = Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics());
+            let answer =
+                Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics(), blobs);
             slots.list.push(Slot { index, key, seek_key, answer, place: Place::Nowhere });
         }
         let order = &family.order().user;
@@ -256,7 +258,8 @@ fn from_memtables(
         let done = mem.multi_get(&fulls, seq, |i, v| {
             let slot = &mut list[asked[i]];
             slot.place = Place::Memtable;
-            slot.answer.version(slot.key, v.seq, v.kind as u8, || v.pin(mem))
+            let full = user_key(&bytes[slot.seek_key.clone()]);
+            slot.answer.version((slot.key, full), v.seq, v.kind as u8, || v.pin(mem))
         });
         if let Err(error) = done {
             open.iter().for_each(|&i| slots.list[i].answer.fail(error.clone()));
@@ -365,7 +368,7 @@ impl Table<'_> {
             }
             let slot = &mut list[asked[i]];
             slot.place = Place::Level(level);
-            slot.answer.version(slot.key, entry.sequence(), entry.kind(), || entry.value.pin())
+            slot.answer.entry(slot.key, entry, &reader, self.ctx)
         });
         if let Some(tally) = &self.tally {
             tally.asked(asked.len(), before);

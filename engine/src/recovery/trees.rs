@@ -1,8 +1,8 @@
 //! Families and their trees from what the MANIFEST recorded, checked against what the caller asked for.
 
-use base::{Error, FamilyId, Result};
+use base::{Error, FamilyId, FileNumber, Result};
 use lsm::file_meta::FileMetaData;
-use lsm::version::{Edit, Version};
+use lsm::version::{BlobFile, BlobGarbage, Edit, Version};
 
 use crate::family::{Family, Parts};
 use crate::manifest::{FamilyRecord, Recovered};
@@ -23,7 +23,7 @@ pub struct RequestedFamily {
 /// # Errors
 /// InvalidArgument listing families that exist but were not asked for (a writer must name all), or for a
 /// comparator that is not the one the family was written with, or for files beyond the last level;
-/// Corruption for a tree that breaks its rules; NotSupported for blob files.
+/// Corruption for a tree that breaks its rules.
 pub fn build_families(
     recovered: &Recovered,
     requested: &[RequestedFamily],
@@ -60,9 +60,6 @@ fn build(
     release_notifier: &Arc<ReleaseNotifier>,
 ) -> Result<Arc<Family>> {
     let parts = &request.parts;
-    if record.has_blob_files {
-        return Err(Error::not_supported(format!("blob files, which column family {} has", record.name)));
-    }
     if record.persist_user_defined_timestamps == Some(false) && parts.order.timestamp_size() > 0 {
         return Err(Error::not_supported("persist_user_defined_timestamps=false"));
     }
@@ -101,9 +98,6 @@ fn tree(record: &FamilyRecord, parts: &Parts) -> Result<Version> {
             record.name, file.number, file.level
         )));
     }
-    if let Some(file) = record.files.values().find(|f| f.oldest_blob_file_number != 0) {
-        return Err(Error::not_supported(format!("blob files, which table {:06} refers to", file.number)));
-    }
     let timestamp_size = parts.order.timestamp_size();
     let mut files: Vec<_> = record.files.values().collect();
     files.sort_by_key(|f| f.number);
@@ -112,7 +106,17 @@ fn tree(record: &FamilyRecord, parts: &Parts) -> Result<Version> {
         .map(|f| (f.level as usize, Arc::new(FileMetaData::from_record(f, timestamp_size))))
         .collect();
     let cursors = record.cursors.iter().map(|(level, key)| (*level as usize, key.clone())).collect();
-    let edit = Edit { added, cursors, ..Edit::default() };
+    let edit = Edit {
+        blobs_added: record.blobs.values().map(BlobFile::from_record).collect(),
+        blob_garbage: record
+            .blob_garbage
+            .iter()
+            .map(|(&number, &(count, bytes))| BlobGarbage { number: FileNumber(number), count, bytes })
+            .collect(),
+        added,
+        cursors,
+        ..Edit::default()
+    };
     let empty = Version::empty(parts.internal_order(), num_levels);
     let version =
         empty.apply(&[edit]).map_err(|e| e.doing(format!("building the tree of {}", record.name)))?;

@@ -5,7 +5,7 @@
 //! `lost/`, unless the database has only one column family. The bounds and sequence numbers of the file
 //! come from its entries and range tombstones (see also `edges`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use base::key::user_key;
@@ -16,6 +16,7 @@ use format::edit::NewFile;
 use format::names::FileName;
 use format::properties::{COLUMN_FAMILY_ID_UNKNOWN, Properties, names};
 use kernel::checksum::crc32c;
+use lsm::blob_flow::references;
 use table::sst::salvage::{Part, Salvaged, salvage};
 use table::sst::{OpenOptions, Reader};
 
@@ -197,7 +198,9 @@ impl Survey {
             }
         };
         if stray.says(names::EMBEDDED_BLOB_STATS) {
-            return Err(Error::not_supported("a table with blobs in it").file(&path));
+            return Err(
+                Error::not_supported("an SST file with embedded blobs, without its MANIFEST").file(&path)
+            );
         }
         let descriptor = descriptor_of(scope, &family.name, family.comparator.as_deref())?;
         let order = descriptor.options.comparator.clone();
@@ -211,9 +214,10 @@ impl Survey {
             ..OpenOptions::default()
         };
         let mut facts = Facts::new(&family, order.clone(), stray, size);
-        let salvaged = salvage(file.clone(), size, &options, &mut |row, _| facts.row(row, proofs))
+        let salvaged = salvage(file.clone(), size, &options, &mut |row, value| facts.row(row, value, proofs))
             .map_err(|e| e.file(&path))?;
         let rows = facts.rows();
+        let blob_files = std::mem::take(&mut facts.blob_files);
         let Some(mut record) = facts.finish(&salvaged, proofs) else {
             self.report.problems.push(problem(Weight::Note, path, None, "an unfinished table"));
             return Ok(());
@@ -241,6 +245,9 @@ impl Survey {
         self.last_seq = self.last_seq.max(record.largest_seqno);
         let state = if salvaged.is_whole() && in_place { State::Whole } else { State::Rewrite };
         let edges = if self.rebuilt { Edges::of(&salvaged, rows) } else { None };
+        if !blob_files.is_empty() {
+            self.blob_references.entry(family.id).or_default().extend(blob_files);
+        }
         self.tables.push(Table { edges, family: family.id, record, path, state, adopted: true });
         Ok(())
     }
@@ -339,19 +346,23 @@ struct Facts<'a> {
     family: &'a FamilyRecord,
     order: Order,
     record: NewFile,
+    /// Blob files that the entries refer to.
+    blob_files: BTreeSet<u64>,
 }
 
 impl<'a> Facts<'a> {
     fn new(family: &'a FamilyRecord, order: Order, stray: &Stray, file_size: u64) -> Self {
         let record =
             NewFile { number: stray.number, file_size, smallest_seqno: u64::MAX, ..NewFile::default() };
-        Facts { family, order, record }
+        Facts { family, order, record, blob_files: BTreeSet::new() }
     }
 
-    fn row(&mut self, row: &[u8], proofs: &mut Proofs) -> Result<()> {
-        if key::split(row).2 == ValueType::BlobIndex as u8 {
-            return Err(Error::not_supported("blob files, which this table refers to"));
-        }
+    fn row(&mut self, row: &[u8], value: &[u8], proofs: &mut Proofs) -> Result<()> {
+        let blob_files = &mut self.blob_files;
+        references(key::split(row).2, value, &mut |blob| {
+            blob_files.insert(blob.file_number);
+        })?;
+        self.record.oldest_blob_file_number = blob_files.first().copied().unwrap_or(0);
         if self.record.smallest.is_empty() {
             self.record.smallest = row.to_vec();
         }

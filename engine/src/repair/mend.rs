@@ -14,6 +14,7 @@ use format::wal::{Framing, Writer, salvage as salvage_log};
 use table::sst::salvage::salvage;
 use table::unique_id::SessionId;
 
+use super::blobs::records_of;
 use super::logs::{log_options, sound_batch};
 use super::survey::{State, Survey, Table, descriptor_of, look, table_options};
 use super::{Report, Scope};
@@ -161,8 +162,13 @@ impl<'a> Mending<'a> {
         let (name, comparator) =
             family.map_or(("default", None), |f| (f.name.as_str(), f.comparator.as_deref()));
         let descriptor = descriptor_of(self.scope, name, comparator)?;
-        let parts =
-            Arc::new(Parts::resolve(&descriptor.options, &self.scope.options, &self.scope.paths.db, None)?);
+        let parts = Arc::new(Parts::resolve(
+            &descriptor.options,
+            &self.scope.options,
+            &self.scope.paths.db,
+            None,
+            None,
+        )?);
         let settings = self.settings(table, name.to_string(), parts, &descriptor.options.compression_opts);
         let file = self.env.fs.open_random(&table.path, &ReadHints::default())?;
         let size = file.size()?;
@@ -216,6 +222,7 @@ impl<'a> Mending<'a> {
             epoch: table.record.epoch_number,
             compression: if kind.is_supported() { kind } else { Compression::None },
             compression_options: *compression,
+            blobs: None,
             target_file_size: table.record.file_size,
             parts,
             oldest_ancestor_time: table.record.oldest_ancester_time,
@@ -346,6 +353,8 @@ impl<'a> Mending<'a> {
                 descriptor_of(self.scope, &family.name, family.comparator.as_deref())?.options.comparator;
             let own = files.remove(&family.id).unwrap_or_default();
             let new_files = with_epochs(own.iter().map(|t| t.record.clone()).collect());
+            let linked = own.iter().map(|t| t.record.oldest_blob_file_number).filter(|n| *n != 0).collect();
+            let (blob_file_additions, blob_file_garbages) = records_of(family, &linked);
             let edit = VersionEdit {
                 comparator: Some(order.name().to_string()),
                 column_family: family.id,
@@ -358,6 +367,8 @@ impl<'a> Mending<'a> {
                 column_family: family.id,
                 wal_number: Some(family.wal_number),
                 new_files,
+                blob_file_additions,
+                blob_file_garbages,
                 compact_cursors: family.cursors.iter().map(|(level, key)| (*level, key.clone())).collect(),
                 full_history_ts_low: family.full_history_ts_low.clone(),
                 ..VersionEdit::default()

@@ -18,6 +18,7 @@
 //! whether their rows are in tables or not, those of families without a table left out).
 
 mod adopt;
+mod blobs;
 mod choose;
 mod edges;
 mod logs;

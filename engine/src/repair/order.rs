@@ -80,8 +80,13 @@ impl Mending<'_> {
             record.map_or(("default", None), |f| (f.name.as_str(), f.comparator.as_deref()));
         let (name, descriptor) = (name.to_string(), descriptor_of(self.scope, name, comparator)?);
         let order = descriptor.options.comparator.clone();
-        let parts =
-            Arc::new(Parts::resolve(&descriptor.options, &self.scope.options, &self.scope.paths.db, None)?);
+        let parts = Arc::new(Parts::resolve(
+            &descriptor.options,
+            &self.scope.options,
+            &self.scope.paths.db,
+            None,
+            None,
+        )?);
         let mut out = Vec::new();
         for group in groups(&order, tables) {
             if group.members.len() == 1 {

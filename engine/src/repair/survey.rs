@@ -13,6 +13,7 @@ use format::properties::names::EMBEDDED_BLOB_STATS;
 use table::sst::OpenOptions;
 use table::sst::salvage::{Part, Salvaged, salvage};
 
+use super::blobs::BlobReferences;
 use super::choose::{Chosen, choose};
 use super::edges::Edges;
 use super::logs::Log;
@@ -39,6 +40,8 @@ pub(super) struct Survey {
     pub(super) in_logs: InLogs,
     /// SST files whose name belongs to another file: the recorded origin, and the path of the file.
     misplaced: Vec<([u64; 2], PathBuf)>,
+    /// Blob files that adopted SST files refer to.
+    pub(super) blob_references: BlobReferences,
     /// OPTIONS files that do not read, and an IDENTITY that does not.
     pub unreadable: Vec<PathBuf>,
     /// Tables that are nobody's: they go to `lost/` before anything else.
@@ -86,6 +89,7 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
         logs: Vec::new(),
         in_logs: InLogs::default(),
         misplaced: Vec::new(),
+        blob_references: BlobReferences::default(),
         unreadable: Vec::new(),
         aside: Vec::new(),
         claims: BTreeMap::new(),
@@ -95,6 +99,8 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
     survey.logs(scope)?;
     survey.tables(scope)?;
     survey.strays(scope)?;
+    survey.blob_files(scope)?;
+    survey.unneeded_blob_files(scope)?;
     if survey.next_number > NUMBER_MAX {
         let what =
             format!("a file, or a record, has number {}, which no database comes to", survey.next_number - 1);
@@ -263,7 +269,8 @@ impl Survey {
         });
         let salvaged = salvaged.map_err(|e| e.file(&table.path))?;
         if salvaged.properties.as_ref().is_some_and(|p| p.user(EMBEDDED_BLOB_STATS).is_some()) {
-            return Err(Error::not_supported("a table with blobs in it").file(&table.path));
+            // `salvage` takes the values for damage between the blocks, and to write the entries anew would lose them.
+            return Err(Error::not_supported("an SST file with embedded blobs").file(&table.path));
         }
         if rows.is_foreign(&salvaged) {
             let mut found = problem(

@@ -4,16 +4,16 @@ use base::Pinned;
 use base::Result;
 use base::iter::InternalIterator;
 use mem::memtable::MemIter;
-use table::sst::TableIter;
 
 use super::level::LevelIter;
+use super::rows::TableRows;
 
 /// A memtable, a table, or a level of tables.
 // The sizes differ, but a box would cost a pointer chase at each row.
 #[allow(clippy::large_enum_variant)]
 pub enum Source {
     Mem(MemIter),
-    Table(TableIter),
+    Table(TableRows),
     Level(LevelIter),
 }
 

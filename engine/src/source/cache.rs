@@ -15,6 +15,7 @@ use format::names;
 use lsm::file_meta::{EntryCount, FileMetaData, FileStats};
 use table::sst::{OpenOptions, ReadCtx, ReadLimits, Reader};
 
+use super::{BlobSettings, OpenBlobs};
 use crate::family::Parts;
 use crate::options::ReadOptions;
 use crate::stats::Stats;
@@ -30,10 +31,23 @@ pub struct TableCacheSettings {
     pub direct_reads: bool,
     pub advise_random: bool,
     pub verify_unique_id: bool,
+    pub db_id: Arc<str>,
     pub db_session_id: Arc<str>,
     /// Whom reads with a priority ask.
     pub rate_limiter: Option<Arc<RateLimiter>>,
     pub stats: Arc<Stats>,
+}
+
+impl TableCacheSettings {
+    fn blobs(&self) -> BlobSettings {
+        BlobSettings {
+            direct_reads: self.direct_reads,
+            advise_random: self.advise_random,
+            db_id: self.db_id.clone(),
+            db_session_id: self.db_session_id.clone(),
+            statistics: self.stats.statistics().cloned(),
+        }
+    }
 }
 
 struct Slot {
@@ -46,6 +60,7 @@ pub struct TableCache {
     env: Env,
     settings: TableCacheSettings,
     shards: Vec<RwLock<NumberMap<Slot>>>,
+    blobs: OpenBlobs,
     count: AtomicUsize,
     tables_max: AtomicUsize,
     opens: AtomicU64,
@@ -55,14 +70,27 @@ impl TableCache {
     pub fn new(env: Env, settings: TableCacheSettings) -> Arc<Self> {
         let tables_max = AtomicUsize::new(settings.tables_max.unwrap_or(usize::MAX));
         let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
+        let blobs = OpenBlobs::new(env.clone(), settings.blobs());
         Arc::new(TableCache {
             env,
+            blobs,
             settings,
             shards,
             count: AtomicUsize::new(0),
             tables_max,
             opens: AtomicU64::new(0),
         })
+    }
+
+    /// The open blob files.
+    #[inline]
+    pub fn blobs(&self) -> &OpenBlobs {
+        &self.blobs
+    }
+
+    /// How many files may be open: `max_open_files` without what other files need.
+    pub fn files_max(&self) -> usize {
+        self.tables_max.load(Ordering::Relaxed)
     }
 
     /// What the accesses of a read with these options are held to; `None`, without an allocation, for nothing.
@@ -293,6 +321,7 @@ impl TableCache {
 
     /// Closes all that nobody uses at the moment.
     pub fn clear(&self) {
+        self.blobs.clear();
         for shard in &self.shards {
             let mut shard = shard.write();
             self.count.fetch_sub(shard.len(), Ordering::Relaxed);

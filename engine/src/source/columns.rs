@@ -6,7 +6,7 @@ use std::ops::Range;
 use base::{Pinned, Result};
 use format::wide::{self, Column, DEFAULT_COLUMN};
 
-use super::resolve::{Found, unsupported_blob};
+use super::resolve::{Found, unresolved_blob};
 
 /// The columns of one key: names and values, in the order of the names.
 ///
@@ -29,7 +29,7 @@ impl WideColumns {
     /// Reads the columns of a stored value.
     ///
     /// # Errors
-    /// Corruption if an entity does not decode; NotSupported for a column in a blob file.
+    /// Corruption if an entity does not decode. Reads have already replaced columns in blob files by their values.
     pub fn new(found: Found) -> Result<Self> {
         let entity = match found {
             Found::Value(value) => {
@@ -40,7 +40,7 @@ impl WideColumns {
         };
         let bytes: &[u8] = &entity;
         let place = |column: Column<'_>| match column.is_blob {
-            true => Err(unsupported_blob()),
+            true => Err(unresolved_blob()),
             false => Ok(Place { name: range_in(bytes, column.name), value: range_in(bytes, column.value) }),
         };
         let columns = wide::decode(bytes)?.into_iter().map(place).collect::<Result<_>>()?;

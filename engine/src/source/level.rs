@@ -3,21 +3,14 @@
 
 use base::iter::InternalIterator;
 use base::key::InternalOrder;
-use base::stats::{PerfCounter, PerfTimer};
 use base::{Error, Pinned, Result};
 use lsm::version::LevelFiles;
-use table::sst::{ReadCtx, Reader, TableIter};
+use table::sst::ReadCtx;
 
-use super::{TableCache, sample};
+use super::{TableCache, TableRows, sample};
 use crate::family::Parts;
 use crate::options::TableFilter;
 use crate::sync::Arc;
-
-/// An iterator over a table, made on the clock of the thread's perf context.
-pub fn timed_iter(reader: &Arc<Reader>, ctx: &ReadCtx) -> TableIter {
-    let _time = PerfTimer::start(PerfCounter::NewTableIteratorNanos);
-    reader.iter(ctx)
-}
 
 /// See the module.
 pub struct LevelIter {
@@ -29,7 +22,7 @@ pub struct LevelIter {
     level: usize,
     /// Index of the file that `current` is over; `files.len()` at neither.
     at: usize,
-    current: Option<TableIter>,
+    current: Option<TableRows>,
     /// A scan goes on reading ahead in the next file as it did in the one before (`adaptive_readahead`).
     hands_over: bool,
     /// Reads are counted, some of them, for their files.
@@ -97,7 +90,7 @@ impl LevelIter {
         match self.tables.get_for(&self.parts, self.level, file, &self.ctx) {
             Ok(reader) => {
                 self.skips = self.filter.as_ref().is_some_and(|filter| !filter.reads(reader.properties()));
-                let mut iter = timed_iter(&reader, &self.ctx);
+                let mut iter = TableRows::timed(&reader, &self.ctx);
                 if let Some(pace) = pace {
                     iter.keep_pace(pace);
                 }
@@ -113,7 +106,7 @@ impl LevelIter {
 
     /// Positions the iterator over the current file, unless the filter skips the file.
     #[inline]
-    fn position(&mut self, seek: impl FnOnce(&mut TableIter)) {
+    fn position(&mut self, seek: impl FnOnce(&mut TableRows)) {
         if let Some(current) = self.current.as_mut().filter(|_| !self.skips) {
             seek(current);
         }
@@ -137,7 +130,7 @@ impl LevelIter {
             if !self.open(next) {
                 return;
             }
-            self.position(TableIter::seek_to_first);
+            self.position(TableRows::seek_to_first);
         }
     }
 
@@ -157,7 +150,7 @@ impl LevelIter {
     /// Moves to the SST file that may hold `target`, and positions with `seek`. Continues with the next
     /// files if the file has no such entry.
     #[inline]
-    fn seek_by(&mut self, target: &[u8], seek: impl FnOnce(&mut TableIter, &[u8])) {
+    fn seek_by(&mut self, target: &[u8], seek: impl FnOnce(&mut TableRows, &[u8])) {
         self.error = None;
         let index = self.files.find_internal(&self.order, target);
         if self.open(index) {
@@ -171,7 +164,7 @@ impl LevelIter {
 
     /// The same backward.
     #[inline]
-    fn seek_for_prev_by(&mut self, target: &[u8], seek: impl FnOnce(&mut TableIter, &[u8])) {
+    fn seek_for_prev_by(&mut self, target: &[u8], seek: impl FnOnce(&mut TableRows, &[u8])) {
         self.error = None;
         // The file whose range holds the target, or ends before it.
         let index = self.files.find_internal(&self.order, target);
@@ -202,7 +195,7 @@ impl LevelIter {
             if !self.open(self.at - 1) {
                 return;
             }
-            self.position(TableIter::seek_to_last);
+            self.position(TableRows::seek_to_last);
         }
     }
 }
@@ -216,7 +209,7 @@ impl InternalIterator for LevelIter {
     fn seek_to_first(&mut self) {
         self.error = None;
         if self.open(0) {
-            self.position(TableIter::seek_to_first);
+            self.position(TableRows::seek_to_first);
             self.skip_forward();
         }
     }
@@ -224,28 +217,28 @@ impl InternalIterator for LevelIter {
     fn seek_to_last(&mut self) {
         self.error = None;
         if self.open(self.files.len().wrapping_sub(1)) {
-            self.position(TableIter::seek_to_last);
+            self.position(TableRows::seek_to_last);
             self.skip_backward();
         }
     }
 
     fn seek(&mut self, target: &[u8]) {
-        self.seek_by(target, TableIter::seek);
+        self.seek_by(target, TableRows::seek);
         if self.counts && sample::look_up() {
             self.count();
         }
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.seek_for_prev_by(target, TableIter::seek_for_prev);
+        self.seek_for_prev_by(target, TableRows::seek_for_prev);
     }
 
     fn seek_total(&mut self, target: &[u8]) {
-        self.seek_by(target, TableIter::seek_total);
+        self.seek_by(target, TableRows::seek_total);
     }
 
     fn seek_total_for_prev(&mut self, target: &[u8]) {
-        self.seek_for_prev_by(target, TableIter::seek_total_for_prev);
+        self.seek_for_prev_by(target, TableRows::seek_total_for_prev);
     }
 
     #[inline]

@@ -2,15 +2,20 @@
 //! value.
 
 mod any;
+pub mod blobs;
 mod cache;
 mod columns;
 mod level;
+pub mod read_ahead;
 pub mod resolve;
+mod rows;
 pub mod sample;
 mod tombstones;
 
 pub use any::Source;
+pub use blobs::{BlobContext, BlobReads, BlobSettings, OpenBlobs};
 pub use cache::{TableCache, TableCacheSettings};
 pub use columns::WideColumns;
-pub use level::{LevelIter, timed_iter};
+pub use level::LevelIter;
+pub use rows::TableRows;
 pub use tombstones::{LevelTombstones, SourceCover, covering, covering_in_memory};

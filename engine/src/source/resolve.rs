@@ -56,7 +56,7 @@ pub fn default_column(entity: Pinned) -> Result<Pinned> {
         let column = format::wide::default_column(bytes)?;
         let value = column.value;
         if column.is_blob {
-            return Err(unsupported_blob());
+            return Err(unresolved_blob());
         }
         // The column is a part of the entity; its place follows from the addresses' difference.
         let start = (value.as_ptr() as usize).saturating_sub(bytes.as_ptr() as usize);
@@ -65,10 +65,10 @@ pub fn default_column(entity: Pinned) -> Result<Pinned> {
     Ok(entity.slice(range))
 }
 
-/// The refusal for values kept in blob files.
+/// The error for a blob column where all columns must be inline: a caller did not resolve the entity.
 #[cold]
-pub fn unsupported_blob() -> Error {
-    Error::not_supported("the value lies in a blob file, and blob files are not built yet")
+pub fn unresolved_blob() -> Error {
+    Error::corruption("a column of the entity is in a blob file, but the read has no access to blob files")
 }
 
 /// Returns the error for a value type that is not allowed at its place.
@@ -142,7 +142,7 @@ pub fn merge(
         Base::Entity(entity) => {
             let decoded = format::wide::decode(entity)?;
             if decoded.iter().any(|c| c.is_blob) {
-                return Err(unsupported_blob());
+                return Err(unresolved_blob());
             }
             columns = decoded.iter().map(|c| (c.name, c.value)).collect::<Vec<_>>();
             Existing::Columns(&columns)

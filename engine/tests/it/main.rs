@@ -5,6 +5,7 @@
 mod apart;
 mod basic;
 mod beside;
+mod blobs;
 mod close;
 mod covered;
 mod directories;

@@ -41,7 +41,7 @@ fn an_open_database_has_its_options_on_disk_and_in_the_log() {
     assert_eq!((file.families[0].1.ttl, file.db.bytes_per_sync), (77, 1 << 20));
     assert_eq!(file.families[0].1.get("table_factory.block_size").unwrap(), "8192");
     assert!(db.set_options(&default, &[("num_levels", "3")]).is_err());
-    assert!(db.set_options(&default, &[("enable_blob_files", "true")]).is_err());
+    assert!(db.set_options(&default, &[("enable_blob_direct_write", "true")]).is_err());
     assert!(db.set_options(&default, &[("memtable_protection_bytes_per_key", "3")]).is_err());
     assert_eq!(load().families[0].1.ttl, 77);
 }
@@ -57,8 +57,11 @@ fn a_refused_option_leaves_nothing_on_disk() {
     };
     let error = Db::open(OpenRequest::new("/db", db, FamilyOptions::default())).err().unwrap();
     assert!(error.to_string().contains("allow_mmap_writes"), "{error}");
-    let family = FamilyOptions { enable_blob_files: true, ..FamilyOptions::default() };
-    assert!(open(&env, &logger, family).err().unwrap().to_string().contains("enable_blob_files"));
+    let mut family = FamilyOptions::default();
+    family.update("memtable_factory=prefix_hash:9;prefix_extractor=fixed:1").unwrap();
+    family.experimental_mempurge_threshold = 0.5;
+    let error = open(&env, &logger, family).err().unwrap().to_string();
+    assert!(error.contains("memtable") || error.contains("mempurge"), "{error}");
     assert!(!env.fs.exists(Path::new("/db")).unwrap());
 }
 

@@ -57,7 +57,11 @@ fn contradictions_are_refused_in_rocksdbs_words() {
 #[test]
 fn what_is_not_built_is_refused_by_name() {
     for (db, family, option) in [
-        ("", "enable_blob_files=true", "enable_blob_files of column family default"),
+        (
+            "allow_concurrent_memtable_write=false",
+            "enable_blob_files=true;enable_blob_direct_write=true",
+            "enable_blob_direct_write of column family default",
+        ),
         (
             "allow_concurrent_memtable_write=false",
             "memtable_factory=prefix_hash:9;prefix_extractor=fixed:1",

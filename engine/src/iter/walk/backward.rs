@@ -65,6 +65,8 @@ impl<I: InternalIterator> Walk<I> {
         let pin = self.view.merge_operator.is_some();
         let mut base = Base::None;
         let mut shown_timestamp: Option<Vec<u8>> = None;
+        // The key of the newest entry whose value or columns may be in blob files, with its own timestamp.
+        let mut blob_key = Vec::new();
         let mut run = 0u64;
         while self.source.valid() {
             let (user_key, seq, kind) = key::split(self.source.key());
@@ -102,10 +104,13 @@ impl<I: InternalIterator> Walk<I> {
                 ValueType::WideColumnEntity => {
                     operands.clear();
                     self.held.take(&self.source, 0, pin);
+                    blob_key = user_key.to_vec();
                     last = Last::Entity;
                 }
                 ValueType::BlobIndex => {
                     operands.clear();
+                    self.held.take(&self.source, 0, false);
+                    blob_key = user_key.to_vec();
                     last = Last::Blob;
                 }
                 ValueType::Merge => {
@@ -113,8 +118,8 @@ impl<I: InternalIterator> Walk<I> {
                         base = match last {
                             Last::Nothing => Base::None,
                             Last::Value => Base::Value(self.held.pinned()),
-                            Last::Entity => Base::Entity(self.held.pinned()),
-                            Last::Blob => return Err(resolve::unsupported_blob()),
+                            Last::Entity => Base::Entity(self.whole_entity(&blob_key, self.held.pinned())?),
+                            Last::Blob => Base::Value(self.blob(&blob_key, self.held.bytes())?),
                         };
                     }
                     operands.push(self.source.pin_value());
@@ -147,7 +152,7 @@ impl<I: InternalIterator> Walk<I> {
             Last::Nothing => Ok(false),
             Last::Value => Ok(true),
             Last::Entity => self.show_held_entity().map(|()| true),
-            Last::Blob => Err(resolve::unsupported_blob()),
+            Last::Blob => self.hold_blob().map(|()| true),
         }
     }
 
@@ -190,7 +195,11 @@ impl<I: InternalIterator> Walk<I> {
                     self.show_held_entity()?;
                     found = true;
                 }
-                ValueType::BlobIndex => return Err(resolve::unsupported_blob()),
+                ValueType::BlobIndex => {
+                    self.held.take(&self.source, 0, false);
+                    self.hold_blob()?;
+                    found = true;
+                }
                 ValueType::Merge => {
                     self.merge_forward();
                     if let Some(error) = self.error.take() {
@@ -208,16 +217,33 @@ impl<I: InternalIterator> Walk<I> {
         seek_key(&mut self.seek_key, &saved[..bare_len], self.timestamp_size, u64::MAX, MAX_TS);
         self.source.seek_total_for_prev(&self.seek_key);
         self.spare_key = saved;
-        self.place = Place::Saved;
+        if self.place == Place::Source {
+            self.place = Place::Saved;
+        }
         Ok(found)
     }
 
     /// The value held is an entity.
     fn show_held_entity(&mut self) -> Result<()> {
-        if format::wide::default_column(self.held.bytes())?.is_blob {
-            return Err(resolve::unsupported_blob());
+        let whole = match format::wide::may_have_blobs(self.held.bytes()) {
+            true => Some(self.whole_entity(&self.saved_key, self.held.pinned())?),
+            false => None,
+        };
+        if let Some(whole) = whole {
+            self.held.set(whole);
         }
+        format::wide::default_column(self.held.bytes())?;
         self.entity = true;
         Ok(())
+    }
+
+    /// The value held is a blob index of `saved_key`: reads the value, unless values are read lazily.
+    fn hold_blob(&mut self) -> Result<()> {
+        self.show_saved_blob();
+        self.valid = false;
+        match self.error.take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
     }
 }

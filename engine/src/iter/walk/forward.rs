@@ -94,7 +94,7 @@ impl<I: InternalIterator> Walk<I> {
                 }
                 ENTITY => return self.show_entity(),
                 MERGE => return self.merge_forward(),
-                BLOB => return self.fail(resolve::unsupported_blob()),
+                BLOB => return self.show_blob(),
                 _ if !is_deletion(kind) => return self.fail(resolve::unknown_kind(kind)),
                 _ => {
                     // Deleted: nothing older of this key is seen.
@@ -190,8 +190,10 @@ impl<I: InternalIterator> Walk<I> {
     }
 
     fn show_entity(&mut self) {
+        if format::wide::may_have_blobs(self.source.value()) {
+            return self.show_entity_with_blobs();
+        }
         match format::wide::default_column(self.source.value()) {
-            Ok(column) if column.is_blob => self.fail(resolve::unsupported_blob()),
             Ok(_) => {
                 self.valid = true;
                 self.entity = true;
@@ -230,10 +232,19 @@ impl<I: InternalIterator> Walk<I> {
                     break;
                 }
                 Some(ValueType::WideColumnEntity) => {
-                    base = Base::Entity(self.source.pin_value());
+                    match self.whole_entity(user_key, self.source.pin_value()) {
+                        Ok(entity) => base = Base::Entity(entity),
+                        Err(error) => return self.fail(error),
+                    }
                     break;
                 }
-                Some(ValueType::BlobIndex) => return self.fail(resolve::unsupported_blob()),
+                Some(ValueType::BlobIndex) => {
+                    match self.blob(user_key, self.source.value()) {
+                        Ok(value) => base = Base::Value(value),
+                        Err(error) => return self.fail(error),
+                    }
+                    break;
+                }
                 _ if !is_deletion(kind) => return self.fail(resolve::unknown_kind(kind)),
                 _ => break,
             }

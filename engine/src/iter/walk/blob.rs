@@ -1,0 +1,91 @@
+//! Entries whose value, or one of whose columns, is in a blob file.
+
+use base::iter::InternalIterator;
+use base::key;
+use base::{Error, Pinned, Result};
+
+use super::{Place, Walk};
+
+impl<I: InternalIterator> Walk<I> {
+    /// The value that a blob index points to. `user_key` has its timestamp.
+    pub(super) fn blob(&self, user_key: &[u8], index: &[u8]) -> Result<Pinned> {
+        match &self.view.blobs {
+            Some(blobs) => blobs.reads().value(user_key, index),
+            None => {
+                lsm::blob_flow::blob_of(index)?;
+                Err(no_blob_files())
+            }
+        }
+    }
+
+    /// The entity with all columns inline.
+    pub(super) fn whole_entity(&self, user_key: &[u8], entity: Pinned) -> Result<Pinned> {
+        match &self.view.blobs {
+            _ if !format::wide::may_have_blobs(&entity) => Ok(entity),
+            Some(blobs) => blobs.reads().entity(user_key, entity),
+            None => Err(no_blob_files()),
+        }
+    }
+
+    /// The source is on an entry whose value is in a blob file: shows the entry.
+    #[cold]
+    pub(super) fn show_blob(&mut self) {
+        self.save_key();
+        self.held.take(&self.source, 0, false);
+        self.show_saved_blob();
+    }
+
+    /// `saved_key` and `held` have the key and the blob index of an entry: shows the entry. If values are read lazily,
+    /// only its key.
+    pub(super) fn show_saved_blob(&mut self) {
+        self.place = Place::Unprepared;
+        self.valid = true;
+        self.skipped = 0;
+        if !self.view.lazy_blobs {
+            self.prepare_value();
+        }
+    }
+
+    /// The source is on an entity with columns in blob files: shows the entity with all columns inline.
+    #[cold]
+    pub(super) fn show_entity_with_blobs(&mut self) {
+        self.save_key();
+        match self.whole_entity(&self.saved_key, self.source.pin_value()) {
+            Ok(entity) => {
+                self.held.set(entity);
+                self.place = Place::Saved;
+                self.valid = true;
+                self.entity = true;
+                self.skipped = 0;
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Reads the current value, if it is in a blob file and was not read yet. Returns true if the iterator has a value
+    /// then; on an error the iterator is not valid and keeps the error.
+    pub fn prepare_value(&mut self) -> bool {
+        if !self.valid || self.place != Place::Unprepared {
+            return self.valid;
+        }
+        match self.blob(&self.saved_key, self.held.bytes()) {
+            Ok(value) => {
+                self.held.set(value);
+                self.place = Place::Saved;
+            }
+            Err(error) => self.fail(error),
+        }
+        self.valid
+    }
+
+    fn save_key(&mut self) {
+        self.saved_kind = key::trailer(self.source.key()) as u8;
+        self.saved_key.clear();
+        self.saved_key.extend_from_slice(key::user_key(self.source.key()));
+    }
+}
+
+#[cold]
+fn no_blob_files() -> Error {
+    Error::corruption("Invalid blob file number: the version of the column family has no blob files")
+}

@@ -1,0 +1,168 @@
+//! Blob files in a repair: which ones the SST files need, whether they are whole, and the records of the ones that no
+//! MANIFEST names.
+//!
+//! A damaged blob file is never written anew: each record has its own checksum, and reads of the other records still
+//! succeed. Lost values are reported by the offset of the first damaged record.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use base::{FamilyId, FileNumber, Result};
+use env::ReadHints;
+use format::edit::{BlobFileAddition, BlobFileGarbage};
+use format::names::{self, FileName};
+use table::blob::{BlobReader, scan};
+
+use super::survey::{Survey, descriptor_of, problem, table_dirs};
+use super::{Scope, Weight};
+use crate::manifest::FamilyRecord;
+
+/// Blob files that SST files without a record refer to.
+pub(super) type BlobReferences = BTreeMap<FamilyId, BTreeSet<u64>>;
+
+/// The records of the blob files that a version of the column family has, and their garbage: all but the ones that no SST
+/// file can refer to.
+pub(super) fn records_of(
+    family: &FamilyRecord,
+    linked: &BTreeSet<u64>,
+) -> (Vec<BlobFileAddition>, Vec<BlobFileGarbage>) {
+    let Some(&oldest) = linked.first() else { return (Vec::new(), Vec::new()) };
+    let garbage = |number: u64| family.blob_garbage.get(&number).copied().unwrap_or_default();
+    let live = family.blobs.values().filter(|blob| {
+        let number = blob.blob_file_number;
+        number >= oldest && (linked.contains(&number) || garbage(number).0 < blob.total_blob_count)
+    });
+    let additions: Vec<_> = live.cloned().collect();
+    let garbages = additions.iter().filter_map(|blob| {
+        let (garbage_blob_count, garbage_blob_bytes) = garbage(blob.blob_file_number);
+        (garbage_blob_count > 0).then_some(BlobFileGarbage {
+            blob_file_number: blob.blob_file_number,
+            garbage_blob_count,
+            garbage_blob_bytes,
+        })
+    });
+    (additions.clone(), garbages.collect())
+}
+
+impl Survey {
+    /// Adds records for the blob files that adopted SST files refer to and no MANIFEST names, then reads all blob files
+    /// that the SST files need.
+    pub(super) fn blob_files(&mut self, scope: &Scope) -> Result<()> {
+        let families: Vec<_> = self.manifest.recovered.families.values().cloned().collect();
+        for family in families {
+            let descriptor = descriptor_of(scope, &family.name, family.comparator.as_deref())?;
+            let dir = table_dirs(scope, &descriptor).first().cloned().unwrap_or(scope.paths.db.clone());
+            let wanted = self.blob_references.remove(&family.id).unwrap_or_default();
+            for number in wanted.into_iter().filter(|n| !family.blobs.contains_key(n)) {
+                let path = dir.join(names::blob(FileNumber(number)));
+                if let Some(record) = self.unknown_blob_file(scope, family.id, number, path)?
+                    && let Some(family) = self.manifest.recovered.families.get_mut(&family.id)
+                {
+                    family.blobs.insert(number, record);
+                }
+            }
+            let Some(family) = self.manifest.recovered.families.get(&family.id).cloned() else { continue };
+            for record in records_of(&family, &self.linked(family.id)).0 {
+                self.blob_file(scope, &family.name, &dir, &record)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The oldest blob file of each SST file of a column family.
+    fn linked(&self, family: FamilyId) -> BTreeSet<u64> {
+        let own = self.tables.iter().filter(|t| t.family == family);
+        own.map(|t| t.record.oldest_blob_file_number).filter(|n| *n != 0).collect()
+    }
+
+    /// The record of a blob file that no MANIFEST names, from its header and footer.
+    fn unknown_blob_file(
+        &mut self,
+        scope: &Scope,
+        family: FamilyId,
+        number: u64,
+        path: PathBuf,
+    ) -> Result<Option<BlobFileAddition>> {
+        self.next_number = self.next_number.max(number.saturating_add(1));
+        let opened = scope
+            .options
+            .env
+            .fs
+            .open_random(&path, &ReadHints::default())
+            .and_then(|file| BlobReader::open(file, family, None));
+        match opened {
+            Ok(reader) => Ok(Some(BlobFileAddition {
+                blob_file_number: number,
+                total_blob_count: reader.blob_count(),
+                total_blob_bytes: reader.records_bytes(),
+                ..BlobFileAddition::default()
+            })),
+            Err(error) if error.is_not_found() || error.is_corruption() => {
+                let what = format!("SST files need this blob file: {}", error.message());
+                self.report.problems.push(problem(Weight::Loss, path, error.offset(), &what));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads a blob file that SST files need, from start to end.
+    fn blob_file(
+        &mut self,
+        scope: &Scope,
+        family: &str,
+        dir: &std::path::Path,
+        record: &BlobFileAddition,
+    ) -> Result<()> {
+        let path = dir.join(names::blob(FileNumber(record.blob_file_number)));
+        let checked = scope.options.env.fs.open_random(&path, &ReadHints::default()).and_then(|file| {
+            self.report.num_files += 1;
+            self.report.num_bytes += file.size()?;
+            scan(&file, |_| Ok(()))
+        });
+        let (what, offset) = match checked {
+            Ok(found) if found.footer.is_none() => ("the blob file has no valid footer".to_string(), None),
+            Ok(found)
+                if (found.blob_count, found.blob_bytes)
+                    != (record.total_blob_count, record.total_blob_bytes) =>
+            {
+                let what = format!(
+                    "the blob file has {} blobs of {} bytes; the MANIFEST says {} of {}",
+                    found.blob_count, found.blob_bytes, record.total_blob_count, record.total_blob_bytes
+                );
+                (what, None)
+            }
+            Ok(_) => return Ok(()),
+            Err(error) if error.is_not_found() => ("the blob file is missing".to_string(), None),
+            Err(error) if error.is_corruption() => (error.message().to_string(), error.offset()),
+            Err(error) => return Err(error),
+        };
+        let mut found = problem(Weight::Loss, path, offset, &what);
+        found.family = Some(family.to_string());
+        found.bytes = match offset {
+            Some(offset) => record.total_blob_bytes.saturating_sub(offset),
+            None => record.total_blob_bytes,
+        };
+        self.report.problems.push(found);
+        Ok(())
+    }
+
+    /// Blob files that are on disk and that the new MANIFEST does not name, as notes.
+    pub(super) fn unneeded_blob_files(&mut self, scope: &Scope) -> Result<()> {
+        let mut needed = BTreeSet::new();
+        for family in self.manifest.recovered.families.values() {
+            let (additions, _) = records_of(family, &self.linked(family.id));
+            needed.extend(additions.iter().map(|blob| blob.blob_file_number));
+        }
+        for name in scope.options.env.fs.list(&scope.paths.db)? {
+            if let Some(FileName::Blob(number)) = FileName::parse(&name)
+                && !needed.contains(&number.0)
+            {
+                let what = "no SST file refers to this blob file";
+                let path = scope.paths.db.join(name);
+                self.report.problems.push(problem(Weight::Note, path, None, what));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! Values in blob files as a compaction reads them: with a read-ahead for each blob file.
+//!
+//! A compaction goes through its keys in order. The values of one blob file lie mostly in the same order, because a flush
+//! or a compaction wrote the file in key order. So one large read serves many values.
+
+use std::collections::BTreeMap;
+
+use base::{FileNumber, Pinned, Result};
+use lsm::filter::FetchBlob;
+use table::blob::BlobAccess;
+
+use super::BlobContext;
+
+/// See the module. For one thread.
+pub struct BlobsAhead {
+    context: BlobContext,
+    /// `blob_compaction_readahead_size`: bytes of one read; 0 reads value by value.
+    readahead_bytes: usize,
+    /// Of each blob file the bytes that were read last, with their offset.
+    ahead: BTreeMap<FileNumber, (u64, Vec<u8>)>,
+}
+
+impl BlobsAhead {
+    pub fn new(context: BlobContext, readahead_bytes: usize) -> Self {
+        BlobsAhead { context, readahead_bytes, ahead: BTreeMap::new() }
+    }
+
+    /// The value that a blob index points to; `user_key` has its timestamp.
+    ///
+    /// # Errors
+    /// As [`super::BlobReads::value`].
+    pub fn value(&mut self, user_key: &[u8], index: &[u8]) -> Result<Pinned> {
+        let reads = self.context.reads();
+        if self.readahead_bytes == 0 {
+            return reads.value(user_key, index);
+        }
+        let blob = reads.place(index)?;
+        let number = FileNumber(blob.file_number);
+        let reader = reads.open(number)?;
+        let limits = reads.tables.limits(reads.options);
+        let access =
+            BlobAccess { verify_checksums: reads.options.verify_checksums, limits: limits.as_deref() };
+        let held = self.ahead.get(&number).map(|(start, bytes)| (*start, &bytes[..]));
+        if let Some(found) = held.and_then(|held| reader.get_from(user_key, &blob, held, access)) {
+            return found.map(Pinned::from_vec);
+        }
+        let head = (format::blob::RECORD_HEADER_LEN + user_key.len()) as u64;
+        let start = blob.offset.saturating_sub(head);
+        if head.saturating_add(blob.size) >= self.readahead_bytes as u64 {
+            return reader.get(user_key, &blob, access).map(Pinned::from_vec);
+        }
+        let bytes = reader.read_ahead(start, self.readahead_bytes, limits.as_deref())?;
+        let found = reader.get_from(user_key, &blob, (start, &bytes), access);
+        self.ahead.insert(number, (start, bytes));
+        match found {
+            Some(value) => value.map(Pinned::from_vec),
+            // The record goes past the end of the file: the plain read names the damage.
+            None => reader.get(user_key, &blob, access).map(Pinned::from_vec),
+        }
+    }
+}
+
+impl FetchBlob for BlobsAhead {
+    fn fetch(&mut self, user_key: &[u8], blob_index: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        out.extend_from_slice(&self.value(user_key, blob_index)?);
+        Ok(())
+    }
+}
