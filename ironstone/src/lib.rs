@@ -54,6 +54,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod backup;
 mod checkpoint;
 mod db;
 mod families;
@@ -79,6 +80,10 @@ mod wide;
 mod work;
 mod write;
 
+pub use backup::{
+    BackupEngine, BackupEngineOptions, BackupId, BackupInfo, CreateBackupOptions, ExcludeFiles, Progress,
+    RestoreMode, RestoreOptions, ShareFilesNaming,
+};
 pub use checkpoint::{Checkpoint, CheckpointOptions};
 pub use db::Db;
 pub use engine::ingest::ReplaceRange;

@@ -132,6 +132,17 @@ pub(crate) fn sync_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     fs.open_dir(dir)?.sync()
 }
 
+/// Creates a directory and its missing parents, and makes their names durable.
+pub(crate) fn create_dir_durably(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+    if dir.as_os_str().is_empty() || fs.exists(dir)? {
+        return Ok(());
+    }
+    let above = parent(dir);
+    create_dir_durably(fs, &above)?;
+    fs.create_dir_all(dir)?;
+    sync_dir(fs, &above)
+}
+
 /// Returns the directory that holds the name `path`.
 pub(crate) fn parent(path: &Path) -> PathBuf {
     match path.parent() {

@@ -7,8 +7,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ironstone::{Checkpoint, CheckpointOptions, Db, IngestExternalFileOptions, Options, SstFileWriter};
-use peer::{Library, Reading, SstWriter, Writing};
+use ironstone::{
+    BackupEngine, BackupEngineOptions, Checkpoint, CheckpointOptions, Db, IngestExternalFileOptions, Options,
+    RestoreOptions, SstFileWriter,
+};
+use peer::{Backups, Library, Reading, SstWriter, Writing};
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -121,4 +124,50 @@ fn each_ingests_the_files_of_the_other() {
         expect(&their_rows(&theirs, &family));
     }
     expect(&our_rows(&Db::open(at("theirs"), options()).unwrap()));
+}
+
+#[test]
+fn each_restores_the_backups_of_the_other() {
+    let Some(library) = library() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    let ours = Db::open(at("ours"), options()).unwrap();
+    let open = || BackupEngine::open(BackupEngineOptions::new(at("backups")), &options().db.env).unwrap();
+    let mut expect: Vec<Rows> = Vec::new();
+    for round in 0..3 {
+        fill(&ours, round * 1000, round * 1000 + 1500);
+        open().create_new_backup(&ours).unwrap();
+        expect.push(our_rows(&ours));
+    }
+    {
+        let theirs = Backups::open(&library, &at("backups")).unwrap();
+        assert_eq!(theirs.ids(), [1, 2, 3]);
+        for (at_index, rows) in expect.iter().enumerate() {
+            let id = at_index as u32 + 1;
+            theirs.verify(id).unwrap();
+            let dir = at(&format!("theirs.{id}"));
+            theirs.restore(id, &dir).unwrap();
+            let (db, family) = their_db(&library, &dir);
+            assert!(their_rows(&db, &family) == *rows, "backup {id}");
+        }
+        theirs.purge(2).unwrap();
+        let (db, family) = their_db(&library, &at("theirs.3"));
+        for i in 0..500u32 {
+            db.put(&family, format!("theirs {i}").as_bytes(), &[b'x'; 100], Writing::default()).unwrap();
+        }
+        theirs.create(&db, true).unwrap();
+        db.put(&family, b"in the WAL", b"", Writing::default()).unwrap();
+        theirs.create(&db, false).unwrap();
+        expect.push(their_rows(&db, &family));
+    }
+    let ids: Vec<_> = open().backup_info().iter().map(|info| info.id).collect();
+    assert_eq!(ids, [2, 3, 4, 5]);
+    for (id, rows) in [(2, &expect[1]), (3, &expect[2]), (5, &expect[3])] {
+        open().verify_backup(id, true).unwrap();
+        let dir = at(&format!("ours.{id}"));
+        open().restore_db_from_backup(id, &dir, &dir, &RestoreOptions::default()).unwrap();
+        assert!(our_rows(&Db::open(&dir, options()).unwrap()) == *rows, "backup {id}");
+    }
+    open().purge_old_backups(1).unwrap();
+    assert_eq!(Backups::open(&library, &at("backups")).unwrap().ids(), [5]);
 }

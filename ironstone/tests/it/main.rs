@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 
+mod backup;
 mod bad_input;
 mod bits;
 mod checkpoint;

@@ -1,4 +1,7 @@
-use ironstone::{Checkpoint, Db, FamilyDescriptor, Options, WriteOptions};
+use ironstone::{
+    BackupEngine, BackupEngineOptions, Checkpoint, Db, FamilyDescriptor, Options, RestoreOptions,
+    WriteOptions,
+};
 
 use super::*;
 use crate::play::options;
@@ -84,4 +87,95 @@ fn a_crash_leaves_a_whole_checkpoint_or_none() {
         let tried = every_crash(&Operation { run: &run, check: &check }).unwrap();
         assert!(tried.crashes > 500 && tried.faults > 100, "{tried:?}");
     }
+}
+
+fn backups(outside: &Outside) -> Result<BackupEngine, String> {
+    BackupEngine::open(BackupEngineOptions::new("/backups"), &outside.env).map_err(words)
+}
+
+fn restored(outside: &Outside, id: u32) -> Result<Vec<String>, String> {
+    let engine = backups(outside)?;
+    engine
+        .restore_db_from_backup(id, "/restored", "/restored", &RestoreOptions::default())
+        .map_err(|error| format!("restore {id}: {error}"))?;
+    rows(&open(outside, "/restored")?)
+}
+
+/// Two backups with a deletion between; each step is acknowledged before the next.
+fn back_up(outside: &Outside, step: &dyn Fn(usize)) -> Result<(), String> {
+    let db = filled(outside)?;
+    let engine = backups(outside)?;
+    step(1);
+    engine.create_new_backup(&db).map_err(words)?;
+    step(2);
+    db.delete(b"a").map_err(words)?;
+    db.flush().map_err(words)?;
+    engine.create_new_backup(&db).map_err(words)?;
+    step(3);
+    engine.purge_old_backups(1).map_err(words)?;
+    step(4);
+    db.close().map_err(words)
+}
+
+#[test]
+fn a_crash_leaves_every_acknowledged_backup() {
+    let check = |outside: &Outside, step: usize, _: bool| {
+        if step == 0 {
+            return Ok(());
+        }
+        let engine = backups(outside)?;
+        if let Some((id, error)) = engine.corrupted_backups().first() {
+            return Err(format!("backup {id} is corrupt: {error}"));
+        }
+        let ids: Vec<_> = engine.backup_info().iter().map(|info| info.id).collect();
+        let may: &[&[u32]] = match step {
+            1 => &[&[], &[1]],
+            2 => &[&[1], &[1, 2]],
+            3 => &[&[1, 2], &[2]],
+            _ => &[&[2]],
+        };
+        if !may.contains(&&ids[..]) {
+            return Err(format!("backups {ids:?} in step {step}"));
+        }
+        for id in ids {
+            let found = restored(outside, id)?;
+            let expect: &[&str] = if id == 1 { &FILLED } else { &FILLED[1..] };
+            if found != expect {
+                return Err(format!("backup {id} has {found:?}"));
+            }
+        }
+        Ok(())
+    };
+    let tried = every_crash(&Operation { run: &back_up, check: &check }).unwrap();
+    assert!(tried.crashes > 1000 && tried.faults > 200, "{tried:?}");
+}
+
+#[test]
+fn an_interrupted_restore_leaves_the_whole_database_or_none() {
+    let run = |outside: &Outside, step: &dyn Fn(usize)| {
+        let db = filled(outside)?;
+        let engine = backups(outside)?;
+        let id = engine.create_new_backup(&db).map_err(words)?;
+        db.put(b"later", b"4").map_err(words)?;
+        db.close().map_err(words)?;
+        drop(db);
+        step(1);
+        engine.restore_db_from_backup(id, "/db", "/db", &RestoreOptions::default()).map_err(words)?;
+        step(2);
+        Ok(())
+    };
+    let check = |outside: &Outside, step: usize, _: bool| {
+        let exists = outside.env.fs.exists(std::path::Path::new("/db/CURRENT")).map_err(words)?;
+        if step == 0 || step == 1 && !exists {
+            return Ok(());
+        }
+        let found = rows(&open(outside, "/db")?)?;
+        let former = found.iter().any(|row| row.starts_with("default:later"));
+        if found == FILLED || step == 1 && former && found.len() == FILLED.len() + 1 {
+            return Ok(());
+        }
+        Err(format!("the database has {found:?}"))
+    };
+    let tried = every_crash(&Operation { run: &run, check: &check }).unwrap();
+    assert!(tried.crashes > 500, "{tried:?}");
 }

@@ -1,0 +1,433 @@
+//! Backups: copies of a database in a directory of their own, in RocksDB's layout.
+//!
+//! ```text
+//!  meta/1                  text: the files of backup 1           (`meta`)
+//!  private/1/              MANIFEST, CURRENT, OPTIONS, WALs of backup 1
+//!  shared_checksum/        SST files of all backups: 000012_s<session>_<size>.sst
+//!  shared/                 SST files by number alone (`share_files_with_checksum = false`)
+//!
+//!  create: copy ─► sync files ─► sync directories ─► meta/.3.tmp ─► rename to meta/3 ─► sync
+//! ```
+//! Invariant: a meta file exists only if all its files are complete and durable. A backup that a crash interrupts has no
+//! meta file; the next garbage collection removes its files. A directory has one engine that writes. Facts: RocksDB
+//! `utilities/backup/backup_engine.cc`.
+
+mod create;
+mod meta;
+mod options;
+mod restore;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base::{Error, Result, SequenceNumber};
+use env::rate::{RateLimiter, RateOptions};
+use env::sync::{AtomicBool, Mutex, Ordering};
+use env::{Env, FileSystem};
+
+use crate::transfer::{COPY_BUFFER_BYTES, CopySettings, create_dir_durably, read_file, remove_dir, sync_dir};
+use meta::Meta;
+pub use options::{
+    BackupEngineOptions, CreateBackupOptions, ExcludeFiles, Progress, RestoreMode, RestoreOptions,
+    ShareFilesNaming,
+};
+
+const META: &str = "meta";
+const PRIVATE: &str = "private";
+const SHARED: &str = "shared";
+const SHARED_CHECKSUM: &str = "shared_checksum";
+
+/// A meta file has fewer bytes than this limit.
+const META_BYTES_MAX: u64 = 1 << 30;
+
+/// The number of a backup. The first backup is 1.
+pub type BackupId = u32;
+
+/// What a backup holds. RocksDB's `BackupInfo`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupInfo {
+    pub id: BackupId,
+    /// When the backup was made, in seconds since 1970.
+    pub timestamp: i64,
+    /// The backup holds every write up to this sequence number.
+    pub sequence: SequenceNumber,
+    /// Bytes of all files. Shared files count in each backup.
+    pub size: u64,
+    /// The files, as paths below the backup directory, with their sizes.
+    pub files: Vec<(String, u64)>,
+    /// Files that the backup excludes.
+    pub excluded_files: Vec<String>,
+    pub app_metadata: Vec<u8>,
+}
+
+/// Creates, verifies, restores and deletes the backups of one directory.
+///
+/// A clone is a second handle of the same engine. Calls from several threads wait for each other.
+///
+/// ```
+/// use ironstone::{BackupEngine, BackupEngineOptions, Db, Options, RestoreOptions};
+///
+/// let options = Options::in_memory();
+/// let db = Db::open("data", options.clone())?;
+/// db.put(b"k", b"v")?;
+///
+/// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+/// let id = backups.create_new_backup(&db)?;
+/// db.put(b"k", b"later")?;
+/// db.close()?;
+///
+/// backups.restore_db_from_backup(id, "data", "data", &RestoreOptions::default())?;
+/// let db = Db::open("data", options)?;
+/// assert_eq!(db.get(b"k")?.as_deref(), Some(&b"v"[..]));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct BackupEngine {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    options: BackupEngineOptions,
+    /// The environment of databases.
+    db_env: Env,
+    /// The environment of the backup directory.
+    env: Env,
+    read_only: bool,
+    backup_limiter: Option<Arc<RateLimiter>>,
+    restore_limiter: Option<Arc<RateLimiter>>,
+    stopped: AtomicBool,
+    /// Held during each operation, I/O included.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    backups: BTreeMap<BackupId, Meta>,
+    /// Backups whose meta file or whose files are wrong.
+    corrupt: BTreeMap<BackupId, Error>,
+    /// No number above was ever given.
+    latest: BackupId,
+}
+
+impl BackupEngine {
+    /// Opens the backup directory, and creates the directory if missing. `env` is the environment of the databases.
+    ///
+    /// Backups whose files are missing or have another size are listed by [`BackupEngine::corrupted_backups`].
+    ///
+    /// # Errors
+    /// InvalidArgument for options that contradict each other; IoError of the file system.
+    pub fn open(options: BackupEngineOptions, env: &Env) -> Result<BackupEngine> {
+        BackupEngine::open_as(options, env, false)
+    }
+
+    /// Opens the backup directory for restores and verification. Nothing in the directory changes.
+    ///
+    /// # Errors
+    /// IoError if the directory does not exist.
+    pub fn open_read_only(options: BackupEngineOptions, env: &Env) -> Result<BackupEngine> {
+        BackupEngine::open_as(options, env, true)
+    }
+
+    fn open_as(options: BackupEngineOptions, db_env: &Env, read_only: bool) -> Result<BackupEngine> {
+        if !matches!(options.schema_version, 1 | 2) {
+            return Err(Error::invalid_argument(format!(
+                "BackupEngineOptions::schema_version is {}; 1 and 2 are supported",
+                options.schema_version
+            )));
+        }
+        if options.destroy_old_data && read_only {
+            return Err(Error::invalid_argument("destroy_old_data for an engine that only reads"));
+        }
+        let env = options.backup_env.clone().unwrap_or_else(|| db_env.clone());
+        let limiter = |given: &Option<Arc<RateLimiter>>, rate: u64| match (given, rate) {
+            (Some(given), _) => Ok(Some(given.clone())),
+            (None, 0) => Ok(None),
+            (None, rate) => {
+                let rate = i64::try_from(rate).unwrap_or(i64::MAX);
+                RateLimiter::new(RateOptions::new(rate), env.clock.clone()).map(|made| Some(Arc::new(made)))
+            }
+        };
+        let inner = Inner {
+            backup_limiter: limiter(&options.backup_rate_limiter, options.backup_rate_limit)?,
+            restore_limiter: limiter(&options.restore_rate_limiter, options.restore_rate_limit)?,
+            db_env: db_env.clone(),
+            env: env.clone(),
+            read_only,
+            stopped: AtomicBool::new(false),
+            state: Mutex::default(),
+            options,
+        };
+        inner.load().map_err(|error| error.doing("opening a backup directory"))?;
+        Ok(BackupEngine { inner: Arc::new(inner) })
+    }
+
+    /// Lists the backups, oldest first.
+    pub fn backup_info(&self) -> Vec<BackupInfo> {
+        let info = |(id, meta): (&BackupId, &Meta)| {
+            let files: Vec<_> = meta.files.iter().map(|f| (f.name.clone(), f.size.unwrap_or(0))).collect();
+            BackupInfo {
+                id: *id,
+                timestamp: meta.timestamp_s,
+                sequence: meta.sequence,
+                size: files.iter().map(|(_, size)| size).sum(),
+                files,
+                excluded_files: meta.excluded.clone(),
+                app_metadata: meta.app_metadata.clone(),
+            }
+        };
+        self.inner.state.lock().backups.iter().map(info).collect()
+    }
+
+    /// Lists the backups that cannot be restored, each with the reason.
+    pub fn corrupted_backups(&self) -> Vec<(BackupId, Error)> {
+        self.inner.state.lock().corrupt.iter().map(|(id, error)| (*id, error.clone())).collect()
+    }
+
+    /// Deletes all backups but the newest `keep`. Shared files that no backup needs are deleted too.
+    ///
+    /// # Errors
+    /// NotSupported for an engine that only reads; IoError of the file system.
+    pub fn purge_old_backups(&self, keep: usize) -> Result<()> {
+        let mut state = self.inner.writing()?;
+        let count = state.backups.len().saturating_sub(keep);
+        let old: Vec<_> = state.backups.keys().copied().take(count).collect();
+        for id in old {
+            self.inner.forget(&mut state, id)?;
+        }
+        self.inner.collect(&state)
+    }
+
+    /// Deletes one backup, valid or corrupt.
+    ///
+    /// # Errors
+    /// NotFound if there is no such backup; as [`BackupEngine::purge_old_backups`].
+    pub fn delete_backup(&self, id: BackupId) -> Result<()> {
+        let mut state = self.inner.writing()?;
+        if !state.backups.contains_key(&id) && !state.corrupt.contains_key(&id) {
+            return Err(Error::not_found(format!("Backup not found: {id}")));
+        }
+        self.inner.forget(&mut state, id)?;
+        self.inner.collect(&state)
+    }
+
+    /// Deletes the files that no backup needs: the rest of interrupted backups and deletions.
+    ///
+    /// # Errors
+    /// As [`BackupEngine::purge_old_backups`].
+    pub fn garbage_collect(&self) -> Result<()> {
+        let state = self.inner.writing()?;
+        self.inner.collect(&state)
+    }
+
+    /// Compares the files of a backup with its meta file: the sizes, and the content if `verify_with_checksum`.
+    ///
+    /// # Errors
+    /// NotFound if there is no such backup; Corruption with the first file that is missing or different.
+    pub fn verify_backup(&self, id: BackupId, verify_with_checksum: bool) -> Result<()> {
+        let state = self.inner.state.lock();
+        let meta = state.find(id)?;
+        self.inner.verify(meta, verify_with_checksum).map_err(|error| error.doing("verifying a backup"))
+    }
+
+    /// Ends the backup that runs, and rejects new backups of this engine.
+    pub fn stop_backup(&self) {
+        self.inner.stopped.store(true, Ordering::Release);
+    }
+}
+
+impl State {
+    /// # Errors
+    /// The reason why the backup is corrupt; NotFound if there is none.
+    fn find(&self, id: BackupId) -> Result<&Meta> {
+        if let Some(error) = self.corrupt.get(&id) {
+            return Err(error.clone());
+        }
+        self.backups.get(&id).ok_or_else(|| Error::not_found(format!("Backup not found: {id}")))
+    }
+}
+
+impl Inner {
+    fn path(&self, relative: &str) -> PathBuf {
+        self.options.backup_dir.join(relative)
+    }
+
+    fn meta_path(&self, id: BackupId) -> PathBuf {
+        self.path(&format!("{META}/{id}"))
+    }
+
+    fn fs(&self) -> &dyn FileSystem {
+        &*self.env.fs
+    }
+
+    fn writing(&self) -> Result<env::sync::MutexGuard<'_, State>> {
+        if self.read_only {
+            return Err(Error::not_supported("the backup engine is open for reading only"));
+        }
+        Ok(self.state.lock())
+    }
+
+    fn copy_settings(&self, limiter: &Option<Arc<RateLimiter>>) -> CopySettings {
+        let buffer_bytes = match self.options.io_buffer_size {
+            0 => limiter.as_ref().map_or(COPY_BUFFER_BYTES, |limiter| {
+                usize::try_from(limiter.single_burst_bytes()).unwrap_or(COPY_BUFFER_BYTES)
+            }),
+            bytes => bytes,
+        };
+        CopySettings { buffer_bytes, sync: self.options.sync, limiter: limiter.clone(), on_bytes: None }
+    }
+
+    /// Reads the meta files.
+    fn load(&self) -> Result<()> {
+        let (fs, mut state) = (self.fs(), self.state.lock());
+        if !self.read_only {
+            for dir in ["", META, PRIVATE, SHARED, SHARED_CHECKSUM] {
+                create_dir_durably(fs, &self.path(dir))?;
+            }
+        }
+        let mut ids: Vec<BackupId> =
+            fs.list(&self.path(META))?.iter().filter_map(|name| name.parse().ok()).collect();
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        state.latest = ids.first().copied().unwrap_or(0);
+        if self.options.destroy_old_data {
+            for id in ids {
+                self.forget(&mut state, id)?;
+            }
+            return self.collect(&state);
+        }
+        let limit = if self.read_only { self.options.max_valid_backups_to_open } else { usize::MAX };
+        let sizes = self.sizes()?;
+        for id in ids {
+            if state.backups.len() >= limit {
+                break;
+            }
+            match self.load_meta(id, &sizes) {
+                Ok(meta) => drop(state.backups.insert(id, meta)),
+                Err(error) => drop(state.corrupt.insert(id, error.file(self.meta_path(id)))),
+            }
+        }
+        Ok(())
+    }
+
+    /// The sizes of all files of the backup directory, by relative path.
+    fn sizes(&self) -> Result<BTreeMap<String, u64>> {
+        let mut dirs = vec![SHARED.to_string(), SHARED_CHECKSUM.to_string()];
+        let private = self.path(PRIVATE);
+        let ids = if self.fs().exists(&private)? { self.fs().list(&private)? } else { Vec::new() };
+        dirs.extend(ids.iter().map(|id| format!("{PRIVATE}/{id}")));
+        let mut sizes = BTreeMap::new();
+        for dir in dirs {
+            let path = self.path(&dir);
+            if !self.fs().exists(&path)? || !self.fs().is_dir(&path)? {
+                continue;
+            }
+            for name in self.fs().list(&path)? {
+                let size = self.fs().file_size(&path.join(&name))?;
+                sizes.insert(format!("{dir}/{name}"), size);
+            }
+        }
+        Ok(sizes)
+    }
+
+    fn load_meta(&self, id: BackupId, sizes: &BTreeMap<String, u64>) -> Result<Meta> {
+        let mut meta = Meta::parse(&self.fs().read_all(&self.meta_path(id), META_BYTES_MAX)?)?;
+        for file in &mut meta.files {
+            let path = self.path(&file.name);
+            let found = *sizes
+                .get(&file.name)
+                .ok_or_else(|| Error::corruption(format!("{} of the backup is missing", path.display())))?;
+            if let Some(expected) = file.size.filter(|expected| *expected != found) {
+                return Err(Error::corruption(format!(
+                    "{} of the backup has {found} bytes where {expected} bytes were expected",
+                    path.display()
+                )));
+            }
+            file.size = Some(found);
+        }
+        Ok(meta)
+    }
+
+    fn verify(&self, meta: &Meta, with_checksum: bool) -> Result<()> {
+        for file in &meta.files {
+            let path = self.path(&file.name);
+            let size = self.fs().file_size(&path).map_err(|error| match error.is_not_found() {
+                true => Error::corruption("a file of the backup is missing").file(&path),
+                false => error,
+            })?;
+            if let Some(expected) = file.size.filter(|expected| *expected != size) {
+                return Err(Error::corruption(format!("{size} bytes where {expected} bytes were expected"))
+                    .file(&path));
+            }
+            let Some(expected) = file.crc.filter(|_| with_checksum) else { continue };
+            let settings = self.copy_settings(&None);
+            let read = read_file(self.fs(), &path, None, &settings, &mut |_| Ok(()))?;
+            if read.crc != expected {
+                return Err(Error::corruption(format!(
+                    "the CRC32C is {:08x} where {expected:08x} was expected",
+                    read.crc
+                ))
+                .file(&path));
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the meta file of a backup: from now on the backup does not exist.
+    fn forget(&self, state: &mut State, id: BackupId) -> Result<()> {
+        match self.fs().unlink(&self.meta_path(id)) {
+            Err(error) if !error.is_not_found() => return Err(error),
+            _ => {}
+        }
+        if self.options.sync {
+            sync_dir(self.fs(), &self.path(META))?;
+        }
+        state.backups.remove(&id);
+        state.corrupt.remove(&id);
+        Ok(())
+    }
+
+    /// Deletes what no backup needs. A file that a corrupt backup names stays.
+    fn collect(&self, state: &State) -> Result<()> {
+        let fs = self.fs();
+        let mut needed: BTreeSet<String> =
+            state.backups.values().flat_map(|meta| meta.files.iter().map(|file| file.name.clone())).collect();
+        for id in state.corrupt.keys() {
+            let Ok(content) = fs.read_all(&self.meta_path(*id), META_BYTES_MAX) else { continue };
+            let text = String::from_utf8_lossy(&content).into_owned();
+            needed.extend(text.lines().filter_map(|line| line.split(' ').next()).map(str::to_string));
+        }
+        for dir in [SHARED, SHARED_CHECKSUM] {
+            for name in fs.list(&self.path(dir))? {
+                let relative = format!("{dir}/{name}");
+                if !needed.contains(&relative) {
+                    fs.unlink(&self.path(&relative))?;
+                }
+            }
+        }
+        for name in fs.list(&self.path(PRIVATE))? {
+            let dir = self.path(&format!("{PRIVATE}/{name}"));
+            let id = name.parse::<BackupId>();
+            let known = id.is_ok_and(|id| state.backups.contains_key(&id) || state.corrupt.contains_key(&id));
+            if !known && fs.is_dir(&dir)? {
+                remove_dir(fs, &dir)?;
+            }
+        }
+        for name in fs.list(&self.path(META))?.iter().filter(|name| name.ends_with(".tmp")) {
+            fs.unlink(&self.path(META).join(name))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the id of the session that wrote an SST file. `None`: an old file without session id.
+///
+/// # Errors
+/// Errors of opening the SST file.
+fn session_of(fs: &dyn FileSystem, path: &Path) -> Result<Option<String>> {
+    use table::sst::{OpenOptions, Reader};
+    let (size, file) = (fs.file_size(path)?, fs.open_random(path, &env::ReadHints::default())?);
+    let reader = Reader::open(file, size, &OpenOptions::default())?;
+    let session = String::from_utf8_lossy(&reader.properties().db_session_id).into_owned();
+    let plain = !session.is_empty() && session.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    Ok(plain.then_some(session))
+}

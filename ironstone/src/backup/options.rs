@@ -1,0 +1,121 @@
+//! Options of the backup engine, by RocksDB's names.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use base::Result;
+use env::Env;
+use env::rate::RateLimiter;
+
+/// How SST files are named in `shared_checksum/`. RocksDB's `ShareFilesNaming`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ShareFilesNaming {
+    /// Number, CRC32C and size: each file is read once more before the copy.
+    LegacyCrc32cAndFileSize,
+    /// Number and session id.
+    UseDbSessionId,
+    /// Number, session id and size. Default.
+    #[default]
+    UseDbSessionIdAndFileSize,
+}
+
+/// Options of a backup engine. RocksDB's `BackupEngineOptions`.
+#[derive(Clone)]
+pub struct BackupEngineOptions {
+    /// The directory of the backups. Created if missing.
+    pub backup_dir: PathBuf,
+    /// The environment of the backup directory. `None`, the default: the environment of the engine.
+    pub backup_env: Option<Env>,
+    /// Stores each SST file once for all backups. Default true.
+    pub share_table_files: bool,
+    /// Names shared files by content, so that databases with the same file numbers can share the directory. Default true.
+    pub share_files_with_checksum: bool,
+    /// How shared files are named. Default: number, session id and size.
+    pub share_files_with_checksum_naming: ShareFilesNaming,
+    /// Syncs all files and directories, so that a backup survives a power failure. Default true.
+    pub sync: bool,
+    /// Deletes all backups in the directory at open. Default false.
+    pub destroy_old_data: bool,
+    /// Copies WALs too. If false, a backup without flush lacks the entries that are only in WALs. Default true.
+    pub backup_log_files: bool,
+    /// Bytes per second for backups. 0, the default: no limit. `backup_rate_limiter` takes precedence.
+    pub backup_rate_limit: u64,
+    pub backup_rate_limiter: Option<Arc<RateLimiter>>,
+    /// Bytes per second for restores. 0, the default: no limit. `restore_rate_limiter` takes precedence.
+    pub restore_rate_limit: u64,
+    pub restore_rate_limiter: Option<Arc<RateLimiter>>,
+    /// Bytes between two calls of the progress callback. Default 4 MiB.
+    pub callback_trigger_interval_size: u64,
+    /// How many backups a read-only engine opens, newest first. Default: all.
+    pub max_valid_backups_to_open: usize,
+    /// The schema of the meta files: 1, the default, for all releases of RocksDB, or 2 for RocksDB 6.19 and later.
+    pub schema_version: u32,
+    /// Bytes that a copy holds in memory. 0, the default: 5 MiB.
+    pub io_buffer_size: usize,
+}
+
+impl BackupEngineOptions {
+    /// Default options for backups in `backup_dir`.
+    pub fn new(backup_dir: impl Into<PathBuf>) -> Self {
+        BackupEngineOptions {
+            backup_dir: backup_dir.into(),
+            backup_env: None,
+            share_table_files: true,
+            share_files_with_checksum: true,
+            share_files_with_checksum_naming: ShareFilesNaming::default(),
+            sync: true,
+            destroy_old_data: false,
+            backup_log_files: true,
+            backup_rate_limit: 0,
+            backup_rate_limiter: None,
+            restore_rate_limit: 0,
+            restore_rate_limiter: None,
+            callback_trigger_interval_size: 4 << 20,
+            max_valid_backups_to_open: usize::MAX,
+            schema_version: 1,
+            io_buffer_size: 0,
+        }
+    }
+}
+
+/// Called each time that a backup copied `callback_trigger_interval_size` bytes. An error ends the backup.
+pub type Progress = Arc<dyn Fn() -> Result<()> + Send + Sync>;
+
+/// Returns true for a shared file, by its path in the backup directory, that the backup must not copy.
+pub type ExcludeFiles = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Options of one backup. RocksDB's `CreateBackupOptions`.
+#[derive(Clone, Default)]
+pub struct CreateBackupOptions {
+    /// Flushes all memtables first. Default false. Entries that were written with `disableWAL` need the flush.
+    pub flush_before_backup: bool,
+    /// With the flush: all column families in one commit. Default false.
+    pub atomic_flush: bool,
+    /// Metadata of the application, at most 1 MiB. Default empty.
+    pub app_metadata: Vec<u8>,
+    pub progress_callback: Option<Progress>,
+    /// Requires `schema_version` 2. A restore takes the excluded files from other backup directories.
+    pub exclude_files: Option<ExcludeFiles>,
+}
+
+/// Which files of the database directory a restore keeps. RocksDB's `RestoreOptions::Mode`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RestoreMode {
+    /// Deletes all files of the old database. Default.
+    #[default]
+    PurgeAllFiles,
+    /// Keeps SST files with the number, session id and size of the file in the backup.
+    KeepLatestDbSessionIdFiles,
+    /// Keeps SST files with the number, size and CRC32C of the file in the backup. Reads each such file.
+    VerifyChecksum,
+}
+
+/// Options of a restore. RocksDB's `RestoreOptions`.
+#[derive(Clone, Default)]
+pub struct RestoreOptions {
+    /// Keeps the WALs of the database, and moves archived WALs back. Default false. For backups without WALs.
+    pub keep_log_files: bool,
+    pub mode: RestoreMode,
+    /// The engines of other directories that hold the files that the backup excludes.
+    pub alternate_dirs: Vec<super::BackupEngine>,
+}

@@ -1,0 +1,250 @@
+//! A backup becomes a database again.
+//!
+//! ```text
+//!  lock ─► delete CURRENT, then the other files ─► copy all, compare checksums ─► sync ─► CURRENT by rename ─► sync
+//! ```
+//! CURRENT goes first and comes last: a restore that a crash interrupts leaves no database that opens.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use base::{Error, FileNumber, Result};
+use env::FileSystem;
+use format::names::{self, FileName};
+
+use super::meta::{Meta, MetaFile};
+use super::{BackupEngine, BackupId, Inner, RestoreMode, RestoreOptions, SHARED_CHECKSUM, State, session_of};
+use crate::transfer::{copy_file, create_dir_durably, read_file, sync_dir};
+
+impl BackupEngine {
+    /// Restores the newest valid backup. See [`BackupEngine::restore_db_from_backup`].
+    ///
+    /// # Errors
+    /// NotFound if there is no valid backup; as there.
+    pub fn restore_db_from_latest_backup(
+        &self,
+        db_dir: impl AsRef<Path>,
+        wal_dir: impl AsRef<Path>,
+        options: &RestoreOptions,
+    ) -> Result<()> {
+        let newest = self.inner.state.lock().backups.last_key_value().map(|(id, _)| *id);
+        let id = newest.ok_or_else(|| Error::not_found("Backup not found: there is no valid backup"))?;
+        self.restore_db_from_backup(id, db_dir, wal_dir, options)
+    }
+
+    /// Restores a backup to the directories of a database. The files of the former database in these directories are
+    /// deleted; the database must be closed.
+    ///
+    /// # Errors
+    /// NotFound if there is no such backup; the reason if the backup is corrupt; InvalidArgument if an excluded file is in
+    /// no other directory; Corruption if a file differs from its checksum; IoError if the database is open or the file
+    /// system fails. After an error during the copies, the directories hold no database: restore again.
+    pub fn restore_db_from_backup(
+        &self,
+        id: BackupId,
+        db_dir: impl AsRef<Path>,
+        wal_dir: impl AsRef<Path>,
+        options: &RestoreOptions,
+    ) -> Result<()> {
+        let state = self.inner.state.lock();
+        let meta = state.find(id)?;
+        let dirs = Dirs { db: db_dir.as_ref().to_path_buf(), wal: wal_dir.as_ref().to_path_buf() };
+        let restored = self.inner.restore(&state, meta, &dirs, options);
+        restored.map_err(|error| error.doing("restoring a backup"))
+    }
+}
+
+struct Dirs {
+    db: PathBuf,
+    wal: PathBuf,
+}
+
+/// One file to restore.
+struct Source {
+    path: PathBuf,
+    file: MetaFile,
+    /// The name in the database.
+    name: String,
+    kind: FileName,
+    /// The file system of the backup directory.
+    env: env::Env,
+}
+
+impl Inner {
+    fn restore(&self, state: &State, meta: &Meta, dirs: &Dirs, options: &RestoreOptions) -> Result<()> {
+        let fs = &*self.db_env.fs;
+        let sources = self.sources(state, meta, options)?;
+        self.check_sizes(&sources)?;
+        create_dir_durably(fs, &dirs.db)?;
+        create_dir_durably(fs, &dirs.wal)?;
+        let _lock = fs.lock(&dirs.db.join(names::LOCK))?;
+        let kept = self.kept(&sources, &dirs.db, options.mode)?;
+        clear(fs, dirs, &kept, options.keep_log_files)?;
+        for source in &sources {
+            if source.kind.number().is_some_and(|number| kept.contains(&number)) {
+                continue;
+            }
+            self.restore_file(source, dirs)?;
+        }
+        sync_dir(fs, &dirs.db)?;
+        sync_dir(fs, &dirs.wal)?;
+        fs.rename(&dirs.db.join("CURRENT.tmp"), &dirs.db.join(names::CURRENT))?;
+        sync_dir(fs, &dirs.db)
+    }
+
+    /// All files of the backup, the excluded files from the directories that hold the files.
+    fn sources(&self, own: &State, meta: &Meta, options: &RestoreOptions) -> Result<Vec<Source>> {
+        let mut sources = Vec::new();
+        for file in &meta.files {
+            sources.push(self.source(file.clone())?);
+        }
+        for name in &meta.excluded {
+            let find = |state: &State| {
+                state.backups.values().flat_map(|meta| &meta.files).find(|file| file.name == *name).cloned()
+            };
+            let found = match find(own) {
+                Some(file) => Some(self.source(file)?),
+                None => {
+                    let others = options.alternate_dirs.iter().map(|other| &*other.inner);
+                    let mut others = others.filter(|other| !std::ptr::eq(*other, self));
+                    let found = others.find_map(|other| Some((other, find(&other.state.lock())?)));
+                    found.map(|(other, file)| other.source(file)).transpose()?
+                }
+            };
+            sources.push(found.ok_or_else(|| {
+                Error::invalid_argument(format!(
+                    "Excluded file {name} not found in any of {} backup directories: name the directory in alternate_dirs",
+                    options.alternate_dirs.len()
+                ))
+            })?);
+        }
+        if !sources.iter().any(|source| source.kind == FileName::Current) {
+            return Err(Error::corruption("the backup has no CURRENT file"));
+        }
+        Ok(sources)
+    }
+
+    fn source(&self, file: MetaFile) -> Result<Source> {
+        let base = file.name.rsplit('/').next().unwrap_or(&file.name);
+        // `000012_sSESSION_37129.sst` is `000012.sst` in the database.
+        let name = match (file.name.starts_with(SHARED_CHECKSUM), base.find('_'), base.rfind('.')) {
+            (true, Some(from), Some(to)) if from < to => format!("{}{}", &base[..from], &base[to..]),
+            _ => base.to_string(),
+        };
+        let kind = FileName::parse(&name)
+            .ok_or_else(|| Error::corruption(format!("Backup corrupted: Fail to parse filename {name}")))?;
+        Ok(Source { path: self.path(&file.name), file, name, kind, env: self.env.clone() })
+    }
+
+    /// Checks before anything is deleted that every file is there.
+    fn check_sizes(&self, sources: &[Source]) -> Result<()> {
+        for source in sources {
+            let size = source.env.fs.file_size(&source.path).map_err(|error| match error.is_not_found() {
+                true => Error::corruption("a file of the backup is missing").file(&source.path),
+                false => error,
+            })?;
+            if source.file.size.is_some_and(|expected| expected != size) {
+                return Err(Error::corruption(format!(
+                    "{size} bytes where {} bytes were expected",
+                    source.file.size.unwrap_or(0)
+                ))
+                .file(&source.path));
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers of SST files in the database directory that are those of the backup.
+    fn kept(&self, sources: &[Source], dir: &Path, mode: RestoreMode) -> Result<BTreeSet<FileNumber>> {
+        let fs = &*self.db_env.fs;
+        let mut kept = BTreeSet::new();
+        for source in sources {
+            let FileName::Table(number) = source.kind else { continue };
+            let existing = dir.join(&source.name);
+            let same_size =
+                || fs.file_size(&existing).is_ok_and(|size| source.file.size.is_none_or(|own| own == size));
+            let same = match mode {
+                RestoreMode::PurgeAllFiles => false,
+                RestoreMode::KeepLatestDbSessionIdFiles => {
+                    let named = source.file.name.split_once("_s").map(|(_, rest)| rest);
+                    let session = named.and_then(|rest| rest.split(['_', '.']).next());
+                    same_size()
+                        && session.is_some_and(|session| {
+                            session_of(fs, &existing).is_ok_and(|own| own.as_deref() == Some(session))
+                        })
+                }
+                RestoreMode::VerifyChecksum => {
+                    let settings = self.copy_settings(&None);
+                    same_size()
+                        && source.file.crc.is_some_and(|crc| {
+                            read_file(fs, &existing, None, &settings, &mut |_| Ok(()))
+                                .is_ok_and(|read| read.crc == crc)
+                        })
+                }
+            };
+            if same {
+                kept.insert(number);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn restore_file(&self, source: &Source, dirs: &Dirs) -> Result<()> {
+        let target = match source.kind {
+            FileName::Wal(_) => dirs.wal.join(&source.name),
+            FileName::Current => dirs.db.join("CURRENT.tmp"),
+            _ => dirs.db.join(&source.name),
+        };
+        let settings = self.copy_settings(&self.restore_limiter);
+        let from = (&*source.env.fs, source.path.as_path());
+        let copied = copy_file(from, (&*self.db_env.fs, &target), source.file.size, &settings)?;
+        match source.file.crc {
+            Some(expected) if expected != copied.crc => Err(Error::corruption(format!(
+                "the CRC32C is {:08x} where {expected:08x} was expected: restore another backup",
+                copied.crc
+            ))
+            .file(&source.path)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Deletes the files of the former database, CURRENT first.
+fn clear(fs: &dyn FileSystem, dirs: &Dirs, kept: &BTreeSet<FileNumber>, keep_wals: bool) -> Result<()> {
+    let current = dirs.db.join(names::CURRENT);
+    if fs.exists(&current)? {
+        fs.unlink(&current)?;
+        sync_dir(fs, &dirs.db)?;
+    }
+    let archive = dirs.wal.join(names::ARCHIVE_DIR);
+    if keep_wals && fs.exists(&archive)? {
+        for name in fs.list(&archive)? {
+            if matches!(FileName::parse(&name), Some(FileName::Wal(_))) {
+                fs.rename(&archive.join(&name), &dirs.wal.join(&name))?;
+            }
+        }
+    }
+    let mut places = vec![dirs.db.clone()];
+    if !keep_wals {
+        places.extend([archive, dirs.wal.clone()]);
+    }
+    for dir in places {
+        if !fs.exists(&dir)? {
+            continue;
+        }
+        for name in fs.list(&dir)? {
+            let kind = FileName::parse(&name);
+            let ours = kind.is_some() || name == format::proof::PROOF || name == "CURRENT.tmp";
+            let stays = match kind {
+                Some(FileName::Wal(_)) => keep_wals,
+                Some(FileName::Table(number)) => kept.contains(&number),
+                Some(FileName::Lock) => true,
+                _ => false,
+            };
+            if ours && !stays {
+                fs.unlink(&dir.join(&name))?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,331 @@
+//! Backups, restores, verification, garbage.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ironstone::{
+    BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Error, Kind, Options, RestoreMode,
+    RestoreOptions, ShareFilesNaming,
+};
+
+fn options() -> Options {
+    let mut options = Options::default();
+    options.update("create_if_missing=true;compression=kNoCompression").unwrap();
+    options
+}
+
+struct World {
+    scratch: tempfile::TempDir,
+    db: Option<Db>,
+}
+
+impl World {
+    fn new() -> World {
+        let scratch = tempfile::tempdir().unwrap();
+        let db = Some(Db::open(scratch.path().join("data"), options()).unwrap());
+        World { scratch, db }
+    }
+
+    fn db(&self) -> &Db {
+        self.db.as_ref().unwrap()
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    fn how(&self) -> BackupEngineOptions {
+        BackupEngineOptions::new(self.at("backups"))
+    }
+
+    fn engine(&self) -> BackupEngine {
+        BackupEngine::open(self.how(), &options().db.env).unwrap()
+    }
+
+    fn fill(&self, from: u32, to: u32) {
+        for i in from..to {
+            self.db().put(&i.to_be_bytes(), format!("value {i}").as_bytes()).unwrap();
+        }
+        self.db().flush().unwrap();
+    }
+
+    fn names(&self, dir: &str) -> BTreeSet<String> {
+        let names = std::fs::read_dir(self.at("backups").join(dir)).unwrap();
+        names.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    fn restored(&self, engine: &BackupEngine, id: u32) -> Result<usize, Error> {
+        let dir = self.at("restored");
+        engine.restore_db_from_backup(id, &dir, &dir, &RestoreOptions::default())?;
+        let db = Db::open(&dir, options())?;
+        let count = db.range::<[u8], _>(..).count();
+        db.close()?;
+        Ok(count)
+    }
+}
+
+#[test]
+fn each_backup_restores_what_the_database_held() {
+    let w = World::new();
+    let engine = w.engine();
+    w.fill(0, 100);
+    assert_eq!(engine.create_new_backup(w.db()).unwrap(), 1);
+    w.fill(100, 150);
+    w.db().put(b"only in the WAL", b"").unwrap();
+    assert_eq!(engine.create_new_backup(w.db()).unwrap(), 2);
+    assert_eq!((w.restored(&engine, 1).unwrap(), w.restored(&engine, 2).unwrap()), (100, 151));
+    assert_eq!(w.restored(&engine, 9).unwrap_err().kind(), Kind::NotFound);
+    let again = w.engine();
+    assert_eq!(again.backup_info(), engine.backup_info());
+    assert_eq!(again.backup_info().iter().map(|info| info.id).collect::<Vec<_>>(), [1, 2]);
+    assert!(again.corrupted_backups().is_empty());
+}
+
+#[test]
+fn a_table_is_stored_once_for_all_backups() {
+    let w = World::new();
+    let engine = w.engine();
+    w.fill(0, 100);
+    engine.create_new_backup(w.db()).unwrap();
+    let first = w.names("shared_checksum");
+    w.fill(100, 200);
+    engine.create_new_backup(w.db()).unwrap();
+    let second = w.names("shared_checksum");
+    assert_eq!((first.len(), second.len()), (1, 2));
+    assert!(second.is_superset(&first));
+    engine.purge_old_backups(1).unwrap();
+    assert_eq!((w.names("shared_checksum"), w.names("meta")), (second, BTreeSet::from(["2".to_string()])));
+    assert_eq!(w.names("private"), BTreeSet::from(["2".to_string()]));
+    w.fill(0, 200);
+    w.db().compact_range(None, None, &Default::default()).unwrap();
+    engine.create_new_backup(w.db()).unwrap();
+    engine.delete_backup(2).unwrap();
+    assert_eq!(w.names("shared_checksum").len(), 1);
+    assert_eq!(w.restored(&engine, 3).unwrap(), 200);
+    assert_eq!(engine.delete_backup(2).unwrap_err().kind(), Kind::NotFound);
+}
+
+#[test]
+fn shared_files_are_named_as_the_options_say() {
+    for (naming, shared, expect) in [
+        (ShareFilesNaming::UseDbSessionIdAndFileSize, true, 3),
+        (ShareFilesNaming::UseDbSessionId, true, 2),
+        (ShareFilesNaming::LegacyCrc32cAndFileSize, true, 3),
+        (ShareFilesNaming::UseDbSessionId, false, 1),
+    ] {
+        let w = World::new();
+        w.fill(0, 10);
+        let how = BackupEngineOptions {
+            share_files_with_checksum_naming: naming,
+            share_files_with_checksum: shared,
+            ..w.how()
+        };
+        let engine = BackupEngine::open(how, &options().db.env).unwrap();
+        let id = engine.create_new_backup(w.db()).unwrap();
+        let names = w.names(if shared { "shared_checksum" } else { "shared" });
+        let name = names.first().unwrap();
+        assert_eq!(name.split('_').count(), expect, "{name}");
+        assert_eq!(w.restored(&engine, id).unwrap(), 10, "{name}");
+    }
+    let w = World::new();
+    w.fill(0, 10);
+    let how = BackupEngineOptions { share_table_files: false, ..w.how() };
+    let engine = BackupEngine::open(how, &options().db.env).unwrap();
+    let id = engine.create_new_backup(w.db()).unwrap();
+    assert!(w.names("shared_checksum").is_empty());
+    assert_eq!(w.restored(&engine, id).unwrap(), 10);
+}
+
+#[test]
+fn missing_short_and_changed_files_are_found_and_nothing_is_lost() {
+    let w = World::new();
+    w.fill(0, 100);
+    w.engine().create_new_backup(w.db()).unwrap();
+    let name = w.names("shared_checksum").first().unwrap().clone();
+    let path = w.at("backups").join("shared_checksum").join(&name);
+    let whole = std::fs::read(&path).unwrap();
+    let mut flipped = whole.clone();
+    flipped[50] ^= 1;
+
+    std::fs::write(&path, &flipped).unwrap();
+    let engine = w.engine();
+    engine.verify_backup(1, false).unwrap();
+    let error = engine.verify_backup(1, true).unwrap_err();
+    assert!(error.kind() == Kind::Corruption && error.to_string().contains(&name), "{error}");
+    let error = w.restored(&engine, 1).unwrap_err();
+    assert!(error.to_string().contains(&name), "{error}");
+    assert!(!w.at("restored/CURRENT").exists());
+
+    std::fs::write(&path, &whole[..100]).unwrap();
+    let error = engine.verify_backup(1, false).unwrap_err();
+    assert!(error.to_string().contains(&name), "{error}");
+    std::fs::remove_file(&path).unwrap();
+    let error = engine.verify_backup(1, false).unwrap_err();
+    assert!(error.to_string().contains("missing"), "{error}");
+
+    let engine = w.engine();
+    let corrupt = engine.corrupted_backups();
+    assert!(corrupt.len() == 1 && corrupt[0].1.to_string().contains(&name), "{corrupt:?}");
+    assert!(engine.backup_info().is_empty());
+    assert_eq!(w.restored(&engine, 1).unwrap_err().kind(), Kind::Corruption);
+    // A corrupt backup keeps its other files, and its number.
+    engine.garbage_collect().unwrap();
+    assert!(!w.names("private/1").is_empty());
+    assert_eq!(engine.create_new_backup(w.db()).unwrap(), 2);
+    assert_eq!(w.restored(&engine, 2).unwrap(), 100);
+    engine.delete_backup(1).unwrap();
+    assert!(engine.corrupted_backups().is_empty());
+}
+
+#[test]
+fn a_changed_table_of_the_database_fails_the_backup() {
+    let w = World::new();
+    let mut with_checksums = options();
+    with_checksums.update("file_checksum_gen_factory=FileChecksumGenCrc32cFactory").unwrap();
+    let db = Db::open(w.at("checked"), with_checksums).unwrap();
+    db.put(b"k", &[b'v'; 1000]).unwrap();
+    db.flush().unwrap();
+    let table = w.at("checked").join(format!("{:06}.sst", db.live_files()[0].number.0));
+    let mut bytes = std::fs::read(&table).unwrap();
+    bytes[100] ^= 4;
+    std::fs::write(&table, bytes).unwrap();
+    let engine = w.engine();
+    let error = engine.create_new_backup(&db).unwrap_err();
+    assert!(error.kind() == Kind::Corruption && error.to_string().contains(".sst"), "{error}");
+    assert!(engine.backup_info().is_empty() && w.names("meta").is_empty() && w.names("private").is_empty());
+    assert!(w.names("shared_checksum").is_empty());
+    assert_eq!(db.int_property("rocksdb.is-file-deletions-enabled"), Some(1));
+}
+
+#[test]
+fn what_an_interrupted_backup_left_is_collected() {
+    let w = World::new();
+    w.fill(0, 10);
+    let engine = w.engine();
+    std::fs::create_dir(w.at("backups/private/1")).unwrap();
+    std::fs::write(w.at("backups/private/1/MANIFEST-000005"), b"half").unwrap();
+    std::fs::write(w.at("backups/shared_checksum/.000009_sX_1.sst.tmp"), b"half").unwrap();
+    std::fs::write(w.at("backups/meta/.1.tmp"), b"half").unwrap();
+    let id = engine.create_new_backup(w.db()).unwrap();
+    assert_eq!((id, w.names("shared_checksum").len(), w.names("meta").len()), (1, 1, 1));
+    assert_eq!(w.restored(&engine, id).unwrap(), 10);
+}
+
+#[test]
+fn a_restore_keeps_the_tables_that_the_mode_names() {
+    for mode in
+        [RestoreMode::KeepLatestDbSessionIdFiles, RestoreMode::VerifyChecksum, RestoreMode::PurgeAllFiles]
+    {
+        let mut w = World::new();
+        let engine = w.engine();
+        w.fill(0, 100);
+        engine.create_new_backup(w.db()).unwrap();
+        let table = w.at("data").join(format!("{:06}.sst", w.db().live_files()[0].number.0));
+        w.fill(50, 60);
+        let error = engine.restore_db_from_backup(1, w.at("data"), w.at("data"), &RestoreOptions::default());
+        assert!(error.is_err(), "the database is open");
+        w.db.take().unwrap().close().unwrap();
+        let before = std::fs::metadata(&table).unwrap();
+        let how = RestoreOptions { mode, ..RestoreOptions::default() };
+        engine.restore_db_from_latest_backup(w.at("data"), w.at("data"), &how).unwrap();
+        let kept = std::os::unix::fs::MetadataExt::ino(&before)
+            == std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&table).unwrap());
+        if mode != RestoreMode::PurgeAllFiles {
+            assert!(kept, "{mode:?}");
+        }
+        let db = Db::open(w.at("data"), options()).unwrap();
+        assert_eq!(db.get(&55u32.to_be_bytes()).unwrap().as_deref(), Some(&b"value 55"[..]));
+        assert_eq!(db.live_files().len(), 1);
+    }
+}
+
+#[test]
+fn excluded_files_come_from_another_directory() {
+    let w = World::new();
+    w.fill(0, 100);
+    let full = w.engine();
+    full.create_new_backup(w.db()).unwrap();
+    let how = BackupEngineOptions { schema_version: 2, ..BackupEngineOptions::new(w.at("thin")) };
+    let thin = BackupEngine::open(how.clone(), &options().db.env).unwrap();
+    let exclude = CreateBackupOptions {
+        exclude_files: Some(Arc::new(|name: &str| name.ends_with(".sst"))),
+        ..CreateBackupOptions::default()
+    };
+    thin.create_new_backup_with(w.db(), &exclude).unwrap();
+    let thin = BackupEngine::open_read_only(how, &options().db.env).unwrap();
+    assert_eq!(thin.backup_info()[0].excluded_files.len(), 1);
+    let dir = w.at("restored");
+    let error = thin.restore_db_from_backup(1, &dir, &dir, &RestoreOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("alternate_dirs"), "{error}");
+    let both = RestoreOptions { alternate_dirs: vec![full.clone()], ..RestoreOptions::default() };
+    thin.restore_db_from_backup(1, &dir, &dir, &both).unwrap();
+    assert_eq!(Db::open(&dir, options()).unwrap().range::<[u8], _>(..).count(), 100);
+    assert_eq!(thin.create_new_backup(w.db()).unwrap_err().kind(), Kind::NotSupported);
+    assert_eq!(full.create_new_backup_with(w.db(), &exclude).unwrap_err().kind(), Kind::InvalidArgument);
+}
+
+#[test]
+fn progress_is_reported_and_a_backup_can_be_stopped() {
+    let w = World::new();
+    w.fill(0, 5000);
+    let how = BackupEngineOptions { callback_trigger_interval_size: 1000, ..w.how() };
+    let engine = BackupEngine::open(how, &options().db.env).unwrap();
+    let calls = Arc::new(AtomicU64::new(0));
+    let counted = calls.clone();
+    let progress = CreateBackupOptions {
+        progress_callback: Some(Arc::new(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        })),
+        ..CreateBackupOptions::default()
+    };
+    engine.create_new_backup_with(w.db(), &progress).unwrap();
+    assert!(calls.load(Ordering::Relaxed) > 50);
+    let failing = CreateBackupOptions {
+        progress_callback: Some(Arc::new(|| Err(Error::aborted("enough")))),
+        ..CreateBackupOptions::default()
+    };
+    w.fill(0, 5000);
+    assert!(engine.create_new_backup_with(w.db(), &failing).unwrap_err().to_string().contains("enough"));
+    engine.stop_backup();
+    assert_eq!(engine.create_new_backup(w.db()).unwrap_err().kind(), Kind::Incomplete);
+    assert_eq!(engine.backup_info().len(), 1);
+}
+
+#[test]
+fn backups_are_deleted_at_open_if_asked() {
+    let w = World::new();
+    w.fill(0, 10);
+    w.engine().create_new_backup(w.db()).unwrap();
+    let how = BackupEngineOptions { destroy_old_data: true, ..w.how() };
+    let engine = BackupEngine::open(how, &options().db.env).unwrap();
+    assert!(engine.backup_info().is_empty() && w.names("shared_checksum").is_empty());
+}
+
+#[test]
+fn backups_of_rocksdb_restore_and_take_more() {
+    let golden = testkit::golden::root().join("backup");
+    let w = World::new();
+    testkit::golden::copy_dir(&golden, &w.at("backups"));
+    let engine = w.engine();
+    let info = engine.backup_info();
+    assert_eq!(info.iter().map(|i| (i.id, i.sequence)).collect::<Vec<_>>(), [(1, 160), (2, 250)]);
+    assert_eq!(info[0].app_metadata, b"made for the golden set");
+    for id in [1, 2] {
+        engine.verify_backup(id, true).unwrap();
+        let dir = w.at("restored");
+        engine.restore_db_from_backup(id, &dir, &dir, &RestoreOptions::default()).unwrap();
+        let mut as_written = Options::default();
+        as_written.update("merge_operator=stringappend").unwrap();
+        let db = Db::open(&dir, as_written).unwrap();
+        let count: usize = db.families().iter().map(|family| family.range::<[u8], _>(..).count()).sum();
+        assert_eq!(count, if id == 1 { 160 } else { 190 });
+        assert!(db.engine().id() != w.db().engine().id());
+    }
+    w.fill(0, 10);
+    assert_eq!(engine.create_new_backup(w.db()).unwrap(), 3);
+    assert_eq!(w.restored(&engine, 3).unwrap(), 10);
+    let _: &Path = w.scratch.path();
+}
