@@ -103,6 +103,10 @@ impl Checkpoint {
         made.map_err(|error| error.doing("creating a checkpoint"))
     }
 
+    pub(crate) fn engine(&self) -> &engine::db::Db {
+        self.db.engine()
+    }
+
     fn fill(&self, staging: &Path, options: &CheckpointOptions) -> Result<SequenceNumber> {
         let engine = self.db.engine();
         let fs = engine.env().fs.clone();

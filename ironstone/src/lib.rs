@@ -57,6 +57,7 @@
 mod backup;
 mod checkpoint;
 mod db;
+mod export;
 mod families;
 mod family;
 mod groups;
@@ -87,6 +88,8 @@ pub use backup::{
 pub use checkpoint::{Checkpoint, CheckpointOptions};
 pub use db::Db;
 pub use engine::ingest::ReplaceRange;
+pub use engine::options::ImportColumnFamilyOptions;
+pub use export::{ExportImportFilesMetaData, ExportedFile};
 pub use family::Family;
 pub use groups::{AttributeGroup, FamiliesIter};
 pub use ingest::{FileIngestionHandle, IngestExternalFileArg};

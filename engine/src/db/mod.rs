@@ -11,6 +11,7 @@ mod close;
 mod destroy;
 mod families;
 mod history;
+mod import;
 mod ingest;
 mod iterator;
 mod live;

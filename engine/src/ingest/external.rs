@@ -181,19 +181,19 @@ fn check_properties(
 }
 
 /// The range of keys of a file.
-struct Bounds<'a> {
+pub(super) struct Bounds<'a> {
     parts: &'a Parts,
     any_seq: bool,
-    smallest: Option<Vec<u8>>,
-    largest: Option<Vec<u8>>,
+    pub smallest: Option<Vec<u8>>,
+    pub largest: Option<Vec<u8>>,
 }
 
 impl<'a> Bounds<'a> {
-    fn new(parts: &'a Parts, any_seq: bool) -> Self {
+    pub fn new(parts: &'a Parts, any_seq: bool) -> Self {
         Bounds { parts, any_seq, smallest: None, largest: None }
     }
 
-    fn points(&mut self, reader: &Arc<Reader>, ctx: &ReadCtx) -> Result<()> {
+    pub fn points(&mut self, reader: &Arc<Reader>, ctx: &ReadCtx) -> Result<()> {
         let mut iter = reader.iter(ctx);
         iter.seek_to_first();
         if !iter.valid() {
@@ -211,7 +211,7 @@ impl<'a> Bounds<'a> {
         Ok(())
     }
 
-    fn tombstones(&mut self, reader: &Reader) -> Result<()> {
+    pub fn tombstones(&mut self, reader: &Reader) -> Result<()> {
         let order = self.parts.internal_order();
         for (start, end) in reader.range_tombstones() {
             self.check(start, "External file has a range deletion with non zero sequence number.")?;

@@ -11,12 +11,14 @@
 //! `db/external_sst_file_ingestion_job.cc`.
 
 mod external;
+mod import;
 mod overlap;
 mod place;
 mod prepare;
 mod write;
 
 pub use external::ExternalFile;
+pub use import::{ImportFile, ImportRequest, Imported, import};
 pub use overlap::overlaps_memtables;
 pub use place::{Place, PlaceRequest, place};
 pub use prepare::{Prepared, PreparedFile, bring_in, prepare};

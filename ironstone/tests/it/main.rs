@@ -8,6 +8,7 @@ mod bits;
 mod checkpoint;
 mod codes;
 mod crash;
+mod export;
 mod handles;
 mod indexed_batch;
 mod ingest;

@@ -1,6 +1,6 @@
 use ironstone::{
-    BackupEngine, BackupEngineOptions, Checkpoint, Db, FamilyDescriptor, Options, RestoreOptions,
-    WriteOptions,
+    BackupEngine, BackupEngineOptions, Checkpoint, Db, FamilyDescriptor, ImportColumnFamilyOptions, Options,
+    RestoreOptions, WriteOptions,
 };
 
 use super::*;
@@ -173,6 +173,37 @@ fn an_interrupted_restore_leaves_the_whole_database_or_none() {
         let former = found.iter().any(|row| row.starts_with("default:later"));
         if found == FILLED || step == 1 && former && found.len() == FILLED.len() + 1 {
             return Ok(());
+        }
+        Err(format!("the database has {found:?}"))
+    };
+    let tried = every_crash(&Operation { run: &run, check: &check }).unwrap();
+    assert!(tried.crashes > 500, "{tried:?}");
+}
+
+#[test]
+fn a_crash_leaves_an_imported_family_with_all_of_its_files_or_none() {
+    let run = |outside: &Outside, step: &dyn Fn(usize)| {
+        let db = filled(outside)?;
+        let export = Checkpoint::new(&db).export_column_family(&db, "/export").map_err(words)?;
+        step(1);
+        let copy = FamilyDescriptor::new("copy", settings(outside).family);
+        db.create_family_with_import(copy, &ImportColumnFamilyOptions::default(), &[&export])
+            .map_err(words)?;
+        step(2);
+        db.close().map_err(words)
+    };
+    let check = |outside: &Outside, step: usize, _: bool| {
+        if step == 0 {
+            return Ok(());
+        }
+        let found = rows(&open(outside, "/db")?)?;
+        let copied: Vec<_> = found.iter().filter(|row| row.starts_with("copy")).collect();
+        if copied.len() == 2 || copied.is_empty() && step == 1 {
+            return if found.len() - copied.len() == FILLED.len() {
+                Ok(())
+            } else {
+                Err(format!("{found:?}"))
+            };
         }
         Err(format!("the database has {found:?}"))
     };

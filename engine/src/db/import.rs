@@ -1,0 +1,119 @@
+//! A new column family from exported files.
+
+use base::{Error, FamilyId, Result};
+use format::edit::VersionEdit;
+use lsm::version::{Edit, Version};
+
+use super::Db;
+use super::families::family_dirs;
+use super::setup::{make_dir, request_of};
+use crate::commit::{new_file, of_new_family};
+use crate::components::FamilyDescriptor;
+use crate::family::Family;
+use crate::ingest::{ImportRequest, Imported, import};
+use crate::recovery::RequestedFamily;
+use crate::sync::Arc;
+
+impl Db {
+    /// Creates a column family that holds exported files. The column family and its files appear in one atomic group of
+    /// the MANIFEST.
+    ///
+    /// # Errors
+    /// InvalidArgument if the name exists, for another comparator, and for exports that overlap; Corruption for files that
+    /// do not open; errors of the file system and the MANIFEST. After an error there is no new column family.
+    pub fn create_family_with_import(
+        &self,
+        descriptor: FamilyDescriptor,
+        requests: &[ImportRequest],
+        move_files: bool,
+    ) -> Result<Arc<Family>> {
+        self.writing()?;
+        let inner = &self.inner;
+        let changes = inner.changes.lock();
+        if inner.families.by_name(&descriptor.name).is_some() {
+            return Err(Error::invalid_argument(format!(
+                "Column family already exists: {}",
+                descriptor.name
+            )));
+        }
+        let db = inner.tools.options.load_full();
+        let paths = &inner.tools.paths;
+        let request = request_of(&descriptor, &db, &paths.db, &inner.caches, &inner.tools.events, false)?;
+        for dir in family_dirs(std::slice::from_ref(&descriptor)) {
+            make_dir(&inner.tools.env, &dir)?;
+        }
+        let mut imported = import(&inner.tools, &request.parts, requests, move_files)?;
+        let family = self.commit_import(&descriptor, &request, &mut imported)?;
+        drop(changes);
+        inner.tools.events.info(format_args!(
+            "Created column family [{}] (ID {}) with {} imported files",
+            family.name(),
+            family.id(),
+            imported.files.len()
+        ));
+        if move_files {
+            let originals = requests.iter().flat_map(|request| &request.files);
+            for file in originals {
+                if let Err(error) = inner.tools.env.fs.unlink(&file.path) {
+                    inner.tools.events.warn(format_args!(
+                        "the imported file is in the database, but the original could not be removed: {error}"
+                    ));
+                }
+            }
+        }
+        self.options_changed()?;
+        Ok(family)
+    }
+
+    fn commit_import(
+        &self,
+        descriptor: &FamilyDescriptor,
+        request: &RequestedFamily,
+        imported: &mut Imported,
+    ) -> Result<Arc<Family>> {
+        let (inner, writing) = (&self.inner, self.writing()?);
+        let parts = &request.parts;
+        let edit = Edit { added: imported.files.clone(), ..Edit::default() };
+        let empty = Version::empty(parts.internal_order(), parts.pick.num_levels);
+        let version = Arc::new(empty.apply(&[edit])?);
+        let id = inner.families.max_id().checked_add(1).map(FamilyId);
+        let id = id.ok_or_else(|| Error::not_supported("more column families: all numbers are used"))?;
+        let family = writing.writer.alone(|leader| {
+            let wal = inner.logs.active_number().0;
+            let last_seq = leader.last_seq.max(imported.largest_seq);
+            let mem = parts.new_memtable(1, last_seq);
+            let family = Family::new(
+                id,
+                request.name.clone(),
+                request.options.clone(),
+                parts.clone(),
+                version,
+                mem,
+                wal,
+                inner.release_notifier.clone(),
+            );
+            // A gap in the sequence numbers is harmless if the commit fails.
+            leader.last_seq = last_seq;
+            inner.tools.sequence.publish(last_seq);
+            let added = VersionEdit {
+                remaining_entries: Some(1),
+                ..of_new_family(id, &descriptor.name, parts.order.name(), wal)
+            };
+            let filled = VersionEdit {
+                column_family: id,
+                new_files: imported.files.iter().map(|(level, file)| new_file(*level, file)).collect(),
+                remaining_entries: Some(0),
+                ..VersionEdit::default()
+            };
+            // A record that fails may be in the MANIFEST all the same: then the next open needs the files.
+            imported.keep_files();
+            let commit =
+                inner.committer.commit_records(vec![added, filled], || inner.families.add(family.clone()));
+            commit.map(|_| family)
+        })??;
+        writing.background.remove_old_manifests();
+        writing.background.family_added(&family);
+        writing.background.plan_trigger();
+        Ok(family)
+    }
+}

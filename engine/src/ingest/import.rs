@@ -1,0 +1,206 @@
+//! The files of an exported column family, brought into another database.
+//!
+//! The files keep their entries, sequence numbers and levels. Only the order of level 0 is numbered anew: each exported
+//! column family has its own epoch numbers. Facts: RocksDB `db/import_column_family_job.cc`.
+
+use std::path::{Path, PathBuf};
+
+use base::{Error, FileNumber, Order, Result, SequenceNumber};
+use env::ReadHints;
+use lsm::file_meta::{FileMetaData, UNKNOWN_CHECKSUM};
+use table::sst::{OpenOptions, ReadCtx, Reader};
+use table::unique_id::UniqueId;
+
+use super::bring_in;
+use super::external::Bounds;
+use crate::family::Parts;
+use crate::files::Pending;
+use crate::output::JobTools;
+use crate::sync::Arc;
+
+/// One exported file. RocksDB's `LiveFileMetaData`, as far as an import reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportFile {
+    pub path: PathBuf,
+    pub level: usize,
+    /// Bytes. 0: unknown.
+    pub size: u64,
+    pub smallest_seq: SequenceNumber,
+    pub largest_seq: SequenceNumber,
+    /// The order of level 0: a larger number is newer.
+    pub epoch_number: u64,
+    /// The temperature as the MANIFEST stores the temperature. 0: unknown.
+    pub temperature: u8,
+}
+
+/// The files of one exported column family.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportRequest {
+    /// The name of the comparator of the exported column family.
+    pub comparator_name: String,
+    pub files: Vec<ImportFile>,
+}
+
+/// Files inside the database that no MANIFEST names yet. Dropping the value removes the files.
+pub struct Imported {
+    /// Level and file.
+    pub files: Vec<(usize, Arc<FileMetaData>)>,
+    pub largest_seq: SequenceNumber,
+    paths: Vec<PathBuf>,
+    _pending: Vec<Pending>,
+    tools: Arc<JobTools>,
+    keep: bool,
+}
+
+impl Imported {
+    /// The files stay when the value is dropped.
+    pub fn keep_files(&mut self) {
+        self.keep = true;
+    }
+}
+
+impl Drop for Imported {
+    fn drop(&mut self) {
+        if !self.keep {
+            // No MANIFEST names the files. What cannot be removed now, the next open removes.
+            self.paths.iter().for_each(|path| drop(self.tools.env.fs.unlink(path)));
+        }
+    }
+}
+
+/// Checks exported files, and links or copies the files into the database.
+///
+/// # Errors
+/// InvalidArgument for another comparator, no files, or exports whose key ranges overlap; Corruption or NotSupported for
+/// files that do not open; errors of the file system. Each error names the file.
+pub fn import(
+    tools: &Arc<JobTools>,
+    parts: &Parts,
+    requests: &[ImportRequest],
+    move_files: bool,
+) -> Result<Imported> {
+    let mut imported = Imported {
+        files: Vec::new(),
+        largest_seq: 0,
+        paths: Vec::new(),
+        _pending: Vec::new(),
+        tools: tools.clone(),
+        keep: false,
+    };
+    if requests.is_empty() {
+        return Err(Error::invalid_argument("The list of files is empty"));
+    }
+    let mut ranges = Vec::new();
+    let mut epoch = if parts.pick.allow_ingest_behind { 2 } else { 1 };
+    for request in requests {
+        if request.comparator_name != parts.order.name() {
+            return Err(Error::invalid_argument(format!(
+                "Comparator name mismatch: the export has {}, the column family has {}",
+                request.comparator_name,
+                parts.order.name()
+            )));
+        }
+        let first = imported.files.len();
+        for (file, epoch) in in_order(request, &mut epoch) {
+            imported.bring(parts, file, epoch, move_files)?;
+        }
+        let own = &imported.files[first..];
+        ranges.push(
+            range_of(&parts.order, own)
+                .ok_or_else(|| Error::invalid_argument("The list of files is empty"))?,
+        );
+    }
+    ranges.sort_by(|a, b| parts.order.compare_without_timestamp(&a.0, &b.0));
+    if ranges.windows(2).any(|pair| parts.order.compare_without_timestamp(&pair[0].1, &pair[1].0).is_ge()) {
+        return Err(Error::invalid_argument("CFs have overlapping ranges"));
+    }
+    tools.env.fs.open_dir(parts.table_dir(0)).and_then(|dir| dir.sync())?;
+    Ok(imported)
+}
+
+/// The files from the last level up, level 0 from old to new, with their new epoch numbers.
+fn in_order<'a>(request: &'a ImportRequest, epoch: &mut u64) -> Vec<(&'a ImportFile, u64)> {
+    let mut files: Vec<_> = request.files.iter().collect();
+    files.sort_by_key(|file| {
+        (std::cmp::Reverse(file.level), file.epoch_number, file.largest_seq, file.smallest_seq)
+    });
+    let mut out = Vec::with_capacity(files.len());
+    let mut level = None;
+    for file in files {
+        // A level below level 0 has one epoch number; each file of level 0 has its own.
+        if file.level == 0 || level.is_some_and(|level| level != file.level) {
+            *epoch += u64::from(level.is_some());
+        }
+        level = Some(file.level);
+        out.push((file, *epoch));
+    }
+    *epoch += 1;
+    out
+}
+
+fn range_of(order: &Order, files: &[(usize, Arc<FileMetaData>)]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let smallest = files.iter().map(|(_, file)| file.smallest_user_key());
+    let smallest = smallest.min_by(|a, b| order.compare_without_timestamp(a, b))?;
+    let largest = files.iter().map(|(_, file)| file.largest_user_key());
+    let largest = largest.max_by(|a, b| order.compare_without_timestamp(a, b))?;
+    Some((smallest.to_vec(), largest.to_vec()))
+}
+
+impl Imported {
+    fn bring(&mut self, parts: &Parts, file: &ImportFile, epoch: u64, move_files: bool) -> Result<()> {
+        let tools = self.tools.clone();
+        let pending = tools.numbers.take_pending();
+        let meta = read(&tools, parts, file, pending.number)
+            .map_err(|error| error.doing("reading an exported file to import").file(&file.path))?;
+        let target = parts.table_path(pending.number, 0);
+        self.paths.push(target.clone());
+        bring_in(&*tools.env.fs, (&file.path, &target), move_files, true)?;
+        let now_s = tools.env.clock.now_seconds();
+        self.largest_seq = self.largest_seq.max(meta.largest_seq);
+        let mut meta = meta;
+        meta.epoch_number = epoch;
+        (meta.oldest_ancester_time, meta.file_creation_time) = (now_s, now_s);
+        self.files.push((file.level, Arc::new(meta)));
+        self._pending.push(pending);
+        Ok(())
+    }
+}
+
+fn read(tools: &JobTools, parts: &Parts, file: &ImportFile, number: FileNumber) -> Result<FileMetaData> {
+    let size = tools.env.fs.file_size(&file.path)?;
+    if file.size > 0 && file.size != size {
+        return Err(Error::corruption(format!("{size} bytes where {} bytes were exported", file.size)));
+    }
+    let (smallest_seq, largest_seq) = (file.smallest_seq, file.largest_seq);
+    if smallest_seq > largest_seq || largest_seq > base::key::MAX_SEQUENCE {
+        return Err(Error::corruption(format!("sequence numbers {smallest_seq} to {largest_seq}")));
+    }
+    let handle = tools.env.fs.open_random(Path::new(&file.path), &ReadHints::default())?;
+    let options = OpenOptions {
+        order: parts.order.clone(),
+        table: parts.table.clone(),
+        file_number: number,
+        largest_seqno: Some(largest_seq),
+        db_session_id: Arc::from(tools.db_session_id.as_str()),
+        ..OpenOptions::default()
+    };
+    let reader = Arc::new(Reader::open(handle, size, &options)?);
+    let properties = reader.properties().clone();
+    let mut bounds = Bounds::new(parts, true);
+    bounds.points(&reader, &ReadCtx { total_order_seek: true, fill_cache: false, ..ReadCtx::default() })?;
+    bounds.tombstones(&reader)?;
+    let (Some(smallest), Some(largest)) = (bounds.smallest, bounds.largest) else {
+        return Err(Error::invalid_argument("File contain no entries"));
+    };
+    let session = std::str::from_utf8(&properties.db_session_id).unwrap_or_default();
+    let id = UniqueId::new(&properties.db_id, session, properties.original_file_number);
+    let mut meta = FileMetaData::new(number, size, &smallest, &largest);
+    (meta.smallest_seq, meta.largest_seq) = (smallest_seq, largest_seq);
+    meta.temperature = file.temperature;
+    meta.unique_id = id.map_or((0, 0), |id| (id.0[0], id.0[1]));
+    meta.file_checksum_func_name = UNKNOWN_CHECKSUM.to_string();
+    if properties.tail_start_offset > 0 {
+        meta.tail_size = size.saturating_sub(properties.tail_start_offset);
+    }
+    Ok(meta)
+}

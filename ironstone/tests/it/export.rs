@@ -1,0 +1,162 @@
+//! Export and import of column families, and clip.
+
+use ironstone::{
+    Checkpoint, Db, ExportImportFilesMetaData, ExportedFile, Family, FamilyDescriptor,
+    ImportColumnFamilyOptions, Kind, Options,
+};
+
+fn options() -> Options {
+    let mut options = Options::default();
+    options.update("create_if_missing=true;compression=kNoCompression;merge_operator=stringappend").unwrap();
+    options
+}
+
+fn rows(family: &Family) -> Vec<(Vec<u8>, Vec<u8>)> {
+    family.range::<[u8], _>(..).map(|row| row.map(|(k, v)| (k.to_vec(), v.to_vec())).unwrap()).collect()
+}
+
+fn named(name: &str) -> FamilyDescriptor {
+    FamilyDescriptor::new(name, options().family)
+}
+
+/// Entries on several levels, with newer versions above.
+fn fill(family: &Family, from: u32, to: u32) {
+    for round in 0..3u8 {
+        for i in (from..to).step_by(usize::from(round) + 1) {
+            family.put(&i.to_be_bytes(), &[b'a' + round; 20]).unwrap();
+        }
+        family.flush().unwrap();
+        if round == 0 {
+            family.compact_range(None, None, &Default::default()).unwrap();
+        }
+    }
+    family.delete_range(&(from + 5).to_be_bytes(), &(from + 9).to_be_bytes()).unwrap();
+}
+
+#[test]
+fn an_import_holds_what_was_exported() {
+    for move_files in [false, true] {
+        let scratch = tempfile::tempdir().unwrap();
+        let from = Db::open(scratch.path().join("from"), options()).unwrap();
+        fill(&from, 0, 200);
+        let expect = rows(&from);
+        let dir = scratch.path().join("export");
+        let export = Checkpoint::new(&from).export_column_family(&from, &dir).unwrap();
+        assert!(export.files.len() >= 3);
+        let error = Checkpoint::new(&from).export_column_family(&from, &dir).unwrap_err();
+        assert_eq!(error.kind(), Kind::InvalidArgument);
+
+        let to = Db::open(scratch.path().join("to"), options()).unwrap();
+        let how = ImportColumnFamilyOptions { move_files };
+        let family = to.create_family_with_import(named("copy"), &how, &[&export]).unwrap();
+        assert_eq!(rows(&family), expect);
+        assert_eq!(std::fs::read_dir(&dir).unwrap().count() == 0, move_files);
+        assert!(to.latest_sequence() >= export.files.iter().map(|f| f.largest_sequence).max().unwrap());
+        family.put(&7u32.to_be_bytes(), b"newer").unwrap();
+        family.compact_range(None, None, &Default::default()).unwrap();
+        assert_eq!(family.get(&7u32.to_be_bytes()).unwrap().as_deref(), Some(&b"newer"[..]));
+        assert!(to.create_family_with_import(named("copy"), &how, &[&export]).is_err());
+        to.close().unwrap();
+        let again = Db::open(scratch.path().join("to"), options()).unwrap();
+        assert_eq!(rows(&again.family("copy").unwrap()).len(), expect.len() + 1);
+    }
+}
+
+#[test]
+fn exports_of_disjoint_ranges_become_one_family() {
+    let scratch = tempfile::tempdir().unwrap();
+    let from = Db::open(scratch.path().join("from"), options()).unwrap();
+    let other = from.create_family(named("other")).unwrap();
+    fill(&from, 0, 100);
+    fill(&other, 100, 200);
+    let checkpoint = Checkpoint::new(&from);
+    let first = checkpoint.export_column_family(&from, scratch.path().join("1")).unwrap();
+    let second = checkpoint.export_column_family(&other, scratch.path().join("2")).unwrap();
+    let how = ImportColumnFamilyOptions::default();
+    let both = from.create_family_with_import(named("both"), &how, &[&second, &first]).unwrap();
+    let mut expect = rows(&from);
+    expect.extend(rows(&other));
+    assert_eq!(rows(&both), expect);
+    let error = from.create_family_with_import(named("twice"), &how, &[&first, &first]).unwrap_err();
+    assert!(error.to_string().contains("overlapping"), "{error}");
+    assert!(from.family("twice").is_err());
+}
+
+#[test]
+fn wrong_exports_are_rejected_and_leave_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = Db::open(scratch.path().join("data"), options()).unwrap();
+    fill(&db, 0, 50);
+    let export = Checkpoint::new(&db).export_column_family(&db, scratch.path().join("export")).unwrap();
+    let how = ImportColumnFamilyOptions::default();
+    let files = || std::fs::read_dir(scratch.path().join("data")).unwrap().count();
+    let before = files();
+    let reject = |export: &ExportImportFilesMetaData, words: &str| {
+        let error = db.create_family_with_import(named("bad"), &how, &[export]).unwrap_err();
+        assert!(error.to_string().contains(words), "{words}: {error}");
+        assert!(db.family("bad").is_err());
+    };
+    reject(&ExportImportFilesMetaData { files: Vec::new(), ..export.clone() }, "list of files is empty");
+    reject(
+        &ExportImportFilesMetaData { db_comparator_name: "other".into(), ..export.clone() },
+        "Comparator name",
+    );
+    let first = &export.files[0];
+    let with = |file: ExportedFile| ExportImportFilesMetaData { files: vec![file], ..export.clone() };
+    reject(&with(ExportedFile { name: "missing.sst".into(), ..first.clone() }), "missing.sst");
+    reject(&with(ExportedFile { size: 7, ..first.clone() }), &first.name);
+    reject(&with(ExportedFile { level: 99, ..first.clone() }), "level 99");
+    reject(&with(ExportedFile { smallest_sequence: u64::MAX, ..first.clone() }), "sequence numbers");
+    assert_eq!(files(), before);
+}
+
+#[test]
+fn rocksdbs_export_is_imported() {
+    let golden = testkit::golden::root().join("export-cf");
+    let text = std::fs::read_to_string(testkit::golden::root().join("export-cf.export.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let number = |file: &serde_json::Value, name: &str| file[name].as_u64().unwrap();
+    let files = json["files"].as_array().unwrap().iter().map(|file| ExportedFile {
+        name: file["name"].as_str().unwrap().to_string(),
+        directory: golden.clone(),
+        level: number(file, "level") as usize,
+        size: number(file, "size"),
+        smallest_sequence: number(file, "smallest_seqno"),
+        largest_sequence: number(file, "largest_seqno"),
+        smallest_key: Vec::new(),
+        largest_key: Vec::new(),
+        epoch_number: number(file, "epoch_number"),
+        temperature: 0,
+    });
+    let export = ExportImportFilesMetaData {
+        db_comparator_name: json["db_comparator_name"].as_str().unwrap().to_string(),
+        files: files.collect(),
+    };
+    let scratch = tempfile::tempdir().unwrap();
+    let db = Db::open(scratch.path().join("data"), options()).unwrap();
+    let how = ImportColumnFamilyOptions::default();
+    let family = db.create_family_with_import(named("imported"), &how, &[&export]).unwrap();
+    let rows = rows(&family);
+    let expect = testkit::golden::load("export-cf");
+    let expect: Vec<_> =
+        expect.rows_of("imported").iter().map(|row| (row.key.clone(), row.value.clone())).collect();
+    assert!(rows.len() > 100 && rows == expect, "{} rows, {} expected", rows.len(), expect.len());
+}
+
+#[test]
+fn a_clip_leaves_the_range_and_no_older_entry_comes_back() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = Db::open(scratch.path().join("data"), options()).unwrap();
+    fill(&db, 0, 200);
+    let key = |i: u32| i.to_be_bytes().to_vec();
+    let expect: Vec<_> = rows(&db).into_iter().filter(|(k, _)| (key(50)..key(120)).contains(k)).collect();
+    db.clip(&key(50), &key(120)).unwrap();
+    assert_eq!(rows(&db), expect);
+    db.close().unwrap();
+    let again = Db::open(scratch.path().join("data"), options()).unwrap();
+    assert_eq!(rows(&again), expect);
+    assert_eq!(again.clip(b"b", b"a").unwrap_err().kind(), Kind::InvalidArgument);
+    again.clip(&key(500), &key(600)).unwrap();
+    assert!(rows(&again).is_empty());
+    again.clip(b"a", b"b").unwrap();
+}
