@@ -320,6 +320,15 @@ impl Db {
         self.db.close()
     }
 
+    /// Makes a handle of an open database of the crate `engine`. For tools.
+    ///
+    /// # Errors
+    /// NotFound if the database is closed.
+    #[doc(hidden)]
+    pub fn of_engine(inner: engine::db::Db) -> Result<Db> {
+        Db::new(inner)
+    }
+
     /// Returns the engine below this handle, for tools that look inside. The engine's interface is not stable.
     ///
     /// ```

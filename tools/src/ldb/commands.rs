@@ -3,7 +3,7 @@
 use super::args::Args;
 use super::session::Session;
 use super::{Failure, Io, Outcome};
-use super::{admin, data, files, idump, load, manifest, query, repair, scan, wal};
+use super::{admin, data, files, idump, load, manifest, query, repair, scan, transfer, wal};
 
 /// One command.
 pub(crate) struct Command {
@@ -76,11 +76,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("change_compaction_style", "changing the compaction style"),
     ("compaction_progress_dump", "progress files of remote compactions"),
     ("update_manifest", "rewriting the MANIFEST"),
-    ("backup", "backups"),
-    ("restore", "backups"),
-    ("checkpoint", "checkpoints"),
-    ("write_extern_sst", "tables made outside of a database"),
-    ("ingest_extern_sst", "ingestion of tables"),
     ("unsafe_remove_sst_file", "removing tables from the MANIFEST"),
     ("remote_compaction_primary", "remote compaction"),
     ("remote_compaction_worker", "remote compaction"),
@@ -144,6 +139,13 @@ const COMMANDS: &[Command] = commands! {
         ["decode_blob_index" "dump_uncompressed_blobs"] files::dump_live;
     Admin file "file_dump" " <file> [--annotate] [--decode_blob_index] [--dump_uncompressed_blobs] : any one file of a database; without one as dump_live_files."
         ["annotate" "decode_blob_index" "dump_uncompressed_blobs"] files::dump_file;
+    Admin write "backup" " [--backup_dir] " ["backup_dir"] transfer::backup;
+    Admin write "restore" " [--backup_dir] " ["backup_dir"] transfer::restore;
+    Admin write "checkpoint" " [--checkpoint_dir] " ["checkpoint_dir"] transfer::checkpoint;
+    Admin write "write_extern_sst" " <output_sst_path>" ["create_if_missing"] transfer::write_external;
+    Admin write "ingest_extern_sst" " <input_sst_path> [--move_files]  [--snapshot_consistency]  [--allow_global_seqno]  [--allow_blocking_flush]  [--ingest_behind]  [--write_global_seqno] "
+        ["create_if_missing" "move_files" "snapshot_consistency" "allow_global_seqno" "allow_blocking_flush" "ingest_behind" "write_global_seqno"]
+        transfer::ingest_external;
     Admin read "idump" " [--from] [--to]  [--input_key_hex] [--max_keys=<N>] [--count_only] [--count_delim=<char>] [--stats] [--decode_blob_index]"
         ["from" "to" "input_key_hex" "max_keys" "count_only" "count_delim" "stats" "decode_blob_index"] idump::idump;
     Admin read "list_live_files_metadata" " [--sort_by_filename] [--json]" ["sort_by_filename" "json"] files::list_live;

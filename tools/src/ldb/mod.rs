@@ -29,6 +29,7 @@ mod scan;
 mod session;
 mod settings;
 pub(crate) mod show;
+mod transfer;
 mod tree;
 mod wal;
 
