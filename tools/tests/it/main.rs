@@ -11,3 +11,4 @@ mod golden;
 mod packages;
 mod support;
 mod texts;
+mod transfer;
