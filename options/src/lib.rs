@@ -44,7 +44,7 @@ pub use family::{AGE_AUTO, FamilyOptions, MemtableFactory, TableFactory};
 pub use resolve::{BackgroundLimits, resolve};
 pub use styles::{CompactionOptionsFifo, CompactionOptionsUniversal, FileTemperatureAge};
 pub use text::{DB_DEPRECATED, FAMILY_DEPRECATED, time_range};
-pub use unsupported::{HINTS, TABLE_HINTS, refuse, unsupported};
+pub use unsupported::{HINTS, TABLE_HINTS, changed_hints, refuse, unsupported};
 
 /// A database's options and those of its default family.
 #[derive(Clone, Default)]

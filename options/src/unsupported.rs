@@ -44,12 +44,8 @@ pub const HINTS: &[&str] = &[
 ];
 
 /// Hints of block-based tables: accepted without effect.
-pub const TABLE_HINTS: &[&str] = &[
-    "fail_if_no_udi_on_open",
-    "index_block_search_type",
-    "prepopulate_block_cache",
-    "read_amp_bytes_per_bit",
-];
+pub const TABLE_HINTS: &[&str] =
+    &["fail_if_no_udi_on_open", "index_block_search_type", "read_amp_bytes_per_bit"];
 
 /// Options that act only together with a refused option, and options with one accepted effect. A name stands for all
 /// options that start with the name.
@@ -142,6 +138,29 @@ pub fn unsupported<'a>(
     let mut all = db.unsupported();
     families.into_iter().for_each(|(name, options)| all.extend(options.unsupported(name)));
     all
+}
+
+/// Returns the names of the hints that are not at their defaults. The open writes these names to the info log.
+pub fn changed_hints<'a>(
+    db: &DbOptions,
+    families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)>,
+) -> Vec<String> {
+    let (db_default, mut family_default) = (DbOptions::default(), FamilyOptions::default());
+    let mut names: Vec<String> = db.differences(&db_default).into_iter().map(str::to_string).collect();
+    for (family, options) in families {
+        // The open replaces 0 by a size.
+        family_default.arena_block_size = options.arena_block_size;
+        let changed = options.differences(&family_default).into_iter();
+        names.extend(changed.map(|name| format!("{name} of column family {family}")));
+    }
+    let is_hint = |text: &String| {
+        let name = text.split(' ').next().unwrap_or_default();
+        match name.strip_prefix("table_factory.") {
+            Some(name) => TABLE_HINTS.contains(&name),
+            None => HINTS.contains(&name),
+        }
+    };
+    names.into_iter().filter(is_hint).collect()
 }
 
 /// Returns the first sentence as an error.

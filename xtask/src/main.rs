@@ -4,7 +4,7 @@
 //! `cargo xtask prose` lists sentences that are mostly pronouns ([`prose`]); `cargo xtask circles` lists circles of imports
 //! between the files of a crate ([`circles`]); `cargo xtask coverage` lists what the campaigns do not reach
 //! ([`coverage`]); `cargo xtask header [--check]` writes or compares the C header ([`header`]); `cargo xtask install` lays
-//! out the C library ([`install`]).
+//! out the C library ([`install`]); `cargo xtask options` writes `docs/options.md`.
 //!
 //! `tidy` fails, naming file and line, when
 //! - a crate imports a neighbour or a floor above it ([`floors`]);
@@ -31,9 +31,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let command = std::env::args().nth(1).unwrap_or_default();
-    if !["tidy", "unsafe", "prose", "circles", "coverage", "header", "install"].contains(&command.as_str()) {
+    if !["tidy", "unsafe", "prose", "circles", "coverage", "header", "install", "options"]
+        .contains(&command.as_str())
+    {
         eprintln!(
-            "usage: cargo xtask tidy | unsafe | prose | circles | coverage FILE | header [--check] | install --prefix DIR"
+            "usage: cargo xtask tidy | unsafe | prose | circles | coverage FILE | header [--check] | install --prefix DIR | \
+             options"
         );
         return ExitCode::from(2);
     }
@@ -52,6 +55,8 @@ fn main() -> ExitCode {
         header::run(root, std::env::args().any(|argument| argument == "--check"), &mut faults);
     } else if command == "install" {
         install::run(root, &std::env::args().skip(2).collect::<Vec<_>>(), &mut faults);
+    } else if command == "options" {
+        write_options(root, &mut faults);
     } else if command == "circles" {
         circles::check(root, &mut faults);
     } else {
@@ -69,6 +74,24 @@ fn main() -> ExitCode {
     } else {
         println!("{command}: {} faults", faults.len());
         ExitCode::FAILURE
+    }
+}
+
+/// Writes `docs/options.md`. A test of the crate `options` makes the text from the rows, and fails if the file differs.
+fn write_options(root: &Path, faults: &mut Vec<String>) {
+    let mut test = std::process::Command::new("cargo");
+    test.current_dir(root).args([
+        "test",
+        "--quiet",
+        "-p",
+        "ironstone-options",
+        "--lib",
+        "docs_hold_every_option",
+    ]);
+    match test.env("IRONSTONE_WRITE_OPTIONS", "1").status() {
+        Ok(status) if status.success() => {}
+        Ok(status) => faults.push(format!("cargo test -p ironstone-options: {status}")),
+        Err(error) => faults.push(format!("cargo: {error}")),
     }
 }
 

@@ -222,6 +222,11 @@ impl Opening {
         self.events.header(format_args!("DB SUMMARY"));
         self.events.header(format_args!("Path: {}", self.paths.db.display()));
         self.events.headers(|| self.options.log_lines());
+        let families = self.descriptors.iter().map(|f| (f.name.as_str(), &f.options));
+        let hints = crate::options::changed_hints(&self.options, families);
+        if !hints.is_empty() {
+            self.events.header(format_args!("Options without effect: {}", hints.join(", ")));
+        }
     }
 
     fn recover_all(&mut self) -> Result<Db> {

@@ -125,6 +125,7 @@ fn writer_options(env: &Env, db: &DbOptions, family: &FamilyOptions, parts: &Par
             other => other.to_string(),
         },
         file_number: 1,
+        collectors: parts.collectors.clone(),
         context_seed: env.rng.next_u64() as u32 & 0x7fff_ffff,
         statistics: db.statistics.clone(),
         ..WriterOptions::default()

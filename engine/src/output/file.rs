@@ -17,9 +17,11 @@ use kernel::checksum::xxh3::hash64_with_seed;
 use lsm::blob_flow::references;
 use lsm::file_meta::{EntryCount, FileMetaData, FileStats};
 use lsm::range_del::OutputTombstones;
-use table::options::FilterLevel;
-use table::sst::writer::{Writer, WriterOptions};
-use table::sst::{OpenOptions, ReadCtx, Reader};
+use mem::cache::{Ledger, Priority};
+use table::options::{FilterLevel, PrepopulateBlockCache};
+use table::sst::writer::{WarmCache, Writer, WriterOptions};
+use table::sst::{BlockWarmer, OpenOptions, ReadCtx, Reader};
+use table::unique_id::UniqueId;
 
 use super::{BlobPolicy, FlushPriority, OutputBlob};
 pub use crate::event::Purpose;
@@ -446,8 +448,23 @@ fn writer_options(s: &OutputSettings, file_number: u64, now_s: u64) -> WriterOpt
         external: false,
         collectors: parts.collectors.clone(),
         executor: (s.compression_options.parallel_threads > 1).then(|| s.env.executor.clone()),
-        ledger: None,
-        warm: None,
+        ledger: parts.block_cache.clone().map(|cache| cache as Arc<dyn Ledger>),
+        warm: warmer(s, file_number),
         statistics: s.stats.statistics().cloned(),
     }
+}
+
+/// Returns the warmer of the block cache, if `prepopulate_block_cache` asks for the blocks of this file. Blocks of
+/// compactions have the lowest priority, as in RocksDB.
+fn warmer(s: &OutputSettings, file_number: u64) -> Option<Arc<dyn WarmCache>> {
+    let priority = match (s.parts.table.prepopulate_block_cache, s.is_flush) {
+        (PrepopulateBlockCache::FlushOnly | PrepopulateBlockCache::FlushAndCompaction, true) => Priority::Low,
+        (PrepopulateBlockCache::FlushAndCompaction, false) => Priority::Bottom,
+        _ => return None,
+    };
+    let cache = s.parts.block_cache.clone()?;
+    let id = UniqueId::new(s.db_id.as_bytes(), &s.db_session_id, file_number)?;
+    let statistics = s.stats.statistics().cloned();
+    let protection = s.parts.block_protection_bytes_per_key;
+    Some(Arc::new(BlockWarmer::new(cache, &id, &s.parts.order, protection, priority, statistics)))
 }

@@ -1,16 +1,20 @@
-//! Components that options name: each acts, and the OPTIONS file keeps its name.
+//! Components that options name, and other options of column families that act on SST files: each acts.
+//!
+//! The OPTIONS file keeps the name of each component.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use base::stats::{Statistics, Ticker};
 use env::Env;
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::file::{ReadConfig, load_latest};
 use ironstone_engine::options::{
-    BottommostLevelCompaction, CompactRangeOptions, FamilyOptions, FlushOptions, WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, WriteOptions,
 };
 
-use crate::basic::{options, put, scan};
+use crate::basic::{get, options, put, scan};
 
 fn open(env: &Env, text: &str) -> Db {
     let mut family = FamilyOptions::default();
@@ -108,4 +112,48 @@ fn filter_named_by_an_option_removes_empty_values() {
     assert_eq!(scan(&db).len(), 1);
     drop(db);
     assert_eq!(option_of_newest_file(&env, "compaction_filter"), "RemoveEmptyValueCompactionFilter");
+}
+
+/// Returns the number of data blocks that a get misses in the block cache after a flush and after a compaction.
+fn misses(prepopulate: &str) -> [u64; 2] {
+    let env = Env::memory(1);
+    let mut family = FamilyOptions::default();
+    family.update(&format!("block_based_table_factory={{prepopulate_block_cache={prepopulate}}}")).unwrap();
+    let statistics = Arc::new(Statistics::new());
+    let db = DbOptions { statistics: Some(statistics.clone()), ..options(&env) };
+    let db = Db::open(OpenRequest::new("/db", db, family)).unwrap();
+    let misses = || statistics.ticker(Ticker::BlockCacheDataMiss);
+    put(&db, "key", "value");
+    flush(&db);
+    assert_eq!(get(&db, "key").as_deref(), Some("value"));
+    let after_flush = misses();
+    compact(&db);
+    let before = misses();
+    assert_eq!(get(&db, "key").as_deref(), Some("value"));
+    [after_flush, misses() - before]
+}
+
+#[test]
+fn prepopulation_puts_new_data_blocks_into_the_block_cache() {
+    assert_eq!(misses("kDisable"), [1, 1]);
+    assert_eq!(misses("kFlushOnly"), [0, 1]);
+    assert_eq!(misses("kFlushAndCompaction"), [0, 0]);
+}
+
+#[test]
+fn info_log_names_the_options_without_effect() {
+    let env = Env::memory(1);
+    let lines = |env: &Env| {
+        let log = env.fs.read_all(Path::new("/db/LOG"), 1 << 20).unwrap();
+        let text = String::from_utf8(log).unwrap();
+        text.lines()
+            .filter(|line| line.contains("Options without effect:"))
+            .map(str::to_string)
+            .collect::<Vec<_>>()
+    };
+    drop(open(&env, ""));
+    assert_eq!(lines(&env), [""; 0]);
+    drop(open(&env, "bloom_locality=1"));
+    let said = lines(&env);
+    assert!(said.len() == 1 && said[0].ends_with("bloom_locality of column family default"), "{said:?}");
 }

@@ -1,5 +1,6 @@
 //! Options against what RocksDB 11.8.1 writes, reads, mends and refuses.
 
+mod docs;
 mod files;
 mod names;
 mod rules;

@@ -226,6 +226,25 @@ fn every_option_is_read_refused_or_a_hint() {
     }
 }
 
+#[test]
+fn hints_away_from_their_defaults_are_named() {
+    let (mut db, mut family) = opened();
+    let changed = |db: &DbOptions, family: &FamilyOptions| changed_hints(db, [("default", family)]);
+    assert_eq!(changed(&db, &family), [""; 0]);
+    db.update("use_adaptive_mutex=true;max_open_files=100").unwrap();
+    family
+        .update("bloom_locality=1;ttl=7;block_based_table_factory={read_amp_bytes_per_bit=8;block_size=99}")
+        .unwrap();
+    assert_eq!(
+        changed(&db, &family),
+        [
+            "use_adaptive_mutex",
+            "bloom_locality of column family default",
+            "table_factory.read_amp_bytes_per_bit of column family default"
+        ]
+    );
+}
+
 /// A doc that says "Has no effect" belongs to a hint, and each hint says so.
 #[test]
 fn every_hint_says_that_it_has_no_effect() {

@@ -45,7 +45,8 @@ base::options! {
     mutable read_amp_bytes_per_bit: u32 = 0, unit: "bytes";
     /// Filters hold whole keys.
     mutable whole_key_filtering: bool = true;
-    /// Has no effect: new blocks do not go to the block cache. RocksDB: selects which new blocks go to the block cache.
+    /// Selects the new SST files whose data blocks go to the block cache while a file is written: none, files of flushes,
+    /// or files of flushes and compactions. Index and filter blocks go to the cache when the file is opened.
     mutable prepopulate_block_cache: PrepopulateBlockCache = PrepopulateBlockCache::default(), since: "6.22";
     /// The filter of SST files: `bloomfilter:BITS:false` or `ribbonfilter:BITS:LEVEL`. BITS is bits per key. LEVEL is
     /// the first level with Ribbon filters.

@@ -5,7 +5,7 @@ use base::{Error, Result};
 use format::checksum::ChecksumType;
 
 use super::{
-    BlockBasedTableOptions, DataBlockIndexType, IndexType, MetadataCacheOptions, PinningTier,
+    BlockBasedTableOptions, Charged, DataBlockIndexType, IndexType, MetadataCacheOptions, PinningTier,
     PrepopulateBlockCache,
 };
 
@@ -215,6 +215,16 @@ impl BlockBasedTableOptions {
             ),
             (self.use_udi_as_primary_index, "use_udi_as_primary_index requires user_defined_index_factory"),
         ];
+        let usage = &self.cache_usage_options;
+        for (role, charged) in [
+            ("BlockBasedTableReader", usage.block_based_table_reader),
+            ("FileMetadata", usage.file_metadata),
+            ("BlobCache", usage.blob_cache),
+        ] {
+            if charged == Charged::Enabled {
+                return Err(Error::not_supported(format!("cache_usage_options: charging the role {role}")));
+            }
+        }
         match checks.into_iter().find(|(bad, _)| *bad) {
             Some((_, message)) => Err(Error::invalid_argument(message)),
             None => Ok(()),

@@ -29,6 +29,7 @@ pub mod salvage;
 mod scratch;
 mod spare;
 mod verify;
+mod warm;
 pub mod writer;
 
 pub use block_cache::{BlockCache, CachedBlock, Other};
@@ -38,6 +39,7 @@ pub use limits::ReadLimits;
 pub use prefetch::Pace;
 pub use read_ctx::{Entry, ReadCtx, ValueRef};
 pub use reader::{OpenOptions, Reader};
+pub use warm::BlockWarmer;
 pub use writer::{FinishedTable, Writer, WriterOptions};
 
 /// Frees what this thread keeps for blocks, buffers and codecs to come: for who has read or written tables and may not do
