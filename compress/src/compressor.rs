@@ -64,7 +64,7 @@ impl Compressor {
             _ => return Err(kind.not_supported()),
         };
         let _ = dict;
-        Ok(Compressor { stored, options: options.clone(), encoder })
+        Ok(Compressor { stored, options: *options, encoder })
     }
 
     /// The type to store beside the payloads: LZ4 and LZ4HC say which of them worked, the level decides.

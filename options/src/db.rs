@@ -183,7 +183,7 @@ base::options! {
     fixed skip_stats_update_on_db_open: bool = false;
     /// Decides how recovery handles a corrupt or torn WAL record.
     fixed wal_recovery_mode: WalRecoveryMode = WalRecoveryMode::PointInTimeRecovery;
-    /// Keeps prepared transactions after a crash. Not built: true is refused.
+    /// Keeps prepared transactions after a crash. Transaction databases set the option.
     fixed allow_2pc: bool = false;
     /// Inspects WAL records during recovery. Not built: only `nullptr` is accepted.
     fixed wal_filter: Unavailable = Unavailable, since: "6.29";
@@ -196,7 +196,7 @@ base::options! {
     fixed enforce_write_buffer_manager_during_recovery: bool = true, since: "11.1";
     /// The close does not flush memtables. Entries that were written without a WAL are then lost.
     mutable avoid_flush_during_shutdown: bool = false;
-    /// Allows the ingestion of files below all existing data. Not built: true is refused.
+    /// Allows the ingestion of files below all existing data. Compactions then leave the last level free.
     fixed allow_ingest_behind: bool = false;
     /// RocksDB: writes that change no memtable have their own queue. There is no second queue here. With
     /// `enable_pipelined_write`, each write is refused.

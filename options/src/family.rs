@@ -180,7 +180,7 @@ base::options! {
     mutable preclude_last_level_data_seconds: u64 = 0, unit: "seconds", since: "7.5";
     /// Keeps the write times of data. Not built: values above 0 are refused.
     mutable preserve_internal_time_seconds: u64 = 0, unit: "seconds", since: "7.8";
-    /// Writes large values to blob files. Not built: true is refused.
+    /// Writes values of at least `min_blob_size` bytes to blob files.
     mutable enable_blob_files: bool = false, since: "6.15";
     /// The smallest value that goes to a blob file. Acts with `enable_blob_files`.
     mutable min_blob_size: u64 = 0, unit: "bytes", since: "6.15";
@@ -229,7 +229,8 @@ base::options! {
     /// The number of point tombstones in a row that an iterator replaces by a range tombstone in the memtable. 0 never
     /// replaces tombstones.
     mutable min_tombstones_for_range_conversion: u32 = 0, unit: "tombstones", since: "11.2";
-    /// Allows the ingestion of files below all existing data of this column family. Not built: true is refused.
+    /// Allows the ingestion of files below all existing data of this column family. Compactions then leave the last
+    /// level free.
     fixed cf_allow_ingest_behind: bool = false, since: "10.6";
     /// Has no effect: a multi-get searches the memtable for one key at a time. RocksDB: uses the position of the
     /// previous key.

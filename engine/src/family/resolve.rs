@@ -100,7 +100,7 @@ fn blob_settings(o: &FamilyOptions) -> BlobSettings {
         min_blob_size: o.min_blob_size,
         blob_file_size: o.blob_file_size,
         compression: o.blob_compression_type.0,
-        compression_options: o.blob_compression_opts.clone(),
+        compression_options: o.blob_compression_opts,
         enable_garbage_collection: o.enable_blob_garbage_collection,
         age_cutoff: o.blob_garbage_collection_age_cutoff,
         compaction_readahead_bytes: usize::try_from(o.blob_compaction_readahead_size).unwrap_or(usize::MAX),

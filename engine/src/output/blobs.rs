@@ -287,7 +287,7 @@ impl OpenBlob {
             let options = BlobWriterOptions {
                 family: s.family,
                 compression: policy.compression,
-                compression_options: policy.compression_options.clone(),
+                compression_options: policy.compression_options,
                 statistics: s.stats.statistics().cloned(),
             };
             BlobWriter::new(file, pending.number, &options)

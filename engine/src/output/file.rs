@@ -419,7 +419,7 @@ fn writer_options(s: &OutputSettings, file_number: u64, now_s: u64) -> WriterOpt
     WriterOptions {
         table: parts.table.clone(),
         compression: s.compression,
-        compression_options: s.compression_options.clone(),
+        compression_options: s.compression_options,
         order: parts.internal_order(),
         prefix_extractor: parts.prefix_extractor.clone(),
         persist_timestamps: true,

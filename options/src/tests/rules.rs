@@ -263,6 +263,20 @@ fn every_hint_says_that_it_has_no_effect() {
     }
 }
 
+/// A doc that says "Not built" with a refusal belongs to an option that the open refuses.
+#[test]
+fn every_refused_option_says_that_it_is_not_built() {
+    let family = FamilyOptions::ROWS.iter().map(|row| (row.name, row.doc));
+    for (name, doc) in DbOptions::ROWS.iter().map(|row| (row.name, row.doc)).chain(family) {
+        let says = doc.contains("Not built:") && doc.contains("refused");
+        let partly = ["memtable_factory", "table_factory", "wal_compression"].contains(&name);
+        assert!(
+            partly || says == crate::unsupported::refused().any(|refused| refused == name),
+            "{name}: {doc}"
+        );
+    }
+}
+
 /// Options of tables are read by `table`, or they are hints.
 #[test]
 fn every_table_option_is_read_or_a_hint() {
