@@ -305,7 +305,7 @@ impl Listener for CListener {
             }
             Event::BackgroundError { reason, error } => self.background_error(*reason as u32, error),
             Event::StallChanged { family, from, to } => self.stall_changed(family, *from, *to),
-            Event::MemtableSealed { family, first_sequence, num_entries, num_deletes } => {
+            Event::MemtableSealed { family, first_sequence, num_entries, num_deletes, .. } => {
                 let info = rocksdb_memtableinfo_t {
                     family: family.name.clone().into_bytes(),
                     first_seq: *first_sequence,

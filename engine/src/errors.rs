@@ -291,6 +291,12 @@ impl ErrorState {
         (error, remedy)
     }
 
+    /// Returns the error with the severity that [`ErrorState::set`] will give the error.
+    pub fn rated(&self, error: Error, reason: ErrorReason, log_failed: bool) -> Error {
+        let (severity, _) = self.judge(&error, reason, log_failed);
+        error.with_severity(severity)
+    }
+
     fn judge(&self, error: &Error, reason: ErrorReason, log_failed: bool) -> (Severity, Remedy) {
         let retryable =
             error.kind() == Kind::IoError && error.retryable() && error.subcode() != Subcode::NoSpace;

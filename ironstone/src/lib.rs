@@ -179,6 +179,7 @@ pub mod env {
     pub use env::clock::{ManualClock, RealClock};
     pub use env::executor::{Inline, Threads};
     pub use env::fs::{Pattern, Syncer, WriteLife};
+    pub use env::hook::Op;
     pub use env::logger::{FileLogger, LogFileOptions, LogLevel, MemoryLogger, NullLogger};
     pub use env::memory::MemoryFs;
     pub use env::posix::PosixFs;

@@ -42,6 +42,41 @@ impl Db {
         self.engine().enable_manual_compaction()
     }
 
+    /// Cancels all running compactions, manual and automatic, and starts no compaction until
+    /// [`Db::resume_all_compactions`]. Flushes continue. Returns when no compaction runs. A canceled or rejected manual
+    /// compaction returns Incomplete with the subcode `CompactionAborted`. Calls are counted. RocksDB:
+    /// `AbortAllCompactions`.
+    ///
+    /// # Errors
+    /// NotSupported if the database is open for reading only.
+    ///
+    /// ```
+    /// # use ironstone::{CompactRangeOptions, Subcode};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.abort_all_compactions()?;
+    /// let rejected = db.compact_range(None, None, &CompactRangeOptions::default());
+    /// assert_eq!(rejected.unwrap_err().subcode(), Subcode::CompactionAborted);
+    /// db.resume_all_compactions()?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn abort_all_compactions(&self) -> Result<()> {
+        self.engine().abort_all_compactions()
+    }
+
+    /// Undoes one call of [`Db::abort_all_compactions`].
+    ///
+    /// # Errors
+    /// InvalidArgument if compactions are not aborted.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// assert!(db.resume_all_compactions().is_err());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn resume_all_compactions(&self) -> Result<()> {
+        self.engine().resume_all_compactions()
+    }
+
     /// Sets `disable_auto_compactions` to false for these column families.
     ///
     /// # Errors

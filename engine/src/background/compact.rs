@@ -90,7 +90,10 @@ impl Background {
             return None;
         }
         let task = pick::pick(&view, &pin.parts.pick, self.tools.env.clock.now_seconds())?;
-        Some(self.reserve(state, family, task, None))
+        let canceled = Arc::new(Flag::new(false));
+        let job = self.reserve(state, family, task, Some(canceled.clone()));
+        state.automatic_flags.push((job.id.0, canceled));
+        Some(job)
     }
 
     /// Takes the task's inputs and notes it as running.
@@ -119,6 +122,7 @@ impl Background {
     pub(super) fn release(&self, job: &Job) {
         let mut state = self.state.lock();
         job.task.release();
+        state.automatic_flags.retain(|(id, _)| *id != job.id.0);
         if let Some(list) = state.running.get_mut(&job.family.id()) {
             list.retain(|(id, _)| *id != job.id.0);
         }

@@ -64,7 +64,7 @@ impl Background {
         self.end_manual(&canceled, options.exclusive_manual_compaction);
         self.reconsider(family);
         self.changed.tell();
-        let (done, level) = outcome?;
+        let (done, level) = self.told_of_abort(outcome)?;
         if let Some(level) = level.filter(|_| options.change_level) {
             // What runs could fill the level meanwhile, or take its files.
             self.disable_manual();
@@ -85,6 +85,9 @@ impl Background {
             let mut state = self.state.lock();
             if state.closing {
                 return Some(Err(Error::shutdown_in_progress("the database is closing")));
+            }
+            if let Err(error) = state.check_abort() {
+                return Some(Err(error));
             }
             if state.manuals_disabled > 0 || canceled.load(Ordering::Acquire) {
                 return Some(Err(given_up()));

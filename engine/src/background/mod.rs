@@ -8,6 +8,7 @@
 //! becomes the background error. A thread that waits for a job first helps the executor, so the engine also
 //! runs in one thread.
 
+mod abort;
 mod compact;
 mod dump;
 mod event_count;
@@ -143,6 +144,10 @@ struct State {
     manual_flags: Vec<Arc<Flag>>,
     /// `disable_manual_compaction` calls outstanding.
     manuals_disabled: usize,
+    /// The flags that cancel the running automatic compactions, by job.
+    automatic_flags: Vec<(u64, Arc<Flag>)>,
+    /// `abort_all_compactions` calls outstanding.
+    aborts: usize,
     /// `pause_background_work` calls outstanding.
     paused: usize,
     resume_scheduled: bool,
@@ -364,6 +369,13 @@ impl Background {
         let auto = self.tools.options.load().max_bgerror_resume_count > 0;
         let families = if self.atomic_flush { &[] } else { families };
         let ids: Vec<_> = families.iter().map(|family| family.id()).collect();
+        if self.tools.events.has_listeners() {
+            let rated = self.errors.rated(error.clone(), reason, self.logs.is_poisoned());
+            if self.tools.events.suppresses(reason, &rated) {
+                self.tools.events.warn(format_args!("A listener suppressed the background error: {rated}"));
+                return;
+            }
+        }
         let (error, remedy) = self.errors.set(error, reason, &ids, auto, self.logs.is_poisoned());
         families
             .iter()
@@ -377,11 +389,14 @@ impl Background {
         }
         self.tools.events.error(format_args!("Background error, reason {}: {error}", reason as u8));
         self.tools.events.emit(&Event::BackgroundError { reason, error: error.clone() });
-        if remedy == Remedy::Resume {
+        let resumes = remedy == Remedy::Resume && !self.tools.events.vetoes_recovery(reason, &error);
+        if resumes {
             self.tools.events.emit(&Event::ErrorRecoveryStarted { reason, error });
+        } else if remedy == Remedy::Resume {
+            self.errors.resume_given_up();
         }
         self.errors_changed();
-        if remedy == Remedy::Resume {
+        if resumes {
             self.schedule_resume();
         }
     }
@@ -449,6 +464,7 @@ impl Background {
         Activity {
             running_flushes: state.flushes_running,
             running_compactions: state.compactions_running + state.manuals_running,
+            compaction_aborts: state.aborts,
             delayed_write_rate: self.controller.delayed_rate(),
             is_write_stopped: self.controller.is_stopped(),
         }

@@ -50,6 +50,7 @@ impl Background {
             let made = outcome?.outputs;
             Ok(made.into_iter().map(|(number, path)| dirs.table_path(number, path)).collect())
         });
+        let outcome = self.told_of_abort(outcome);
         self.end_manual(&canceled, false);
         self.reconsider(family);
         self.schedule_purge();

@@ -95,7 +95,7 @@ impl Background {
             state.flushes_scheduled += 1;
             self.spawn(Pool::High, |me| me.flush_job());
         }
-        if state.exclusive_manuals > 0 {
+        if state.exclusive_manuals > 0 || state.aborts > 0 {
             return;
         }
         // A manual compaction takes a slot, though it runs on its caller's thread.
@@ -130,6 +130,9 @@ impl Background {
     /// Takes the column family whose compaction has been due for the longest time, of the families that may
     /// run one.
     pub(super) fn take_compaction(&self, state: &mut State) -> Option<Arc<Family>> {
+        if state.aborts > 0 {
+            return None;
+        }
         let at = state.compactions.iter().position(|family| !self.errors.is_held(family.id()))?;
         state.compactions.remove(at)
     }

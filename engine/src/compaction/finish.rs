@@ -1,12 +1,17 @@
 //! The statistics of a compaction, and the count which proves that the compaction read every entry.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use base::stats::{HistogramKind, Ticker};
-use base::{Error, Result};
+use base::{Error, Result, Subcode};
 use env::executor::Pool;
+use format::properties::Properties;
+use lsm::file_meta::FileMetaData;
 use lsm::pick::Reason;
 
 use super::{Compacted, CompactionTools, Job, outputs, piece, sum};
-use crate::event::{CompactionFinished, CompactionStarted, Event, Subcompaction};
+use crate::event::{CompactionFinished, CompactionStarted, Event, JobFile, JobStats, Subcompaction};
 use crate::output::{created, named};
 use crate::stats::LevelNumbers;
 
@@ -36,6 +41,7 @@ pub(super) fn started(t: &CompactionTools<'_>, job: &Job) {
         score: task.score,
         input_data_size: task.input_bytes(),
         oldest_snapshot: stripes.as_slice().first().copied(),
+        input_files: if t.tools.events.has_listeners() { input_files(job) } else { Vec::new() },
     }));
 }
 
@@ -60,7 +66,7 @@ pub(super) fn subcompaction(t: &CompactionTools<'_>, job: &Job, index: usize, en
 pub(super) fn pre_commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], start: (u64, u64)) {
     if t.tools.events.has_listeners() {
         let micros = micros_since(t, start);
-        t.tools.events.emit(&Event::CompactionPreCommit(report(job, done, None, micros)));
+        t.tools.events.emit(&Event::CompactionPreCommit(report(t, job, done, None, micros)));
     }
 }
 
@@ -72,7 +78,7 @@ fn micros_since(t: &CompactionTools<'_>, start: (u64, u64)) -> (u64, u64) {
 
 pub(super) fn failed(t: &CompactionTools<'_>, job: &Job, error: &Error) {
     t.tools.events.warn(format_args!("[{}] [JOB {}] Compaction failed: {error}", job.family.name(), job.id));
-    t.tools.events.emit(&Event::CompactionFinished(report(job, &[], Some(error.clone()), (0, 0))));
+    t.tools.events.emit(&Event::CompactionFinished(report(t, job, &[], Some(error.clone()), (0, 0))));
 }
 
 pub(super) fn finished(
@@ -85,7 +91,7 @@ pub(super) fn finished(
         created(t.tools, job.id, &job.family, file);
     }
     let micros = micros_since(t, start);
-    let event = report(job, done, None, micros);
+    let event = report(t, job, done, None, micros);
     let (stats, records) = sum(done);
     t.tools.events.info(format_args!(
         "[{}] [JOB {}] Compacted {} files to L{} => {} bytes",
@@ -172,7 +178,65 @@ fn count(
     }
 }
 
-fn report(job: &Job, done: &[piece::Done], error: Option<Error>, micros: (u64, u64)) -> CompactionFinished {
+/// Returns the input files of a job with their paths.
+fn input_files(job: &Job) -> Vec<JobFile> {
+    let file = |(level, file): (usize, &crate::sync::Arc<FileMetaData>)| JobFile {
+        number: file.number,
+        level,
+        path: job.parts.table_path(file.number, file.path_id),
+        size: file.size,
+        oldest_blob_file: file.oldest_blob_file,
+    };
+    job.task.files().map(file).collect()
+}
+
+fn job_stats(job: &Job, done: &[piece::Done], micros: (u64, u64)) -> JobStats {
+    let (stats, records) = sum(done);
+    JobStats {
+        elapsed_micros: micros.0,
+        cpu_micros: micros.1,
+        num_input_files: job.task.num_input_files(),
+        num_input_files_at_output_level: job.task.files_of(job.task.output_level).len(),
+        num_output_files: outputs(done).count(),
+        num_input_records: stats.num_input_records,
+        num_output_records: records,
+        total_input_bytes: job.task.input_bytes(),
+        total_output_bytes: outputs(done).map(|f| f.meta.size).sum(),
+        num_records_replaced: stats.num_record_drop_hidden,
+        total_input_raw_key_bytes: stats.total_input_raw_key_bytes,
+        total_input_raw_value_bytes: stats.total_input_raw_value_bytes,
+        num_input_deletion_records: stats.num_input_deletion_records,
+        num_expired_deletion_records: stats.num_record_drop_obsolete,
+        num_corrupt_keys: stats.num_input_corrupt_records,
+        num_single_del_fallthru: stats.num_single_del_fallthru,
+        num_single_del_mismatch: stats.num_single_del_mismatch,
+    }
+}
+
+/// Returns the table properties of the open input files and of the output files.
+fn table_properties(
+    t: &CompactionTools<'_>,
+    job: &Job,
+    done: &[piece::Done],
+) -> BTreeMap<PathBuf, crate::sync::Arc<Properties>> {
+    let inputs = job.task.files().filter_map(|(_, file)| {
+        let table = t.tables.find(file)?;
+        Some((job.parts.table_path(file.number, file.path_id), table.properties().clone()))
+    });
+    inputs.chain(outputs(done).map(|f| (f.path.clone(), f.properties.clone()))).collect()
+}
+
+fn report(
+    t: &CompactionTools<'_>,
+    job: &Job,
+    done: &[piece::Done],
+    error: Option<Error>,
+    micros: (u64, u64),
+) -> CompactionFinished {
+    let heard = t.tools.events.has_listeners();
+    let aborted = error.as_ref().is_some_and(|error| {
+        matches!(error.subcode(), Subcode::ManualCompactionPaused | Subcode::CompactionAborted)
+    });
     let (stats, records) = sum(done);
     let version = job.family.state().version.clone();
     CompactionFinished {
@@ -196,6 +260,20 @@ fn report(job: &Job, done: &[piece::Done], error: Option<Error>, micros: (u64, u
         num_single_delete_fallthrough: stats.num_single_del_fallthru,
         num_merge_comparisons: done.iter().map(|piece| piece.comparisons).sum(),
         lsm_state: (0..version.num_levels()).map(|level| version.level(level).len()).collect(),
+        base_input_level: job.task.start_level(),
+        input_files: if heard { input_files(job) } else { Vec::new() },
+        output_files: outputs(done)
+            .map(|f| JobFile {
+                number: f.meta.number,
+                level: job.task.output_level,
+                path: f.path.clone(),
+                size: f.meta.size,
+                oldest_blob_file: f.meta.oldest_blob_file,
+            })
+            .collect(),
+        table_properties: if heard { table_properties(t, job, done) } else { BTreeMap::new() },
+        stats: job_stats(job, done, micros),
+        aborted,
     }
 }
 

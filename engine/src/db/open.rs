@@ -24,7 +24,7 @@ use super::{Db, Inner, Writing};
 use crate::commit::Committer;
 use crate::components::{Components, FamilyDescriptor};
 use crate::errors::ErrorState;
-use crate::event::{Event, Events};
+use crate::event::{Event, Events, watched};
 use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Numbers, Obsolete, Paths, check_largest, refuse_foreign, sweep};
 use crate::manifest::{Manifest, Recovered, write_identity};
@@ -132,7 +132,8 @@ impl Opening {
         let mut mended = Vec::new();
         options.sanitize(&path, &mut mended);
         let paths = Arc::new(Paths::new(&path, &options));
-        let env = options.env.clone();
+        let mut env = options.env.clone();
+        env.fs = watched(env.fs, env.clock.clone(), &components.listeners);
         let logger: Arc<dyn Logger> = Arc::new(NullLogger);
         let events = Events::new(logger, env.clock.clone(), Vec::new());
         let (named, descriptors) = (families.len(), families);

@@ -91,6 +91,23 @@ impl Db {
         Ok(())
     }
 
+    /// Cancels all compactions, manual and automatic, and starts no compaction until [`Db::resume_all_compactions`].
+    ///
+    /// # Errors
+    /// NotSupported when opened for reading.
+    pub fn abort_all_compactions(&self) -> Result<()> {
+        self.writing()?.background.abort_compactions();
+        Ok(())
+    }
+
+    /// Undoes one [`Db::abort_all_compactions`].
+    ///
+    /// # Errors
+    /// InvalidArgument if compactions are not aborted; NotSupported when opened for reading.
+    pub fn resume_all_compactions(&self) -> Result<()> {
+        self.writing()?.background.resume_compactions()
+    }
+
     /// Undoes one [`Db::disable_manual_compaction`].
     ///
     /// # Errors

@@ -5,26 +5,72 @@
 //! goes through [`Events::info`] and [`Events::warn`]. Listeners are the user's code: a panic in one is
 //! caught and logged, and never reaches the job that emitted the event.
 
+mod file_io;
 mod json;
 mod show;
 
 mod types;
 
+pub use file_io::{FileOperation, watched};
 pub use json::Line;
 pub use types::*;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use base::Error;
 use env::logger::LogLevel;
 use env::{Clock, Logger};
 
 use crate::sync::Arc;
 
-/// Hears what happens in a database. Called on the thread that did it, holding no lock of the engine;
-/// a slow listener slows that job. Must not wait for background work of the same database.
+/// Receives the events of a database. RocksDB: `EventListener`.
+///
+/// The engine calls a listener on the thread of the job that emits the event, and holds no lock. A slow listener slows the
+/// job. A listener must not wait for background work of the same database. A panic of a listener is caught and logged.
 pub trait Listener: Send + Sync {
+    /// Receives an event.
     fn on_event(&self, event: &Event);
+
+    /// Decides whether a background error takes effect. Called before the error stops writes. RocksDB:
+    /// `OnBackgroundError`, which can set the error to OK.
+    fn on_background_error(&self, _reason: ErrorReason, _error: &Error) -> ErrorDecision {
+        ErrorDecision::Keep
+    }
+
+    /// Decides whether the engine tries to clear a background error by itself. RocksDB: `OnErrorRecoveryBegin`.
+    fn on_recovery_begin(&self, _reason: ErrorReason, _error: &Error) -> RecoveryDecision {
+        RecoveryDecision::Start
+    }
+
+    /// Returns true if the listener wants the calls of [`Listener::on_file_io`]. Asked once, at open. RocksDB:
+    /// `ShouldBeNotifiedOnFileIO`.
+    fn watches_file_io(&self) -> bool {
+        false
+    }
+
+    /// Receives a file operation that has ended. The engine may hold locks: this call must be short, and must not call
+    /// the database. RocksDB: `OnFileReadFinish` and six more.
+    fn on_file_io(&self, _operation: &FileOperation<'_>) {}
+}
+
+/// The decision of a listener about a background error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorDecision {
+    /// The error takes effect.
+    Keep,
+    /// The error is logged and has no effect. The failed job is tried again later. A failed WAL accepts no writes even
+    /// then.
+    Suppress,
+}
+
+/// The decision of a listener about an automatic recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryDecision {
+    /// The engine tries to resume in the background.
+    Start,
+    /// The error stays until the application calls `resume`.
+    Veto,
 }
 
 /// Where events go: the LOG, and the listeners.
@@ -55,6 +101,29 @@ impl Events {
                 self.warn(format_args!("An event listener panicked; the event was {}", event.name()));
             }
         }
+    }
+
+    /// Returns true if a listener suppresses the background error.
+    pub fn suppresses(&self, reason: ErrorReason, error: &Error) -> bool {
+        self.any(|listener| listener.on_background_error(reason, error) == ErrorDecision::Suppress)
+    }
+
+    /// Returns true if a listener vetoes the automatic recovery from the background error.
+    pub fn vetoes_recovery(&self, reason: ErrorReason, error: &Error) -> bool {
+        self.any(|listener| listener.on_recovery_begin(reason, error) == RecoveryDecision::Veto)
+    }
+
+    /// Asks every listener. A listener that panics does not decide.
+    fn any(&self, decides: impl Fn(&dyn Listener) -> bool) -> bool {
+        let asked = self.listeners.iter().map(|listener| {
+            catch_unwind(AssertUnwindSafe(|| decides(&**listener))).unwrap_or_else(|_| {
+                self.warn(format_args!(
+                    "An event listener panicked while it decided about a background error"
+                ));
+                false
+            })
+        });
+        asked.fold(false, |any, decided| any || decided)
     }
 
     pub fn info(&self, message: fmt::Arguments<'_>) {

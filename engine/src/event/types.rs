@@ -1,5 +1,6 @@
 //! The events and what each says.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use base::ids::JobId;
@@ -166,7 +167,11 @@ pub enum Event {
     },
     MemtableSealed {
         family: Named,
+        /// The smallest sequence number of an entry in the memtable.
         first_sequence: SequenceNumber,
+        /// Every entry that is written to the column family later has a larger sequence number than this one, or is in
+        /// this memtable.
+        earliest_sequence: SequenceNumber,
         num_entries: u64,
         num_deletes: u64,
     },
@@ -252,6 +257,54 @@ pub struct FlushFinished {
     pub smallest_seqno: SequenceNumber,
     pub largest_seqno: SequenceNumber,
     pub stall: StallCondition,
+    /// The path of `file`.
+    pub path: Option<PathBuf>,
+    /// The table properties of `file`.
+    pub properties: Option<Arc<Properties>>,
+}
+
+/// One SST file of a compaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobFile {
+    /// The number in the name of the file.
+    pub number: FileNumber,
+    /// The level of the file: of an input before the compaction, of an output after the compaction.
+    pub level: usize,
+    /// The path of the file.
+    pub path: PathBuf,
+    /// The size in bytes.
+    pub size: u64,
+    /// The oldest blob file that an entry of the file points to.
+    pub oldest_blob_file: Option<FileNumber>,
+}
+
+/// Counts of one compaction. RocksDB: `CompactionJobStats`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobStats {
+    /// Time from start to end, in microseconds.
+    pub elapsed_micros: u64,
+    /// CPU time of the thread that started the compaction, in microseconds.
+    pub cpu_micros: u64,
+    pub num_input_files: usize,
+    pub num_input_files_at_output_level: usize,
+    pub num_output_files: usize,
+    pub num_input_records: u64,
+    pub num_output_records: u64,
+    /// Bytes of the input files.
+    pub total_input_bytes: u64,
+    /// Bytes of the output files.
+    pub total_output_bytes: u64,
+    /// Entries that a newer entry of the same key hides.
+    pub num_records_replaced: u64,
+    /// Bytes of the keys and of the values that were read.
+    pub total_input_raw_key_bytes: u64,
+    pub total_input_raw_value_bytes: u64,
+    pub num_input_deletion_records: u64,
+    /// Tombstones that were dropped, because they had nothing left to delete.
+    pub num_expired_deletion_records: u64,
+    pub num_corrupt_keys: u64,
+    pub num_single_del_fallthru: u64,
+    pub num_single_del_mismatch: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -266,6 +319,8 @@ pub struct CompactionStarted {
     pub input_data_size: u64,
     /// `None` without snapshots.
     pub oldest_snapshot: Option<SequenceNumber>,
+    /// The input files with their paths. Empty if there is no listener.
+    pub input_files: Vec<JobFile>,
 }
 
 /// A part of a compaction.
@@ -302,6 +357,17 @@ pub struct CompactionFinished {
     /// Comparisons between the inputs that put their rows in order; over the input records, a row's.
     pub num_merge_comparisons: u64,
     pub lsm_state: Vec<usize>,
+    /// The lowest level of the input files.
+    pub base_input_level: usize,
+    /// The input files with their paths.
+    pub input_files: Vec<JobFile>,
+    /// The output files with their paths.
+    pub output_files: Vec<JobFile>,
+    /// The table properties of the input files that are open and of the output files, by path.
+    pub table_properties: BTreeMap<PathBuf, Arc<Properties>>,
+    pub stats: JobStats,
+    /// True if `abort_all_compactions` or a cancel flag ended the compaction.
+    pub aborted: bool,
 }
 
 /// RocksDB's `ExternalFileIngestionInfo`.

@@ -305,6 +305,8 @@ fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
         smallest_seqno: file.map_or(0, |f| f.meta.smallest_seq),
         largest_seqno: file.map_or(0, |f| f.meta.largest_seq),
         stall: stall_of(version.level(0).len(), &part.family.parts().pick),
+        path: file.map(|f| f.path.clone()),
+        properties: file.map(|f| f.properties.clone()),
     }));
 }
 

@@ -53,6 +53,8 @@ pub struct PropertyContext<'a> {
 pub struct Activity {
     pub running_flushes: usize,
     pub running_compactions: usize,
+    /// Calls of `abort_all_compactions` that were not undone.
+    pub compaction_aborts: usize,
     /// Bytes a second that writes are slowed to; 0 when they are not.
     pub delayed_write_rate: u64,
     pub is_write_stopped: bool,

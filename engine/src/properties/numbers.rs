@@ -48,7 +48,7 @@ fn of_database(context: &PropertyContext<'_>, short: &str) -> Option<u64> {
         "min-obsolete-sst-number-to-keep" => context.numbers.smallest_pending().unwrap_or(u64::MAX),
         "obsolete-sst-files-size" => context.obsolete.waiting_bytes(),
         // Nothing aborts all compactions of a database.
-        "compaction-abort-count" => 0,
+        "compaction-abort-count" => context.activity.compaction_aborts as u64,
         _ => return None,
     })
 }

@@ -244,6 +244,7 @@ impl Writer {
             self.events.emit(&Event::MemtableSealed {
                 family: Named { id: family.id(), name: family.name().to_string() },
                 first_sequence: old.first_seq(),
+                earliest_sequence: old.earliest_seq(),
                 num_entries: counts.with_tombstones(),
                 num_deletes: counts.deletes,
             });

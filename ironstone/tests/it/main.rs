@@ -12,6 +12,7 @@ mod export;
 mod handles;
 mod indexed_batch;
 mod ingest;
+mod listeners;
 mod no_copies;
 mod operators;
 mod oracle;
