@@ -24,6 +24,10 @@ pub struct rocksdb_writebatch_t {
 }
 
 impl rocksdb_writebatch_t {
+    pub(crate) fn from_batch(batch: WriteBatch) -> Self {
+        rocksdb_writebatch_t { batch, ..Default::default() }
+    }
+
     /// The batch, to be written.
     ///
     /// # Errors
@@ -63,17 +67,17 @@ fn joined(parts: &Slices<'_>) -> Vec<u8> {
 }
 
 /// What an iteration over a batch calls.
-struct Calls {
-    state: *mut c_void,
-    put: Option<rocksdb_batch_put_cb>,
-    deleted: Option<rocksdb_batch_delete_cb>,
-    log_data: Option<rocksdb_batch_log_data_cb>,
+pub(crate) struct Calls {
+    pub state: *mut c_void,
+    pub put: Option<rocksdb_batch_put_cb>,
+    pub deleted: Option<rocksdb_batch_delete_cb>,
+    pub log_data: Option<rocksdb_batch_log_data_cb>,
 }
 
 impl Calls {
     /// Visits the records of the default column family. A record of another column family, and a range tombstone, end the
     /// iteration, as in RocksDB.
-    fn visit(&self, batch: &rocksdb_writebatch_t) {
+    pub fn visit(&self, batch: &rocksdb_writebatch_t) {
         for record in batch.records() {
             match record {
                 Record::Put { family: FamilyId::DEFAULT, key, value } => self.call_put(key, value),

@@ -4,12 +4,13 @@ use std::ffi::{c_char, c_int, c_void};
 
 use crate::batch::rocksdb_writebatch_t;
 use crate::compaction_filter::{rocksdb_compactionfilter_t, rocksdb_compactionfiltercontext_t};
+use crate::compaction_service::rocksdb_compactionservice_scheduleresponse_t;
 use crate::db::rocksdb_t;
 use crate::jobs::{
     rocksdb_compactionjobinfo_t, rocksdb_externalfileingestioninfo_t, rocksdb_flushjobinfo_t,
     rocksdb_memtableinfo_t, rocksdb_status_ptr_t, rocksdb_subcompactionjobinfo_t, rocksdb_writestallinfo_t,
 };
-use crate::missing::{rocksdb_compactionservice_jobinfo_t, rocksdb_compactionservice_scheduleresponse_t};
+use crate::missing::rocksdb_compactionservice_jobinfo_t;
 use crate::table_properties::rocksdb_table_properties_t;
 
 /// Runs once, when nothing uses the state any more.

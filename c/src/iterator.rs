@@ -5,6 +5,8 @@ use std::ffi::c_char;
 use base::{Error, Result};
 use engine::db::DbIterator;
 use engine::family::Family;
+use engine::options::ReadOptions;
+use ironstone::{BaseDeltaIter, WriteBatchWithIndex};
 use std::sync::Arc;
 
 use crate::abi::{Flag, Owned, Return, Text, arguments};
@@ -13,7 +15,38 @@ use crate::read_options::rocksdb_readoptions_t;
 
 /// An iterator over a column family. An iterator that could not be created reports the error.
 pub struct rocksdb_iterator_t {
-    iter: Result<DbIterator>,
+    iter: Result<Kind>,
+}
+
+/// What an iterator goes over.
+enum Kind {
+    /// A column family, and what a batch over the iterator needs to know.
+    Family { iter: Box<DbIterator>, family: ironstone::Family, bounds: Bounds },
+    /// A column family under a batch or a transaction.
+    Batch(Box<BaseDeltaIter>),
+}
+
+/// The first key that is shown, and the first key that is not shown.
+#[derive(Clone, Default)]
+struct Bounds {
+    lower: Option<Vec<u8>>,
+    upper: Option<Vec<u8>>,
+}
+
+impl Bounds {
+    fn of(options: &ReadOptions) -> Self {
+        Bounds { lower: options.iterate_lower_bound.clone(), upper: options.iterate_upper_bound.clone() }
+    }
+}
+
+/// Runs an expression for either kind of iterator.
+macro_rules! either {
+    ($kind:expr, |$iter:ident| $value:expr) => {
+        match $kind {
+            Kind::Family { iter: $iter, .. } => $value,
+            Kind::Batch($iter) => $value,
+        }
+    };
 }
 
 /// Bytes of an iterator. They end with the next move of the iterator.
@@ -43,41 +76,62 @@ impl Return for rocksdb_slice_t {
 }
 
 impl rocksdb_iterator_t {
-    fn new(db: &rocksdb_t, family: Result<&Arc<Family>>, options: &rocksdb_readoptions_t) -> Self {
-        let create = || db.db()?.iter(family?, options.get()?.clone());
+    pub(crate) fn new(db: &rocksdb_t, family: Result<&Arc<Family>>, options: &rocksdb_readoptions_t) -> Self {
+        let create = || Self::create(db, family?, options.get()?.clone());
         rocksdb_iterator_t { iter: create() }
     }
 
-    fn valid(&self) -> bool {
-        self.iter.as_ref().is_ok_and(|iter| iter.valid())
+    fn create(db: &rocksdb_t, family: &Arc<Family>, options: ReadOptions) -> Result<Kind> {
+        let bounds = Bounds::of(&options);
+        let iter = Box::new(db.db()?.iter(family, options)?);
+        Ok(Kind::Family { iter, family: db.get()?.front.family_from_engine(family.clone()), bounds })
     }
 
-    /// A fact of the current entry. Empty if the iterator is not valid.
-    fn fact<'a>(&'a self, fact: impl Fn(&'a DbIterator) -> &'a [u8]) -> &'a [u8] {
+    pub(crate) fn of_transaction(iter: Result<BaseDeltaIter>) -> Self {
+        rocksdb_iterator_t { iter: iter.map(|iter| Kind::Batch(Box::new(iter))) }
+    }
+
+    /// An iterator over this iterator as if a batch were written. The bounds of `options` replace the bounds of the base for
+    /// the batch.
+    pub(crate) fn with_batch(self, batch: &WriteBatchWithIndex, options: Option<&ReadOptions>) -> Self {
+        let iter = self.iter.and_then(|kind| match kind {
+            Kind::Family { iter, family, bounds } => {
+                let bounds = options.map_or(bounds, Bounds::of);
+                Ok(Kind::Batch(Box::new(batch.iter_over_base(&family, *iter, bounds.lower, bounds.upper))))
+            }
+            Kind::Batch(_) => Err(Error::invalid_argument("the base iterator is over a batch already")),
+        });
+        rocksdb_iterator_t { iter }
+    }
+
+    fn valid(&self) -> bool {
+        self.iter.as_ref().is_ok_and(|kind| either!(kind, |iter| iter.valid()))
+    }
+
+    fn key(&self) -> &[u8] {
         match &self.iter {
-            Ok(iter) if iter.valid() => fact(iter),
+            Ok(kind) if self.valid() => either!(kind, |iter| iter.key()),
             _ => &[],
         }
     }
 
-    fn seek(&mut self, seek: impl FnOnce(&mut DbIterator)) {
-        if let Ok(iter) = &mut self.iter {
-            seek(iter);
+    fn value(&self) -> &[u8] {
+        match &self.iter {
+            Ok(kind) if self.valid() => either!(kind, |iter| iter.value()),
+            _ => &[],
         }
     }
 
-    /// Moves from the current entry. An iterator that is not valid stays as it is.
-    fn step(&mut self, step: impl FnOnce(&mut DbIterator)) {
-        if let Ok(iter) = &mut self.iter
-            && iter.valid()
-        {
-            step(iter);
+    fn timestamp(&self) -> &[u8] {
+        match &self.iter {
+            Ok(kind) if self.valid() => either!(kind, |iter| iter.timestamp()),
+            _ => &[],
         }
     }
 
     fn status(&self) -> Result<()> {
         match &self.iter {
-            Ok(iter) => iter.status(),
+            Ok(kind) => either!(kind, |iter| iter.status()),
             Err(error) => Err(error.clone()),
         }
     }
@@ -114,7 +168,7 @@ c_api! {
             // SAFETY: the header requires live handles.
             let handle = unsafe { handle.as_ref() };
             let handle = handle.ok_or_else(|| Error::invalid_argument("a column family handle is null"))?;
-            created.push(db.db()?.iter(db.family(handle)?, read.clone())?);
+            created.push(rocksdb_iterator_t::create(db, db.family(handle)?, read.clone())?);
         }
         for (place, iter) in places.iter_mut().zip(created) {
             place.write(Owned(rocksdb_iterator_t { iter: Ok(iter) }).into_c());
@@ -133,62 +187,78 @@ c_api! {
     }
 
     fn rocksdb_iter_seek_to_first(iter: mut rocksdb_iterator_t) {
-        iter.seek(|iter| iter.seek_to_first());
+        if let Ok(kind) = &mut iter.iter {
+            either!(kind, |iter| iter.seek_to_first());
+        }
     }
 
     fn rocksdb_iter_seek_to_last(iter: mut rocksdb_iterator_t) {
-        iter.seek(|iter| iter.seek_to_last());
+        if let Ok(kind) = &mut iter.iter {
+            either!(kind, |iter| iter.seek_to_last());
+        }
     }
 
     /// Moves to the first entry at or after the key.
     fn rocksdb_iter_seek(iter: mut rocksdb_iterator_t, key: bytes) {
-        iter.seek(|iter| iter.seek(key));
+        if let Ok(kind) = &mut iter.iter {
+            either!(kind, |iter| iter.seek(key));
+        }
     }
 
     /// Moves to the last entry at or before the key.
     fn rocksdb_iter_seek_for_prev(iter: mut rocksdb_iterator_t, key: bytes) {
-        iter.seek(|iter| iter.seek_for_prev(key));
+        if let Ok(kind) = &mut iter.iter {
+            either!(kind, |iter| iter.seek_for_prev(key));
+        }
     }
 
     fn rocksdb_iter_next(iter: mut rocksdb_iterator_t) {
-        iter.step(|iter| iter.next());
+        if iter.valid()
+            && let Ok(kind) = &mut iter.iter
+        {
+            either!(kind, |iter| iter.next());
+        }
     }
 
     fn rocksdb_iter_prev(iter: mut rocksdb_iterator_t) {
-        iter.step(|iter| iter.prev());
+        if iter.valid()
+            && let Ok(kind) = &mut iter.iter
+        {
+            either!(kind, |iter| iter.prev());
+        }
     }
 
     /// Returns the key. The bytes end with the next move of the iterator.
     fn rocksdb_iter_key(iter: in rocksdb_iterator_t, klen: out usize) -> Text {
-        let key = iter.fact(|iter| iter.key());
+        let key = iter.key();
         klen.set(key.len());
         Text::bytes(key)
     }
 
     /// Returns the value. The bytes end with the next move of the iterator.
     fn rocksdb_iter_value(iter: in rocksdb_iterator_t, vlen: out usize) -> Text {
-        let value = iter.fact(|iter| iter.value());
+        let value = iter.value();
         vlen.set(value.len());
         Text::bytes(value)
     }
 
     /// Returns the timestamp. The bytes end with the next move of the iterator.
     fn rocksdb_iter_timestamp(iter: in rocksdb_iterator_t, tslen: out usize) -> Text {
-        let timestamp = iter.fact(|iter| iter.timestamp());
+        let timestamp = iter.timestamp();
         tslen.set(timestamp.len());
         Text::bytes(timestamp)
     }
 
     fn rocksdb_iter_key_slice(iter: in rocksdb_iterator_t) -> rocksdb_slice_t {
-        rocksdb_slice_t::new(iter.fact(|iter| iter.key()))
+        rocksdb_slice_t::new(iter.key())
     }
 
     fn rocksdb_iter_value_slice(iter: in rocksdb_iterator_t) -> rocksdb_slice_t {
-        rocksdb_slice_t::new(iter.fact(|iter| iter.value()))
+        rocksdb_slice_t::new(iter.value())
     }
 
     fn rocksdb_iter_timestamp_slice(iter: in rocksdb_iterator_t) -> rocksdb_slice_t {
-        rocksdb_slice_t::new(iter.fact(|iter| iter.timestamp()))
+        rocksdb_slice_t::new(iter.timestamp())
     }
 
     /// Reports the error that ended the iteration. No error: the iterator reached the end.
@@ -199,7 +269,8 @@ c_api! {
     /// Moves the iterator to the newest sequence number. The iterator is not valid afterwards.
     fn rocksdb_iter_refresh(iter: cmut rocksdb_iterator_t, err) {
         match &mut iter.iter {
-            Ok(iter) => iter.refresh(),
+            Ok(Kind::Family { iter, .. }) => iter.refresh(),
+            Ok(Kind::Batch(_)) => Err(Error::not_supported("Refresh() of an iterator over a batch")),
             Err(error) => Err(error.clone()),
         }
     }

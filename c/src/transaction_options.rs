@@ -45,6 +45,9 @@ plain_options! {
     /// Options of an optimistic transaction database.
     rocksdb_optimistictransactiondb_options_t, "rocksdb_optimistictransactiondb_options_";
     @create rocksdb_optimistictransactiondb_options_create, rocksdb_optimistictransactiondb_options_destroy;
+    @with {
+        shared_lock_buckets: Option<std::sync::Arc<ironstone::OccLockBuckets>> = None;
+    }
     validate_policy: i32 = 1;
     occ_lock_buckets: u32 = 1048576;
 }

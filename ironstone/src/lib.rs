@@ -55,6 +55,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod backup;
+mod bridge;
 mod checkpoint;
 mod db;
 mod export;

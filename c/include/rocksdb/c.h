@@ -673,6 +673,124 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_iterate_cf_ld(rocksdb_writeba
     void* state, rocksdb_batch_put_cf_cb put_cf, rocksdb_batch_delete_cf_cb deleted_cf,
     rocksdb_batch_put_cf_cb merge_cf, rocksdb_batch_log_data_cb log_data);
 
+/* ---- Write batches with an index: batches that can be read and iterated before they are written ---- */
+/* Creates a batch. With `overwrite_keys` only the last record of a key is indexed. */
+extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_writebatch_wi_create(size_t reserved_bytes,
+    unsigned char overwrite_keys);
+/* As `rocksdb_writebatch_wi_create`. The comparator orders keys of column families that the batch does not know; null:
+   bytewise. Records past `max_bytes` are rejected; 0: no limit. The write options choose the bytes of protection. */
+extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_writebatch_wi_create_with_params(rocksdb_comparator_t* backup_index_comparator,
+    size_t reserved_bytes, unsigned char overwrite_key, size_t max_bytes,
+    size_t protection_bytes_per_key);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_destroy(rocksdb_writebatch_wi_t* batch);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_clear(rocksdb_writebatch_wi_t* batch);
+/* Returns the count of the records. */
+extern ROCKSDB_LIBRARY_API int rocksdb_writebatch_wi_count(rocksdb_writebatch_wi_t* batch);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_put(rocksdb_writebatch_wi_t* batch,
+    const char* key, size_t key_len, const char* val, size_t val_len);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_put_cf(rocksdb_writebatch_wi_t* batch,
+    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, const char* val,
+    size_t val_len);
+/* Puts a key and a value that are given in parts. */
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_putv(rocksdb_writebatch_wi_t* batch,
+    int num_keys_list, const char* const* keys_list, const size_t* keys_list_sizes,
+    int num_values_list, const char* const* values_list, const size_t* values_list_sizes);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_putv_cf(rocksdb_writebatch_wi_t* batch,
+    rocksdb_column_family_handle_t* column_family, int num_keys_list, const char* const* keys_list,
+    const size_t* keys_list_sizes, int num_values_list, const char* const* values_list,
+    const size_t* values_list_sizes);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_merge(rocksdb_writebatch_wi_t* batch,
+    const char* key, size_t key_len, const char* val, size_t val_len);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_merge_cf(rocksdb_writebatch_wi_t* batch,
+    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, const char* val,
+    size_t val_len);
+/* Merges a key and an operand that are given in parts. */
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_mergev(rocksdb_writebatch_wi_t* batch,
+    int num_keys_list, const char* const* keys_list, const size_t* keys_list_sizes,
+    int num_values_list, const char* const* values_list, const size_t* values_list_sizes);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_mergev_cf(rocksdb_writebatch_wi_t* batch,
+    rocksdb_column_family_handle_t* column_family, int num_keys_list, const char* const* keys_list,
+    const size_t* keys_list_sizes, int num_values_list, const char* const* values_list,
+    const size_t* values_list_sizes);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete(rocksdb_writebatch_wi_t* batch,
+    const char* key, size_t key_len);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete_cf(rocksdb_writebatch_wi_t* batch,
+    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_singledelete(rocksdb_writebatch_wi_t* batch,
+    const char* key, size_t key_len);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_singledelete_cf(rocksdb_writebatch_wi_t* batch,
+    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len);
+/* Deletes a key that is given in parts. */
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_deletev(rocksdb_writebatch_wi_t* batch,
+    int num_keys_list, const char* const* keys_list, const size_t* keys_list_sizes);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_deletev_cf(rocksdb_writebatch_wi_t* batch,
+    rocksdb_column_family_handle_t* column_family, int num_keys_list, const char* const* keys_list,
+    const size_t* keys_list_sizes);
+/* Does nothing: a batch with an index has no range deletions. */
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete_range(rocksdb_writebatch_wi_t* batch,
+    const char* start_key, size_t start_key_len, const char* end_key, size_t end_key_len);
+/* Does nothing: a batch with an index has no range deletions. */
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete_range_cf(rocksdb_writebatch_wi_t* batch,
+    rocksdb_column_family_handle_t* column_family, const char* start_key, size_t start_key_len,
+    const char* end_key, size_t end_key_len);
+/* Does nothing: a batch with an index has no range deletions. */
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete_rangev(rocksdb_writebatch_wi_t* batch,
+    int num_keys, const char* const* start_keys, const size_t* start_keys_sizes,
+    const char* const* limit_keys, const size_t* limit_keys_sizes);
+/* Does nothing: a batch with an index has no range deletions. */
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete_rangev_cf(rocksdb_writebatch_wi_t* batch,
+    rocksdb_column_family_handle_t* column_family, int num_keys, const char* const* start_keys,
+    const size_t* start_keys_sizes, const char* const* limit_keys, const size_t* limit_keys_sizes);
+/* Adds bytes that go to the WAL only. */
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_put_log_data(rocksdb_writebatch_wi_t* batch,
+    const char* blob, size_t blob_len);
+/* Calls a function for each put and each deletion of the default column family. */
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_iterate(rocksdb_writebatch_wi_t* batch,
+    void* state, rocksdb_batch_put_cb put, rocksdb_batch_delete_cb deleted);
+/* Returns the bytes of the batch. The bytes end with the next call of this function. */
+extern ROCKSDB_LIBRARY_API const char* rocksdb_writebatch_wi_data(rocksdb_writebatch_wi_t* batch,
+    size_t* size);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_set_save_point(rocksdb_writebatch_wi_t* batch);
+/* Removes the records since the last save point, and the save point. NotFound without a save point. */
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_rollback_to_save_point(rocksdb_writebatch_wi_t* batch,
+    char** errptr);
+/* Returns a copy of the value that the batch alone gives a key, or null. */
+extern ROCKSDB_LIBRARY_API char* rocksdb_writebatch_wi_get_from_batch(rocksdb_writebatch_wi_t* wbwi,
+    const rocksdb_options_t* options, const char* key, size_t key_len, size_t* vallen,
+    char** errptr);
+extern ROCKSDB_LIBRARY_API char* rocksdb_writebatch_wi_get_from_batch_cf(rocksdb_writebatch_wi_t* wbwi,
+    const rocksdb_options_t* options, rocksdb_column_family_handle_t* column_family,
+    const char* key, size_t key_len, size_t* vallen, char** errptr);
+/* Returns a copy of the value of a key as if the batch were written, or null. */
+extern ROCKSDB_LIBRARY_API char* rocksdb_writebatch_wi_get_from_batch_and_db(rocksdb_writebatch_wi_t* wbwi,
+    rocksdb_t* db, const rocksdb_readoptions_t* options, const char* key, size_t key_len,
+    size_t* vallen, char** errptr);
+extern ROCKSDB_LIBRARY_API char* rocksdb_writebatch_wi_get_from_batch_and_db_cf(rocksdb_writebatch_wi_t* wbwi,
+    rocksdb_t* db, const rocksdb_readoptions_t* options,
+    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, size_t* vallen,
+    char** errptr);
+/* As `rocksdb_writebatch_wi_get_from_batch_and_db`, without a copy. */
+extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_writebatch_wi_get_pinned_from_batch_and_db(rocksdb_writebatch_wi_t* wbwi,
+    rocksdb_t* db, const rocksdb_readoptions_t* options, const char* key, size_t key_len,
+    char** errptr);
+extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_writebatch_wi_get_pinned_from_batch_and_db_cf(rocksdb_writebatch_wi_t* wbwi,
+    rocksdb_t* db, const rocksdb_readoptions_t* options,
+    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, char** errptr);
+/* Writes the batch. The batch stays as it is. */
+extern ROCKSDB_LIBRARY_API void rocksdb_write_writebatch_wi(rocksdb_t* db,
+    const rocksdb_writeoptions_t* options, rocksdb_writebatch_wi_t* wbwi, char** errptr);
+/* Returns an iterator over the base iterator as if the batch were written. Takes the base iterator over. */
+extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base(rocksdb_writebatch_wi_t* wbwi,
+    rocksdb_iterator_t* base_iterator);
+/* As `rocksdb_writebatch_wi_create_iterator_with_base`. The bounds of the options hold for the batch too. */
+extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base_readopts(rocksdb_writebatch_wi_t* wbwi,
+    rocksdb_iterator_t* base_iterator, const rocksdb_readoptions_t* options);
+extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base_cf(rocksdb_writebatch_wi_t* wbwi,
+    rocksdb_iterator_t* base_iterator, rocksdb_column_family_handle_t* cf);
+extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base_cf_readopts(rocksdb_writebatch_wi_t* wbwi,
+    rocksdb_iterator_t* base_iterator, rocksdb_column_family_handle_t* cf,
+    const rocksdb_readoptions_t* options);
+
 /* ---- Block caches ---- */
 extern ROCKSDB_LIBRARY_API void rocksdb_lru_cache_options_set_capacity(rocksdb_lru_cache_options_t* handle,
     size_t value);
@@ -721,6 +839,44 @@ extern ROCKSDB_LIBRARY_API void rocksdb_hyper_clock_cache_options_destroy(rocksd
 /* Memory allocators are not built: a cache with an allocator is not created. */
 extern ROCKSDB_LIBRARY_API void rocksdb_hyper_clock_cache_options_set_memory_allocator(rocksdb_hyper_clock_cache_options_t* options,
     rocksdb_memory_allocator_t* allocator);
+
+/* ---- Checkpoints, and lists of the files that make up a database ---- */
+extern ROCKSDB_LIBRARY_API rocksdb_checkpoint_t* rocksdb_checkpoint_object_create(rocksdb_t* db,
+    char** errptr);
+/* Creates a copy of the database in a new directory. Files are linked where the file system can. Memtables are
+   flushed if the WALs have at least `log_size_for_flush` bytes. */
+extern ROCKSDB_LIBRARY_API void rocksdb_checkpoint_create(rocksdb_checkpoint_t* checkpoint,
+    const char* checkpoint_dir, uint64_t log_size_for_flush, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_checkpoint_object_destroy(rocksdb_checkpoint_t* checkpoint);
+/* Lists the files that make up the database. */
+extern ROCKSDB_LIBRARY_API rocksdb_livefiles_storage_info_t* rocksdb_get_livefiles_storage_info(rocksdb_t* db,
+    const rocksdb_livefiles_storage_info_options_t* options, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_livefiles_storage_info_destroy(rocksdb_livefiles_storage_info_t* info);
+extern ROCKSDB_LIBRARY_API size_t rocksdb_livefiles_storage_info_count(const rocksdb_livefiles_storage_info_t* info);
+extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_relative_filename(const rocksdb_livefiles_storage_info_t* info,
+    size_t index);
+extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_directory(const rocksdb_livefiles_storage_info_t* info,
+    size_t index);
+extern ROCKSDB_LIBRARY_API uint64_t rocksdb_livefiles_storage_info_file_number(const rocksdb_livefiles_storage_info_t* info,
+    size_t index);
+/* 0: WAL. 2: SST file. 3: MANIFEST. 4: CURRENT. 8: OPTIONS file. 9: blob file. */
+extern ROCKSDB_LIBRARY_API int rocksdb_livefiles_storage_info_file_type(const rocksdb_livefiles_storage_info_t* info,
+    size_t index);
+extern ROCKSDB_LIBRARY_API uint64_t rocksdb_livefiles_storage_info_size(const rocksdb_livefiles_storage_info_t* info,
+    size_t index);
+extern ROCKSDB_LIBRARY_API int rocksdb_livefiles_storage_info_temperature(const rocksdb_livefiles_storage_info_t* info,
+    size_t index);
+/* A checksum with a NUL inside is an empty string. */
+extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_file_checksum(const rocksdb_livefiles_storage_info_t* info,
+    size_t index);
+extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_file_checksum_func_name(const rocksdb_livefiles_storage_info_t* info,
+    size_t index);
+/* Returns the content that replaces the file. Of a file without a replacement the size is 0. */
+extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_replacement_contents(const rocksdb_livefiles_storage_info_t* info,
+    size_t index, size_t* size);
+/* Returns 1 if only the first bytes of the file belong to the database. */
+extern ROCKSDB_LIBRARY_API unsigned char rocksdb_livefiles_storage_info_trim_to_size(const rocksdb_livefiles_storage_info_t* info,
+    size_t index);
 
 /* ---- Compaction filters of the program, and factories that create a filter for each compaction ---- */
 /* Creates a compaction filter. Returns null if `filter` is null. */
@@ -874,6 +1030,74 @@ extern ROCKSDB_LIBRARY_API void rocksdb_compaction_options_canceled_set(unsigned
     unsigned char value);
 /* Shares the flag. Null: compactions are not canceled. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_options_set_canceled(rocksdb_compaction_options_t* options,
+    unsigned char* canceled);
+
+/* ---- What a program and a compaction service exchange: responses to a schedule, and options of `rocksdb_open_and_compact` ---- */
+extern ROCKSDB_LIBRARY_API rocksdb_open_and_compact_options_t* rocksdb_open_and_compact_options_create(void);
+extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_options_destroy(rocksdb_open_and_compact_options_t* handle);
+extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_options_set_allow_resumption(rocksdb_open_and_compact_options_t* handle,
+    unsigned char value);
+extern ROCKSDB_LIBRARY_API unsigned char rocksdb_open_and_compact_options_get_allow_resumption(const rocksdb_open_and_compact_options_t* handle);
+extern ROCKSDB_LIBRARY_API rocksdb_compaction_service_options_override_t* rocksdb_compaction_service_options_override_create(void);
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_destroy(rocksdb_compaction_service_options_override_t* handle);
+/* Creates a response: the id of the job, and `rocksdb_compactionservice_jobstatus_...`. */
+extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_scheduleresponse_t* rocksdb_compactionservice_scheduleresponse_create(const char* scheduled_job_id,
+    int status, char** errptr);
+extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_scheduleresponse_t* rocksdb_compactionservice_scheduleresponse_create_with_status(int status,
+    char** errptr);
+extern ROCKSDB_LIBRARY_API int rocksdb_compactionservice_scheduleresponse_getstatus(const rocksdb_compactionservice_scheduleresponse_t* response);
+/* Returns the id of the job. The bytes end with the handle. */
+extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_scheduleresponse_get_scheduled_job_id(const rocksdb_compactionservice_scheduleresponse_t* response,
+    size_t* len);
+extern ROCKSDB_LIBRARY_API void rocksdb_compactionservice_scheduleresponse_t_destroy(rocksdb_compactionservice_scheduleresponse_t* response);
+/* Copies the objects of options. */
+extern ROCKSDB_LIBRARY_API rocksdb_compaction_service_options_override_t* rocksdb_compaction_service_options_override_create_from_options(rocksdb_options_t* options);
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_env(rocksdb_compaction_service_options_override_t* overrides,
+    rocksdb_env_t* env);
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_comparator(rocksdb_compaction_service_options_override_t* overrides,
+    rocksdb_comparator_t* comparator);
+/* Takes the merge operator over. Null changes nothing. */
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_merge_operator(rocksdb_compaction_service_options_override_t* overrides,
+    rocksdb_mergeoperator_t* merge_operator);
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_compaction_filter(rocksdb_compaction_service_options_override_t* overrides,
+    rocksdb_compactionfilter_t* compaction_filter);
+/* Takes the factory over. Null changes nothing. */
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_compaction_filter_factory(rocksdb_compaction_service_options_override_t* overrides,
+    rocksdb_compactionfilterfactory_t* compaction_filter_factory);
+/* Takes the prefix extractor over. Null changes nothing. */
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_prefix_extractor(rocksdb_compaction_service_options_override_t* overrides,
+    rocksdb_slicetransform_t* prefix_extractor);
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_block_based_table_factory(rocksdb_compaction_service_options_override_t* overrides,
+    rocksdb_block_based_table_options_t* table_options);
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_cuckoo_table_factory(rocksdb_compaction_service_options_override_t* overrides,
+    rocksdb_cuckoo_table_options_t* table_options);
+/* Takes the listener over. Null changes nothing. */
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_add_event_listener(rocksdb_compaction_service_options_override_t* overrides,
+    rocksdb_eventlistener_t* event_listener);
+/* Shares the statistics of options. */
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_statistics(rocksdb_compaction_service_options_override_t* overrides,
+    rocksdb_options_t* options);
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_info_log(rocksdb_compaction_service_options_override_t* overrides,
+    rocksdb_logger_t* logger);
+/* Keeps a change of an option by name. Null strings change nothing. */
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_option(rocksdb_compaction_service_options_override_t* overrides,
+    const char* key, const char* value);
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_file_checksum_gen_factory(rocksdb_compaction_service_options_override_t* overrides,
+    rocksdb_file_checksum_gen_factory_t* factory);
+/* SST partitioners are not built: the use of the options fails. */
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_sst_partitioner_factory(rocksdb_compaction_service_options_override_t* overrides,
+    rocksdb_sst_partitioner_factory_t* factory);
+/* Creates a factory of partitioners that end an SST file where the prefix of the keys changes. */
+extern ROCKSDB_LIBRARY_API rocksdb_sst_partitioner_factory_t* rocksdb_sst_partitioner_fixed_prefix_factory_create(size_t prefix_len);
+extern ROCKSDB_LIBRARY_API void rocksdb_sst_partitioner_factory_destroy(rocksdb_sst_partitioner_factory_t* factory);
+/* Creates a flag that cancels `rocksdb_open_and_compact_with_options`. The flag is 0. */
+extern ROCKSDB_LIBRARY_API unsigned char* rocksdb_open_and_compact_canceled_create(void);
+/* Destroys the flag. Options that use the flag keep it. Accepts null. */
+extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_canceled_destroy(unsigned char* canceled);
+extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_canceled_set(unsigned char* canceled,
+    unsigned char value);
+/* Shares the flag. Null: no cancellation. */
+extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_options_set_canceled(rocksdb_open_and_compact_options_t* options,
     unsigned char* canceled);
 
 /* ---- Comparators of the program: the order of keys ---- */
@@ -1713,114 +1937,10 @@ extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_stop_backup(rocksdb_backup
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_close(rocksdb_backup_engine_t* be);
 
 /* ---- Write batches with an index: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
-extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_writebatch_wi_create(size_t reserved_bytes,
-    unsigned char overwrite_keys);
-extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_writebatch_wi_create_with_params(rocksdb_comparator_t* backup_index_comparator,
-    size_t reserved_bytes, unsigned char overwrite_key, size_t max_bytes,
-    size_t protection_bytes_per_key);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_destroy(rocksdb_writebatch_wi_t* arg0);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_clear(rocksdb_writebatch_wi_t* arg0);
-extern ROCKSDB_LIBRARY_API int rocksdb_writebatch_wi_count(rocksdb_writebatch_wi_t* b);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_put(rocksdb_writebatch_wi_t* arg0,
-    const char* key, size_t key_len, const char* val, size_t val_len);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_put_cf(rocksdb_writebatch_wi_t* arg0,
-    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, const char* val,
-    size_t val_len);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_putv(rocksdb_writebatch_wi_t* b, int num_keys,
-    const char* const* keys_list, const size_t* keys_list_sizes, int num_values,
-    const char* const* values_list, const size_t* values_list_sizes);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_putv_cf(rocksdb_writebatch_wi_t* b,
-    rocksdb_column_family_handle_t* column_family, int num_keys, const char* const* keys_list,
-    const size_t* keys_list_sizes, int num_values, const char* const* values_list,
-    const size_t* values_list_sizes);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_merge(rocksdb_writebatch_wi_t* arg0,
-    const char* key, size_t key_len, const char* val, size_t val_len);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_merge_cf(rocksdb_writebatch_wi_t* arg0,
-    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, const char* val,
-    size_t val_len);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_mergev(rocksdb_writebatch_wi_t* b,
-    int num_keys, const char* const* keys_list, const size_t* keys_list_sizes, int num_values,
-    const char* const* values_list, const size_t* values_list_sizes);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_mergev_cf(rocksdb_writebatch_wi_t* b,
-    rocksdb_column_family_handle_t* column_family, int num_keys, const char* const* keys_list,
-    const size_t* keys_list_sizes, int num_values, const char* const* values_list,
-    const size_t* values_list_sizes);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete(rocksdb_writebatch_wi_t* arg0,
-    const char* key, size_t key_len);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_singledelete(rocksdb_writebatch_wi_t* arg0,
-    const char* key, size_t key_len);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete_cf(rocksdb_writebatch_wi_t* arg0,
-    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_singledelete_cf(rocksdb_writebatch_wi_t* arg0,
-    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_deletev(rocksdb_writebatch_wi_t* b,
-    int num_keys, const char* const* keys_list, const size_t* keys_list_sizes);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_deletev_cf(rocksdb_writebatch_wi_t* b,
-    rocksdb_column_family_handle_t* column_family, int num_keys, const char* const* keys_list,
-    const size_t* keys_list_sizes);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete_range(rocksdb_writebatch_wi_t* b,
-    const char* start_key, size_t start_key_len, const char* end_key, size_t end_key_len);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete_range_cf(rocksdb_writebatch_wi_t* b,
-    rocksdb_column_family_handle_t* column_family, const char* start_key, size_t start_key_len,
-    const char* end_key, size_t end_key_len);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete_rangev(rocksdb_writebatch_wi_t* b,
-    int num_keys, const char* const* start_keys_list, const size_t* start_keys_list_sizes,
-    const char* const* end_keys_list, const size_t* end_keys_list_sizes);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete_rangev_cf(rocksdb_writebatch_wi_t* b,
-    rocksdb_column_family_handle_t* column_family, int num_keys, const char* const* start_keys_list,
-    const size_t* start_keys_list_sizes, const char* const* end_keys_list,
-    const size_t* end_keys_list_sizes);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_put_log_data(rocksdb_writebatch_wi_t* arg0,
-    const char* blob, size_t blob_len);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_iterate(rocksdb_writebatch_wi_t* b,
-    void* state, rocksdb_batch_put_cb put, rocksdb_batch_delete_cb deleted);
-extern ROCKSDB_LIBRARY_API const char* rocksdb_writebatch_wi_data(rocksdb_writebatch_wi_t* b,
-    size_t* size);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_set_save_point(rocksdb_writebatch_wi_t* arg0);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_rollback_to_save_point(rocksdb_writebatch_wi_t* arg0,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API char* rocksdb_writebatch_wi_get_from_batch(rocksdb_writebatch_wi_t* wbwi,
-    const rocksdb_options_t* options, const char* key, size_t key_len, size_t* vallen,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API char* rocksdb_writebatch_wi_get_from_batch_cf(rocksdb_writebatch_wi_t* wbwi,
-    const rocksdb_options_t* options, rocksdb_column_family_handle_t* column_family,
-    const char* key, size_t key_len, size_t* vallen, char** errptr);
-extern ROCKSDB_LIBRARY_API char* rocksdb_writebatch_wi_get_from_batch_and_db(rocksdb_writebatch_wi_t* wbwi,
-    rocksdb_t* db, const rocksdb_readoptions_t* options, const char* key, size_t key_len,
-    size_t* vallen, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_writebatch_wi_get_pinned_from_batch_and_db(rocksdb_writebatch_wi_t* wbwi,
-    rocksdb_t* db, const rocksdb_readoptions_t* options, const char* key, size_t key_len,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API char* rocksdb_writebatch_wi_get_from_batch_and_db_cf(rocksdb_writebatch_wi_t* wbwi,
-    rocksdb_t* db, const rocksdb_readoptions_t* options,
-    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, size_t* vallen,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_writebatch_wi_get_pinned_from_batch_and_db_cf(rocksdb_writebatch_wi_t* wbwi,
-    rocksdb_t* db, const rocksdb_readoptions_t* options,
-    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_write_writebatch_wi(rocksdb_t* db,
-    const rocksdb_writeoptions_t* options, rocksdb_writebatch_wi_t* wbwi, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base(rocksdb_writebatch_wi_t* wbwi,
-    rocksdb_iterator_t* base_iterator);
-extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base_readopts(rocksdb_writebatch_wi_t* wbwi,
-    rocksdb_iterator_t* base_iterator, const rocksdb_readoptions_t* options);
-extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base_cf(rocksdb_writebatch_wi_t* wbwi,
-    rocksdb_iterator_t* base_iterator, rocksdb_column_family_handle_t* cf);
-extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base_cf_readopts(rocksdb_writebatch_wi_t* wbwi,
-    rocksdb_iterator_t* base_iterator, rocksdb_column_family_handle_t* cf,
-    const rocksdb_readoptions_t* options);
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_update_timestamps(rocksdb_writebatch_wi_t* wbwi,
     const char* ts, size_t ts_len, void* state, rocksdb_ts_size_cb get_ts_size, char** errptr);
 
 /* ---- Compaction services: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
-extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_scheduleresponse_t* rocksdb_compactionservice_scheduleresponse_create(const char* scheduled_job_id,
-    int status, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_scheduleresponse_t* rocksdb_compactionservice_scheduleresponse_create_with_status(int status,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API int rocksdb_compactionservice_scheduleresponse_getstatus(const rocksdb_compactionservice_scheduleresponse_t* response);
-extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_scheduleresponse_get_scheduled_job_id(const rocksdb_compactionservice_scheduleresponse_t* response,
-    size_t* len);
-extern ROCKSDB_LIBRARY_API void rocksdb_compactionservice_scheduleresponse_t_destroy(rocksdb_compactionservice_scheduleresponse_t* response);
 extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_jobinfo_t_get_db_name(const rocksdb_compactionservice_jobinfo_t* info,
     size_t* len);
 extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_jobinfo_t_get_db_id(const rocksdb_compactionservice_jobinfo_t* info,
@@ -1843,49 +1963,8 @@ extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_t* rocksdb_compactionservic
     const char* name, rocksdb_compaction_service_wait_cb wait,
     rocksdb_compaction_service_cancel_awaiting_jobs_cb cancel_awaiting_jobs,
     rocksdb_compaction_service_on_installation_cb on_installation);
-extern ROCKSDB_LIBRARY_API rocksdb_compaction_service_options_override_t* rocksdb_compaction_service_options_override_create(void);
-extern ROCKSDB_LIBRARY_API rocksdb_compaction_service_options_override_t* rocksdb_compaction_service_options_override_create_from_options(rocksdb_options_t* option);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_destroy(rocksdb_compaction_service_options_override_t* override_options);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_env(rocksdb_compaction_service_options_override_t* override_options,
-    rocksdb_env_t* env);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_comparator(rocksdb_compaction_service_options_override_t* override_options,
-    rocksdb_comparator_t* comparator);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_merge_operator(rocksdb_compaction_service_options_override_t* override_options,
-    rocksdb_mergeoperator_t* merge_operator);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_compaction_filter(rocksdb_compaction_service_options_override_t* override_options,
-    rocksdb_compactionfilter_t* compaction_filter);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_compaction_filter_factory(rocksdb_compaction_service_options_override_t* override_options,
-    rocksdb_compactionfilterfactory_t* compaction_filter_factory);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_prefix_extractor(rocksdb_compaction_service_options_override_t* override_options,
-    rocksdb_slicetransform_t* prefix_extractor);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_block_based_table_factory(rocksdb_compaction_service_options_override_t* override_options,
-    rocksdb_block_based_table_options_t* table_options);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_cuckoo_table_factory(rocksdb_compaction_service_options_override_t* override_options,
-    rocksdb_cuckoo_table_options_t* table_options);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_add_event_listener(rocksdb_compaction_service_options_override_t* override_options,
-    rocksdb_eventlistener_t* event_listener);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_statistics(rocksdb_compaction_service_options_override_t* override_options,
-    rocksdb_options_t* options);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_info_log(rocksdb_compaction_service_options_override_t* override_options,
-    rocksdb_logger_t* logger);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_option(rocksdb_compaction_service_options_override_t* override_options,
-    const char* key, const char* value);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_file_checksum_gen_factory(rocksdb_compaction_service_options_override_t* override_options,
-    rocksdb_file_checksum_gen_factory_t* factory);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_sst_partitioner_factory(rocksdb_compaction_service_options_override_t* override_options,
-    rocksdb_sst_partitioner_factory_t* factory);
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_add_table_properties_collector_factory(rocksdb_compaction_service_options_override_t* override_options,
     rocksdb_table_properties_collector_factory_t* factory);
-extern ROCKSDB_LIBRARY_API unsigned char* rocksdb_open_and_compact_canceled_create(void);
-extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_canceled_destroy(unsigned char* canceled);
-extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_canceled_set(unsigned char* canceled,
-    unsigned char value);
-extern ROCKSDB_LIBRARY_API rocksdb_open_and_compact_options_t* rocksdb_open_and_compact_options_create(void);
-extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_options_destroy(rocksdb_open_and_compact_options_t* options);
-extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_options_set_canceled(rocksdb_open_and_compact_options_t* options,
-    unsigned char* canceled);
-extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_options_set_allow_resumption(rocksdb_open_and_compact_options_t* options,
-    unsigned char allow_resumption);
 extern ROCKSDB_LIBRARY_API char* rocksdb_open_and_compact(const char* db_path,
     const char* output_directory, const char* input, size_t input_len, size_t* output_len,
     const rocksdb_compaction_service_options_override_t* override_options, char** errptr);
@@ -1893,77 +1972,14 @@ extern ROCKSDB_LIBRARY_API char* rocksdb_open_and_compact_with_options(const roc
     const char* db_path, const char* output_directory, const char* input, size_t input_len,
     size_t* output_len, const rocksdb_compaction_service_options_override_t* override_options,
     char** errptr);
-extern ROCKSDB_LIBRARY_API unsigned char rocksdb_open_and_compact_options_get_allow_resumption(rocksdb_open_and_compact_options_t* opt);
 
 /* ---- SST file writers, ingestion, checkpoints, export and import: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
-extern ROCKSDB_LIBRARY_API rocksdb_checkpoint_t* rocksdb_checkpoint_object_create(rocksdb_t* db,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_checkpoint_create(rocksdb_checkpoint_t* checkpoint,
-    const char* checkpoint_dir, uint64_t log_size_for_flush, char** errptr);
 extern ROCKSDB_LIBRARY_API rocksdb_export_import_files_metadata_t* rocksdb_checkpoint_export_column_family(rocksdb_checkpoint_t* checkpoint,
     rocksdb_column_family_handle_t* column_family, const char* export_dir, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_checkpoint_object_destroy(rocksdb_checkpoint_t* checkpoint);
 extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t* rocksdb_create_column_family_with_import(rocksdb_t* db,
     rocksdb_options_t* column_family_options, const char* column_family_name,
     rocksdb_import_column_family_options_t* import_options,
     rocksdb_export_import_files_metadata_t* metadata, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_sstfilewriter_t* rocksdb_sstfilewriter_create(const rocksdb_envoptions_t* env,
-    const rocksdb_options_t* io_options);
-extern ROCKSDB_LIBRARY_API rocksdb_sstfilewriter_t* rocksdb_sstfilewriter_create_with_comparator(const rocksdb_envoptions_t* env,
-    const rocksdb_options_t* io_options, const rocksdb_comparator_t* comparator);
-extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_open(rocksdb_sstfilewriter_t* writer,
-    const char* name, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_add(rocksdb_sstfilewriter_t* writer,
-    const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_put(rocksdb_sstfilewriter_t* writer,
-    const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_put_with_ts(rocksdb_sstfilewriter_t* writer,
-    const char* key, size_t key_len, const char* ts, size_t ts_len, const char* val, size_t val_len,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_merge(rocksdb_sstfilewriter_t* writer,
-    const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_delete(rocksdb_sstfilewriter_t* writer,
-    const char* key, size_t key_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_delete_with_ts(rocksdb_sstfilewriter_t* writer,
-    const char* key, size_t key_len, const char* ts, size_t ts_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_delete_range(rocksdb_sstfilewriter_t* writer,
-    const char* begin_key, size_t begin_key_len, const char* end_key, size_t end_key_len,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_finish(rocksdb_sstfilewriter_t* writer,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_file_size(rocksdb_sstfilewriter_t* writer,
-    uint64_t* file_size);
-extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_destroy(rocksdb_sstfilewriter_t* writer);
-extern ROCKSDB_LIBRARY_API void rocksdb_ingest_external_file(rocksdb_t* db,
-    const char* const* file_list, size_t list_len, const rocksdb_ingestexternalfileoptions_t* opt,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_ingest_external_file_cf(rocksdb_t* db,
-    rocksdb_column_family_handle_t* handle, const char* const* file_list, size_t list_len,
-    const rocksdb_ingestexternalfileoptions_t* opt, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_livefiles_storage_info_t* rocksdb_get_livefiles_storage_info(rocksdb_t* db,
-    const rocksdb_livefiles_storage_info_options_t* options, char** errptr);
-extern ROCKSDB_LIBRARY_API size_t rocksdb_livefiles_storage_info_count(const rocksdb_livefiles_storage_info_t* info);
-extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_relative_filename(const rocksdb_livefiles_storage_info_t* info,
-    size_t index);
-extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_directory(const rocksdb_livefiles_storage_info_t* info,
-    size_t index);
-extern ROCKSDB_LIBRARY_API uint64_t rocksdb_livefiles_storage_info_file_number(const rocksdb_livefiles_storage_info_t* info,
-    size_t index);
-extern ROCKSDB_LIBRARY_API int rocksdb_livefiles_storage_info_file_type(const rocksdb_livefiles_storage_info_t* info,
-    size_t index);
-extern ROCKSDB_LIBRARY_API uint64_t rocksdb_livefiles_storage_info_size(const rocksdb_livefiles_storage_info_t* info,
-    size_t index);
-extern ROCKSDB_LIBRARY_API int rocksdb_livefiles_storage_info_temperature(const rocksdb_livefiles_storage_info_t* info,
-    size_t index);
-extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_file_checksum(const rocksdb_livefiles_storage_info_t* info,
-    size_t index);
-extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_file_checksum_func_name(const rocksdb_livefiles_storage_info_t* info,
-    size_t index);
-extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_replacement_contents(const rocksdb_livefiles_storage_info_t* info,
-    size_t index, size_t* size);
-extern ROCKSDB_LIBRARY_API unsigned char rocksdb_livefiles_storage_info_trim_to_size(const rocksdb_livefiles_storage_info_t* info,
-    size_t index);
-extern ROCKSDB_LIBRARY_API void rocksdb_livefiles_storage_info_destroy(rocksdb_livefiles_storage_info_t* info);
 extern ROCKSDB_LIBRARY_API rocksdb_export_import_files_metadata_t* rocksdb_export_import_files_metadata_create(void);
 extern ROCKSDB_LIBRARY_API char* rocksdb_export_import_files_metadata_get_db_comparator_name(rocksdb_export_import_files_metadata_t* arg0);
 extern ROCKSDB_LIBRARY_API void rocksdb_export_import_files_metadata_set_db_comparator_name(rocksdb_export_import_files_metadata_t* arg0,
@@ -2005,14 +2021,6 @@ extern ROCKSDB_LIBRARY_API void rocksdb_multi_get_cf_with_ts(rocksdb_t* db,
     size_t* values_list_sizes, char** timestamps_list, size_t* timestamps_list_sizes, char** errs);
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_update_timestamps(rocksdb_writebatch_t* wb,
     const char* ts, size_t ts_len, void* state, rocksdb_ts_size_cb get_ts_size, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_load_latest_options(const char* db_path, rocksdb_env_t* env,
-    bool ignore_unknown_options, rocksdb_cache_t* cache, rocksdb_options_t** db_options,
-    size_t* num_column_families, char*** column_family_names,
-    rocksdb_options_t*** column_family_options, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_load_latest_options_destroy(rocksdb_options_t* db_options,
-    char** list_column_family_names, rocksdb_options_t** list_column_family_options, size_t len);
-extern ROCKSDB_LIBRARY_API rocksdb_sst_partitioner_factory_t* rocksdb_sst_partitioner_fixed_prefix_factory_create(size_t prefix_len);
-extern ROCKSDB_LIBRARY_API void rocksdb_sst_partitioner_factory_destroy(rocksdb_sst_partitioner_factory_t* factory);
 extern ROCKSDB_LIBRARY_API void rocksdb_table_properties_collector_factory_destroy(rocksdb_table_properties_collector_factory_t* factory);
 extern ROCKSDB_LIBRARY_API void rocksdb_options_add_compact_on_deletion_collector_factory(rocksdb_options_t* arg0,
     size_t window_size, size_t num_dels_trigger);
@@ -2027,22 +2035,6 @@ extern ROCKSDB_LIBRARY_API rocksdb_walfilter_t* rocksdb_walfilter_create(void* s
 extern ROCKSDB_LIBRARY_API void rocksdb_walfilter_destroy(rocksdb_walfilter_t* arg0);
 extern ROCKSDB_LIBRARY_API rocksdb_memory_allocator_t* rocksdb_jemalloc_nodump_allocator_create(char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_memory_allocator_destroy(rocksdb_memory_allocator_t* arg0);
-extern ROCKSDB_LIBRARY_API rocksdb_sst_file_manager_t* rocksdb_sst_file_manager_create(rocksdb_env_t* env);
-extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_destroy(rocksdb_sst_file_manager_t* sfm);
-extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_max_allowed_space_usage(rocksdb_sst_file_manager_t* sfm,
-    uint64_t max_allowed_space);
-extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_compaction_buffer_size(rocksdb_sst_file_manager_t* sfm,
-    uint64_t compaction_buffer_size);
-extern ROCKSDB_LIBRARY_API bool rocksdb_sst_file_manager_is_max_allowed_space_reached(rocksdb_sst_file_manager_t* sfm);
-extern ROCKSDB_LIBRARY_API bool rocksdb_sst_file_manager_is_max_allowed_space_reached_including_compactions(rocksdb_sst_file_manager_t* sfm);
-extern ROCKSDB_LIBRARY_API uint64_t rocksdb_sst_file_manager_get_total_size(rocksdb_sst_file_manager_t* sfm);
-extern ROCKSDB_LIBRARY_API int64_t rocksdb_sst_file_manager_get_delete_rate_bytes_per_second(rocksdb_sst_file_manager_t* sfm);
-extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_delete_rate_bytes_per_second(rocksdb_sst_file_manager_t* sfm,
-    int64_t delete_rate);
-extern ROCKSDB_LIBRARY_API double rocksdb_sst_file_manager_get_max_trash_db_ratio(rocksdb_sst_file_manager_t* sfm);
-extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_max_trash_db_ratio(rocksdb_sst_file_manager_t* sfm,
-    double ratio);
-extern ROCKSDB_LIBRARY_API uint64_t rocksdb_sst_file_manager_get_total_trash_size(rocksdb_sst_file_manager_t* sfm);
 extern ROCKSDB_LIBRARY_API void rocksdb_try_catch_up_with_primary(rocksdb_t* db, char** errptr);
 
 /* ---- Traces and replays: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
@@ -2084,228 +2076,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_start_block_cache_trace_with_options(roc
 extern ROCKSDB_LIBRARY_API void rocksdb_end_block_cache_trace(rocksdb_t* db, char** errptr);
 
 /* ---- Transactions: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
-extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t* rocksdb_transactiondb_create_column_family(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_options_t* column_family_options, const char* column_family_name, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_transactiondb_t* rocksdb_transactiondb_open(const rocksdb_options_t* options,
-    const rocksdb_transactiondb_options_t* txn_db_options, const char* name, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_transactiondb_t* rocksdb_transactiondb_open_column_families(const rocksdb_options_t* options,
-    const rocksdb_transactiondb_options_t* txn_db_options, const char* name,
-    int num_column_families, const char* const* column_family_names,
-    const rocksdb_options_t* const* column_family_options,
-    rocksdb_column_family_handle_t** column_family_handles, char** errptr);
-extern ROCKSDB_LIBRARY_API const rocksdb_snapshot_t* rocksdb_transactiondb_create_snapshot(rocksdb_transactiondb_t* txn_db);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_release_snapshot(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_snapshot_t* snapshot);
-extern ROCKSDB_LIBRARY_API char* rocksdb_transactiondb_property_value(rocksdb_transactiondb_t* db,
-    const char* propname);
-extern ROCKSDB_LIBRARY_API int rocksdb_transactiondb_property_int(rocksdb_transactiondb_t* db,
-    const char* propname, uint64_t* out_val);
-extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_transactiondb_get_base_db(rocksdb_transactiondb_t* txn_db);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_close_base_db(rocksdb_t* base_db);
-extern ROCKSDB_LIBRARY_API rocksdb_transaction_t* rocksdb_transaction_begin(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_writeoptions_t* write_options, const rocksdb_transaction_options_t* txn_options,
-    rocksdb_transaction_t* old_txn);
-extern ROCKSDB_LIBRARY_API rocksdb_transaction_t** rocksdb_transactiondb_get_prepared_transactions(rocksdb_transactiondb_t* txn_db,
-    size_t* cnt);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_set_name(rocksdb_transaction_t* txn,
-    const char* name, size_t name_len, char** errptr);
-extern ROCKSDB_LIBRARY_API char* rocksdb_transaction_get_name(rocksdb_transaction_t* txn,
-    size_t* name_len);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_prepare(rocksdb_transaction_t* txn,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_put(rocksdb_transaction_t* txn, const char* key,
-    size_t key_len, const char* val, size_t val_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_put_cf(rocksdb_transaction_t* txn,
-    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, const char* val,
-    size_t val_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_merge(rocksdb_transaction_t* txn,
-    const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_merge_cf(rocksdb_transaction_t* txn,
-    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, const char* val,
-    size_t val_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_delete(rocksdb_transaction_t* txn,
-    const char* key, size_t key_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_delete_cf(rocksdb_transaction_t* txn,
-    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_commit(rocksdb_transaction_t* txn,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_rollback(rocksdb_transaction_t* txn,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_put_log_data(rocksdb_transaction_t* txn,
-    const char* blob, size_t blob_len);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_set_savepoint(rocksdb_transaction_t* txn);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_rollback_to_savepoint(rocksdb_transaction_t* txn,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_destroy(rocksdb_transaction_t* txn);
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_transaction_get_writebatch_wi(rocksdb_transaction_t* txn);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_rebuild_from_writebatch(rocksdb_transaction_t* txn,
-    rocksdb_writebatch_t* writebatch, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_rebuild_from_writebatch_wi(rocksdb_transaction_t* txn,
-    rocksdb_writebatch_wi_t* wi, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_set_commit_timestamp(rocksdb_transaction_t* txn,
-    uint64_t commit_timestamp);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_set_read_timestamp_for_validation(rocksdb_transaction_t* txn,
-    uint64_t read_timestamp);
-extern ROCKSDB_LIBRARY_API const rocksdb_snapshot_t* rocksdb_transaction_get_snapshot(rocksdb_transaction_t* txn);
-extern ROCKSDB_LIBRARY_API char* rocksdb_transaction_get(rocksdb_transaction_t* txn,
-    const rocksdb_readoptions_t* options, const char* key, size_t key_len, size_t* vlen,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinned(rocksdb_transaction_t* txn,
-    const rocksdb_readoptions_t* options, const char* key, size_t key_len, char** errptr);
-extern ROCKSDB_LIBRARY_API char* rocksdb_transaction_get_cf(rocksdb_transaction_t* txn,
-    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
-    const char* key, size_t key_len, size_t* vlen, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinned_cf(rocksdb_transaction_t* txn,
-    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
-    const char* key, size_t key_len, char** errptr);
-extern ROCKSDB_LIBRARY_API char* rocksdb_transaction_get_for_update(rocksdb_transaction_t* txn,
-    const rocksdb_readoptions_t* options, const char* key, size_t key_len, size_t* vlen,
-    unsigned char exclusive, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinned_for_update(rocksdb_transaction_t* txn,
-    const rocksdb_readoptions_t* options, const char* key, size_t key_len, unsigned char exclusive,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API char* rocksdb_transaction_get_for_update_cf(rocksdb_transaction_t* txn,
-    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
-    const char* key, size_t key_len, size_t* vlen, unsigned char exclusive, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinned_for_update_cf(rocksdb_transaction_t* txn,
-    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
-    const char* key, size_t key_len, unsigned char exclusive, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get(rocksdb_transaction_t* txn,
-    const rocksdb_readoptions_t* options, size_t num_keys, const char* const* keys_list,
-    const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_for_update(rocksdb_transaction_t* txn,
-    const rocksdb_readoptions_t* options, size_t num_keys, const char* const* keys_list,
-    const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_cf(rocksdb_transaction_t* txn,
-    const rocksdb_readoptions_t* options,
-    const rocksdb_column_family_handle_t* const* column_families, size_t num_keys,
-    const char* const* keys_list, const size_t* keys_list_sizes, char** values_list,
-    size_t* values_list_sizes, char** errs);
-extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_for_update_cf(rocksdb_transaction_t* txn,
-    const rocksdb_readoptions_t* options,
-    const rocksdb_column_family_handle_t* const* column_families, size_t num_keys,
-    const char* const* keys_list, const size_t* keys_list_sizes, char** values_list,
-    size_t* values_list_sizes, char** errs);
-extern ROCKSDB_LIBRARY_API char* rocksdb_transactiondb_get(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_readoptions_t* options, const char* key, size_t key_len, size_t* vlen,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transactiondb_get_pinned(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_readoptions_t* options, const char* key, size_t key_len, char** errptr);
-extern ROCKSDB_LIBRARY_API char* rocksdb_transactiondb_get_cf(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
-    const char* key, size_t key_len, size_t* vallen, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transactiondb_get_pinned_cf(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
-    const char* key, size_t key_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_multi_get(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_readoptions_t* options, size_t num_keys, const char* const* keys_list,
-    const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_multi_get_cf(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_readoptions_t* options,
-    const rocksdb_column_family_handle_t* const* column_families, size_t num_keys,
-    const char* const* keys_list, const size_t* keys_list_sizes, char** values_list,
-    size_t* values_list_sizes, char** errs);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_put(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_writeoptions_t* options, const char* key, size_t key_len, const char* val,
-    size_t val_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_put_cf(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_writeoptions_t* options, rocksdb_column_family_handle_t* column_family,
-    const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_write(rocksdb_transactiondb_t* db,
-    const rocksdb_writeoptions_t* options, rocksdb_writebatch_t* batch, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_merge(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_writeoptions_t* options, const char* key, size_t key_len, const char* val,
-    size_t val_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_merge_cf(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_writeoptions_t* options, rocksdb_column_family_handle_t* column_family,
-    const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_delete(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_writeoptions_t* options, const char* key, size_t key_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_delete_cf(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_writeoptions_t* options, rocksdb_column_family_handle_t* column_family,
-    const char* key, size_t key_len, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_flush_wal(rocksdb_transactiondb_t* txn_db,
-    unsigned char sync, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_flush(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_flushoptions_t* options, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_flush_cf(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_flushoptions_t* options, rocksdb_column_family_handle_t* column_family,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_transaction_create_iterator(rocksdb_transaction_t* txn,
-    const rocksdb_readoptions_t* options);
-extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_transaction_create_iterator_cf(rocksdb_transaction_t* txn,
-    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family);
-extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_transactiondb_create_iterator(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_readoptions_t* options);
-extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_transactiondb_create_iterator_cf(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_close(rocksdb_transactiondb_t* txn_db);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_flush_cfs(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_flushoptions_t* options, rocksdb_column_family_handle_t** column_families,
-    int num_column_families, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_flush_wal_with_options(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_flushwaloptions_t* options, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_checkpoint_t* rocksdb_transactiondb_checkpoint_object_create(rocksdb_transactiondb_t* txn_db,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_optimistictransactiondb_t* rocksdb_optimistictransactiondb_open(const rocksdb_options_t* options,
-    const char* name, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_optimistictransactiondb_t* rocksdb_optimistictransactiondb_open_with_otxn_db_options(const rocksdb_options_t* options,
-    const rocksdb_optimistictransactiondb_options_t* otxn_db_options, const char* name,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_optimistictransactiondb_t* rocksdb_optimistictransactiondb_open_column_families(const rocksdb_options_t* options,
-    const char* name, int num_column_families, const char* const* column_family_names,
-    const rocksdb_options_t* const* column_family_options,
-    rocksdb_column_family_handle_t** column_family_handles, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_optimistictransactiondb_t* rocksdb_optimistictransactiondb_open_column_families_with_otxn_db_options(const rocksdb_options_t* options,
-    const rocksdb_optimistictransactiondb_options_t* otxn_db_options, const char* name,
-    int num_column_families, const char* const* column_family_names,
-    const rocksdb_options_t* const* column_family_options,
-    rocksdb_column_family_handle_t** column_family_handles, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_optimistictransactiondb_get_base_db(rocksdb_optimistictransactiondb_t* otxn_db);
-extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_close_base_db(rocksdb_t* base_db);
-extern ROCKSDB_LIBRARY_API rocksdb_transaction_t* rocksdb_optimistictransaction_begin(rocksdb_optimistictransactiondb_t* otxn_db,
-    const rocksdb_writeoptions_t* write_options,
-    const rocksdb_optimistictransaction_options_t* otxn_options, rocksdb_transaction_t* old_txn);
-extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_write(rocksdb_optimistictransactiondb_t* otxn_db,
-    const rocksdb_writeoptions_t* options, rocksdb_writebatch_t* batch, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_close(rocksdb_optimistictransactiondb_t* otxn_db);
-extern ROCKSDB_LIBRARY_API rocksdb_checkpoint_t* rocksdb_optimistictransactiondb_checkpoint_object_create(rocksdb_optimistictransactiondb_t* otxn_db,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_optimistictransactiondb_lock_buckets_t* rocksdb_optimistictransactiondb_lock_buckets_create(size_t bucket_count,
-    unsigned char cache_aligned);
-extern ROCKSDB_LIBRARY_API size_t rocksdb_optimistictransactiondb_lock_buckets_approximate_memory_usage(rocksdb_optimistictransactiondb_lock_buckets_t* lock_buckets);
-extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_lock_buckets_destroy(rocksdb_optimistictransactiondb_lock_buckets_t* lock_buckets);
-extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_options_set_shared_lock_buckets(rocksdb_optimistictransactiondb_options_t* opt,
-    rocksdb_optimistictransactiondb_lock_buckets_t* lock_buckets);
-extern ROCKSDB_LIBRARY_API char* rocksdb_optimistictransactiondb_property_value(rocksdb_optimistictransactiondb_t* db,
-    const char* propname);
-extern ROCKSDB_LIBRARY_API int rocksdb_optimistictransactiondb_property_int(rocksdb_optimistictransactiondb_t* db,
-    const char* propname, uint64_t* out_val);
-
-/* ---- Reads of the WAL: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
-extern ROCKSDB_LIBRARY_API rocksdb_wal_iterator_t* rocksdb_get_updates_since(rocksdb_t* db,
-    uint64_t seq_number, const rocksdb_wal_readoptions_t* options, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_wal_files_t* rocksdb_get_sorted_wal_files(rocksdb_t* db,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_wal_file_t* rocksdb_get_current_wal_file(rocksdb_t* db,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_wal_iter_next(rocksdb_wal_iterator_t* iter);
-extern ROCKSDB_LIBRARY_API unsigned char rocksdb_wal_iter_valid(const rocksdb_wal_iterator_t* arg0);
-extern ROCKSDB_LIBRARY_API void rocksdb_wal_iter_status(const rocksdb_wal_iterator_t* iter,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_wal_iter_get_batch(const rocksdb_wal_iterator_t* iter,
-    uint64_t* seq);
-extern ROCKSDB_LIBRARY_API void rocksdb_wal_iter_destroy(const rocksdb_wal_iterator_t* iter);
-extern ROCKSDB_LIBRARY_API const char* rocksdb_wal_file_path_name(const rocksdb_wal_file_t* file);
-extern ROCKSDB_LIBRARY_API uint64_t rocksdb_wal_file_log_number(const rocksdb_wal_file_t* file);
-extern ROCKSDB_LIBRARY_API int rocksdb_wal_file_type(const rocksdb_wal_file_t* file);
-extern ROCKSDB_LIBRARY_API uint64_t rocksdb_wal_file_start_sequence(const rocksdb_wal_file_t* file);
-extern ROCKSDB_LIBRARY_API uint64_t rocksdb_wal_file_size_file_bytes(const rocksdb_wal_file_t* file);
-extern ROCKSDB_LIBRARY_API void rocksdb_wal_file_destroy(rocksdb_wal_file_t* file);
-extern ROCKSDB_LIBRARY_API size_t rocksdb_wal_files_count(const rocksdb_wal_files_t* files);
-extern ROCKSDB_LIBRARY_API const rocksdb_wal_file_t* rocksdb_wal_files_get_wal_file(const rocksdb_wal_files_t* files,
-    size_t index);
-extern ROCKSDB_LIBRARY_API void rocksdb_wal_files_destroy(rocksdb_wal_files_t* files);
 
 /* ---- `rocksdb_options_t`: the options of a database and of a column family in one handle ---- */
 /* Creates options with the defaults of RocksDB 11.8.1. */
@@ -2944,6 +2715,17 @@ extern ROCKSDB_LIBRARY_API void rocksdb_options_set_compression_options_max_dict
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_options_get_compression_options_max_dict_buffer_bytes(const rocksdb_options_t* handle);
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_options_get_bottommost_compression_options_use_zstd_dict_trainer(const rocksdb_options_t* handle);
 
+/* ---- The options of the newest OPTIONS file of a database ---- */
+/* Reads the options of a database: of the database itself, and of each column family. The block cache of all tables
+   is `cache`. Free the result with `rocksdb_load_latest_options_destroy`. */
+extern ROCKSDB_LIBRARY_API void rocksdb_load_latest_options(const char* db_path, rocksdb_env_t* env,
+    bool ignore_unknown_options, rocksdb_cache_t* cache, rocksdb_options_t** db_options,
+    size_t* num_column_families, char*** column_family_names,
+    rocksdb_options_t*** column_family_options, char** errptr);
+/* Frees the result of `rocksdb_load_latest_options`. */
+extern ROCKSDB_LIBRARY_API void rocksdb_load_latest_options_destroy(rocksdb_options_t* db_options,
+    char** list_column_family_names, rocksdb_options_t** list_column_family_options, size_t len);
+
 /* ---- Options that are sets of numbers: file types with checksum handoff, compaction styles with lifetime hints ---- */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_checksum_handoff_file_types_clear(rocksdb_options_t* options);
 extern ROCKSDB_LIBRARY_API void rocksdb_options_checksum_handoff_file_types_add(rocksdb_options_t* options,
@@ -3160,6 +2942,75 @@ extern ROCKSDB_LIBRARY_API const rocksdb_snapshot_t* rocksdb_create_snapshot(roc
 extern ROCKSDB_LIBRARY_API void rocksdb_release_snapshot(rocksdb_t* db,
     const rocksdb_snapshot_t* snapshot);
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_snapshot_get_sequence_number(const rocksdb_snapshot_t* snapshot);
+
+/* ---- SST file writers, and ingestion of the files ---- */
+/* Creates a writer of SST files with these options. */
+extern ROCKSDB_LIBRARY_API rocksdb_sstfilewriter_t* rocksdb_sstfilewriter_create(const rocksdb_envoptions_t* env,
+    const rocksdb_options_t* io_options);
+/* As `rocksdb_sstfilewriter_create`, with another comparator than the comparator of the options. */
+extern ROCKSDB_LIBRARY_API rocksdb_sstfilewriter_t* rocksdb_sstfilewriter_create_with_comparator(const rocksdb_envoptions_t* env,
+    const rocksdb_options_t* io_options, const rocksdb_comparator_t* comparator);
+/* Begins a file. A file at the path is replaced. */
+extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_open(rocksdb_sstfilewriter_t* writer,
+    const char* name, char** errptr);
+/* As `rocksdb_sstfilewriter_put`. */
+extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_add(rocksdb_sstfilewriter_t* writer,
+    const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
+/* Adds a key and its value. Keys come in the order of the comparator. */
+extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_put(rocksdb_sstfilewriter_t* writer,
+    const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_put_with_ts(rocksdb_sstfilewriter_t* writer,
+    const char* key, size_t key_len, const char* ts, size_t ts_len, const char* val, size_t val_len,
+    char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_merge(rocksdb_sstfilewriter_t* writer,
+    const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_delete(rocksdb_sstfilewriter_t* writer,
+    const char* key, size_t key_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_delete_with_ts(rocksdb_sstfilewriter_t* writer,
+    const char* key, size_t key_len, const char* ts, size_t ts_len, char** errptr);
+/* Deletes the keys from `begin_key` up to `end_key`, `end_key` not included. */
+extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_delete_range(rocksdb_sstfilewriter_t* writer,
+    const char* begin_key, size_t begin_key_len, const char* end_key, size_t end_key_len,
+    char** errptr);
+/* Ends the file. A file without entries is an error. */
+extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_finish(rocksdb_sstfilewriter_t* writer,
+    char** errptr);
+/* Returns the bytes of the file, also after its end. */
+extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_file_size(rocksdb_sstfilewriter_t* writer,
+    uint64_t* file_size);
+/* Destroys the writer. A file that was not finished stays incomplete. Accepts null. */
+extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_destroy(rocksdb_sstfilewriter_t* writer);
+/* Moves or copies SST files into the default column family. All files become visible together, or none. */
+extern ROCKSDB_LIBRARY_API void rocksdb_ingest_external_file(rocksdb_t* db,
+    const char* const* file_list, size_t list_len,
+    const rocksdb_ingestexternalfileoptions_t* options, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_ingest_external_file_cf(rocksdb_t* db,
+    rocksdb_column_family_handle_t* handle, const char* const* file_list, size_t list_len,
+    const rocksdb_ingestexternalfileoptions_t* options, char** errptr);
+
+/* ---- SST file managers: limits of space and of the speed of deletions ---- */
+extern ROCKSDB_LIBRARY_API rocksdb_sst_file_manager_t* rocksdb_sst_file_manager_create(rocksdb_env_t* env);
+extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_destroy(rocksdb_sst_file_manager_t* manager);
+/* Bytes that all tracked files may have; 0: no limit. */
+extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_max_allowed_space_usage(rocksdb_sst_file_manager_t* manager,
+    uint64_t max_allowed_space);
+/* Bytes that stay free for compactions. */
+extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_compaction_buffer_size(rocksdb_sst_file_manager_t* manager,
+    uint64_t compaction_buffer_size);
+extern ROCKSDB_LIBRARY_API bool rocksdb_sst_file_manager_is_max_allowed_space_reached(rocksdb_sst_file_manager_t* manager);
+extern ROCKSDB_LIBRARY_API bool rocksdb_sst_file_manager_is_max_allowed_space_reached_including_compactions(rocksdb_sst_file_manager_t* manager);
+/* Returns the bytes of the tracked files. */
+extern ROCKSDB_LIBRARY_API uint64_t rocksdb_sst_file_manager_get_total_size(rocksdb_sst_file_manager_t* manager);
+/* Returns the rate of deletions in bytes per second; 0: no limit. */
+extern ROCKSDB_LIBRARY_API int64_t rocksdb_sst_file_manager_get_delete_rate_bytes_per_second(rocksdb_sst_file_manager_t* manager);
+extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_delete_rate_bytes_per_second(rocksdb_sst_file_manager_t* manager,
+    int64_t delete_rate);
+/* Returns the share of trash in the tracked bytes above which files are deleted at once. */
+extern ROCKSDB_LIBRARY_API double rocksdb_sst_file_manager_get_max_trash_db_ratio(rocksdb_sst_file_manager_t* manager);
+extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_max_trash_db_ratio(rocksdb_sst_file_manager_t* manager,
+    double ratio);
+/* Returns the bytes of the files that wait for their deletion. */
+extern ROCKSDB_LIBRARY_API uint64_t rocksdb_sst_file_manager_get_total_trash_size(rocksdb_sst_file_manager_t* manager);
 
 /* ---- Statistics, histograms, the perf context, file checksums ---- */
 extern ROCKSDB_LIBRARY_API rocksdb_statistics_histogram_data_t* rocksdb_statistics_histogram_data_create(void);
@@ -3579,6 +3430,279 @@ extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransaction_options_destroy(ro
 extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransaction_options_set_set_snapshot(rocksdb_optimistictransaction_options_t* handle,
     unsigned char value);
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_optimistictransaction_options_get_set_snapshot(const rocksdb_optimistictransaction_options_t* handle);
+
+/* ---- Transaction databases ---- */
+/* Opens a transaction database with its default column family. */
+extern ROCKSDB_LIBRARY_API rocksdb_transactiondb_t* rocksdb_transactiondb_open(const rocksdb_options_t* options,
+    const rocksdb_transactiondb_options_t* txn_db_options, const char* name, char** errptr);
+/* Opens a transaction database with column families, as `rocksdb_open_column_families`. */
+extern ROCKSDB_LIBRARY_API rocksdb_transactiondb_t* rocksdb_transactiondb_open_column_families(const rocksdb_options_t* options,
+    const rocksdb_transactiondb_options_t* txn_db_options, const char* name,
+    int num_column_families, const char* const* column_family_names,
+    const rocksdb_options_t* const* column_family_options,
+    rocksdb_column_family_handle_t** column_family_handles, char** errptr);
+/* Closes the database and destroys the handle. */
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_close(rocksdb_transactiondb_t* txn_db);
+/* Creates a column family. The caller destroys the handle. */
+extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t* rocksdb_transactiondb_create_column_family(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_options_t* column_family_options, const char* column_family_name, char** errptr);
+/* Returns the database below. End the handle with `rocksdb_transactiondb_close_base_db`. */
+extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_transactiondb_get_base_db(rocksdb_transactiondb_t* txn_db);
+/* Destroys the handle. The database stays open. */
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_close_base_db(rocksdb_t* base_db);
+extern ROCKSDB_LIBRARY_API const rocksdb_snapshot_t* rocksdb_transactiondb_create_snapshot(rocksdb_transactiondb_t* txn_db);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_release_snapshot(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_snapshot_t* snapshot);
+/* Returns a property as text, or null for an unknown name. The caller frees the text. */
+extern ROCKSDB_LIBRARY_API char* rocksdb_transactiondb_property_value(rocksdb_transactiondb_t* db,
+    const char* propname);
+/* Returns 0 and sets `out_val`, or returns -1. */
+extern ROCKSDB_LIBRARY_API int rocksdb_transactiondb_property_int(rocksdb_transactiondb_t* db,
+    const char* propname, uint64_t* out_val);
+/* Returns the prepared transactions. The caller destroys each transaction and frees the list; null if there is none. */
+extern ROCKSDB_LIBRARY_API rocksdb_transaction_t** rocksdb_transactiondb_get_prepared_transactions(rocksdb_transactiondb_t* txn_db,
+    size_t* cnt);
+extern ROCKSDB_LIBRARY_API char* rocksdb_transactiondb_get(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_readoptions_t* options, const char* key, size_t key_len, size_t* vlen,
+    char** errptr);
+extern ROCKSDB_LIBRARY_API char* rocksdb_transactiondb_get_cf(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
+    const char* key, size_t key_len, size_t* vallen, char** errptr);
+extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transactiondb_get_pinned(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_readoptions_t* options, const char* key, size_t key_len, char** errptr);
+extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transactiondb_get_pinned_cf(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
+    const char* key, size_t key_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_multi_get(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
+    const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_multi_get_cf(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_readoptions_t* options,
+    const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,
+    const char* const* keys_list, const size_t* keys_list_sizes, char** values_list,
+    size_t* values_list_sizes, char** errs);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_put(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_writeoptions_t* options, const char* key, size_t key_len, const char* val,
+    size_t val_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_put_cf(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_writeoptions_t* options, rocksdb_column_family_handle_t* column_family,
+    const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_write(rocksdb_transactiondb_t* db,
+    const rocksdb_writeoptions_t* options, rocksdb_writebatch_t* batch, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_merge(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_writeoptions_t* options, const char* key, size_t key_len, const char* val,
+    size_t val_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_merge_cf(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_writeoptions_t* options, rocksdb_column_family_handle_t* column_family,
+    const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_delete(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_writeoptions_t* options, const char* key, size_t key_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_delete_cf(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_writeoptions_t* options, rocksdb_column_family_handle_t* column_family,
+    const char* key, size_t key_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_flush_wal(rocksdb_transactiondb_t* txn_db,
+    unsigned char sync, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_flush_wal_with_options(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_flushwaloptions_t* options, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_flush(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_flushoptions_t* options, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_flush_cf(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_flushoptions_t* options, rocksdb_column_family_handle_t* column_family,
+    char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_flush_cfs(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_flushoptions_t* options, rocksdb_column_family_handle_t** column_families,
+    int num_column_families, char** errptr);
+extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_transactiondb_create_iterator(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_readoptions_t* options);
+extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_transactiondb_create_iterator_cf(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family);
+extern ROCKSDB_LIBRARY_API rocksdb_checkpoint_t* rocksdb_transactiondb_checkpoint_object_create(rocksdb_transactiondb_t* txn_db,
+    char** errptr);
+
+/* ---- Optimistic transaction databases: conflicts are found at commit ---- */
+/* Opens an optimistic transaction database with its default column family. */
+extern ROCKSDB_LIBRARY_API rocksdb_optimistictransactiondb_t* rocksdb_optimistictransactiondb_open(const rocksdb_options_t* options,
+    const char* name, char** errptr);
+extern ROCKSDB_LIBRARY_API rocksdb_optimistictransactiondb_t* rocksdb_optimistictransactiondb_open_with_otxn_db_options(const rocksdb_options_t* options,
+    const rocksdb_optimistictransactiondb_options_t* otxn_db_options, const char* name,
+    char** errptr);
+/* Opens an optimistic transaction database with column families, as `rocksdb_open_column_families`. */
+extern ROCKSDB_LIBRARY_API rocksdb_optimistictransactiondb_t* rocksdb_optimistictransactiondb_open_column_families(const rocksdb_options_t* options,
+    const char* name, int num_column_families, const char* const* column_family_names,
+    const rocksdb_options_t* const* column_family_options,
+    rocksdb_column_family_handle_t** column_family_handles, char** errptr);
+extern ROCKSDB_LIBRARY_API rocksdb_optimistictransactiondb_t* rocksdb_optimistictransactiondb_open_column_families_with_otxn_db_options(const rocksdb_options_t* options,
+    const rocksdb_optimistictransactiondb_options_t* otxn_db_options, const char* name,
+    int num_column_families, const char* const* column_family_names,
+    const rocksdb_options_t* const* column_family_options,
+    rocksdb_column_family_handle_t** column_family_handles, char** errptr);
+/* Returns the database below. End the handle with `rocksdb_optimistictransactiondb_close_base_db`. */
+extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_optimistictransactiondb_get_base_db(rocksdb_optimistictransactiondb_t* otxn_db);
+/* Destroys the handle. The database stays open. */
+extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_close_base_db(rocksdb_t* base_db);
+/* Begins a transaction. With `old_txn` the new transaction replaces it, and `old_txn` is returned. */
+extern ROCKSDB_LIBRARY_API rocksdb_transaction_t* rocksdb_optimistictransaction_begin(rocksdb_optimistictransactiondb_t* otxn_db,
+    const rocksdb_writeoptions_t* write_options,
+    const rocksdb_optimistictransaction_options_t* otxn_options, rocksdb_transaction_t* old_txn);
+extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_write(rocksdb_optimistictransactiondb_t* otxn_db,
+    const rocksdb_writeoptions_t* options, rocksdb_writebatch_t* batch, char** errptr);
+/* Closes the database and destroys the handle. */
+extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_close(rocksdb_optimistictransactiondb_t* otxn_db);
+extern ROCKSDB_LIBRARY_API rocksdb_checkpoint_t* rocksdb_optimistictransactiondb_checkpoint_object_create(rocksdb_optimistictransactiondb_t* otxn_db,
+    char** errptr);
+/* Returns a property as text, or null for an unknown name. The caller frees the text. */
+extern ROCKSDB_LIBRARY_API char* rocksdb_optimistictransactiondb_property_value(rocksdb_optimistictransactiondb_t* db,
+    const char* propname);
+/* Returns 0 and sets `out_val`, or returns -1. */
+extern ROCKSDB_LIBRARY_API int rocksdb_optimistictransactiondb_property_int(rocksdb_optimistictransactiondb_t* db,
+    const char* propname, uint64_t* out_val);
+/* Creates locks. `cache_aligned` is a hint. */
+extern ROCKSDB_LIBRARY_API rocksdb_optimistictransactiondb_lock_buckets_t* rocksdb_optimistictransactiondb_lock_buckets_create(size_t bucket_count,
+    unsigned char cache_aligned);
+/* Returns the bytes of the locks. */
+extern ROCKSDB_LIBRARY_API size_t rocksdb_optimistictransactiondb_lock_buckets_approximate_memory_usage(rocksdb_optimistictransactiondb_lock_buckets_t* lock_buckets);
+/* Destroys the handle. Databases that use the locks keep them. Accepts null. */
+extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_lock_buckets_destroy(rocksdb_optimistictransactiondb_lock_buckets_t* lock_buckets);
+/* Shares the locks. Null: the database makes its own. */
+extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_options_set_shared_lock_buckets(rocksdb_optimistictransactiondb_options_t* options,
+    rocksdb_optimistictransactiondb_lock_buckets_t* lock_buckets);
+
+/* ---- Transactions ---- */
+/* Begins a transaction. With `old_txn` the new transaction replaces it, and `old_txn` is returned. Returns null for
+   options that are not built. */
+extern ROCKSDB_LIBRARY_API rocksdb_transaction_t* rocksdb_transaction_begin(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_writeoptions_t* write_options, const rocksdb_transaction_options_t* txn_options,
+    rocksdb_transaction_t* old_txn);
+/* Destroys a transaction. A transaction that is not committed and not prepared is rolled back. Accepts null. */
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_destroy(rocksdb_transaction_t* txn);
+/* Names a transaction, to prepare it. A name is unique among the live transactions. */
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_set_name(rocksdb_transaction_t* txn,
+    const char* name, size_t name_len, char** errptr);
+/* Returns the name. The caller frees it. */
+extern ROCKSDB_LIBRARY_API char* rocksdb_transaction_get_name(rocksdb_transaction_t* txn,
+    size_t* name_len);
+/* Makes the writes durable, but not visible. Commit or rollback follows, also after a crash. */
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_prepare(rocksdb_transaction_t* txn,
+    char** errptr);
+/* Makes the writes visible. Busy: a conflict with another transaction. */
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_commit(rocksdb_transaction_t* txn,
+    char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_rollback(rocksdb_transaction_t* txn,
+    char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_set_savepoint(rocksdb_transaction_t* txn);
+/* Removes the writes and locks since the last save point. NotFound without a save point. */
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_rollback_to_savepoint(rocksdb_transaction_t* txn,
+    char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_put(rocksdb_transaction_t* txn, const char* key,
+    size_t key_len, const char* val, size_t val_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_put_cf(rocksdb_transaction_t* txn,
+    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, const char* val,
+    size_t val_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_merge(rocksdb_transaction_t* txn,
+    const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_merge_cf(rocksdb_transaction_t* txn,
+    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, const char* val,
+    size_t val_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_delete(rocksdb_transaction_t* txn,
+    const char* key, size_t key_len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_delete_cf(rocksdb_transaction_t* txn,
+    rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, char** errptr);
+/* Adds bytes that go to the WAL only. */
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_put_log_data(rocksdb_transaction_t* txn,
+    const char* blob, size_t blob_len);
+/* Adds the records of a batch, each as a write of the transaction. */
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_rebuild_from_writebatch(rocksdb_transaction_t* txn,
+    rocksdb_writebatch_t* writebatch, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_rebuild_from_writebatch_wi(rocksdb_transaction_t* txn,
+    rocksdb_writebatch_wi_t* wi, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_set_commit_timestamp(rocksdb_transaction_t* txn,
+    uint64_t commit_timestamp);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_set_read_timestamp_for_validation(rocksdb_transaction_t* txn,
+    uint64_t read_timestamp);
+/* Returns the snapshot of the transaction, or null. Free the handle with `rocksdb_free` before the transaction is
+   destroyed. The snapshot belongs to the transaction. */
+extern ROCKSDB_LIBRARY_API const rocksdb_snapshot_t* rocksdb_transaction_get_snapshot(rocksdb_transaction_t* txn);
+/* Returns a copy of the value of a key as the transaction sees it, or null. */
+extern ROCKSDB_LIBRARY_API char* rocksdb_transaction_get(rocksdb_transaction_t* txn,
+    const rocksdb_readoptions_t* options, const char* key, size_t key_len, size_t* vlen,
+    char** errptr);
+extern ROCKSDB_LIBRARY_API char* rocksdb_transaction_get_cf(rocksdb_transaction_t* txn,
+    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
+    const char* key, size_t key_len, size_t* vlen, char** errptr);
+extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinned(rocksdb_transaction_t* txn,
+    const rocksdb_readoptions_t* options, const char* key, size_t key_len, char** errptr);
+extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinned_cf(rocksdb_transaction_t* txn,
+    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
+    const char* key, size_t key_len, char** errptr);
+/* As `rocksdb_transaction_get`. Also locks the key, and checks at commit that no other transaction wrote it. */
+extern ROCKSDB_LIBRARY_API char* rocksdb_transaction_get_for_update(rocksdb_transaction_t* txn,
+    const rocksdb_readoptions_t* options, const char* key, size_t key_len, size_t* vlen,
+    unsigned char exclusive, char** errptr);
+extern ROCKSDB_LIBRARY_API char* rocksdb_transaction_get_for_update_cf(rocksdb_transaction_t* txn,
+    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
+    const char* key, size_t key_len, size_t* vlen, unsigned char exclusive, char** errptr);
+extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinned_for_update(rocksdb_transaction_t* txn,
+    const rocksdb_readoptions_t* options, const char* key, size_t key_len, unsigned char exclusive,
+    char** errptr);
+extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinned_for_update_cf(rocksdb_transaction_t* txn,
+    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
+    const char* key, size_t key_len, unsigned char exclusive, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get(rocksdb_transaction_t* txn,
+    const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
+    const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_for_update(rocksdb_transaction_t* txn,
+    const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
+    const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_cf(rocksdb_transaction_t* txn,
+    const rocksdb_readoptions_t* options,
+    const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,
+    const char* const* keys_list, const size_t* keys_list_sizes, char** values_list,
+    size_t* values_list_sizes, char** errs);
+extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_for_update_cf(rocksdb_transaction_t* txn,
+    const rocksdb_readoptions_t* options,
+    const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,
+    const char* const* keys_list, const size_t* keys_list_sizes, char** values_list,
+    size_t* values_list_sizes, char** errs);
+/* Creates an iterator over what the transaction sees: its writes over the database. */
+extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_transaction_create_iterator(rocksdb_transaction_t* txn,
+    const rocksdb_readoptions_t* options);
+extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_transaction_create_iterator_cf(rocksdb_transaction_t* txn,
+    const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family);
+
+/* ---- The WAL files of a database, and the write batches in them ---- */
+/* The path below the WAL directory. The string ends with the handle. */
+extern ROCKSDB_LIBRARY_API const char* rocksdb_wal_file_path_name(const rocksdb_wal_file_t* handle);
+extern ROCKSDB_LIBRARY_API uint64_t rocksdb_wal_file_log_number(const rocksdb_wal_file_t* handle);
+/* `rocksdb_wal_file_type_archived_log` or `rocksdb_wal_file_type_alive_log`. */
+extern ROCKSDB_LIBRARY_API int rocksdb_wal_file_type(const rocksdb_wal_file_t* handle);
+extern ROCKSDB_LIBRARY_API uint64_t rocksdb_wal_file_start_sequence(const rocksdb_wal_file_t* handle);
+extern ROCKSDB_LIBRARY_API uint64_t rocksdb_wal_file_size_file_bytes(const rocksdb_wal_file_t* handle);
+/* Returns the WAL files, oldest first. */
+extern ROCKSDB_LIBRARY_API rocksdb_wal_files_t* rocksdb_get_sorted_wal_files(rocksdb_t* db,
+    char** errptr);
+/* Returns the active WAL file. */
+extern ROCKSDB_LIBRARY_API rocksdb_wal_file_t* rocksdb_get_current_wal_file(rocksdb_t* db,
+    char** errptr);
+extern ROCKSDB_LIBRARY_API size_t rocksdb_wal_files_count(const rocksdb_wal_files_t* files);
+/* Returns a WAL file, or null if there is no such file. The handle ends with the list. */
+extern ROCKSDB_LIBRARY_API const rocksdb_wal_file_t* rocksdb_wal_files_get_wal_file(const rocksdb_wal_files_t* files,
+    size_t index);
+extern ROCKSDB_LIBRARY_API void rocksdb_wal_files_destroy(rocksdb_wal_files_t* files);
+/* Destroys a file of `rocksdb_get_current_wal_file`. Accepts null. */
+extern ROCKSDB_LIBRARY_API void rocksdb_wal_file_destroy(rocksdb_wal_file_t* file);
+/* Returns the write batches from the batch with this sequence number on. The iterator is at the first batch. */
+extern ROCKSDB_LIBRARY_API rocksdb_wal_iterator_t* rocksdb_get_updates_since(rocksdb_t* db,
+    uint64_t seq_number, const rocksdb_wal_readoptions_t* options, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_wal_iter_next(rocksdb_wal_iterator_t* iter);
+/* Returns 1 if the iterator is at a batch. */
+extern ROCKSDB_LIBRARY_API unsigned char rocksdb_wal_iter_valid(const rocksdb_wal_iterator_t* iter);
+/* Reports the error that ended the iteration. */
+extern ROCKSDB_LIBRARY_API void rocksdb_wal_iter_status(const rocksdb_wal_iterator_t* iter,
+    char** errptr);
+/* Returns a copy of the batch, and the sequence number of its first entry. The caller destroys the batch. */
+extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_wal_iter_get_batch(const rocksdb_wal_iterator_t* iter,
+    uint64_t* seq);
+extern ROCKSDB_LIBRARY_API void rocksdb_wal_iter_destroy(const rocksdb_wal_iterator_t* iter);
 
 /* ---- Write buffer managers: one memory limit for the memtables of several databases ---- */
 /* Creates a manager. `buffer_size` is in bytes; 0: no limit. With `allow_stall` writers wait at the limit. */

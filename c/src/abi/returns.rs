@@ -232,6 +232,11 @@ fn malloc_copy(bytes: &[u8], room: usize) -> *mut c_char {
     copy
 }
 
+/// Allocates memory from `malloc`, not initialized.
+pub fn malloc_bytes(size: usize) -> *mut c_char {
+    malloc(size.max(1))
+}
+
 fn malloc(size: usize) -> *mut c_char {
     // SAFETY: `malloc` has no precondition.
     let memory: *mut c_char = unsafe { libc::malloc(size) }.cast();

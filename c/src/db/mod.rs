@@ -17,6 +17,9 @@ use base::{Error, Result};
 use engine::db::Db;
 use engine::family::Family;
 
+pub(crate) use multi_get::{Places, families as families_of};
+pub(crate) use open::free_list;
+pub(crate) use read::copied;
 pub use read::{rocksdb_pinnable_handle_t, rocksdb_pinnableslice_t};
 
 /// An open database.
@@ -29,17 +32,21 @@ pub struct rocksdb_t {
 pub struct rocksdb_column_family_handle_t {
     pub(crate) db: Db,
     pub(crate) family: Arc<Family>,
+    /// The column family as `ironstone` has it.
+    pub(crate) front: ironstone::Family,
 }
 
 pub(crate) struct Open {
     pub db: Db,
+    pub front: ironstone::Db,
     pub default: Arc<Family>,
 }
 
 impl rocksdb_t {
     pub(crate) fn new(db: Db) -> Result<Self> {
         let default = db.default_family()?;
-        Ok(rocksdb_t { open: Some(Open { db, default }) })
+        let front = ironstone::Db::from_engine(db.clone())?;
+        Ok(rocksdb_t { open: Some(Open { db, front, default }) })
     }
 
     /// The database that a listener gets. Its calls report errors.
@@ -76,7 +83,9 @@ impl rocksdb_t {
     }
 
     pub(crate) fn handle(&self, family: Arc<Family>) -> Result<rocksdb_column_family_handle_t> {
-        Ok(rocksdb_column_family_handle_t { db: self.db()?.clone(), family })
+        let open = self.get()?;
+        let front = open.front.family_from_engine(family.clone());
+        Ok(rocksdb_column_family_handle_t { db: open.db.clone(), family, front })
     }
 }
 

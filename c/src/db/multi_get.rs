@@ -15,10 +15,10 @@ use crate::read_options::rocksdb_readoptions_t;
 type Answers = Vec<Result<Option<Pinned>>>;
 
 /// The arrays for the answers. Each has as many places as there are keys.
-struct Places {
-    values: *mut *mut c_char,
-    lens: *mut usize,
-    errors: *mut *mut c_char,
+pub(crate) struct Places {
+    pub values: *mut *mut c_char,
+    pub lens: *mut usize,
+    pub errors: *mut *mut c_char,
 }
 
 impl Places {
@@ -26,7 +26,7 @@ impl Places {
     ///
     /// # Safety
     /// Each array has a writable place for each answer.
-    unsafe fn write(&self, answers: &[Result<Option<Pinned>>]) -> Result<()> {
+    pub unsafe fn write(&self, answers: &[Result<Option<Pinned>>]) -> Result<()> {
         let count = answers.len();
         // SAFETY: each array has `count` writable places by the contract.
         let (values, lens, errors) = unsafe {
@@ -67,7 +67,7 @@ fn get_families(
 ///
 /// # Safety
 /// The array has `count` items that are null or live handles.
-pub(super) unsafe fn families(
+pub(crate) unsafe fn families(
     db: &rocksdb_t,
     handles: *const *const rocksdb_column_family_handle_t,
     count: usize,

@@ -81,7 +81,7 @@ fn check_no_wal(request: &OpenRequest) -> Result<()> {
     for name in request.options.env.fs.list(&dir).unwrap_or_default() {
         let is_wal = name.ends_with(".log");
         if is_wal && request.options.env.fs.file_size(&dir.join(&name))? > 0 {
-            return Err(Error::corruption(format!("wal file found: {name}")).file(&dir.join(name)));
+            return Err(Error::corruption(format!("wal file found: {name}")).file(dir.join(name)));
         }
     }
     Ok(())

@@ -2,24 +2,19 @@
 
 use std::ffi::{c_char, c_void};
 
-use super::compaction_service::{
-    rocksdb_sst_partitioner_factory_t, rocksdb_table_properties_collector_factory_t,
-};
+use super::compaction_service::rocksdb_table_properties_collector_factory_t;
 use crate::abi::Owned;
 use crate::batch::rocksdb_writebatch_t;
-use crate::cache::rocksdb_cache_t;
 use crate::callbacks::{
     rocksdb_destructor_cb, rocksdb_name_cb, rocksdb_ts_size_cb,
     rocksdb_walfilter_column_family_log_number_map_cb, rocksdb_walfilter_log_record_found_cb,
 };
 use crate::db::{rocksdb_column_family_handle_t, rocksdb_t};
-use crate::environment::rocksdb_env_t;
 use crate::options::rocksdb_options_t;
 use crate::read_options::rocksdb_readoptions_t;
 
 opaque! {
     rocksdb_memory_allocator_t,
-    rocksdb_sst_file_manager_t,
     rocksdb_walfilter_t,
 }
 
@@ -73,20 +68,6 @@ c_missing! {
         wb: maybe rocksdb_writebatch_t, ts: bytes, state: raw(*mut c_void),
         get_ts_size: call rocksdb_ts_size_cb, err
     );
-    fn rocksdb_load_latest_options(
-        db_path: raw(*const c_char), env: maybe rocksdb_env_t, ignore_unknown_options: bool,
-        cache: maybe rocksdb_cache_t, db_options: raw(*mut *mut rocksdb_options_t),
-        num_column_families: raw(*mut usize), column_family_names: raw(*mut *mut *mut c_char),
-        column_family_options: raw(*mut *mut *mut rocksdb_options_t), err
-    );
-    fn rocksdb_load_latest_options_destroy(
-        db_options: own rocksdb_options_t, list_column_family_names: raw(*mut *mut c_char),
-        list_column_family_options: raw(*mut *mut rocksdb_options_t), len: usize
-    );
-    fn rocksdb_sst_partitioner_fixed_prefix_factory_create(
-        prefix_len: usize
-    ) -> Owned<rocksdb_sst_partitioner_factory_t>;
-    fn rocksdb_sst_partitioner_factory_destroy(factory: own rocksdb_sst_partitioner_factory_t);
     fn rocksdb_table_properties_collector_factory_destroy(
         factory: own rocksdb_table_properties_collector_factory_t
     );
@@ -108,27 +89,5 @@ c_missing! {
     fn rocksdb_walfilter_destroy(arg0: own rocksdb_walfilter_t);
     fn rocksdb_jemalloc_nodump_allocator_create(err) -> Owned<rocksdb_memory_allocator_t>;
     fn rocksdb_memory_allocator_destroy(arg0: own rocksdb_memory_allocator_t);
-    fn rocksdb_sst_file_manager_create(env: maybe rocksdb_env_t) -> Owned<rocksdb_sst_file_manager_t>;
-    fn rocksdb_sst_file_manager_destroy(sfm: own rocksdb_sst_file_manager_t);
-    fn rocksdb_sst_file_manager_set_max_allowed_space_usage(
-        sfm: maybe rocksdb_sst_file_manager_t, max_allowed_space: u64
-    );
-    fn rocksdb_sst_file_manager_set_compaction_buffer_size(
-        sfm: maybe rocksdb_sst_file_manager_t, compaction_buffer_size: u64
-    );
-    fn rocksdb_sst_file_manager_is_max_allowed_space_reached(sfm: maybe rocksdb_sst_file_manager_t) -> bool;
-    fn rocksdb_sst_file_manager_is_max_allowed_space_reached_including_compactions(
-        sfm: maybe rocksdb_sst_file_manager_t
-    ) -> bool;
-    fn rocksdb_sst_file_manager_get_total_size(sfm: maybe rocksdb_sst_file_manager_t) -> u64;
-    fn rocksdb_sst_file_manager_get_delete_rate_bytes_per_second(
-        sfm: maybe rocksdb_sst_file_manager_t
-    ) -> i64;
-    fn rocksdb_sst_file_manager_set_delete_rate_bytes_per_second(
-        sfm: maybe rocksdb_sst_file_manager_t, delete_rate: i64
-    );
-    fn rocksdb_sst_file_manager_get_max_trash_db_ratio(sfm: maybe rocksdb_sst_file_manager_t) -> f64;
-    fn rocksdb_sst_file_manager_set_max_trash_db_ratio(sfm: maybe rocksdb_sst_file_manager_t, ratio: f64);
-    fn rocksdb_sst_file_manager_get_total_trash_size(sfm: maybe rocksdb_sst_file_manager_t) -> u64;
     fn rocksdb_try_catch_up_with_primary(db: maybe rocksdb_t, err);
 }

@@ -11,17 +11,18 @@ use super::rocksdb_options_t;
 use crate::abi::{HasRejected, Owned, arguments};
 use crate::cache::rocksdb_cache_t;
 use crate::compaction_filter::{rocksdb_compactionfilter_t, rocksdb_compactionfilterfactory_t};
+use crate::compaction_service::rocksdb_sst_partitioner_factory_t;
 use crate::comparator::rocksdb_comparator_t;
 use crate::environment::{rocksdb_dbpath_t, rocksdb_env_t};
 use crate::listener::rocksdb_eventlistener_t;
 use crate::log::rocksdb_logger_t;
 use crate::merge_operator::rocksdb_mergeoperator_t;
 use crate::missing::{
-    rocksdb_compactionservice_t, rocksdb_sst_file_manager_t, rocksdb_sst_partitioner_factory_t,
-    rocksdb_table_properties_collector_factory_t, rocksdb_walfilter_t,
+    rocksdb_compactionservice_t, rocksdb_table_properties_collector_factory_t, rocksdb_walfilter_t,
 };
 use crate::rate_limiter::rocksdb_ratelimiter_t;
 use crate::slice_transform::rocksdb_slicetransform_t;
+use crate::sst_file_manager::rocksdb_sst_file_manager_t;
 use crate::statistics::rocksdb_file_checksum_gen_factory_t;
 use crate::table_options::{rocksdb_block_based_table_options_t, rocksdb_cuckoo_table_options_t};
 use crate::write_buffer::rocksdb_write_buffer_manager_t;

@@ -7,6 +7,7 @@ mod components;
 mod compression;
 mod db;
 mod family;
+mod latest;
 mod lists;
 mod presets;
 mod text;

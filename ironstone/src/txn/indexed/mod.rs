@@ -291,6 +291,21 @@ impl WriteBatchWithIndex {
         iter_over(&self.core, family, options)
     }
 
+    /// Returns an iterator over `base` as if the batch were written. `base` is an iterator over `family`. The batch shows the
+    /// keys in `[lower, upper)`; `None` is no bound.
+    pub fn iter_over_base(
+        &self,
+        family: &Family,
+        base: crate::Iter,
+        lower: Option<Vec<u8>>,
+        upper: Option<Vec<u8>>,
+    ) -> BaseDeltaIter {
+        let order = family.inner().order().user.clone();
+        self.core.lock().orders_of(family.id(), &order);
+        let delta = KeyCursor::new(self.core.clone(), family.id(), lower, upper);
+        BaseDeltaIter::new(base, delta, order, family.clone())
+    }
+
     /// Writes the batch to a database: all records or none.
     ///
     /// # Errors

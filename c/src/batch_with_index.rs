@@ -1,0 +1,301 @@
+//! Write batches with an index: batches that can be read and iterated before they are written.
+
+use std::ffi::c_void;
+
+use base::{Error, Result};
+use ironstone::{WriteBatchWithIndex, WriteBatchWithIndexOptions};
+
+use crate::abi::{Buffer, Owned, Slices, Text};
+use crate::batch::{Calls, rocksdb_writebatch_t};
+use crate::callbacks::{rocksdb_batch_delete_cb, rocksdb_batch_put_cb};
+use crate::comparator::rocksdb_comparator_t;
+use crate::db::{copied, rocksdb_column_family_handle_t, rocksdb_pinnableslice_t, rocksdb_t};
+use crate::iterator::rocksdb_iterator_t;
+use crate::options::rocksdb_options_t;
+use crate::read_options::rocksdb_readoptions_t;
+use crate::write_options::rocksdb_writeoptions_t;
+
+/// A write batch with an index.
+pub struct rocksdb_writebatch_wi_t {
+    pub(crate) batch: WriteBatchWithIndex,
+    /// The bytes that `rocksdb_writebatch_wi_data` returned.
+    data: Vec<u8>,
+}
+
+fn create(options: WriteBatchWithIndexOptions) -> Owned<rocksdb_writebatch_wi_t> {
+    let batch = WriteBatchWithIndex::with_options(options);
+    Owned(rocksdb_writebatch_wi_t { batch, data: Vec::new() })
+}
+
+fn joined(parts: &Slices<'_>) -> Vec<u8> {
+    parts.0.concat()
+}
+
+/// Range tombstones cannot be indexed: RocksDB ignores the call too.
+fn no_ranges() -> Result<()> {
+    Err(Error::not_supported("range deletions in a write batch with an index"))
+}
+
+c_api! {
+    /// Creates a batch. With `overwrite_keys` only the last record of a key is indexed.
+    fn rocksdb_writebatch_wi_create(reserved_bytes: usize, overwrite_keys: flag) -> Owned<rocksdb_writebatch_wi_t> {
+        create(WriteBatchWithIndexOptions {
+            reserved_bytes: reserved_bytes.min(1 << 20),
+            overwrite_key: overwrite_keys,
+            ..WriteBatchWithIndexOptions::default()
+        })
+    }
+
+    /// As `rocksdb_writebatch_wi_create`. The comparator orders keys of column families that the batch does not know; null:
+    /// bytewise. Records past `max_bytes` are rejected; 0: no limit. The write options choose the bytes of protection.
+    fn rocksdb_writebatch_wi_create_with_params(
+        backup_index_comparator: maybe rocksdb_comparator_t, reserved_bytes: usize, overwrite_key: flag,
+        max_bytes: usize, protection_bytes_per_key: usize
+    ) -> Owned<rocksdb_writebatch_wi_t> {
+        let _ = protection_bytes_per_key;
+        create(WriteBatchWithIndexOptions {
+            order: backup_index_comparator.map(|comparator| comparator.order.clone()).unwrap_or_default(),
+            reserved_bytes: reserved_bytes.min(1 << 20),
+            overwrite_key,
+            max_bytes,
+        })
+    }
+
+    fn rocksdb_writebatch_wi_destroy(batch: own rocksdb_writebatch_wi_t) {
+        drop(batch)
+    }
+
+    fn rocksdb_writebatch_wi_clear(batch: mut rocksdb_writebatch_wi_t) {
+        batch.batch.clear();
+    }
+
+    /// Returns the count of the records.
+    fn rocksdb_writebatch_wi_count(batch: at rocksdb_writebatch_wi_t) -> i32 {
+        batch.batch.count() as i32
+    }
+
+    fn rocksdb_writebatch_wi_put(batch: mut rocksdb_writebatch_wi_t, key: bytes, val: bytes) {
+        batch.batch.put(key, val)?;
+    }
+
+    fn rocksdb_writebatch_wi_put_cf(
+        batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes
+    ) {
+        batch.batch.put_in(&column_family.front, key, val)?;
+    }
+
+    /// Puts a key and a value that are given in parts.
+    fn rocksdb_writebatch_wi_putv(batch: mut rocksdb_writebatch_wi_t, keys_list: islices, values_list: islices) {
+        batch.batch.put(&joined(&keys_list), &joined(&values_list))?;
+    }
+
+    fn rocksdb_writebatch_wi_putv_cf(
+        batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices,
+        values_list: islices
+    ) {
+        batch.batch.put_in(&column_family.front, &joined(&keys_list), &joined(&values_list))?;
+    }
+
+    fn rocksdb_writebatch_wi_merge(batch: mut rocksdb_writebatch_wi_t, key: bytes, val: bytes) {
+        batch.batch.merge(key, val)?;
+    }
+
+    fn rocksdb_writebatch_wi_merge_cf(
+        batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes
+    ) {
+        batch.batch.merge_in(&column_family.front, key, val)?;
+    }
+
+    /// Merges a key and an operand that are given in parts.
+    fn rocksdb_writebatch_wi_mergev(batch: mut rocksdb_writebatch_wi_t, keys_list: islices, values_list: islices) {
+        batch.batch.merge(&joined(&keys_list), &joined(&values_list))?;
+    }
+
+    fn rocksdb_writebatch_wi_mergev_cf(
+        batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices,
+        values_list: islices
+    ) {
+        batch.batch.merge_in(&column_family.front, &joined(&keys_list), &joined(&values_list))?;
+    }
+
+    fn rocksdb_writebatch_wi_delete(batch: mut rocksdb_writebatch_wi_t, key: bytes) {
+        batch.batch.delete(key)?;
+    }
+
+    fn rocksdb_writebatch_wi_delete_cf(
+        batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, key: bytes
+    ) {
+        batch.batch.delete_in(&column_family.front, key)?;
+    }
+
+    fn rocksdb_writebatch_wi_singledelete(batch: mut rocksdb_writebatch_wi_t, key: bytes) {
+        batch.batch.single_delete(key)?;
+    }
+
+    fn rocksdb_writebatch_wi_singledelete_cf(
+        batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, key: bytes
+    ) {
+        batch.batch.single_delete_in(&column_family.front, key)?;
+    }
+
+    /// Deletes a key that is given in parts.
+    fn rocksdb_writebatch_wi_deletev(batch: mut rocksdb_writebatch_wi_t, keys_list: islices) {
+        batch.batch.delete(&joined(&keys_list))?;
+    }
+
+    fn rocksdb_writebatch_wi_deletev_cf(
+        batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices
+    ) {
+        batch.batch.delete_in(&column_family.front, &joined(&keys_list))?;
+    }
+
+    /// Does nothing: a batch with an index has no range deletions.
+    fn rocksdb_writebatch_wi_delete_range(batch: mut rocksdb_writebatch_wi_t, start_key: bytes, end_key: bytes) {
+        let _ = (batch, start_key, end_key);
+        no_ranges()?;
+    }
+
+    /// Does nothing: a batch with an index has no range deletions.
+    fn rocksdb_writebatch_wi_delete_range_cf(
+        batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, start_key: bytes,
+        end_key: bytes
+    ) {
+        let _ = (batch, column_family, start_key, end_key);
+        no_ranges()?;
+    }
+
+    /// Does nothing: a batch with an index has no range deletions.
+    fn rocksdb_writebatch_wi_delete_rangev(batch: mut rocksdb_writebatch_wi_t, keys: ranges) {
+        let _ = (batch, keys.starts);
+        no_ranges()?;
+    }
+
+    /// Does nothing: a batch with an index has no range deletions.
+    fn rocksdb_writebatch_wi_delete_rangev_cf(
+        batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, keys: ranges
+    ) {
+        let _ = (batch, column_family, keys.starts);
+        no_ranges()?;
+    }
+
+    /// Adds bytes that go to the WAL only.
+    fn rocksdb_writebatch_wi_put_log_data(batch: mut rocksdb_writebatch_wi_t, blob: bytes) {
+        batch.batch.put_log_data(blob);
+    }
+
+    /// Calls a function for each put and each deletion of the default column family.
+    fn rocksdb_writebatch_wi_iterate(
+        batch: at rocksdb_writebatch_wi_t, state: raw(*mut c_void), put: call rocksdb_batch_put_cb,
+        deleted: call rocksdb_batch_delete_cb
+    ) {
+        let plain = rocksdb_writebatch_t::from_batch(batch.batch.to_batch());
+        Calls { state, put, deleted, log_data: None }.visit(&plain);
+    }
+
+    /// Returns the bytes of the batch. The bytes end with the next call of this function.
+    fn rocksdb_writebatch_wi_data(batch: mut rocksdb_writebatch_wi_t, size: out usize) -> Text {
+        batch.data = batch.batch.to_batch().bytes().to_vec();
+        size.set(batch.data.len());
+        Text::bytes(&batch.data)
+    }
+
+    fn rocksdb_writebatch_wi_set_save_point(batch: mut rocksdb_writebatch_wi_t) {
+        batch.batch.set_save_point();
+    }
+
+    /// Removes the records since the last save point, and the save point. NotFound without a save point.
+    fn rocksdb_writebatch_wi_rollback_to_save_point(batch: mut rocksdb_writebatch_wi_t, err) {
+        batch.batch.rollback_to_save_point()
+    }
+
+    /// Returns a copy of the value that the batch alone gives a key, or null.
+    fn rocksdb_writebatch_wi_get_from_batch(
+        wbwi: at rocksdb_writebatch_wi_t, options: in rocksdb_options_t, key: bytes, vallen: out usize, err
+    ) -> Option<Buffer> {
+        let _ = options;
+        Ok(copied(wbwi.batch.get_from_batch(key)?, &vallen))
+    }
+
+    fn rocksdb_writebatch_wi_get_from_batch_cf(
+        wbwi: at rocksdb_writebatch_wi_t, options: in rocksdb_options_t,
+        column_family: at rocksdb_column_family_handle_t, key: bytes, vallen: out usize, err
+    ) -> Option<Buffer> {
+        let _ = options;
+        Ok(copied(wbwi.batch.get_from_batch_in(&column_family.front, key)?, &vallen))
+    }
+
+    /// Returns a copy of the value of a key as if the batch were written, or null.
+    fn rocksdb_writebatch_wi_get_from_batch_and_db(
+        wbwi: at rocksdb_writebatch_wi_t, db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes,
+        vallen: out usize, err
+    ) -> Option<Buffer> {
+        let family = db.get()?.front.default_family();
+        Ok(copied(wbwi.batch.get_from_batch_and_db(&family, key, options.get()?)?, &vallen))
+    }
+
+    fn rocksdb_writebatch_wi_get_from_batch_and_db_cf(
+        wbwi: at rocksdb_writebatch_wi_t, db: at rocksdb_t, options: in rocksdb_readoptions_t,
+        column_family: at rocksdb_column_family_handle_t, key: bytes, vallen: out usize, err
+    ) -> Option<Buffer> {
+        db.family(column_family)?;
+        let found = wbwi.batch.get_from_batch_and_db(&column_family.front, key, options.get()?)?;
+        Ok(copied(found, &vallen))
+    }
+
+    /// As `rocksdb_writebatch_wi_get_from_batch_and_db`, without a copy.
+    fn rocksdb_writebatch_wi_get_pinned_from_batch_and_db(
+        wbwi: at rocksdb_writebatch_wi_t, db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, err
+    ) -> Option<Owned<rocksdb_pinnableslice_t>> {
+        let family = db.get()?.front.default_family();
+        let value = wbwi.batch.get_from_batch_and_db(&family, key, options.get()?)?;
+        Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
+    }
+
+    fn rocksdb_writebatch_wi_get_pinned_from_batch_and_db_cf(
+        wbwi: at rocksdb_writebatch_wi_t, db: at rocksdb_t, options: in rocksdb_readoptions_t,
+        column_family: at rocksdb_column_family_handle_t, key: bytes, err
+    ) -> Option<Owned<rocksdb_pinnableslice_t>> {
+        db.family(column_family)?;
+        let value = wbwi.batch.get_from_batch_and_db(&column_family.front, key, options.get()?)?;
+        Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
+    }
+
+    /// Writes the batch. The batch stays as it is.
+    fn rocksdb_write_writebatch_wi(
+        db: at rocksdb_t, options: in rocksdb_writeoptions_t, wbwi: mut rocksdb_writebatch_wi_t, err
+    ) {
+        wbwi.batch.write(&db.get()?.front, options.get()?)
+    }
+
+    /// Returns an iterator over the base iterator as if the batch were written. Takes the base iterator over.
+    fn rocksdb_writebatch_wi_create_iterator_with_base(
+        wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t
+    ) -> Option<Owned<rocksdb_iterator_t>> {
+        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, None)))
+    }
+
+    /// As `rocksdb_writebatch_wi_create_iterator_with_base`. The bounds of the options hold for the batch too.
+    fn rocksdb_writebatch_wi_create_iterator_with_base_readopts(
+        wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t, options: in rocksdb_readoptions_t
+    ) -> Option<Owned<rocksdb_iterator_t>> {
+        let options = options.get()?;
+        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, Some(options))))
+    }
+
+    fn rocksdb_writebatch_wi_create_iterator_with_base_cf(
+        wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t,
+        cf: at rocksdb_column_family_handle_t
+    ) -> Option<Owned<rocksdb_iterator_t>> {
+        let _ = cf;
+        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, None)))
+    }
+
+    fn rocksdb_writebatch_wi_create_iterator_with_base_cf_readopts(
+        wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t,
+        cf: at rocksdb_column_family_handle_t, options: in rocksdb_readoptions_t
+    ) -> Option<Owned<rocksdb_iterator_t>> {
+        let _ = cf;
+        let options = options.get()?;
+        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, Some(options))))
+    }
+}

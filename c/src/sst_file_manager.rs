@@ -1,0 +1,85 @@
+//! SST file managers: limits of space and of the speed of deletions.
+//!
+//! An open with a manager fails: databases do not use managers yet.
+
+use std::sync::Arc;
+
+use env::sst_files::{SstFileManager, SstFileOptions};
+
+use crate::abi::Owned;
+use crate::environment::rocksdb_env_t;
+
+/// An SST file manager.
+pub struct rocksdb_sst_file_manager_t {
+    pub(crate) manager: Arc<SstFileManager>,
+}
+
+fn change(manager: &rocksdb_sst_file_manager_t, change: impl FnOnce(&mut SstFileOptions)) {
+    let mut options = manager.manager.options();
+    change(&mut options);
+    manager.manager.set_options(options);
+}
+
+c_api! {
+    fn rocksdb_sst_file_manager_create(env: at rocksdb_env_t) -> Owned<rocksdb_sst_file_manager_t> {
+        Owned(rocksdb_sst_file_manager_t { manager: SstFileManager::new(env.env.clone(), SstFileOptions::default()) })
+    }
+
+    fn rocksdb_sst_file_manager_destroy(manager: own rocksdb_sst_file_manager_t) {
+        drop(manager)
+    }
+
+    /// Bytes that all tracked files may have; 0: no limit.
+    fn rocksdb_sst_file_manager_set_max_allowed_space_usage(
+        manager: at rocksdb_sst_file_manager_t, max_allowed_space: u64
+    ) {
+        change(manager, |options| options.max_allowed_space = max_allowed_space);
+    }
+
+    /// Bytes that stay free for compactions.
+    fn rocksdb_sst_file_manager_set_compaction_buffer_size(
+        manager: at rocksdb_sst_file_manager_t, compaction_buffer_size: u64
+    ) {
+        change(manager, |options| options.compaction_buffer_size = compaction_buffer_size);
+    }
+
+    fn rocksdb_sst_file_manager_is_max_allowed_space_reached(manager: at rocksdb_sst_file_manager_t) -> bool {
+        manager.manager.is_space_reached(0)
+    }
+
+    fn rocksdb_sst_file_manager_is_max_allowed_space_reached_including_compactions(
+        manager: at rocksdb_sst_file_manager_t
+    ) -> bool {
+        manager.manager.is_space_reached(0)
+    }
+
+    /// Returns the bytes of the tracked files.
+    fn rocksdb_sst_file_manager_get_total_size(manager: at rocksdb_sst_file_manager_t) -> u64 {
+        manager.manager.total_size()
+    }
+
+    /// Returns the rate of deletions in bytes per second; 0: no limit.
+    fn rocksdb_sst_file_manager_get_delete_rate_bytes_per_second(manager: at rocksdb_sst_file_manager_t) -> i64 {
+        i64::try_from(manager.manager.options().rate_bytes_per_sec).unwrap_or(i64::MAX)
+    }
+
+    fn rocksdb_sst_file_manager_set_delete_rate_bytes_per_second(
+        manager: at rocksdb_sst_file_manager_t, delete_rate: i64
+    ) {
+        change(manager, |options| options.rate_bytes_per_sec = u64::try_from(delete_rate).unwrap_or(0));
+    }
+
+    /// Returns the share of trash in the tracked bytes above which files are deleted at once.
+    fn rocksdb_sst_file_manager_get_max_trash_db_ratio(manager: at rocksdb_sst_file_manager_t) -> f64 {
+        manager.manager.options().max_trash_db_ratio
+    }
+
+    fn rocksdb_sst_file_manager_set_max_trash_db_ratio(manager: at rocksdb_sst_file_manager_t, ratio: f64) {
+        change(manager, |options| options.max_trash_db_ratio = ratio);
+    }
+
+    /// Returns the bytes of the files that wait for their deletion.
+    fn rocksdb_sst_file_manager_get_total_trash_size(manager: at rocksdb_sst_file_manager_t) -> u64 {
+        manager.manager.trash_size()
+    }
+}

@@ -1,0 +1,329 @@
+//! Transaction databases.
+
+use std::ffi::c_char;
+use std::path::Path;
+
+use base::Result;
+use engine::db::Db;
+use ironstone::{Checkpoint, TransactionDb, TransactionDbOptions, TxnDbWritePolicy};
+
+use super::transaction::rocksdb_transaction_t;
+use super::{Families, front_options};
+use crate::abi::returns::malloc_array;
+use crate::abi::{Buffer, ConstOwned, HasRejected, Owned, Return, Success, arguments};
+use crate::batch::rocksdb_writebatch_t;
+use crate::checkpoint::rocksdb_checkpoint_t;
+use crate::db::{
+    Places, copied, families_of, rocksdb_column_family_handle_t, rocksdb_pinnableslice_t, rocksdb_t,
+};
+use crate::iterator::rocksdb_iterator_t;
+use crate::options::rocksdb_options_t;
+use crate::read_options::rocksdb_readoptions_t;
+use crate::snapshot::rocksdb_snapshot_t;
+use crate::transaction_options::rocksdb_transactiondb_options_t;
+use crate::write_options::{rocksdb_flushoptions_t, rocksdb_flushwaloptions_t, rocksdb_writeoptions_t};
+
+/// A database whose transactions lock their keys.
+pub struct rocksdb_transactiondb_t {
+    pub(super) db: TransactionDb,
+    pub(super) base: rocksdb_t,
+}
+
+impl rocksdb_transactiondb_t {
+    fn engine(&self) -> Result<&Db> {
+        self.base.db()
+    }
+}
+
+fn options_of(options: &rocksdb_transactiondb_options_t) -> Result<TransactionDbOptions> {
+    options.rejected().check()?;
+    let write_policy = match options.write_policy {
+        0 => TxnDbWritePolicy::WriteCommitted,
+        1 => TxnDbWritePolicy::WritePrepared,
+        2 => TxnDbWritePolicy::WriteUnprepared,
+        other => {
+            return Err(base::Error::invalid_argument(format!(
+                "option write_policy: {other} is not a value"
+            )));
+        }
+    };
+    Ok(TransactionDbOptions {
+        max_num_locks: options.max_num_locks,
+        max_num_deadlocks: options.max_num_deadlocks,
+        num_stripes: options.num_stripes,
+        transaction_lock_timeout: options.transaction_lock_timeout,
+        default_lock_timeout: options.default_lock_timeout,
+        write_policy,
+        rollback_merge_operands: options.rollback_merge_operands,
+        use_per_key_point_lock_mgr: options.use_per_key_point_lock_mgr,
+        skip_concurrency_control: options.skip_concurrency_control,
+        default_write_batch_flush_threshold: options.default_write_batch_flush_threshold,
+        enable_udt_validation: options.enable_udt_validation,
+    })
+}
+
+fn open(
+    path: &Path,
+    options: &rocksdb_options_t,
+    transactions: &rocksdb_transactiondb_options_t,
+    mut families: Families,
+) -> Result<Owned<rocksdb_transactiondb_t>> {
+    let names = families.names();
+    let descriptors = std::mem::take(&mut families.descriptors);
+    let transactions = options_of(transactions)?;
+    let db = TransactionDb::open_with(path, front_options(options)?, transactions, Some(descriptors))?;
+    let base = rocksdb_t::new(db.base().engine().clone())?;
+    families.write_handles(&names, &base)?;
+    Ok(Owned(rocksdb_transactiondb_t { db, base }))
+}
+
+c_api! {
+    /// Opens a transaction database with its default column family.
+    fn rocksdb_transactiondb_open(
+        options: in rocksdb_options_t, txn_db_options: in rocksdb_transactiondb_options_t, name: path, err
+    ) -> Owned<rocksdb_transactiondb_t> {
+        open(name, options, txn_db_options, Families::default_only(options)?)
+    }
+
+    /// Opens a transaction database with column families, as `rocksdb_open_column_families`.
+    fn rocksdb_transactiondb_open_column_families(
+        options: in rocksdb_options_t, txn_db_options: in rocksdb_transactiondb_options_t, name: path,
+        num_column_families: i32, column_family_names: raw(*const *const c_char),
+        column_family_options: raw(*const *const rocksdb_options_t),
+        column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), err
+    ) -> Owned<rocksdb_transactiondb_t> {
+        // SAFETY: the header requires arrays of `num_column_families` items.
+        let families = unsafe {
+            Families::new(num_column_families, column_family_names, column_family_options, column_family_handles)?
+        };
+        open(name, options, txn_db_options, families)
+    }
+
+    /// Closes the database and destroys the handle.
+    fn rocksdb_transactiondb_close(txn_db: own rocksdb_transactiondb_t) {
+        if let Some(db) = txn_db {
+            db.engine()?.close()?;
+        }
+    }
+
+    /// Creates a column family. The caller destroys the handle.
+    fn rocksdb_transactiondb_create_column_family(
+        txn_db: at rocksdb_transactiondb_t, column_family_options: in rocksdb_options_t, column_family_name: text, err
+    ) -> Owned<rocksdb_column_family_handle_t> {
+        txn_db.db.create_family(super::descriptor(column_family_name, column_family_options)?)?;
+        let missing = || base::Error::not_found(format!("column family {column_family_name}"));
+        let family = txn_db.engine()?.family(column_family_name).ok_or_else(missing)?;
+        Ok(Owned(txn_db.base.handle(family)?))
+    }
+
+    /// Returns the database below. End the handle with `rocksdb_transactiondb_close_base_db`.
+    fn rocksdb_transactiondb_get_base_db(txn_db: at rocksdb_transactiondb_t) -> Owned<rocksdb_t> {
+        Owned(rocksdb_t::new(txn_db.engine()?.clone())?)
+    }
+
+    /// Destroys the handle. The database stays open.
+    fn rocksdb_transactiondb_close_base_db(base_db: own rocksdb_t) {
+        drop(base_db)
+    }
+
+    fn rocksdb_transactiondb_create_snapshot(txn_db: at rocksdb_transactiondb_t) -> ConstOwned<rocksdb_snapshot_t> {
+        ConstOwned(rocksdb_snapshot_t { snapshot: txn_db.engine()?.snapshot() })
+    }
+
+    fn rocksdb_transactiondb_release_snapshot(
+        txn_db: maybe rocksdb_transactiondb_t, snapshot: cown rocksdb_snapshot_t
+    ) {
+        let _ = txn_db;
+        drop(snapshot)
+    }
+
+    /// Returns a property as text, or null for an unknown name. The caller frees the text.
+    fn rocksdb_transactiondb_property_value(db: at rocksdb_transactiondb_t, propname: text) -> Option<Buffer> {
+        let value = db.engine()?.property(&db.base.get()?.default, propname);
+        value.map(|value| Buffer::string(value.as_bytes()))
+    }
+
+    /// Returns 0 and sets `out_val`, or returns -1.
+    fn rocksdb_transactiondb_property_int(
+        db: at rocksdb_transactiondb_t, propname: text, out_val: out u64
+    ) -> Success {
+        let value = db.engine()?.int_property(&db.base.get()?.default, propname);
+        if let Some(value) = value {
+            out_val.set(value);
+        }
+        Success(value.is_some())
+    }
+
+    /// Returns the prepared transactions. The caller destroys each transaction and frees the list; null if there is none.
+    fn rocksdb_transactiondb_get_prepared_transactions(
+        txn_db: at rocksdb_transactiondb_t, cnt: out usize
+    ) -> *mut *mut rocksdb_transaction_t {
+        let prepared = txn_db.db.all_prepared_transactions();
+        cnt.set(prepared.len());
+        if prepared.is_empty() {
+            return Ok(std::ptr::null_mut());
+        }
+        let front = &txn_db.base.get()?.front;
+        let handle = |txn| Owned(rocksdb_transaction_t::new(txn, front)).into_c();
+        malloc_array(&prepared.into_iter().map(handle).collect::<Vec<_>>())
+    }
+
+    fn rocksdb_transactiondb_get(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t, key: bytes, vlen: out usize, err
+    ) -> Option<Buffer> {
+        let open = txn_db.base.get()?;
+        Ok(copied(open.db.get(&open.default, key, options.get()?)?, &vlen))
+    }
+
+    fn rocksdb_transactiondb_get_cf(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t,
+        column_family: at rocksdb_column_family_handle_t, key: bytes, vallen: out usize, err
+    ) -> Option<Buffer> {
+        let family = txn_db.base.family(column_family)?;
+        Ok(copied(txn_db.engine()?.get(family, key, options.get()?)?, &vallen))
+    }
+
+    fn rocksdb_transactiondb_get_pinned(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t, key: bytes, err
+    ) -> Option<Owned<rocksdb_pinnableslice_t>> {
+        let open = txn_db.base.get()?;
+        let value = open.db.get(&open.default, key, options.get()?)?;
+        Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
+    }
+
+    fn rocksdb_transactiondb_get_pinned_cf(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t,
+        column_family: at rocksdb_column_family_handle_t, key: bytes, err
+    ) -> Option<Owned<rocksdb_pinnableslice_t>> {
+        let value = txn_db.engine()?.get(txn_db.base.family(column_family)?, key, options.get()?)?;
+        Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
+    }
+
+    fn rocksdb_transactiondb_multi_get(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t, keys_list: slices,
+        values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
+    ) {
+        let open = txn_db.base.get()?;
+        let answers = open.db.multi_get(&open.default, &keys_list.0, options.get()?);
+        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        // SAFETY: the header requires a place for each key in each array.
+        unsafe { places.write(&answers)? };
+    }
+
+    fn rocksdb_transactiondb_multi_get_cf(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t,
+        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: slices,
+        values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
+    ) {
+        // SAFETY: the header requires a handle for each key.
+        let families = unsafe { families_of(&txn_db.base, column_families, keys_list.0.len())? };
+        let read = options.get()?;
+        let engine = txn_db.engine()?;
+        let answers: Vec<_> =
+            families.iter().zip(&keys_list.0).map(|(family, key)| engine.get(family, key, read)).collect();
+        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        // SAFETY: the header requires a place for each key in each array.
+        unsafe { places.write(&answers)? };
+    }
+
+    fn rocksdb_transactiondb_put(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_writeoptions_t, key: bytes, val: bytes, err
+    ) {
+        txn_db.engine()?.put(&txn_db.base.get()?.default, key, val, options.get()?)
+    }
+
+    fn rocksdb_transactiondb_put_cf(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_writeoptions_t,
+        column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes, err
+    ) {
+        txn_db.engine()?.put(txn_db.base.family(column_family)?, key, val, options.get()?)
+    }
+
+    fn rocksdb_transactiondb_write(
+        db: at rocksdb_transactiondb_t, options: in rocksdb_writeoptions_t, batch: mut rocksdb_writebatch_t, err
+    ) {
+        db.engine()?.write(batch.batch_to_write()?, options.get()?)
+    }
+
+    fn rocksdb_transactiondb_merge(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_writeoptions_t, key: bytes, val: bytes, err
+    ) {
+        txn_db.engine()?.merge(&txn_db.base.get()?.default, key, val, options.get()?)
+    }
+
+    fn rocksdb_transactiondb_merge_cf(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_writeoptions_t,
+        column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes, err
+    ) {
+        txn_db.engine()?.merge(txn_db.base.family(column_family)?, key, val, options.get()?)
+    }
+
+    fn rocksdb_transactiondb_delete(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_writeoptions_t, key: bytes, err
+    ) {
+        txn_db.engine()?.delete(&txn_db.base.get()?.default, key, options.get()?)
+    }
+
+    fn rocksdb_transactiondb_delete_cf(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_writeoptions_t,
+        column_family: at rocksdb_column_family_handle_t, key: bytes, err
+    ) {
+        txn_db.engine()?.delete(txn_db.base.family(column_family)?, key, options.get()?)
+    }
+
+    fn rocksdb_transactiondb_flush_wal(txn_db: at rocksdb_transactiondb_t, sync: flag, err) {
+        txn_db.engine()?.flush_wal(sync)
+    }
+
+    fn rocksdb_transactiondb_flush_wal_with_options(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_flushwaloptions_t, err
+    ) {
+        options.rejected().check()?;
+        txn_db.engine()?.flush_wal(options.options.sync)
+    }
+
+    fn rocksdb_transactiondb_flush(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_flushoptions_t, err
+    ) {
+        options.rejected().check()?;
+        txn_db.engine()?.flush(std::slice::from_ref(&txn_db.base.get()?.default), &options.options)
+    }
+
+    fn rocksdb_transactiondb_flush_cf(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_flushoptions_t,
+        column_family: at rocksdb_column_family_handle_t, err
+    ) {
+        options.rejected().check()?;
+        txn_db.engine()?.flush(std::slice::from_ref(txn_db.base.family(column_family)?), &options.options)
+    }
+
+    fn rocksdb_transactiondb_flush_cfs(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_flushoptions_t,
+        column_families: raw(*mut *mut rocksdb_column_family_handle_t), num_column_families: i32, err
+    ) {
+        options.rejected().check()?;
+        let count = arguments::count(num_column_families)?;
+        // SAFETY: the header requires `num_column_families` handles.
+        let families = unsafe { families_of(&txn_db.base, column_families.cast_const().cast(), count)? };
+        txn_db.engine()?.flush(&families, &options.options)
+    }
+
+    fn rocksdb_transactiondb_create_iterator(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t
+    ) -> Owned<rocksdb_iterator_t> {
+        Owned(rocksdb_iterator_t::new(&txn_db.base, txn_db.base.get().map(|open| &open.default), options))
+    }
+
+    fn rocksdb_transactiondb_create_iterator_cf(
+        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t,
+        column_family: at rocksdb_column_family_handle_t
+    ) -> Owned<rocksdb_iterator_t> {
+        Owned(rocksdb_iterator_t::new(&txn_db.base, txn_db.base.family(column_family), options))
+    }
+
+    fn rocksdb_transactiondb_checkpoint_object_create(
+        txn_db: at rocksdb_transactiondb_t, err
+    ) -> Owned<rocksdb_checkpoint_t> {
+        Ok(Owned(rocksdb_checkpoint_t { checkpoint: Checkpoint::new(&txn_db.base.get()?.front) }))
+    }
+}

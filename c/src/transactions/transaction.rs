@@ -1,0 +1,355 @@
+//! Transactions.
+
+use std::ffi::c_char;
+use std::sync::Arc;
+
+use base::{Pinned, Result};
+use engine::options::ReadOptions;
+use engine::sequence::Snapshot;
+use ironstone::{Db, Family, LockMode, Transaction, TransactionOptions, Validation};
+
+use super::database::rocksdb_transactiondb_t;
+use crate::abi::{Buffer, HasRejected, Owned, arguments};
+use crate::batch::rocksdb_writebatch_t;
+use crate::batch_with_index::rocksdb_writebatch_wi_t;
+use crate::db::{Places, copied, rocksdb_column_family_handle_t, rocksdb_pinnableslice_t};
+use crate::iterator::rocksdb_iterator_t;
+use crate::read_options::rocksdb_readoptions_t;
+use crate::snapshot::rocksdb_snapshot_t;
+use crate::transaction_options::rocksdb_transaction_options_t;
+use crate::write_options::rocksdb_writeoptions_t;
+
+/// A transaction. It keeps the database open.
+pub struct rocksdb_transaction_t {
+    txn: Transaction,
+    default: Family,
+    /// The snapshots that `rocksdb_transaction_get_snapshot` returned. A handle borrows its snapshot from here.
+    snapshots: Vec<Arc<Snapshot>>,
+}
+
+impl rocksdb_transaction_t {
+    pub(super) fn new(txn: Transaction, db: &Db) -> Self {
+        rocksdb_transaction_t { txn, default: db.default_family(), snapshots: Vec::new() }
+    }
+
+    /// Puts the transaction in the place of an old one, or in a new handle.
+    ///
+    /// # Safety
+    /// `old` is null or a live transaction that no other thread uses.
+    pub(super) unsafe fn replace(self, old: *mut rocksdb_transaction_t) -> *mut rocksdb_transaction_t {
+        // SAFETY: the contract of this function.
+        match unsafe { old.as_mut() } {
+            None => Box::into_raw(Box::new(self)),
+            Some(place) => {
+                *place = self;
+                old
+            }
+        }
+    }
+
+    fn get_for_update(
+        &self,
+        family: &Family,
+        key: &[u8],
+        options: &ReadOptions,
+        exclusive: bool,
+    ) -> Result<Option<Pinned>> {
+        let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
+        self.txn.get_for_update_in(family, key, options, mode, Validation::Check)
+    }
+}
+
+fn options_of(options: &rocksdb_transaction_options_t) -> Result<TransactionOptions> {
+    options.rejected().check()?;
+    Ok(TransactionOptions {
+        set_snapshot: options.set_snapshot,
+        deadlock_detect: options.deadlock_detect,
+        use_only_the_last_commit_time_batch_for_recovery: options
+            .use_only_the_last_commit_time_batch_for_recovery,
+        lock_timeout: options.lock_timeout,
+        deadlock_timeout_us: options.deadlock_timeout_us,
+        expiration: options.expiration,
+        deadlock_detect_depth: options.deadlock_detect_depth,
+        max_write_batch_size: options.max_write_batch_size,
+        skip_concurrency_control: options.skip_concurrency_control,
+        skip_prepare: options.skip_prepare,
+        write_batch_flush_threshold: options.write_batch_flush_threshold,
+        write_batch_track_timestamp_size: options.write_batch_track_timestamp_size,
+        commit_bypass_memtable: options.commit_bypass_memtable,
+        large_txn_commit_optimize_threshold: options.large_txn_commit_optimize_threshold,
+        large_txn_commit_optimize_byte_threshold: options.large_txn_commit_optimize_byte_threshold,
+    })
+}
+
+fn pinned(value: Option<Pinned>) -> Option<Owned<rocksdb_pinnableslice_t>> {
+    value.map(|value| Owned(rocksdb_pinnableslice_t { value }))
+}
+
+/// The column families of an array of handles.
+///
+/// # Safety
+/// The array has `count` items that are null or live handles.
+unsafe fn families(
+    handles: *const *const rocksdb_column_family_handle_t,
+    count: usize,
+) -> Result<Vec<Family>> {
+    // SAFETY: the array has `count` items by the contract.
+    let handles = unsafe { arguments::array(handles, count)? };
+    let family = |&handle: &*const rocksdb_column_family_handle_t| {
+        // SAFETY: the handle is null or live by the contract.
+        let handle = unsafe { handle.as_ref() };
+        let missing = || base::Error::invalid_argument("a column family handle is null");
+        Ok(handle.ok_or_else(missing)?.front.clone())
+    };
+    handles.iter().map(family).collect()
+}
+
+c_api! {
+    /// Begins a transaction. With `old_txn` the new transaction replaces it, and `old_txn` is returned. Returns null for
+    /// options that are not built.
+    fn rocksdb_transaction_begin(
+        txn_db: at rocksdb_transactiondb_t, write_options: in rocksdb_writeoptions_t,
+        txn_options: in rocksdb_transaction_options_t, old_txn: raw(*mut rocksdb_transaction_t)
+    ) -> *mut rocksdb_transaction_t {
+        let txn = txn_db.db.begin_with(write_options.get()?, &options_of(txn_options)?)?;
+        let txn = rocksdb_transaction_t::new(txn, &txn_db.base.get()?.front);
+        // SAFETY: the header requires that `old_txn` is null or a live transaction.
+        unsafe { txn.replace(old_txn) }
+    }
+
+    /// Destroys a transaction. A transaction that is not committed and not prepared is rolled back. Accepts null.
+    fn rocksdb_transaction_destroy(txn: own rocksdb_transaction_t) {
+        drop(txn)
+    }
+
+    /// Names a transaction, to prepare it. A name is unique among the live transactions.
+    fn rocksdb_transaction_set_name(txn: at rocksdb_transaction_t, name: bytes, err) {
+        txn.txn.set_name(name)
+    }
+
+    /// Returns the name. The caller frees it.
+    fn rocksdb_transaction_get_name(txn: at rocksdb_transaction_t, name_len: out usize) -> Buffer {
+        let name = txn.txn.name();
+        name_len.set(name.len());
+        Buffer::bytes(&name)
+    }
+
+    /// Makes the writes durable, but not visible. Commit or rollback follows, also after a crash.
+    fn rocksdb_transaction_prepare(txn: at rocksdb_transaction_t, err) {
+        txn.txn.prepare()
+    }
+
+    /// Makes the writes visible. Busy: a conflict with another transaction.
+    fn rocksdb_transaction_commit(txn: at rocksdb_transaction_t, err) {
+        txn.txn.commit()
+    }
+
+    fn rocksdb_transaction_rollback(txn: at rocksdb_transaction_t, err) {
+        txn.txn.rollback()
+    }
+
+    fn rocksdb_transaction_set_savepoint(txn: at rocksdb_transaction_t) {
+        txn.txn.set_save_point();
+    }
+
+    /// Removes the writes and locks since the last save point. NotFound without a save point.
+    fn rocksdb_transaction_rollback_to_savepoint(txn: at rocksdb_transaction_t, err) {
+        txn.txn.rollback_to_save_point()
+    }
+
+    fn rocksdb_transaction_put(txn: at rocksdb_transaction_t, key: bytes, val: bytes, err) {
+        txn.txn.put(key, val)
+    }
+
+    fn rocksdb_transaction_put_cf(
+        txn: at rocksdb_transaction_t, column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes, err
+    ) {
+        txn.txn.put_in(&column_family.front, key, val)
+    }
+
+    fn rocksdb_transaction_merge(txn: at rocksdb_transaction_t, key: bytes, val: bytes, err) {
+        txn.txn.merge(key, val)
+    }
+
+    fn rocksdb_transaction_merge_cf(
+        txn: at rocksdb_transaction_t, column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes, err
+    ) {
+        txn.txn.merge_in(&column_family.front, key, val)
+    }
+
+    fn rocksdb_transaction_delete(txn: at rocksdb_transaction_t, key: bytes, err) {
+        txn.txn.delete(key)
+    }
+
+    fn rocksdb_transaction_delete_cf(
+        txn: at rocksdb_transaction_t, column_family: at rocksdb_column_family_handle_t, key: bytes, err
+    ) {
+        txn.txn.delete_in(&column_family.front, key)
+    }
+
+    /// Adds bytes that go to the WAL only.
+    fn rocksdb_transaction_put_log_data(txn: at rocksdb_transaction_t, blob: bytes) {
+        txn.txn.put_log_data(blob);
+    }
+
+    /// Adds the records of a batch, each as a write of the transaction.
+    fn rocksdb_transaction_rebuild_from_writebatch(
+        txn: at rocksdb_transaction_t, writebatch: mut rocksdb_writebatch_t, err
+    ) {
+        txn.txn.rebuild_from_batch(writebatch.batch_to_write()?)
+    }
+
+    fn rocksdb_transaction_rebuild_from_writebatch_wi(
+        txn: at rocksdb_transaction_t, wi: at rocksdb_writebatch_wi_t, err
+    ) {
+        txn.txn.rebuild_from_batch(&wi.batch.to_batch())
+    }
+
+    fn rocksdb_transaction_set_commit_timestamp(txn: at rocksdb_transaction_t, commit_timestamp: u64) {
+        txn.txn.set_commit_timestamp(commit_timestamp)?;
+    }
+
+    fn rocksdb_transaction_set_read_timestamp_for_validation(txn: at rocksdb_transaction_t, read_timestamp: u64) {
+        txn.txn.set_read_timestamp_for_validation(read_timestamp)?;
+    }
+
+    /// Returns the snapshot of the transaction, or null. Free the handle with `rocksdb_free` before the transaction is
+    /// destroyed. The snapshot belongs to the transaction.
+    fn rocksdb_transaction_get_snapshot(txn: mut rocksdb_transaction_t) -> *const rocksdb_snapshot_t {
+        let Some(snapshot) = txn.txn.snapshot() else { return Ok(std::ptr::null()) };
+        let held = snapshot.held();
+        // SAFETY: `malloc_array` copies the bytes of one `rocksdb_snapshot_t`. The copy does not own the snapshot: the owner
+        // is in `txn.snapshots`, and `ManuallyDrop` keeps the first value from a drop. `rocksdb_free` frees the bytes only.
+        let handle = unsafe {
+            let value = std::mem::ManuallyDrop::new(rocksdb_snapshot_t { snapshot: Arc::from_raw(Arc::as_ptr(&held)) });
+            let memory: *mut rocksdb_snapshot_t = crate::abi::returns::malloc_bytes(size_of::<rocksdb_snapshot_t>()).cast();
+            std::ptr::copy_nonoverlapping(&raw const *value, memory, 1);
+            memory
+        };
+        txn.snapshots.push(held);
+        handle.cast_const()
+    }
+
+    /// Returns a copy of the value of a key as the transaction sees it, or null.
+    fn rocksdb_transaction_get(
+        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t, key: bytes, vlen: out usize, err
+    ) -> Option<Buffer> {
+        Ok(copied(txn.txn.get_in(&txn.default, key, options.get()?)?, &vlen))
+    }
+
+    fn rocksdb_transaction_get_cf(
+        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
+        column_family: at rocksdb_column_family_handle_t, key: bytes, vlen: out usize, err
+    ) -> Option<Buffer> {
+        Ok(copied(txn.txn.get_in(&column_family.front, key, options.get()?)?, &vlen))
+    }
+
+    fn rocksdb_transaction_get_pinned(
+        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t, key: bytes, err
+    ) -> Option<Owned<rocksdb_pinnableslice_t>> {
+        Ok(pinned(txn.txn.get_in(&txn.default, key, options.get()?)?))
+    }
+
+    fn rocksdb_transaction_get_pinned_cf(
+        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
+        column_family: at rocksdb_column_family_handle_t, key: bytes, err
+    ) -> Option<Owned<rocksdb_pinnableslice_t>> {
+        Ok(pinned(txn.txn.get_in(&column_family.front, key, options.get()?)?))
+    }
+
+    /// As `rocksdb_transaction_get`. Also locks the key, and checks at commit that no other transaction wrote it.
+    fn rocksdb_transaction_get_for_update(
+        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t, key: bytes, vlen: out usize,
+        exclusive: flag, err
+    ) -> Option<Buffer> {
+        Ok(copied(txn.get_for_update(&txn.default, key, options.get()?, exclusive)?, &vlen))
+    }
+
+    fn rocksdb_transaction_get_for_update_cf(
+        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
+        column_family: at rocksdb_column_family_handle_t, key: bytes, vlen: out usize, exclusive: flag, err
+    ) -> Option<Buffer> {
+        Ok(copied(txn.get_for_update(&column_family.front, key, options.get()?, exclusive)?, &vlen))
+    }
+
+    fn rocksdb_transaction_get_pinned_for_update(
+        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t, key: bytes, exclusive: flag, err
+    ) -> Option<Owned<rocksdb_pinnableslice_t>> {
+        Ok(pinned(txn.get_for_update(&txn.default, key, options.get()?, exclusive)?))
+    }
+
+    fn rocksdb_transaction_get_pinned_for_update_cf(
+        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
+        column_family: at rocksdb_column_family_handle_t, key: bytes, exclusive: flag, err
+    ) -> Option<Owned<rocksdb_pinnableslice_t>> {
+        Ok(pinned(txn.get_for_update(&column_family.front, key, options.get()?, exclusive)?))
+    }
+
+    fn rocksdb_transaction_multi_get(
+        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t, keys_list: slices,
+        values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
+    ) {
+        let answers = txn.txn.multi_get_in(&txn.default, &keys_list.0, options.get()?);
+        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        // SAFETY: the header requires a place for each key in each array.
+        unsafe { places.write(&answers)? };
+    }
+
+    fn rocksdb_transaction_multi_get_for_update(
+        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t, keys_list: slices,
+        values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
+    ) {
+        let read = options.get()?;
+        let answers: Vec<_> =
+            keys_list.0.iter().map(|key| txn.get_for_update(&txn.default, key, read, true)).collect();
+        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        // SAFETY: the header requires a place for each key in each array.
+        unsafe { places.write(&answers)? };
+    }
+
+    fn rocksdb_transaction_multi_get_cf(
+        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
+        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: slices,
+        values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
+    ) {
+        let read = options.get()?;
+        // SAFETY: the header requires a handle for each key.
+        let families = unsafe { families(column_families, keys_list.0.len())? };
+        let answers: Vec<_> =
+            families.iter().zip(&keys_list.0).map(|(family, key)| txn.txn.get_in(family, key, read)).collect();
+        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        // SAFETY: the header requires a place for each key in each array.
+        unsafe { places.write(&answers)? };
+    }
+
+    fn rocksdb_transaction_multi_get_for_update_cf(
+        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
+        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: slices,
+        values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
+    ) {
+        let read = options.get()?;
+        // SAFETY: the header requires a handle for each key.
+        let families = unsafe { families(column_families, keys_list.0.len())? };
+        let get = |(family, key): (&Family, &&[u8])| txn.get_for_update(family, key, read, true);
+        let answers: Vec<_> = families.iter().zip(&keys_list.0).map(get).collect();
+        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        // SAFETY: the header requires a place for each key in each array.
+        unsafe { places.write(&answers)? };
+    }
+
+    /// Creates an iterator over what the transaction sees: its writes over the database.
+    fn rocksdb_transaction_create_iterator(
+        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t
+    ) -> Owned<rocksdb_iterator_t> {
+        let create = || txn.txn.iter_in(&txn.default, options.get()?.clone());
+        Owned(rocksdb_iterator_t::of_transaction(create()))
+    }
+
+    fn rocksdb_transaction_create_iterator_cf(
+        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
+        column_family: at rocksdb_column_family_handle_t
+    ) -> Owned<rocksdb_iterator_t> {
+        let create = || txn.txn.iter_in(&column_family.front, options.get()?.clone());
+        Owned(rocksdb_iterator_t::of_transaction(create()))
+    }
+}

@@ -1,0 +1,131 @@
+//! The WAL files of a database, and the write batches in them.
+
+use std::ffi::CString;
+
+use base::{Error, Result};
+use engine::db::{Update, Updates, WalFile, WalFileType};
+
+use crate::abi::{Flag, Owned, Ref, Text};
+use crate::batch::rocksdb_writebatch_t;
+use crate::db::rocksdb_t;
+use crate::trace_options::rocksdb_wal_readoptions_t;
+
+/// A WAL file.
+pub struct rocksdb_wal_file_t {
+    file: WalFile,
+    path: CString,
+}
+
+/// The WAL files of a database, oldest first.
+pub struct rocksdb_wal_files_t {
+    files: Vec<rocksdb_wal_file_t>,
+}
+
+/// The write batches of a database from a sequence number on.
+pub struct rocksdb_wal_iterator_t {
+    updates: Updates,
+    current: Option<Update>,
+    status: Result<()>,
+}
+
+impl rocksdb_wal_file_t {
+    fn new(file: WalFile) -> Self {
+        rocksdb_wal_file_t { path: CString::new(file.path_name.clone()).unwrap_or_default(), file }
+    }
+}
+
+impl rocksdb_wal_iterator_t {
+    fn step(&mut self) {
+        self.current = match self.updates.next() {
+            Some(Ok(update)) => Some(update),
+            Some(Err(error)) => {
+                self.status = Err(error);
+                None
+            }
+            None => None,
+        };
+    }
+}
+
+facts! {
+    rocksdb_wal_file_t, "rocksdb_wal_file_", |f|;
+    /// The path below the WAL directory. The string ends with the handle.
+    path_name: Text => Text::string(&f.path);
+    log_number: u64 => f.file.number.0;
+    /// `rocksdb_wal_file_type_archived_log` or `rocksdb_wal_file_type_alive_log`.
+    type: i32 => i32::from(f.file.file_type == WalFileType::Live);
+    start_sequence: u64 => f.file.start_sequence;
+    size_file_bytes: u64 => f.file.size;
+}
+
+c_api! {
+    /// Returns the WAL files, oldest first.
+    fn rocksdb_get_sorted_wal_files(db: at rocksdb_t, err) -> Owned<rocksdb_wal_files_t> {
+        let files = db.db()?.wal_files()?;
+        Ok(Owned(rocksdb_wal_files_t { files: files.into_iter().map(rocksdb_wal_file_t::new).collect() }))
+    }
+
+    /// Returns the active WAL file.
+    fn rocksdb_get_current_wal_file(db: at rocksdb_t, err) -> Owned<rocksdb_wal_file_t> {
+        Ok(Owned(rocksdb_wal_file_t::new(db.db()?.current_wal_file()?)))
+    }
+
+    fn rocksdb_wal_files_count(files: in rocksdb_wal_files_t) -> usize {
+        files.files.len()
+    }
+
+    /// Returns a WAL file, or null if there is no such file. The handle ends with the list.
+    fn rocksdb_wal_files_get_wal_file(
+        files: in rocksdb_wal_files_t, index: usize
+    ) -> Option<Ref<rocksdb_wal_file_t>> {
+        files.files.get(index).map(Ref::new)
+    }
+
+    fn rocksdb_wal_files_destroy(files: own rocksdb_wal_files_t) {
+        drop(files)
+    }
+
+    /// Destroys a file of `rocksdb_get_current_wal_file`. Accepts null.
+    fn rocksdb_wal_file_destroy(file: own rocksdb_wal_file_t) {
+        drop(file)
+    }
+
+    /// Returns the write batches from the batch with this sequence number on. The iterator is at the first batch.
+    fn rocksdb_get_updates_since(
+        db: at rocksdb_t, seq_number: u64, options: inmaybe rocksdb_wal_readoptions_t, err
+    ) -> Owned<rocksdb_wal_iterator_t> {
+        let _ = options;
+        let updates = db.db()?.updates_since(seq_number)?;
+        let mut iter = rocksdb_wal_iterator_t { updates, current: None, status: Ok(()) };
+        iter.step();
+        Ok(Owned(iter))
+    }
+
+    fn rocksdb_wal_iter_next(iter: mut rocksdb_wal_iterator_t) {
+        iter.step();
+    }
+
+    /// Returns 1 if the iterator is at a batch.
+    fn rocksdb_wal_iter_valid(iter: in rocksdb_wal_iterator_t) -> Flag {
+        Flag(iter.current.is_some())
+    }
+
+    /// Reports the error that ended the iteration.
+    fn rocksdb_wal_iter_status(iter: in rocksdb_wal_iterator_t, err) {
+        iter.status.clone()
+    }
+
+    /// Returns a copy of the batch, and the sequence number of its first entry. The caller destroys the batch.
+    fn rocksdb_wal_iter_get_batch(
+        iter: in rocksdb_wal_iterator_t, seq: out u64
+    ) -> Owned<rocksdb_writebatch_t> {
+        let no_batch = || Error::invalid_argument("the WAL iterator is at no batch");
+        let update = iter.current.as_ref().ok_or_else(no_batch)?;
+        seq.set(update.sequence);
+        Owned(rocksdb_writebatch_t::from_batch(update.batch.clone()))
+    }
+
+    fn rocksdb_wal_iter_destroy(iter: cown rocksdb_wal_iterator_t) {
+        drop(iter)
+    }
+}
