@@ -360,6 +360,17 @@ fn references_to_blob_files_are_refused_in_batches_and_in_logs() {
     let error = db.write(&mut batch, &WriteOptions::default()).unwrap_err();
     assert_eq!(error.kind(), Kind::NotSupported);
     assert!(error.to_string().contains("enable_blob_direct_write"), "{error}");
+    drop(db);
+    format::batch::set_sequence(&mut bytes, 1);
+    let mut framed = Vec::new();
+    let mut writer = format::wal::Writer::new(format::wal::Framing::Classic);
+    writer.append(&mut framed, &bytes).unwrap();
+    env.fs.write_all(Path::new("/db/000100.log"), &framed, true).unwrap();
+    let opened = Db::open(OpenRequest::new("/db", options(&env), blobs("")));
+    let error = opened.err().unwrap();
+    assert_eq!(error.kind(), Kind::NotSupported, "{error}");
+    assert!(error.to_string().contains("enable_blob_direct_write"), "{error}");
+    assert!(env.fs.exists(Path::new("/db/000100.log")).unwrap());
 }
 
 #[test]
