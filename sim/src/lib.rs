@@ -14,6 +14,7 @@
 //!  copies   every crash and every failing call of checkpoints, backups and the like
 //!  hang     the end of a run that has none
 //!  prepared prepared transactions on a disk that crashes or fails
+//!  refusals families dropped under jobs, directories of other databases, threads that are refused
 //!  crash    script on a disk that crashes or fails: one prefix state, between durable and attempted
 //! ```
 //! A run is a function of its seed. A failing one is told as a seed and the command that replays it.
@@ -34,6 +35,7 @@ mod pinned;
 pub mod play;
 pub mod prepared;
 pub mod random;
+pub mod refusals;
 pub mod sample;
 pub mod scene;
 pub mod script;
