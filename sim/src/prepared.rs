@@ -11,12 +11,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use env::Env;
 use env::clock::ManualClock;
 use env::executor::Inline;
 use env::fault::FaultFs;
 use env::memory::{MemoryFs, Survivors};
 use env::rng::SeededRng;
-use env::{Env, Executor};
 use ironstone::{
     Error, Family, FamilyDescriptor, Options, Record, Transaction, TransactionDb, TransactionDbOptions,
     WriteOptions,

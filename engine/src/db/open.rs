@@ -33,7 +33,7 @@ use crate::output::{FlushPriority, JobTools};
 use crate::prepared::TwoPhase;
 use crate::read::Reads;
 use crate::recovery::{
-    Replay, ReplaySettings, Replayed, build_families, create_database, new_db_id, tell_lost,
+    Replay, ReplaySettings, Replayed, build_families, create_database, new_db_id, tell_lost, undecided,
 };
 use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{LastSequence, Snapshots};
@@ -261,6 +261,7 @@ impl Opening {
             return Err(Error::try_again("a writer made logs obsolete before they were read"));
         }
         let logs = logs?;
+        self.check_prepared(&recovered, &shared)?;
         let job = shared.tools.take_job_id();
         let replayed = self.replay(&recovered, &shared, &logs, proof.unwrap_or_default(), job);
         let overtaken = match &replayed {
@@ -421,6 +422,40 @@ impl Opening {
             }
         }
         Ok(logs)
+    }
+
+    /// Checks that an open without `allow_2pc` deletes no WAL that only a prepared transaction needs. RocksDB deletes it.
+    ///
+    /// # Errors
+    /// NotSupported, naming the transactions.
+    fn check_prepared(&self, recovered: &Recovered, shared: &Shared) -> Result<()> {
+        if self.read_only || shared.two_phase() == TwoPhase::Allowed {
+            return Ok(());
+        }
+        let (from, to) = (recovered.min_log_number_to_keep, min_wal(recovered, shared));
+        let mut wals: Vec<FileNumber> = self
+            .env
+            .fs
+            .list(&self.paths.wal)?
+            .iter()
+            .filter_map(|name| match FileName::parse(name) {
+                Some(FileName::Wal(number)) if number.0 >= from => Some(number),
+                _ => None,
+            })
+            .collect();
+        wals.sort_unstable();
+        if wals.first().is_none_or(|first| first.0 >= to) {
+            return Ok(());
+        }
+        let names = undecided(&self.env, &self.paths, &wals)?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<_> = names.iter().map(|name| String::from_utf8_lossy(name)).collect();
+        Err(Error::not_supported(format!(
+            "WAL contains prepared transactions. Open with TransactionDB::Open(). Prepared: {}",
+            names.join(", ")
+        )))
     }
 
     fn replay(

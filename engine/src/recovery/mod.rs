@@ -17,4 +17,5 @@ pub use create::{create_database, new_db_id};
 pub use durable::tell as tell_lost;
 pub use keep::keep_log;
 pub use logs::{Replay, ReplaySettings, Replayed, flush_family};
+pub use prepared::undecided;
 pub use trees::{RequestedFamily, build_families, new_family};

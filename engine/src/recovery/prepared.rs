@@ -10,13 +10,17 @@
 //! Facts: RocksDB `db/write_batch.cc` (`MemTableInserter`). Not here: sections of the write-prepared and write-unprepared
 //! policies, which fail the open.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base::{Error, FileNumber, Result, SequenceNumber};
+use env::{Env, ReadHints};
 use format::batch::{Batch, Marker, Record, Records, append};
+use format::wal::{Item, Reader};
 
 use crate::apply::{self, Applied, Source};
 use crate::family::FamilySet;
+use crate::files::Paths;
+use crate::manifest::FileSource;
 use crate::prepared::{Section, TwoPhase};
 
 /// The sections that wait for commit or rollback.
@@ -107,6 +111,35 @@ impl Outcome {
         self.applied.unknown = self.applied.unknown.max(applied.unknown);
         Ok(())
     }
+}
+
+/// Returns the names of prepared transactions that no record of these WALs, oldest first, commits or rolls back. A WAL is
+/// read up to its first fault: this search decides nothing about faults.
+///
+/// # Errors
+/// Of the file system.
+pub fn undecided(env: &Env, paths: &Paths, wals: &[FileNumber]) -> Result<Vec<Vec<u8>>> {
+    let mut names = BTreeSet::new();
+    for wal in wals {
+        let file = env.fs.open_random(&paths.wal(*wal), &ReadHints::default())?;
+        let mut reader = Reader::new(FileSource(file), super::durable::options(*wal));
+        loop {
+            let batch = match reader.next()? {
+                Item::Record { bytes, .. } => Batch::new(bytes),
+                Item::TimestampSizes { .. } | Item::Predecessor { .. } => continue,
+                _ => break,
+            };
+            for record in batch.iter().flat_map(Batch::records).flatten() {
+                match record {
+                    Record::Marker(Marker::EndPrepare(name)) => drop(names.insert(name.to_vec())),
+                    Record::Marker(Marker::Commit(name) | Marker::Rollback(name)) => drop(names.remove(name)),
+                    Record::Marker(Marker::CommitWithTimestamp { xid, .. }) => drop(names.remove(xid)),
+                    _ => {}
+                }
+            }
+        }
+    }
+    Ok(names.into_iter().collect())
 }
 
 /// Splits a batch at its markers.
