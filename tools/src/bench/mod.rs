@@ -23,6 +23,7 @@ mod run;
 mod series;
 mod setup;
 mod sums;
+mod transactions;
 mod writes;
 
 use std::process::ExitCode;
@@ -74,6 +75,7 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("mixgraph", "gets, puts and scans in the --mix_* shares over modelled keys"),
     ("timeseries", "one writer of events, N-1 threads reading or deleting them"),
     ("randomwithverify", "gets, puts and deletes of key groups, checked"),
+    ("randomtransaction", "add to a key in each of --transaction_sets, in a transaction or a batch"),
     ("randomreplacekeys", "replace keys by deleting the old version and putting the new"),
     ("newiterator", "repeated iterator creation"),
     ("newiteratorwhilewriting", "the same beside a writer"),
@@ -148,6 +150,7 @@ fn task(name: &str) -> Option<Task> {
         "mixgraph" => Threads(mix::mix_graph),
         "timeseries" => Threads(series::time_series),
         "randomwithverify" => Threads(reads::random_with_verify),
+        "randomtransaction" => Threads(transactions::random_transaction),
         "randomreplacekeys" => Threads(writes::random_replace_keys),
         "newiterator" => Threads(reads::new_iterator),
         "newiteratorwhilewriting" => Threads(reads::new_iterator_while_writing),
@@ -206,7 +209,6 @@ pub const MISSING: &[(&str, &str)] = &[
     ("ingestexternalfile", "ingestion of external files"),
     ("multiscan, multiscanrandom", "scans of many ranges at once"),
     ("openandcompact", "compaction in another process"),
-    ("randomtransaction", "transactions"),
     ("readrandomcoroutine, multireadrandomcoroutine", "reads as coroutines"),
     ("readrandomentity, multireadentity", "reads of wide columns"),
     ("readtorowcache", "a row cache"),

@@ -16,6 +16,7 @@ use super::flags::Flags;
 use super::report::Style;
 use super::run::{Limit, Run, Thread};
 use super::setup;
+use super::transactions::Transactions;
 
 /// The database, its options and its cache, from one benchmark to the next.
 pub struct House {
@@ -24,6 +25,7 @@ pub struct House {
     cache: Option<Arc<BlockCache>>,
     options: Options,
     open: Option<(Db, Vec<Family>)>,
+    transactions: Transactions,
     sizes: Sizes,
     seed: u64,
 }
@@ -68,7 +70,8 @@ impl House {
                 pools.set_threads(pool, flags.count(flag) as usize);
             }
         }
-        let mut house = House { flags, path, cache, options, open: None, sizes, seed };
+        let mut house =
+            House { flags, path, cache, options, open: None, transactions: Transactions::None, sizes, seed };
         if !house.flags.bool("use_existing_db") {
             ironstone::destroy(&house.path, &house.options.db)?;
         }
@@ -88,11 +91,8 @@ impl House {
         let descriptors =
             names.iter().map(|n| FamilyDescriptor::new(n.as_str(), self.options.family.clone())).collect();
         let options = self.options.clone();
-        let db = if self.flags.bool("readonly") {
-            Db::open_read_only_with_families(&self.path, options, descriptors)?
-        } else {
-            Db::open_with_families(&self.path, options, descriptors)?
-        };
+        let (db, transactions) = Transactions::open(&self.flags, &self.path, options, descriptors)?;
+        self.transactions = transactions;
         if self.flags.bool("report_open_timing") {
             println!("OpenDb:     {:.3} milliseconds", start.elapsed().as_secs_f64() * 1e3);
         }
@@ -112,6 +112,7 @@ impl House {
     }
 
     fn close(&mut self) -> Result<()> {
+        self.transactions = Transactions::None;
         match self.open.take() {
             Some((db, families)) => {
                 drop(families);
@@ -177,6 +178,7 @@ impl House {
             operands: name == "readrandomoperands",
             flags: flags.clone(),
             db: self.open.as_ref().map(|(db, _)| db.clone()),
+            transactions: self.transactions.clone(),
             families: self.open.as_ref().map(|(_, families)| families.clone()).unwrap_or_default(),
             keys: Keys { key_size, prefix_size, keys_per_prefix: flags.count("keys_per_prefix"), num: total },
             num,

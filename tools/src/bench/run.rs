@@ -12,6 +12,7 @@ use super::data::{Keys, Sizes, Values};
 use super::dice::Dice;
 use super::flags::Flags;
 use super::report::{Op, Stats, Style};
+use super::transactions::Transactions;
 
 /// Where a benchmark's work is done.
 pub type Method = fn(&mut Thread<'_>) -> Result<()>;
@@ -20,6 +21,8 @@ pub type Method = fn(&mut Thread<'_>) -> Result<()>;
 pub struct Run {
     pub flags: Arc<Flags>,
     pub db: Option<Db>,
+    /// What begins the transactions of randomtransaction.
+    pub transactions: Transactions,
     /// The families that keys are spread over; the default one first.
     pub families: Vec<Family>,
     pub keys: Keys,

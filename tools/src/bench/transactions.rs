@@ -1,0 +1,180 @@
+//! randomtransaction: each transaction adds to one key in each of `--transaction_sets` sets.
+//!
+//! With `--transaction_db` or `--optimistic_transaction_db` the keys are read for update and written in a transaction;
+//! without them, in a write batch. Facts: RocksDB `test_util/transaction_test_util.cc`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use base::{Error, Kind, Result};
+use ironstone::{
+    Db, FamilyDescriptor, OptimisticTransactionDb, OptimisticTransactionOptions, Options, Transaction,
+    TransactionDb, TransactionDbOptions, TransactionOptions, WriteBatch,
+};
+
+use super::dice::Dice;
+use super::flags::Flags;
+use super::report::Op;
+use super::run::{Run, Thread};
+
+/// The database that begins the transactions.
+#[derive(Clone)]
+pub enum Transactions {
+    /// Write batches stand for transactions.
+    None,
+    Optimistic(OptimisticTransactionDb),
+    Pessimistic(TransactionDb),
+}
+
+impl Transactions {
+    /// Opens a database with the transactions that the flags ask for.
+    ///
+    /// # Errors
+    /// InvalidArgument for both kinds at once, and for transactions in a database opened for reading; those of the open.
+    pub fn open(
+        flags: &Flags,
+        path: &Path,
+        options: Options,
+        families: Vec<FamilyDescriptor>,
+    ) -> Result<(Db, Transactions)> {
+        let (optimistic, pessimistic) =
+            (flags.bool("optimistic_transaction_db"), flags.bool("transaction_db"));
+        if optimistic && pessimistic {
+            return Err(Error::invalid_argument(
+                "--transaction_db and --optimistic_transaction_db exclude each other",
+            ));
+        }
+        if flags.bool("readonly") {
+            if optimistic || pessimistic {
+                return Err(Error::invalid_argument(
+                    "transactions need a database that is opened for writing",
+                ));
+            }
+            return Ok((Db::open_read_only_with_families(path, options, families)?, Transactions::None));
+        }
+        if optimistic {
+            let db = OptimisticTransactionDb::open_with(path, options, Default::default(), Some(families))?;
+            return Ok((db.base().clone(), Transactions::Optimistic(db)));
+        }
+        if pessimistic {
+            let own = TransactionDbOptions::default();
+            let db = TransactionDb::open_with(path, options, own, Some(families))?;
+            return Ok((db.base().clone(), Transactions::Pessimistic(db)));
+        }
+        Ok((Db::open_with_families(path, options, families)?, Transactions::None))
+    }
+
+    fn begin(&self, run: &Run) -> Result<Option<Transaction>> {
+        let set_snapshot = run.flags.bool("transaction_set_snapshot");
+        match self {
+            Transactions::None => Ok(None),
+            Transactions::Optimistic(db) => {
+                let options = OptimisticTransactionOptions { set_snapshot };
+                Ok(Some(db.begin_with(&run.write_options, &options)))
+            }
+            Transactions::Pessimistic(db) => {
+                let lock_timeout = run.flags.int("transaction_lock_timeout");
+                let options =
+                    TransactionOptions { set_snapshot, lock_timeout, ..TransactionOptions::default() };
+                db.begin_with(&run.write_options, &options).map(Some)
+            }
+        }
+    }
+}
+
+/// Runs transactions until the time or the count is over.
+///
+/// # Errors
+/// InvalidArgument for `--transaction_sets` outside of 1 to 9999; errors other than conflicts.
+pub fn random_transaction(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let sets = run.flags.int("transaction_sets");
+    if !(1..=9999).contains(&sets) {
+        return Err(Error::invalid_argument("invalid value for transaction_sets"));
+    }
+    let (mut done, mut aborts, mut bytes) = (0u64, 0u64, 0u64);
+    let mut span = thread.span(run.readwrites);
+    while !span.over(1) {
+        let mut insert = Insert { run, dice: &mut thread.dice, sets: sets as u64, bytes: 0 };
+        let outcome = match run.transactions.begin(run)? {
+            None => insert.batch(),
+            Some(transaction) => {
+                let name = format!("txn{}-{done}", thread.tid);
+                insert.transaction(&transaction, &run.transactions, name.as_bytes())
+            }
+        };
+        bytes += insert.bytes;
+        match outcome {
+            Ok(()) => {}
+            Err(error) if matches!(error.kind(), Kind::Busy | Kind::TimedOut | Kind::TryAgain) => aborts += 1,
+            Err(error) => return Err(error),
+        }
+        thread.finished(1, Op::Others);
+        done += 1;
+    }
+    let text = match run.transactions {
+        Transactions::None => format!("( batches:{done} )"),
+        _ => format!("( transactions:{done} aborts:{aborts})"),
+    };
+    thread.stats.message(&text);
+    thread.stats.bytes += bytes;
+    Ok(())
+}
+
+/// One transaction.
+struct Insert<'a> {
+    run: &'a Run,
+    dice: &'a mut Dice,
+    sets: u64,
+    bytes: u64,
+}
+
+impl Insert<'_> {
+    /// Draws the keys in random order: one key of each set. The number is added to each key.
+    fn draw(&mut self) -> (Vec<Vec<u8>>, u64) {
+        let number = self.dice.below(self.run.num.max(1));
+        let mut keys: Vec<_> = (1..=self.sets).map(|set| format!("{set:04}{number}").into_bytes()).collect();
+        self.dice.shuffle(&mut keys);
+        (keys, 1 + self.dice.below(100))
+    }
+
+    fn sleep(&mut self) {
+        let most = self.run.flags.count("transaction_sleep");
+        if most > 0 {
+            std::thread::sleep(Duration::from_micros(self.dice.below(most)));
+        }
+    }
+
+    fn batch(&mut self) -> Result<()> {
+        let (keys, by) = self.draw();
+        let (db, mut batch) = (self.run.db()?, WriteBatch::new());
+        for key in keys {
+            let sum = number(db.get_with(&key, &self.run.read_options)?.as_deref())? + by;
+            self.sleep();
+            self.bytes += (key.len() + sum.to_string().len()) as u64;
+            batch.put(&key, sum.to_string().as_bytes());
+        }
+        db.write_with(&mut batch, &self.run.write_options)
+    }
+
+    fn transaction(&mut self, transaction: &Transaction, kind: &Transactions, name: &[u8]) -> Result<()> {
+        let (keys, by) = self.draw();
+        for key in keys {
+            let sum = number(transaction.get_for_update(&key)?.as_deref())? + by;
+            self.sleep();
+            self.bytes += (key.len() + sum.to_string().len()) as u64;
+            transaction.put(&key, sum.to_string().as_bytes())?;
+        }
+        if matches!(kind, Transactions::Pessimistic(_)) && self.dice.below(10) > 0 {
+            transaction.set_name(name)?;
+            transaction.prepare()?;
+        }
+        if self.dice.below(20) > 0 { transaction.commit() } else { transaction.rollback() }
+    }
+}
+
+fn number(value: Option<&[u8]>) -> Result<u64> {
+    let Some(value) = value else { return Ok(0) };
+    let text = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+    text.ok_or_else(|| Error::corruption("randomtransaction found a value that is no number"))
+}
