@@ -11,6 +11,10 @@ impl Family {
     /// Returns the value of a key, or `None` if the key has no value. The value is a view into a memtable or a
     /// cached block: nothing is copied.
     ///
+    /// The view keeps its memtable or block in memory, also after the memtable is flushed. A memtable has up to
+    /// `write_buffer_size` bytes. To keep a value for a long time, copy the value with `to_vec`. The property
+    /// `rocksdb.size-all-mem-tables` counts the memtables that views keep.
+    ///
     /// # Errors
     /// Corruption and I/O errors, with file and offset; the failure of a merge operator.
     ///

@@ -72,6 +72,8 @@ pub struct State {
     pub immutable_memtables: Vec<ImmutableMemtable>,
     /// Flushed and kept (`max_write_buffer_size_to_maintain`): the newest of them, oldest first.
     pub history: Vec<ImmutableMemtable>,
+    /// Flushed memtables that a reader may still hold: a super version, an iterator or a pinned value.
+    flushed: Vec<Weak<MemTable>>,
     /// How much memory all memtables may take for `history` to be kept; 0: none is.
     history_bytes_max: usize,
     pub version: Arc<Version>,
@@ -106,6 +108,7 @@ impl State {
             mem_id: 1,
             immutable_memtables: Vec::new(),
             history: Vec::new(),
+            flushed: Vec::new(),
             history_bytes_max,
             versions: vec![Arc::downgrade(&version)],
             version,
@@ -259,11 +262,19 @@ impl State {
 
     fn take_flushed(&mut self, pick: &FlushPick) -> Vec<ImmutableMemtable> {
         let flushed = |s: &ImmutableMemtable| pick.memtables.iter().any(|m| m.id == s.id);
-        let (flushed, sealed) = std::mem::take(&mut self.immutable_memtables).into_iter().partition(flushed);
+        let (flushed, sealed): (Vec<ImmutableMemtable>, _) =
+            std::mem::take(&mut self.immutable_memtables).into_iter().partition(flushed);
+        self.flushed.retain(|mem| mem.strong_count() > 0);
+        self.flushed.extend(flushed.iter().map(|sealed| Arc::downgrade(&sealed.mem)));
         self.immutable_memtables = sealed;
         self.wal_number = self.wal_number.max(pick.next_log());
         self.told_log_number = self.told_log_number.max(pick.next_log());
         flushed
+    }
+
+    /// Returns the flushed memtables that are still in memory. Their entries are in SST files.
+    pub fn held_memtables(&self) -> Vec<Arc<MemTable>> {
+        self.flushed.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Returns true if the oldest memtable of the history must be removed: the history without it, together

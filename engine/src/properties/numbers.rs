@@ -66,7 +66,11 @@ fn of_memtables(family: &Family, short: &str) -> Option<u64> {
         }
         "cur-size-active-mem-table" => used(&pinned.mem),
         "cur-size-all-mem-tables" => used(&pinned.mem) + sealed(&used),
-        "size-all-mem-tables" => pinned.memtables_and_history().map(|m| used(m)).sum(),
+        "size-all-mem-tables" => {
+            // The history is among the memtables that are held.
+            let held = family.state().held_memtables();
+            used(&pinned.mem) + sealed(&used) + held.iter().map(|m| used(m)).sum::<u64>()
+        }
         "num-entries-active-mem-table" => pinned.mem.counts().with_tombstones(),
         "num-entries-imm-mem-tables" => sealed(&|m| m.counts().with_tombstones()),
         "num-deletes-active-mem-table" => pinned.mem.counts().deletes,

@@ -222,3 +222,22 @@ fn readers_see_whole_batches_while_all_else_goes_on() {
         db.verify_checksum().unwrap();
     }
 }
+
+#[test]
+fn memory_that_a_value_keeps_is_counted() {
+    let mut options = Options::in_memory();
+    options.update("disable_auto_compactions=true").unwrap();
+    let db = Db::open("data", options).unwrap();
+    let property = |name: &str| db.int_property(name).unwrap();
+    for i in 0..1000u32 {
+        db.put(&i.to_be_bytes(), &[1; 1000]).unwrap();
+    }
+    let value = db.get(&7u32.to_be_bytes()).unwrap().unwrap();
+    db.flush().unwrap();
+    let (current, all) =
+        (property("rocksdb.cur-size-all-mem-tables"), property("rocksdb.size-all-mem-tables"));
+    assert!(current < 100_000 && all > 1_000_000, "{current} {all}");
+    assert_eq!(value.len(), 1000);
+    drop(value);
+    assert_eq!(property("rocksdb.size-all-mem-tables"), property("rocksdb.cur-size-all-mem-tables"));
+}
