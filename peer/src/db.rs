@@ -376,6 +376,13 @@ impl Batch {
         Batch { raw: unsafe { (library.table().writebatch_create)() }, library: library.clone() }
     }
 
+    /// Returns a batch of encoded records, as the WAL holds them. Keys of families with timestamps carry timestamps.
+    pub fn from_bytes(library: &Library, bytes: &[u8]) -> Batch {
+        // SAFETY: a fresh handle; the bytes outlive the call, which copies them.
+        let raw = unsafe { (library.table().writebatch_create_from)(data(bytes), bytes.len()) };
+        Batch { raw, library: library.clone() }
+    }
+
     pub fn count(&self) -> u32 {
         // SAFETY: a live handle.
         unsafe { (self.library.table().writebatch_count)(self.raw) as u32 }

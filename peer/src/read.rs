@@ -11,6 +11,8 @@ use crate::table::{Bytes, Raw};
 #[derive(Clone, Default)]
 pub struct Reading {
     pub snapshot: Option<Snapshot>,
+    /// The timestamp to read at, in families with timestamps.
+    pub timestamp: Option<Vec<u8>>,
     pub lower: Option<Vec<u8>>,
     pub upper: Option<Vec<u8>>,
     pub tailing: bool,
@@ -35,13 +37,16 @@ struct Native {
 impl Native {
     fn new(library: &Library, reading: &Reading) -> Native {
         let t = library.table();
-        // SAFETY: a fresh handle. The bounds that it points to are copies in `kept`, which live in the same struct and
+        // SAFETY: a fresh handle. The bounds and the timestamp that it points to are copies in `kept`, which live in the same struct and
         // are never changed: a vector's bytes stay where they are when it moves.
         unsafe {
             let made =
                 Native { raw: (t.readoptions_create)(), library: library.clone(), kept: reading.clone() };
             if let Some(snapshot) = &made.kept.snapshot {
                 (t.readoptions_set_snapshot)(made.raw, snapshot.0.raw);
+            }
+            if let Some(timestamp) = &made.kept.timestamp {
+                (t.readoptions_set_timestamp)(made.raw, data(timestamp), timestamp.len());
             }
             if let Some(key) = &made.kept.lower {
                 (t.readoptions_set_iterate_lower_bound)(made.raw, data(key), key.len());

@@ -88,6 +88,7 @@ table! {
     fn delete_cf(Raw, Raw, Raw, Bytes, usize, ErrorSlot);
     fn singledelete_cf(Raw, Raw, Raw, Bytes, usize, ErrorSlot);
     fn writebatch_create() -> Raw;
+    fn writebatch_create_from(Bytes, usize) -> Raw;
     fn writebatch_destroy(Raw);
     fn writebatch_count(Raw) -> c_int;
     fn writebatch_put_cf(Raw, Raw, Bytes, usize, Bytes, usize);
@@ -107,6 +108,7 @@ table! {
     fn readoptions_create() -> Raw;
     fn readoptions_destroy(Raw);
     fn readoptions_set_snapshot(Raw, Raw);
+    fn readoptions_set_timestamp(Raw, Bytes, usize);
     fn readoptions_set_iterate_lower_bound(Raw, Bytes, usize);
     fn readoptions_set_iterate_upper_bound(Raw, Bytes, usize);
     fn readoptions_set_tailing(Raw, c_uchar);

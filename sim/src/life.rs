@@ -4,11 +4,14 @@
 //! steps from the same seed, so that only numbers cross the pipe, and whatever the child had not said when it was
 //! killed is known to the parent as well.
 
-use ironstone::{CompactRangeOptions, Db, Family, FamilyDescriptor, Options, WriteBatch, WriteOptions};
+use ironstone::{
+    CompactRangeOptions, Db, Family, FamilyDescriptor, Options, ReadOptions, WriteBatch, WriteOptions,
+};
 use testkit::chance::Chance;
 use testkit::model::Model;
 
 use crate::sample::{self, Fixed};
+use crate::stamp::{self, Stamp};
 
 /// The families of every such database; all merge as `stringappend`.
 pub const FAMILIES: [&str; 3] = ["default", "second", "third"];
@@ -140,7 +143,10 @@ pub fn gathers(options: &str) -> bool {
     options.contains("manual_wal_flush=true")
 }
 
-/// Opens a database of [`FAMILIES`].
+/// The place in [`FAMILIES`] of the family with timestamps.
+const STAMPED: usize = 1;
+
+/// Opens a database of [`FAMILIES`]. The second family has timestamps of 64 bits.
 ///
 /// # Errors
 /// The engine's.
@@ -148,9 +154,18 @@ pub fn open(path: &std::path::Path, text: &str, env: env::Env) -> ironstone::Res
     let mut options = Options::default();
     options.update(text)?;
     options.db.env = env;
-    let families = FAMILIES.iter().map(|name| FamilyDescriptor::new(*name, options.family.clone())).collect();
+    let mut stamped = options.clone();
+    stamped.update("comparator=leveldb.BytewiseComparator.u64ts")?;
+    let own = |place: usize| if place == STAMPED { &stamped.family } else { &options.family };
+    let descriptor = |(place, name): (usize, &&str)| FamilyDescriptor::new(*name, own(place).clone());
+    let families = FAMILIES.iter().enumerate().map(descriptor).collect();
     let db = Db::open_with_families(path, options, families)?;
     let families = FAMILIES.iter().map(|name| db.family(name)).collect::<ironstone::Result<Vec<_>>>()?;
+    // Reads see only the newest entries. Older history may go, so that the database does not grow with its age.
+    let low = db.latest_sequence().to_le_bytes();
+    if families[STAMPED].full_history_ts_low().is_none_or(|now| now != low) {
+        families[STAMPED].increase_full_history_ts_low(&low)?;
+    }
     Ok((db, families))
 }
 
@@ -163,18 +178,20 @@ pub fn take(db: &Db, families: &[Family], step: &Step) -> ironstone::Result<()> 
         Step::Write { changes, sync } => {
             let mut batch = WriteBatch::new();
             let mut seen = Vec::new();
+            let stamp = Stamp::next(db);
             for change in changes {
                 match change {
-                    Change::Put(f, key, value) => batch.put_in(families[*f].id(), key, value),
-                    Change::Delete(f, key) => batch.delete_in(families[*f].id(), key),
-                    Change::Merge(f, key, operand) => batch.merge_in(families[*f].id(), key, operand),
-                    Change::DeleteRange(f, a, b) => batch.delete_range_in(families[*f].id(), a, b),
+                    Change::Put(f, key, value) => stamp.put(&mut batch, &families[*f], key, value),
+                    Change::Delete(f, key) => stamp.delete(&mut batch, &families[*f], key),
+                    Change::Merge(f, key, operand) => stamp.merge(&mut batch, &families[*f], key, operand),
+                    Change::DeleteRange(f, a, b) => stamp.delete_range(&mut batch, &families[*f], a, b),
                     Change::Toggle(f, key, value) => {
-                        let found = families[*f].get(key)?.is_some();
+                        let options = stamp::reading(&families[*f], u64::MAX, ReadOptions::default());
+                        let found = families[*f].get_with(key, &options)?.is_some();
                         if toggled(&mut seen, *f, key, || found) {
-                            batch.single_delete_in(families[*f].id(), key)
+                            stamp.single_delete(&mut batch, &families[*f], key)
                         } else {
-                            batch.put_in(families[*f].id(), key, value)
+                            stamp.put(&mut batch, &families[*f], key, value)
                         }
                     }
                 };
@@ -195,8 +212,9 @@ pub fn read(families: &[Family]) -> Result<World, String> {
     let mut world = World::default();
     for (model, family) in world.iter_mut().zip(families) {
         let told = |e: ironstone::Error| format!("reading {}: {e}", family.name());
-        let options = ironstone::ReadOptions { total_order_seek: true, ..ironstone::ReadOptions::default() };
-        let mut iter = family.iter_with(options).map_err(told)?;
+        let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
+        let options = stamp::reading(family, u64::MAX, options);
+        let mut iter = family.iter_with(options.clone()).map_err(told)?;
         iter.seek_to_first();
         while iter.valid() {
             model.put(iter.key(), iter.value());
@@ -218,7 +236,7 @@ pub fn read(families: &[Family]) -> Result<World, String> {
             return Err("fewer rows backward than forward".to_string());
         }
         for (key, value) in rows.iter().step_by(3) {
-            let got = family.get(key).map_err(told)?;
+            let got = family.get_with(key, &options).map_err(told)?;
             if got.as_deref() != Some(&value[..]) {
                 return Err(format!("get {} differs from the scan", key.escape_ascii()));
             }

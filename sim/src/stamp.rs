@@ -5,67 +5,67 @@
 //! the same order. Then a timestamp is a moment, like a snapshot: a read at the newest timestamp of a moment sees the
 //! state of this moment. The models know no timestamps.
 
-use ironstone::{Db, Family, FamilyId, ReadOptions, WriteBatch};
+use ironstone::{Db, Family, ReadOptions, WriteBatch};
 
 /// Adds records to a batch: with a timestamp, or without in families without timestamps.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stamp(Option<[u8; 8]>);
+#[derive(Clone, Copy, Debug)]
+pub struct Stamp([u8; 8]);
 
 impl Stamp {
     /// Returns the stamp for the next batch.
     pub fn next(db: &Db) -> Stamp {
-        Stamp(has_timestamps(db).then(|| (db.latest_sequence() + 1).to_le_bytes()))
+        Stamp((db.latest_sequence() + 1).to_le_bytes())
     }
 
     /// Adds a put.
-    pub fn put(self, batch: &mut WriteBatch, family: FamilyId, key: &[u8], value: &[u8]) {
-        match &self.0 {
-            Some(stamp) => batch.put_at(family, key, stamp, value),
-            None => batch.put_in(family, key, value),
-        };
+    pub fn put(self, batch: &mut WriteBatch, family: &Family, key: &[u8], value: &[u8]) {
+        if is_stamped(family) {
+            batch.put_at(family.id(), key, &self.0, value);
+        } else {
+            batch.put_in(family.id(), key, value);
+        }
     }
 
     /// Adds a deletion.
-    pub fn delete(self, batch: &mut WriteBatch, family: FamilyId, key: &[u8]) {
-        match &self.0 {
-            Some(stamp) => batch.delete_at(family, key, stamp),
-            None => batch.delete_in(family, key),
-        };
+    pub fn delete(self, batch: &mut WriteBatch, family: &Family, key: &[u8]) {
+        if is_stamped(family) {
+            batch.delete_at(family.id(), key, &self.0);
+        } else {
+            batch.delete_in(family.id(), key);
+        }
     }
 
     /// Adds a single deletion.
-    pub fn single_delete(self, batch: &mut WriteBatch, family: FamilyId, key: &[u8]) {
-        match &self.0 {
-            Some(stamp) => batch.single_delete_at(family, key, stamp),
-            None => batch.single_delete_in(family, key),
-        };
+    pub fn single_delete(self, batch: &mut WriteBatch, family: &Family, key: &[u8]) {
+        if is_stamped(family) {
+            batch.single_delete_at(family.id(), key, &self.0);
+        } else {
+            batch.single_delete_in(family.id(), key);
+        }
     }
 
     /// Adds a merge operand.
-    pub fn merge(self, batch: &mut WriteBatch, family: FamilyId, key: &[u8], operand: &[u8]) {
-        match &self.0 {
-            Some(stamp) => batch.merge_at(family, key, stamp, operand),
-            None => batch.merge_in(family, key, operand),
-        };
+    pub fn merge(self, batch: &mut WriteBatch, family: &Family, key: &[u8], operand: &[u8]) {
+        if is_stamped(family) {
+            batch.merge_at(family.id(), key, &self.0, operand);
+        } else {
+            batch.merge_in(family.id(), key, operand);
+        }
     }
 
     /// Adds a range deletion.
-    pub fn delete_range(self, batch: &mut WriteBatch, family: FamilyId, begin: &[u8], end: &[u8]) {
-        match &self.0 {
-            Some(stamp) => batch.delete_range_at(family, begin, end, stamp),
-            None => batch.delete_range_in(family, begin, end),
-        };
+    pub fn delete_range(self, batch: &mut WriteBatch, family: &Family, begin: &[u8], end: &[u8]) {
+        if is_stamped(family) {
+            batch.delete_range_at(family.id(), begin, end, &self.0);
+        } else {
+            batch.delete_range_in(family.id(), begin, end);
+        }
     }
 }
 
 /// Returns true if the keys of the family carry timestamps.
 pub fn is_stamped(family: &Family) -> bool {
     family.options().comparator.timestamp_size() > 0
-}
-
-/// Returns true if the column families of the database have timestamps: in a run all have them, or none.
-pub fn has_timestamps(db: &Db) -> bool {
-    is_stamped(db)
 }
 
 /// Returns `options` with the timestamp `at`, if the family has timestamps.

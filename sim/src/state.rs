@@ -43,24 +43,24 @@ impl State {
         let pick = |n: &u64| &families[(*n % families.len() as u64) as usize];
         match change {
             Change::Put(f, key, value) => {
-                stamp.put(batch, pick(f).id(), key, value);
+                stamp.put(batch, pick(f), key, value);
                 self.of(pick(f)).put(key, value);
             }
             Change::Delete(f, key) => {
-                stamp.delete(batch, pick(f).id(), key);
+                stamp.delete(batch, pick(f), key);
                 self.of(pick(f)).delete(key);
             }
             Change::Merge(f, key, operand) => {
-                stamp.merge(batch, pick(f).id(), key, operand);
+                stamp.merge(batch, pick(f), key, operand);
                 self.of(pick(f)).append(key, operand);
             }
             Change::DeleteRange(f, a, b) if !reverse => {
-                stamp.delete_range(batch, pick(f).id(), a, b);
+                stamp.delete_range(batch, pick(f), a, b);
                 self.of(pick(f)).delete_range(a, b);
             }
             // In the other order the range is (b, a] of bytes: b is its first key, a the first beyond.
             Change::DeleteRange(f, a, b) => {
-                stamp.delete_range(batch, pick(f).id(), b, a);
+                stamp.delete_range(batch, pick(f), b, a);
                 let model = self.of(pick(f));
                 let keep = model.get(a).map(<[u8]>::to_vec);
                 let last = model.get(b).is_some() && a < b;
@@ -74,10 +74,10 @@ impl State {
             }
             Change::Toggle(f, key, value) => {
                 if self.of(pick(f)).get(key).is_some() {
-                    stamp.single_delete(batch, pick(f).id(), key);
+                    stamp.single_delete(batch, pick(f), key);
                     self.of(pick(f)).delete(key);
                 } else {
-                    stamp.put(batch, pick(f).id(), key, value);
+                    stamp.put(batch, pick(f), key, value);
                     self.of(pick(f)).put(key, value);
                 }
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ironstone::{FamilyId, WriteBatch, WriteOptions};
+use ironstone::{WriteBatch, WriteOptions};
 use testkit::model::Model;
 
 use super::World;
@@ -107,7 +107,7 @@ impl World {
             .and_then(|s| s.families.get("default")?.iter().map(|(key, _)| key.to_vec()).next());
         let first = first.filter(|key| !key.starts_with(&[script::TOGGLES]));
         for key in [Some(b"a00\x00".to_vec()), first].into_iter().flatten() {
-            stamp.put(&mut batch, FamilyId::DEFAULT, &key, b"durable");
+            stamp.put(&mut batch, db, &key, b"durable");
             for state in &mut states {
                 state.families.entry("default".to_string()).or_default().put(&key, b"durable");
             }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  differ --peer LIBRARY [--seed N] [--seconds S] [--operations N] [--len N] [--threads N] [--scratch DIR] [--failures N]
-//!         [--no-reduce]
+//!         [--no-reduce] [--timestamps]
 //!  differ --peer LIBRARY --turns [--rounds N] [--tools DIR] ...      one directory in turns: see `turns`
 //! ```
 //! Each seed is the life of a pair of databases. Both run equal random operations, and the program compares
@@ -40,6 +40,8 @@ pub struct Settings {
     pub scratch: PathBuf,
     pub failures: u64,
     pub reduce: bool,
+    /// Whether a quarter of the lives has column families with timestamps.
+    pub timestamps: bool,
     /// This process is the worker of that number.
     pub worker: Option<u64>,
     /// One directory in turns, rather than two side by side.
@@ -53,7 +55,7 @@ pub struct Settings {
 }
 
 const USAGE: &str = "usage: differ --peer LIBRARY [--seed N] [--seconds S] [--operations N] [--len N] [--threads N] \
-                     [--scratch DIR] [--failures N] [--no-reduce] [--turns [--rounds N] [--tools DIR]]";
+                     [--scratch DIR] [--failures N] [--no-reduce] [--timestamps] [--turns [--rounds N] [--tools DIR]]";
 
 fn main() -> ExitCode {
     let Some(settings) = parse(std::env::args().skip(1)) else {
@@ -79,6 +81,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
         scratch: std::env::temp_dir(),
         failures: 5,
         reduce: true,
+        timestamps: false,
         worker: None,
         turns: false,
         rounds: u64::MAX,
@@ -102,6 +105,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
             "--tools" => settings.tools = Some(next()?.into()),
             "--turn" => settings.turn = Some(turns::Turn::parse(&mut arguments)?),
             "--no-reduce" => settings.reduce = false,
+            "--timestamps" => settings.timestamps = true,
             _ => return None,
         }
     }

@@ -7,7 +7,9 @@ use ironstone::{
     ReadOptions, Snapshot, WriteBatch, WriteOptions,
 };
 
-use crate::store::{Code, Compacting, FamilyText, Item, Mode, Move, Position, Spec, Store, Told, Writing};
+use crate::store::{
+    Code, Compacting, FamilyText, Item, Mode, Move, Position, Spec, Store, Times, Told, Writing, stamped,
+};
 
 pub fn code(error: &Error) -> Code {
     // A table that cannot be read is no answer that is asked for: the words say which call failed on which file.
@@ -27,6 +29,7 @@ pub struct Ours {
     snapshots: Vec<Snapshot>,
     families: Vec<Family>,
     ghost: Option<Family>,
+    times: Option<Times>,
     db: Db,
 }
 
@@ -49,12 +52,13 @@ impl Ours {
             Db::open_with_families(path, all, descriptors)
         })?;
         let families = families.iter().map(|(name, _)| told(db.family(name))).collect::<Told<Vec<_>>>()?;
-        Ok(Ours { iters: Vec::new(), snapshots: Vec::new(), families, ghost: None, db })
+        Ok(Ours { iters: Vec::new(), snapshots: Vec::new(), families, ghost: None, times: None, db })
     }
 
     fn reading(&self, snapshot: Option<usize>, spec: &Spec) -> ReadOptions {
         ReadOptions {
             snapshot: snapshot.map(|s| self.snapshots[s].held()),
+            timestamp: self.times.map(|times| times.read.to_le_bytes().to_vec()),
             iterate_lower_bound: spec.lower.clone(),
             iterate_upper_bound: spec.upper.clone(),
             total_order_seek: matches!(spec.mode, Mode::Total | Mode::Tailing),
@@ -82,6 +86,10 @@ fn writing(w: Writing) -> WriteOptions {
 }
 
 impl Store for Ours {
+    fn set_times(&mut self, times: Times) {
+        self.times = Some(times);
+    }
+
     fn create(&mut self, name: &str, text: &str) -> Told<()> {
         let descriptor = FamilyDescriptor::new(name, options(text)?.family);
         self.families.push(told(self.db.create_family(descriptor))?);
@@ -111,6 +119,9 @@ impl Store for Ours {
     }
 
     fn single(&mut self, item: &Item, w: Writing) -> Told<()> {
+        if self.times.is_some() {
+            return self.batch(std::slice::from_ref(item), w).2;
+        }
         let w = writing(w);
         told(match item {
             Item::Put(f, k, v) => self.families[*f].put_with(k, v, &w),
@@ -123,6 +134,10 @@ impl Store for Ours {
     }
 
     fn batch(&mut self, items: &[Item], w: Writing) -> (Vec<Told<()>>, u32, Told<()>) {
+        if let Some(times) = &mut self.times {
+            let (batch, answers) = stamped(items, &mut times.write, |f| self.families[f].id());
+            return (answers, batch.count(), told(self.db.write_with(batch, &writing(w))));
+        }
         let mut batch = WriteBatch::new();
         let mut answers = Vec::new();
         let id = |f: &usize| self.families[*f].id();

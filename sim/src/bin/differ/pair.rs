@@ -11,7 +11,10 @@ use testkit::chance::Chance;
 
 use crate::rows::{self, Opening, Prefix};
 use crate::script::{Change, Op, TOGGLES};
-use crate::store::{Item, Mode, Position, Side, Spec, Store, Writing};
+use crate::store::{Item, Mode, Position, Side, Spec, Store, Times, Writing};
+
+/// With timestamps: more than one step writes.
+const STEP_RECORDS_MAX: u64 = 1000;
 
 /// The most iterators at a time.
 const SLOTS: usize = 3;
@@ -124,6 +127,8 @@ pub struct Pair {
     /// How far RocksDB's newest sequence number is behind ours: it does not remember at opening the numbers of records
     /// that are in no file any more.
     behind: u64,
+    /// With timestamps: the timestamp of the next record.
+    clock: u64,
     pub openings: u64,
 }
 
@@ -161,9 +166,10 @@ impl Pair {
     ///
     /// # Errors
     /// A difference in opening.
-    pub fn new(sides: [Side; 2], dir: &Path, seed: u64) -> Result<Pair, String> {
+    pub fn new(sides: [Side; 2], dir: &Path, seed: u64, timestamps: bool) -> Result<Pair, String> {
         let chance = &mut Chance::new(seed ^ 0x6f70_7469);
-        let fixed = Fixed::draw(chance);
+        let drawn = Fixed::draw(chance);
+        let fixed = Fixed { stamped: drawn.stamped && timestamps, ..drawn };
         let mut pair = Pair {
             sides,
             dirs: [dir.join("ours"), dir.join("theirs")],
@@ -178,6 +184,7 @@ impl Pair {
             ranged: false,
             recycled: false,
             behind: 0,
+            clock: 1,
             openings: 0,
         };
         let opening = pair.opening.clone();
@@ -205,6 +212,24 @@ impl Pair {
         Ok(ours)
     }
 
+    /// With timestamps: sets those of the next step. Most reads are asked at the newest timestamp.
+    fn advance(&mut self) {
+        if !self.fixed.stamped {
+            return;
+        }
+        self.clock += STEP_RECORDS_MAX;
+        let chance = &mut Chance::new(self.clock);
+        let read = if chance.percent(30) { chance.below(self.clock) } else { u64::MAX };
+        self.set_times(read);
+    }
+
+    fn set_times(&mut self, read: u64) {
+        if self.fixed.stamped {
+            let times = Times { write: self.clock, read };
+            self.open.iter_mut().flatten().for_each(|store| store.set_times(times));
+        }
+    }
+
     fn at(&self, family: u64) -> usize {
         (family % self.families.len() as u64) as usize
     }
@@ -221,6 +246,10 @@ impl Pair {
             Change::Delete(f, key) => Item::Delete(self.at(*f), key.clone()),
             Change::Merge(f, key, serial) => {
                 let at = self.at(*f);
+                // Merges with timestamps are not compared: see `docs/differences.md`.
+                if self.fixed.stamped {
+                    return None;
+                }
                 Item::Merge(at, key.clone(), rows::operand(&self.families[at].name, *serial))
             }
             Change::DeleteRange(f, a, b) => {
@@ -293,6 +322,7 @@ impl Pair {
     /// # Errors
     /// The two answers, if they differ.
     pub fn step(&mut self, op: &Op) -> Differs {
+        self.advance();
         match op {
             Op::Single { change, sync, no_wal } => {
                 let before = self.toggles.clone();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ironstone::{FamilyId, WriteBatch};
 use peer::Library;
 
 use crate::ours::Ours;
@@ -86,11 +87,48 @@ pub struct Compacting {
     pub subcompactions: u32,
 }
 
+/// The timestamps of a pair of databases whose families have them.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// Of the next record. Each record takes the next timestamp.
+    pub write: u64,
+    /// What reads are asked at.
+    pub read: u64,
+}
+
+/// Returns a batch whose records carry timestamps, from `write` on, and the answers of its save points.
+pub fn stamped(
+    items: &[Item],
+    write: &mut u64,
+    id: impl Fn(usize) -> FamilyId,
+) -> (WriteBatch, Vec<Told<()>>) {
+    let mut batch = WriteBatch::new();
+    let mut answers = Vec::new();
+    for item in items {
+        let at = write.to_le_bytes();
+        *write += 1;
+        match item {
+            Item::Put(f, k, v) => drop(batch.put_at(id(*f), k, &at, v)),
+            Item::Delete(f, k) => drop(batch.delete_at(id(*f), k, &at)),
+            Item::SingleDelete(f, k) => drop(batch.single_delete_at(id(*f), k, &at)),
+            Item::Merge(f, k, v) => drop(batch.merge_at(id(*f), k, &at, v)),
+            Item::DeleteRange(f, a, b) => drop(batch.delete_range_at(id(*f), a, b, &at)),
+            Item::LogData(blob) => drop(batch.put_log_data(blob)),
+            Item::SavePoint => batch.set_save_point(),
+            Item::Rollback => answers.push(batch.rollback_to_save_point().map_err(|e| crate::ours::code(&e))),
+            Item::PopSavePoint => answers.push(batch.pop_save_point().map_err(|e| crate::ours::code(&e))),
+        }
+    }
+    (batch, answers)
+}
+
 /// A name and its option string.
 pub type FamilyText = (String, String);
 
 /// An open database of either engine. Dropping it closes it.
 pub trait Store {
+    /// From now on, records carry timestamps and reads are asked at one.
+    fn set_times(&mut self, times: Times);
     fn create(&mut self, name: &str, text: &str) -> Told<()>;
     /// Drops a family; its handle stays behind as `ghost`, last of its kind.
     fn drop_family(&mut self, at: usize) -> Told<()>;

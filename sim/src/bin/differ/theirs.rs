@@ -4,7 +4,9 @@ use std::path::Path;
 
 use peer::{Batch, Compaction, Db, Family, Iter, Library, Reading, Snapshot};
 
-use crate::store::{Code, Compacting, FamilyText, Item, Mode, Move, Position, Spec, Store, Told, Writing};
+use crate::store::{
+    Code, Compacting, FamilyText, Item, Mode, Move, Position, Spec, Store, Times, Told, Writing, stamped,
+};
 
 pub fn code(words: String) -> Code {
     if std::env::var_os("DIFFER_WORDS").is_some() {
@@ -22,6 +24,7 @@ pub struct Theirs {
     snapshots: Vec<Snapshot>,
     families: Vec<Family>,
     ghost: Option<Family>,
+    times: Option<Times>,
     db: Db,
     library: Library,
 }
@@ -40,6 +43,7 @@ impl Theirs {
             snapshots: Vec::new(),
             families,
             ghost: None,
+            times: None,
             db,
             library: library.clone(),
         })
@@ -48,6 +52,7 @@ impl Theirs {
     fn reading(&self, snapshot: Option<usize>, spec: &Spec) -> Reading {
         Reading {
             snapshot: snapshot.map(|s| self.snapshots[s].clone()),
+            timestamp: self.times.map(|times| times.read.to_le_bytes().to_vec()),
             lower: spec.lower.clone(),
             upper: spec.upper.clone(),
             total_order: matches!(spec.mode, Mode::Total | Mode::Tailing),
@@ -69,6 +74,10 @@ fn writing(w: Writing) -> peer::Writing {
 }
 
 impl Store for Theirs {
+    fn set_times(&mut self, times: Times) {
+        self.times = Some(times);
+    }
+
     fn create(&mut self, name: &str, text: &str) -> Told<()> {
         self.families.push(told(self.db.create_family(name, text))?);
         Ok(())
@@ -98,6 +107,9 @@ impl Store for Theirs {
     }
 
     fn single(&mut self, item: &Item, w: Writing) -> Told<()> {
+        if self.times.is_some() {
+            return self.batch(std::slice::from_ref(item), w).2;
+        }
         let w = writing(w);
         told(match item {
             Item::Put(f, k, v) => self.db.put(&self.families[*f], k, v, w),
@@ -110,6 +122,13 @@ impl Store for Theirs {
     }
 
     fn batch(&mut self, items: &[Item], w: Writing) -> (Vec<Told<()>>, u32, Told<()>) {
+        // The C interface has no range deletion and no merge with a timestamp. So RocksDB takes the encoded batch.
+        if let Some(times) = &mut self.times {
+            let id = |f: usize| ironstone::FamilyId(self.families[f].id());
+            let (encoded, answers) = stamped(items, &mut times.write, id);
+            let batch = Batch::from_bytes(&self.library, encoded.bytes());
+            return (answers, batch.count(), told(self.db.write(&batch, writing(w))));
+        }
         let mut batch = Batch::new(&self.library);
         let mut answers = Vec::new();
         let of = |f: &usize| &self.families[*f];

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -35,13 +34,13 @@ struct Ran {
     openings: u64,
 }
 
-fn run(sides: &[Side; 2], scratch: &Path, seed: u64, ops: &[Op]) -> Result<Ran, Failure> {
-    let dir = tempfile::Builder::new().prefix("differ-").tempdir_in(scratch);
+fn run(sides: &[Side; 2], settings: &Settings, seed: u64, ops: &[Op]) -> Result<Ran, Failure> {
+    let dir = tempfile::Builder::new().prefix("differ-").tempdir_in(&settings.scratch);
     let dir = dir.map_err(|e| Failure { words: e.to_string(), options: String::new(), at: 0 })?;
     let mut at = 0;
     let mut options = String::new();
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        let mut pair = Pair::new(sides.clone(), dir.path(), seed)?;
+        let mut pair = Pair::new(sides.clone(), dir.path(), seed, settings.timestamps)?;
         let mut ran = Ran::default();
         // Seed 0 is not drawn: the tables.
         let mut done = if seed == 0 { pair.tables() } else { Ok(()) };
@@ -88,7 +87,7 @@ pub fn worker(settings: &Settings, number: u64) -> ExitCode {
     loop {
         tell(&format!("S {seed}"));
         let ops = script::draw(&mut Chance::new(seed), settings.len);
-        match run(&sides, &settings.scratch, seed, &ops) {
+        match run(&sides, settings, seed, &ops) {
             Ok(ran) => {
                 done += ran.operations;
                 tell(&format!("R {} {}", ran.operations, ran.openings));
@@ -105,11 +104,9 @@ pub fn worker(settings: &Settings, number: u64) -> ExitCode {
                     let shorter = script::reduce(ops[..failure.at.min(ops.len())].to_vec(), TRIES, |ops| {
                         // A beat for the watcher: cutting down takes longer than a run.
                         tell("B");
-                        run(&sides, &settings.scratch, seed, ops)
-                            .err()
-                            .is_some_and(|f| sort(&f.words) == kind)
+                        run(&sides, settings, seed, ops).err().is_some_and(|f| sort(&f.words) == kind)
                     });
-                    let last = run(&sides, &settings.scratch, seed, &shorter).err();
+                    let last = run(&sides, settings, seed, &shorter).err();
                     words.push_str(&format!(
                         "cut down to {}: {}\n",
                         shorter.len(),
@@ -162,6 +159,9 @@ fn spawn(settings: &Settings, number: u64, seed: u64, left: u64, share: u64) -> 
     if !settings.reduce {
         command.arg("--no-reduce");
     }
+    if settings.timestamps {
+        command.arg("--timestamps");
+    }
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let (send, lines) = channel();
     if let Some(out) = child.stdout.take() {
@@ -191,9 +191,10 @@ pub fn campaign(settings: &Settings) -> ExitCode {
     let left = || settings.seconds.saturating_sub(start.elapsed().as_secs());
     let replay = |seed: u64| {
         format!(
-            "run it again: differ --peer {} --threads 1 --len {} --seed {seed}",
+            "run it again: differ --peer {} --threads 1 --len {} --seed {seed}{}",
             settings.peer.display(),
-            settings.len
+            settings.len,
+            if settings.timestamps { " --timestamps" } else { "" }
         )
     };
     let mut counts = Counts::default();

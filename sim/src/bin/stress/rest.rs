@@ -22,6 +22,7 @@ use ironstone::{
     WriteOptions,
 };
 use ironstone_sim::life;
+use ironstone_sim::stamp::Stamp;
 
 use crate::expected::{Expected, FAMILIES, KEYS, name, value};
 use crate::worker::{scan, verify};
@@ -98,7 +99,7 @@ fn fill(db: &Db, families: &[Family], thread: usize, slots: &mut Expected) -> ir
             let generation = slots.begin_full(family, key);
             let mut batch = WriteBatch::new();
             if let Some(value) = value(thread, family, key, generation) {
-                batch.put_in(handle.id(), name(thread, key).as_bytes(), &value);
+                Stamp::next(db).put(&mut batch, handle, name(thread, key).as_bytes(), &value);
             }
             db.write_with(batch, &WriteOptions::default())?;
             slots.settle(family, key);

@@ -11,6 +11,7 @@ use env::Env;
 use env::fault::FaultFs;
 use ironstone::{CompactRangeOptions, Db, Family, ReadOptions, Snapshot, WriteBatch, WriteOptions};
 use ironstone_sim::life;
+use ironstone_sim::stamp::{self, Stamp};
 use parking_lot::Mutex;
 use testkit::chance::Chance;
 
@@ -197,6 +198,11 @@ pub fn verify(families: &[Family], thread: usize, slots: &mut Expected) -> Resul
     Ok(())
 }
 
+/// Options that read the newest entries.
+fn newest(family: &Family) -> ReadOptions {
+    stamp::reading(family, u64::MAX, ReadOptions::default())
+}
+
 pub type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
 pub fn scan(family: &Family, thread: usize, backward: bool) -> ironstone::Result<Rows> {
@@ -205,7 +211,7 @@ pub fn scan(family: &Family, thread: usize, backward: bool) -> ironstone::Result
         iterate_lower_bound: bound(thread),
         iterate_upper_bound: bound(thread + 1),
         total_order_seek: true,
-        ..ReadOptions::default()
+        ..newest(family)
     };
     let mut iter = family.iter_with(options)?;
     let mut rows = Vec::new();
@@ -302,12 +308,13 @@ impl Worker<'_> {
     fn write(&mut self, keys: &[(usize, usize, bool)]) -> Result<(), String> {
         let keys: Vec<_> = keys.iter().filter(|k| !self.slots.slot(k.0, k.1).is_open()).copied().collect();
         let mut batch = WriteBatch::new();
+        let stamp = Stamp::next(&self.epoch.db);
         for (family, key, put) in &keys {
             let generation = self.slots.begin(*family, *key, *put);
-            let (id, name) = (self.epoch.families[*family].id(), name(self.thread, *key));
+            let (handle, name) = (&self.epoch.families[*family], name(self.thread, *key));
             match crate::expected::value(self.thread, *family, *key, generation) {
-                Some(value) => batch.put_in(id, name.as_bytes(), &value),
-                None => batch.delete_in(id, name.as_bytes()),
+                Some(value) => stamp.put(&mut batch, handle, name.as_bytes(), &value),
+                None => stamp.delete(&mut batch, handle, name.as_bytes()),
             };
         }
         let options = WriteOptions { sync: self.chance.percent(2), ..WriteOptions::default() };
@@ -326,7 +333,10 @@ impl Worker<'_> {
             self.slots.begin(family, key, false);
         }
         let (begin, end) = (name(self.thread, from), name(self.thread, to));
-        let outcome = self.epoch.families[family].delete_range(begin.as_bytes(), end.as_bytes());
+        let mut batch = WriteBatch::new();
+        let (db, handle) = (&self.epoch.db, &self.epoch.families[family]);
+        Stamp::next(db).delete_range(&mut batch, handle, begin.as_bytes(), end.as_bytes());
+        let outcome = db.write_with(batch, &WriteOptions::default());
         if self.told("delete_range", outcome)?.is_some() {
             (from..to).for_each(|key| self.slots.settle(family, key));
         }
@@ -334,7 +344,8 @@ impl Worker<'_> {
     }
 
     fn get(&mut self, family: usize, key: usize) -> Result<(), String> {
-        let got = self.epoch.families[family].get(name(self.thread, key).as_bytes());
+        let handle = &self.epoch.families[family];
+        let got = handle.get_with(name(self.thread, key).as_bytes(), &newest(handle));
         let Some(found) = self.told("get", got)? else { return Ok(()) };
         self.slots.check(family, key, found.as_deref()).map_err(|e| format!("get: {e}"))
     }
@@ -344,7 +355,8 @@ impl Worker<'_> {
             (0..1 + self.chance.below(20)).map(|_| self.chance.below(KEYS as u64) as usize).collect();
         let names: Vec<String> = keys.iter().map(|k| name(self.thread, *k)).collect();
         let slices: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
-        for (key, got) in keys.iter().zip(self.epoch.families[family].multi_get(&slices)) {
+        let handle = &self.epoch.families[family];
+        for (key, got) in keys.iter().zip(handle.multi_get_with(&slices, &newest(handle))) {
             if let Some(found) = self.told("multi_get", got)? {
                 self.slots.check(family, *key, found.as_deref()).map_err(|e| format!("multi_get: {e}"))?;
             }
@@ -385,7 +397,9 @@ impl Worker<'_> {
         let key = self.chance.below(KEYS as u64) as usize;
         let at = self.chance.below(self.snapshots.len() as u64) as usize;
         let (snapshot, family, slots) = &self.snapshots[at];
-        let got = snapshot.get_in(&self.epoch.families[*family], name(self.thread, key).as_bytes());
+        let handle = &self.epoch.families[*family];
+        let options = stamp::reading(handle, u64::MAX, snapshot.options());
+        let got = handle.get_with(name(self.thread, key).as_bytes(), &options);
         let Some(found) = self.told("get at a snapshot", got)? else { return Ok(()) };
         let is = |g: u64| crate::expected::value(self.thread, *family, key, g).as_deref() == found.as_deref();
         if is(slots[key].settled) || is(slots[key].pending) {

@@ -29,6 +29,7 @@ impl Pair {
         match (ours, theirs) {
             (Ok(ours), Ok(theirs)) => {
                 self.open = Some([ours, theirs]);
+                self.set_times(u64::MAX);
                 self.recycled = self.opening.recycles();
                 Ok(())
             }
