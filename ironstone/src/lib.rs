@@ -70,6 +70,7 @@ mod options;
 mod properties;
 mod read;
 mod repair;
+mod secondary;
 mod snapshot;
 mod sst_file;
 pub mod timestamps;
@@ -99,6 +100,7 @@ pub use metadata::{FamilyMetadata, LevelMetadata, LiveFile, MemoryUsage, memory_
 pub use open::{destroy, destroy_with, list_column_families};
 pub use options::{FamilyDescriptor, Missing, Options, OptionsFile, ReadConfig, ReadOptions};
 pub use repair::{Problem, Report, Weight, fsck, repair};
+pub use secondary::Secondary;
 pub use snapshot::Snapshot;
 pub use sst_file::{ExternalFileInfo, SstFileWriter};
 pub use timestamps::Timestamped;

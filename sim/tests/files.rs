@@ -9,7 +9,7 @@ use std::path::Path;
 
 use ironstone::{
     BackupEngine, BackupEngineOptions, Checkpoint, CheckpointOptions, Db, IngestExternalFileOptions, Options,
-    RestoreOptions, SstFileWriter,
+    RestoreOptions, Secondary, SstFileWriter,
 };
 use peer::{Backups, Library, Reading, SstWriter, Writing};
 
@@ -170,4 +170,44 @@ fn each_restores_the_backups_of_the_other() {
     }
     open().purge_old_backups(1).unwrap();
     assert_eq!(Backups::open(&library, &at("backups")).unwrap().ids(), [5]);
+}
+
+#[test]
+fn each_follows_the_other_as_a_secondary() {
+    let Some(library) = library() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    {
+        let text = "create_if_missing=true;write_buffer_size=65536;level0_file_num_compaction_trigger=2";
+        let (theirs, mut families) =
+            peer::Db::open(&library, &at("theirs"), text, &default_family(), false).unwrap();
+        let family = families.remove(0);
+        let secondary = Secondary::open(at("theirs"), options()).unwrap();
+        for round in 0..10u32 {
+            for i in 0..500u32 {
+                let value = format!("{round} {i:0>150}");
+                theirs
+                    .put(&family, &(i * 7 % 900).to_be_bytes(), value.as_bytes(), Writing::default())
+                    .unwrap();
+            }
+            if round % 3 == 2 {
+                theirs.compact(&family, None, None, peer::Compaction::default());
+            }
+            secondary.try_catch_up_with_primary().unwrap();
+            assert!(our_rows(&secondary.view()) == their_rows(&theirs, &family), "round {round}");
+        }
+    }
+    let ours = Db::open(at("ours"), options()).unwrap();
+    fill(&ours, 0, 10);
+    let (theirs, families) =
+        peer::Db::open_secondary(&library, &at("ours"), &at("own"), &default_family()).unwrap();
+    for round in 0..10u32 {
+        fill(&ours, round * 300, round * 300 + 500);
+        ours.delete(&(round * 10).to_be_bytes()).unwrap();
+        if round % 3 == 2 {
+            ours.compact_range(None, None, &Default::default()).unwrap();
+        }
+        theirs.catch_up().unwrap();
+        assert!(their_rows(&theirs, &families[0]) == our_rows(&ours), "round {round}");
+    }
 }

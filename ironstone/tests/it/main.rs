@@ -21,6 +21,7 @@ mod ranges;
 mod rebuild;
 mod repair;
 mod rogue_operators;
+mod secondary;
 mod timestamps;
 mod together;
 mod transactions;

@@ -1,0 +1,93 @@
+//! Secondary instances beside a writer that flushes, compacts and deletes.
+
+use ironstone::{Db, FamilyDescriptor, Kind, Options, Secondary};
+
+fn options() -> Options {
+    let mut options = Options::default();
+    options.update("create_if_missing=true;write_buffer_size=65536;compression=kNoCompression").unwrap();
+    options
+}
+
+fn count(db: &Db) -> usize {
+    db.range::<[u8], _>(..).map(|row| row.unwrap()).count()
+}
+
+#[test]
+fn a_view_stays_as_it_was_while_the_writer_deletes_its_files() {
+    let scratch = tempfile::tempdir().unwrap();
+    let writer = Db::open(scratch.path(), options()).unwrap();
+    for i in 0..1000u32 {
+        writer.put(&i.to_be_bytes(), &[b'x'; 100]).unwrap();
+    }
+    writer.flush().unwrap();
+    let secondary = Secondary::open(scratch.path(), options()).unwrap();
+    let old = secondary.view();
+    for i in 0..1000u32 {
+        writer.delete(&i.to_be_bytes()).unwrap();
+    }
+    writer.put(b"new", b"y").unwrap();
+    writer.compact_range(None, None, &Default::default()).unwrap();
+    writer.put(b"in the WAL", b"z").unwrap();
+    assert_eq!((count(&old), count(&secondary.view())), (1000, 1000));
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!((count(&old), count(&secondary.view())), (1000, 2));
+    assert!(secondary.view().put(b"k", b"").is_err());
+}
+
+#[test]
+fn families_that_appear_and_vanish_are_followed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let writer = Db::open(scratch.path(), options()).unwrap();
+    let secondary = Secondary::open(scratch.path(), options()).unwrap();
+    let other = writer.create_family(FamilyDescriptor::new("other", options().family)).unwrap();
+    other.put(b"k", b"v").unwrap();
+    assert!(secondary.view().family("other").is_err());
+    secondary.try_catch_up_with_primary().unwrap();
+    let seen = secondary.view().family("other").unwrap();
+    writer.drop_family(&other).unwrap();
+    secondary.try_catch_up_with_primary().unwrap();
+    assert!(secondary.view().family("other").is_err());
+    assert!(seen.get(b"k").unwrap().is_some());
+}
+
+#[test]
+fn catching_up_works_while_the_writer_writes() {
+    let scratch = tempfile::tempdir().unwrap();
+    let writer = Db::open(scratch.path(), options()).unwrap();
+    let secondary = Secondary::open(scratch.path(), options()).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (writer, stop) = (&writer, &stop);
+        scope.spawn(move || {
+            let mut n = 0u64;
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                writer.put(b"counter", &n.to_be_bytes()).unwrap();
+                writer.put(&(n % 500).to_be_bytes(), &[b'x'; 200]).unwrap();
+                n += 1;
+            }
+        });
+        let mut last = 0;
+        for _ in 0..20 {
+            match secondary.try_catch_up_with_primary() {
+                Ok(()) => {}
+                Err(error) => assert_eq!(error.kind(), Kind::TryAgain, "{error}"),
+            }
+            let Some(now) = secondary.view().get(b"counter").unwrap() else { continue };
+            let now = u64::from_be_bytes(now[..].try_into().unwrap());
+            assert!(now >= last, "{now} after {last}");
+            last = now;
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!(count(&secondary.view()), count(&writer));
+}
+
+#[test]
+fn a_secondary_that_cannot_keep_its_files_open_is_rejected() {
+    let scratch = tempfile::tempdir().unwrap();
+    drop(Db::open(scratch.path(), options()).unwrap());
+    let mut few = options();
+    few.update("max_open_files=100").unwrap();
+    assert_eq!(Secondary::open(scratch.path(), few).unwrap_err().kind(), Kind::InvalidArgument);
+}
