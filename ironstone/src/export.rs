@@ -87,6 +87,9 @@ impl Checkpoint {
         family.flush()?;
         let _kept = KeepFiles::new(self.engine());
         let pinned = family.inner().pin_owned();
+        if !pinned.version.blobs().is_empty() {
+            return Err(Error::not_supported("the export of a column family with blob files"));
+        }
         let settings = CopySettings::default();
         let mut files = Vec::new();
         for (level, file) in pinned.version.files() {

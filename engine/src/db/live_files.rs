@@ -1,18 +1,19 @@
 //! The list of files that make up the database now: the input of checkpoints and backups.
 //!
 //! ```text
-//!  flush (unless the WALs are small) ─► no commit can start: MANIFEST extent, SST files, WAL extents
+//!  flush (unless the WALs are small) ─► no commit can start: MANIFEST extent, SST and blob files, WAL extents
 //!                                    ─► OPTIONS content ─► list
 //! ```
-//! Invariant: the MANIFEST, cut to its listed size, names exactly the listed SST files and needs only the listed WALs.
-//! The list stays true on disk only while file deletions are disabled ([`Db::disable_file_deletions`]). Not here:
-//! copying files. Facts: RocksDB `db/db_filesnapshot.cc`.
+//! Invariant: the MANIFEST, cut to its listed size, names exactly the listed SST files and blob files, and needs only the
+//! listed WALs. The list stays true on disk only while file deletions are disabled ([`Db::disable_file_deletions`]). Not
+//! here: copying files. Facts: RocksDB `db/db_filesnapshot.cc`.
 
 use std::path::{Path, PathBuf};
 
 use base::{Error, FileNumber, Result, SequenceNumber};
 use format::names;
 use lsm::file_meta::FileMetaData;
+use lsm::version::BlobFile;
 
 use super::Db;
 use crate::event::FlushReason;
@@ -110,6 +111,7 @@ impl Db {
                 let (version, parts) = (family.state().version.clone(), family.parts());
                 let listed = version.files().map(|(_, file)| table_info(file, &parts, options));
                 files.extend(listed);
+                files.extend(version.blobs().values().map(|blob| blob_info(blob, &parts, options)));
             });
             let min_wal = inner.committer.min_log_to_keep();
             let wals = inner.logs.flushed_extents()?;
@@ -184,6 +186,24 @@ impl Db {
             }
         }
         Err(Error::try_again("the OPTIONS file was replaced during each attempt to read the file"))
+    }
+}
+
+fn blob_info(
+    blob: &BlobFile,
+    parts: &Arc<Parts>,
+    options: &LiveFilesStorageInfoOptions,
+) -> LiveFileStorageInfo {
+    let path = parts.blob_path(blob.number);
+    let dir = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let info = plain(names::blob(blob.number), &dir, blob.number, LiveFileKind::Blob, blob.file_size());
+    if !options.include_checksum_info {
+        return info;
+    }
+    LiveFileStorageInfo {
+        file_checksum: blob.checksum_value.clone(),
+        file_checksum_func_name: String::from_utf8_lossy(&blob.checksum_method).into_owned(),
+        ..info
     }
 }
 

@@ -130,3 +130,23 @@ fn the_list_of_live_files_names_each_kind_and_its_checksum() {
     let error = reader.live_files_storage_info(&how).unwrap_err();
     assert_eq!(error.kind(), ironstone::Kind::NotSupported);
 }
+
+#[test]
+fn a_checkpoint_holds_the_blob_files() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut options = options();
+    options.update("enable_blob_files=true;min_blob_size=10").unwrap();
+    let db = Db::open(scratch.path().join("data"), options.clone()).unwrap();
+    for i in 0..50u32 {
+        db.put(&i.to_be_bytes(), &[i as u8; 1000]).unwrap();
+    }
+    let checkpoint = Checkpoint::new(&db);
+    checkpoint.create(scratch.path().join("copy")).unwrap();
+    let listed = db.live_files_storage_info(&LiveFilesStorageInfoOptions::default()).unwrap();
+    assert!(listed.iter().any(|file| file.kind == LiveFileKind::Blob), "{listed:?}");
+    let then = rows(&db);
+    drop(db);
+
+    let copied = Db::open(scratch.path().join("copy"), options).unwrap();
+    assert!(rows(&copied) == then);
+}
