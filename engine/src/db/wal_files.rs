@@ -9,6 +9,7 @@
 
 use std::path::PathBuf;
 
+use base::stats::Ticker;
 use base::{Error, FileNumber, Result, SequenceNumber};
 use env::fs::{RandomRead, ReadHints};
 use format::batch::{self, Batch, Record};
@@ -78,6 +79,7 @@ impl Db {
     /// # Errors
     /// NotFound if `seq` was not written yet. Errors of reading the WAL files.
     pub fn updates_since(&self, seq: SequenceNumber) -> Result<Updates> {
+        self.inner.tools.stats.add(Ticker::GetUpdatesSinceCalls, 1);
         if seq > self.latest_sequence() {
             return Err(Error::not_found("Requested sequence not yet written in the db"));
         }
