@@ -65,7 +65,7 @@ accessors! {
 c_api! {
     /// Reads see the snapshot. The options keep the snapshot. Null: reads see the newest entries.
     fn rocksdb_readoptions_set_snapshot(options: mut rocksdb_readoptions_t, snapshot: inmaybe rocksdb_snapshot_t) {
-        options.options.snapshot = snapshot.map(|snapshot| snapshot.snapshot.clone());
+        options.options.snapshot = snapshot.and_then(|snapshot| snapshot.snapshot.clone());
     }
 
     /// Copies the key: iterators end before it. Null: no bound.

@@ -2,20 +2,30 @@
 
 use std::sync::Arc;
 
+use engine::db::Db;
 use engine::sequence::Snapshot;
 
 use crate::abi::ConstOwned;
 use crate::db::rocksdb_t;
 
-/// A snapshot.
+/// A snapshot. `None`: the database has a column family with `inplace_update_support`, whose values have no older versions.
+/// Reads with such a snapshot see the newest entries, as in RocksDB.
 pub struct rocksdb_snapshot_t {
-    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) snapshot: Option<Arc<Snapshot>>,
+}
+
+impl rocksdb_snapshot_t {
+    /// Takes a snapshot, if the column families of the database can be read at one.
+    pub(crate) fn take(db: &Db) -> Self {
+        let in_place = db.families().iter().any(|family| family.options().inplace_update_support);
+        rocksdb_snapshot_t { snapshot: (!in_place).then(|| db.snapshot()) }
+    }
 }
 
 c_api! {
     /// Reads with this snapshot see what is visible now.
     fn rocksdb_create_snapshot(db: at rocksdb_t) -> ConstOwned<rocksdb_snapshot_t> {
-        ConstOwned(rocksdb_snapshot_t { snapshot: db.db()?.snapshot() })
+        ConstOwned(rocksdb_snapshot_t::take(db.db()?))
     }
 
     /// Destroys the handle. Read options and iterators that use the snapshot keep it. Accepts null.
@@ -24,7 +34,8 @@ c_api! {
         drop(snapshot)
     }
 
+    /// Returns the sequence number; 0 if the database cannot be read at a snapshot.
     fn rocksdb_snapshot_get_sequence_number(snapshot: in rocksdb_snapshot_t) -> u64 {
-        snapshot.snapshot.sequence()
+        snapshot.snapshot.as_ref().map_or(0, |snapshot| snapshot.sequence())
     }
 }

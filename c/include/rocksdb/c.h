@@ -2941,6 +2941,7 @@ extern ROCKSDB_LIBRARY_API const rocksdb_snapshot_t* rocksdb_create_snapshot(roc
 /* Destroys the handle. Read options and iterators that use the snapshot keep it. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_release_snapshot(rocksdb_t* db,
     const rocksdb_snapshot_t* snapshot);
+/* Returns the sequence number; 0 if the database cannot be read at a snapshot. */
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_snapshot_get_sequence_number(const rocksdb_snapshot_t* snapshot);
 
 /* ---- SST file writers, and ingestion of the files ---- */

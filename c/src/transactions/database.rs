@@ -127,7 +127,7 @@ c_api! {
     }
 
     fn rocksdb_transactiondb_create_snapshot(txn_db: at rocksdb_transactiondb_t) -> ConstOwned<rocksdb_snapshot_t> {
-        ConstOwned(rocksdb_snapshot_t { snapshot: txn_db.engine()?.snapshot() })
+        ConstOwned(rocksdb_snapshot_t::take(txn_db.engine()?))
     }
 
     fn rocksdb_transactiondb_release_snapshot(

@@ -221,7 +221,7 @@ c_api! {
         // SAFETY: `malloc_array` copies the bytes of one `rocksdb_snapshot_t`. The copy does not own the snapshot: the owner
         // is in `txn.snapshots`, and `ManuallyDrop` keeps the first value from a drop. `rocksdb_free` frees the bytes only.
         let handle = unsafe {
-            let value = std::mem::ManuallyDrop::new(rocksdb_snapshot_t { snapshot: Arc::from_raw(Arc::as_ptr(&held)) });
+            let value = std::mem::ManuallyDrop::new(rocksdb_snapshot_t { snapshot: Some(Arc::from_raw(Arc::as_ptr(&held))) });
             let memory: *mut rocksdb_snapshot_t = crate::abi::returns::malloc_bytes(size_of::<rocksdb_snapshot_t>()).cast();
             std::ptr::copy_nonoverlapping(&raw const *value, memory, 1);
             memory
