@@ -123,7 +123,8 @@ impl Events {
                 false
             })
         });
-        asked.fold(false, |any, decided| any || decided)
+        // Ask every listener, also after the first veto.
+        asked.filter(|decided| *decided).count() > 0
     }
 
     pub fn info(&self, message: fmt::Arguments<'_>) {

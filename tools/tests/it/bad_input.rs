@@ -41,7 +41,7 @@ fn a_command_line_that_is_wrong_says_what_there_is() {
         ),
         (&[&db, "scan", "--ttl"], "Not implemented: --ttl: databases with a time to live"),
         (&[&db, "scan", "--secondary_path=/x"], "Not implemented: --secondary_path: secondary instances"),
-        (&[&db, "backup"], "Not implemented: command backup: backups is not built in this release"),
+        (&[&db, "backup"], "--backup_dir: missing backup_dir argument"),
         (&[&db, "fsck"], "not a database: there is no MANIFEST, table or WAL"),
         (&["dump_wal"], "Argument walfile must be specified."),
     ];

@@ -7,22 +7,12 @@ use crate::support::{copy_of, files, ldb_on, oracle, theirs};
 
 /// What this release cannot read, and what it says.
 const REFUSED: &[(&str, &str)] = &[
-    ("blob-direct", "blob files"),
-    ("blob-garbage", "blob files"),
-    ("blob-mixed", "blob files"),
-    ("blob-plain", "blob files"),
-    ("blob-zstd", "blob files"),
     ("cuckoo-table", "option table_factory of column family default"),
-    ("ingest-embedded-blobs", "blob files"),
     // Where its tables lie stands in no file: whoever opens it has to say, and ldb cannot.
     ("multi-path", "000016.sst"),
-    ("options-all", "blob files, which column family other has"),
     ("plain-table", "option table_factory of column family default"),
     ("plain-table-total", "option table_factory of column family default"),
     ("ts-not-persisted", "persist_user_defined_timestamps=false"),
-    ("txn-2pc", "WAL contains prepared transactions"),
-    ("txn-2pc-ts", "WAL contains prepared transactions"),
-    ("wide-blob", "blob files"),
 ];
 
 fn has_timestamps(family: &Family) -> bool {
