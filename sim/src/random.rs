@@ -307,10 +307,10 @@ impl Run {
 
     fn close(&mut self, seed: u64) -> Result<(), String> {
         self.snapshots.clear();
-        if let Some(db) = self.db.take() {
-            if closes(seed) {
-                db.close().map_err(told("close"))?;
-            }
+        if let Some(db) = self.db.take()
+            && closes(seed)
+        {
+            db.close().map_err(told("close"))?;
         }
         Ok(())
     }

@@ -105,7 +105,7 @@ fn dropped(seed: u64, chance: &mut Chance, len: usize) -> Result<u64, String> {
     }
     *listener.db.lock() = None;
     db.wait_for_compact().map_err(words("wait_for_compact"))?;
-    let live = db.families().iter().flat_map(|family| tables_of(family)).collect::<BTreeSet<_>>();
+    let live = db.families().iter().flat_map(tables_of).collect::<BTreeSet<_>>();
     db.close().map_err(words("close"))?;
     let names = env.fs.list(Path::new("/db")).map_err(words("list"))?;
     let is_left = |name: &&String| match FileName::parse(name) {

@@ -9,7 +9,7 @@ fn options() -> Options {
 }
 
 fn count(db: &Db) -> usize {
-    db.range::<[u8], _>(..).map(|row| row.unwrap()).count()
+    db.range::<[u8], _>(..).inspect(|row| assert!(row.is_ok(), "{row:?}")).count()
 }
 
 #[test]
