@@ -28,6 +28,7 @@ const EXACT: &[&str] = &[
     "rocksdb.background-errors",
     "rocksdb.is-file-deletions-enabled",
     "rocksdb.no-such-property",
+    "rocksdb.num-blob-files",
 ];
 
 /// Properties that both have, or neither.
