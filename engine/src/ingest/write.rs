@@ -37,6 +37,12 @@ impl ExternalWriter {
         let env = db.env.clone();
         let parts = Parts::resolve(family, db, path, None, None)?;
         let options = writer_options(&env, db, family, &parts)?;
+        // A file that a database ingested by a link shares its content with this path. Remove the name, so that the new
+        // content goes to a new file and the database keeps its own.
+        match env.fs.unlink(path) {
+            Err(error) if !error.is_not_found() => return Err(error),
+            _ => {}
+        }
         let file = env.fs.create(path, &AppendHints::default())?;
         let buffered = env::writer::WriterOptions {
             buffer_bytes: db.writable_file_max_buffer_size.min(BUFFER_BYTES),
