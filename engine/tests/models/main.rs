@@ -58,8 +58,9 @@ pub mod memtable {
     }
 }
 
-/// Stands for what a moment holds: a file, if it has one.
+/// Stands for the parts of a super version: the order of keys, and a file if the super version holds one.
 pub struct Parts {
+    pub order: base::Order,
     pub file: Option<sync::Arc<lsm::file_meta::FileMetaData>>,
 }
 

@@ -8,7 +8,7 @@ use lsm::file_meta::FileMetaData;
 use lsm::version::Version;
 
 use crate::memtable::MemTable;
-use crate::obsolete::{Obsolete, Waiting};
+use crate::obsolete::{Obsolete, Retired, Waiting};
 use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{LastSequence, Snapshots};
 use crate::super_version::SuperVersion;
@@ -47,7 +47,7 @@ impl Holds {
     fn moment(self, number: u64, release_notifier: &Arc<ReleaseNotifier>) -> Arc<SuperVersion> {
         let list = |tables: Vec<Arc<MemTable>>| Arc::from_std(std::sync::Arc::from(tables));
         let version = Arc::new(Version::empty(order(), 1));
-        let parts = Arc::new(Parts { file: self.file });
+        let parts = Arc::new(Parts { order: base::Order::default(), file: self.file });
         Arc::new(SuperVersion::new(
             number,
             self.mem,
@@ -169,14 +169,15 @@ impl Purge {
     }
 
     fn retire(&self, file: Arc<FileMetaData>) {
-        self.obsolete.retire([Waiting { file, path: "000007.sst".into() }]);
+        let (number, path) = (file.number, "000007.sst".into());
+        self.obsolete.retire([Waiting { file: Retired::Table(file), number, path }]);
     }
 
     /// Deletes what nobody holds.
     fn run(&self, used: &Cell) -> usize {
         self.due.swap(false, Ordering::AcqRel);
         let free = self.obsolete.take_free();
-        assert!(free.iter().all(|waiting| waiting.file.number == FileNumber(7)));
+        assert!(free.iter().all(|waiting| waiting.number == FileNumber(7)));
         free.iter().for_each(|_| used.set(0));
         free.len()
     }
