@@ -5,7 +5,9 @@
 //!
 //! ```text
 //!  db
-//!  background                     what is due, slots, priorities, error state
+//!  upkeep                         periodic work, as a table
+//!  jobs                           flush, compaction, ingestion, resume, purge; one type for each kind
+//!  schedule                       what is due: queues, slots, reservations, stalls
 //!  write  read  iter  flush  compaction  recovery  repair  ingest
 //!  apply  source  output  commit
 //!  family
@@ -16,7 +18,6 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod apply;
-pub mod background;
 pub mod batch;
 pub mod commit;
 mod compaction;
@@ -29,6 +30,7 @@ pub mod files;
 mod flush;
 pub mod ingest;
 pub mod iter;
+pub mod jobs;
 pub mod manifest;
 pub mod options;
 mod output;
@@ -38,9 +40,11 @@ pub mod read;
 mod recovery;
 pub mod release_notifier;
 pub mod repair;
+pub mod schedule;
 pub mod sequence;
 pub mod source;
 pub mod stats;
 mod sync;
+pub mod upkeep;
 pub mod wal;
 pub mod write;

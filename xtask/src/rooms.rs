@@ -3,10 +3,12 @@
 use std::path::Path;
 
 /// Room and row; larger is higher. Rooms of one row never import each other, except where [`PAIRS`] says.
-const ROWS: [(&str, u8); 31] = [
-    ("db", 8),
-    ("replica", 8),
-    ("background", 7),
+const ROWS: [(&str, u8); 33] = [
+    ("db", 11),
+    ("replica", 11),
+    ("upkeep", 9),
+    ("jobs", 8),
+    ("schedule", 7),
     ("properties", 6),
     ("write", 6),
     ("read", 6),

@@ -5,21 +5,23 @@ use base::ids::JobId;
 use base::{FamilyId, FileNumber, Result};
 use mem::write_buffer::WriteBufferManager;
 
-use super::Db;
 use super::families::family_dirs;
 use super::open::{Opening, Shared};
 use super::setup::{Caches, manifest_settings, wal_preallocate, wal_settings};
-use crate::background::{Background, BackgroundParts};
+use super::{Db, Writing};
 use crate::commit::{Change, Committer};
 use crate::errors::ErrorState;
 use crate::family::{FlushPick, ImmutableMemtable};
 use crate::files::{Live, Obsolete, Recycle, purge_lost, sweep};
+use crate::jobs::{FilePurger, JobContext, Jobs};
 use crate::manifest::{Manifest, Recovered};
 use crate::output::OutputFile;
 use crate::prepared::Section;
 use crate::read::Reads;
 use crate::recovery::{Replayed, flush_family, keep_log};
-use crate::sync::{Arc, AtomicBool};
+use crate::schedule::{Schedule, ScheduleParts};
+use crate::sync::{Arc, AtomicBool, OnceLock};
+use crate::upkeep::Upkeep;
 use crate::wal::WalSet;
 use crate::write::stall::Controller;
 use crate::write::{WriteSettings, Writer, WriterParts, wal_bytes_max};
@@ -95,7 +97,14 @@ impl Opening {
         let errors = Arc::new(ErrorState::new(o.paranoid_checks));
         let controller = Arc::new(Controller::default());
         let recycle = Arc::new(Recycle::new(o.recycle_log_file_num, live_logs.active_number()));
-        let background = Background::new(BackgroundParts {
+        let schedule = Schedule::new(ScheduleParts {
+            tools: tools.clone(),
+            families: families.clone(),
+            errors: errors.clone(),
+            controller: controller.clone(),
+            atomic_flush: o.atomic_flush,
+        });
+        let context = Arc::new(JobContext {
             tools: tools.clone(),
             families: families.clone(),
             logs: live_logs.clone(),
@@ -106,8 +115,11 @@ impl Opening {
             errors: errors.clone(),
             controller: controller.clone(),
             atomic_flush: o.atomic_flush,
+            writer: OnceLock::new(),
         });
-        background.size_pools();
+        let jobs = Jobs::new(context.clone(), schedule.clone());
+        let upkeep = Upkeep::new(context, schedule.clone(), jobs.failures.clone());
+        schedule.size_pools();
         let buffers = o
             .write_buffer_manager
             .clone()
@@ -142,20 +154,22 @@ impl Opening {
             controller,
             buffers,
             events: self.events.clone(),
-            flush_requests: background.clone(),
-            faults: background.clone(),
+            flush_requests: schedule.clone(),
+            faults: jobs.failures.clone(),
             wal_bytes_max: wal_bytes_max(o.max_total_wal_size, &families.all()),
             unlogged,
             merger: Arc::new(reads.clone()),
             stats: tools.stats.clone(),
         }));
-        self.sweep(&shared, &recovered, &committer, &background, logs)?;
-        let parts = WritingParts { writer, background, logs: live_logs, committer, obsolete, errors, reads };
+        self.sweep(&shared, &recovered, &committer, &jobs.purge, logs)?;
+        let writing = Writing { writer, schedule, jobs, upkeep };
+        let parts = WritingParts { writing, logs: live_logs, committer, obsolete, errors, reads };
         let db = self.assemble(shared, Some(parts), caches);
         if let Some(writing) = &db.inner.writing {
-            writing.background.start(&writing.writer);
+            writing.jobs.start(&writing.writer);
+            writing.upkeep.start();
             if self.options.open_files_async {
-                writing.background.open_tables();
+                writing.jobs.table_opener.open_tables();
             }
         }
         Ok(db)
@@ -226,7 +240,7 @@ impl Opening {
         shared: &Shared,
         recovered: &Recovered,
         committer: &Committer,
-        background: &Background,
+        purge: &FilePurger,
         replayed: &[FileNumber],
     ) -> Result<()> {
         if recovered.end_in_doubt {
@@ -266,7 +280,7 @@ impl Opening {
         } else {
             self.set_aside(&mut found, Some(recovered.number), replayed);
         }
-        background.delete_swept(found);
+        purge.delete_swept(found);
         self.track_files(shared)
     }
 }
@@ -305,8 +319,7 @@ fn log_again(shared: &Shared, logs: &WalSet, mut sections: Vec<Section>) -> Resu
 
 /// What a database that is written to has besides.
 pub(super) struct WritingParts {
-    pub(super) writer: Arc<Writer>,
-    pub(super) background: Arc<Background>,
+    pub(super) writing: Writing,
     pub(super) logs: Arc<WalSet>,
     pub(super) committer: Arc<Committer>,
     pub(super) obsolete: Arc<Obsolete>,

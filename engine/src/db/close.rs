@@ -14,7 +14,6 @@ use env::executor::{Pool, Tag};
 use env::posix::Tenant;
 
 use super::{Db, Inner, Writing};
-use crate::background::Background;
 use crate::commit::Committer;
 use crate::errors::ErrorState;
 use crate::event::{Event, FlushReason};
@@ -22,6 +21,7 @@ use crate::family::FamilySet;
 use crate::files::DbLock;
 use crate::manifest::recover;
 use crate::output::JobTools;
+use crate::schedule::is_job_thread;
 use crate::source::TableCache;
 use crate::sync::{Arc, AtomicBool, Condvar, Mutex, Ordering};
 use crate::wal::WalSet;
@@ -120,7 +120,7 @@ struct Closing {
 impl Inner {
     fn close(&self) -> Result<()> {
         if let Some(writing) = &self.writing
-            && writing.background.runs_here()
+            && writing.schedule.pool().runs_here()
         {
             return Err(Error::aborted(
                 "close was called in a background job of the database (by a listener or another callback) and would \
@@ -155,22 +155,22 @@ impl Closing {
         let mut outcome = Ok(());
         if let Some(writing) = &self.writing {
             writing.writer.end_stalls();
-            writing.background.unpause_all();
+            writing.schedule.unpause_all();
             let avoid = self.tools.options.load().avoid_flush_during_shutdown;
             if !avoid && writing.writer.has_unlogged() && !self.errors.concerns_all() {
                 let mut families = self.families.all();
                 families.retain(|family| !self.errors.is_held(family.id()));
-                outcome = writing.background.flush_and_wait(&families, FlushReason::ShutDown, true);
+                outcome = writing.jobs.flushes.flush_and_wait(&families, FlushReason::ShutDown, true);
                 if outcome.as_ref().is_err_and(|e| e.kind() == Kind::ColumnFamilyDropped) {
                     outcome = Ok(());
                 }
             }
             writing.writer.close();
-            writing.background.close();
-            writing.background.purge();
+            writing.jobs.close();
+            writing.jobs.purge.purge();
             outcome = outcome.and(self.verify_manifest());
             // The close takes every step, also after an error.
-            for step in [writing.background.prove_closed(), self.logs.close(), self.committer.close()] {
+            for step in [writing.upkeep.prove_closed(), self.logs.close(), self.committer.close()] {
                 outcome = outcome.and(step);
             }
         }
@@ -214,7 +214,7 @@ impl Drop for Inner {
         self.close.begin();
         self.close.end(Ok(()));
         let (closing, tenant) = (self.closing(), self.tenant.take());
-        if self.writing.is_some() && Background::is_job_thread() {
+        if self.writing.is_some() && is_job_thread() {
             let executor = self.tools.env.executor.clone();
             executor.grow_threads(Pool::User, 1);
             executor.spawn(Pool::User, Tag::default(), Box::new(move || close_last(closing, tenant)));

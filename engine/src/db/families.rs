@@ -95,9 +95,9 @@ impl Db {
             let family = new_family(id, &request, log, leader_state.last_seq, &inner.release_notifier);
             inner.committer.commit_records(vec![edit], || inner.families.add(family.clone())).map(|_| family)
         })??;
-        writing.background.remove_old_manifests();
-        writing.background.family_added(&family);
-        writing.background.plan_trigger();
+        writing.jobs.purge.remove_old_manifests();
+        writing.jobs.failures.family_added(&family);
+        writing.upkeep.family_options_changed();
         Ok(family)
     }
 
@@ -133,8 +133,8 @@ impl Db {
         let tables = version.files().map(|(_, file)| parts.retired_table(file));
         let blobs = version.blobs().values().map(|blob| parts.retired_blob(blob));
         inner.obsolete.retire(tables.chain(blobs));
-        writing.background.remove_old_manifests();
-        writing.background.family_dropped(family);
+        writing.jobs.purge.remove_old_manifests();
+        writing.jobs.failures.family_dropped(family);
         inner.tools.events.emit(&Event::FamilyDropped(named(family)));
         inner.tools.events.info(format_args!("Dropped column family with id {}", family.id()));
         self.options_changed()

@@ -66,7 +66,7 @@ impl Db {
             let (tools, families, history) =
                 (inner.tools.clone(), inner.families.clone(), inner.history.clone());
             let keeper = Keeper { tools, families, history, writer: Arc::downgrade(&writing.writer) };
-            writing.background.persist_with(Box::new(move || keeper.persist_stats()));
+            writing.upkeep.persist_with(Box::new(move || keeper.persist_stats()));
         }
         Ok(())
     }

@@ -111,9 +111,9 @@ impl Db {
                 inner.committer.commit_records(vec![added, filled], || inner.families.add(family.clone()));
             commit.map(|_| family)
         })??;
-        writing.background.remove_old_manifests();
-        writing.background.family_added(&family);
-        writing.background.plan_trigger();
+        writing.jobs.purge.remove_old_manifests();
+        writing.jobs.failures.family_added(&family);
+        writing.upkeep.family_options_changed();
         Ok(family)
     }
 }

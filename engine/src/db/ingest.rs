@@ -54,6 +54,6 @@ impl PreparedIngestion {
     /// The background error; InvalidArgument or TryAgain if the files do not fit the database; errors of the WAL and the
     /// MANIFEST. After an error no file is visible.
     pub fn commit(self) -> Result<()> {
-        self.db.writing()?.background.ingest(self.jobs)
+        self.db.writing()?.jobs.ingestions.ingest(self.jobs)
     }
 }

@@ -32,8 +32,8 @@ impl Db {
         // Its default goes by how much all memtables may hold.
         let wal_max = self.inner.tools.options.load().max_total_wal_size;
         writing.writer.set_wal_bytes_max(wal_bytes_max(wal_max, &self.inner.families.all()));
-        writing.background.reconsider(family);
-        writing.background.plan_trigger();
+        writing.schedule.reconsider(family);
+        writing.upkeep.family_options_changed();
         drop(guard);
         self.options_changed()
     }
@@ -56,7 +56,7 @@ impl Db {
         inner.committer.set_manifest_settings(manifest_settings(&options, &inner.tools.paths));
         inner.logs.set_limits(options.writable_file_max_buffer_size, options.wal_bytes_per_sync);
         if options.delayed_write_rate != inner.tools.options.load().delayed_write_rate {
-            writing.background.set_delayed_write_rate(options.delayed_write_rate);
+            writing.schedule.set_delayed_write_rate(options.delayed_write_rate);
         }
         let rest = options.daily_offpeak_time_utc != inner.tools.options.load().daily_offpeak_time_utc;
         inner.tools.options.store(Arc::new(options));
@@ -66,12 +66,10 @@ impl Db {
                 Parts::resolve(&family.options(), &inner.tools.options.load(), self.path(), cache, blobs)?;
             family.set_options(family.options(), Arc::new(parts));
         }
-        writing.background.size_pools();
-        writing.background.plan_dump();
-        writing.background.plan_persist();
-        writing.background.plan_trigger();
+        writing.schedule.size_pools();
+        writing.upkeep.options_changed();
         for family in inner.families.all() {
-            writing.background.reconsider(&family);
+            writing.schedule.reconsider(&family);
         }
         drop(guard);
         self.options_changed()

@@ -141,11 +141,11 @@ impl Db {
 
     fn flush_for_live_files(&self, atomic: bool) -> Result<()> {
         let families = self.inner.families.all();
-        let background = &self.writing()?.background;
+        let jobs = &self.writing()?.jobs;
         if atomic && !self.inner.tools.options.load().atomic_flush {
-            return background.flush_together(&families, FlushReason::GetLiveFiles);
+            return jobs.flushes.flush_together(&families, FlushReason::GetLiveFiles);
         }
-        background.flush_and_wait(&families, FlushReason::GetLiveFiles, true)
+        jobs.flushes.flush_and_wait(&families, FlushReason::GetLiveFiles, true)
     }
 
     fn wal_info(&self, number: FileNumber, size: u64) -> LiveFileStorageInfo {

@@ -48,21 +48,23 @@ use base::stats::{HistogramKind, Ticker};
 use base::{Error, FamilyId, Result};
 use env::posix::Tenant;
 
-use crate::background::Background;
 use crate::batch::WriteBatch;
 use crate::commit::Committer;
 use crate::errors::ErrorState;
 use crate::event::{Event, FlushReason};
 use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Obsolete};
+use crate::jobs::Jobs;
 use crate::options::{FlushOptions, WriteOptions};
 use crate::output::JobTools;
 use crate::read::Reads;
 use crate::release_notifier::ReleaseNotifier;
+use crate::schedule::Schedule;
 use crate::sequence::{Snapshot, Snapshots};
 use crate::source::TableCache;
 use crate::stats::DatabaseCounter;
 use crate::sync::{Arc, Mutex, OnceLock};
+use crate::upkeep::Upkeep;
 use crate::wal::WalSet;
 use crate::write::{WriteHook, Writer};
 
@@ -101,7 +103,9 @@ struct Inner {
 #[derive(Clone)]
 struct Writing {
     writer: Arc<Writer>,
-    background: Arc<Background>,
+    schedule: Arc<Schedule>,
+    jobs: Arc<Jobs>,
+    upkeep: Arc<Upkeep>,
 }
 
 impl Db {
@@ -291,11 +295,11 @@ impl Db {
         if options.force_atomic_flush && !self.inner.tools.options.load().atomic_flush {
             let families = match options.allow_write_stall {
                 true => families.to_vec(),
-                false => writing.background.wait_for_stall_end(families)?,
+                false => writing.jobs.flushes.wait_for_stall_end(families)?,
             };
-            return writing.background.flush_together(&families, FlushReason::ManualFlush);
+            return writing.jobs.flushes.flush_together(&families, FlushReason::ManualFlush);
         }
-        writing.background.flush_by(families, options)
+        writing.jobs.flushes.flush_by(families, options)
     }
 
     /// Hands gathered log records to the system (`manual_wal_flush`), and makes them durable if asked.
@@ -315,7 +319,7 @@ impl Db {
             && logs.is_poisoned()
         {
             use crate::write::ErrorSink;
-            writing.background.wal_failed(error);
+            writing.jobs.failures.wal_failed(error);
         }
         done
     }
@@ -331,7 +335,7 @@ impl Db {
     /// # Errors
     /// Busy if that is under way; what remains, be it for one family.
     pub fn resume(&self) -> Result<()> {
-        self.writing()?.background.resume()
+        self.writing()?.jobs.resumes.resume()
     }
 
     /// The background error, if there is one: the gravest, whichever families it stops. `ironstone.write-error` is the
@@ -349,7 +353,7 @@ impl Db {
         if self.inner.obsolete.enable(false)
             && let Some(writing) = &self.inner.writing
         {
-            writing.background.purge();
+            writing.jobs.purge.purge();
         }
     }
 }

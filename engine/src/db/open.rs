@@ -20,7 +20,7 @@ use super::setup::{
     tables_max, write_options_file,
 };
 use super::stats_family::add_stats_family;
-use super::{Db, Inner, Writing};
+use super::{Db, Inner};
 use crate::commit::Committer;
 use crate::components::{Components, FamilyDescriptor};
 use crate::errors::ErrorState;
@@ -529,13 +529,7 @@ impl Opening {
         let reads = parts.as_ref().map_or_else(|| self.reads(&shared, Arc::default()), |p| p.reads.clone());
         let Shared { tools, families, tables, release_notifier } = shared;
         let (writing, logs, committer, obsolete, errors) = match parts {
-            Some(p) => (
-                Some(Writing { writer: p.writer, background: p.background }),
-                p.logs,
-                p.committer,
-                p.obsolete,
-                p.errors,
-            ),
+            Some(p) => (Some(p.writing), p.logs, p.committer, p.obsolete, p.errors),
             None => {
                 let settings = manifest_settings(&self.options, &self.paths);
                 let manifest = Manifest::new(self.env.clone(), settings, FileNumber(0));

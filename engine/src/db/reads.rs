@@ -187,7 +187,7 @@ impl Db {
 
 impl Inner {
     fn property_context(&self) -> properties::PropertyContext<'_> {
-        let activity = self.writing.as_ref().map(|w| w.background.activity()).unwrap_or_default();
+        let activity = self.writing.as_ref().map(|w| w.schedule.activity()).unwrap_or_default();
         properties::PropertyContext {
             tables: &self.tables,
             obsolete: &self.obsolete,

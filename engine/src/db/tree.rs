@@ -14,7 +14,7 @@ impl Db {
     /// Compacts the keys in `[begin, end]`; `None` is unbounded.
     ///
     /// # Errors
-    /// Those of the jobs; see [`crate::background::Background::compact_range`].
+    /// Those of the jobs; see [`crate::jobs::ManualCompactions::compact_range`].
     pub fn compact_range(
         &self,
         family: &Arc<Family>,
@@ -23,11 +23,11 @@ impl Db {
         options: &CompactRangeOptions,
     ) -> Result<()> {
         self.own(family)?;
-        self.writing()?.background.compact_range(family, begin, end, options).map(|_| ())
+        self.writing()?.jobs.manuals.compact_range(family, begin, end, options).map(|_| ())
     }
 
     /// Compacts the tables of these numbers to a level; see
-    /// [`crate::background::Background::compact_files`].
+    /// [`crate::jobs::ManualCompactions::compact_files`].
     ///
     /// # Errors
     /// As there.
@@ -40,11 +40,11 @@ impl Db {
         options: &CompactionOptions,
     ) -> Result<Vec<PathBuf>> {
         self.own(family)?;
-        self.writing()?.background.compact_files(family, files, output_level, output_path_id, options)
+        self.writing()?.jobs.manuals.compact_files(family, files, output_level, output_path_id, options)
     }
 
     /// Drops tables that lie wholly in one of the ranges; see
-    /// [`crate::background::Background::delete_files_in_ranges`].
+    /// [`crate::jobs::ManualCompactions::delete_files_in_ranges`].
     ///
     /// # Errors
     /// As there.
@@ -55,7 +55,7 @@ impl Db {
         include_end: bool,
     ) -> Result<()> {
         self.own(family)?;
-        self.writing()?.background.delete_files_in_ranges(family, ranges, include_end)
+        self.writing()?.jobs.manuals.delete_files_in_ranges(family, ranges, include_end)
     }
 
     /// Marks tables that meet `[begin, end]` to be compacted soon in the background.
@@ -69,17 +69,17 @@ impl Db {
         end: Option<&[u8]>,
     ) -> Result<()> {
         self.own(family)?;
-        self.writing()?.background.suggest_compact_range(family, begin, end);
+        self.writing()?.jobs.manuals.suggest_compact_range(family, begin, end);
         Ok(())
     }
 
-    /// Moves level 0 to `target_level` as it is; see [`crate::background::Background::promote_l0`].
+    /// Moves level 0 to `target_level` as it is; see [`crate::jobs::ManualCompactions::promote_l0`].
     ///
     /// # Errors
     /// As there.
     pub fn promote_l0(&self, family: &Arc<Family>, target_level: usize) -> Result<()> {
         self.own(family)?;
-        self.writing()?.background.promote_l0(family, target_level)
+        self.writing()?.jobs.manuals.promote_l0(family, target_level)
     }
 
     /// Gives up manual compactions that run and refuses new ones; returns when none runs. Calls nest.
@@ -87,7 +87,7 @@ impl Db {
     /// # Errors
     /// NotSupported when opened for reading.
     pub fn disable_manual_compaction(&self) -> Result<()> {
-        self.writing()?.background.disable_manual();
+        self.writing()?.jobs.manuals.disable_manual();
         Ok(())
     }
 
@@ -96,7 +96,7 @@ impl Db {
     /// # Errors
     /// NotSupported when opened for reading.
     pub fn abort_all_compactions(&self) -> Result<()> {
-        self.writing()?.background.abort_compactions();
+        self.writing()?.jobs.manuals.abort_compactions();
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl Db {
     /// # Errors
     /// InvalidArgument if compactions are not aborted; NotSupported when opened for reading.
     pub fn resume_all_compactions(&self) -> Result<()> {
-        self.writing()?.background.resume_compactions()
+        self.writing()?.jobs.manuals.resume_compactions()
     }
 
     /// Undoes one [`Db::disable_manual_compaction`].
@@ -113,7 +113,7 @@ impl Db {
     /// # Errors
     /// NotSupported when opened for reading.
     pub fn enable_manual_compaction(&self) -> Result<()> {
-        self.writing()?.background.enable_manual();
+        self.writing()?.jobs.manuals.enable_manual();
         Ok(())
     }
 
@@ -124,7 +124,7 @@ impl Db {
     /// InvalidArgument if `low` does not have the length of a timestamp, or is below the present value.
     pub fn increase_full_history_ts_low(&self, family: &Arc<Family>, low: &[u8]) -> Result<()> {
         self.own(family)?;
-        self.writing()?.background.raise_full_history_ts_low(family, low)
+        self.writing()?.jobs.manuals.raise_full_history_ts_low(family, low)
     }
 
     /// Returns the oldest timestamp of the family that can be read. Returns `None` if all history is kept, and for
@@ -150,20 +150,20 @@ impl Db {
         let writing = self.writing()?;
         if options.flush {
             let families = self.inner.families.all();
-            writing.background.flush_and_wait(&families, FlushReason::ManualFlush, true)?;
+            writing.jobs.flushes.flush_and_wait(&families, FlushReason::ManualFlush, true)?;
         }
-        writing.background.wait_for_idle(options)?;
+        writing.jobs.wait_for_idle(options)?;
         if options.close_db { self.close() } else { Ok(()) }
     }
 
     /// No new background job starts; returns when none runs. Calls nest.
     pub fn pause_background_work(&self) -> Result<()> {
-        self.writing()?.background.pause();
+        self.writing()?.schedule.pause();
         Ok(())
     }
 
     pub fn continue_background_work(&self) -> Result<()> {
-        if self.writing()?.background.unpause() {
+        if self.writing()?.schedule.unpause() {
             Ok(())
         } else {
             Err(Error::invalid_argument("Background work already unpaused"))

@@ -1,6 +1,6 @@
 //! The sweep of an open: judges every file of the database once, and lists the files that no version needs.
 //!
-//! Not here: which file belongs to the database (`directories`), and the deletion (`background::purge`).
+//! Not here: which file belongs to the database (`directories`), and the deletion (`jobs::purge`).
 
 use std::path::PathBuf;
 

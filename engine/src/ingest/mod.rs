@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!  external file ─► external: open, check, key range ─► prepare: link or copy under a new number, sync
-//!      ─► background::ingest, as write leader: no memtable overlaps ─► place: level and sequence number
+//!      ─► jobs::ingest, as write leader: no memtable overlaps ─► place: level and sequence number
 //!      ─► one commit for all column families ─► visible
 //! ```
 //! Invariants: an entry of an ingested file is newer than every entry of its key that was in the database before, unless
 //! the file is ingested behind. The database changes completely or not at all; until the commit, the copies have numbers
-//! that no MANIFEST names. Not here: flushes and the commit (`background`). Facts: RocksDB
+//! that no MANIFEST names. Not here: flushes and the commit (`jobs`). Facts: RocksDB
 //! `db/external_sst_file_ingestion_job.cc`.
 
 mod external;

@@ -1,4 +1,4 @@
-//! Waking those who wait for jobs.
+//! Wakes the threads that wait for jobs.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, Ordering};
 /// not changed. So no event between the check and the sleep is missed. The lock of the count is the last in
 /// the lock order, so a thread may notify while it holds any other lock.
 #[derive(Default)]
-pub(super) struct EventCount {
+pub struct EventCount {
     count: Mutex<u64>,
     moved: Condvar,
 }
@@ -37,7 +37,7 @@ impl EventCount {
 
 /// Increments a count until it is dropped, and then wakes the waiting threads. This guard can outlive the
 /// counted object, so it owns the count and the event count.
-pub(super) struct Out {
+pub struct Out {
     count: Arc<AtomicUsize>,
     event_count: Arc<EventCount>,
 }

@@ -16,12 +16,16 @@ use lsm::pick::{Running, View};
 use lsm::version::{Edit, KeyRange};
 use table::unique_id::UniqueId;
 
-use super::Background;
+use super::context::JobContext;
+use super::failures::Failures;
+use super::flush::Flushes;
+use super::purge::FilePurger;
 use crate::commit::Change;
 use crate::event::{ErrorReason, Event, ExternalFileIngested, FlushReason};
 use crate::family::{Family, SuperVersion};
 use crate::ingest::{Place, PlaceRequest, Prepared, PreparedFile, ReplaceRange, overlaps_memtables, place};
 use crate::output::named;
+use crate::schedule::Schedule;
 use crate::sync::{Arc, Ordering};
 use crate::write::Writer;
 
@@ -40,7 +44,26 @@ struct Placed {
     replaced: Vec<(usize, Arc<FileMetaData>)>,
 }
 
-impl Background {
+/// Places prepared SST files in the levels of their column families, and commits them.
+pub struct Ingestions {
+    context: Arc<JobContext>,
+    schedule: Arc<Schedule>,
+    purge: Arc<FilePurger>,
+    failures: Arc<Failures>,
+    flushes: Arc<Flushes>,
+}
+
+impl Ingestions {
+    pub fn new(
+        context: Arc<JobContext>,
+        schedule: Arc<Schedule>,
+        purge: Arc<FilePurger>,
+        failures: Arc<Failures>,
+        flushes: Arc<Flushes>,
+    ) -> Self {
+        Self { context, schedule, purge, failures, flushes }
+    }
+
     /// Ingests prepared files into their column families, all in one commit. Returns when the files are visible.
     ///
     /// # Errors
@@ -48,17 +71,17 @@ impl Background {
     /// [`place`]; errors of the WAL and the MANIFEST. After an error the database is as before.
     pub fn ingest(&self, mut jobs: Vec<Prepared>) -> Result<()> {
         let families: Vec<_> = jobs.iter().map(|job| job.family.clone()).collect();
-        let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
+        let Some(writer) = self.context.writer() else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
         for attempt in 0.. {
-            self.check_families(&families)?;
+            self.context.check_families(&families)?;
             let overlapping = self.overlapping(&jobs)?;
             let block = attempt >= FLUSHES_MAX;
             if !overlapping.is_empty() && !block {
-                self.flush_and_wait(&overlapping, FlushReason::ExternalFileIngestion, true)?;
+                self.flushes.flush_and_wait(&overlapping, FlushReason::ExternalFileIngestion, true)?;
             }
-            let began = self.tools.stats.begin();
+            let began = self.context.tools.stats.begin();
             let ended = writer.alone(|leader| {
                 if block {
                     self.flush_as_leader(&writer, leader, &families)?;
@@ -69,7 +92,7 @@ impl Background {
                 self.commit_ingestion(&mut jobs, &mut leader.last_seq).map(|()| true)
             })?;
             if ended? {
-                self.tools.stats.end(began, HistogramKind::IngestExternalFileRunTime);
+                self.context.tools.stats.end(began, HistogramKind::IngestExternalFileRunTime);
                 break;
             }
             if block {
@@ -126,26 +149,26 @@ impl Background {
     ) -> Result<()> {
         writer.switch_as_leader(leader, families, FlushReason::ExternalFileIngestion)?;
         let ready = || {
-            if let Err(error) = self.check_families(families) {
+            if let Err(error) = self.context.check_families(families) {
                 return Some(Err(error));
             }
-            if self.tools.shutting_down.load(Ordering::Acquire) {
+            if self.context.tools.shutting_down.load(Ordering::Acquire) {
                 return Some(Err(Error::shutdown_in_progress("the database is closing")));
             }
             let flushed = families.iter().all(|f| f.is_dropped() || f.state().immutable_memtables.is_empty());
             flushed.then_some(Ok(()))
         };
         // Run no job on this thread: a job may wait for the lead. This thread has the lead.
-        match self.tools.env.executor.has_threads() {
-            true => self.wait_for_others(ready),
-            false => self.wait_until(ready),
+        match self.context.tools.env.executor.has_threads() {
+            true => self.schedule.pool().wait_for_others(ready),
+            false => self.schedule.pool().wait_until(ready),
         }
     }
 
     /// Places the files and commits. No writer writes meanwhile.
     fn commit_ingestion(&self, jobs: &mut [Prepared], last_seq: &mut SequenceNumber) -> Result<()> {
-        self.logs.sync()?;
-        let reservation = self.tools.take_job_id().0;
+        self.context.logs.sync()?;
+        let reservation = self.context.tools.take_job_id().0;
         let mut newest = *last_seq;
         let (mut changes, mut replaced) = (Vec::with_capacity(jobs.len()), Vec::new());
         let done = jobs.iter_mut().try_for_each(|job| {
@@ -158,10 +181,10 @@ impl Background {
         match &done {
             Ok(()) => {
                 *last_seq = newest;
-                self.tools.sequence.publish(newest);
+                self.context.tools.sequence.publish(newest);
             }
             Err(_) => {
-                let _state = self.state.lock();
+                let _state = self.schedule.queues();
                 replaced.iter().for_each(|file| file.set_being_compacted(false));
             }
         }
@@ -171,16 +194,16 @@ impl Background {
 
     fn commit_changes(&self, jobs: &mut [Prepared], changes: Vec<Change>) -> Result<()> {
         let atomic = changes.len() > 1;
-        match self.committer.commit(changes, atomic) {
+        match self.context.committer.commit(changes, atomic) {
             Ok(committed) => {
                 jobs.iter_mut().for_each(Prepared::keep_files);
-                self.committed(&committed);
+                self.purge.committed(&committed);
                 Ok(())
             }
             Err(error) => {
                 // A later open may find the record in the MANIFEST.
                 jobs.iter_mut().for_each(Prepared::keep_files);
-                self.failed(error.clone(), ErrorReason::ManifestWrite);
+                self.failures.failed(error.clone(), ErrorReason::ManifestWrite);
                 Err(error)
             }
         }
@@ -188,9 +211,9 @@ impl Background {
 
     /// Chooses the places of the files of one column family, and reserves their ranges.
     fn place_files(&self, job: &Prepared, newest: &mut SequenceNumber, reservation: u64) -> Result<Placed> {
-        let snapshots = self.tools.snapshots.count() > 0;
+        let snapshots = self.context.tools.snapshots.count() > 0;
         for attempt in 0.. {
-            let state = self.state.lock();
+            let state = self.schedule.queues();
             let pin = job.family.pin_owned();
             let running = state.running_of(job.family.id());
             let held = (attempt >= PLACINGS_MAX).then_some(state);
@@ -199,23 +222,23 @@ impl Background {
                 view: View {
                     version: &pin.version,
                     running: &running,
-                    oldest_snapshot: self.oldest_snapshot(),
+                    oldest_snapshot: self.schedule.oldest_snapshot(),
                     full_history_ts_low: None,
                 },
                 parts: &pin.parts,
-                tables: &self.tables,
+                tables: &self.context.tables,
                 last_seq: *newest,
                 force_seq: job.options.snapshot_consistency && snapshots,
-                now_s: self.tools.env.clock.now_seconds(),
+                now_s: self.context.tools.env.clock.now_seconds(),
             };
             let replaced = replaced_files(job, &pin, &running)?;
             let (places, last_seq) = place(&request)?;
-            let mut state = held.unwrap_or_else(|| self.state.lock());
+            let mut state = held.unwrap_or_else(|| self.schedule.queues());
             let same = Arc::ptr_eq(&pin.version, &job.family.pin_owned().version);
             if !same || state.running_of(job.family.id()) != running {
                 continue;
             }
-            let own = state.running.entry(job.family.id()).or_default();
+            let own = state.compaction.reserved.entry(job.family.id()).or_default();
             own.extend(reserved(job, &places).map(|running| (reservation, running)));
             replaced.iter().for_each(|(_, file)| file.set_being_compacted(true));
             *newest = last_seq;
@@ -225,17 +248,13 @@ impl Background {
     }
 
     fn unreserve(&self, jobs: &[Prepared], reservation: u64) {
-        let mut state = self.state.lock();
-        for job in jobs {
-            if let Some(list) = state.running.get_mut(&job.family.id()) {
-                list.retain(|(id, _)| *id != reservation);
-            }
-        }
+        let mut state = self.schedule.queues();
+        jobs.iter().for_each(|job| state.unreserve(job.family.id(), reservation));
     }
 
     /// The change of the tree that adds the files of one column family.
     fn change_of(&self, job: &mut Prepared, placed: &Placed) -> Result<Change> {
-        let now_s = self.tools.env.clock.now_seconds();
+        let now_s = self.context.tools.env.clock.now_seconds();
         let (write_seq, behind) = (job.options.write_global_seqno, job.options.ingest_behind);
         let keeps_seq = job.options.allow_db_generated_files;
         let mut edit = Edit {
@@ -245,7 +264,7 @@ impl Background {
         let family = job.family.clone();
         for (file, place) in job.files.iter_mut().zip(&placed.places) {
             if write_seq && file.external.stored_seq != place.seq {
-                file.store_seq(&self.tools, place.seq)?;
+                file.store_seq(&self.context.tools, place.seq)?;
             }
             let epoch = if behind { EPOCH_BEHIND } else { family.state().take_epoch() };
             let mut meta = meta_of(file, place, keeps_seq);
@@ -263,9 +282,9 @@ impl Background {
             let last = pin.version.num_levels() - 1;
             for file in &job.files {
                 if job.options.move_files
-                    && let Err(error) = self.tools.env.fs.unlink(&file.external.path)
+                    && let Err(error) = self.context.tools.env.fs.unlink(&file.external.path)
                 {
-                    self.tools.events.warn(format_args!(
+                    self.context.tools.events.warn(format_args!(
                         "the ingested file is in the database, but the original could not be removed: {error}"
                     ));
                 }
@@ -284,12 +303,12 @@ impl Background {
                 let own = job.files.iter().any(|file| file.pending.number == meta.number);
                 if own && (job.options.prefetch_lmax_index_and_filter_blocks || level != last) {
                     // The table cache reports a table that does not open again at the first read.
-                    let _ = self.tables.get(&pin.parts, level, meta);
+                    let _ = self.context.tables.get(&pin.parts, level, meta);
                 }
             }
-            self.reconsider(&job.family);
+            self.schedule.reconsider(&job.family);
         }
-        self.schedule_purge();
+        self.purge.schedule();
     }
 
     fn tell_ingested(&self, job: &Prepared, file: &PreparedFile, pin: &SuperVersion) {
@@ -297,12 +316,12 @@ impl Background {
         let found = pin.version.files().find(|(_, meta)| meta.number == number);
         let (level, seq) = found.map_or((0, 0), |(level, meta)| (level, meta.largest_seq));
         let global_seqno = if job.options.allow_db_generated_files { 0 } else { seq };
-        self.tools.events.info(format_args!(
+        self.context.tools.events.info(format_args!(
             "[AddFile] External SST file {} was ingested in L{level} with path {} (global_seqno={global_seqno})",
             file.external.path.display(),
             file.path.display()
         ));
-        self.tools.events.emit(&Event::ExternalFileIngested(ExternalFileIngested {
+        self.context.tools.events.emit(&Event::ExternalFileIngested(ExternalFileIngested {
             family: named(&job.family),
             external_file_path: file.external.path.clone(),
             internal_file_path: file.path.clone(),

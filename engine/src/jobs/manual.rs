@@ -6,11 +6,16 @@ use lsm::pick::score::Scores;
 use lsm::pick::{BlobGc, Style, View};
 use lsm::version::Edit;
 
-use super::Background;
+use super::compact::Compactions;
+use super::context::JobContext;
+use super::failures::Failures;
+use super::flush::Flushes;
+use super::purge::FilePurger;
 use crate::commit::Change;
 use crate::event::FlushReason;
 use crate::family::Family;
 use crate::options::{BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactRangeOptions};
+use crate::schedule::{Schedule, set_aside};
 use crate::sync::{Arc, Flag, Ordering};
 
 /// What a manual compaction came to.
@@ -20,7 +25,28 @@ pub struct ManualResult {
     pub bytes_written: u64,
 }
 
-impl Background {
+/// Compacts and moves what the caller names, on the thread of the caller.
+pub struct ManualCompactions {
+    pub(super) context: Arc<JobContext>,
+    pub(super) schedule: Arc<Schedule>,
+    pub(super) purge: Arc<FilePurger>,
+    pub(super) failures: Arc<Failures>,
+    flushes: Arc<Flushes>,
+    pub(super) compactions: Arc<Compactions>,
+}
+
+impl ManualCompactions {
+    pub fn new(
+        context: Arc<JobContext>,
+        schedule: Arc<Schedule>,
+        purge: Arc<FilePurger>,
+        failures: Arc<Failures>,
+        flushes: Arc<Flushes>,
+        compactions: Arc<Compactions>,
+    ) -> Self {
+        Self { context, schedule, purge, failures, flushes, compactions }
+    }
+
     /// Compacts the user keys in `[begin, end]`, which carry no timestamps. `None` is unbounded.
     ///
     /// # Errors
@@ -54,23 +80,23 @@ impl Background {
         }
         let flushed = match options.allow_write_stall {
             true => vec![family.clone()],
-            false => self.wait_for_stall_end(std::slice::from_ref(family))?,
+            false => self.flushes.wait_for_stall_end(std::slice::from_ref(family))?,
         };
-        self.flush_and_wait(&flushed, FlushReason::ManualCompaction, true)?;
+        self.flushes.flush_and_wait(&flushed, FlushReason::ManualCompaction, true)?;
         let canceled = self.begin_manual(&options.canceled, options.exclusive_manual_compaction)?;
         let options = CompactRangeOptions { canceled: Some(canceled.clone()), ..options.clone() };
         let (begin, end) = family.with_timestamps(begin, end);
         let outcome = self.all_levels(family, begin.as_deref(), end.as_deref(), &options);
         self.end_manual(&canceled, options.exclusive_manual_compaction);
-        self.reconsider(family);
-        self.changed.tell();
+        self.schedule.reconsider(family);
+        self.schedule.pool().notify();
         let (done, level) = self.told_of_abort(outcome)?;
         if let Some(level) = level.filter(|_| options.change_level) {
             // What runs could fill the level meanwhile, or take its files.
             self.disable_manual();
-            self.pause();
+            self.schedule.pause();
             let moved = self.refit_level(family, level, options.target_level);
-            self.unpause();
+            self.schedule.unpause();
             self.enable_manual();
             moved?;
         }
@@ -81,64 +107,64 @@ impl Background {
     /// passed one.
     pub(super) fn begin_manual(&self, canceled: &Option<Arc<Flag>>, exclusive: bool) -> Result<Arc<Flag>> {
         let canceled = canceled.clone().unwrap_or_default();
-        self.wait_until(|| {
-            let mut state = self.state.lock();
+        self.schedule.pool().wait_until(|| {
+            let mut state = self.schedule.queues();
             if state.closing {
                 return Some(Err(Error::shutdown_in_progress("the database is closing")));
             }
             if let Err(error) = state.check_abort() {
                 return Some(Err(error));
             }
-            if state.manuals_disabled > 0 || canceled.load(Ordering::Acquire) {
+            if state.manual.disabled > 0 || canceled.load(Ordering::Acquire) {
                 return Some(Err(given_up()));
             }
-            if state.exclusive_manuals > 0 || (exclusive && state.manuals_running > 0) {
+            if state.manual.exclusive > 0 || (exclusive && state.manual.running > 0) {
                 return None;
             }
-            state.manuals_running += 1;
-            state.exclusive_manuals += usize::from(exclusive);
-            state.manual_flags.push(canceled.clone());
+            state.manual.running += 1;
+            state.manual.exclusive += usize::from(exclusive);
+            state.manual.flags.push(canceled.clone());
             Some(Ok(()))
         })?;
         if exclusive {
             // None starts from now on; those that have a slot end first.
-            self.wait_until(|| {
-                let state = self.state.lock();
+            self.schedule.pool().wait_until(|| {
+                let state = self.schedule.queues();
                 // Close removes queued compactions from the pool, but their slots stay reserved.
-                (state.closing || state.compactions_scheduled == 0).then_some(())
+                (state.closing || state.compaction.scheduled == 0).then_some(())
             });
         }
         Ok(canceled)
     }
 
     pub(super) fn end_manual(&self, canceled: &Arc<Flag>, exclusive: bool) {
-        let mut state = self.state.lock();
-        state.manuals_running -= 1;
-        state.exclusive_manuals -= usize::from(exclusive);
-        if let Some(at) = state.manual_flags.iter().position(|flag| Arc::ptr_eq(flag, canceled)) {
-            state.manual_flags.swap_remove(at);
+        let mut state = self.schedule.queues();
+        state.manual.running -= 1;
+        state.manual.exclusive -= usize::from(exclusive);
+        if let Some(at) = state.manual.flags.iter().position(|flag| Arc::ptr_eq(flag, canceled)) {
+            state.manual.flags.swap_remove(at);
         }
-        self.schedule(&mut state);
+        self.schedule.start_due(&mut state);
         drop(state);
-        self.changed.tell();
+        self.schedule.pool().notify();
     }
 
     /// Gives up the manual compactions that run, raising the flags their callers gave too, and refuses new ones
-    /// until [`Background::enable_manual`] was called as often. Returns when none runs.
+    /// until [`ManualCompactions::enable_manual`] was called as often. Returns when none runs.
     pub fn disable_manual(&self) {
         {
-            let mut state = self.state.lock();
-            state.manuals_disabled += 1;
-            state.manual_flags.iter().for_each(|flag| flag.store(true, Ordering::Release));
+            let mut state = self.schedule.queues();
+            state.manual.disabled += 1;
+            state.manual.flags.iter().for_each(|flag| flag.store(true, Ordering::Release));
         }
-        self.changed.tell();
-        self.wait_until(|| (self.state.lock().manuals_running == 0).then_some(()));
+        self.schedule.pool().notify();
+        self.schedule.pool().wait_until(|| (self.schedule.queues().manual.running == 0).then_some(()));
     }
 
     /// Undoes one `disable_manual`.
     pub fn enable_manual(&self) {
-        let mut state = self.state.lock();
-        state.manuals_disabled = state.manuals_disabled.saturating_sub(1);
+        let mut state = self.schedule.queues();
+        state.manual.disabled = state.manual.disabled.saturating_sub(1);
     }
 
     /// Versions with timestamps below `low` may be collapsed from now on. Durable when this returns.
@@ -157,8 +183,8 @@ impl Background {
             full_history_ts_low: Some(low.to_vec()),
             ..Change::new(family.clone(), Edit::default())
         };
-        let committed = self.committer.commit(vec![change], false)?;
-        self.committed(&committed);
+        let committed = self.context.committer.commit(vec![change], false)?;
+        self.purge.committed(&committed);
         Ok(())
     }
 
@@ -204,7 +230,7 @@ impl Background {
             self.one_level(family, request, options, &mut done)?;
             return Ok((done, Some(last)));
         }
-        let made_from = self.tools.numbers.peek();
+        let made_from = self.context.tools.numbers.peek();
         let dynamic = parts.pick.level_compaction_dynamic_level_bytes;
         let mut level = first;
         loop {
@@ -243,7 +269,7 @@ impl Background {
         let pin = family.pin_owned();
         let view =
             View { version: &pin.version, running: &[], oldest_snapshot: 0, full_history_ts_low: None };
-        Scores::compute(&view, &pin.parts.pick, self.tools.env.clock.now_seconds()).base_level.max(1)
+        Scores::compute(&view, &pin.parts.pick, self.context.tools.env.clock.now_seconds()).base_level.max(1)
     }
 
     /// Takes one level's part of the range down, step by step; the level it went to.
@@ -257,20 +283,20 @@ impl Background {
         let mut output_level = None;
         loop {
             self.check_canceled(options)?;
-            let (job, rest) = match self.wait_until(|| self.step(family, &request, options)) {
+            let (job, rest) = match self.schedule.pool().wait_until(|| self.step(family, &request, options)) {
                 Ok(Some(planned)) => planned,
                 Ok(None) => return Ok(output_level),
                 Err(error) => return Err(error),
             };
             output_level = Some(job.task.output_level);
-            let compacted = self.compact(&job);
-            self.release(&job);
+            let compacted = self.compactions.compact(&job);
+            self.schedule.release(&job);
             if let Err(error) = &compacted {
-                self.compaction_failed(&job, error.clone());
+                self.compactions.compaction_failed(&job, error.clone());
             }
             drop(job);
-            self.schedule_purge();
-            self.changed.tell();
+            self.purge.schedule();
+            self.schedule.pool().notify();
             let compacted = compacted?;
             done.steps += 1;
             done.bytes_written += compacted.bytes_written;
@@ -289,15 +315,17 @@ impl Background {
         request: &Request,
         options: &CompactRangeOptions,
     ) -> Option<Result<Option<(crate::compaction::Job, Option<Vec<u8>>)>>> {
-        if let Err(error) =
-            self.check_families(std::slice::from_ref(family)).and_then(|()| self.check_canceled(options))
+        if let Err(error) = self
+            .context
+            .check_families(std::slice::from_ref(family))
+            .and_then(|()| self.check_canceled(options))
         {
             return Some(Err(error));
         }
         if family.is_dropped() {
             return Some(Err(Error::column_family_dropped(family.name())));
         }
-        let mut state = self.state.lock();
+        let mut state = self.schedule.queues();
         if state.closing {
             return Some(Err(Error::shutdown_in_progress("the database is closing")));
         }
@@ -307,16 +335,16 @@ impl Background {
         let view = View {
             version: &pin.version,
             running: &running,
-            oldest_snapshot: self.oldest_snapshot(),
+            oldest_snapshot: self.schedule.oldest_snapshot(),
             full_history_ts_low: ts_low.as_deref(),
         };
-        match plan(&view, &pin.parts.pick, request, self.tools.env.clock.now_seconds()) {
+        match plan(&view, &pin.parts.pick, request, self.context.tools.env.clock.now_seconds()) {
             Step::Nothing => Some(Ok(None)),
             // If no running job is in the way, a quarantined file is in the way, and it would stay there.
             Step::Conflict if running.is_empty() => quarantined(&pin.version, request).map(Err),
             Step::Conflict => None,
             Step::Do(task, rest) => {
-                let job = self.reserve(&mut state, family, *task, options.canceled.clone());
+                let job = self.schedule.reserve(&mut state, family, *task, options.canceled.clone());
                 Some(Ok(Some((job, rest))))
             }
         }
@@ -338,11 +366,6 @@ fn quarantined(version: &lsm::version::Version, request: &Request) -> Option<Err
     let anywhere = || version.files().find(|(_, f)| f.is_quarantined()).map(|(_, f)| f.number);
     let number = inside.find(|f| f.is_quarantined()).map(|f| f.number).or_else(anywhere)?;
     Some(set_aside(number))
-}
-
-/// The refusal for a quarantined table's sake.
-pub(super) fn set_aside(number: base::FileNumber) -> Error {
-    Error::corruption(format!("table {:06} is quarantined: a part of it cannot be read", number.0))
 }
 
 fn given_up() -> Error {

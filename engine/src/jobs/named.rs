@@ -8,18 +8,17 @@ use std::path::PathBuf;
 
 use base::{Error, FileNumber, Result};
 use lsm::file_meta::FileMetaData;
-use lsm::pick::View;
 use lsm::pick::manual::{files_in_ranges, plan_files, smallest_fitting_level};
 use lsm::version::Edit;
 
-use super::{Background, State};
+use super::manual::ManualCompactions;
 use crate::commit::Change;
 use crate::compaction::Job;
-use crate::family::{Family, SuperVersion};
+use crate::family::Family;
 use crate::options::{CompactionOptions, CompressionType, Temperature};
 use crate::sync::Arc;
 
-impl Background {
+impl ManualCompactions {
     /// Compacts these SST files, and the SST files that must be compacted with them, to `output_level`.
     /// Runs on the thread of the caller. Returns the paths of the output files. `output_path_id` is the
     /// path for the output; `None` is the only path of the column family.
@@ -36,15 +35,15 @@ impl Background {
         output_path_id: Option<u32>,
         options: &CompactionOptions,
     ) -> Result<Vec<PathBuf>> {
-        self.check_families(std::slice::from_ref(family))?;
+        self.context.check_families(std::slice::from_ref(family))?;
         let canceled = self.begin_manual(&options.canceled, false)?;
         let planned = self.plan_files(family, files, output_level, output_path_id, options, canceled.clone());
         let outcome = planned.and_then(|job| {
-            let outcome = self.compact(&job);
-            self.release(&job);
+            let outcome = self.compactions.compact(&job);
+            self.schedule.release(&job);
             let dirs = job.parts.clone();
             if let Err(error) = &outcome {
-                self.compaction_failed(&job, error.clone());
+                self.compactions.compaction_failed(&job, error.clone());
             }
             drop(job);
             let made = outcome?.outputs;
@@ -52,8 +51,8 @@ impl Background {
         });
         let outcome = self.told_of_abort(outcome);
         self.end_manual(&canceled, false);
-        self.reconsider(family);
-        self.schedule_purge();
+        self.schedule.reconsider(family);
+        self.purge.schedule();
         outcome
     }
 
@@ -66,7 +65,7 @@ impl Background {
         options: &CompactionOptions,
         canceled: Arc<crate::sync::Flag>,
     ) -> Result<Job> {
-        let mut state = self.state.lock();
+        let mut state = self.schedule.queues();
         let pin = family.pin_owned();
         let paths = pin.parts.pick.paths.len();
         let path = match output_path_id {
@@ -82,9 +81,9 @@ impl Background {
             }
             Some(path) => path,
         };
-        let now = self.tools.env.clock.now_seconds();
+        let now = self.context.tools.env.clock.now_seconds();
         let allow_move = options.allow_trivial_move;
-        let mut task = self.viewed(&state, family, &pin, |view| {
+        let mut task = self.schedule.viewed(&state, family, &pin, |view| {
             plan_files(view, &pin.parts.pick, files, output_level, allow_move, now)
         })?;
         task.output_path_id = path;
@@ -99,7 +98,7 @@ impl Background {
         if options.output_temperature_override != Temperature::Unknown {
             task.output_temperature = options.output_temperature_override as u8;
         }
-        Ok(self.reserve(&mut state, family, task, Some(canceled)))
+        Ok(self.schedule.reserve(&mut state, family, task, Some(canceled)))
     }
 
     /// Drops the SST files below level 0 that lie wholly in one of the ranges, without writing an SST file. All entries
@@ -114,14 +113,14 @@ impl Background {
         ranges: &[(Option<&[u8]>, Option<&[u8]>)],
         include_end: bool,
     ) -> Result<()> {
-        self.check_families(std::slice::from_ref(family))?;
+        self.context.check_families(std::slice::from_ref(family))?;
         let found = {
-            let state = self.state.lock();
+            let state = self.schedule.queues();
             let pin = family.pin_owned();
             let ranges: Vec<_> =
                 ranges.iter().map(|(begin, end)| family.with_timestamps(*begin, *end)).collect();
             let ranges: Vec<_> = ranges.iter().map(|(b, e)| (b.as_deref(), e.as_deref())).collect();
-            let found = self.viewed(&state, family, &pin, |view| {
+            let found = self.schedule.viewed(&state, family, &pin, |view| {
                 files_in_ranges(view, &pin.parts.pick, &ranges, include_end)
             });
             found.iter().for_each(|(_, file)| file.set_being_compacted(true));
@@ -133,12 +132,12 @@ impl Background {
         let deleted = found.iter().map(|(level, file)| (*level, file.number)).collect();
         let edit = Edit { deleted, ..Edit::default() };
         let outcome = self.change_tree(family, edit);
-        let _state = self.state.lock();
+        let _state = self.schedule.queues();
         found.iter().for_each(|(_, file)| file.set_being_compacted(false));
         drop(_state);
         drop(found);
-        self.reconsider(family);
-        self.schedule_purge();
+        self.schedule.reconsider(family);
+        self.purge.schedule();
         outcome
     }
 
@@ -151,7 +150,7 @@ impl Background {
         for level in 0..version.last_filled_level().unwrap_or(0) {
             version.overlapping(level, begin, end).iter().for_each(|file| file.mark());
         }
-        self.reconsider(family);
+        self.schedule.reconsider(family);
     }
 
     /// Moves all of level 0 to `target_level` as it is.
@@ -160,13 +159,13 @@ impl Background {
     /// InvalidArgument for a level that does not exist, tables of level 0 that overlap or are being compacted,
     /// or levels up to the target that are not empty; those of the MANIFEST.
     pub fn promote_l0(&self, family: &Arc<Family>, target_level: usize) -> Result<()> {
-        self.check_families(std::slice::from_ref(family))?;
+        self.context.check_families(std::slice::from_ref(family))?;
         let invalid = |words: &str| Err(Error::invalid_argument(words));
         if target_level < 1 {
             return invalid("Invalid target level");
         }
         let files = {
-            let state = self.state.lock();
+            let state = self.schedule.queues();
             let version = family.pin().version.clone();
             if target_level >= version.num_levels() {
                 return invalid("Target level does not exist");
@@ -201,14 +200,15 @@ impl Background {
     /// hold or will hold something; Aborted for more than one table to level 0; those of the MANIFEST.
     pub(super) fn refit_level(&self, family: &Arc<Family>, level: usize, target_level: i32) -> Result<()> {
         let (files, to) = {
-            let state = self.state.lock();
+            let state = self.schedule.queues();
             let pin = family.pin_owned();
             let version = &pin.version;
             if usize::try_from(target_level).is_ok_and(|to| to >= version.num_levels()) {
                 return Err(Error::invalid_argument("Target level exceeds number of levels"));
             }
             let to = usize::try_from(target_level).unwrap_or_else(|_| {
-                self.viewed(&state, family, &pin, |view| smallest_fitting_level(view, &pin.parts.pick, level))
+                self.schedule
+                    .viewed(&state, family, &pin, |view| smallest_fitting_level(view, &pin.parts.pick, level))
             });
             let files: Vec<_> = version.level(level).iter().cloned().collect();
             if files.is_empty() || to == level {
@@ -257,42 +257,24 @@ impl Background {
         };
         let outcome = if files.is_empty() { Ok(()) } else { self.change_tree(family, edit) };
         {
-            let _state = self.state.lock();
+            let _state = self.schedule.queues();
             files.iter().for_each(|f| f.set_being_compacted(false));
         }
-        self.reconsider(family);
+        self.schedule.reconsider(family);
         outcome
     }
 
     fn change_tree(&self, family: &Arc<Family>, edit: Edit) -> Result<()> {
-        let outcome = self.committer.commit(vec![Change::new(family.clone(), edit)], false);
+        let outcome = self.context.committer.commit(vec![Change::new(family.clone(), edit)], false);
         match outcome {
             Ok(committed) => {
-                self.committed(&committed);
+                self.purge.committed(&committed);
                 Ok(())
             }
             Err(error) => {
-                self.failed(error.clone(), crate::event::ErrorReason::ManifestWrite);
+                self.failures.failed(error.clone(), crate::event::ErrorReason::ManifestWrite);
                 Err(error)
             }
         }
-    }
-
-    /// What pickers look at, with the jobs that run now.
-    fn viewed<T>(
-        &self,
-        state: &State,
-        family: &Family,
-        pin: &SuperVersion,
-        look: impl FnOnce(&View<'_>) -> T,
-    ) -> T {
-        let running = state.running_of(family.id());
-        let ts_low = family.state().full_history_ts_low.clone();
-        look(&View {
-            version: &pin.version,
-            running: &running,
-            oldest_snapshot: self.oldest_snapshot(),
-            full_history_ts_low: ts_low.as_deref(),
-        })
     }
 }

@@ -7,25 +7,45 @@ use lsm::pick::View;
 use lsm::pick::score::Scores;
 use lsm::pressure::Load;
 
-use super::{Background, FlushRequest};
+use super::context::{JobContext, panicked};
+use super::failures::Failures;
+use super::purge::FilePurger;
 use crate::event::{ErrorReason, FlushReason};
 use crate::family::{Family, FlushPick};
 use crate::flush::{self, FlushTools};
 use crate::options::FlushOptions;
+use crate::schedule::{FlushRequest, Schedule};
 use crate::sync::{Arc, Ordering};
 
-impl Background {
+/// Flushes column families, in jobs and for callers.
+pub struct Flushes {
+    context: Arc<JobContext>,
+    schedule: Arc<Schedule>,
+    purge: Arc<FilePurger>,
+    failures: Arc<Failures>,
+}
+
+impl Flushes {
+    pub fn new(
+        context: Arc<JobContext>,
+        schedule: Arc<Schedule>,
+        purge: Arc<FilePurger>,
+        failures: Arc<Failures>,
+    ) -> Self {
+        Self { context, schedule, purge, failures }
+    }
+
     /// One slot: takes the oldest request and carries it out.
     pub(super) fn flush_job(&self) {
         let (request, order) = {
-            let mut state = self.state.lock();
-            state.flushes_running += 1;
-            let request = self.take_flush(&mut state);
-            state.flush_jobs_begun += 1;
-            let order = state.flush_jobs_begun;
+            let mut state = self.schedule.queues();
+            state.flush.running += 1;
+            let request = self.schedule.take_flush(&mut state);
+            state.flush.jobs_begun += 1;
+            let order = state.flush.jobs_begun;
             let of_request = request.iter().flat_map(|request| &request.families);
             let ids = of_request.map(|family| family.id()).collect();
-            state.flush_jobs.insert(order, ids);
+            state.flush.jobs.insert(order, ids);
             if let Some(request) = &request {
                 for family in &request.families {
                     family.state().flush_queued = false;
@@ -40,42 +60,42 @@ impl Background {
         };
         let failed = outcome.is_err();
         if let Err(error) = &outcome {
-            self.flush_failed(error.clone(), &families);
+            self.failures.flush_failed(error.clone(), &families);
         }
         {
-            let mut state = self.state.lock();
+            let mut state = self.schedule.queues();
             if let Err(error) = outcome
                 && error.kind() != Kind::Incomplete
             {
                 for family in &families {
-                    let (count, last) = state.flush_failures.entry(family.id()).or_insert((0, error.clone()));
+                    let (count, last) = state.flush.failures.entry(family.id()).or_insert((0, error.clone()));
                     *count += 1;
                     *last = error.clone();
                 }
             }
-            state.flushes_running -= 1;
-            state.flushes_scheduled -= 1;
-            state.flush_jobs.remove(&order);
-            self.schedule(&mut state);
-            self.changed.tell();
+            state.flush.running -= 1;
+            state.flush.scheduled -= 1;
+            state.flush.jobs.remove(&order);
+            self.schedule.start_due(&mut state);
+            self.schedule.pool().notify();
         }
-        if self.atomic_flush {
+        if self.context.atomic_flush {
             // Include the column families that were created in the meantime: no flush was due while this
             // job had a part of a column family.
-            families = self.families.all();
+            families = self.context.families.all();
         }
         if failed {
-            self.reconsider_later(families);
+            self.schedule.reconsider_later(families);
         } else {
-            families.iter().for_each(|family| self.reconsider(family));
+            families.iter().for_each(|family| self.schedule.reconsider(family));
         }
-        self.changed.tell();
+        self.schedule.pool().notify();
     }
 
     fn flush(&self, request: FlushRequest) -> base::Result<()> {
         let turn = |family: &Family, pick: &FlushPick| self.flush_turn(family, pick);
         let tools = self.flush_tools(&turn);
-        let job = self.tools.take_job_id();
+        let job = self.context.tools.take_job_id();
         let run = || flush::run(&tools, job, &request.families, request.reason, request.atomic);
         let done = match catch_unwind(AssertUnwindSafe(run)) {
             Ok(done) => done?,
@@ -90,7 +110,7 @@ impl Background {
             }
         };
         if let Some(committed) = &done.committed {
-            self.committed(committed);
+            self.purge.committed(committed);
         }
         self.check_space();
         Ok(())
@@ -99,19 +119,19 @@ impl Background {
     /// Sets the background error of a full disk if the SST files reach the limit of the SST file manager. The flushed
     /// files stay. RocksDB: `DBImpl::FlushMemTableToOutputFile`.
     fn check_space(&self) {
-        let db = self.tools.options.load();
+        let db = self.context.tools.options.load();
         if db.sst_file_manager.as_ref().is_some_and(|manager| manager.is_space_reached(0)) {
             let error = Error::io_error("Max allowed space was reached").with_subcode(Subcode::SpaceLimit);
-            self.failed(error, ErrorReason::Flush);
+            self.failures.failed(error, ErrorReason::Flush);
         }
     }
 
     pub(super) fn flush_tools<'a>(&'a self, turn: &'a dyn Fn(&Family, &FlushPick) -> bool) -> FlushTools<'a> {
         FlushTools {
-            tools: &self.tools,
-            families: &self.families,
-            logs: &self.logs,
-            committer: &self.committer,
+            tools: &self.context.tools,
+            families: &self.context.families,
+            logs: &self.context.logs,
+            committer: &self.context.committer,
             turn,
         }
     }
@@ -122,12 +142,12 @@ impl Background {
     /// # Errors
     /// The background error that stops one of them; why the flush failed, of which then nothing is left.
     pub fn flush_together(&self, families: &[Arc<Family>], reason: FlushReason) -> base::Result<()> {
-        self.check_families(families)?;
-        let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
+        self.context.check_families(families)?;
+        let Some(writer) = self.context.writer() else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
-        self.wait_until(|| {
-            let mut state = self.state.lock();
+        self.schedule.pool().wait_until(|| {
+            let mut state = self.schedule.queues();
             if state.closing {
                 return Some(Err(Error::shutdown_in_progress("the database is closing")));
             }
@@ -135,8 +155,8 @@ impl Background {
                 return None;
             }
             // Take a slot, so that a close and a pause wait for this flush.
-            state.flushes_scheduled += 1;
-            state.flushes_running += 1;
+            state.flush.scheduled += 1;
+            state.flush.running += 1;
             Some(Ok(()))
         })?;
         let mut families = families.to_vec();
@@ -144,12 +164,12 @@ impl Background {
         families.dedup_by_key(|f| f.id());
         let run = || {
             writer.switch_together(&families)?;
-            let picks = self.wait_until(|| match self.check_families(&families) {
+            let picks = self.schedule.pool().wait_until(|| match self.context.check_families(&families) {
                 Err(error) => Some(Err(error)),
                 Ok(()) => self.pick_together(&families).map(Ok),
             })?;
             let turn = |_: &Family, _: &FlushPick| true;
-            flush::run_picked(&self.flush_tools(&turn), self.tools.take_job_id(), picks, reason)
+            flush::run_picked(&self.flush_tools(&turn), self.context.tools.take_job_id(), picks, reason)
         };
         let outcome =
             catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked("a flush", &*panic)));
@@ -157,26 +177,26 @@ impl Background {
             families.iter().for_each(|family| family.state().let_go());
         }
         {
-            let mut state = self.state.lock();
-            state.flushes_scheduled -= 1;
-            state.flushes_running -= 1;
-            self.schedule(&mut state);
+            let mut state = self.schedule.queues();
+            state.flush.scheduled -= 1;
+            state.flush.running -= 1;
+            self.schedule.start_due(&mut state);
         }
         match &outcome {
-            Ok(done) => done.committed.iter().for_each(|committed| self.committed(committed)),
-            Err(error) => self.flush_failed(error.clone(), &families),
+            Ok(done) => done.committed.iter().for_each(|committed| self.purge.committed(committed)),
+            Err(error) => self.failures.flush_failed(error.clone(), &families),
         }
-        if self.atomic_flush {
-            families = self.families.all();
+        if self.context.atomic_flush {
+            families = self.context.families.all();
         }
-        families.iter().for_each(|family| self.reconsider(family));
-        self.changed.tell();
+        families.iter().for_each(|family| self.schedule.reconsider(family));
+        self.schedule.pool().notify();
         outcome.map(|_| ())
     }
 
     /// Picks the immutable memtables of these column families. Returns `None` while a job has one of them.
     pub(super) fn pick_together(&self, families: &[Arc<Family>]) -> Option<Vec<(Arc<Family>, FlushPick)>> {
-        let _picking = self.families.picking();
+        let _picking = self.context.families.picking();
         let live: Vec<_> = families.iter().filter(|family| !family.is_dropped()).collect();
         // Lock the states in the order of the family ids. No other code holds two of these locks, except
         // under the lock above.
@@ -192,26 +212,14 @@ impl Background {
         // A dropped column family commits no SST file and releases no memtable. The older job runs on a
         // thread of its own. This thread must not help the executor here: it could start a younger job on
         // its own stack, and the younger job would wait for this job.
-        self.wait_for_others(|| if family.is_dropped() { Some(true) } else { family.state().turn(pick) })
-    }
-
-    /// Of these families.
-    pub(super) fn flush_failed(&self, error: Error, families: &[Arc<Family>]) {
-        // Incomplete: an older memtable's flush failed, which was told by itself.
-        if matches!(error.kind(), Kind::ShutdownInProgress | Kind::ColumnFamilyDropped | Kind::Incomplete) {
-            return;
-        }
-        self.failed_in(error, ErrorReason::Flush, families);
-    }
-
-    /// The background error that stops one of these families.
-    pub(super) fn check_families(&self, families: &[Arc<Family>]) -> base::Result<()> {
-        self.errors.check_families(families.iter().map(|family| family.id()))
+        self.schedule
+            .pool()
+            .wait_for_others(|| if family.is_dropped() { Some(true) } else { family.state().turn(pick) })
     }
 
     /// How often flushes of a family have failed, and the last reason.
     fn failures(&self, family: &Family) -> (u64, Option<Error>) {
-        match self.state.lock().flush_failures.get(&family.id()) {
+        match self.schedule.queues().flush.failures.get(&family.id()) {
             Some((count, error)) => (*count, Some(error.clone())),
             None => (0, None),
         }
@@ -230,8 +238,8 @@ impl Background {
         reason: FlushReason,
         wait: bool,
     ) -> base::Result<()> {
-        self.check_families(families)?;
-        let Some(writer) = self.writer.get().and_then(|w| w.upgrade()) else {
+        self.context.check_families(families)?;
+        let Some(writer) = self.context.writer() else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
         let failures: Vec<u64> = families.iter().map(|f| self.failures(f).0).collect();
@@ -245,11 +253,11 @@ impl Background {
             .iter()
             .map(|f| (f.clone(), f.state().immutable_memtables.last().map_or(0, |s| s.id)))
             .collect();
-        self.wait_until(|| {
-            if let Err(error) = self.check_families(families) {
+        self.schedule.pool().wait_until(|| {
+            if let Err(error) = self.context.check_families(families) {
                 return Some(Err(error));
             }
-            if self.tools.shutting_down.load(Ordering::Acquire) {
+            if self.context.tools.shutting_down.load(Ordering::Acquire) {
                 return Some(Err(Error::shutdown_in_progress("the database is closing")));
             }
             let done = targets.iter().all(|(f, id)| {
@@ -265,12 +273,12 @@ impl Background {
     }
 }
 
-impl Background {
+impl Flushes {
     /// Flushes these column families by the options of a manual flush (not `force_atomic_flush`).
     ///
     /// # Errors
     ///
-    /// Errors of [`Background::flush_and_wait`]. Without `allow_write_stall`, also the background error that ends the
+    /// Errors of [`Flushes::flush_and_wait`]. Without `allow_write_stall`, also the background error that ends the
     /// wait for the end of a stall.
     pub fn flush_by(&self, families: &[Arc<Family>], options: &FlushOptions) -> base::Result<()> {
         let families = match options.allow_write_stall {
@@ -292,13 +300,13 @@ impl Background {
     ///
     /// ColumnFamilyDropped, ShutdownInProgress, or the background error that stops background jobs.
     pub fn wait_for_stall_end(&self, families: &[Arc<Family>]) -> base::Result<Vec<Arc<Family>>> {
-        if self.runs_here() {
+        if self.schedule.pool().runs_here() {
             return Ok(families.to_vec());
         }
         let mut left = Vec::with_capacity(families.len());
         for family in families {
             let active = family.state().mem_id;
-            if self.wait_until(|| self.stall_end(family, active))? {
+            if self.schedule.pool().wait_until(|| self.stall_end(family, active))? {
                 left.push(family.clone());
             }
         }
@@ -312,7 +320,7 @@ impl Background {
         if family.is_dropped() {
             return Some(Err(Error::column_family_dropped(family.name())));
         }
-        if self.tools.shutting_down.load(Ordering::Acquire) {
+        if self.context.tools.shutting_down.load(Ordering::Acquire) {
             return Some(Err(Error::shutdown_in_progress("the database is closing")));
         }
         let (unflushed, oldest) = {
@@ -330,20 +338,20 @@ impl Background {
         if below_triggers || !lsm::pressure::would_stall(&load, options) || !self.has_job(family) {
             return Some(Ok(true));
         }
-        self.check_families(std::slice::from_ref(family)).err().map(Err)
+        self.context.check_families(std::slice::from_ref(family)).err().map(Err)
     }
 
     /// Returns the load of a column family with one more immutable memtable and one more level-0 file.
     fn load_after_flush(&self, family: &Arc<Family>, unflushed: usize) -> Load {
         let pin = family.pin_owned();
-        let running = self.state.lock().running_of(family.id());
+        let running = self.schedule.queues().running_of(family.id());
         let view = View {
             version: &pin.version,
             running: &running,
-            oldest_snapshot: self.oldest_snapshot(),
+            oldest_snapshot: self.schedule.oldest_snapshot(),
             full_history_ts_low: None,
         };
-        let scores = Scores::compute(&view, &pin.parts.pick, self.tools.env.clock.now_seconds());
+        let scores = Scores::compute(&view, &pin.parts.pick, self.context.tools.env.clock.now_seconds());
         Load {
             num_unflushed_memtables: unflushed + usize::from(!pin.mem.is_empty()),
             num_l0_files: scores.l0_delay_trigger_count + 1,
@@ -356,36 +364,26 @@ impl Background {
     /// Returns true if a flush or compaction of the column family runs or is queued.
     fn has_job(&self, family: &Family) -> bool {
         let id = family.id();
-        let state = self.state.lock();
+        let state = self.schedule.queues();
         let is_own = |family: &Arc<Family>| family.id() == id;
-        state.flush_jobs.values().any(|families| families.contains(&id))
-            || state.running.get(&id).is_some_and(|running| !running.is_empty())
-            || state.flushes.iter().any(|request| request.families.iter().any(is_own))
-            || state.compactions.iter().any(is_own)
+        state.flush.jobs.values().any(|families| families.contains(&id))
+            || state.compaction.reserved.get(&id).is_some_and(|running| !running.is_empty())
+            || state.flush.queue.iter().any(|request| request.families.iter().any(is_own))
+            || state.compaction.queue.iter().any(is_own)
     }
 
     /// Waits until all flush jobs of these column families that run now have called the listeners. In a background job,
     /// the call does not wait.
     fn wait_for_listeners(&self, families: &[Arc<Family>]) {
-        if self.runs_here() {
+        if self.schedule.pool().runs_here() {
             return;
         }
-        let newest = self.state.lock().flush_jobs_begun;
+        let newest = self.schedule.queues().flush.jobs_begun;
         let is_asked = |id: &FamilyId| families.iter().any(|family| family.id() == *id);
-        self.wait_until(|| {
-            let state = self.state.lock();
-            let runs = state.flush_jobs.range(..=newest).any(|(_, ids)| ids.iter().any(is_asked));
+        self.schedule.pool().wait_until(|| {
+            let state = self.schedule.queues();
+            let runs = state.flush.jobs.range(..=newest).any(|(_, ids)| ids.iter().any(is_asked));
             (!runs).then_some(())
         });
     }
-}
-
-/// A caught panic as the background error it becomes.
-pub(super) fn panicked(what: &str, panic: &(dyn std::any::Any + Send)) -> Error {
-    let words = panic
-        .downcast_ref::<&str>()
-        .map(|s| (*s).to_string())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "without words".to_string());
-    Error::aborted(format!("{what} panicked: {words}")).with_severity(base::Severity::Fatal)
 }

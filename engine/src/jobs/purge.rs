@@ -1,4 +1,4 @@
-//! Deleting files nobody needs any more.
+//! Deletes obsolete files.
 
 use base::FileNumber;
 use base::ids::JobId;
@@ -7,41 +7,96 @@ use env::executor::Pool;
 use env::sst_files::Deletion;
 use format::names::{self, FileName};
 
-use super::Background;
+use super::context::JobContext;
+use crate::commit::Committed;
 use crate::event::Event;
 use crate::files::{Records, Retired, Sweep, Waiting};
-use crate::sync::Ordering;
+use crate::schedule::Schedule;
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering, Weak};
 
-impl Background {
-    /// Looks at the waiting files soon, on a job's thread. Takes no lock of the background: the last
-    /// reader of a moment may let go under any.
-    pub(super) fn schedule_purge(&self) {
-        if self.tools.shutting_down.load(Ordering::Acquire)
-            || self.purge_scheduled.swap(true, Ordering::AcqRel)
+/// Deletes the files that no version, no WAL and no MANIFEST needs.
+pub struct FilePurger {
+    me: Weak<FilePurger>,
+    context: Arc<JobContext>,
+    schedule: Arc<Schedule>,
+    scheduled: AtomicBool,
+    running: AtomicUsize,
+}
+
+impl FilePurger {
+    pub fn new(context: Arc<JobContext>, schedule: Arc<Schedule>) -> Arc<Self> {
+        Arc::new_cyclic(|me| FilePurger {
+            me: me.clone(),
+            context,
+            schedule,
+            scheduled: AtomicBool::new(false),
+            running: AtomicUsize::new(0),
+        })
+    }
+
+    /// Plans a purge each time a reader releases the last reference to an obsolete file.
+    pub fn start(&self) {
+        let me = self.me.clone();
+        self.context.obsolete.release_notifier().on_ring(Box::new(move || {
+            if let Some(me) = me.upgrade() {
+                me.schedule();
+            }
+        }));
+    }
+
+    /// Number of purges that run.
+    pub fn running(&self) -> usize {
+        self.running.load(Ordering::Acquire)
+    }
+
+    /// Returns true if a purge is planned or runs.
+    pub fn is_busy(&self) -> bool {
+        self.scheduled.load(Ordering::Acquire) || self.running() > 0
+    }
+
+    /// Releases obsolete WALs and old MANIFESTs after a commit, and plans the purge of obsolete files.
+    pub fn committed(&self, committed: &Committed) {
+        let logs = self.context.logs.release(committed.min_log_to_keep).into_iter().map(|log| log.number);
+        self.context.obsolete.retire_records(logs, self.context.committer.take_old_manifests());
+        self.dispose_of_records();
+        self.schedule();
+    }
+
+    /// Deletes MANIFESTs that commits have rolled away from, unless deletions are disabled.
+    pub fn remove_old_manifests(&self) {
+        self.context.obsolete.retire_records(std::iter::empty(), self.context.committer.take_old_manifests());
+        self.dispose_of_records();
+    }
+
+    /// Plans a purge in a job. Takes no lock of the schedule: the last reader of a super version may release the super
+    /// version under any lock.
+    pub fn schedule(&self) {
+        if self.context.tools.shutting_down.load(Ordering::Acquire)
+            || self.scheduled.swap(true, Ordering::AcqRel)
         {
             return;
         }
-        self.spawn(Pool::High, |me| {
-            me.purges_running.fetch_add(1, Ordering::AcqRel);
-            me.purge_scheduled.store(false, Ordering::Release);
+        self.schedule.pool().spawn(Pool::High, &self.me, |me| {
+            me.running.fetch_add(1, Ordering::AcqRel);
+            me.scheduled.store(false, Ordering::Release);
             me.purge();
-            me.purges_running.fetch_sub(1, Ordering::AcqRel);
-            me.changed.tell();
+            me.running.fetch_sub(1, Ordering::AcqRel);
+            me.schedule.pool().notify();
         });
     }
 
     /// Deletes the waiting tables that no version holds, and what was kept while deletions were disabled.
     pub fn purge(&self) {
         self.dispose_of_records();
-        let free = self.obsolete.take_free();
+        let free = self.context.obsolete.take_free();
         if free.is_empty() {
             return;
         }
-        let job = self.tools.take_job_id();
+        let job = self.context.tools.take_job_id();
         for Waiting { file, number, path } in free {
             match file {
                 Retired::Table(_) => {
-                    self.tables.evict(number.0);
+                    self.context.tables.evict(number.0);
                     self.delete_table(job, number, &path);
                 }
                 Retired::Blob(_) => self.delete_blob_file(job, number, &path),
@@ -54,7 +109,7 @@ impl Background {
         if outcome.as_ref().is_err_and(base::Error::is_not_found) {
             outcome = self.remove_file(&path.with_file_name(names::legacy_table(number)));
         }
-        self.tools.events.emit(&Event::FileDeleted {
+        self.context.tools.events.emit(&Event::FileDeleted {
             job,
             number,
             path: path.to_path_buf(),
@@ -64,9 +119,9 @@ impl Background {
 
     /// Deletes an SST file or a blob file, or hands the file to the SST file manager, which may delete the file later.
     fn remove_file(&self, path: &std::path::Path) -> base::Result<()> {
-        let Some(manager) = &self.tools.options.load().sst_file_manager else {
-            let outcome = self.tools.env.fs.unlink(path);
-            self.tools.stats.add(Ticker::FilesDeletedImmediately, u64::from(outcome.is_ok()));
+        let Some(manager) = &self.context.tools.options.load().sst_file_manager else {
+            let outcome = self.context.tools.env.fs.unlink(path);
+            self.context.tools.stats.add(Ticker::FilesDeletedImmediately, u64::from(outcome.is_ok()));
             return outcome;
         };
         let deletion = manager.delete(path)?;
@@ -74,14 +129,14 @@ impl Background {
             Deletion::Done => Ticker::FilesDeletedImmediately,
             Deletion::Later => Ticker::FilesMarkedTrash,
         };
-        self.tools.stats.add(ticker, 1);
+        self.context.tools.stats.add(ticker, 1);
         Ok(())
     }
 
     fn delete_blob_file(&self, job: JobId, number: FileNumber, path: &std::path::Path) {
-        self.tables.blobs().evict(number);
+        self.context.tables.blobs().evict(number);
         let outcome = self.remove_file(path);
-        self.tools.events.emit(&Event::BlobDeleted {
+        self.context.tools.events.emit(&Event::BlobDeleted {
             job,
             number,
             path: path.to_path_buf(),
@@ -91,26 +146,26 @@ impl Background {
 
     /// Obsolete logs and MANIFESTs go, unless deletions are disabled: then they wait.
     pub(super) fn dispose_of_records(&self) {
-        let Records { logs, manifests } = self.obsolete.take_records();
+        let Records { logs, manifests } = self.context.obsolete.take_records();
         for log in logs {
             self.dispose_of_log(log);
         }
         for old in manifests {
             // The next open sweeps what cannot be removed now.
-            let _ = self.tools.env.fs.unlink(&self.tools.paths.manifest(old));
+            let _ = self.context.tools.env.fs.unlink(&self.context.tools.paths.manifest(old));
         }
     }
 
     /// An obsolete log: written over later, moved to the archive, or deleted.
     pub(super) fn dispose_of_log(&self, number: FileNumber) {
-        if self.recycle.offer(number) {
+        if self.context.recycle.offer(number) {
             return;
         }
-        let options = self.tools.options.load();
-        let path = self.tools.paths.wal(number);
-        let fs = &self.tools.env.fs;
+        let options = self.context.tools.options.load();
+        let path = self.context.tools.paths.wal(number);
+        let fs = &self.context.tools.env.fs;
         let outcome = if options.WAL_ttl_seconds > 0 || options.WAL_size_limit_MB > 0 {
-            let archive = self.tools.paths.wal.join(names::ARCHIVE_DIR);
+            let archive = self.context.tools.paths.wal.join(names::ARCHIVE_DIR);
             let moved = fs
                 .create_dir_all(&archive)
                 .and_then(|()| fs.rename(&path, &archive.join(names::wal(number))));
@@ -119,20 +174,20 @@ impl Background {
         } else {
             fs.unlink(&path)
         };
-        self.tools.stats.add(Ticker::FilesDeletedImmediately, u64::from(outcome.is_ok()));
+        self.context.tools.stats.add(Ticker::FilesDeletedImmediately, u64::from(outcome.is_ok()));
         if let Err(error) = outcome.map_err(|e| e.doing("removing an obsolete WAL"))
             && !error.is_not_found()
         {
-            self.tools.events.warn(format_args!("{error}"));
+            self.context.tools.events.warn(format_args!("{error}"));
         }
     }
 
     /// Deletes archived logs that are too old, then the oldest while all are too big: what `WAL_ttl_seconds`
     /// and `WAL_size_limit_MB` leave. With only one of them set, only that one counts.
     pub(super) fn purge_archive(&self) {
-        let options = self.tools.options.load();
-        let fs = &self.tools.env.fs;
-        let dir = self.tools.paths.wal.join(names::ARCHIVE_DIR);
+        let options = self.context.tools.options.load();
+        let fs = &self.context.tools.env.fs;
+        let dir = self.context.tools.paths.wal.join(names::ARCHIVE_DIR);
         let Ok(found) = fs.list(&dir) else { return };
         let mut logs: Vec<_> = found
             .iter()
@@ -142,7 +197,7 @@ impl Background {
             })
             .collect();
         logs.sort();
-        let now = self.tools.env.clock.now_seconds();
+        let now = self.context.tools.env.clock.now_seconds();
         if options.WAL_ttl_seconds > 0 {
             logs.retain(|(_, path)| match fs.modified(path) {
                 Ok(at) if now.saturating_sub(at) > options.WAL_ttl_seconds => fs.unlink(path).is_err(),
@@ -167,9 +222,9 @@ impl Background {
 
     /// Deletes what a full sweep found to be nobody's.
     pub fn delete_swept(&self, sweep: Sweep) {
-        let job = self.tools.take_job_id();
+        let job = self.context.tools.take_job_id();
         for (number, path) in sweep.tables {
-            self.tables.evict(number.0);
+            self.context.tables.evict(number.0);
             self.delete_table(job, number, &path);
         }
         for (number, path) in sweep.blobs {
@@ -179,8 +234,11 @@ impl Background {
             self.dispose_of_log(number);
         }
         for path in sweep.others {
-            if let Err(error) = self.tools.env.fs.unlink(&path) {
-                self.tools.events.warn(format_args!("a file nobody needs could not be removed: {error}"));
+            if let Err(error) = self.context.tools.env.fs.unlink(&path) {
+                self.context
+                    .tools
+                    .events
+                    .warn(format_args!("a file nobody needs could not be removed: {error}"));
             }
         }
     }

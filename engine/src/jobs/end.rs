@@ -1,0 +1,73 @@
+//! Waiting for jobs, and ending them.
+
+use base::{Error, Kind, Result, Severity};
+
+use super::Jobs;
+use crate::options::WaitForCompactOptions;
+use crate::sync::Ordering;
+
+impl Jobs {
+    /// Waits until no flush or compaction runs or is due.
+    ///
+    /// # Errors
+    /// The background error, when one stops them; why a compaction failed meanwhile, even if it is tried
+    /// again; Aborted if work is paused and that is to end the wait; TimedOut.
+    pub fn wait_for_idle(&self, options: &WaitForCompactOptions) -> Result<()> {
+        let failures = self.schedule.queues().compaction.failures;
+        let clock = &self.context.tools.env.clock;
+        let timeout = u64::try_from(options.timeout.as_nanos()).unwrap_or(u64::MAX);
+        let deadline = (timeout > 0).then(|| clock.now_nanos().saturating_add(timeout));
+        self.schedule.pool().wait_until(|| {
+            if let Some(error) = self.context.errors.get().filter(|e| e.severity() >= Severity::Hard) {
+                return Some(Err(error));
+            }
+            let state = self.schedule.queues();
+            if state.closing {
+                return Some(Err(Error::shutdown_in_progress("the database is closing")));
+            }
+            if state.compaction.failures > failures
+                && let Some(error) = &state.compaction.last_failure
+            {
+                return Some(Err(error.clone()));
+            }
+            if options.abort_on_pause && state.paused > 0 {
+                return Some(Err(Error::aborted("background work is paused")));
+            }
+            if deadline.is_some_and(|deadline| clock.now_nanos() >= deadline) {
+                return Some(Err(Error::new(Kind::TimedOut, "")));
+            }
+            let purging = options.wait_for_purge && self.purge.is_busy();
+            let busy = purging
+                || self.schedule.is_release_pending()
+                || state.flush.scheduled + state.compaction.scheduled + state.manual.running > 0
+                || !state.flush.queue.is_empty()
+                || (!state.compaction.queue.is_empty() && state.paused == 0);
+            (!busy).then_some(Ok(()))
+        })
+    }
+
+    /// Ends the background work: removes the queued jobs, and waits until the running jobs have released
+    /// their resources. After a close, the caller is the only owner of the objects that it passed to the
+    /// open.
+    pub fn close(&self) {
+        self.context.obsolete.release_notifier().silence();
+        {
+            let mut state = self.schedule.queues();
+            state.closing = true;
+            state.flush.queue.clear();
+            state.compaction.queue.clear();
+        }
+        self.context.tools.shutting_down.store(true, Ordering::Release);
+        self.context.tools.flush_priority.close();
+        self.schedule.pool().unschedule();
+        self.schedule.pool().wait_until(|| {
+            let state = self.schedule.queues();
+            let purges = self.purge.running();
+            let jobs = state.flush.running + state.compaction.running;
+            let opening = usize::from(self.table_opener.is_opening());
+            let running = jobs + opening + state.manual.running + state.resume.running + purges;
+            (running == 0).then_some(())
+        });
+        self.schedule.pool().drain();
+    }
+}

@@ -1,0 +1,128 @@
+//! What is queued, what runs, and what holds jobs back. All of it stands under one lock.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use base::map::HashMap;
+use base::{Error, FamilyId, Result, Subcode};
+use lsm::pick::Running;
+use lsm::pressure::{Load, Pressure};
+
+use crate::event::{FlushReason, StallCondition};
+use crate::family::Family;
+use crate::sync::{Arc, Flag};
+
+/// The state of the schedule.
+#[derive(Default)]
+pub struct Queues {
+    pub flush: FlushQueue,
+    pub compaction: CompactionQueue,
+    pub manual: Manuals,
+    pub stalls: Stalls,
+    pub resume: Resuming,
+    /// Outstanding calls of `abort_all_compactions`.
+    pub aborts: usize,
+    /// Outstanding calls of `pause_background_work`.
+    pub paused: usize,
+    pub closing: bool,
+}
+
+/// A request for a flush.
+pub struct FlushRequest {
+    pub families: Vec<Arc<Family>>,
+    pub reason: FlushReason,
+    pub atomic: bool,
+}
+
+/// Flushes: queued, with a slot, and running. A flush that runs keeps its slot, so `running` is at most `scheduled`.
+#[derive(Default)]
+pub struct FlushQueue {
+    pub queue: VecDeque<FlushRequest>,
+    pub scheduled: usize,
+    pub running: usize,
+    /// Running flush jobs, by their order: the column families of each job. A job stays here until the listeners of its
+    /// flush were called.
+    pub jobs: BTreeMap<u64, Vec<FamilyId>>,
+    pub jobs_begun: u64,
+    /// Number of failed flushes of each column family, and the error of the last failure.
+    pub failures: HashMap<FamilyId, (u64, Error)>,
+}
+
+/// Automatic compactions: queued, with a slot, and running.
+#[derive(Default)]
+pub struct CompactionQueue {
+    pub queue: VecDeque<Arc<Family>>,
+    pub scheduled: usize,
+    pub running: usize,
+    /// Number of failed automatic compactions.
+    pub failures: u64,
+    pub last_failure: Option<Error>,
+    /// What the running compactions of each column family reserve, by job. Manual compactions and ingestions are here too.
+    pub reserved: HashMap<FamilyId, Vec<(u64, Running)>>,
+    /// The flags that cancel the running automatic compactions, by job.
+    pub flags: Vec<(u64, Arc<Flag>)>,
+}
+
+/// Manual compactions. They run on the threads of their callers.
+#[derive(Default)]
+pub struct Manuals {
+    /// Manual compactions that allow no automatic compaction.
+    pub exclusive: usize,
+    pub running: usize,
+    /// The flags that cancel the running manual compactions.
+    pub flags: Vec<Arc<Flag>>,
+    /// Outstanding calls of `disable_manual_compaction`.
+    pub disabled: usize,
+}
+
+/// The stall decisions.
+#[derive(Default)]
+pub struct Stalls {
+    /// Of each column family: the pressure, the last decision, and the load that the decision was about.
+    pub pressures: HashMap<FamilyId, (Pressure, StallCondition, Load)>,
+    /// Of each column family: see `Scores::bottommost_next`.
+    pub bottommost_next: HashMap<FamilyId, u64>,
+}
+
+/// Attempts to resume after a background error.
+#[derive(Default)]
+pub struct Resuming {
+    pub scheduled: bool,
+    pub running: usize,
+    pub tries: i64,
+}
+
+impl Queues {
+    /// Returns what the running compactions of a column family reserve.
+    pub fn running_of(&self, family: FamilyId) -> Vec<Running> {
+        self.compaction
+            .reserved
+            .get(&family)
+            .map(|list| list.iter().map(|(_, r)| r.clone()).collect())
+            .unwrap_or_default()
+    }
+
+    /// Queues a compaction of the column family, if none is queued.
+    pub fn enqueue_compaction(&mut self, family: &Arc<Family>) {
+        if !self.compaction.queue.iter().any(|f| f.id() == family.id()) {
+            self.compaction.queue.push_back(family.clone());
+        }
+    }
+
+    /// # Errors
+    /// Incomplete with the subcode `CompactionAborted` if compactions are aborted.
+    pub fn check_abort(&self) -> Result<()> {
+        if self.aborts > 0 { Err(aborted()) } else { Ok(()) }
+    }
+
+    /// Ends the reservations of a job of a column family.
+    pub fn unreserve(&mut self, family: FamilyId, job: u64) {
+        if let Some(list) = self.compaction.reserved.get_mut(&family) {
+            list.retain(|(id, _)| *id != job);
+        }
+    }
+}
+
+/// The error of a compaction that `abort_all_compactions` canceled.
+pub fn aborted() -> Error {
+    Error::incomplete("all compactions are aborted").with_subcode(Subcode::CompactionAborted)
+}

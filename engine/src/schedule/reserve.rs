@@ -1,0 +1,59 @@
+//! Reservations: the SST files and the key ranges that a running compaction holds against all other compactions.
+
+use lsm::pick::{Task, View};
+
+use super::{Queues, Schedule};
+use crate::compaction::Job;
+use crate::family::{Family, SuperVersion};
+use crate::sync::{Arc, Flag};
+
+impl Schedule {
+    /// Reserves the input files of the task, and records the compaction as running.
+    pub fn reserve(
+        &self,
+        state: &mut Queues,
+        family: &Arc<Family>,
+        task: Task,
+        canceled: Option<Arc<Flag>>,
+    ) -> Job {
+        let pin = family.pin_owned();
+        task.reserve();
+        let id = self.tools.take_job_id();
+        let running = task.running(&pin.version);
+        state.compaction.reserved.entry(family.id()).or_default().push((id.0, running));
+        Job {
+            id,
+            family: family.clone(),
+            task,
+            version: pin.version.clone(),
+            parts: pin.parts.clone(),
+            canceled,
+        }
+    }
+
+    /// Ends the reservations of a job.
+    pub fn release(&self, job: &Job) {
+        let mut state = self.queues();
+        job.task.release();
+        state.compaction.flags.retain(|(id, _)| *id != job.id.0);
+        state.unreserve(job.family.id(), job.id.0);
+    }
+
+    /// Calls `look` with the view of a picker: the version, and the compactions that run now.
+    pub fn viewed<T>(
+        &self,
+        state: &Queues,
+        family: &Family,
+        pin: &SuperVersion,
+        look: impl FnOnce(&View<'_>) -> T,
+    ) -> T {
+        let running = state.running_of(family.id());
+        let ts_low = family.state().full_history_ts_low.clone();
+        look(&View {
+            version: &pin.version,
+            running: &running,
+            oldest_snapshot: self.oldest_snapshot(),
+            full_history_ts_low: ts_low.as_deref(),
+        })
+    }
+}

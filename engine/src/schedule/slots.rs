@@ -1,0 +1,147 @@
+//! Slots: the number of jobs of each kind that may run, and the start of jobs.
+
+use base::stats::Ticker;
+use env::executor::Pool;
+
+use super::Schedule;
+use super::queues::{FlushRequest, Queues};
+use crate::event::FlushReason;
+use crate::family::Family;
+use crate::sync::{Arc, Ordering};
+
+/// Jobs of each kind that may run at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slots {
+    pub flushes: usize,
+    pub compactions: usize,
+}
+
+/// RocksDB's `GetBGJobLimits`: a quarter of the jobs flush; compactions get one until there is pressure.
+pub fn slots(max_flushes: i32, max_compactions: i32, max_jobs: i32, parallelize: bool) -> Slots {
+    let (flushes, compactions) = if max_flushes == -1 && max_compactions == -1 {
+        let flushes = (max_jobs / 4).max(1);
+        (flushes, (max_jobs - flushes).max(1))
+    } else {
+        (max_flushes.max(1), max_compactions.max(1))
+    };
+    Slots { flushes: flushes as usize, compactions: if parallelize { compactions as usize } else { 1 } }
+}
+
+impl Schedule {
+    fn slots(&self) -> Slots {
+        let o = self.tools.options.load();
+        let parallelize = self.controller.needs_speedup();
+        slots(o.max_background_flushes, o.max_background_compactions, o.max_background_jobs, parallelize)
+    }
+
+    /// Grows the executor's pools to what the options ask for.
+    pub fn size_pools(&self) {
+        let o = self.tools.options.load();
+        let all = slots(o.max_background_flushes, o.max_background_compactions, o.max_background_jobs, true);
+        self.tools.env.executor.grow_threads(Pool::High, all.flushes);
+        self.tools.env.executor.grow_threads(Pool::Low, all.compactions);
+    }
+
+    /// Asks for a flush of these families: of all together if `atomic`, else each by itself, once.
+    pub fn enqueue_flush(
+        &self,
+        state: &mut Queues,
+        families: Vec<Arc<Family>>,
+        reason: FlushReason,
+        atomic: bool,
+    ) {
+        if atomic {
+            if !state.flush.queue.iter().any(|request| request.atomic) {
+                state.flush.queue.push_back(FlushRequest { families: self.families.all(), reason, atomic });
+                self.tools.stats.add(
+                    match reason {
+                        FlushReason::WriteBufferFull => Ticker::AtomicFlushRequestReasonWriteBufferFull,
+                        FlushReason::WriteBufferManager => Ticker::AtomicFlushRequestReasonWriteBufferManager,
+                        FlushReason::MemtableMaxRangeDeletions => {
+                            Ticker::AtomicFlushRequestReasonMemtableMaxRangeDeletions
+                        }
+                        _ => Ticker::AtomicFlushRequestReasonOther,
+                    },
+                    1,
+                );
+            }
+            return;
+        }
+        for family in families {
+            let mut own = family.state();
+            if !std::mem::replace(&mut own.flush_queued, true) {
+                drop(own);
+                state.flush.queue.push_back(FlushRequest { families: vec![family], reason, atomic });
+            }
+        }
+    }
+
+    /// Starts as many jobs as are due and have a slot.
+    pub fn start_due(&self, state: &mut Queues) {
+        if !self.open.load(Ordering::Acquire)
+            || state.closing
+            || state.paused > 0
+            || !self.errors.jobs_may_run()
+        {
+            return;
+        }
+        let slots = self.slots();
+        let (flushes, compactions) = self.due(state);
+        while state.flush.scheduled < slots.flushes && flushes > state.flush.scheduled - state.flush.running {
+            state.flush.scheduled += 1;
+            self.pool.spawn(Pool::High, &self.me, |me| me.run(|runner| runner.flush_job()));
+        }
+        if state.manual.exclusive > 0 || state.aborts > 0 {
+            return;
+        }
+        // A manual compaction takes a slot, though it runs on its caller's thread.
+        while state.compaction.scheduled + state.manual.running < slots.compactions
+            && compactions > state.compaction.scheduled - state.compaction.running
+        {
+            state.compaction.scheduled += 1;
+            self.pool.spawn(Pool::Low, &self.me, |me| me.run(|runner| runner.compaction_job()));
+        }
+    }
+
+    /// How many flushes and compactions are queued, but for those of families whose own error holds them. These stay
+    /// queued.
+    fn due(&self, state: &Queues) -> (usize, usize) {
+        if !self.errors.is_partly_stopped() {
+            return (state.flush.queue.len(), state.compaction.queue.len());
+        }
+        let flushes = state.flush.queue.iter().filter(|request| self.may_flush(request)).count();
+        (flushes, state.compaction.queue.iter().filter(|family| !self.errors.is_held(family.id())).count())
+    }
+
+    fn may_flush(&self, request: &FlushRequest) -> bool {
+        !request.families.iter().any(|family| self.errors.is_held(family.id()))
+    }
+
+    /// The oldest flush that may run.
+    pub fn take_flush(&self, state: &mut Queues) -> Option<FlushRequest> {
+        let at = state.flush.queue.iter().position(|request| self.may_flush(request))?;
+        state.flush.queue.remove(at)
+    }
+
+    /// Takes the column family whose compaction has been due for the longest time, of the families that may
+    /// run one.
+    pub fn take_compaction(&self, state: &mut Queues) -> Option<Arc<Family>> {
+        if state.aborts > 0 {
+            return None;
+        }
+        let at = state.compaction.queue.iter().position(|family| !self.errors.is_held(family.id()))?;
+        state.compaction.queue.remove(at)
+    }
+
+    /// Reconsiders the column families of a failed job after one second, as RocksDB does. The cause of the failure may last
+    /// for some time, and immediate attempts would only wear the disk.
+    pub fn reconsider_later(&self, families: Vec<Arc<Family>>) {
+        const RETRY_US: u64 = 1_000_000;
+        if self.tools.shutting_down.load(Ordering::Acquire) {
+            return;
+        }
+        self.pool.spawn_after(RETRY_US, Pool::High, &self.me, move |me| {
+            families.iter().for_each(|family| me.reconsider(family))
+        });
+    }
+}

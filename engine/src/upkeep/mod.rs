@@ -1,0 +1,214 @@
+//! Periodic work, as a table: the task, its period, and its action.
+//!
+//! Each task is a delayed job. At its end the task plans its next run. Not here: work that an event starts (`schedule`,
+//! `jobs`).
+
+mod prove;
+
+use env::executor::Pool;
+
+use crate::jobs::{Failures, JobContext};
+use crate::properties::{self, PropertyContext};
+use crate::schedule::Schedule;
+use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, OnceLock, Ordering, Weak};
+
+/// Keeps one more sample of the statistics.
+pub type Persist = Box<dyn Fn() + Send + Sync>;
+
+/// What a change of options does to the next run of a task.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnChange {
+    /// The planned run stays. The new period counts from that run on.
+    KeepPlan,
+    /// The planned run is canceled. The new period begins now.
+    Restart,
+}
+
+/// A row of the table.
+struct Task {
+    on_change: OnChange,
+    /// Microseconds to the next run. `None`: the options disable the task.
+    period_us: fn(&Upkeep) -> Option<u64>,
+    act: fn(&Upkeep),
+}
+
+const TASKS: [Task; 4] = [
+    // `stats_dump_period_sec`: the statistics go to the info log.
+    Task { on_change: OnChange::KeepPlan, period_us: Upkeep::dump_period_us, act: Upkeep::dump_stats },
+    // `stats_persist_period_sec`: the history of the statistics gets one more sample.
+    Task { on_change: OnChange::Restart, period_us: Upkeep::persist_period_us, act: Upkeep::persist },
+    // Compactions that are due by age or by reads. Follows RocksDB `DBImpl::TriggerPeriodicCompaction`.
+    Task { on_change: OnChange::Restart, period_us: Upkeep::trigger_period_us, act: Upkeep::trigger },
+    // The proof of an idle time. An idle time is recognized after twice the period at most.
+    Task { on_change: OnChange::KeepPlan, period_us: |_| Some(3_000_000), act: Upkeep::prove_if_idle },
+];
+
+const DUMP: usize = 0;
+const PERSIST: usize = 1;
+const TRIGGER: usize = 2;
+const PROVE: usize = 3;
+
+/// The state of a task.
+#[derive(Default)]
+struct Plan {
+    /// Counts the plans. Only the newest plan runs.
+    number: AtomicU64,
+    planned: AtomicBool,
+}
+
+/// The periodic work of one database.
+pub struct Upkeep {
+    me: Weak<Upkeep>,
+    context: Arc<JobContext>,
+    schedule: Arc<Schedule>,
+    failures: Arc<Failures>,
+    persist: OnceLock<Persist>,
+    plans: [Plan; TASKS.len()],
+    /// Held while a proof is written.
+    looks: Mutex<prove::Looks>,
+}
+
+impl Upkeep {
+    pub fn new(context: Arc<JobContext>, schedule: Arc<Schedule>, failures: Arc<Failures>) -> Arc<Self> {
+        Arc::new_cyclic(|me| Upkeep {
+            me: me.clone(),
+            context,
+            schedule,
+            failures,
+            persist: OnceLock::new(),
+            plans: Default::default(),
+            looks: Mutex::default(),
+        })
+    }
+
+    /// Plans all tasks but the history of the statistics, which [`Upkeep::persist_with`] starts.
+    pub fn start(&self) {
+        [DUMP, TRIGGER, PROVE].into_iter().for_each(|task| self.plan(task));
+    }
+
+    /// Sets the function that keeps the history of the statistics. Only the first call has an effect.
+    pub fn persist_with(&self, persist: Persist) {
+        let _ = self.persist.set(persist);
+        self.plan(PERSIST);
+    }
+
+    /// Plans again after a change of the options of the database.
+    pub fn options_changed(&self) {
+        [DUMP, PERSIST, TRIGGER].into_iter().for_each(|task| self.plan(task));
+    }
+
+    /// Plans again after a change of the options of a column family.
+    pub fn family_options_changed(&self) {
+        self.plan(TRIGGER);
+    }
+
+    fn plan(&self, index: usize) {
+        let (task, plan) = (&TASKS[index], &self.plans[index]);
+        let restarts = task.on_change == OnChange::Restart;
+        if restarts {
+            plan.number.fetch_add(1, Ordering::AcqRel);
+        }
+        let Some(period_us) = (task.period_us)(self) else { return };
+        if plan.planned.swap(true, Ordering::AcqRel) && !restarts {
+            return;
+        }
+        let number = plan.number.load(Ordering::Acquire);
+        self.schedule.pool().spawn_after(period_us, Pool::Low, &self.me, move |me| me.run(index, number));
+    }
+
+    fn run(&self, index: usize, number: u64) {
+        let (task, plan) = (&TASKS[index], &self.plans[index]);
+        if plan.number.load(Ordering::Acquire) != number {
+            return;
+        }
+        plan.planned.store(false, Ordering::Release);
+        if self.is_closing() {
+            return;
+        }
+        if (task.period_us)(self).is_some() {
+            (task.act)(self);
+        }
+        if !self.is_closing() {
+            self.plan(index);
+        }
+    }
+
+    fn is_closing(&self) -> bool {
+        self.context.tools.shutting_down.load(Ordering::Acquire)
+    }
+
+    fn dump_period_us(&self) -> Option<u64> {
+        microseconds(self.context.tools.options.load().stats_dump_period_sec)
+    }
+
+    fn persist_period_us(&self) -> Option<u64> {
+        self.persist.get()?;
+        microseconds(self.context.tools.options.load().stats_persist_period_sec)
+    }
+
+    fn trigger_period_us(&self) -> Option<u64> {
+        Some(self.trigger_seconds().saturating_mul(1_000_000))
+    }
+
+    /// Returns the time between two looks for compactions by age. Follows RocksDB `ComputeTriggerCompactionPeriod`.
+    fn trigger_seconds(&self) -> u64 {
+        let o = self.context.tools.options.load();
+        let others = [u64::from(o.stats_dump_period_sec), u64::from(o.stats_persist_period_sec)];
+        let others = others.into_iter().filter(|&seconds| seconds > 0);
+        let ages = self.context.families.all().into_iter().filter_map(|f| f.parts().pick.shortest_age());
+        others
+            .chain(ages.map(|age| age / TARDINESS))
+            .fold(o.max_compaction_trigger_wakeup_seconds, u64::min)
+            .max(1)
+    }
+
+    fn trigger(&self) {
+        for family in self.context.families.all() {
+            let pick = &family.parts().pick;
+            if pick.shortest_age().is_some() || pick.read_triggered_compaction_threshold > 0.0 {
+                self.schedule.reconsider(&family);
+            }
+        }
+    }
+
+    fn persist(&self) {
+        if let Some(persist) = self.persist.get() {
+            persist();
+        }
+    }
+
+    /// Writes the statistics into the LOG, as RocksDB's `DumpStats`.
+    pub(super) fn dump_stats(&self) {
+        if self.context.tools.shutting_down.load(Ordering::Acquire) {
+            return;
+        }
+        let context = PropertyContext {
+            tables: &self.context.tables,
+            obsolete: &self.context.obsolete,
+            numbers: &self.context.tools.numbers,
+            stats: &self.context.tools.stats,
+            released_below: self.context.tools.snapshots.released_below(),
+            snapshots: self.context.tools.snapshots.count(),
+            oldest_snapshot: self.context.tools.snapshots.oldest(),
+            errors: &self.context.errors,
+            min_log_to_keep: self.context.committer.min_log_to_keep(),
+            activity: self.schedule.activity(),
+            now_seconds: self.context.tools.env.clock.now_seconds(),
+        };
+        let events = &self.context.tools.events;
+        let text = properties::dump(&context, &self.context.families.all());
+        events.info(format_args!("------- DUMPING STATS -------"));
+        events.info(format_args!("{text}"));
+        if let Some(statistics) = self.context.tools.stats.statistics() {
+            events.info(format_args!("STATISTICS:\n {statistics}"));
+        }
+    }
+}
+
+/// Returns the period of an option in seconds. 0 disables the task.
+fn microseconds(seconds: u32) -> Option<u64> {
+    (seconds > 0).then(|| u64::from(seconds).saturating_mul(1_000_000))
+}
+
+/// The part of the shortest age by which a file may be compacted too late.
+const TARDINESS: u64 = 5;

@@ -1,0 +1,85 @@
+//! The proof of a clean close or of an idle time: the sizes and digests of the files, written while no write is in flight.
+//!
+//! A close writes a proof, and so does a periodic task of [`Upkeep`](super::Upkeep): if two runs of the task find the same
+//! state, the state is proved once. A proof says only what a crash cannot take back, so the WALs are synced before. If a
+//! proof cannot be written, the older proof stays, and the older proof remains true.
+
+use base::Result;
+use format::proof::Proof;
+
+use super::Upkeep;
+use crate::manifest::write_proof;
+use crate::sync::Ordering;
+use crate::write::ErrorSink;
+
+/// What tells two moments apart: MANIFEST, its size, active log, bytes in logs, the OPTIONS file.
+type Moment = (u64, u64, u64, u64, u64);
+
+/// What the last look found, and what was proved.
+#[derive(Default)]
+pub(super) struct Looks {
+    last: Option<Moment>,
+    proved: Option<Moment>,
+}
+
+impl Upkeep {
+    pub(super) fn prove_if_idle(&self) {
+        let mut looks = self.looks.lock();
+        // A close that has begun writes the last proof itself.
+        if self.context.tools.shutting_down.load(Ordering::Acquire) || self.context.errors.get().is_some() {
+            return;
+        }
+        let now = self.moment();
+        let idle = looks.last.replace(now) == Some(now);
+        if idle && looks.proved != Some(now) {
+            match self.prove(false) {
+                Ok(()) => looks.proved = Some(now),
+                Err(error) if self.context.logs.is_poisoned() => self.failures.wal_failed(&error),
+                Err(error) => self.context.tools.events.warn(format_args!("{error}")),
+            }
+        }
+    }
+
+    fn moment(&self) -> Moment {
+        let (manifest, size) = self.context.committer.manifest_extent();
+        let options = self.context.tools.options_file.lock().as_ref().map_or(0, |file| file.number);
+        (manifest, size, self.context.logs.active_number().0, self.context.logs.total_bytes(), options)
+    }
+
+    /// The last proof of this session. All writers and jobs are gone.
+    ///
+    /// # Errors
+    /// Of syncing the logs: what was not synced may be lost. A proof that cannot be written is only told.
+    pub fn prove_closed(&self) -> Result<()> {
+        let _looks = self.looks.lock();
+        if self.context.errors.get().is_some() || self.context.logs.is_poisoned() {
+            return Ok(());
+        }
+        match self.prove(true) {
+            Err(error) if self.context.logs.is_poisoned() => Err(error),
+            Err(error) => {
+                self.context.tools.events.warn(format_args!("{error}"));
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn prove(&self, closed: bool) -> Result<()> {
+        self.context.logs.settle()?;
+        // Logs first: those that a later MANIFEST record makes obsolete are not asked for.
+        let min_wal = self.context.committer.min_log_to_keep();
+        let mut wals = self.context.logs.durable();
+        wals.retain(|wal| wal.number >= min_wal);
+        let Some(manifest) = self.context.committer.settle_manifest()? else { return Ok(()) };
+        let proof = Proof {
+            db_id: self.context.tools.db_id.clone(),
+            written_s: self.context.tools.env.clock.now_seconds(),
+            closed,
+            manifest,
+            wals,
+            options: self.context.tools.options_file.lock().clone(),
+        };
+        write_proof(&self.context.tools.env, &self.context.tools.paths.db, &proof)
+    }
+}
