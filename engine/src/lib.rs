@@ -5,6 +5,7 @@
 //!
 //! ```text
 //!  db
+//!  opening                        open: check, lock, recover, begin to write
 //!  upkeep                         periodic work, as a table
 //!  jobs                           flush, compaction, ingestion, resume, purge; one type for each kind
 //!  schedule                       what is due: queues, slots, reservations, stalls
@@ -32,6 +33,7 @@ pub mod ingest;
 pub mod iter;
 pub mod jobs;
 pub mod manifest;
+pub mod opening;
 pub mod options;
 mod output;
 pub mod prepared;

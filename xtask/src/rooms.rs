@@ -3,9 +3,10 @@
 use std::path::Path;
 
 /// Room and row; larger is higher. Rooms of one row never import each other, except where [`PAIRS`] says.
-const ROWS: [(&str, u8); 33] = [
+const ROWS: [(&str, u8); 34] = [
     ("db", 11),
     ("replica", 11),
+    ("opening", 10),
     ("upkeep", 9),
     ("jobs", 8),
     ("schedule", 7),

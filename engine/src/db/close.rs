@@ -13,13 +13,14 @@ use base::{Error, Kind, Result};
 use env::executor::{Pool, Tag};
 use env::posix::Tenant;
 
-use super::{Db, Inner, Writing};
+use super::{Db, Inner};
 use crate::commit::Committer;
 use crate::errors::ErrorState;
 use crate::event::{Event, FlushReason};
 use crate::family::FamilySet;
 use crate::files::DbLock;
 use crate::manifest::recover;
+use crate::opening::Writing;
 use crate::output::JobTools;
 use crate::schedule::is_job_thread;
 use crate::source::TableCache;

@@ -1,19 +1,19 @@
 //! Column families created, dropped and listed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use base::{Error, FamilyId, Result};
 use env::Env;
 use format::edit::VersionEdit;
 
 use super::Db;
-use super::setup::{log_family, make_dir, request_of};
 use crate::commit::of_new_family;
 use crate::components::FamilyDescriptor;
 use crate::event::Event;
 use crate::family::Family;
 use crate::files::refuse_foreign;
 use crate::manifest::{read_current, recover};
+use crate::opening::{family_dirs, log_family, make_dir, request_of};
 use crate::output::named;
 use crate::recovery::new_family;
 use crate::sync::Arc;
@@ -139,9 +139,4 @@ impl Db {
         inner.tools.events.info(format_args!("Dropped column family with id {}", family.id()));
         self.options_changed()
     }
-}
-
-/// The directories that families bring of their own (`cf_paths`).
-pub(super) fn family_dirs(families: &[FamilyDescriptor]) -> Vec<PathBuf> {
-    families.iter().flat_map(|f| f.options.cf_paths.iter().map(|p| p.path.clone())).collect()
 }

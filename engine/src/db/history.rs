@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 
 use base::{Error, Result};
 
-use super::stats_family::{NAME, descriptor};
 use super::{Db, Inner};
 use crate::batch::WriteBatch;
 use crate::family::{Family, FamilySet};
+use crate::opening::{STATS_FAMILY as NAME, stats_descriptor as descriptor};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::output::JobTools;
 use crate::sync::{Arc, Mutex, Weak};

@@ -5,12 +5,11 @@ use format::edit::VersionEdit;
 use lsm::version::{Edit, Version};
 
 use super::Db;
-use super::families::family_dirs;
-use super::setup::{make_dir, request_of};
 use crate::commit::{new_file, of_new_family};
 use crate::components::FamilyDescriptor;
 use crate::family::Family;
 use crate::ingest::{ImportRequest, Imported, import};
+use crate::opening::{family_dirs, make_dir, request_of};
 use crate::recovery::RequestedFamily;
 use crate::sync::Arc;
 

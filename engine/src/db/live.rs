@@ -3,8 +3,8 @@
 use base::{Error, Result};
 
 use super::Db;
-use super::setup::manifest_settings;
 use crate::family::{Family, Parts};
+use crate::opening::{manifest_settings, tables_max, write_options_file};
 use crate::options::refuse;
 use crate::sync::Arc;
 use crate::write::wal_bytes_max;
@@ -51,7 +51,7 @@ impl Db {
         options.set_live(changes.iter().copied())?;
         options.validate()?;
         refuse(&options.unsupported())?;
-        inner.tables.set_tables_max(super::setup::tables_max(options.max_open_files));
+        inner.tables.set_tables_max(tables_max(options.max_open_files));
         writing.writer.set_wal_bytes_max(wal_bytes_max(options.max_total_wal_size, &inner.families.all()));
         inner.committer.set_manifest_settings(manifest_settings(&options, &inner.tools.paths));
         inner.logs.set_limits(options.writable_file_max_buffer_size, options.wal_bytes_per_sync);
@@ -80,6 +80,6 @@ impl Db {
         let options = self.inner.tools.options.load();
         let logs_max = wal_bytes_max(options.max_total_wal_size, &self.inner.families.all());
         self.writing()?.writer.set_wal_bytes_max(logs_max);
-        super::setup::write_options_file(&self.inner.tools, &self.inner.families)
+        write_options_file(&self.inner.tools, &self.inner.families)
     }
 }

@@ -4,9 +4,6 @@
 //! objects that a reader needs are reference-counted, so handles may be dropped in any order and on any
 //! thread.
 
-mod begin;
-mod beside;
-mod best;
 mod close;
 mod destroy;
 mod families;
@@ -18,26 +15,21 @@ mod live;
 mod live_files;
 mod lock_wal;
 mod open;
-mod proved;
 mod reads;
 mod repair;
-mod reuse;
-mod session;
-mod setup;
-mod stats_family;
 mod together;
 mod tree;
 mod two_phase;
 mod verify;
 mod wal_files;
 
+pub use crate::opening::OpenRequest;
 pub use destroy::destroy;
 pub use families::list_families;
 pub use history::{Slice, StatsHistory};
 pub use ingest::PreparedIngestion;
 pub use iterator::DbIterator;
 pub use live_files::{LiveFileKind, LiveFileStorageInfo, LiveFiles, LiveFilesStorageInfoOptions};
-pub use open::OpenRequest;
 pub use repair::{fsck, repair};
 pub use two_phase::{BeforeVisible, PreparedName, WriteGuard};
 pub use wal_files::{Update, Updates, WalFile, WalFileType};
@@ -54,19 +46,17 @@ use crate::errors::ErrorState;
 use crate::event::{Event, FlushReason};
 use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Obsolete};
-use crate::jobs::Jobs;
+use crate::opening::{Caches, Writing};
 use crate::options::{FlushOptions, WriteOptions};
 use crate::output::JobTools;
 use crate::read::Reads;
 use crate::release_notifier::ReleaseNotifier;
-use crate::schedule::Schedule;
 use crate::sequence::{Snapshot, Snapshots};
 use crate::source::TableCache;
 use crate::stats::DatabaseCounter;
 use crate::sync::{Arc, Mutex, OnceLock};
-use crate::upkeep::Upkeep;
 use crate::wal::WalSet;
-use crate::write::{WriteHook, Writer};
+use crate::write::WriteHook;
 
 /// An open database.
 #[derive(Clone)]
@@ -88,7 +78,7 @@ struct Inner {
     /// `None` when opened for reading only.
     writing: Option<Writing>,
     /// The block caches of families that bring none.
-    caches: setup::Caches,
+    caches: Caches,
     close: close::CloseState,
     /// Serialises creating and dropping families, and changes of options.
     changes: Mutex<()>,
@@ -98,14 +88,6 @@ struct Inner {
     guard: OnceLock<Arc<dyn WriteGuard>>,
     /// The last field, so that the field is dropped after all others. `None` if the executor has no threads.
     tenant: Option<Tenant>,
-}
-
-#[derive(Clone)]
-struct Writing {
-    writer: Arc<Writer>,
-    schedule: Arc<Schedule>,
-    jobs: Arc<Jobs>,
-    upkeep: Arc<Upkeep>,
 }
 
 impl Db {
@@ -183,7 +165,7 @@ impl Db {
     /// Writes a batch; it carries its sequence number afterwards.
     ///
     /// # Errors
-    /// See [`Writer::write`].
+    /// See [`crate::write::Writer::write`].
     #[inline]
     pub fn write(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
         let writing = self.writing()?;

@@ -2,12 +2,10 @@
 
 use base::Result;
 
-use super::OpenRequest;
-use super::families::family_dirs;
-use super::open::{Opening, Overrides};
-use super::setup::family_gaps;
+use super::open::open;
 use crate::files::{Paths, refuse_foreign};
 use crate::manifest::{read_current, recover};
+use crate::opening::{OpenRequest, Opening, Overrides, family_dirs, family_gaps};
 use crate::options::{WalRecoveryMode, refuse};
 use crate::repair::{self, Report, Scope};
 
@@ -56,7 +54,7 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
             request.families.push(descriptor);
         }
     }
-    Opening::new(request, false, overrides)?.open()?.close()?;
+    open(Opening::new(request, false, overrides)?)?.close()?;
     Ok(report)
 }
 

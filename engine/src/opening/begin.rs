@@ -1,14 +1,14 @@
-//! The second half of opening for writing: what replay brought becomes part of the tree, the log, the writers and the
-//! background begin, and what nobody refers to any more goes.
+//! The second half of an open for writing. The files of the replay become part of the versions, a WAL, the write path and
+//! the jobs start, and orphan files go.
 
 use base::ids::JobId;
 use base::{FamilyId, FileNumber, Result};
+use env::posix::Tenant;
 use mem::write_buffer::WriteBufferManager;
 
-use super::families::family_dirs;
-use super::open::{Opening, Shared};
-use super::setup::{Caches, manifest_settings, wal_preallocate, wal_settings};
-use super::{Db, Writing};
+use super::context::{Opening, Shared};
+use super::opened::{Opened, Writing};
+use super::setup::{Caches, family_dirs, manifest_settings, wal_preallocate, wal_settings};
 use crate::commit::{Change, Committer};
 use crate::errors::ErrorState;
 use crate::family::{FlushPick, ImmutableMemtable};
@@ -35,7 +35,7 @@ impl Opening {
         logs: &[FileNumber],
         caches: Caches,
         job: JobId,
-    ) -> Result<Db> {
+    ) -> Result<Opened> {
         let Shared { tools, families, tables, release_notifier } = &shared;
         let o = &self.options;
         let obsolete = Arc::new(Obsolete::new(release_notifier.clone()));
@@ -71,8 +71,7 @@ impl Opening {
         }
         live_logs.roll(log, None, wal_preallocate(o, families))?;
         if replayed.stopped_at.is_some() {
-            // Write this record so that the next recovery finds the expected sequence number and continues
-            // from here.
+            // With this record, the next recovery finds the expected sequence number and continues after the hole.
             let mut record = Vec::new();
             format::batch::begin(&mut record);
             let next = tools.sequence.visible() + 1;
@@ -162,17 +161,45 @@ impl Opening {
             stats: tools.stats.clone(),
         }));
         self.sweep(&shared, &recovered, &committer, &jobs.purge, logs)?;
-        let writing = Writing { writer, schedule, jobs, upkeep };
-        let parts = WritingParts { writing, logs: live_logs, committer, obsolete, errors, reads };
-        let db = self.assemble(shared, Some(parts), caches);
-        if let Some(writing) = &db.inner.writing {
-            writing.jobs.start(&writing.writer);
-            writing.upkeep.start();
-            if self.options.open_files_async {
-                writing.jobs.table_opener.open_tables();
-            }
+        let tenant = self.tenant();
+        jobs.start(&writer);
+        upkeep.start();
+        if self.options.open_files_async {
+            jobs.table_opener.open_tables();
         }
-        Ok(db)
+        let Shared { tools, families, tables, release_notifier } = shared;
+        Ok(Opened {
+            tools,
+            families,
+            logs: live_logs,
+            committer,
+            tables,
+            obsolete,
+            errors,
+            release_notifier,
+            reads,
+            writing: Some(Writing { writer, schedule, jobs, upkeep }),
+            caches,
+            lock: self.lock.take(),
+            missing: Vec::new(),
+            tenant,
+        })
+    }
+
+    pub(super) fn reads(&self, shared: &Shared, unlogged: Arc<AtomicBool>) -> Reads {
+        Reads {
+            tables: shared.tables.clone(),
+            sequence: shared.tools.sequence.clone(),
+            clock: self.env.clock.clone(),
+            unlogged,
+            stats: shared.tools.stats.clone(),
+        }
+    }
+
+    /// Enters the executor. The threads of the executor free spare memory when the last database closes.
+    pub(super) fn tenant(&self) -> Option<Tenant> {
+        let executor = &self.env.executor;
+        executor.has_threads().then(|| Tenant::enter(executor.clone(), mem::arena::forget_spares))
     }
 
     /// The newest old log may have preallocated space, or bytes of an older one, behind its end.
@@ -315,14 +342,4 @@ fn log_again(shared: &Shared, logs: &WalSet, mut sections: Vec<Section>) -> Resu
     }
     logs.sync()?;
     Ok(sections)
-}
-
-/// What a database that is written to has besides.
-pub(super) struct WritingParts {
-    pub(super) writing: Writing,
-    pub(super) logs: Arc<WalSet>,
-    pub(super) committer: Arc<Committer>,
-    pub(super) obsolete: Arc<Obsolete>,
-    pub(super) errors: Arc<ErrorState>,
-    pub(super) reads: Reads,
 }

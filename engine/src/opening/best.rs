@@ -9,7 +9,7 @@ use format::edit::NewFile;
 use format::names::FileName;
 use table::sst::{OpenOptions, Reader};
 
-use super::open::Opening;
+use super::context::Opening;
 use super::proved::Found;
 use super::stats_family;
 use crate::components::FamilyDescriptor;

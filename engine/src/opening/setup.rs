@@ -25,7 +25,7 @@ use crate::wal::WalSettings;
 ///
 /// # Errors
 /// Errors of the file system. A parent that the process may write but not read cannot be synced; this is no error.
-pub(super) fn make_dir(env: &Env, dir: &Path) -> Result<()> {
+pub fn make_dir(env: &Env, dir: &Path) -> Result<()> {
     let mut created = Vec::new();
     let mut at = Some(dir);
     while let Some(missing) = at.filter(|dir| !dir.as_os_str().is_empty()) {
@@ -55,7 +55,7 @@ fn is_permission_denied(error: &Error) -> bool {
     source.is_some_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
 }
 
-pub(super) fn logger(options: &DbOptions, paths: &Paths, read_only: bool) -> Result<Arc<dyn Logger>> {
+pub fn logger(options: &DbOptions, paths: &Paths, read_only: bool) -> Result<Arc<dyn Logger>> {
     if let Some(logger) = &options.info_log {
         return Ok(logger.clone());
     }
@@ -74,7 +74,7 @@ pub(super) fn logger(options: &DbOptions, paths: &Paths, read_only: bool) -> Res
 }
 
 /// The caches of families that bring none.
-pub(super) struct Caches {
+pub struct Caches {
     /// For all of them.
     given: Option<Arc<BlockCache>>,
     /// What their options made: equal options share one.
@@ -82,7 +82,7 @@ pub(super) struct Caches {
 }
 
 impl Caches {
-    pub(super) fn new(components: &Components) -> Self {
+    pub fn new(components: &Components) -> Self {
         Caches { given: components.block_cache.clone(), made: Mutex::new(Vec::new()) }
     }
 
@@ -106,12 +106,12 @@ impl Caches {
 }
 
 /// What a family's options ask for and is not built.
-pub(super) fn family_gaps(name: &str, options: &FamilyOptions, read_only: bool) -> Vec<String> {
+pub fn family_gaps(name: &str, options: &FamilyOptions, read_only: bool) -> Vec<String> {
     if read_only { options.unsupported_for_reading(name) } else { options.unsupported(name) }
 }
 
 /// Checks and sanitizes the options of a column family, and derives its parts.
-pub(super) fn request_of(
+pub fn request_of(
     d: &FamilyDescriptor,
     db: &DbOptions,
     dir: &Path,
@@ -139,7 +139,7 @@ pub(super) fn request_of(
 const LOGGED_FAMILIES: usize = 10;
 
 /// Writes the options of a column family to the info log. `index` is its position among the column families.
-pub(super) fn log_family(events: &Events, request: &RequestedFamily, index: usize) {
+pub fn log_family(events: &Events, request: &RequestedFamily, index: usize) {
     if index < LOGGED_FAMILIES {
         events.header(format_args!("--------------- Options for column family [{}]:", request.name));
         events.headers(|| request.options.log_lines(request.parts.block_cache.as_ref()));
@@ -152,14 +152,14 @@ pub(super) fn log_family(events: &Events, request: &RequestedFamily, index: usiz
 }
 
 /// What `max_open_files` leaves for tables; RocksDB takes ten for other files.
-pub(super) fn tables_max(max_open_files: i32) -> Option<usize> {
+pub fn tables_max(max_open_files: i32) -> Option<usize> {
     usize::try_from(max_open_files).ok().map(|n| n.saturating_sub(10).max(1))
 }
 
 /// Returns the size of the memtables at which replay flushes them. With this limit, the write buffer
 /// manager's limit also holds before the first writer runs. As in RocksDB, the limit is seven eighths of
 /// the write buffer manager's limit.
-pub(super) fn replay_memory_max(o: &DbOptions) -> Option<usize> {
+pub fn replay_memory_max(o: &DbOptions) -> Option<usize> {
     const LEAST: usize = 64 << 10;
     let (budget, used) = match &o.write_buffer_manager {
         Some(manager) => (manager.buffer_size(), manager.memory_usage()),
@@ -169,7 +169,7 @@ pub(super) fn replay_memory_max(o: &DbOptions) -> Option<usize> {
     bounded.then(|| (budget - budget / 8).saturating_sub(used).max(LEAST))
 }
 
-pub(super) fn manifest_settings(o: &DbOptions, paths: &Paths) -> ManifestSettings {
+pub fn manifest_settings(o: &DbOptions, paths: &Paths) -> ManifestSettings {
     ManifestSettings {
         dir: paths.db.clone(),
         preallocate_bytes: if o.allow_fallocate { o.manifest_preallocation_size as u64 } else { 0 },
@@ -179,7 +179,7 @@ pub(super) fn manifest_settings(o: &DbOptions, paths: &Paths) -> ManifestSetting
     }
 }
 
-pub(super) fn wal_settings(o: &DbOptions, paths: &Paths) -> Result<WalSettings> {
+pub fn wal_settings(o: &DbOptions, paths: &Paths) -> Result<WalSettings> {
     Ok(WalSettings {
         recyclable: o.recycle_log_file_num > 0,
         manual_flush: o.manual_wal_flush,
@@ -197,7 +197,7 @@ pub(super) fn wal_settings(o: &DbOptions, paths: &Paths) -> Result<WalSettings> 
 const WAL_PIECE: u64 = 16 << 20;
 
 /// A tenth more than a memtable holds, bounded by what logs may hold at all and by a piece.
-pub(super) fn wal_preallocate(o: &DbOptions, families: &FamilySet) -> u64 {
+pub fn wal_preallocate(o: &DbOptions, families: &FamilySet) -> u64 {
     if !o.allow_fallocate {
         return 0;
     }
@@ -207,11 +207,16 @@ pub(super) fn wal_preallocate(o: &DbOptions, families: &FamilySet) -> u64 {
 }
 
 /// Writes the OPTIONS file anew: at open and whenever families or options change.
-pub(super) fn write_options_file(tools: &JobTools, families: &FamilySet) -> Result<()> {
+pub fn write_options_file(tools: &JobTools, families: &FamilySet) -> Result<()> {
     let numbers = (tools.numbers.take(), tools.numbers.take());
     let all: Vec<_> = families.all().iter().map(|f| (f.name().to_string(), f.options())).collect();
     let named = all.iter().map(|(name, options)| (name.as_str(), &**options));
     let written = file::persist(&tools.env, &tools.paths.db, numbers, &tools.options.load(), named)?;
     *tools.options_file.lock() = Some(written);
     Ok(())
+}
+
+/// Returns the directories that the column families bring (`cf_paths`).
+pub fn family_dirs(families: &[FamilyDescriptor]) -> Vec<PathBuf> {
+    families.iter().flat_map(|f| f.options.cf_paths.iter().map(|p| p.path.clone())).collect()
 }

@@ -1,6 +1,6 @@
 //! Opening with `reuse_manifest_on_open`: the old MANIFEST goes on, where that is safe.
 
-use super::open::Opening;
+use super::context::Opening;
 use super::setup::manifest_settings;
 use crate::manifest::{Manifest, Recovered};
 

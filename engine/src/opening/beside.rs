@@ -2,7 +2,7 @@
 
 use base::{Error, FileNumber};
 
-use super::open::{Opening, two_phase};
+use super::context::{Opening, two_phase};
 use crate::manifest::{Recovered, read_current, recover};
 
 /// How often a reader begins anew that a writer has overtaken.

@@ -6,7 +6,7 @@ use crate::components::FamilyDescriptor;
 use crate::manifest::Recovered;
 use crate::options::{CompressionType, FamilyOptions};
 
-pub(super) const NAME: &str = "___rocksdb_stats_history___";
+pub const NAME: &str = "___rocksdb_stats_history___";
 
 /// Adds the column family of the statistics with its own options, if the database has this family and the
 /// caller does not name it.
@@ -19,7 +19,7 @@ pub(super) fn add_stats_family(descriptors: &mut Vec<FamilyDescriptor>, recovere
 }
 
 /// The family with options of its own.
-pub(super) fn descriptor() -> FamilyDescriptor {
+pub fn descriptor() -> FamilyDescriptor {
     let options = FamilyOptions {
         write_buffer_size: 2 << 20,
         target_file_size_base: 2 << 20,

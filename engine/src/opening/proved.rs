@@ -7,7 +7,7 @@ use base::{Error, FileNumber, Result};
 use format::names::FileName;
 use format::proof::Proof;
 
-use super::open::Opening;
+use super::context::Opening;
 use crate::files::{LOST_DIR, Sweep, move_aside};
 use crate::manifest::{Recovered, read_current, read_proof, recover_proved};
 use crate::prepared::TwoPhase;
@@ -46,8 +46,8 @@ impl Opening {
             });
         }
         let id = recovered.db_id.as_deref().unwrap_or(identity);
-        // A proof with another database id comes from a former database of this directory, or was copied
-        // here. It does not apply to this database.
+        // A proof with a different database id was written by a former database of the directory, or was copied.
+        // The proof does not apply to this database.
         let proof = proof.filter(|proof| proof.db_id == id);
         recovered.end_proved &= proof.is_some();
         let lost = recovered.lost.clone().filter(|lost| proof.is_some() || !lost.by_proof);

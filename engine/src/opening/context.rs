@@ -1,0 +1,149 @@
+//! What all steps of an open share. Here are the first steps: check the options, check the directories, take the LOCK.
+
+use std::path::Path;
+
+use base::{Error, Result};
+use env::Env;
+use env::logger::{Logger, NullLogger};
+
+use super::request::{OpenRequest, Overrides};
+use super::setup::{family_dirs, family_gaps, logger, make_dir};
+use crate::components::{Components, FamilyDescriptor};
+use crate::event::{Events, watched};
+use crate::family::FamilySet;
+use crate::files::{DbLock, Paths, refuse_foreign};
+use crate::options::{DbOptions, FamilyOptions, MemtableFactory, refuse};
+use crate::output::JobTools;
+use crate::prepared::TwoPhase;
+use crate::release_notifier::ReleaseNotifier;
+use crate::source::TableCache;
+use crate::sync::Arc;
+
+/// A database that is being opened.
+pub struct Opening {
+    pub(super) read_only: bool,
+    pub(super) overrides: Overrides,
+    pub(super) options: DbOptions,
+    pub(super) paths: Arc<Paths>,
+    pub(super) descriptors: Vec<FamilyDescriptor>,
+    /// Number of descriptors that the caller named. The column families of a MANIFEST follow.
+    pub(super) named: usize,
+    pub(super) others: Option<FamilyOptions>,
+    pub(super) components: Components,
+    pub(super) env: Env,
+    pub(super) events: Arc<Events>,
+    pub(super) lock: Option<DbLock>,
+}
+
+impl Opening {
+    /// Checks the options and the directories, takes the LOCK, and opens the info log.
+    ///
+    /// # Errors
+    /// InvalidArgument and NotSupported for options; `IoError` if another process has the LOCK.
+    pub fn new(request: OpenRequest, read_only: bool, overrides: Overrides) -> Result<Self> {
+        let OpenRequest { path, mut options, components, mut families, mut others } = request;
+        if families.is_empty() {
+            families.push(FamilyDescriptor::new("default", FamilyOptions::default()));
+        }
+        if !families.iter().any(|f| f.name == "default") {
+            return Err(Error::invalid_argument("Default column family not specified"));
+        }
+        options.validate()?;
+        refuse(&if read_only { options.unsupported_for_reading() } else { options.unsupported() })?;
+        for options in families.iter_mut().map(|f| &mut f.options).chain(&mut others) {
+            if read_only && matches!(options.memtable_factory, MemtableFactory::Other { .. }) {
+                // Logs are replayed into whatever there is.
+                options.memtable_factory = MemtableFactory::default();
+            }
+        }
+        for family in &families {
+            family.options.validate(&family.name, &options)?;
+            refuse(&family_gaps(&family.name, &family.options, read_only))?;
+        }
+        let mut mended = Vec::new();
+        options.sanitize(&path, &mut mended);
+        let paths = Arc::new(Paths::new(&path, &options));
+        let mut env = options.env.clone();
+        env.fs = watched(env.fs, env.clock.clone(), &components.listeners);
+        let logger: Arc<dyn Logger> = Arc::new(NullLogger);
+        let events = Events::new(logger, env.clock.clone(), Vec::new());
+        let (named, descriptors) = (families.len(), families);
+        let mut opening = Opening {
+            read_only,
+            overrides,
+            options,
+            paths,
+            descriptors,
+            named,
+            others,
+            components,
+            env,
+            events,
+            lock: None,
+        };
+        opening.check_existence(&path)?;
+        opening.prepare(&mended)?;
+        Ok(opening)
+    }
+
+    /// Whether what is asked for fits what is there.
+    fn check_existence(&self, path: &Path) -> Result<()> {
+        let current = self.paths.current();
+        // A directory that is not there yet has no MANIFEST.
+        let exists = match self.exists() {
+            Err(error) if error.is_not_found() => false,
+            exists => exists?,
+        };
+        if !exists && self.read_only {
+            self.env.fs.open_sequential(&current)?;
+        }
+        if !exists && !self.options.create_if_missing {
+            return Err(Error::invalid_argument(format!(
+                "{}: does not exist (create_if_missing is false)",
+                current.display()
+            )));
+        }
+        if exists && self.options.error_if_exists && !self.read_only && !self.overrides.exists {
+            return Err(Error::invalid_argument(format!(
+                "{}: exists (error_if_exists is true)",
+                path.display()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Checks and creates the directories, takes the LOCK, and opens the info log.
+    fn prepare(&mut self, mended: &[String]) -> Result<()> {
+        refuse_foreign(&*self.env.fs, &self.paths, &family_dirs(&self.descriptors))?;
+        if !self.read_only {
+            for dir in self.paths.all_with(&family_dirs(&self.descriptors)) {
+                make_dir(&self.env, dir)?;
+            }
+            self.lock = Some(DbLock::take(&*self.env.fs, &self.paths.db)?);
+        }
+        let logger = logger(&self.options, &self.paths, self.read_only)?;
+        self.events = Events::new(logger, self.env.clock.clone(), self.components.listeners.clone());
+        mended.iter().for_each(|line| self.events.warn(format_args!("{line}")));
+        Ok(())
+    }
+}
+
+/// What every opened database has, whether it is written to or not.
+pub(super) struct Shared {
+    pub(super) tools: Arc<JobTools>,
+    pub(super) families: Arc<FamilySet>,
+    pub(super) tables: Arc<TableCache>,
+    pub(super) release_notifier: Arc<ReleaseNotifier>,
+}
+
+impl Shared {
+    /// Whether the database takes prepared transactions.
+    pub(super) fn two_phase(&self) -> TwoPhase {
+        two_phase(&self.tools.options.load())
+    }
+}
+
+/// Whether a database with these options takes prepared transactions.
+pub(super) fn two_phase(options: &DbOptions) -> TwoPhase {
+    if options.allow_2pc { TwoPhase::Allowed } else { TwoPhase::Refused }
+}

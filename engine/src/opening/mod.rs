@@ -1,0 +1,32 @@
+//! Opens a database: check, lock, recover, and only then change anything on disk.
+//!
+//! ```text
+//!  context    check options ─► directories, LOCK, info log
+//!  recover    IDENTITY ─► proved: CURRENT, PROOF, MANIFEST ─► column families ─► replay each WAL ─► open SST files
+//!  begin      new WAL ─► version edit or new MANIFEST ─► orphan files ─► schedule, jobs, upkeep
+//!  opened     the parts, from which `db` makes the handle
+//! ```
+//! `best` replaces the MANIFEST step of an open with `best_efforts_recovery`. `beside` recognizes that a writer has overtaken
+//! a read-only open. Not here: reading the MANIFEST (`manifest`), and the rules of replay (`recovery`).
+
+mod begin;
+mod beside;
+mod best;
+mod context;
+mod opened;
+mod proved;
+mod recover;
+mod request;
+mod reuse;
+mod session;
+mod setup;
+mod stats_family;
+
+pub use context::Opening;
+pub use opened::{Opened, Writing};
+pub use request::{OpenRequest, Overrides};
+pub use setup::{
+    Caches, family_dirs, family_gaps, log_family, make_dir, manifest_settings, request_of, tables_max,
+    write_options_file,
+};
+pub use stats_family::{NAME as STATS_FAMILY, descriptor as stats_descriptor};

@@ -1,0 +1,402 @@
+//! The steps of an open, in their order: identity, MANIFEST, column families, WALs, SST files.
+//!
+//! Nothing on disk changes in these steps, but for a database that is created.
+
+use base::ids::JobId;
+use base::{Error, FamilyId, FileNumber, Kind, Result};
+use format::names::{self, FileName};
+use format::proof::Proof;
+
+use super::beside::TRIES_MAX;
+use super::context::{Opening, Shared};
+use super::opened::Opened;
+use super::proved::Found;
+use super::session::{host_id, new_session_id};
+use super::setup::{
+    Caches, family_dirs, log_family, make_dir, manifest_settings, replay_memory_max, request_of, tables_max,
+};
+use super::stats_family::add_stats_family;
+use crate::commit::Committer;
+use crate::components::FamilyDescriptor;
+use crate::errors::ErrorState;
+use crate::event::Event;
+use crate::family::{Family, FamilySet};
+use crate::files::{Numbers, Obsolete, check_largest, refuse_foreign, sweep};
+use crate::manifest::{Manifest, Recovered, write_identity};
+use crate::output::{FlushPriority, JobTools};
+use crate::prepared::TwoPhase;
+use crate::recovery::{
+    Replay, ReplaySettings, Replayed, build_families, create_database, new_db_id, tell_lost, undecided,
+};
+use crate::release_notifier::ReleaseNotifier;
+use crate::sequence::{LastSequence, Snapshots};
+use crate::source::{TableCache, TableCacheSettings};
+use crate::stats::Stats;
+use crate::sync::{Arc, ArcSwap, AtomicU64, Flag, Mutex};
+use crate::wal::{WalSet, WalSettings};
+
+impl Opening {
+    /// Opens the database, and passes the opened parts to `assemble`. A read-only open that a writer has overtaken tries
+    /// again.
+    ///
+    /// # Errors
+    /// Errors of the steps, and of `assemble`. The info log gets the error.
+    pub fn run<T>(mut self, assemble: impl Fn(Opened) -> Result<T>) -> Result<T> {
+        self.header();
+        let mut outcome = self.recover_all().and_then(&assemble);
+        for _ in 1..TRIES_MAX {
+            match &outcome {
+                Err(error) if self.read_only && error.kind() == Kind::TryAgain => {
+                    outcome = self.recover_all().and_then(&assemble)
+                }
+                _ => break,
+            }
+        }
+        if let Err(error) = &outcome {
+            self.events.error(format_args!("Opening failed: {error}"));
+            self.events.logger().flush();
+        }
+        crate::output::forget_spares(&self.env);
+        outcome
+    }
+
+    fn header(&self) {
+        self.events.header(format_args!(
+            "Ironstone {}, compatible with RocksDB version: 11.8.1",
+            env!("CARGO_PKG_VERSION")
+        ));
+        self.events.header(format_args!("DB SUMMARY"));
+        self.events.header(format_args!("Path: {}", self.paths.db.display()));
+        self.events.headers(|| self.options.log_lines());
+        let families = self.descriptors.iter().map(|f| (f.name.as_str(), &f.options));
+        let hints = crate::options::changed_hints(&self.options, families);
+        if !hints.is_empty() {
+            self.events.header(format_args!("Options without effect: {}", hints.join(", ")));
+        }
+    }
+
+    fn recover_all(&mut self) -> Result<Opened> {
+        // Of an attempt before, that a writer has overtaken.
+        self.descriptors.truncate(self.named);
+        let db_id = self.identity()?;
+        let Found { mut recovered, proof, lost } = self.read_manifest(&db_id)?;
+        let db_id = recovered.db_id.clone().unwrap_or(db_id);
+        add_stats_family(&mut self.descriptors, &recovered);
+        self.name_others(&recovered)?;
+        let caches = Caches::new(&self.components);
+        let requested = self
+            .descriptors
+            .iter()
+            .map(|d| request_of(d, &self.options, &self.paths.db, &caches, &self.events, self.read_only))
+            .collect::<Result<Vec<_>>>()?;
+        requested.iter().enumerate().for_each(|(at, request)| log_family(&self.events, request, at));
+        let release_notifier = Arc::new(ReleaseNotifier::default());
+        let (families, missing) = build_families(&recovered, &requested, &release_notifier, !self.read_only)?;
+        if !missing.is_empty() && (self.read_only || !self.options.create_missing_column_families) {
+            let names: Vec<_> = missing.iter().map(|i| requested[*i].name.as_str()).collect();
+            return Err(Error::invalid_argument(format!("Column family not found: {}", names.join(", "))));
+        }
+        let shared = self.shared(&recovered, families, db_id, release_notifier)?;
+        if let Some((error, bytes)) = lost {
+            tell_lost(&shared.tools, error, bytes);
+        }
+        let logs = self.logs_to_replay(&recovered, &shared);
+        let oldest = min_wal(&recovered, &shared);
+        if self.needs_newer_than(&recovered, oldest) {
+            return Err(Error::try_again("a writer made logs obsolete before they were read"));
+        }
+        let logs = logs?;
+        self.check_prepared(&recovered, &shared)?;
+        let job = shared.tools.take_job_id();
+        let replayed = self.replay(&recovered, &shared, &logs, proof.unwrap_or_default(), job);
+        let overtaken = match &replayed {
+            // What is missing of a log that is still needed is not written yet.
+            Ok(replayed) => {
+                replayed.in_doubt.is_some_and(|log| self.needs_newer_than(&recovered, log.max(oldest)))
+            }
+            Err(_) => self.is_overtaken(&recovered),
+        };
+        if overtaken {
+            return Err(Error::try_again("a writer made logs obsolete while they were read"));
+        }
+        let replayed = replayed?;
+        if let Some((error, bytes)) = self.told_by_logs(&mut recovered, &replayed)? {
+            tell_lost(&shared.tools, error, bytes);
+        }
+        let last_seq = recovered.last_sequence.max(replayed.last_seq).max(largest_seq(&shared.families));
+        shared.tools.sequence.publish(last_seq);
+        if !self.options.open_files_async {
+            self.load_tables(&recovered, &shared)?;
+        }
+        let missing = missing.into_iter().map(|index| self.descriptors[index].clone()).collect();
+        if self.read_only {
+            return Ok(Opened { missing, ..self.opened_for_reading(shared, caches) });
+        }
+        Ok(Opened { missing, ..self.begin_writing(shared, recovered, replayed, &logs, caches, job)? })
+    }
+
+    /// Returns the parts of a database that is open for reading only.
+    fn opened_for_reading(&mut self, shared: Shared, caches: Caches) -> Opened {
+        let reads = self.reads(&shared, Arc::default());
+        let Shared { tools, families, tables, release_notifier } = shared;
+        let settings = manifest_settings(&self.options, &self.paths);
+        let manifest = Manifest::new(self.env.clone(), settings, FileNumber(0));
+        let obsolete = Arc::new(Obsolete::new(release_notifier.clone()));
+        let committer = Committer::new(
+            manifest,
+            tools.numbers.clone(),
+            families.clone(),
+            tools.sequence.clone(),
+            obsolete.clone(),
+            None,
+            0,
+        );
+        Opened {
+            tools,
+            families,
+            logs: Arc::new(WalSet::new(self.env.clone(), WalSettings::plain(self.paths.wal.clone()))),
+            committer: Arc::new(committer),
+            tables,
+            obsolete,
+            errors: Arc::new(ErrorState::new(self.options.paranoid_checks)),
+            release_notifier,
+            reads,
+            writing: None,
+            caches,
+            lock: self.lock.take(),
+            missing: Vec::new(),
+            tenant: self.tenant(),
+        }
+    }
+
+    /// Families that exist and were not named, in the order of their ids.
+    fn name_others(&mut self, recovered: &Recovered) -> Result<()> {
+        let Some(options) = self.others.clone() else { return Ok(()) };
+        let is_named = |name: &str| self.descriptors.iter().any(|d| d.name == name);
+        let unnamed = recovered.families.values().filter(|f| !is_named(&f.name));
+        let unnamed: Vec<_> = unnamed.map(|f| FamilyDescriptor::new(&f.name, options.clone())).collect();
+        refuse_foreign(&*self.env.fs, &self.paths, &family_dirs(&unnamed))?;
+        if !self.read_only {
+            for dir in family_dirs(&unnamed) {
+                make_dir(&self.env, &dir)?;
+            }
+        }
+        self.descriptors.extend(unnamed);
+        Ok(())
+    }
+
+    /// The id that IDENTITY holds. A database that does not exist is made here.
+    fn identity(&self) -> Result<String> {
+        let path = self.paths.db.join(names::IDENTITY);
+        let known = match self.env.fs.read_all(&path, 4096) {
+            Ok(content) => Some(names::parse_identity(&content).map_err(|e| e.file(&path))?),
+            Err(error) if error.is_not_found() => None,
+            Err(error) => return Err(error),
+        };
+        let id = known.clone().filter(|id| !id.is_empty()).unwrap_or_else(|| new_db_id(&self.env));
+        if self.read_only {
+            return Ok(id);
+        }
+        if !self.exists()? {
+            create_database(
+                &self.env,
+                &self.paths,
+                self.options.write_dbid_to_manifest.then_some(id.as_str()),
+            )?;
+        }
+        if known.as_deref() != Some(id.as_str()) && self.options.write_identity_file {
+            write_identity(&self.env, &self.paths.db, &id)?;
+        }
+        Ok(id)
+    }
+
+    fn shared(
+        &self,
+        recovered: &Recovered,
+        families: Vec<Arc<Family>>,
+        db_id: String,
+        release_notifier: Arc<ReleaseNotifier>,
+    ) -> Result<Shared> {
+        let found = sweep(&*self.env.fs, &self.paths, &family_dirs(&self.descriptors), None)?;
+        check_largest(found.largest_number, recovered.next_file_number)
+            .map_err(|e| e.doing("opening the database").file(&self.paths.db))?;
+        let known = [recovered.next_file_number, found.largest_number, recovered.number.0];
+        let next = known.into_iter().fold(0, u64::max) + 1;
+        let session: Arc<str> = Arc::from(new_session_id(&self.env));
+        let stats = Stats::new(self.options.statistics.clone(), self.env.clock.clone());
+        let tools = Arc::new(JobTools {
+            env: self.env.clone(),
+            paths: self.paths.clone(),
+            numbers: Numbers::new(next),
+            options: ArcSwap::from_pointee(self.options.clone()),
+            db_id,
+            db_session_id: session.to_string(),
+            db_host_id: host_id(&self.env, &self.options.db_host_id),
+            sequence: Arc::new(LastSequence::new(recovered.last_sequence)),
+            snapshots: Arc::new(Snapshots::default()),
+            events: self.events.clone(),
+            shutting_down: Arc::new(Flag::new(false)),
+            next_job: AtomicU64::new(1),
+            stats: stats.clone(),
+            flush_priority: Arc::new(FlushPriority::new(self.env.executor.processors())),
+            options_file: Mutex::default(),
+        });
+        let settings = TableCacheSettings {
+            tables_max: tables_max(self.options.max_open_files),
+            direct_reads: self.options.use_direct_reads,
+            advise_random: self.options.advise_random_on_open,
+            verify_unique_id: self.options.verify_sst_unique_id_in_manifest,
+            db_id: Arc::from(tools.db_id.as_str()),
+            db_session_id: session,
+            rate_limiter: self.options.rate_limiter.clone(),
+            stats,
+        };
+        let families = Arc::new(FamilySet::new(families, recovered.max_family));
+        Ok(Shared { tools, families, tables: TableCache::new(self.env.clone(), settings), release_notifier })
+    }
+
+    /// Logs that may hold data not in tables, ascending.
+    fn logs_to_replay(&self, recovered: &Recovered, shared: &Shared) -> Result<Vec<FileNumber>> {
+        if self.options.best_efforts_recovery {
+            self.pass_logs(&shared.families, &shared.tools.numbers)?;
+            return Ok(Vec::new());
+        }
+        let min = min_wal(recovered, shared);
+        let mut logs: Vec<_> = self
+            .env
+            .fs
+            .list(&self.paths.wal)?
+            .iter()
+            .filter_map(|name| match FileName::parse(name) {
+                Some(FileName::Wal(n)) if n.0 >= min || n.0 == recovered.prev_log_number => Some(n),
+                _ => None,
+            })
+            .collect();
+        logs.sort_unstable();
+        for log in &logs {
+            shared.tools.numbers.mark_used(log.0);
+        }
+        if self.options.track_and_verify_wals_in_manifest {
+            for (number, synced) in recovered.wals.range(min..) {
+                let path = self.paths.wal(FileNumber(*number));
+                let size = self.env.fs.file_size(&path).map_err(|_| {
+                    Error::corruption(format!("Missing WAL with log number: {number}")).file(&path)
+                })?;
+                if synced.is_some_and(|synced| size < synced) {
+                    return Err(Error::corruption(format!(
+                        "Size mismatch: WAL (log number: {number}) in MANIFEST is {} bytes, while actual size is {size} bytes",
+                        synced.unwrap_or(0)
+                    ))
+                    .file(&path));
+                }
+            }
+        }
+        Ok(logs)
+    }
+
+    /// Checks that an open without `allow_2pc` deletes no WAL that only a prepared transaction needs. RocksDB deletes it.
+    ///
+    /// # Errors
+    /// NotSupported, naming the transactions.
+    fn check_prepared(&self, recovered: &Recovered, shared: &Shared) -> Result<()> {
+        if self.read_only || shared.two_phase() == TwoPhase::Allowed {
+            return Ok(());
+        }
+        let (from, to) = (recovered.min_log_number_to_keep, min_wal(recovered, shared));
+        let mut wals: Vec<FileNumber> = self
+            .env
+            .fs
+            .list(&self.paths.wal)?
+            .iter()
+            .filter_map(|name| match FileName::parse(name) {
+                Some(FileName::Wal(number)) if number.0 >= from => Some(number),
+                _ => None,
+            })
+            .collect();
+        wals.sort_unstable();
+        if wals.first().is_none_or(|first| first.0 >= to) {
+            return Ok(());
+        }
+        let names = undecided(&self.env, &self.paths, &wals)?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<_> = names.iter().map(|name| String::from_utf8_lossy(name)).collect();
+        Err(Error::not_supported(format!(
+            "WAL contains prepared transactions. Open with TransactionDB::Open(). Prepared: {}",
+            names.join(", ")
+        )))
+    }
+
+    fn replay(
+        &self,
+        recovered: &Recovered,
+        shared: &Shared,
+        logs: &[FileNumber],
+        proof: Proof,
+        job: JobId,
+    ) -> Result<Replayed> {
+        let settings = ReplaySettings {
+            mode: self.overrides.mode.unwrap_or(self.options.wal_recovery_mode),
+            paranoid_checks: self.options.paranoid_checks,
+            verify_predecessors: self.options.track_and_verify_wals,
+            may_flush: !self.read_only,
+            memory_max: replay_memory_max(&self.options),
+            last_seq: recovered.last_sequence,
+            min_wal: min_wal(recovered, shared),
+            manifest: recovered.number,
+            max_family: (recovered.end_in_doubt && !self.read_only).then_some(FamilyId(recovered.max_family)),
+            proved: proof.wals,
+            proved_closed: proof.closed,
+            accept_lost: self.options.open_despite_lost_writes,
+            two_phase: shared.two_phase(),
+        };
+        let replay = Replay::new(&shared.tools, &shared.families, settings, job);
+        if logs.is_empty() {
+            return replay.run(logs);
+        }
+        self.events.emit(&Event::RecoveryStarted { job, wal_files: logs.iter().map(|n| n.0).collect() });
+        let replayed = replay.run(logs);
+        self.events.emit(&Event::RecoveryFinished { job, error: replayed.as_ref().err().cloned() });
+        replayed
+    }
+
+    /// Opens SST files now, so that missing or damaged files are known. Opens every file, or only some
+    /// files if `max_open_files` sets a limit.
+    fn load_tables(&self, recovered: &Recovered, shared: &Shared) -> Result<()> {
+        const SOME: usize = 16;
+        let limit = if self.options.max_open_files == -1 { usize::MAX } else { SOME };
+        for family in shared.families.all() {
+            let pin = family.pin_owned();
+            for (level, file) in pin.version.files().take(limit) {
+                if let Err(error) = shared.tables.get_at_open(&pin.parts, level, file) {
+                    if error.is_not_found() && self.is_compacted_away(recovered, file.number) {
+                        return Err(Error::try_again(
+                            "a writer made tables obsolete before they were opened",
+                        ));
+                    }
+                    if self.options.paranoid_checks {
+                        return Err(error);
+                    }
+                    self.events.warn(format_args!("{error}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Logs below it are not needed and may be missing.
+fn min_wal(recovered: &Recovered, shared: &Shared) -> u64 {
+    if shared.two_phase() == TwoPhase::Allowed {
+        return recovered.min_log_number_to_keep;
+    }
+    let by_families = shared.families.all().iter().map(|f| f.state().wal_number).min().unwrap_or(0);
+    recovered.min_log_number_to_keep.max(by_families)
+}
+
+fn largest_seq(families: &FamilySet) -> u64 {
+    let of_family =
+        |f: &Arc<Family>| f.pin().version.files().map(|(_, file)| file.largest_seq).max().unwrap_or(0);
+    families.all().iter().map(of_family).max().unwrap_or(0)
+}
