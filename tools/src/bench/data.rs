@@ -37,6 +37,9 @@ pub enum Sizes {
     Normal(usize, usize),
 }
 
+/// Bytes of values lie below this number: RocksDB draws them below `CHAR_MAX`.
+const RAW_BYTES: u32 = 127;
+
 /// A stream of values.
 pub struct Values {
     data: Vec<u8>,
@@ -57,7 +60,7 @@ impl Values {
         let mut data = Vec::with_capacity(total + 100);
         let raw_len = ((100.0 * compression_ratio) as usize).clamp(1, 100);
         while data.len() < total {
-            let raw: Vec<u8> = (0..raw_len).map(|_| random.uniform(256) as u8).collect();
+            let raw: Vec<u8> = (0..raw_len).map(|_| random.uniform(RAW_BYTES) as u8).collect();
             data.extend(raw.iter().cycle().take(100));
         }
         Values { data, at: 0, sizes, same_percent, random, dice: super::dice::Dice::new(301) }
@@ -134,4 +137,16 @@ impl Keys {
 fn put_big_endian(out: &mut [u8], v: u64) {
     let bytes = v.to_be_bytes();
     out.copy_from_slice(&bytes[8 - out.len()..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Sizes, Values};
+
+    /// The bytes of the first value that RocksDB 11.8.1's `fillseq` writes.
+    #[test]
+    fn values_begin_as_rocksdbs() {
+        let mut values = Values::new(Sizes::Fixed(100), 0.5, 0);
+        assert_eq!(values.next()[..8], [0x74, 0x10, 0x1C, 0x3C, 0x4C, 0x48, 0x37, 0x03]);
+    }
 }

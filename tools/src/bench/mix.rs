@@ -132,6 +132,7 @@ pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
     let (mut scanned, mut value_bytes) = (0u64, 0i64);
     let mut span = thread.span(run.reads);
     while !span.over(1) {
+        thread.dice.choose_db();
         let drawn = random_key(run, &mut thread.dice, skew);
         let u = drawn as f64 / num as f64;
         let number = match &ranges {

@@ -92,6 +92,7 @@ fn read_keys(thread: &mut Thread<'_>, mut draw: impl FnMut(&Run, &mut Dice) -> u
     let (mut number, mut in_batch) = (0u64, 0u64);
     let one_family = run.families.len() == 1;
     while !span.over(1) {
+        thread.dice.choose_db();
         if run.batch > 1 && stride > 0 {
             in_batch += 1;
             if in_batch == run.batch {
@@ -142,6 +143,7 @@ pub fn read_random_fast(thread: &mut Thread<'_>) -> Result<()> {
     let mut span = thread.span(run.reads);
     let mut key = run.keys.buffer();
     let (mut read, mut found, mut beyond) = (0u64, 0u64, 0u64);
+    thread.dice.choose_db();
     loop {
         for _ in 0..100 {
             let number = thread.dice.next() & mask;
@@ -173,6 +175,7 @@ pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
     let mut buffers: Vec<Vec<u8>> = (0..run.batch).map(|_| run.keys.buffer()).collect();
     let (mut read, mut found, mut bytes, mut calls) = (0u64, 0u64, 0u64, 0u64);
     while !span.over(run.batch) {
+        thread.dice.choose_db();
         if stride > 0 {
             let first =
                 random_key(run, &mut thread.dice, skew).min(run.keys.num.saturating_sub(run.batch * stride));
@@ -358,6 +361,7 @@ pub fn read_random_write_random(thread: &mut Thread<'_>) -> Result<()> {
     let (mut reads, mut writes, mut found) = (0u64, 0u64, 0u64);
     let mut span = thread.span(run.readwrites);
     while !span.over(1) {
+        thread.dice.choose_db();
         run.keys.write(thread.dice.below(run.keys.num), &mut key);
         if gets_left == 0 && puts_left == 0 {
             gets_left = percent;
@@ -400,6 +404,7 @@ pub fn random_with_verify(thread: &mut Thread<'_>) -> Result<()> {
             deletes_left = delete_percent;
             puts_left = 100 - get_percent - delete_percent;
         }
+        thread.dice.choose_db();
         keys.write(thread.dice.below(distinct), &mut key);
         if gets_left > 0 {
             let mut options = run.read_options.clone();
@@ -483,6 +488,7 @@ pub fn approximate_size_random(thread: &mut Thread<'_>) -> Result<()> {
     let (mut total, mut count) = (0u64, 0u64);
     let (mut low, mut high) = (run.keys.buffer(), run.keys.buffer());
     while !span.over(1) {
+        thread.dice.choose_db();
         for _ in 0..run.batch {
             let a = random_key(run, &mut thread.dice, skew);
             let b = random_key(run, &mut thread.dice, skew);
@@ -511,6 +517,7 @@ pub fn approximate_memtable_stats(thread: &mut Thread<'_>) -> Result<()> {
     let mut histogram = base::stats::Histogram::default();
     let (mut low, mut high) = (run.keys.buffer(), run.keys.buffer());
     while !span.over(1) {
+        thread.dice.choose_db();
         let start = thread.dice.below(range);
         run.keys.write(start, &mut low);
         run.keys.write(start + run.batch, &mut high);

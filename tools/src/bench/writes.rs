@@ -3,7 +3,7 @@
 use base::{Error, Result};
 use ironstone::WriteBatch;
 
-use super::dice::Dice;
+use super::dice::{Dice, Trials, shuffled};
 use super::report::Op;
 use super::run::Thread;
 
@@ -25,11 +25,7 @@ pub struct KeyNumbers {
 
 impl KeyNumbers {
     pub fn new(order: Order, num: u64, seed: u64) -> KeyNumbers {
-        let mut shuffled = Vec::new();
-        if order == Order::UniqueRandom {
-            shuffled = (0..num).collect();
-            Dice::new(seed).shuffle(&mut shuffled);
-        }
+        let shuffled = if order == Order::UniqueRandom { shuffled(num, seed as u32) } else { Vec::new() };
         KeyNumbers { order, num, next: 0, shuffled }
     }
 
@@ -94,6 +90,7 @@ pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
     }
     let mut window: std::collections::VecDeque<u64> = Default::default();
     let (mut overwrites, mut unique) = (0u64, 0u64);
+    let (mut trials, mut places) = (Trials::new(run.seed as u32), Dice::new(run.seed));
     let mut values = run.values();
     let mut batch = WriteBatch::new();
     let mut key = run.keys.buffer();
@@ -101,13 +98,16 @@ pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
     let (mut bytes, mut written, mut tombstones) = (0u64, 0u64, 0u64);
     let one_family = run.families.len() == 1;
     while numbers.num != 0 && !span.over(run.batch) {
+        if order != Order::Sequential {
+            thread.dice.choose_db();
+        }
         batch.clear();
         let mut batch_bytes = 0u64;
         for _ in 0..run.batch {
             let number = if order == Order::UniqueRandom && overwrite > 0.0 {
-                if !window.is_empty() && thread.dice.unit() < overwrite {
+                if !window.is_empty() && trials.happens(overwrite) {
                     overwrites += 1;
-                    window[thread.dice.below(window.len() as u64) as usize]
+                    window[places.below(window.len() as u64) as usize]
                 } else {
                     unique += 1;
                     let number = numbers.next(&mut thread.dice);
@@ -183,6 +183,7 @@ fn delete(thread: &mut Thread<'_>, sequential: bool) -> Result<()> {
     let mut key = run.keys.buffer();
     let mut at = 0;
     while !span.over(run.batch) {
+        thread.dice.choose_db();
         batch.clear();
         for j in 0..run.batch {
             let number = if sequential { at + j } else { thread.dice.below(run.keys.num) };
@@ -208,6 +209,7 @@ pub fn background_writer(thread: &mut Thread<'_>, merge: bool) -> Result<()> {
     let (mut bytes, mut written) = (0u64, 0u64);
     let db = run.db()?.clone();
     loop {
+        thread.dice.choose_db();
         if finish_after && written >= run.writes {
             eprintln!("Exiting the writer after {written} writes...");
             break;
@@ -265,6 +267,7 @@ fn update(thread: &mut Thread<'_>, change: Change) -> Result<()> {
     let mut scratch = Vec::new();
     let (mut found, mut bytes) = (0u64, 0u64);
     while !span.over(1) {
+        thread.dice.choose_db();
         run.keys.write(thread.dice.below(run.keys.num), &mut key);
         let old = db.get_with(&key, &run.read_options)?;
         if let Some(old) = &old {
@@ -313,6 +316,7 @@ pub fn merge_random(thread: &mut Thread<'_>) -> Result<()> {
     let keys = super::data::Keys { num: run.merge_keys, ..run.keys };
     let mut bytes = 0u64;
     while !span.over(1) {
+        thread.dice.choose_db();
         let number = thread.dice.below(run.merge_keys);
         keys.write(number, &mut key);
         let value = values.next();
@@ -340,6 +344,7 @@ pub fn read_random_merge_random(thread: &mut Thread<'_>) -> Result<()> {
     let percent = run.flags.count("mergereadpercent");
     let (mut hits, mut gets, mut merges, mut longest) = (0u64, 0u64, 0u64, 0usize);
     while !span.over(1) {
+        thread.dice.choose_db();
         keys.write(thread.dice.below(run.merge_keys), &mut key);
         if thread.dice.below(100) < percent {
             db.merge_with(&key, values.next(), &run.write_options)?;

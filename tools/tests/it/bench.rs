@@ -2,6 +2,8 @@
 
 use std::process::{Command, Output};
 
+use crate::support::{ldb_on, oracle, theirs};
+
 /// The names that `tools/db_bench_tool.cc` of RocksDB 11.8.1 knows.
 const ROCKSDB: &[&str] = &[
     "acquireload",
@@ -197,6 +199,35 @@ fn a_database_is_compared_with_another() {
     let output = run(&at("db"), &compare);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && text.contains("differ at key"), "{text}");
+}
+
+#[test]
+fn one_seed_loads_the_keys_and_values_of_rocksdb() {
+    let Some(tool) = oracle("db_bench") else {
+        eprintln!("SKIPPED: RocksDB loads the same: set IRONSTONE_ORACLE to the folder of its tools");
+        return;
+    };
+    let loads: &[&[&str]] = &[
+        &["--benchmarks=fillseq"],
+        &["--benchmarks=fillrandom", "--compression_ratio=0.25", "--value_size=333"],
+        &["--benchmarks=fillseq", "--threads=2", "--same_value_percentage=40"],
+        &["--benchmarks=fillrandom,overwrite,deleterandom", "--batch_size=7", "--deletes=50"],
+        &["--benchmarks=fillrandom,updaterandom,readrandomwriterandom", "--key_size=20"],
+        &["--benchmarks=filluniquerandom", "--writes=900"],
+        &["--benchmarks=filluniquerandom", "--overwrite_probability=0.3", "--overwrite_window_size=9"],
+    ];
+    for load in loads {
+        let scratch = tempfile::tempdir().unwrap();
+        let args: Vec<&str> = load.iter().copied().chain(["--num=2000", "--seed=7"]).collect();
+        assert!(run(&scratch.path().join("ours"), &args).status.success(), "{args:?}");
+        let db = format!("--db={}", scratch.path().join("theirs").display());
+        assert_eq!(theirs(&tool, args.iter().copied().chain([db.as_str()])).status, 0, "{args:?}");
+        let [ours, theirs] =
+            ["ours", "theirs"].map(|name| ldb_on(&scratch.path().join(name), &["scan", "--hex"]).good());
+        assert_eq!(ours.lines().count(), theirs.lines().count(), "{args:?}");
+        let differ = ours.lines().zip(theirs.lines()).find(|(a, b)| a != b);
+        assert!(differ.is_none(), "{args:?}: {differ:?}");
+    }
 }
 
 #[test]
