@@ -75,6 +75,13 @@ impl<'a> Answer<'a> {
         self.outcome.is_some()
     }
 
+    /// Returns true if a range tombstone of a source covers the key. All entries of older sources are then deleted: the
+    /// look-up ends after the source. The versions of one key in two SST files of a level are one source.
+    #[inline]
+    pub fn covered(&self) -> bool {
+        self.covering > 0
+    }
+
     /// A range tombstone over the key, from a place about to be looked at.
     #[inline]
     pub fn cover(&mut self, tombstone: Option<SequenceNumber>) {

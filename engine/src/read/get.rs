@@ -195,6 +195,9 @@ impl Reads {
         if self.reads_memtables(options) {
             let _time = PerfTimer::start(PerfCounter::GetFromMemtableTime);
             for mem in std::iter::once(&super_version.mem).chain(super_version.imm.iter()) {
+                if answer.covered() {
+                    return Ok(Place::Nowhere);
+                }
                 if !options.ignore_range_deletions {
                     answer.cover(covering_in_memory(mem, key, seq, timestamp));
                 }
@@ -228,11 +231,19 @@ impl Reads {
         options: &ReadOptions,
         answer: &mut Answer<'_>,
     ) -> Result<Place> {
+        if answer.covered() {
+            return Ok(Place::Nowhere);
+        }
         let ctx = self.ctx(options);
         let mut seek_key = Vec::with_capacity(full.len() + 8);
         append_with_trailer(&mut seek_key, full, pack(seq, TYPE_FOR_SEEK));
         let counted = super_version.parts.pick.read_triggered_compaction_threshold > 0.0 && sample::look_up();
+        let mut level_before = 0;
         for (level, file) in super_version.version.candidates(full, seq) {
+            if answer.covered() && (level == 0 || level != level_before) {
+                break;
+            }
+            level_before = level;
             self.check_deadline(options)?;
             let reader = self.tables.get_for(&super_version.parts, level, file, &ctx)?;
             if let Some(fragments) = reader.tombstones()

@@ -45,8 +45,10 @@ impl<'a> Slots<'a> {
         user_key(self.seek_key(i))
     }
 
+    /// Returns true if older sources are still asked for the key.
     fn open(&self, i: usize) -> bool {
-        !self.list[i].answer.settled()
+        let answer = &self.list[i].answer;
+        !answer.settled() && !answer.covered()
     }
 }
 
@@ -210,7 +212,7 @@ impl Reads {
                     place.ask(level, file, &within, slots);
                     // A key that ends the file may go on in the next.
                     within.retain(|&i| {
-                        slots.open(i)
+                        !slots.list[i].answer.settled()
                             && order
                                 .user
                                 .compare_without_timestamp(slots.full(i), file.largest_user_key())

@@ -141,3 +141,30 @@ fn a_table_of_tombstones_alone_counts_by_its_bounds() {
         assert_eq!(size(from.as_bytes(), to.as_bytes()), expected, "{from} to {to}");
     }
 }
+
+#[test]
+fn a_get_asks_no_source_below_a_range_tombstone() {
+    for (seed, tombstone, blocks_max) in [(75, "memtable", 0), (76, "level 0", 1)] {
+        let (_env, db) = with_deleted(seed, tombstone);
+        let family = db.default_family().unwrap();
+        let (hidden, left) = (key(KEYS / 2), key(5));
+        set_perf_level(PerfLevel::EnableCount);
+        perf_context_reset();
+        assert_eq!(db.get(&family, hidden.as_bytes(), &ReadOptions::default()).unwrap(), None);
+        assert!(blocks_touched() <= blocks_max, "{tombstone}: {} blocks", blocks_touched());
+        perf_context_reset();
+        let keys = [hidden.as_bytes(), left.as_bytes()];
+        let found = db.multi_get(&family, &keys[..1], &ReadOptions::default());
+        assert!(matches!(found[..], [Ok(None)]));
+        assert!(blocks_touched() <= blocks_max, "{tombstone}: {} blocks", blocks_touched());
+        set_perf_level(PerfLevel::Disable);
+        let found = db.multi_get(&family, &keys, &ReadOptions::default());
+        assert!(matches!(&found[..], [Ok(None), Ok(Some(_))]));
+        // An entry that is newer than the tombstone, in the same source.
+        put(&db, &hidden, "again");
+        let value = db.get(&family, hidden.as_bytes(), &ReadOptions::default()).unwrap();
+        assert_eq!(value.as_deref(), Some(&b"again"[..]));
+        let ignoring = ReadOptions { ignore_range_deletions: true, ..ReadOptions::default() };
+        assert!(db.get(&family, key(KEYS / 3).as_bytes(), &ignoring).unwrap().is_some());
+    }
+}
