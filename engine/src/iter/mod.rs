@@ -53,7 +53,10 @@ pub struct Iter {
     /// Range tombstones that the memtable had when the walk was built.
     range_deletes: u64,
     counts: Counts,
-    /// Whether [`Iter::prepare`] has anything to do.
+    /// Whether the sources are collected. The first positioning collects the sources, so an iterator that is never
+    /// positioned costs two reference counts.
+    opened: bool,
+    /// Whether [`Iter::prepare`] checks a deadline or a newer super version.
     prepares: bool,
     /// Whether it goes over to newer moments at its snapshot (`auto_refresh_iterator_with_snapshot`).
     follows: bool,
@@ -78,7 +81,18 @@ impl Iter {
         let follows = options.auto_refresh_iterator_with_snapshot && options.snapshot.is_some();
         let prepares = options.tailing || follows || !options.deadline.is_zero();
         let attends = follows || context.family.options().memtable_op_scan_flush_trigger > 0;
-        Ok(Iter { walk, context, options, super_version, range_deletes, counts, prepares, follows, attends })
+        Ok(Iter {
+            walk,
+            context,
+            options,
+            super_version,
+            range_deletes,
+            counts,
+            opened: false,
+            prepares,
+            follows,
+            attends,
+        })
     }
 
     /// Whether the iterator stands on an entry.
@@ -200,7 +214,7 @@ impl Iter {
         if self.walk.is_over() {
             return;
         }
-        if self.prepares
+        if (self.prepares || !self.opened)
             && let Err(error) = self.prepare()
         {
             return self.walk.fail(error);
@@ -282,21 +296,29 @@ impl Iter {
         self.renew()
     }
 
-    /// The newest super version, at the same moment if there is a snapshot.
+    /// The newest super version, at the same moment if there is a snapshot. The next positioning collects its sources.
     fn renew(&mut self) -> Result<()> {
-        self.renewed(|_, _| {})
+        let newest = acquire(&self.context);
+        let walk = build(&self.context, &self.options, &newest)
+            .inspect_err(|_| count_release(&self.context, &newest))?;
+        self.replace(newest, walk, false);
+        Ok(())
     }
 
-    /// Hands the new walk and the one before it to `adopt`, while the moment of the one before is still held.
-    fn renewed(&mut self, adopt: impl FnOnce(&mut Walk<Tree>, &mut Walk<Tree>)) -> Result<()> {
-        let newest = acquire(&self.context);
-        let range_deletes = newest.mem.counts().range_deletes;
-        let mut walk = build(&self.context, &self.options, &newest)
-            .inspect_err(|_| count_release(&self.context, &newest))?;
-        adopt(&mut walk, &mut self.walk);
+    fn replace(&mut self, newest: Arc<SuperVersion>, walk: Walk<Tree>, opened: bool) {
+        // The walk before goes while its super version is still held.
         self.walk = walk;
+        self.opened = opened;
         count_release(&self.context, &self.super_version);
-        (self.super_version, self.range_deletes) = (newest, range_deletes);
+        self.range_deletes = newest.mem.counts().range_deletes;
+        self.super_version = newest;
+    }
+
+    /// Collects the sources.
+    fn open_sources(&mut self) -> Result<()> {
+        let tree = gather(&self.context, &self.options, &self.super_version, self.walk.seq())?;
+        self.walk.set_source(tree);
+        self.opened = true;
         Ok(())
     }
 
@@ -330,17 +352,34 @@ impl Iter {
 
     #[cold]
     fn go_over(&mut self, step: Step) {
-        let backward = matches!(step, Step::Prev);
-        if let Err(error) = self.renewed(|walk, before| walk.go_on_from(before, backward)) {
-            self.walk.fail(error);
+        let newest = acquire(&self.context);
+        let built = build(&self.context, &self.options, &newest).and_then(|mut walk| {
+            walk.set_source(gather(&self.context, &self.options, &newest, walk.seq())?);
+            walk.go_on_from(&mut self.walk, matches!(step, Step::Prev));
+            Ok(walk)
+        });
+        match built {
+            Ok(walk) => self.replace(newest, walk, true),
+            Err(error) => {
+                count_release(&self.context, &newest);
+                self.walk.fail(error);
+            }
         }
     }
 
-    /// Runs before each positioning: checks the deadline. An iterator with auto-refresh moves to the newest
-    /// super version. A tailing iterator moves too, if there is a newer super version or there are new
-    /// range tombstones.
-    #[cold]
+    /// Runs before the first positioning, and before each positioning of an iterator with a deadline, auto-refresh or
+    /// tailing. Collects the sources if they are not collected.
     fn prepare(&mut self) -> Result<()> {
+        if self.prepares {
+            self.look_for_newer()?;
+        }
+        if self.opened { Ok(()) } else { self.open_sources() }
+    }
+
+    /// Checks the deadline. An iterator with auto-refresh moves to the newest super version. A tailing iterator moves
+    /// too, if there is a newer super version or there are new range tombstones.
+    #[cold]
+    fn look_for_newer(&mut self) -> Result<()> {
         let deadline = self.options.deadline;
         if !deadline.is_zero() && u128::from(self.context.stats.now_micros()) > deadline.as_micros() {
             return Err(Error::timed_out("the read's deadline has passed"));
@@ -437,7 +476,6 @@ fn build(
         // After the pin: see `Family::pin`.
         None => context.sequence.visible(),
     };
-    let tree = gather(context, options, super_version, seq)?;
     let order = context.family.order();
     let parts = &super_version.parts;
     let extractor = parts.prefix_extractor.clone();
@@ -460,7 +498,7 @@ fn build(
         },
         max_skippable: options.max_skippable_internal_keys,
     };
-    let mut walk = Walk::new(tree, view);
+    let mut walk = Walk::new(Tree::Unopened, view);
     let family = context.family.options();
     walk.watch(Watch::new(&family, &super_version.mem));
     walk.convert(Converter::new(&family, options, super_version, seq, &context.stats));

@@ -20,10 +20,12 @@ use crate::options::{ReadOptions, ReadTier};
 use crate::source::{LevelIter, LevelTombstones, Source, SourceCover, TableRows};
 use crate::sync::Arc;
 
-/// One source, several merged, or such a merge without the rows that range tombstones cover.
+/// One source, several merged, or such a merge without the rows that range tombstones cover. Before the iterator is
+/// positioned for the first time, there are no sources: [`gather`] collects the sources when a positioning needs them.
 // The sizes differ, but a box would cost a pointer chase at each row.
 #[allow(clippy::large_enum_variant)]
 pub enum Tree {
+    Unopened,
     One(Source),
     Many(Merging<Source>),
     Covered(Uncovered<Source, SourceCover>),
@@ -31,7 +33,11 @@ pub enum Tree {
 
 macro_rules! each {
     ($self:ident, $inner:ident => $call:expr) => {
+        each!($self, $inner => $call, ())
+    };
+    ($self:ident, $inner:ident => $call:expr, $none:expr) => {
         match $self {
+            Tree::Unopened => $none,
             Tree::One($inner) => $call,
             Tree::Many($inner) => $call,
             Tree::Covered($inner) => $call,
@@ -42,7 +48,7 @@ macro_rules! each {
 impl InternalIterator for Tree {
     #[inline]
     fn valid(&self) -> bool {
-        each!(self, i => i.valid())
+        each!(self, i => i.valid(), false)
     }
     fn seek_to_first(&mut self) {
         each!(self, i => i.seek_to_first())
@@ -72,21 +78,21 @@ impl InternalIterator for Tree {
     }
     #[inline]
     fn key(&self) -> &[u8] {
-        each!(self, i => i.key())
+        each!(self, i => i.key(), &[])
     }
     #[inline]
     fn value(&self) -> &[u8] {
-        each!(self, i => i.value())
+        each!(self, i => i.value(), &[])
     }
     fn status(&self) -> Result<()> {
-        each!(self, i => i.status())
+        each!(self, i => i.status(), Ok(()))
     }
     #[inline]
     fn pin_value(&self) -> Pinned {
-        each!(self, i => i.pin_value())
+        each!(self, i => i.pin_value(), Pinned::from_vec(Vec::new()))
     }
     fn pin_key(&self) -> Option<Pinned> {
-        each!(self, i => i.pin_key())
+        each!(self, i => i.pin_key(), None)
     }
     fn value_shown(&mut self) {
         each!(self, i => i.value_shown())
@@ -146,7 +152,7 @@ impl<'a> Gathering<'a> {
             seq,
             timestamp: options.timestamp.as_deref().map(Arc::from),
             ctx: Arc::new(ctx(context, options, moment)),
-            sources: Vec::with_capacity(4),
+            sources: Vec::with_capacity(sources_max(moment)),
             covers: Vec::new(),
             covered,
         }
@@ -267,6 +273,12 @@ impl<'a> Gathering<'a> {
             }
         }
     }
+}
+
+/// How many sources an iterator over the super version has at most.
+fn sources_max(moment: &SuperVersion) -> usize {
+    let levels = (1..moment.version.num_levels()).filter(|&level| !moment.version.level(level).is_empty());
+    1 + moment.imm.len() + moment.version.level(0).len() + levels.count()
 }
 
 /// The part of the options that tables follow.

@@ -137,6 +137,17 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
+    /// Sets the source. The walk is not valid until it is positioned.
+    pub fn set_source(&mut self, source: I) {
+        self.source = source;
+        self.valid = false;
+    }
+
+    /// The sequence number up to which entries are visible.
+    pub fn seq(&self) -> SequenceNumber {
+        self.view.seq
+    }
+
     /// Counts hidden entries of the active memtable from now on.
     pub fn watch(&mut self, watch: Option<Box<Watch>>) {
         self.watch = watch;

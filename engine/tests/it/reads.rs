@@ -62,3 +62,30 @@ fn a_prefix_extractor_taken_away_leaves_no_filter_behind() {
     db.set_options(&family, &[("prefix_extractor", "nullptr")]).unwrap();
     assert!(found());
 }
+
+#[test]
+fn an_iterator_shows_the_entries_of_its_creation_if_it_is_positioned_later() {
+    let env = env::Env::memory(39);
+    let db = open(&env, FamilyOptions::default());
+    put(&db, "a", "1");
+    put(&db, "b", "1");
+    let family = db.default_family().unwrap();
+    let mut iter = db.iter(&family, ReadOptions::default()).unwrap();
+    put(&db, "a", "2");
+    db.delete_range(&family, b"b", b"c", &WriteOptions::default()).unwrap();
+    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    db.compact_range(&family, None, None, &Default::default()).unwrap();
+    let shown = |iter: &mut ironstone_engine::db::DbIterator| {
+        let mut shown = Vec::new();
+        iter.seek_to_first();
+        while iter.valid() {
+            shown.push((iter.key().to_vec(), iter.value().to_vec()));
+            iter.next();
+        }
+        iter.status().unwrap();
+        shown
+    };
+    assert_eq!(shown(&mut iter), [(b"a".to_vec(), b"1".to_vec()), (b"b".to_vec(), b"1".to_vec())]);
+    iter.refresh().unwrap();
+    assert_eq!(shown(&mut iter), [(b"a".to_vec(), b"2".to_vec())]);
+}

@@ -105,7 +105,8 @@ impl BlockIter {
             at: 0,
             next: 0,
             value: (0, 0),
-            key: vec![0; 64],
+            // A zeroed vector would cost a `calloc`, which glibc does not serve from its cache of free pieces.
+            key: Vec::new(),
             key_len: 0,
             shown: Vec::new(),
             next_restart: 0,
