@@ -56,8 +56,7 @@ base::options! {
     /// The number of SST files that the table cache keeps open. -1 keeps all files open. Smaller values are raised to
     /// 20.
     mutable max_open_files: i32 = -1, unit: "files", range: "-1, 20..=4194304";
-    /// Has no effect: one thread opens the SST files. RocksDB: the number of threads that open SST files while the
-    /// database opens.
+    /// The number of threads that open SST files while the database opens. A thread opens at least eight files.
     fixed max_file_opening_threads: i32 = 16, unit: "threads", range: "1..";
     /// Has no effect: reads of an open are not asynchronous. RocksDB: the threads of asynchronous reads while the
     /// database opens.

@@ -28,7 +28,6 @@ pub const HINTS: &[&str] = &[
     "is_fd_close_on_exec",
     "log_readahead_size",
     "lowest_used_cache_tier",
-    "max_file_opening_threads",
     "memtable_batch_lookup_optimization",
     "memtable_huge_page_size",
     "memtable_insert_with_hint_prefix_extractor",

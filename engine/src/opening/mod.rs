@@ -13,6 +13,7 @@ mod begin;
 mod beside;
 mod best;
 mod context;
+mod load;
 mod opened;
 mod proved;
 mod recover;

@@ -360,30 +360,6 @@ impl Opening {
         self.events.emit(&Event::RecoveryFinished { job, error: replayed.as_ref().err().cloned() });
         replayed
     }
-
-    /// Opens SST files now, so that missing or damaged files are known. Opens every file, or only some
-    /// files if `max_open_files` sets a limit.
-    fn load_tables(&self, recovered: &Recovered, shared: &Shared) -> Result<()> {
-        const SOME: usize = 16;
-        let limit = if self.options.max_open_files == -1 { usize::MAX } else { SOME };
-        for family in shared.families.all() {
-            let pin = family.pin_owned();
-            for (level, file) in pin.version.files().take(limit) {
-                if let Err(error) = shared.tables.get_at_open(&pin.parts, level, file) {
-                    if error.is_not_found() && self.is_compacted_away(recovered, file.number) {
-                        return Err(Error::try_again(
-                            "a writer made tables obsolete before they were opened",
-                        ));
-                    }
-                    if self.options.paranoid_checks {
-                        return Err(error);
-                    }
-                    self.events.warn(format_args!("{error}"));
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Logs below it are not needed and may be missing.

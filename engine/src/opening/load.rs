@@ -1,0 +1,87 @@
+//! Opens the SST files of a recovered database, several at a time.
+//!
+//! Opening an SST file is a few reads that depend on each other: footer, properties, index, filter. With a cold page cache
+//! the device waits for one thread, so `max_file_opening_threads` threads take files from one list. A thread is worth its
+//! start for [`FILES_OF_A_THREAD`] files. The first error in the order of the list is reported. Source: RocksDB
+//! `VersionBuilder::LoadTableHandlers`.
+
+use base::{Error, Result};
+use lsm::file_meta::FileMetaData;
+
+use super::context::{Opening, Shared};
+use crate::family::SuperVersion;
+use crate::manifest::Recovered;
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering};
+
+/// Files that one thread opens at least. A warm file opens in the time that a thread needs to start.
+const FILES_OF_A_THREAD: usize = 8;
+
+/// Files of each column family that are opened if `max_open_files` sets a limit.
+const SOME: usize = 16;
+
+/// The list that the threads share.
+struct Loading<'a> {
+    files: Vec<(&'a SuperVersion, usize, &'a FileMetaData)>,
+    next: AtomicUsize,
+    stop: AtomicBool,
+    /// Errors with the place of the file in the list.
+    errors: Mutex<Vec<(usize, Error)>>,
+}
+
+impl Opening {
+    /// Opens SST files now, so that missing or damaged files are known. Opens every file, or only some files of each
+    /// column family if `max_open_files` sets a limit.
+    pub(super) fn load_tables(&self, recovered: &Recovered, shared: &Shared) -> Result<()> {
+        let limit = if self.options.max_open_files == -1 { usize::MAX } else { SOME };
+        let pins: Vec<Arc<SuperVersion>> =
+            shared.families.all().iter().map(|family| family.pin_owned()).collect();
+        let files: Vec<_> = pins
+            .iter()
+            .flat_map(|pin| pin.version.files().take(limit).map(|(level, file)| (&**pin, level, &**file)))
+            .collect();
+        let threads_max = usize::try_from(self.options.max_file_opening_threads).unwrap_or(1).max(1);
+        let threads = files.len().div_ceil(FILES_OF_A_THREAD).min(threads_max);
+        let loading = Loading {
+            files,
+            next: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            errors: Mutex::default(),
+        };
+        let is_fatal = |place: usize, error: &Error| {
+            let (_, _, file) = loading.files[place];
+            self.options.paranoid_checks
+                || (error.is_not_found() && self.is_compacted_away(recovered, file.number))
+        };
+        let open = || {
+            while !loading.stop.load(Ordering::Relaxed) {
+                let place = loading.next.fetch_add(1, Ordering::Relaxed);
+                let Some(&(pin, level, file)) = loading.files.get(place) else { return };
+                if let Err(error) = shared.tables.get_at_open(&pin.parts, level, file) {
+                    if is_fatal(place, &error) {
+                        loading.stop.store(true, Ordering::Relaxed);
+                    }
+                    loading.errors.lock().push((place, error));
+                }
+            }
+        };
+        if threads <= 1 {
+            open();
+        } else {
+            let jobs = (0..threads).map(|_| Box::new(open) as Box<dyn FnOnce() + Send>).collect();
+            self.env.executor.run_all(jobs);
+        }
+        let mut errors = std::mem::take(&mut *loading.errors.lock());
+        errors.sort_by_key(|(place, _)| *place);
+        for (place, error) in errors {
+            let (_, _, file) = loading.files[place];
+            if error.is_not_found() && self.is_compacted_away(recovered, file.number) {
+                return Err(Error::try_again("a writer made tables obsolete before they were opened"));
+            }
+            if self.options.paranoid_checks {
+                return Err(error);
+            }
+            self.events.warn(format_args!("{error}"));
+        }
+        Ok(())
+    }
+}
