@@ -4,7 +4,7 @@
 //! entries at or below it. It moves only in `write`, after the memtables. A reader pins its super version
 //! first and loads `visible` after; see [`crate::family::Family::pin`].
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use base::SequenceNumber;
 use lsm::stripes::Stripes;
@@ -32,11 +32,95 @@ impl LastSequence {
     }
 }
 
+/// A sequence number that snapshots hold.
+struct Held {
+    seq: SequenceNumber,
+    /// Live snapshots of the sequence number; 0 if all are released.
+    holders: u32,
+    /// The time of the first snapshot, in seconds.
+    time_s: u64,
+}
+
+/// The sequence numbers of live snapshots, in ascending order. A new snapshot goes to the end, nearly always: it takes a
+/// hundred nanoseconds less than an insert into a tree of 100,000 snapshots. Released sequence numbers stay until they
+/// are at an end of the list, or until they are half of the list. The first and the last are always held.
+#[derive(Default)]
+struct LiveSnapshots {
+    list: VecDeque<Held>,
+    /// Entries of the list without holders.
+    released: usize,
+    snapshots: u64,
+}
+
+impl LiveSnapshots {
+    fn hold(&mut self, seq: SequenceNumber, time_s: u64) {
+        self.snapshots += 1;
+        let held = Held { seq, holders: 1, time_s };
+        match self.list.back_mut() {
+            Some(last) if last.seq == seq => last.holders += 1,
+            // The write leader has held a sequence number that is not visible yet.
+            Some(last) if last.seq > seq => self.hold_earlier(held),
+            _ => self.list.push_back(held),
+        }
+    }
+
+    #[cold]
+    fn hold_earlier(&mut self, held: Held) {
+        let at = self.list.partition_point(|other| other.seq < held.seq);
+        match self.list.get_mut(at) {
+            Some(same) if same.seq == held.seq && same.holders > 0 => same.holders += 1,
+            Some(same) if same.seq == held.seq => {
+                *same = held;
+                self.released -= 1;
+            }
+            _ => self.list.insert(at, held),
+        }
+    }
+
+    fn release(&mut self, seq: SequenceNumber) {
+        let last = self.list.len().wrapping_sub(1);
+        let at = match (self.list.front(), self.list.back()) {
+            (_, Some(back)) if back.seq == seq => last,
+            (Some(front), _) if front.seq == seq => 0,
+            _ => self.list.partition_point(|other| other.seq < seq),
+        };
+        let Some(held) = self.list.get_mut(at).filter(|held| held.seq == seq && held.holders > 0) else {
+            base::invariant!(false, "a snapshot at {seq} is released twice");
+            return;
+        };
+        self.snapshots -= 1;
+        held.holders -= 1;
+        if held.holders > 0 {
+            return;
+        }
+        self.released += 1;
+        while self.list.front().is_some_and(|held| held.holders == 0) {
+            self.list.pop_front();
+            self.released -= 1;
+        }
+        while self.list.back().is_some_and(|held| held.holders == 0) {
+            self.list.pop_back();
+            self.released -= 1;
+        }
+        if self.released > 16 && self.released * 2 > self.list.len() {
+            self.list.retain(|held| held.holders > 0);
+            self.released = 0;
+        }
+    }
+
+    fn oldest(&self) -> Option<&Held> {
+        self.list.front()
+    }
+
+    fn held(&self) -> impl Iterator<Item = SequenceNumber> {
+        self.list.iter().filter(|held| held.holders > 0).map(|held| held.seq)
+    }
+}
+
 /// Live snapshots of one database.
 #[derive(Default)]
 pub struct Snapshots {
-    /// Sequence → how many snapshots hold it, and the time of the first, in seconds.
-    live: Mutex<BTreeMap<SequenceNumber, (u32, u64)>>,
+    live: Mutex<LiveSnapshots>,
     /// See [`Snapshots::released_below`].
     released_below: AtomicU64,
     /// See [`Snapshots::tell_past`]; one more, so that 0 is "never".
@@ -50,7 +134,7 @@ impl Snapshots {
         // Loaded under the lock: a job that lists the snapshots after this sees it.
         let mut live = owner.live.lock();
         let seq = sequence.visible();
-        live.entry(seq).or_insert((0, now_s)).0 += 1;
+        live.hold(seq, now_s);
         drop(live);
         Arc::new(Snapshot { seq, time_s: now_s, owner: owner.clone(), sequence: sequence.clone() })
     }
@@ -62,18 +146,18 @@ impl Snapshots {
         seq: SequenceNumber,
         now_s: u64,
     ) -> Arc<Snapshot> {
-        owner.live.lock().entry(seq).or_insert((0, now_s)).0 += 1;
+        owner.live.lock().hold(seq, now_s);
         Arc::new(Snapshot { seq, time_s: now_s, owner: owner.clone(), sequence: sequence.clone() })
     }
 
     /// All of them, for flush and compaction.
     pub fn stripes(&self) -> Stripes {
-        Stripes::new(self.live.lock().keys().copied().collect())
+        Stripes::new(self.live.lock().held().collect())
     }
 
     /// The oldest one's sequence and time.
     pub fn oldest(&self) -> Option<(SequenceNumber, u64)> {
-        self.live.lock().iter().next().map(|(seq, (_, time))| (*seq, *time))
+        self.live.lock().oldest().map(|held| (held.seq, held.time_s))
     }
 
     /// Entries below this sequence number are no longer kept for a snapshot. The number is the oldest live
@@ -109,7 +193,7 @@ impl Snapshots {
     }
 
     pub fn count(&self) -> u64 {
-        self.live.lock().values().map(|(n, _)| u64::from(*n)).sum()
+        self.live.lock().snapshots
     }
 }
 
@@ -144,14 +228,9 @@ impl Snapshot {
 impl Drop for Snapshot {
     fn drop(&mut self) {
         let mut live = self.owner.live.lock();
-        if let Some((n, _)) = live.get_mut(&self.seq) {
-            *n -= 1;
-            if *n == 0 {
-                live.remove(&self.seq);
-            }
-            let oldest = live.keys().next().copied().unwrap_or_else(|| self.sequence.visible());
-            self.owner.released_below.fetch_max(oldest, Ordering::SeqCst);
-        }
+        live.release(self.seq);
+        let oldest = live.oldest().map_or_else(|| self.sequence.visible(), |held| held.seq);
+        self.owner.released_below.fetch_max(oldest, Ordering::SeqCst);
         drop(live);
         self.owner.tell_if_past();
     }
@@ -160,5 +239,47 @@ impl Drop for Snapshot {
 impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "snapshot at {}", self.seq)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::LiveSnapshots;
+
+    /// A tree of sequence numbers is the specification.
+    #[test]
+    fn the_list_of_snapshots_is_a_sorted_map() {
+        let mut state = 7u64;
+        let mut below = |n: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % n
+        };
+        for _ in 0..200 {
+            let (mut live, mut map) = (LiveSnapshots::default(), BTreeMap::<u64, u32>::new());
+            let (mut seq, mut taken) = (1, Vec::new());
+            for time in 0..300 {
+                seq += below(2);
+                if taken.is_empty() || below(100) < 55 {
+                    let at = seq - below(3).min(seq - 1);
+                    live.hold(at, time);
+                    *map.entry(at).or_default() += 1;
+                    taken.push(at);
+                } else {
+                    let at = taken.swap_remove(below(taken.len() as u64) as usize);
+                    live.release(at);
+                    let holders = map.get_mut(&at).unwrap();
+                    *holders -= 1;
+                    if *holders == 0 {
+                        map.remove(&at);
+                    }
+                }
+                assert!(live.held().eq(map.keys().copied()));
+                assert_eq!(live.oldest().map(|held| held.seq), map.keys().next().copied());
+                assert_eq!(live.snapshots, taken.len() as u64);
+                assert!(live.list.len() <= 2 * map.len().max(16) + 1);
+            }
+        }
     }
 }
