@@ -23,15 +23,16 @@ type Modules = BTreeMap<Vec<String>, Module>;
 pub fn check(root: &Path, faults: &mut Vec<String>) {
     for name in crate::text::CRATES {
         for circle in circles(root, name) {
-            faults.push(format!("{name}: a circle of imports: {}", circle.join(", ")));
+            faults.push(format!("{name}: a circle of imports: {}", circle.join("; ")));
         }
     }
 }
 
-/// Returns the circles of a crate, each as the shown paths of its files.
+/// Returns the circles of a crate. Each circle is the list of its imports: file, imported file, imported name.
 pub fn circles(root: &Path, name: &str) -> Vec<Vec<String>> {
     let modules = read(root, name);
     let mut edges: BTreeMap<&Vec<String>, BTreeSet<&Vec<String>>> = BTreeMap::new();
+    let mut names: BTreeMap<(&Vec<String>, &Vec<String>), Vec<&str>> = BTreeMap::new();
     for (path, module) in &modules {
         let out = edges.entry(path).or_default();
         for import in &module.imports {
@@ -40,6 +41,8 @@ pub fn circles(root: &Path, name: &str) -> Vec<Vec<String>> {
                 && !is_parent_glue(path, target, import)
             {
                 out.insert(target);
+                let name = import.last().map_or("", String::as_str);
+                names.entry((path, target)).or_default().push(name);
             }
         }
     }
@@ -53,7 +56,15 @@ pub fn circles(root: &Path, name: &str) -> Vec<Vec<String>> {
         let circle: Vec<&Vec<String>> =
             reached.iter().filter(|other| reach(&edges, other).contains(path)).copied().collect();
         if circle.len() > 1 {
-            found.push(circle.iter().map(|p| modules[*p].shown.clone()).collect());
+            let inside = names.iter().filter(|((from, to), _)| circle.contains(from) && circle.contains(to));
+            let shown = |path: &Vec<String>| modules[path].shown.clone();
+            found.push(
+                inside
+                    .map(|((from, to), names)| {
+                        format!("{} imports {} of {}", shown(from), names.join(", "), shown(to))
+                    })
+                    .collect(),
+            );
             placed.extend(circle);
         }
     }

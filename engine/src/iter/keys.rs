@@ -2,7 +2,7 @@
 
 use base::key::ValueType;
 
-use super::walk::View;
+use super::view::View;
 
 /// Stands for the newest possible timestamp, which sorts first.
 pub(super) const MAX_TS: &[u8] = &[0xff];

@@ -7,15 +7,18 @@
 //! the newest super version at each positioning call. An error ends the iterator. After damage or a failed
 //! file-system call, the error stays until a refresh.
 
+mod context;
 mod convert;
 mod count;
 mod keys;
 mod tree;
 mod value;
 mod versions;
+mod view;
 mod walk;
 mod watch;
 
+pub use context::IteratorContext;
 pub use versions::Versions;
 
 use base::key::MAX_SEQUENCE;
@@ -23,26 +26,16 @@ use base::stats::{PerfCounter, PerfLevel, Ticker, perf_timing};
 use base::{Error, Pinned, Result};
 use env::clock::CpuTimer;
 
-use crate::family::{Family, SuperVersion};
+use crate::family::SuperVersion;
 use crate::options::{ReadOptions, ReadTier};
-use crate::sequence::LastSequence;
-use crate::source::{BlobContext, TableCache, WideColumns};
-use crate::stats::Stats;
+use crate::source::{BlobContext, WideColumns};
 use crate::sync::Arc;
 use convert::Converter;
 use count::{Counts, Step};
 use tree::{Tree, gather};
-use walk::{View, Walk};
+use view::View;
+use walk::Walk;
 use watch::Watch;
-
-/// What an iterator is made from.
-#[derive(Clone)]
-pub struct IteratorContext {
-    pub family: Arc<Family>,
-    pub tables: Arc<TableCache>,
-    pub sequence: Arc<LastSequence>,
-    pub stats: Arc<Stats>,
-}
 
 /// A position in a family. Owned, `Send`; keeps its moment alive. Not valid until positioned.
 pub struct Iter {

@@ -6,7 +6,8 @@ use base::{Order, ValueType};
 use lsm::merge::{FullMerge, MergeOperator, Merged};
 use lsm::range_del::{Coverage, FragmentCover};
 
-use super::walk::{View, Walk};
+use super::view::View;
+use super::walk::Walk;
 use crate::sync::Arc;
 
 /// Joins operands with commas; with nothing to join to, just the operands.

@@ -14,7 +14,7 @@ use lsm::version::LevelFiles;
 use mem::memtable::MemTable;
 use table::sst::ReadCtx;
 
-use super::IteratorContext;
+use super::context::IteratorContext;
 use crate::family::SuperVersion;
 use crate::options::{ReadOptions, ReadTier};
 use crate::source::{LevelIter, LevelTombstones, Source, SourceCover, TableRows};

@@ -7,7 +7,7 @@ use base::Result;
 use base::iter::InternalIterator;
 use base::key::MAX_SEQUENCE;
 
-use super::IteratorContext;
+use super::context::IteratorContext;
 use super::tree::{Tree, gather};
 use crate::family::SuperVersion;
 use crate::options::ReadOptions;

@@ -15,45 +15,16 @@ mod blob;
 mod forward;
 
 use base::iter::InternalIterator;
-use base::key::{self, SequenceNumber, ValueType, pack};
-use base::stats::{PerfCounter, PerfTimer, Statistics};
-use base::{Error, Kind, Order, Pinned, Result, Subcode};
-use lsm::merge::MergeOperator;
+use base::key::{self, ValueType, pack};
+use base::stats::{PerfCounter, PerfTimer};
+use base::{Error, Kind, Pinned, Result, Subcode};
 
 use super::convert::Converter;
 use super::keys::{MAX_TS, MIN_TS, prefix_of, seek_key};
 use super::value::Held;
+use super::view::View;
 use super::watch::Watch;
-use crate::source::BlobContext;
 use crate::source::resolve::{self, Found, Scratch};
-use crate::sync::Arc;
-
-/// What one reader sees, and how far.
-#[derive(Clone)]
-pub struct View {
-    pub order: Order,
-    pub seq: SequenceNumber,
-    /// How values in blob files are read; `None` if the version has no blob files.
-    pub blobs: Option<Box<BlobContext>>,
-    /// Values in blob files are read by `prepare_value`, not by the move.
-    pub lazy_blobs: bool,
-    /// With timestamps: entries at or before this one are seen.
-    pub timestamp: Vec<u8>,
-    /// With timestamps: every entry from this timestamp on is shown, also tombstones and merge operands
-    /// (`iter_start_ts`). `None`: only the newest entry of each key is shown.
-    pub start_timestamp: Option<Vec<u8>>,
-    pub merge_operator: Option<Arc<dyn MergeOperator>>,
-    /// Where merges are counted.
-    pub statistics: Option<Arc<Statistics>>,
-    pub lower: Option<Vec<u8>>,
-    pub upper: Option<Vec<u8>>,
-    /// Iteration ends where this prefix of the seek key ends.
-    pub prefix: Option<Arc<dyn base::order::PrefixExtractor>>,
-    /// Entries of one key to step over before seeking instead.
-    pub max_sequential_skip: u64,
-    /// Hidden entries in a row before giving up as Incomplete; 0: never.
-    pub max_skippable: u64,
-}
 
 /// Does what is part of a seek, on the clock of the thread's perf context.
 #[inline]

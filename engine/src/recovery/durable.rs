@@ -20,7 +20,7 @@ use env::ReadHints;
 use format::proof::Extent;
 use format::wal::{HOLE, Item, Mark, Reader, ReaderOptions, marks_of};
 
-use super::logs::ReplaySettings;
+use super::settings::ReplaySettings;
 use crate::event::Event;
 use crate::manifest::{FileSource, read_current, recover};
 use crate::output::JobTools;

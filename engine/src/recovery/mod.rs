@@ -11,11 +11,13 @@ mod durable;
 mod keep;
 mod logs;
 mod prepared;
+mod settings;
 mod trees;
 
 pub use create::{create_database, new_db_id};
 pub use durable::tell as tell_lost;
 pub use keep::keep_log;
-pub use logs::{Replay, ReplaySettings, Replayed, flush_family};
+pub use logs::{Replay, flush_family};
 pub use prepared::undecided;
+pub use settings::{ReplaySettings, Replayed};
 pub use trees::{RequestedFamily, build_families, new_family};

@@ -20,10 +20,8 @@ use lsm::blob_flow::references;
 use table::sst::salvage::{Part, Salvaged, salvage};
 use table::sst::{OpenOptions, Reader};
 
-use super::edges::Edges;
-use super::logs::Log;
-use super::rebuild::{Proofs, newest_options};
-use super::survey::{State, Survey, Table, descriptor_of, problem, table_dirs};
+use super::found::{Edges, Log, Proofs, State, Survey, Table};
+use super::terms::{descriptor_of, newest_options, problem, table_dirs};
 use super::{Scope, Weight, whose};
 use crate::components::FamilyDescriptor;
 use crate::manifest::FamilyRecord;

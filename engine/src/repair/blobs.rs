@@ -4,7 +4,7 @@
 //! A damaged blob file is never written anew: each record has its own checksum, and reads of the other records still
 //! succeed. Lost values are reported by the offset of the first damaged record.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use base::{FamilyId, FileNumber, Result};
@@ -13,12 +13,10 @@ use format::edit::{BlobFileAddition, BlobFileGarbage};
 use format::names::{self, FileName};
 use table::blob::{BlobReader, scan};
 
-use super::survey::{Survey, descriptor_of, problem, table_dirs};
+use super::found::Survey;
+use super::terms::{descriptor_of, problem, table_dirs};
 use super::{Scope, Weight};
 use crate::manifest::FamilyRecord;
-
-/// Blob files that SST files without a record refer to.
-pub(super) type BlobReferences = BTreeMap<FamilyId, BTreeSet<u64>>;
 
 /// The records of the blob files that a version of the column family has, and their garbage: all but the ones that no SST
 /// file can refer to.

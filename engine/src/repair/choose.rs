@@ -8,7 +8,7 @@
 use base::{Error, FileNumber, Result};
 use format::names::{self, FileName};
 
-use super::survey::problem;
+use super::terms::problem;
 use super::{Report, Scope, Weight};
 use crate::manifest::{Lenient, read_current, read_proof, recover_leniently};
 

@@ -18,18 +18,9 @@ use base::key::user_key;
 use base::{Order, Result, ValueType, key};
 use table::sst::salvage::Salvaged;
 
-use super::survey::{State, Survey, Table, descriptor_of, problem};
+use super::found::{Edges, State, Survey, Table};
+use super::terms::{descriptor_of, problem};
 use super::{Scope, Weight};
-
-/// Of a table that a compaction wrote with range deletions.
-pub(super) struct Edges {
-    /// The user keys of its first and last row; `None` without rows.
-    rows: Option<(Vec<u8>, Vec<u8>)>,
-    /// The internal keys of these.
-    internal: Option<(Vec<u8>, Vec<u8>)>,
-    /// Internal start keys and end user keys.
-    tombstones: Vec<(Vec<u8>, Vec<u8>)>,
-}
 
 impl Edges {
     /// `rows`: the first and the last internal key that is a row's. `None`: nothing was cut.

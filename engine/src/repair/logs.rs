@@ -2,7 +2,6 @@
 //! cannot be read are known to nobody.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use base::{Error, FileNumber, Result, SequenceNumber, key};
 use env::ReadHints;
@@ -10,20 +9,10 @@ use format::batch::{self, Batch};
 use format::names::FileName;
 use format::wal::{ReaderOptions, mark_end, marks_of, salvage as salvage_log};
 
-use super::survey::{Survey, problem};
+use super::found::{Log, Survey};
+use super::terms::problem;
 use super::{Scope, Weight};
 use crate::manifest::FileSource;
-
-pub(super) struct Log {
-    pub number: FileNumber,
-    pub path: PathBuf,
-    /// Whether a copy without the damage is to take its place.
-    pub rewrite: bool,
-    pub(super) first_seq: Option<SequenceNumber>,
-    pub(super) last_seq: SequenceNumber,
-    /// Where its last whole record ends.
-    last_end: u64,
-}
 
 impl Log {
     /// What is gone where a log ends too early.

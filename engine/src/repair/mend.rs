@@ -15,8 +15,10 @@ use table::sst::salvage::salvage;
 use table::unique_id::SessionId;
 
 use super::blobs::records_of;
+use super::found::{State, Survey, Table};
 use super::logs::{log_options, sound_batch};
-use super::survey::{State, Survey, Table, descriptor_of, look, table_options};
+use super::survey::look;
+use super::terms::{descriptor_of, table_options};
 use super::{Report, Scope};
 use crate::family::Parts;
 use crate::files::{DbLock, LOST_DIR, Numbers, lost_name};

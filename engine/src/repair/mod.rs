@@ -21,11 +21,13 @@ mod adopt;
 mod blobs;
 mod choose;
 mod edges;
+mod found;
 mod logs;
 mod mend;
 mod order;
 mod rebuild;
 mod survey;
+mod terms;
 mod whose;
 
 use std::path::{Path, PathBuf};
@@ -39,7 +41,7 @@ use crate::options::DbOptions;
 
 pub use mend::mend;
 pub use rebuild::families_of_options;
-pub use survey::descriptor_of as descriptor;
+pub use terms::descriptor_of as descriptor;
 
 /// What [`survey`] and [`mend`] work on.
 pub struct Scope {

@@ -16,8 +16,9 @@ use format::edit::NewFile;
 use lsm::merging::Merging;
 use table::sst::{ReadCtx, Reader};
 
+use super::found::{State, Table};
 use super::mend::{Mending, rewritten};
-use super::survey::{Table, descriptor_of, table_options};
+use super::terms::{descriptor_of, table_options};
 use crate::family::Parts;
 use crate::output::{OutputSettings, Rewrite};
 use crate::sync::Arc;
@@ -160,14 +161,7 @@ fn merged_record(family: FamilyId, group: &Group) -> Table {
         epoch_number: 1,
         ..NewFile::default()
     };
-    Table {
-        family,
-        record,
-        path: Default::default(),
-        state: super::survey::State::Whole,
-        adopted: true,
-        edges: None,
-    }
+    Table { family, record, path: Default::default(), state: State::Whole, adopted: true, edges: None }
 }
 
 /// Writes all entries, each write once, and returns their number. Two SST files can have entries of one

@@ -20,38 +20,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
-use std::path::PathBuf;
 
 use base::key::user_key;
-use base::map::HashMap;
 use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use format::batch::{Batch, Record};
-use format::names::{self, FileName};
+use format::names::{self};
 use format::properties::COLUMN_FAMILY_ID_UNKNOWN;
 
 use super::adopt::Stray;
 use super::choose::choose;
-use super::survey::{State, Survey, descriptor_of, problem};
+use super::found::{InLogs, Proofs, State, Survey};
+use super::terms::{descriptor_of, newest_options, problem};
 use super::{Report, Scope, Weight};
 use crate::components::FamilyDescriptor;
 use crate::manifest::FamilyRecord;
-use crate::options::file::{self, OptionsFile};
-
-/// What logs have of each family.
-#[derive(Default)]
-pub(super) struct InLogs {
-    families: BTreeMap<FamilyId, BTreeMap<u64, Part>>,
-}
-
-/// A family's rows in one log.
-#[derive(Default)]
-struct Part {
-    num_rows: u64,
-    merges: bool,
-    first: SequenceNumber,
-    last: SequenceNumber,
-    last_key: Vec<u8>,
-}
+use crate::options::file::OptionsFile;
 
 impl InLogs {
     /// A batch that is sound.
@@ -129,16 +112,6 @@ impl InLogs {
     }
 }
 
-/// Which logs' rows were found in tables.
-#[derive(Default)]
-pub(super) struct Proofs {
-    /// The last row of each family in each log: the log, and its key.
-    rows: HashMap<(FamilyId, SequenceNumber), (u64, Vec<u8>)>,
-    /// The newest log of a family whose last row is in a table.
-    flushed: BTreeMap<FamilyId, u64>,
-    damaged: BTreeSet<FamilyId>,
-}
-
 impl Proofs {
     pub(super) fn row(&mut self, family: FamilyId, seq: SequenceNumber, key: &[u8]) {
         if self.rows.is_empty() || seq == 0 {
@@ -177,22 +150,6 @@ pub fn families_of_options(scope: &Scope) -> Result<Vec<FamilyDescriptor>> {
     let unnamed = read.families.iter().filter(|(name, _)| !scope.families.iter().any(|f| f.name == *name));
     let families = unnamed.filter(|(name, _)| has_comparator(name));
     Ok(families.map(|(name, options)| FamilyDescriptor::new(name, options.clone())).collect())
-}
-
-/// The newest OPTIONS file that reads.
-pub(super) fn newest_options(scope: &Scope) -> Result<Option<(PathBuf, OptionsFile)>> {
-    let env = &scope.options.env;
-    let config = file::ReadConfig { ignore_unknown_options: true, ..file::ReadConfig::default() };
-    let mut found = BTreeMap::new();
-    for name in env.fs.list(&scope.paths.db)? {
-        if let Some(FileName::Options(number)) = FileName::parse(&name) {
-            found.insert(number, scope.paths.db.join(&name));
-        }
-    }
-    Ok(found
-        .into_values()
-        .rev()
-        .find_map(|path| file::load(env, &path, &config).ok().map(|read| (path, read))))
 }
 
 impl Survey {

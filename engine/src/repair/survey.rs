@@ -4,74 +4,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use base::key::user_key;
-use base::{Error, FamilyId, FileNumber, Level, Order, Result, SequenceNumber};
+use base::{Error, FamilyId, FileNumber, Order, Result};
 use env::ReadHints;
 use format::edit::NewFile;
 use format::names::{self, FileName};
 use format::proof::PROOF;
 use format::properties::names::EMBEDDED_BLOB_STATS;
-use table::sst::OpenOptions;
 use table::sst::salvage::{Part, Salvaged, salvage};
 
-use super::blobs::BlobReferences;
 use super::choose::{Chosen, choose};
-use super::edges::Edges;
-use super::logs::Log;
-use super::rebuild::InLogs;
+use super::found::{BlobReferences, InLogs, State, Survey, Table};
+use super::terms::{descriptor_of, order_of, problem, table_dirs, table_options};
 use super::whose::{self, Rows};
-use super::{Problem, Report, Scope, Weight};
-use crate::components::FamilyDescriptor;
-use crate::manifest::{Lenient, read_proof};
+use super::{Report, Scope, Weight};
+use crate::manifest::read_proof;
 use crate::options::file;
-
-/// Everything known about a database.
-pub(super) struct Survey {
-    pub report: Report,
-    /// The MANIFEST that was read, and what it says.
-    pub number: FileNumber,
-    pub manifest: Lenient,
-    pub manifest_damaged: bool,
-    pub current_damaged: bool,
-    /// No MANIFEST had anything to say: what there is comes from tables and logs.
-    pub rebuilt: bool,
-    pub tables: Vec<Table>,
-    pub logs: Vec<Log>,
-    /// Where nothing else tells which of them are in tables.
-    pub(super) in_logs: InLogs,
-    /// SST files whose name belongs to another file: the recorded origin, and the path of the file.
-    misplaced: Vec<([u64; 2], PathBuf)>,
-    /// Blob files that adopted SST files refer to.
-    pub(super) blob_references: BlobReferences,
-    /// OPTIONS files that do not read, and an IDENTITY that does not.
-    pub unreadable: Vec<PathBuf>,
-    /// Tables that are nobody's: they go to `lost/` before anything else.
-    pub aside: Vec<PathBuf>,
-    /// Above every number in a name or a record.
-    pub next_number: u64,
-    pub last_seq: SequenceNumber,
-    /// What the proof of the last close and the marks in logs say of logs: number to durable bytes.
-    pub(super) claims: BTreeMap<u64, u64>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Whole,
-    /// To be written anew from what is left.
-    Rewrite,
-    /// Nothing is left of it.
-    Gone,
-}
-
-pub(super) struct Table {
-    pub family: FamilyId,
-    pub record: NewFile,
-    pub path: PathBuf,
-    pub state: State,
-    /// No record of the MANIFEST speaks of it.
-    pub adopted: bool,
-    /// Where its range deletions may have been cut off.
-    pub edges: Option<Edges>,
-}
 
 pub(super) fn look(scope: &Scope) -> Result<Survey> {
     let mut report = Report::default();
@@ -349,55 +296,4 @@ impl Survey {
             self.report.problems.push(found);
         }
     }
-}
-
-pub(super) fn table_options(order: &Order, record: &NewFile) -> OpenOptions {
-    OpenOptions {
-        order: order.clone(),
-        file_number: FileNumber(record.number),
-        level: Level(record.level.min(u32::from(u8::MAX)) as u8),
-        largest_seqno: Some(record.largest_seqno),
-        ..OpenOptions::default()
-    }
-}
-
-/// The descriptor of a family, or the default one's under its name and comparator.
-///
-/// # Errors
-/// InvalidArgument for another comparator than the recorded one, or one that is not built in and was not given.
-pub fn descriptor_of(scope: &Scope, name: &str, comparator: Option<&str>) -> Result<FamilyDescriptor> {
-    if let Some(given) = scope.families.iter().find(|d| d.name == name) {
-        let own = given.options.comparator.name();
-        if comparator.is_some_and(|recorded| recorded != own) {
-            return Err(Error::invalid_argument(format!(
-                "{own} does not match existing comparator {} of column family {name}",
-                comparator.unwrap_or_default()
-            )));
-        }
-        return Ok(given.clone());
-    }
-    let mut options =
-        scope.families.iter().find(|d| d.name == "default").map(|d| d.options.clone()).unwrap_or_default();
-    if let Some(recorded) = comparator.filter(|recorded| *recorded != options.comparator.name()) {
-        options.comparator = Order::by_name(recorded).ok_or_else(|| {
-            Error::invalid_argument(format!(
-                "column family {name} needs its comparator {recorded}: name the family with it"
-            ))
-        })?;
-    }
-    Ok(FamilyDescriptor::new(name, options))
-}
-
-/// Where a family's tables lie, by path id.
-pub(super) fn table_dirs(scope: &Scope, family: &FamilyDescriptor) -> Vec<PathBuf> {
-    let own: Vec<_> = family.options.cf_paths.iter().map(|p| p.path.clone()).collect();
-    if own.is_empty() { scope.paths.tables.clone() } else { own }
-}
-
-fn order_of(scope: &Scope, name: &str, comparator: Option<&str>) -> Result<Order> {
-    Ok(descriptor_of(scope, name, comparator)?.options.comparator)
-}
-
-pub(super) fn problem(weight: Weight, file: PathBuf, offset: Option<u64>, what: &str) -> Problem {
-    Problem { weight, file, offset, bytes: 0, family: None, what: what.to_string(), range: None }
 }

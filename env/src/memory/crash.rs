@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use base::map::HashSet;
 
-use super::file::{FileNode, Op, write};
 use super::names::{DirId, Entries, Entry, Names, ROOT, apply};
+use super::node::{FileNode, Op, write};
 use crate::rng::{Rng, SeededRng};
 
 /// Which unsynced operations reach the disk.

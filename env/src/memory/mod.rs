@@ -14,7 +14,6 @@
 //! A name change follows those it builds on: syncing `b` after `a/x` moved to `b/y` makes the making of
 //! `a/x` durable too. There are no symbolic links; paths are taken from the root.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,10 +39,13 @@ macro_rules! debug_by_path {
 mod crash;
 mod file;
 mod names;
+mod node;
+mod shared;
 
 pub use crash::Survivors;
-use file::FileNode;
 use names::{DirId, Entry, Names};
+use node::FileNode;
+use shared::Shared;
 
 #[cfg(test)]
 mod tests;
@@ -52,30 +54,6 @@ mod tests;
 #[derive(Clone)]
 pub struct MemoryFs {
     shared: Arc<Shared>,
-}
-
-pub(crate) struct Shared {
-    clock: Arc<dyn Clock>,
-    names: Mutex<Names>,
-    /// Raised by every crash; handles of an older one are dead.
-    generation: AtomicU64,
-    /// Locked files and the generation that locked them.
-    locks: Mutex<BTreeMap<PathBuf, u64>>,
-    capacity: AtomicU64,
-}
-
-impl Shared {
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
-    }
-
-    /// Fails handles from before a crash.
-    pub(crate) fn alive(&self, generation: u64, path: &Path) -> Result<()> {
-        if self.generation() == generation {
-            return Ok(());
-        }
-        Err(Error::io_error("the machine has crashed since the file was opened").file(path))
-    }
 }
 
 impl MemoryFs {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use base::map::{HashMap, HashSet};
 
-use super::file::FileNode;
+use super::node::FileNode;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct DirId(u64);

@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 mod entry;
 mod handle;
 mod index;
+mod key;
 mod lru;
 mod options;
 mod pool;
@@ -33,45 +34,9 @@ mod tests;
 use shard::{Shard, Taken};
 
 pub use handle::Handle;
+pub use key::{CacheKey, Priority};
 pub use options::{CacheOptions, Kind, MetadataCharge};
 pub use role::{ROLES, Role, RoleUsage};
-
-/// A cache key: 16 bytes, well spread (a block's are its file's unique id and offset, mixed).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CacheKey(pub [u64; 2]);
-
-impl CacheKey {
-    #[inline]
-    pub const fn new(high: u64, low: u64) -> CacheKey {
-        CacheKey([high, low])
-    }
-
-    /// Which shard (spread over 32 bits), and the hash within it: a folded multiplication.
-    #[inline]
-    fn hash(&self) -> (u32, u32) {
-        let a = u128::from(self.0[0] ^ 0x9e37_79b9_7f4a_7c15);
-        let b = u128::from(self.0[1] ^ 0xd6e8_feb8_6659_fd93);
-        let product = a.wrapping_mul(b);
-        let folded =
-            (product as u64 ^ (product >> 64) as u64).wrapping_add(self.0[0].rotate_left(32) ^ self.0[1]);
-        let mixed = (folded ^ (folded >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = mixed ^ (mixed >> 32);
-        (mixed as u32, (mixed >> 32) as u32)
-    }
-}
-
-/// How dear an entry without hits is; numbered as RocksDB's `Cache::Priority`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Priority {
-    /// Index, filter and dictionary blocks.
-    High = 0,
-    /// Data blocks.
-    #[default]
-    Low = 1,
-    /// Blob values.
-    Bottom = 2,
-}
 
 /// A cache shared by tables and databases. Any thread.
 pub struct Cache<V: Send + Sync + 'static> {

@@ -42,8 +42,10 @@ mod judge;
 mod plan;
 mod tape;
 
-use plan::FORGETS;
 use tape::{Place, Tape};
+
+/// A failing sync that drops the data.
+const FORGETS: &str = "forget";
 
 /// What a run came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

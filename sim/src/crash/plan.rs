@@ -1,9 +1,6 @@
 //! What harms a round: the failing call, or the call at which the machine stops.
 
-use super::World;
-
-/// A failing sync that drops the data.
-pub(super) const FORGETS: &str = "forget";
+use super::{FORGETS, World};
 
 impl World {
     /// Whether the seed's failing calls are those of flushes and compactions, of several families.

@@ -14,6 +14,7 @@ mod campaign;
 mod faults;
 mod recover;
 mod report;
+mod until;
 mod watch;
 
 #[cfg(test)]
@@ -33,12 +34,13 @@ use testkit::chance::Chance;
 use crate::play::{Outside, Past, Play, options};
 use crate::scene::Scene;
 use crate::state::State;
-use campaign::Until;
-pub use campaign::{Asked, campaign};
+pub use campaign::campaign;
 pub use recover::{Outcome, SURVIVORS};
 use recover::{Recovery, digest, recover};
 pub(crate) use recover::{bound, survivors};
 pub use report::Report;
+pub use until::Asked;
+use until::Until;
 pub use watch::call_hash;
 pub(crate) use watch::{Fault, Place, Strike, Watch};
 

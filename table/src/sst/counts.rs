@@ -10,7 +10,7 @@ use base::stats::{
 };
 use base::{Error, Result};
 
-use super::fetch::BlockKind;
+use super::block_kind::BlockKind;
 use super::read_ctx::ReadCtx;
 
 /// Reads of the user's calls are told apart only where detailed times are collected, those of jobs always.

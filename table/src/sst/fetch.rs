@@ -8,25 +8,22 @@
 
 use std::borrow::Cow;
 use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use base::key::InternalOrder;
 use base::stats::{PerfCounter, PerfTimer, Stopwatch};
 use base::{Error, Result};
 use compress::Dictionary;
 use env::clock::CpuTimer;
-use env::fs::RandomRead;
-use format::block::{Block, HeadOrder, KeyRewrite};
-use format::checksum::ChecksumType;
+use format::block::Block;
 use format::handle::BlockHandle;
 use format::index::{Index, IndexLayout};
 use format::trailer;
 use kernel::filter::Filter;
 use mem::cache::{CacheKey, Handle, Priority, Role};
 
-use super::block_cache::{BlockCache, CachedBlock, FilterBlock, Other};
-use super::cache_key::CacheKeyBase;
-use super::counts::Counts;
+use super::block_cache::{CachedBlock, FilterBlock, Other};
+use super::block_kind::BlockKind;
+use super::file_source::Source;
 use super::inflate::inflate;
 use super::limits::ReadLimits;
 use super::prefetch::Window;
@@ -89,63 +86,6 @@ impl Deref for Borrowed<'_> {
             Borrowed::Fetched(block) => block,
         }
     }
-}
-
-/// What a block is for: how it is parsed, and how the cache accounts for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BlockKind {
-    Data,
-    Index,
-    /// The index over filter partitions.
-    FilterIndex,
-    Filter,
-    /// A value that lies between data blocks.
-    Blob,
-}
-
-impl BlockKind {
-    fn role(self) -> Role {
-        match self {
-            BlockKind::Data => Role::DataBlock,
-            BlockKind::Index => Role::IndexBlock,
-            BlockKind::FilterIndex => Role::FilterMetaBlock,
-            BlockKind::Filter => Role::FilterBlock,
-            BlockKind::Blob => Role::BlobValue,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            BlockKind::Data => "data",
-            BlockKind::Index => "index",
-            BlockKind::FilterIndex => "filter index",
-            BlockKind::Filter => "filter",
-            BlockKind::Blob => "blob",
-        }
-    }
-}
-
-/// A file and what is needed to read blocks from it.
-pub(super) struct Source {
-    pub file: Arc<dyn RandomRead>,
-    pub size: u64,
-    pub checksum: ChecksumType,
-    pub base_context: u32,
-    pub cache: Option<Arc<BlockCache>>,
-    pub key_base: CacheKeyBase,
-    /// Of index and filter blocks.
-    pub metadata_priority: Priority,
-    pub order: InternalOrder,
-    pub heads: Option<HeadOrder>,
-    /// Bytes of checksum for each entry of a loaded block; 0, 1, 2, 4 or 8.
-    pub protection: u8,
-    pub rewrite: KeyRewrite,
-    pub index_layout: IndexLayout,
-    pub dict: Option<Dictionary>,
-    pub counts: Counts,
-    /// Offset of the first damaged block, and the single bit whose flip makes the block valid. The search
-    /// is expensive, and a damaged block is read again and again.
-    pub diagnosed: OnceLock<(u64, Option<(usize, u8)>)>,
 }
 
 /// Memory for a block that has no search array yet, about as long as it will be with one: so that what it leaves when it

@@ -7,7 +7,9 @@ use base::order::PrefixExtractor;
 use base::{Kind, Order, Result};
 
 use super::block_cache::{CachedBlock, FilterBlock, Other};
-use super::fetch::{BlockKind, Borrowed, Source};
+use super::block_kind::BlockKind;
+use super::fetch::Borrowed;
+use super::file_source::Source;
 use super::index_reader::IndexReader;
 use super::read_ctx::ReadCtx;
 

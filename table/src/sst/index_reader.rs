@@ -9,7 +9,9 @@ use base::{Error, Result};
 use format::handle::BlockHandle;
 use format::index::Index;
 
-use super::fetch::{BlockKind, BlockRef, Borrowed, Source, index};
+use super::block_kind::BlockKind;
+use super::fetch::{BlockRef, Borrowed, index};
+use super::file_source::Source;
 use super::prefetch::Window;
 use super::read_ctx::ReadCtx;
 

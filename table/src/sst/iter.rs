@@ -14,7 +14,9 @@ use base::{Error, Pinned, Result};
 use format::block::BlockIter;
 use format::handle::BlockHandle;
 
-use super::fetch::{BlockKind, BlockRef, Source, data};
+use super::block_kind::BlockKind;
+use super::fetch::{BlockRef, data};
+use super::file_source::Source;
 use super::index_reader::IndexCursor;
 use super::lookahead::LookAhead;
 use super::prefetch::{Pace, ReadAhead};
@@ -66,6 +68,13 @@ impl Drop for TableIter {
         if let Some(bytes) = self.ahead.unwanted() {
             self.reader.source.counts.let_go_ahead(bytes);
         }
+    }
+}
+
+impl Reader {
+    /// An iterator that holds the table open.
+    pub fn iter(self: &Arc<Self>, ctx: &ReadCtx) -> TableIter {
+        TableIter::new(self.clone(), ctx.clone())
     }
 }
 

@@ -14,7 +14,8 @@
 use format::handle::BlockHandle;
 use format::index::Index;
 
-use super::fetch::{BlockRef, Source, data};
+use super::fetch::{BlockRef, data};
+use super::file_source::Source;
 
 /// Blocks entered in a row before looking ahead.
 const PATIENCE: u32 = 2;

@@ -8,10 +8,12 @@
 //! ```
 
 pub mod block_cache;
+mod block_kind;
 pub mod cache_key;
 mod counts;
 mod embedded;
 mod fetch;
+mod file_source;
 mod filter_reader;
 mod index_reader;
 mod inflate;

@@ -16,7 +16,9 @@ use format::block::Block;
 use format::handle::BlockHandle;
 use format::trailer;
 
-use super::fetch::{BlockKind, BlockRef, Source, data};
+use super::block_kind::BlockKind;
+use super::fetch::{BlockRef, data};
+use super::file_source::Source;
 use super::index_reader::IndexCursor;
 use super::read_ctx::{Entry, ReadCtx};
 use super::reader::Reader;

@@ -23,9 +23,11 @@ use format::trailer;
 use mem::cache::Priority;
 use mem::range_del::{FragmentedTombstones, Tombstone};
 
+use super::block_kind::BlockKind;
 use super::cache_key::{CacheKeyBase, check_id, own_id};
 use super::counts::{Counts, Metadata};
-use super::fetch::{BlockKind, BlockRef, Source};
+use super::fetch::BlockRef;
+use super::file_source::Source;
 use super::filter_reader::{FilterReader, Place};
 use super::index_reader::{IndexReader, check_index_type};
 use super::prefetch::Fixed;

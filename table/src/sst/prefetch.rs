@@ -9,7 +9,7 @@
 
 use base::Result;
 
-use super::fetch::Source;
+use super::file_source::Source;
 use super::limits::ReadLimits;
 use super::scratch;
 use crate::options::BlockBasedTableOptions;

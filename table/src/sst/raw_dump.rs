@@ -12,7 +12,8 @@ use format::metaindex::names;
 use format::{footer, trailer};
 use mem::range_del::{FragmentedTombstones, Tombstone};
 
-use super::fetch::{BlockKind, data};
+use super::block_kind::BlockKind;
+use super::fetch::data;
 use super::index_reader::IndexCursor;
 use super::read_ctx::ReadCtx;
 use super::reader::Reader;

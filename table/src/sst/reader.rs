@@ -21,10 +21,11 @@ use format::properties::Properties;
 use mem::range_del::FragmentedTombstones;
 
 use super::block_cache::{BlockCache, CachedBlock, Other};
-use super::fetch::{BlockKind, Source, data};
+use super::block_kind::BlockKind;
+use super::fetch::data;
+use super::file_source::Source;
 use super::filter_reader::{Answer, FilterReader};
 use super::index_reader::IndexReader;
-use super::iter::TableIter;
 use super::read_ctx::{Entry, ReadCtx, ValueRef};
 use crate::options::BlockBasedTableOptions;
 
@@ -213,11 +214,6 @@ impl Reader {
                 visit(Entry { user_key, trailer, value: ValueRef::new(block, range) })
             })
             .map_err(|e| source.blame_data(e, handle))
-    }
-
-    /// An iterator that holds the table open.
-    pub fn iter(self: &Arc<Self>, ctx: &ReadCtx) -> TableIter {
-        TableIter::new(self.clone(), ctx.clone())
     }
 
     /// Whether the filter lets `user_key` (with its timestamp) through; true without a filter or when

@@ -5,7 +5,8 @@ use base::stats::Stopwatch;
 use format::handle::BlockHandle;
 use format::trailer;
 
-use super::fetch::{BlockKind, index};
+use super::block_kind::BlockKind;
+use super::fetch::index;
 use super::filter_reader::Place;
 use super::index_reader::IndexReader;
 use super::prefetch::ReadAhead;

@@ -23,6 +23,7 @@ mod run;
 mod series;
 mod setup;
 mod sums;
+mod transaction_db;
 mod transactions;
 mod writes;
 

@@ -16,7 +16,7 @@ use super::flags::Flags;
 use super::report::Style;
 use super::run::{Limit, Run, Thread};
 use super::setup;
-use super::transactions::Transactions;
+use super::transaction_db::Transactions;
 
 /// The database, its options and its cache, from one benchmark to the next.
 pub struct House {

@@ -12,7 +12,7 @@ use super::data::{Keys, Sizes, Values};
 use super::dice::Dice;
 use super::flags::Flags;
 use super::report::{Op, Stats, Style};
-use super::transactions::Transactions;
+use super::transaction_db::Transactions;
 
 /// Where a benchmark's work is done.
 pub type Method = fn(&mut Thread<'_>) -> Result<()>;

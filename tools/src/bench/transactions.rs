@@ -3,84 +3,15 @@
 //! With `--transaction_db` or `--optimistic_transaction_db` the keys are read for update and written in a transaction;
 //! without them, in a write batch. Facts: RocksDB `test_util/transaction_test_util.cc`.
 
-use std::path::Path;
 use std::time::Duration;
 
 use base::{Error, Kind, Result};
-use ironstone::{
-    Db, FamilyDescriptor, OptimisticTransactionDb, OptimisticTransactionOptions, Options, Transaction,
-    TransactionDb, TransactionDbOptions, TransactionOptions, WriteBatch,
-};
+use ironstone::{Transaction, WriteBatch};
 
 use super::dice::Dice;
-use super::flags::Flags;
 use super::report::Op;
 use super::run::{Run, Thread};
-
-/// The database that begins the transactions.
-#[derive(Clone)]
-pub enum Transactions {
-    /// Write batches stand for transactions.
-    None,
-    Optimistic(OptimisticTransactionDb),
-    Pessimistic(TransactionDb),
-}
-
-impl Transactions {
-    /// Opens a database with the transactions that the flags ask for.
-    ///
-    /// # Errors
-    /// InvalidArgument for both kinds at once, and for transactions in a database opened for reading; those of the open.
-    pub fn open(
-        flags: &Flags,
-        path: &Path,
-        options: Options,
-        families: Vec<FamilyDescriptor>,
-    ) -> Result<(Db, Transactions)> {
-        let (optimistic, pessimistic) =
-            (flags.bool("optimistic_transaction_db"), flags.bool("transaction_db"));
-        if optimistic && pessimistic {
-            return Err(Error::invalid_argument(
-                "--transaction_db and --optimistic_transaction_db exclude each other",
-            ));
-        }
-        if flags.bool("readonly") {
-            if optimistic || pessimistic {
-                return Err(Error::invalid_argument(
-                    "transactions need a database that is opened for writing",
-                ));
-            }
-            return Ok((Db::open_read_only_with_families(path, options, families)?, Transactions::None));
-        }
-        if optimistic {
-            let db = OptimisticTransactionDb::open_with(path, options, Default::default(), Some(families))?;
-            return Ok((db.base().clone(), Transactions::Optimistic(db)));
-        }
-        if pessimistic {
-            let own = TransactionDbOptions::default();
-            let db = TransactionDb::open_with(path, options, own, Some(families))?;
-            return Ok((db.base().clone(), Transactions::Pessimistic(db)));
-        }
-        Ok((Db::open_with_families(path, options, families)?, Transactions::None))
-    }
-
-    fn begin(&self, run: &Run) -> Result<Option<Transaction>> {
-        let set_snapshot = run.flags.bool("transaction_set_snapshot");
-        match self {
-            Transactions::None => Ok(None),
-            Transactions::Optimistic(db) => {
-                let options = OptimisticTransactionOptions { set_snapshot };
-                Ok(Some(db.begin_with(&run.write_options, &options)))
-            }
-            Transactions::Pessimistic(db) => {
-                let lock_timeout = run.flags.int("transaction_lock_timeout");
-                let options =
-                    TransactionOptions { set_snapshot, lock_timeout, ..TransactionOptions::default() };
-                db.begin_with(&run.write_options, &options).map(Some)
-            }
-        }
-    }
-}
+use super::transaction_db::Transactions;
 
 /// Runs transactions until the time or the count is over.
 ///
@@ -96,7 +27,7 @@ pub fn random_transaction(thread: &mut Thread<'_>) -> Result<()> {
     let mut span = thread.span(run.readwrites);
     while !span.over(1) {
         let mut insert = Insert { run, dice: &mut thread.dice, sets: sets as u64, bytes: 0 };
-        let outcome = match run.transactions.begin(run)? {
+        let outcome = match run.transactions.begin(&run.flags, &run.write_options)? {
             None => insert.batch(),
             Some(transaction) => {
                 let name = format!("txn{}-{done}", thread.tid);

@@ -10,17 +10,9 @@ use std::time::Duration;
 use base::Result;
 use env::sync::{Arc, AtomicBool, Condvar, MutexGuard, Ordering};
 
-use super::owner::{Owner, TransactionId};
-use super::table::{Attempt, KeyLock, LockMode, LockTable, Request};
+use super::owner::TransactionId;
+use super::table::{Attempt, KeyLock, LockMode, LockTable, Request, Waiter};
 use super::{LockManager, deadline_us};
-
-/// A transaction in the queue of a key. The mutex of the stripe protects `granted`.
-pub(super) struct Waiter {
-    pub owner: Arc<Owner>,
-    mode: LockMode,
-    granted: AtomicBool,
-    woken: Condvar,
-}
 
 impl KeyLock {
     /// Gives the lock to the waiters at the head of the queue, as far as the holders admit them.

@@ -2,10 +2,9 @@
 
 use base::FamilyId;
 use base::map::HashMap;
-use env::sync::{Arc, AtomicI64, Condvar, Mutex, Ordering};
+use env::sync::{Arc, AtomicBool, AtomicI64, Condvar, Mutex, Ordering};
 
 use super::owner::{Owner, TransactionId};
-use super::per_key::Waiter;
 
 /// How a key is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,4 +161,12 @@ impl KeyLock {
         }
         all
     }
+}
+
+/// A transaction in the queue of a key. The mutex of the stripe protects `granted`.
+pub(super) struct Waiter {
+    pub owner: Arc<Owner>,
+    pub mode: LockMode,
+    pub granted: AtomicBool,
+    pub woken: Condvar,
 }

@@ -5,6 +5,7 @@
 //! too short, the commit fails with TryAgain. Facts: RocksDB `utilities/transactions/optimistic_transaction*.cc`.
 
 mod buckets;
+pub(super) mod shared;
 
 pub use buckets::OccLockBuckets;
 
@@ -16,15 +17,10 @@ use engine::options::WriteOptions;
 use env::sync::Arc;
 
 use super::indexed::Core;
-use super::options::{OccValidationPolicy, OptimisticTransactionDbOptions, OptimisticTransactionOptions};
+use super::options::{OptimisticTransactionDbOptions, OptimisticTransactionOptions};
 use super::transaction::{Control, Shared, Transaction};
 use crate::{Db, FamilyDescriptor, Options};
-
-/// What the transactions of one database share.
-pub(super) struct OptimisticShared {
-    pub policy: OccValidationPolicy,
-    pub buckets: Arc<OccLockBuckets>,
-}
+use shared::OptimisticShared;
 
 /// A database with optimistic transactions.
 ///

@@ -10,7 +10,7 @@ use env::sync::{Arc, Mutex, Weak};
 
 use super::super::indexed::{Core, Indexing};
 use super::super::locks::{LockManager, Owner};
-use super::super::optimistic::OptimisticShared;
+use super::super::optimistic::shared::OptimisticShared;
 use super::super::pessimistic::Registry;
 use super::super::tracker::Tracker;
 use crate::Snapshot;

@@ -17,7 +17,7 @@ use engine::write::WriteHook;
 use env::sync::{Arc, Mutex};
 
 use super::super::locks::TransactionState;
-use super::super::optimistic::OptimisticShared;
+use super::super::optimistic::shared::OptimisticShared;
 use super::super::options::OccValidationPolicy;
 use super::super::pessimistic::TimestampedSnapshot;
 use super::Transaction;

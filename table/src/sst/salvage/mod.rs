@@ -31,7 +31,7 @@ pub(super) use mend::one_bit;
 
 use super::cache_key::CacheKeyBase;
 use super::counts::Counts;
-use super::fetch::Source;
+use super::file_source::Source;
 use super::reader::OpenOptions;
 use mem::cache::Priority;
 

@@ -1,0 +1,80 @@
+//! Terms of all steps of a repair: a problem, the descriptor of a column family, the directories of its SST files.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use base::{Error, FileNumber, Level, Order, Result};
+use format::edit::NewFile;
+use format::names::FileName;
+use table::sst::OpenOptions;
+
+use super::{Problem, Scope, Weight};
+use crate::components::FamilyDescriptor;
+use crate::options::file::{self, OptionsFile};
+
+pub(super) fn table_options(order: &Order, record: &NewFile) -> OpenOptions {
+    OpenOptions {
+        order: order.clone(),
+        file_number: FileNumber(record.number),
+        level: Level(record.level.min(u32::from(u8::MAX)) as u8),
+        largest_seqno: Some(record.largest_seqno),
+        ..OpenOptions::default()
+    }
+}
+
+/// The descriptor of a family, or the default one's under its name and comparator.
+///
+/// # Errors
+/// InvalidArgument for another comparator than the recorded one, or one that is not built in and was not given.
+pub fn descriptor_of(scope: &Scope, name: &str, comparator: Option<&str>) -> Result<FamilyDescriptor> {
+    if let Some(given) = scope.families.iter().find(|d| d.name == name) {
+        let own = given.options.comparator.name();
+        if comparator.is_some_and(|recorded| recorded != own) {
+            return Err(Error::invalid_argument(format!(
+                "{own} does not match existing comparator {} of column family {name}",
+                comparator.unwrap_or_default()
+            )));
+        }
+        return Ok(given.clone());
+    }
+    let mut options =
+        scope.families.iter().find(|d| d.name == "default").map(|d| d.options.clone()).unwrap_or_default();
+    if let Some(recorded) = comparator.filter(|recorded| *recorded != options.comparator.name()) {
+        options.comparator = Order::by_name(recorded).ok_or_else(|| {
+            Error::invalid_argument(format!(
+                "column family {name} needs its comparator {recorded}: name the family with it"
+            ))
+        })?;
+    }
+    Ok(FamilyDescriptor::new(name, options))
+}
+
+/// Where a family's tables lie, by path id.
+pub(super) fn table_dirs(scope: &Scope, family: &FamilyDescriptor) -> Vec<PathBuf> {
+    let own: Vec<_> = family.options.cf_paths.iter().map(|p| p.path.clone()).collect();
+    if own.is_empty() { scope.paths.tables.clone() } else { own }
+}
+
+pub(super) fn order_of(scope: &Scope, name: &str, comparator: Option<&str>) -> Result<Order> {
+    Ok(descriptor_of(scope, name, comparator)?.options.comparator)
+}
+
+pub(super) fn problem(weight: Weight, file: PathBuf, offset: Option<u64>, what: &str) -> Problem {
+    Problem { weight, file, offset, bytes: 0, family: None, what: what.to_string(), range: None }
+}
+
+/// The newest OPTIONS file that reads.
+pub(super) fn newest_options(scope: &Scope) -> Result<Option<(PathBuf, OptionsFile)>> {
+    let env = &scope.options.env;
+    let config = file::ReadConfig { ignore_unknown_options: true, ..file::ReadConfig::default() };
+    let mut found = BTreeMap::new();
+    for name in env.fs.list(&scope.paths.db)? {
+        if let Some(FileName::Options(number)) = FileName::parse(&name) {
+            found.insert(number, scope.paths.db.join(&name));
+        }
+    }
+    Ok(found
+        .into_values()
+        .rev()
+        .find_map(|path| file::load(env, &path, &config).ok().map(|read| (path, read))))
+}

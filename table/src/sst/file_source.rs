@@ -1,0 +1,38 @@
+//! A file, and what is needed to read blocks from the file. The reads are in `fetch`.
+
+use std::sync::{Arc, OnceLock};
+
+use base::key::InternalOrder;
+use compress::Dictionary;
+use env::fs::RandomRead;
+use format::block::{HeadOrder, KeyRewrite};
+use format::checksum::ChecksumType;
+use format::index::IndexLayout;
+use mem::cache::Priority;
+
+use super::block_cache::BlockCache;
+use super::cache_key::CacheKeyBase;
+use super::counts::Counts;
+
+/// A file and what is needed to read blocks from it.
+pub(super) struct Source {
+    pub file: Arc<dyn RandomRead>,
+    pub size: u64,
+    pub checksum: ChecksumType,
+    pub base_context: u32,
+    pub cache: Option<Arc<BlockCache>>,
+    pub key_base: CacheKeyBase,
+    /// Of index and filter blocks.
+    pub metadata_priority: Priority,
+    pub order: InternalOrder,
+    pub heads: Option<HeadOrder>,
+    /// Bytes of checksum for each entry of a loaded block; 0, 1, 2, 4 or 8.
+    pub protection: u8,
+    pub rewrite: KeyRewrite,
+    pub index_layout: IndexLayout,
+    pub dict: Option<Dictionary>,
+    pub counts: Counts,
+    /// Offset of the first damaged block, and the single bit whose flip makes the block valid. The search
+    /// is expensive, and a damaged block is read again and again.
+    pub diagnosed: OnceLock<(u64, Option<(usize, u8)>)>,
+}
