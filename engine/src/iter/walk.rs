@@ -15,7 +15,7 @@ mod blob;
 mod forward;
 
 use base::iter::InternalIterator;
-use base::key::{self, ValueType, pack};
+use base::key::{self, SequenceNumber, ValueType, pack};
 use base::stats::{PerfCounter, PerfTimer};
 use base::{Error, Kind, Pinned, Result, Subcode};
 
