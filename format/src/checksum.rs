@@ -69,9 +69,9 @@ impl ChecksumType {
     }
 }
 
-/// Returns the number that is added to the checksum of the block at `offset`. A block that was read from
-/// another offset or another file then fails its checksum. `base` is the number of the file. If `base` is 0
-/// (format versions below 6), the result is 0.
+/// Returns the number that is added to the checksum of the block at `offset`. A block from a wrong offset or a wrong
+/// file then fails its checksum. `base` is the number of the file. If `base` is 0 (format versions below 6), the result
+/// is 0.
 #[inline]
 pub fn context_modifier(base: u32, offset: u64) -> u32 {
     if base == 0 { 0 } else { base ^ (offset as u32).wrapping_add((offset >> 32) as u32) }

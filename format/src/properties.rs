@@ -293,8 +293,8 @@ impl Properties {
         self.user(names::PREFIX_FILTERING) != Some(b"0")
     }
 
-    /// Returns the global sequence number of an external file, if the file has one. All entries of the file
-    /// then have this sequence number instead of their own. `largest` is the largest sequence number of the
+    /// Returns the global sequence number of an external file, if the file has one. All entries of the file then have
+    /// this sequence number instead of the stored sequence numbers. `largest` is the largest sequence number of the
     /// file in the MANIFEST, if known.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
-//! `cargo bench -p ironstone --bench merge`: what a row costs whose value is one of its merge operands, by road;
-//! with an operator that answers with an operand as it stands, and one that writes its answer anew.
+//! `cargo bench -p ironstone --bench merge`: the cost of a row whose value is one of its merge operands, for each kind of
+//! read. One merge operator returns the operand itself. The second merge operator returns a copy of the operand.
 //!
-//! Beside nanoseconds a row: bytes of values a second, and allocations a row.
+//! Prints nanoseconds for each row, bytes of values for each second, and allocations for each row.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
 

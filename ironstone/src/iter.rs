@@ -40,7 +40,7 @@ impl Range {
         };
         let order = family.inner.order().user.clone();
         // A bytewise order has a next key: the key with a zero byte appended. With a bound, the iterator reads no block
-        // after the range. Other orders have no next key that can be computed, so the loop compares each key.
+        // after the range. With a custom comparator the next key is unknown, and the loop compares each key.
         let upper = match &last {
             Some(key) if order.is_bytewise() => Some([key, &[0][..]].concat()),
             _ => upper,

@@ -9,13 +9,14 @@ use crate::{FamilyDescriptor, Options};
 
 pub use engine::repair::{Problem, Report, Weight};
 
-/// Looks through every file of the database at `path`, block by block and record by record, and says what is
-/// damaged: file, offset, and the user keys between which rows are gone. Writes nothing and takes no lock; the
-/// database must not be open for writing meanwhile. Families that are not named take `options.family` with the
-/// built-in comparator on record.
+/// Verifies every file of the database at `path`, block by block and record by record. Reports each damage with file, offset,
+/// and the user keys between which rows are lost. Writes nothing and takes no lock. No writer may have the database open
+/// during the call. A column family without a descriptor gets `options.family` and the built-in comparator that the MANIFEST
+/// names.
 ///
-/// Where no MANIFEST can be read it says what [`repair`] would build the database from: each table with its rows and key
-/// range, families that only tables or the OPTIONS file name, and what nobody can know any more.
+/// If no MANIFEST is readable, the report lists the files from which [`repair`] would rebuild the database: each SST file
+/// with its rows and key range, and the column families that only SST files or the OPTIONS file name. The report also lists
+/// the facts that are lost.
 ///
 /// ```
 /// # let scratch = tempfile::tempdir()?;
@@ -30,29 +31,32 @@ pub use engine::repair::{Problem, Report, Weight};
 /// Cost: one read of every file, and of a damaged block up to `8 * size` checksums.
 ///
 /// # Errors
-/// InvalidArgument if there is no database (no MANIFEST, table or log), or a family's comparator is not known;
-/// NotSupported for tables that are not block-based or have blobs; errors of the file system that are not damage.
+/// InvalidArgument if the directory has no database (no MANIFEST, SST file or WAL), or a comparator is unknown;
+/// NotSupported for SST files of an unsupported kind; errors of the file system.
 pub fn fsck(path: impl AsRef<Path>, options: Options, families: Vec<FamilyDescriptor>) -> Result<Report> {
     engine::db::fsck(&request(path.as_ref(), options, families, None))
 }
 
-/// Repairs the database at `path`, which must not be open, and shows that it opens.
+/// Repairs the database at `path` and then opens the database as a check. No process may have the database open.
 ///
-/// What one flipped bit explains is put right; damaged tables and logs are written anew from what is left of them;
-/// a lost MANIFEST record is made up for from the tables themselves. Every row outside of damaged blocks stays.
-/// Files that are replaced go to `lost/` in the directory; nothing is deleted. The report names what was found, as
-/// [`fsck`] does, and what was done. A sound database is left alone.
+/// A fault of one flipped bit is flipped back. Damaged SST files and WALs are written again from their readable parts. A lost
+/// MANIFEST record is replaced by facts from the SST files. Every row outside of damaged blocks stays. Replaced files go to
+/// `lost/` in the directory, and no file is deleted. The report names each damage, as [`fsck`] does, and each repair. A sound
+/// database is not changed.
 ///
-/// Where no MANIFEST can be read the database is built anew, as RocksDB's `RepairDB` does: every table goes to level 0 of
-/// the family that its properties name, ordered by its newest sequence number, and logs are replayed as far as their rows
-/// are in no table. Families that are not named here take their options from the newest OPTIONS file that reads. All rows
-/// come back; but a table that the MANIFEST had done away with, and that was not deleted yet, brings back what was deleted
-/// or overwritten since, and tables or logs that are gone leave no trace. Writes in logs of a family that neither a table
-/// nor the OPTIONS file names stay in the log, which goes to `lost/`. The report tells each.
+/// If no MANIFEST is readable, the database is rebuilt, as RocksDB's `RepairDB` does. Every SST file goes to level 0 of the
+/// column family that its properties name, ordered by its newest sequence number. A WAL is replayed as far as its rows are in
+/// no SST file. A column family without a descriptor takes its options from the newest readable OPTIONS file. All rows come
+/// back, with these limits, which the report names:
+///
+/// - An obsolete SST file that was not deleted yet brings back rows that were deleted or overwritten later.
+/// - A missing SST file or WAL leaves no trace.
+/// - A WAL can hold writes of a column family that no SST file and no OPTIONS file names. These writes stay in the WAL, and
+///   the WAL goes to `lost/`.
 ///
 /// # Errors
-/// As [`fsck`]; IoError if the database is open elsewhere or the file system refuses; the error of opening, if it
-/// still does not open.
+/// As [`fsck`]; IoError if a process has the database open or the file system fails; the error of the open, if the repaired
+/// database does not open.
 pub fn repair(path: impl AsRef<Path>, options: Options, families: Vec<FamilyDescriptor>) -> Result<Report> {
     engine::db::repair(request(path.as_ref(), options, families, None))
 }

@@ -80,9 +80,6 @@ const HEAVY_PERCENT_MAX: f64 = 3.0;
 /// A room with fewer counted sentences is reported with its crate only.
 const SENTENCES_MIN: usize = 20;
 
-/// Rooms that are still above the limit. A room leaves this list when its comments are rewritten; no room enters it.
-const ABOVE: [&str; 1] = ["ironstone"];
-
 /// The counted sentences of one room.
 #[derive(Default)]
 pub struct Room {
@@ -102,7 +99,7 @@ impl Room {
 /// Adds a fault for each room whose share of heavy sentences is above the limit.
 pub fn check(root: &Path, faults: &mut Vec<String>) {
     for (name, room) in rooms(root) {
-        let limited = room.counted >= SENTENCES_MIN && !ABOVE.contains(&name.as_str());
+        let limited = room.counted >= SENTENCES_MIN;
         if limited && room.percent() > HEAVY_PERCENT_MAX {
             faults.push(format!(
                 "{name}: {} of {} long sentences are mostly pronouns ({:.1} %, limit {HEAVY_PERCENT_MAX} %); \

@@ -172,8 +172,8 @@ fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {
     Ok(s)
 }
 
-/// Makes the sources of a subcompaction: one source for each level-0 file, newest first, and one source for
-/// each deeper level. Also collects the range tombstones, each cut to the bounds of its SST file.
+/// Makes the sources of a subcompaction: a source for each level-0 file, newest first, and a source for each deeper
+/// level. Also collects the range tombstones, each cut to the bounds of its SST file.
 fn sources(t: &CompactionTools<'_>, job: &Job, tombstones: &mut CompactionTombstones) -> Result<Vec<Source>> {
     let ctx = Arc::new(read_ctx(t));
     let mut sources = Vec::new();
@@ -254,8 +254,8 @@ fn filter(job: &Job) -> Result<Option<Arc<dyn CompactionFilter>>> {
     }
 }
 
-/// Returns the partitioner of this job, if its column family has a factory that makes one. A panic of the factory becomes
-/// an error.
+/// Returns the partitioner of this job. `None`: the column family has no partitioner factory, or the factory
+/// made none. A panic of the factory becomes an error.
 pub(super) fn partitioner(job: &Job) -> Result<Option<Box<dyn Partitioner>>> {
     let Some(factory) = &job.parts.partitioner_factory else { return Ok(None) };
     let order = &job.parts.order;

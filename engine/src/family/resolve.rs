@@ -117,7 +117,7 @@ fn history_bytes_max(o: &FamilyOptions) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-/// An iteration over all entries also verifies all blocks, so each of the two flags requests it.
+/// An iteration over all entries also verifies all blocks. Each of the two flags requests the iteration.
 fn verified_outputs(flags: VerifyOutputFlags) -> (bool, bool) {
     let local = flags.contains(VerifyOutputFlags::ENABLE_FOR_LOCAL_COMPACTION);
     let rows =

@@ -1,8 +1,8 @@
 //! What an iterator reads: the sources of one moment as one stream of internal entries.
 //!
-//! The stream is filtered by range tombstones only if a memtable or an SST file has range tombstones, or
-//! may have some. Older sources then skip the key ranges that newer tombstones cover, so deleted entries
-//! cost nothing. Most iterators have no range tombstone and pay nothing.
+//! The stream is filtered by range tombstones only if a memtable or an SST file has range tombstones, or may have some.
+//! Older sources then skip the key ranges of newer tombstones, and deleted entries cost nothing. Most iterators have no
+//! range tombstone and pay nothing.
 
 use base::iter::InternalIterator;
 use base::key::SequenceNumber;

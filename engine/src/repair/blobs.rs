@@ -1,5 +1,5 @@
-//! Blob files in a repair: which ones the SST files need, whether they are whole, and the records of the ones that no
-//! MANIFEST names.
+//! Blob files in a repair: the references of the SST files, the completeness of each blob file, and the records of blob
+//! files without a MANIFEST entry.
 //!
 //! A damaged blob file is never written anew: each record has its own checksum, and reads of the other records still
 //! succeed. Lost values are reported by the offset of the first damaged record.

@@ -23,7 +23,7 @@ use crate::family::Parts;
 use crate::output::{OutputSettings, Rewrite};
 use crate::sync::Arc;
 
-/// SST files that overlap each other, and the key range that they cover together.
+/// A group of overlapping SST files, and the key range of the whole group.
 struct Group {
     members: Vec<Table>,
     smallest: Vec<u8>,

@@ -236,7 +236,7 @@ fn one_batch_writes_families_with_and_without_timestamps() {
     let mut both = WriteBatch::new();
     both.put_in(plain.id(), b"a", b"1").put_at(stamped.id(), b"a", &[1; 8], b"2");
     db.write(&mut both, &WriteOptions::default()).unwrap();
-    // The same in two batches that are appended to each other, in both orders.
+    // The same entries in two batches. One batch is appended to the second batch, in both orders.
     let (mut first, mut second) = (WriteBatch::new(), WriteBatch::new());
     first.put_in(plain.id(), b"b", b"1");
     second.put_at(stamped.id(), b"b", &[1; 8], b"2");

@@ -53,8 +53,8 @@ pub struct TransactionDbOptions {
     /// Gives each locked key its own queue of waiters, first come first served. `false`: all waiters of a stripe wake
     /// when a key of the stripe is unlocked. Default false.
     pub use_per_key_point_lock_mgr: bool,
-    /// Lets [`crate::TransactionDb`] write batches without locks. The caller then guarantees that no two writers change
-    /// the same key at the same time. Default false.
+    /// Lets [`crate::TransactionDb`] write batches without locks. The caller then guarantees that concurrent writers
+    /// change different keys. Default false.
     pub skip_concurrency_control: bool,
     /// Size at which an unprepared batch is written. It acts only with `WriteUnprepared`, so values other than 0 are
     /// refused. Default 0.
@@ -127,8 +127,8 @@ pub struct TransactionOptions {
     pub skip_prepare: bool,
     /// It acts only with `WriteUnprepared`, so values other than -1 and 0 are refused. Default -1.
     pub write_batch_flush_threshold: i64,
-    /// Tracks the timestamp size of each column family in the write batch. The batch here always knows these sizes, so
-    /// both values give the same result. Default false.
+    /// Tracks the timestamp size of each column family in the write batch. A batch of Ironstone always knows the sizes, and
+    /// the option changes nothing. Default false.
     pub write_batch_track_timestamp_size: bool,
     /// Commits without inserting into the memtables. Not built: `true` is refused. Default false.
     pub commit_bypass_memtable: bool,

@@ -1,13 +1,13 @@
-//! Where bytes lie when they reach a merge operator and the caller: in the memtable's arena or the cached
-//! block, on every road. Two reads that are alive at once and show one address show shared memory; so a
-//! value that some road shows elsewhere was copied for that road, and its bytes are counted.
+//! The bytes that a merge operator and a caller see lie in the memtable's arena or in the cached block, for every kind of
+//! read. The test compares addresses. Two living reads that show the same address share the memory. A different address
+//! shows a copy, and the test counts the copied bytes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use ironstone::{Db, Existing, FullMerge, MergeFailure, MergeOperator, Merged, Options, ReadOptions};
 
-/// An address, by what lies there: a key's value as its caller sees it, or what its merge was given.
+/// The address and length of each seen value. The key of the map: the user key, and the reader (caller or merge operator).
 type Places = HashMap<(Vec<u8>, String), (usize, usize)>;
 
 fn place(bytes: &[u8]) -> (usize, usize) {

@@ -51,7 +51,7 @@ fn our_rows(db: &Db) -> Rows {
     db.range::<[u8], _>(..).map(|row| row.map(|(k, v)| (k, v.to_vec())).unwrap()).collect()
 }
 
-/// What older logs had left behind the end of one written over them was damage to RocksDB, where it verifies logs.
+/// A recycled WAL has bytes of its previous use after its end. RocksDB verified these bytes as damage in some modes.
 #[test]
 fn logs_written_over_older_ones_end_where_rocksdb_expects_it() {
     let Some(oracle) = oracle() else { return };

@@ -105,7 +105,7 @@ fn what_a_damaged_table_lost_is_named_without_a_manifest_too() {
             bytes[at..end].iter_mut().enumerate().for_each(|(i, b)| *b = (i * 89 + 11) as u8);
             let what = format!("{name}, sector at {at}");
             let (report, rows) = repaired(&what, &damaged);
-            // Without its properties nobody knows whose a table is where there are two families.
+            // The column family of an SST file is in its properties. Without properties, repair cannot choose between two families.
             let unknown = report
                 .problems
                 .iter()
@@ -431,8 +431,8 @@ fn what_is_no_database_is_not_made_one() {
     assert_eq!(env.fs.list(Path::new(DIR)).unwrap(), ["letter.txt"]);
 }
 
-/// A range deletion in several tables of one level; one of them went to the bottom with rows written after it, whose
-/// numbers are gone there. What another table still has of it must not delete them.
+/// A range deletion lies in several SST files of one level. A compaction moves one of these files to the bottom level, with
+/// newer rows, and sets the sequence numbers of the rows to 0. The rest of the range deletion must not delete these rows.
 #[test]
 fn a_range_deletion_that_was_cut_off_deletes_no_newer_row() {
     let env = Env::memory(14);

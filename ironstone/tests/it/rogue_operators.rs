@@ -85,7 +85,7 @@ fn an_operator_that_fails_or_panics_is_an_error_where_its_key_is_read_and_nowher
             }
         }
         check_roads(&db);
-        // Without a base nothing must be merged, so a flush keeps what it cannot join.
+        // The key has no base value. The flush keeps operands that the operator fails to merge.
         db.flush().unwrap();
         check_roads(&db);
         operator.rogue.store(false, Ordering::Relaxed);
@@ -106,7 +106,7 @@ fn a_flush_that_must_merge_and_cannot_says_so_and_loses_nothing() {
         db.delete(b"rogue").unwrap();
         db.merge(b"rogue", b"1").unwrap();
         db.put(b"tame", b"value").unwrap();
-        // Operands that are to be kept where nobody must merge are flushed as they are.
+        // With `MustMerge`, the flush keeps the operands. With every other failure, the flush fails.
         let kept = matches!(std::panic::catch_unwind(act), Ok(Err(MergeFailure::MustMerge)));
         let flushed = db.flush();
         assert_eq!(flushed.is_ok(), kept, "{flushed:?}");

@@ -212,8 +212,8 @@ impl Picker<'_> {
         best.1
     }
 
-    /// Leaves out the newest level-0 files if the compaction becomes only a little smaller. A long
-    /// compaction then reserves fewer level-0 files, so that writes do not stop before its end.
+    /// Leaves out the newest level-0 files if the compaction becomes only a little smaller. A long compaction then
+    /// reserves fewer level-0 files, and writes continue until the end of the compaction.
     fn leave_newest(&self, runs: &[Run], l0_files: usize, end: usize, start: &mut usize, newer: &mut u64) {
         if l0_files == 0 {
             return;

@@ -313,9 +313,9 @@ impl Version {
         self.files().map(|(_, f)| f.epoch_number).max().unwrap_or(0).saturating_add(1)
     }
 
-    /// Gives every file a new epoch number if a file has none: one number for each non-empty level from the
-    /// bottom up, then one number for each level-0 file, oldest first. Returns `None` if every file has an
-    /// epoch number. The first number is `first` (1, or 2 if ingest behind is allowed).
+    /// Gives every file a new epoch number if a file has none: a number for each non-empty level from the bottom up,
+    /// then a number for each level-0 file, oldest first. Returns `None` if every file has an epoch number. The first
+    /// number is `first` (1, or 2 if ingest behind is allowed).
     pub fn infer_epochs(&self, first: u64) -> Option<Version> {
         if self.files().all(|(_, f)| f.epoch_number != 0) {
             return None;

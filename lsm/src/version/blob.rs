@@ -110,9 +110,9 @@ impl BlobTotals {
 pub type BlobFiles = BTreeMap<FileNumber, Arc<BlobFile>>;
 
 /// SST files that are linked to blob file `oldest` and may be compacted, if the blob files that go with it hold garbage
-/// of at least `policy.force_threshold`. These blob files are the oldest one and the ones after it up to the next file
-/// that has a link of its own. All of them must be within the age cutoff, so that a compaction relocates all of their
-/// values. Returns the level with each file.
+/// of at least `policy.force_threshold`. These blob files are the oldest blob file and the blob files after it, up to
+/// the next blob file with a link. All these blob files must be within the age cutoff. A compaction then relocates all
+/// of their values. Returns the level with each file.
 pub(crate) fn forced_gc(
     version: &super::Version,
     age_cutoff: f64,

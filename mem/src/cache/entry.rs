@@ -190,9 +190,8 @@ impl<V: Send + Sync + 'static> Entry<V> {
             // fence, because ThreadSanitizer does not know fences.)
             // SAFETY: owned by this thread now, see below.
             unsafe { this.as_ref().meta.load(Ordering::Acquire) };
-            // SAFETY: the entry was invisible and this reference was its last reference, so this thread
-            // owns the entry. An owned entry counts as live, and a live entry keeps the memory of the shard
-            // alive.
+            // SAFETY: the entry was invisible and this reference was the last reference. This thread owns the entry. An
+            // owned entry counts as live, and a live entry keeps the memory of the shard alive.
             unsafe { Shard::reclaim(this) };
         }
     }

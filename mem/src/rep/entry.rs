@@ -133,9 +133,9 @@ impl Entries {
     /// call: the place was published with Release and read with Acquire.
     #[inline]
     pub(crate) unsafe fn entry(&self, place: Ref) -> Entry<'_> {
-        // SAFETY: the caller promises that `store` wrote the whole layout at this offset. No thread writes
-        // the layout again while the arena lives, and `&self` borrows the arena. Each length is the length
-        // that `store` wrote, so each slice stays inside the allocation.
+        // SAFETY: the caller promises that `store` wrote the whole layout at this offset. No thread writes the layout
+        // again while the arena lives, and `&self` borrows the arena. `store` wrote each
+        // length, and each slice stays inside the allocation.
         unsafe {
             let (key_len, at) = read_varint(self.arena.at(place));
             let internal_key = std::slice::from_raw_parts(at, key_len as usize);

@@ -27,7 +27,7 @@ pub enum Class {
     Rollback,
     /// A get that answers wrongly while the scan is right or failed.
     GetLie,
-    /// The open failed or read all rows, and it deleted a file that it must keep.
+    /// The open failed or read all rows, but deleted a necessary file.
     Deleted,
     /// An error that does not say file and offset.
     Unplaced,

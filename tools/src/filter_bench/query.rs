@@ -101,8 +101,8 @@ pub fn run(flags: &Flags) -> Result<(), String> {
     Ok(())
 }
 
-/// The mode of the query loop: one key for each drawn filter, or a batch of keys for one filter, queried
-/// one by one or together.
+/// The mode of the query loop: a key for each drawn filter, or a batch of keys for a single filter, queried one by one
+/// or together.
 const SINGLE: u8 = 0;
 const ONE_BY_ONE: u8 = 1;
 const AT_ONCE: u8 = 2;

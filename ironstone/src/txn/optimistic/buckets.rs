@@ -22,8 +22,8 @@ impl OccLockBuckets {
         self.buckets.len() * size_of::<Mutex<()>>() + size_of::<Self>()
     }
 
-    /// Locks the buckets of all tracked keys, in ascending order, so that two commits never wait for each other. `seed`
-    /// differs between databases.
+    /// Locks the buckets of all tracked keys in ascending order. The order prevents a deadlock of two commits. `seed` differs
+    /// between databases.
     pub(in crate::txn) fn lock(&self, tracked: &Tracker, seed: u64) -> Vec<MutexGuard<'_, ()>> {
         let place = |family: FamilyId, key: &[u8]| {
             let seed = seed.wrapping_add(0xb83c_07fb_c6ce_d699u64.wrapping_mul(u64::from(family.0)));

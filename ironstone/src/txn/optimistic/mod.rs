@@ -46,8 +46,8 @@ pub struct OptimisticTransactionDb {
 }
 
 impl OptimisticTransactionDb {
-    /// Opens the database at `path`. Where `max_write_buffer_size_to_maintain` is 0, it becomes -1, so that flushed
-    /// memtables stay in memory for conflict checks.
+    /// Opens the database at `path`. Changes a `max_write_buffer_size_to_maintain` of 0 to -1: flushed memtables then
+    /// stay in memory for conflict checks.
     ///
     /// # Errors
     /// As [`Db::open`].

@@ -57,8 +57,8 @@ pub struct TransactionDb {
 }
 
 impl TransactionDb {
-    /// Opens the database at `path`. Turns `allow_2pc` on. Where `max_write_buffer_size_to_maintain` is 0, it becomes -1,
-    /// so that flushed memtables stay in memory for conflict checks.
+    /// Opens the database at `path`. Turns `allow_2pc` on. Changes a
+    /// `max_write_buffer_size_to_maintain` of 0 to -1: flushed memtables then stay in memory for conflict checks.
     ///
     /// # Errors
     /// As [`Db::open`]; NotSupported for options that are not built, and with `unordered_write`; InvalidArgument for a
@@ -254,7 +254,7 @@ impl TransactionDb {
         self.registry.snapshots.release_older_than(timestamp);
     }
 
-    /// Creates a column family. Where `max_write_buffer_size_to_maintain` is 0, it becomes -1.
+    /// Creates a column family. Changes a `max_write_buffer_size_to_maintain` of 0 to -1.
     ///
     /// # Errors
     /// As [`Db::create_family`]; InvalidArgument for timestamps that do not have 8 bytes.
@@ -274,8 +274,8 @@ impl TransactionDb {
         Ok(())
     }
 
-    /// Writes a batch without locks. The caller guarantees that no other writer changes its keys at the same time. RocksDB:
-    /// `TransactionDBWriteOptimizations::skip_concurrency_control`.
+    /// Writes a batch without locks. The caller guarantees that concurrent writers do not change the keys of the batch.
+    /// RocksDB: `TransactionDBWriteOptimizations::skip_concurrency_control`.
     ///
     /// # Errors
     /// As [`Db::write`].

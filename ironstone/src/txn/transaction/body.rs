@@ -121,7 +121,7 @@ impl Body {
         }
     }
 
-    /// Records a column family, so that a commit can find it by its number.
+    /// Records a column family. A commit finds the column family by its number.
     pub fn meet(&mut self, family: &Arc<EngineFamily>) {
         if !self.families.iter().any(|known| known.id() == family.id()) {
             self.families.push(family.clone());

@@ -449,7 +449,7 @@ impl Locked<'_> {
         let live = node.live.load(Ordering::Relaxed);
         let slot = ((!live).trailing_zeros() as usize).min(CAP - 1);
         node.live.store(live | 1 << slot, Ordering::Relaxed);
-        // If a reader sees any store below, it must also see that its starting state has passed.
+        // If a reader sees any store below, the reader must also see the end of its starting state.
         fence(Ordering::Release);
         node.heads[slot].store(head, Ordering::Relaxed);
         node.refs[slot].store(item, Ordering::Release);

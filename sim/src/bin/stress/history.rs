@@ -1,4 +1,4 @@
-//! The resources of a process in each of its epochs, and a check that they are bounded.
+//! The resources of a process in each epoch, and a check of their bounds.
 //!
 //! The history has a fixed size, because the program looks for growth. If the history is full, each two
 //! neighbours become one point with the larger values. (A list of all epochs, 40 bytes each, was the last

@@ -46,8 +46,8 @@ pub(in crate::sst) fn one_bit(
     None
 }
 
-/// Returns the footer as stored. If the blocks of this footer do not verify, tries each footer that differs
-/// in one byte. Returns `None` if no footer verifies, and records the loss in `out`.
+/// Returns the footer as stored. If the blocks of this footer do not verify, tries each footer with one different byte.
+/// Returns `None` if no footer verifies, and records the loss in `out`.
 pub(super) fn footer(file: &dyn RandomRead, size: u64, out: &mut Salvaged) -> Result<Option<Footer>> {
     let len = size.min(footer::LEN as u64) as usize;
     let start = size - len as u64;
