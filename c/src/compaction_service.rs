@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::Result;
 use engine::options::{DbOptions, TableFactory};
+use lsm::cut::{FixedPrefixPartitioner, PartitionerFactory};
 use lsm::filter::CompactionFilter;
 
 use crate::abi::{Owned, Text};
@@ -36,7 +37,7 @@ pub struct rocksdb_compaction_service_options_override_t {
 
 /// A factory of SST partitioners.
 pub struct rocksdb_sst_partitioner_factory_t {
-    pub(crate) prefix_len: usize,
+    pub(crate) factory: Arc<dyn PartitionerFactory>,
 }
 
 plain_options! {
@@ -221,13 +222,13 @@ c_api! {
         }
     }
 
-    /// SST partitioners are not built: the use of the options fails.
+    /// Shares the factory. Null changes nothing.
     fn rocksdb_compaction_service_options_override_set_sst_partitioner_factory(
         overrides: mut rocksdb_compaction_service_options_override_t,
         factory: maybe rocksdb_sst_partitioner_factory_t
     ) {
         if let Some(factory) = factory {
-            overrides.options.want("sst_partitioner_factory", factory.prefix_len > 0);
+            overrides.options.family.sst_partitioner_factory = Some(factory.factory.clone());
         }
     }
 
@@ -235,7 +236,7 @@ c_api! {
     fn rocksdb_sst_partitioner_fixed_prefix_factory_create(
         prefix_len: usize
     ) -> Owned<rocksdb_sst_partitioner_factory_t> {
-        Owned(rocksdb_sst_partitioner_factory_t { prefix_len })
+        Owned(rocksdb_sst_partitioner_factory_t { factory: Arc::new(FixedPrefixPartitioner { length: prefix_len }) })
     }
 
     fn rocksdb_sst_partitioner_factory_destroy(factory: own rocksdb_sst_partitioner_factory_t) {

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 
 use base::{Error, Result};
-use engine::family::Family;
 
 use crate::abi::{Flag, Owned, Ref, Text};
 use crate::table_properties::rocksdb_table_properties_t;
@@ -21,6 +20,7 @@ pub struct rocksdb_flushjobinfo_t {
     pub(crate) seqs: (u64, u64),
     pub(crate) reason: u32,
     pub(crate) properties: Option<rocksdb_table_properties_t>,
+    pub(crate) blobs: Vec<rocksdb_blob_file_addition_info_t>,
 }
 
 /// A compaction.
@@ -28,6 +28,7 @@ pub struct rocksdb_flushjobinfo_t {
 pub struct rocksdb_compactionjobinfo_t {
     pub(crate) family: (u32, Vec<u8>),
     pub(crate) error: Option<Error>,
+    pub(crate) aborted: bool,
     pub(crate) job: i32,
     pub(crate) level_0_files: i32,
     pub(crate) levels: (i32, i32),
@@ -37,6 +38,7 @@ pub struct rocksdb_compactionjobinfo_t {
     pub(crate) outputs: Vec<JobFile>,
     pub(crate) stats: rocksdb_compaction_job_stats_t,
     pub(crate) properties: Vec<(Vec<u8>, rocksdb_table_properties_t)>,
+    pub(crate) blobs: Vec<rocksdb_blob_file_addition_info_t>,
 }
 
 /// A file of a compaction.
@@ -49,6 +51,8 @@ pub struct JobFile {
 pub struct rocksdb_compaction_file_info_t {
     pub(crate) level: i32,
     pub(crate) number: u64,
+    /// 0: no entry of the file points to a blob file.
+    pub(crate) oldest_blob_file: u64,
 }
 
 /// A part of a compaction.
@@ -78,6 +82,7 @@ pub struct rocksdb_externalfileingestioninfo_t {
 pub struct rocksdb_memtableinfo_t {
     pub(crate) family: Vec<u8>,
     pub(crate) first_seq: u64,
+    pub(crate) earliest_seq: u64,
     pub(crate) entries: u64,
     pub(crate) deletions: u64,
 }
@@ -106,12 +111,17 @@ pub struct rocksdb_compaction_job_stats_t {
     pub(crate) numbers: BTreeMap<&'static str, u64>,
 }
 
-/// A blob file that a job created. There is none: handles of this type are never returned.
+/// A blob file that a job created.
+#[derive(Default)]
 pub struct rocksdb_blob_file_addition_info_t {
-    path: Vec<u8>,
+    pub(crate) path: Vec<u8>,
+    pub(crate) number: u64,
+    /// Values in the file.
+    pub(crate) count: u64,
+    pub(crate) bytes: u64,
 }
 
-/// A blob file with garbage. There is none: handles of this type are never returned.
+/// A blob file with garbage. Events do not report garbage: no function returns a handle of this type.
 pub struct rocksdb_blob_file_garbage_info_t {
     path: Vec<u8>,
 }
@@ -123,16 +133,6 @@ impl rocksdb_compaction_job_stats_t {
 }
 
 impl rocksdb_compactionjobinfo_t {
-    /// Describes a compaction of files that the program asked for.
-    pub(crate) fn describe_files(&mut self, family: &Family, inputs: usize, output_level: i32) {
-        *self = rocksdb_compactionjobinfo_t::default();
-        self.family = (family.id().0, family.name().as_bytes().to_vec());
-        self.levels = (0, output_level);
-        self.reason = 9;
-        self.stats.numbers.insert("num_input_files", inputs as u64);
-        self.stats.numbers.insert("is_manual_compaction", 1);
-    }
-
     fn number(&self, name: &str) -> u64 {
         self.stats.number(name)
     }
@@ -156,7 +156,7 @@ facts! {
     flush_reason: u32 => i.reason;
     blob_compression_type: u32 => 0;
     table_properties: Option<Ref<rocksdb_table_properties_t>> => i.properties.as_ref().map(Ref::new);
-    blob_file_addition_infos_count: usize => 0;
+    blob_file_addition_infos_count: usize => i.blobs.len();
 }
 
 byte_facts! {
@@ -176,7 +176,7 @@ facts! {
     compaction_reason: u32 => i.reason;
     compression: u32 => i.compression;
     blob_compression_type: u32 => 0;
-    aborted: Flag => Flag(i.error.as_ref().is_some_and(|error| error.kind() == base::Kind::Aborted));
+    aborted: Flag => Flag(i.aborted);
     input_files_count: usize => i.inputs.len();
     output_files_count: usize => i.outputs.len();
     elapsed_micros: u64 => i.number("elapsed_micros");
@@ -191,7 +191,7 @@ facts! {
     input_file_infos_count: usize => i.inputs.len();
     output_file_infos_count: usize => i.outputs.len();
     table_properties_count: usize => i.properties.len();
-    blob_file_addition_infos_count: usize => 0;
+    blob_file_addition_infos_count: usize => i.blobs.len();
     blob_file_garbage_infos_count: usize => 0;
 }
 
@@ -204,7 +204,7 @@ facts! {
     rocksdb_compaction_file_info_t, "rocksdb_compaction_file_info_", |f|;
     level: i32 => f.level;
     file_number: u64 => f.number;
-    oldest_blob_file_number: u64 => 0;
+    oldest_blob_file_number: u64 => f.oldest_blob_file;
 }
 
 facts! {
@@ -242,7 +242,7 @@ byte_facts! {
 facts! {
     rocksdb_memtableinfo_t, "rocksdb_memtableinfo_", |i|;
     first_seqno: u64 => i.first_seq;
-    earliest_seqno: u64 => i.first_seq;
+    earliest_seqno: u64 => i.earliest_seq;
     num_entries: u64 => i.entries;
     num_deletes: u64 => i.deletions;
 }
@@ -309,9 +309,9 @@ byte_facts! {
 
 facts! {
     rocksdb_blob_file_addition_info_t, "rocksdb_blob_file_addition_info_", |i|;
-    blob_file_number: u64 => 0;
-    total_blob_count: u64 => 0;
-    total_blob_bytes: u64 => 0;
+    blob_file_number: u64 => i.number;
+    total_blob_count: u64 => i.count;
+    total_blob_bytes: u64 => i.bytes;
 }
 
 byte_facts! {
@@ -422,23 +422,21 @@ c_api! {
         entry.map(|(_, properties)| Ref::new(properties))
     }
 
-    /// Returns null: jobs do not report blob files.
+    /// Returns a blob file that the flush created, or null if there is no such file.
     fn rocksdb_flushjobinfo_blob_file_addition_info_at(
         info: in rocksdb_flushjobinfo_t, pos: usize
     ) -> Option<Ref<rocksdb_blob_file_addition_info_t>> {
-        let _ = (info, pos);
-        None
+        info.blobs.get(pos).map(Ref::new)
     }
 
-    /// Returns null: jobs do not report blob files.
+    /// Returns a blob file that the compaction created, or null if there is no such file.
     fn rocksdb_compactionjobinfo_blob_file_addition_info_at(
         info: in rocksdb_compactionjobinfo_t, pos: usize
     ) -> Option<Ref<rocksdb_blob_file_addition_info_t>> {
-        let _ = (info, pos);
-        None
+        info.blobs.get(pos).map(Ref::new)
     }
 
-    /// Returns null: jobs do not report blob files.
+    /// Returns null: events do not report garbage.
     fn rocksdb_compactionjobinfo_blob_file_garbage_info_at(
         info: in rocksdb_compactionjobinfo_t, pos: usize
     ) -> Option<Ref<rocksdb_blob_file_garbage_info_t>> {

@@ -15,6 +15,7 @@
 #[macro_use]
 pub mod abi;
 
+pub mod backup;
 pub mod backup_options;
 pub mod batch;
 pub mod batch_with_index;
@@ -28,6 +29,7 @@ pub mod comparator;
 pub mod constants;
 pub mod db;
 pub mod environment;
+pub mod export;
 pub mod filter_policy;
 pub mod iterator;
 pub mod jobs;

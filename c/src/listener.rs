@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use base::FileNumber;
+use base::option::Value;
 use engine::event::{
-    CompactionFinished, CompactionStarted, Event, FlushFinished, FlushReason, FlushStarted, Listener, Named,
-    StallCondition, Subcompaction, TableCreated,
+    self, BlobCreated, CompactionFinished, CompactionStarted, Event, ExternalFileIngested, FlushFinished,
+    FlushReason, FlushStarted, Listener, Named, StallCondition, Subcompaction,
 };
 use env::sync::Mutex;
 
@@ -20,7 +20,8 @@ use crate::callbacks::{
 };
 use crate::db::rocksdb_t;
 use crate::jobs::{
-    JobFile, rocksdb_compaction_file_info_t, rocksdb_compactionjobinfo_t, rocksdb_flushjobinfo_t,
+    JobFile, rocksdb_blob_file_addition_info_t, rocksdb_compaction_file_info_t, rocksdb_compactionjobinfo_t,
+    rocksdb_externalfileingestioninfo_t, rocksdb_flushjobinfo_t,
     rocksdb_memtableinfo_t, rocksdb_status_ptr_t, rocksdb_subcompactionjobinfo_t,
     rocksdb_writestallcondition_t, rocksdb_writestallinfo_t,
 };
@@ -38,6 +39,7 @@ struct Callbacks {
     compaction_completed: Option<on_compaction_completed_cb>,
     subcompaction_begin: Option<on_subcompaction_begin_cb>,
     subcompaction_completed: Option<on_subcompaction_completed_cb>,
+    external_file_ingested: Option<on_external_file_ingested_cb>,
     background_error: Option<on_background_error_cb>,
     stall_changed: Option<on_stall_conditions_changed_cb>,
     memtable_sealed: Option<on_memtable_sealed_cb>,
@@ -46,22 +48,12 @@ struct Callbacks {
 struct CListener {
     state: State,
     callbacks: Callbacks,
-    seen: Mutex<Seen>,
+    created: Mutex<Created>,
 }
 
-/// What earlier events said: the tables that exist, and the inputs of running compactions.
+/// The blob files that running jobs created, by job.
 #[derive(Default)]
-struct Seen {
-    tables: BTreeMap<FileNumber, Table>,
-    compactions: BTreeMap<u64, CompactionStarted>,
-    directory: PathBuf,
-}
-
-#[derive(Clone)]
-struct Table {
-    path: PathBuf,
-    properties: Option<rocksdb_table_properties_t>,
-}
+struct Created(BTreeMap<u64, Vec<rocksdb_blob_file_addition_info_t>>);
 
 fn family(named: &Named) -> (u32, Vec<u8>) {
     (named.id.0, named.name.clone().into_bytes())
@@ -118,108 +110,137 @@ fn compaction_reason(word: &str) -> u32 {
     WORDS.iter().position(|known| *known == word).map_or(0, |at| at as u32)
 }
 
-impl Seen {
-    fn created(&mut self, table: &TableCreated) {
-        if let Some(directory) = table.path.parent() {
-            self.directory = directory.to_path_buf();
-        }
-        let properties = table.properties.clone().map(rocksdb_table_properties_t::new);
-        self.tables.insert(table.number, Table { path: table.path.clone(), properties });
+impl Created {
+    fn add(&mut self, blob: &BlobCreated) {
+        self.0.entry(blob.job.0).or_default().push(rocksdb_blob_file_addition_info_t {
+            path: bytes_of(&blob.path),
+            number: blob.number.0,
+            count: blob.total_blob_count,
+            bytes: blob.total_blob_bytes,
+        });
     }
 
-    fn table(&self, number: FileNumber) -> Table {
-        self.tables.get(&number).cloned().unwrap_or_else(|| Table {
-            path: self.directory.join(format!("{:06}.sst", number.0)),
-            properties: None,
-        })
+    fn take(&mut self, job: u64) -> Vec<rocksdb_blob_file_addition_info_t> {
+        self.0.remove(&job).unwrap_or_default()
     }
+}
 
-    fn job_file(&self, level: usize, number: FileNumber) -> JobFile {
-        let path = bytes_of(&self.table(number).path);
-        JobFile { path, info: rocksdb_compaction_file_info_t { level: int(level), number: number.0 } }
+fn flush_started(started: &FlushStarted) -> rocksdb_flushjobinfo_t {
+    let reason = flush_reason(started.reason);
+    let (family, job) = (family(&started.family), int(started.job.0));
+    rocksdb_flushjobinfo_t { family, job, reason, stall: 2, ..Default::default() }
+}
+
+fn flush_finished(
+    finished: &FlushFinished,
+    blobs: Vec<rocksdb_blob_file_addition_info_t>,
+) -> rocksdb_flushjobinfo_t {
+    rocksdb_flushjobinfo_t {
+        family: family(&finished.family),
+        path: finished.path.as_deref().map(bytes_of).unwrap_or_default(),
+        file_number: finished.file.map_or(0, |number| number.0),
+        job: int(finished.job.0),
+        stall: stall_number(finished.stall),
+        seqs: (finished.smallest_seqno, finished.largest_seqno),
+        reason: flush_reason(finished.reason),
+        properties: finished.properties.clone().map(rocksdb_table_properties_t::new),
+        blobs,
     }
+}
 
-    fn flush_started(&self, started: &FlushStarted) -> rocksdb_flushjobinfo_t {
-        let reason = flush_reason(started.reason);
-        let (family, job) = (family(&started.family), int(started.job.0));
-        rocksdb_flushjobinfo_t { family, job, reason, stall: 2, ..Default::default() }
-    }
+fn job_file(file: &event::JobFile) -> JobFile {
+    let info = rocksdb_compaction_file_info_t {
+        level: int(file.level),
+        number: file.number.0,
+        oldest_blob_file: file.oldest_blob_file.map_or(0, |number| number.0),
+    };
+    JobFile { path: bytes_of(&file.path), info }
+}
 
-    fn flush_finished(&self, finished: &FlushFinished) -> rocksdb_flushjobinfo_t {
-        let table = finished.file.map(|number| self.table(number));
-        rocksdb_flushjobinfo_t {
-            family: family(&finished.family),
-            path: table.as_ref().map(|table| bytes_of(&table.path)).unwrap_or_default(),
-            file_number: finished.file.map_or(0, |number| number.0),
-            job: int(finished.job.0),
-            stall: stall_number(finished.stall),
-            seqs: (finished.smallest_seqno, finished.largest_seqno),
-            reason: flush_reason(finished.reason),
-            properties: table.and_then(|table| table.properties),
-        }
-    }
+fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_t {
+    let base_level = started.inputs.first().map_or(0, |(level, _)| int(*level));
+    let inputs: Vec<_> = started.input_files.iter().map(job_file).collect();
+    let at_output = inputs.iter().filter(|file| file.info.level == int(started.output_level)).count();
+    let mut info = rocksdb_compactionjobinfo_t {
+        family: family(&started.family),
+        job: int(started.job.0),
+        reason: compaction_reason(started.reason),
+        levels: (base_level, int(started.output_level)),
+        level_0_files: int(inputs.iter().filter(|file| file.info.level == 0).count()),
+        inputs,
+        ..Default::default()
+    };
+    info.stats.numbers.extend([
+        ("num_input_files", started.input_files.len() as u64),
+        ("num_input_files_at_output_level", at_output as u64),
+        ("total_input_bytes", started.input_data_size),
+        ("is_manual_compaction", u64::from(started.reason == "ManualCompaction")),
+    ]);
+    info
+}
 
-    fn compaction_started(&self, started: &CompactionStarted) -> rocksdb_compactionjobinfo_t {
-        let mut info = rocksdb_compactionjobinfo_t {
-            family: family(&started.family),
-            job: int(started.job.0),
-            reason: compaction_reason(started.reason),
-            levels: (started.inputs.first().map_or(0, |(level, _)| int(*level)), int(started.output_level)),
-            ..Default::default()
-        };
-        for (level, numbers) in &started.inputs {
-            let files = numbers.iter().map(|number| self.job_file(*level, FileNumber(*number)));
-            info.inputs.extend(files);
-        }
-        info.level_0_files = int(info.inputs.iter().filter(|file| file.info.level == 0).count());
-        for file in &info.inputs {
-            self.add_properties(&mut info.properties, file);
-        }
-        let at_output = info.inputs.iter().filter(|file| file.info.level == info.levels.1).count() as u64;
-        for (name, number) in [
-            ("num_input_files", info.inputs.len() as u64),
-            ("num_input_files_at_output_level", at_output),
-            ("total_input_bytes", started.input_data_size),
-            ("is_manual_compaction", u64::from(started.reason == "ManualCompaction")),
-        ] {
-            info.stats.numbers.insert(name, number);
-        }
-        info
-    }
+/// The number of a compression in a table property.
+fn compression_number(name: &str) -> u32 {
+    u32::from(engine::options::CompressionType::parse(name).map_or(0, |compression| compression.0))
+}
 
-    fn add_properties(&self, into: &mut Vec<(Vec<u8>, rocksdb_table_properties_t)>, file: &JobFile) {
-        if let Some(properties) = self.table(FileNumber(file.info.number)).properties {
-            into.push((file.path.clone(), properties));
-        }
-    }
+/// Describes a compaction that ended.
+pub(crate) fn compaction_finished(
+    finished: &CompactionFinished,
+    blobs: Vec<rocksdb_blob_file_addition_info_t>,
+) -> rocksdb_compactionjobinfo_t {
+    let inputs: Vec<_> = finished.input_files.iter().map(job_file).collect();
+    let properties = finished.table_properties.iter();
+    let properties = properties
+        .map(|(path, properties)| (bytes_of(path), rocksdb_table_properties_t::new(properties.clone())));
+    let mut info = rocksdb_compactionjobinfo_t {
+        family: family(&finished.family),
+        error: finished.error.clone(),
+        aborted: finished.aborted,
+        job: int(finished.job.0),
+        level_0_files: int(inputs.iter().filter(|file| file.info.level == 0).count()),
+        levels: (int(finished.base_input_level), int(finished.output_level)),
+        reason: compaction_reason(finished.reason),
+        compression: compression_number(&finished.output_compression),
+        inputs,
+        outputs: finished.output_files.iter().map(job_file).collect(),
+        properties: properties.collect(),
+        blobs,
+        ..Default::default()
+    };
+    let stats = &finished.stats;
+    info.stats.numbers.extend([
+        ("elapsed_micros", stats.elapsed_micros),
+        ("cpu_micros", stats.cpu_micros),
+        ("num_input_files", stats.num_input_files as u64),
+        ("num_input_files_at_output_level", stats.num_input_files_at_output_level as u64),
+        ("num_output_files", stats.num_output_files as u64),
+        ("num_input_records", stats.num_input_records),
+        ("num_output_records", stats.num_output_records),
+        ("total_input_bytes", stats.total_input_bytes),
+        ("total_output_bytes", stats.total_output_bytes),
+        ("num_records_replaced", stats.num_records_replaced),
+        ("total_input_raw_key_bytes", stats.total_input_raw_key_bytes),
+        ("total_input_raw_value_bytes", stats.total_input_raw_value_bytes),
+        ("num_input_deletion_records", stats.num_input_deletion_records),
+        ("num_expired_deletion_records", stats.num_expired_deletion_records),
+        ("num_corrupt_keys", stats.num_corrupt_keys),
+        ("num_single_del_fallthru", stats.num_single_del_fallthru),
+        ("num_single_del_mismatch", stats.num_single_del_mismatch),
+        ("num_output_files_blob", info.blobs.len() as u64),
+        ("has_accurate_num_input_records", 1),
+        ("is_manual_compaction", u64::from(finished.reason == "ManualCompaction")),
+    ]);
+    info
+}
 
-    fn compaction_finished(&self, finished: &CompactionFinished) -> rocksdb_compactionjobinfo_t {
-        let started = self.compactions.get(&finished.job.0).map(|started| self.compaction_started(started));
-        let mut info = started.unwrap_or_default();
-        info.family = family(&finished.family);
-        info.job = int(finished.job.0);
-        info.reason = compaction_reason(finished.reason);
-        info.levels.1 = int(finished.output_level);
-        info.error = finished.error.clone();
-        let outputs = finished.outputs.iter().map(|number| self.job_file(finished.output_level, *number));
-        info.outputs = outputs.collect();
-        for file in &info.outputs {
-            self.add_properties(&mut info.properties, file);
-        }
-        for (name, number) in [
-            ("elapsed_micros", finished.compaction_time_micros),
-            ("cpu_micros", finished.compaction_time_cpu_micros),
-            ("num_input_records", finished.num_input_records),
-            ("num_output_records", finished.num_output_records),
-            ("num_output_files", info.outputs.len() as u64),
-            ("total_output_bytes", finished.total_output_size),
-            ("num_single_del_fallthru", finished.num_single_delete_fallthrough),
-            ("num_single_del_mismatch", finished.num_single_delete_mismatches),
-            ("has_accurate_num_input_records", 1),
-        ] {
-            info.stats.numbers.insert(name, number);
-        }
-        info
+fn ingested(file: &ExternalFileIngested) -> rocksdb_externalfileingestioninfo_t {
+    rocksdb_externalfileingestioninfo_t {
+        family: file.family.name.clone().into_bytes(),
+        external_path: bytes_of(&file.external_file_path),
+        internal_path: bytes_of(&file.internal_file_path),
+        global_seqno: file.global_seqno,
+        properties: Some(rocksdb_table_properties_t::new(file.properties.clone())),
     }
 }
 
@@ -277,25 +298,24 @@ impl CListener {
 impl Listener for CListener {
     fn on_event(&self, event: &Event) {
         match event {
-            Event::TableCreated(table) => self.seen.lock().created(table),
-            Event::FileDeleted { number, .. } => drop(self.seen.lock().tables.remove(number)),
+            Event::BlobCreated(blob) => self.created.lock().add(blob),
             Event::FlushStarted(started) => {
-                let info = self.seen.lock().flush_started(started);
-                self.call_with_db(self.callbacks.flush_begin, &info);
+                self.call_with_db(self.callbacks.flush_begin, &flush_started(started));
             }
             Event::FlushFinished(finished) => {
-                let info = self.seen.lock().flush_finished(finished);
-                self.call_with_db(self.callbacks.flush_completed, &info);
+                let blobs = self.created.lock().take(finished.job.0);
+                self.call_with_db(self.callbacks.flush_completed, &flush_finished(finished, blobs));
             }
             Event::CompactionStarted(started) => {
-                let info = self.seen.lock().compaction_started(started);
-                self.seen.lock().compactions.insert(started.job.0, started.clone());
-                self.call_with_db(self.callbacks.compaction_begin, &info);
+                self.call_with_db(self.callbacks.compaction_begin, &compaction_started(started));
             }
             Event::CompactionFinished(finished) => {
-                let info = self.seen.lock().compaction_finished(finished);
-                self.seen.lock().compactions.remove(&finished.job.0);
+                let blobs = self.created.lock().take(finished.job.0);
+                let info = compaction_finished(finished, blobs);
                 self.call_with_db(self.callbacks.compaction_completed, &info);
+            }
+            Event::ExternalFileIngested(file) => {
+                self.call_with_db(self.callbacks.external_file_ingested, &ingested(file));
             }
             Event::SubcompactionStarted(part) => {
                 self.call(self.callbacks.subcompaction_begin, &subcompaction(part));
@@ -305,10 +325,11 @@ impl Listener for CListener {
             }
             Event::BackgroundError { reason, error } => self.background_error(*reason as u32, error),
             Event::StallChanged { family, from, to } => self.stall_changed(family, *from, *to),
-            Event::MemtableSealed { family, first_sequence, num_entries, num_deletes, .. } => {
+            Event::MemtableSealed { family, first_sequence, earliest_sequence, num_entries, num_deletes } => {
                 let info = rocksdb_memtableinfo_t {
                     family: family.name.clone().into_bytes(),
                     first_seq: *first_sequence,
+                    earliest_seq: *earliest_sequence,
                     entries: *num_entries,
                     deletions: *num_deletes,
                 };
@@ -333,7 +354,6 @@ c_api! {
         on_stall_conditions_changed: call on_stall_conditions_changed_cb,
         on_memtable_sealed: call on_memtable_sealed_cb
     ) -> Owned<rocksdb_eventlistener_t> {
-        let _ = on_external_file_ingested;
         let callbacks = Callbacks {
             flush_begin: on_flush_begin,
             flush_completed: on_flush_completed,
@@ -341,11 +361,12 @@ c_api! {
             compaction_completed: on_compaction_completed,
             subcompaction_begin: on_subcompaction_begin,
             subcompaction_completed: on_subcompaction_completed,
+            external_file_ingested: on_external_file_ingested,
             background_error: on_background_error,
             stall_changed: on_stall_conditions_changed,
             memtable_sealed: on_memtable_sealed,
         };
-        let listener = CListener { state: State::new(state, destructor), callbacks, seen: Mutex::default() };
+        let listener = CListener { state: State::new(state, destructor), callbacks, created: Mutex::default() };
         Owned(rocksdb_eventlistener_t { listener: Arc::new(listener) })
     }
 

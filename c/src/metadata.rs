@@ -26,6 +26,10 @@ pub struct File {
     pub largest_seq: u64,
     pub entries: u64,
     pub deletions: u64,
+    /// The order of level 0. 0: not known.
+    pub epoch_number: u64,
+    /// The temperature as the MANIFEST stores it. 0: not known.
+    pub temperature: u8,
 }
 
 /// A column family: name and levels.
@@ -65,7 +69,7 @@ pub struct rocksdb_column_family_metadata_options_t {
 }
 has_rejected!(rocksdb_column_family_metadata_options_t);
 
-fn c_string(text: &[u8]) -> CString {
+pub(crate) fn c_string(text: &[u8]) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
@@ -91,6 +95,8 @@ fn files_of(family: &Family) -> Vec<Arc<File>> {
             largest_seq: file.largest_seq,
             entries: stats.num_entries,
             deletions: stats.num_deletions,
+            epoch_number: file.epoch_number,
+            temperature: file.temperature,
         })
     };
     pinned.version.files().map(file).collect()
@@ -421,6 +427,8 @@ c_api! {
             largest_seq: file.largest_seqno,
             entries: file.num_entries,
             deletions: file.num_deletions,
+            epoch_number: 0,
+            temperature: 0,
         }));
     }
 }

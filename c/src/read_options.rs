@@ -1,11 +1,15 @@
 //! Options of reads.
 
-use engine::options::ReadOptions;
+use std::sync::Arc;
+
+use engine::options::{ReadOptions, TableFilter};
 
 use crate::abi::rejected::has_rejected;
 use crate::abi::{Flag, Owned, Rejected, State, Text};
 use crate::callbacks::{rocksdb_destructor_cb, rocksdb_readoptions_table_filter_cb};
 use crate::snapshot::rocksdb_snapshot_t;
+use crate::table_options::index_name;
+use crate::table_properties::rocksdb_table_properties_t;
 
 /// Options of reads.
 #[derive(Default)]
@@ -15,7 +19,8 @@ pub struct rocksdb_readoptions_t {
     /// 0 to 12 in RocksDB: what a read is for. Only kept; the engine counts reads by what they do.
     io_activity: i32,
     request_id: Option<Vec<u8>>,
-    table_filter: Option<(State, rocksdb_readoptions_table_filter_cb)>,
+    /// The name of the user-defined index. A read with such an index fails.
+    table_index: Option<Vec<u8>>,
 }
 has_rejected!(rocksdb_readoptions_t);
 
@@ -27,6 +32,14 @@ impl rocksdb_readoptions_t {
     pub(crate) fn get(&self) -> base::Result<&ReadOptions> {
         self.rejected.check()?;
         Ok(&self.options)
+    }
+
+    fn set_table_index(&mut self, name: Option<Vec<u8>>) {
+        self.rejected.remove("table_index_factory");
+        if name.is_some() {
+            self.rejected.not_built("table_index_factory");
+        }
+        self.table_index = name;
     }
 }
 
@@ -111,49 +124,49 @@ c_api! {
         options.request_id = None;
     }
 
-    /// Table filters are not built: a read with a filter fails. `destructor` runs once.
+    /// Iterators read only the SST files for which the filter returns 1. `destructor` runs once, after the last use.
     fn rocksdb_readoptions_set_table_filter(
         options: mut rocksdb_readoptions_t, state: raw(*mut std::ffi::c_void),
         destructor: call rocksdb_destructor_cb, table_filter: call rocksdb_readoptions_table_filter_cb
     ) {
         let state = State::new(state, destructor);
-        options.table_filter = table_filter.map(|filter| (state, filter));
-        options.rejected.remove("table_filter");
-        if options.table_filter.is_some() {
-            options.rejected.not_built("table_filter");
-        }
+        options.options.table_filter = table_filter.map(|filter| {
+            TableFilter::new(move |properties| {
+                let properties = rocksdb_table_properties_t::new(Arc::new(properties.clone()));
+                // SAFETY: the program handed in this function for this state, which lives as long as the filter. The
+                // properties live during the call.
+                unsafe { filter(state.pointer(), &raw const properties) != 0 }
+            })
+        });
     }
 
     fn rocksdb_readoptions_clear_table_filter(options: mut rocksdb_readoptions_t) {
-        options.table_filter = None;
-        options.rejected.remove("table_filter");
+        options.options.table_filter = None;
     }
 
     fn rocksdb_readoptions_has_table_filter(options: in rocksdb_readoptions_t) -> Flag {
-        Flag(options.table_filter.is_some())
+        Flag(options.options.table_filter.is_some())
     }
 
-    /// Indexes of the program are not built: only an empty text and `nullptr` are accepted.
+    /// Names the user-defined index of reads. Such indexes are not built: a read with an index fails. An empty text and
+    /// `nullptr` are no index.
     fn rocksdb_readoptions_set_table_index_factory_from_string(
         options: mut rocksdb_readoptions_t, value: bytes, err
     ) {
-        let _ = options;
-        match value {
-            b"" | b"nullptr" => Ok(()),
-            _ => Err(base::Error::not_supported("user-defined indexes of tables")),
-        }
+        let name = index_name(value)?;
+        options.set_table_index(name);
+        Ok(())
     }
 
     fn rocksdb_readoptions_clear_table_index_factory(options: mut rocksdb_readoptions_t) {
-        let _ = options;
+        options.set_table_index(None);
     }
 
-    /// Returns null: there is no index of the program.
+    /// Returns null if there is no user-defined index. The text ends with the handle or with the next change.
     fn rocksdb_readoptions_get_table_index_factory_name(
         options: in rocksdb_readoptions_t, name_len: out usize
     ) -> Option<Text> {
-        let _ = options;
-        name_len.set(0);
-        None
+        name_len.set(options.table_index.as_ref().map_or(0, Vec::len));
+        options.table_index.as_deref().map(Text::bytes)
     }
 }

@@ -17,6 +17,8 @@ use crate::filter_policy::rocksdb_filterpolicy_t;
 pub struct rocksdb_block_based_table_options_t {
     pub(crate) options: BlockBasedTableOptions,
     pub(crate) block_cache: Option<Arc<BlockCache>>,
+    /// The name of the user-defined index. An open with such an index fails.
+    user_defined_index: Option<Vec<u8>>,
     rejected: Rejected,
 }
 
@@ -46,13 +48,28 @@ impl Default for rocksdb_cuckoo_table_options_t {
     }
 }
 
+/// Reads the name of a user-defined index. An empty text and `nullptr` are no index.
+///
+/// # Errors
+/// NotSupported for an index that RocksDB does not have.
+pub(crate) fn index_name(value: &[u8]) -> base::Result<Option<Vec<u8>>> {
+    match value {
+        b"" | b"nullptr" => Ok(None),
+        b"trie_index" => Ok(Some(value.to_vec())),
+        _ => Err(base::Error::not_supported(format!(
+            "Could not load UserDefinedIndexFactory: {}",
+            String::from_utf8_lossy(value)
+        ))),
+    }
+}
+
 impl rocksdb_block_based_table_options_t {
-    /// Copies the rejected values to the options that the table options are set in.
-    pub(crate) fn copy_rejected(&self, into: &mut Rejected) {
-        match self.rejected.check() {
-            Ok(()) => into.remove("block_based_table_factory"),
-            Err(_) => into.insert("block_based_table_factory", f64::NAN),
+    fn set_index(&mut self, name: Option<Vec<u8>>) {
+        self.rejected.remove("user_defined_index_factory");
+        if name.is_some() {
+            self.rejected.not_built("user_defined_index_factory");
         }
+        self.user_defined_index = name;
     }
 }
 
@@ -153,29 +170,26 @@ c_api! {
         }
     }
 
-    /// Indexes of the program are not built: only an empty text and `nullptr` are accepted.
+    /// Names the user-defined index. Such indexes are not built: an open with an index fails. An empty text and `nullptr`
+    /// are no index.
     fn rocksdb_block_based_options_set_user_defined_index_factory_from_string(
         options: mut rocksdb_block_based_table_options_t, value: bytes, err
     ) {
-        let _ = options;
-        match value {
-            b"" | b"nullptr" => Ok(()),
-            _ => Err(base::Error::not_supported("user-defined indexes of tables")),
-        }
+        options.set_index(index_name(value)?);
+        Ok(())
     }
 
     fn rocksdb_block_based_options_clear_user_defined_index_factory(
         options: mut rocksdb_block_based_table_options_t
     ) {
-        let _ = options;
+        options.set_index(None);
     }
 
-    /// Returns null: there is no index of the program.
+    /// Returns null if there is no user-defined index. The text ends with the handle or with the next change.
     fn rocksdb_block_based_options_get_user_defined_index_factory_name(
         options: in rocksdb_block_based_table_options_t, name_len: out usize
     ) -> Option<Text> {
-        let _ = options;
-        name_len.set(0);
-        None
+        name_len.set(options.user_defined_index.as_ref().map_or(0, Vec::len));
+        options.user_defined_index.as_deref().map(Text::bytes)
     }
 }

@@ -123,6 +123,11 @@ pub fn count(count: i32) -> Result<usize> {
 pub struct Out<T>(*mut T);
 
 impl<T> Out<T> {
+    /// No place: the result is dropped.
+    pub fn none() -> Self {
+        Out(std::ptr::null_mut())
+    }
+
     /// # Safety
     /// `place` is null, or points to a writable place that only this call uses. The place outlives the value.
     pub unsafe fn new(place: *mut T) -> Self {

@@ -19,7 +19,7 @@
 //! | `x: maybe T`, `x: inmaybe T` | `T* x`, `const T* x` | `Option<&T>` |
 //! | `x: own T`, `x: cown T` | `T* x`, `const T* x` | `Option<Box<T>>`: the function destroys the handle |
 //! | `x: bytes` | `const char* x, size_t x_len` | `&[u8]` |
-//! | `x: bound` | `const char* x, size_t x_len` | `Option<&[u8]>`: null is `None` |
+//! | `x: bound` | `const char* x, size_t x_len` | `Option<&[u8]>`: null of any length is `None` |
 //! | `x: mbytes` | `char* x, size_t x_len` | `&[u8]` |
 //! | `x: text`, `x: path` | `const char* x` | `&str`, `&Path` |
 //! | `x: flag` | `unsigned char x` | `bool` |
@@ -124,8 +124,10 @@ macro_rules! c_fn {
         $crate::abi::macros::c_fn! {
             $m $name $ret $body [$($c)* $x: *const std::ffi::c_char, len: usize,]
             // SAFETY: the header requires `len` readable bytes.
-            [$($let)* let bytes: &[u8] = unsafe { $crate::abi::arguments::bytes($x, len)? };
-                let $x: Option<&[u8]> = (!$x.is_null()).then_some(bytes);]
+            [$($let)* let $x: Option<&[u8]> = match $x.is_null() {
+                true => None,
+                false => Some(unsafe { $crate::abi::arguments::bytes($x, len)? }),
+            };]
             [$err] $mode [$($rest)*]
         }
     };

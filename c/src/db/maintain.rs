@@ -14,6 +14,7 @@ use crate::compaction_options::{
     rocksdb_compaction_options_t, rocksdb_compactoptions_t, rocksdb_wait_for_compact_options_t,
 };
 use crate::jobs::rocksdb_compactionjobinfo_t;
+use crate::listener::compaction_finished;
 use crate::read_options::rocksdb_readoptions_t;
 use crate::write_options::{rocksdb_flushoptions_t, rocksdb_flushwaloptions_t};
 
@@ -37,7 +38,7 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    fn compact(&self, db: &rocksdb_t) -> Result<Vec<std::path::PathBuf>> {
+    fn compact(&self, db: &rocksdb_t, info: *mut rocksdb_compactionjobinfo_t) -> Result<Vec<std::path::PathBuf>> {
         self.options.rejected.check()?;
         let options: &CompactionOptions = &self.options.options;
         let numbers = self.names.iter().map(|name| number_of(name)).collect::<Result<Vec<_>>>()?;
@@ -45,7 +46,12 @@ impl Files<'_> {
             Error::invalid_argument(format!("the output level {} is negative", self.output_level))
         })?;
         let path_id = u32::try_from(self.output_path_id).ok();
-        db.db()?.compact_files(self.family, &numbers, level, path_id, options)
+        let done = db.db()?.compact_files_reported(self.family, &numbers, level, path_id, options)?;
+        // SAFETY: the header requires null or a live handle that no other thread uses.
+        if let (Some(info), Some(report)) = (unsafe { info.as_mut() }, &done.report) {
+            *info = compaction_finished(report, Vec::new());
+        }
+        Ok(done.outputs)
     }
 }
 
@@ -209,11 +215,7 @@ c_api! {
             (super::open::names(input_file_names, num_input_file_names)?, Out::new(output_file_names))
         };
         let files = Files { family: &db.get()?.default, options, names, output_level, output_path_id };
-        return_names(&files.compact(db)?, &output, &num_output_file_names);
-        // SAFETY: the header requires null or a live handle that no other thread uses.
-        if let Some(info) = unsafe { compaction_job_info.as_mut() } {
-            info.describe_files(&files.family.clone(), files.names.len(), output_level);
-        }
+        return_names(&files.compact(db, compaction_job_info)?, &output, &num_output_file_names);
         Ok(())
     }
 
@@ -229,11 +231,7 @@ c_api! {
             (super::open::names(input_file_names, num_input_file_names)?, Out::new(output_file_names))
         };
         let files = Files { family: db.family(column_family)?, options, names, output_level, output_path_id };
-        return_names(&files.compact(db)?, &output, &num_output_file_names);
-        // SAFETY: the header requires null or a live handle that no other thread uses.
-        if let Some(info) = unsafe { compaction_job_info.as_mut() } {
-            info.describe_files(files.family, files.names.len(), output_level);
-        }
+        return_names(&files.compact(db, compaction_job_info)?, &output, &num_output_file_names);
         Ok(())
     }
 

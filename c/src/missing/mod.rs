@@ -15,19 +15,15 @@ macro_rules! opaque {
     };
 }
 
-mod backup;
 mod batch_with_index;
 mod compaction_service;
-mod files;
 mod others;
 mod traces;
 mod transactions;
 
-pub use backup::{rocksdb_backup_engine_info_t, rocksdb_backup_engine_t};
 pub use compaction_service::{
     rocksdb_compactionservice_jobinfo_t, rocksdb_compactionservice_t,
     rocksdb_table_properties_collector_factory_t,
 };
-pub use files::rocksdb_export_import_files_metadata_t;
 pub use others::{rocksdb_memory_allocator_t, rocksdb_walfilter_t};
 pub use traces::{rocksdb_replayer_t, rocksdb_trace_reader_t};

@@ -71,16 +71,6 @@ c_missing! {
     fn rocksdb_table_properties_collector_factory_destroy(
         factory: own rocksdb_table_properties_collector_factory_t
     );
-    fn rocksdb_options_add_compact_on_deletion_collector_factory(
-        arg0: maybe rocksdb_options_t, window_size: usize, num_dels_trigger: usize
-    );
-    fn rocksdb_options_add_compact_on_deletion_collector_factory_del_ratio(
-        arg0: maybe rocksdb_options_t, window_size: usize, num_dels_trigger: usize, deletion_ratio: f64
-    );
-    fn rocksdb_options_add_compact_on_deletion_collector_factory_min_file_size(
-        arg0: maybe rocksdb_options_t, window_size: usize, num_dels_trigger: usize, deletion_ratio: f64,
-        min_file_size: u64
-    );
     fn rocksdb_walfilter_create(
         state: raw(*mut c_void), destructor: call rocksdb_destructor_cb,
         column_family_log_number_map: call rocksdb_walfilter_column_family_log_number_map_cb,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use engine::options::{DbPath, TableFactory};
 use lsm::filter::CompactionFilter;
+use table::collectors::CompactOnDeletion;
 
 use super::rocksdb_options_t;
 use crate::abi::{HasRejected, Owned, arguments};
@@ -69,7 +70,7 @@ c_api! {
         if let Some(table) = table_options {
             options.family.table_factory = TableFactory::BlockBased(table.options.clone());
             options.block_cache = table.block_cache.clone();
-            table.copy_rejected(options.rejected_mut());
+            options.table_rejected = table.rejected().clone();
         }
     }
 
@@ -174,9 +175,9 @@ c_api! {
         options.want("row_cache", cache.is_some());
     }
 
-    /// The blob cache is the block cache. An open with another blob cache fails. Null: no blob cache.
+    /// Shares the cache for values in blob files. The cache may be the block cache. Null: no blob cache.
     fn rocksdb_options_set_blob_cache(options: mut rocksdb_options_t, cache: maybe rocksdb_cache_t) {
-        options.want("blob_cache", cache.is_some() && options.family.enable_blob_files);
+        options.blob_cache = cache.map(|cache| cache.cache.clone());
     }
 
     /// WAL filters are not built: an open with a WAL filter fails. Null: no WAL filter.
@@ -188,19 +189,19 @@ c_api! {
         options.want("wal_filter", false);
     }
 
-    /// SST file managers are not built: an open with a manager fails. Null: no manager.
+    /// Shares the manager. Null: no manager.
     fn rocksdb_options_set_sst_file_manager(
         options: mut rocksdb_options_t, manager: maybe rocksdb_sst_file_manager_t
     ) {
-        options.want("sst_file_manager", manager.is_some());
+        options.db.sst_file_manager = manager.map(|manager| manager.manager.clone());
     }
 
-    /// SST partitioners are not built: an open with a partitioner fails. Null changes nothing.
+    /// Shares the factory. Null changes nothing.
     fn rocksdb_options_set_sst_partitioner_factory(
         options: mut rocksdb_options_t, factory: maybe rocksdb_sst_partitioner_factory_t
     ) {
-        if factory.is_some() {
-            options.want("sst_partitioner_factory", true);
+        if let Some(factory) = factory {
+            options.family.sst_partitioner_factory = Some(factory.factory.clone());
         }
     }
 
@@ -211,7 +212,7 @@ c_api! {
         options.want("compaction_service", service.is_some());
     }
 
-    /// Collectors of table properties are not built: an open with a collector fails. Null changes nothing.
+    /// Shares the factory. No function creates such a factory. Null changes nothing.
     fn rocksdb_options_add_table_properties_collector_factory(
         options: mut rocksdb_options_t, factory: maybe rocksdb_table_properties_collector_factory_t
     ) {
@@ -219,9 +220,40 @@ c_api! {
             options.want("table_properties_collectors", true);
         }
     }
+
+    /// Marks an SST file for compaction if `num_dels_trigger` of `window_size` entries in a row are deletions.
+    fn rocksdb_options_add_compact_on_deletion_collector_factory(
+        options: mut rocksdb_options_t, window_size: usize, num_dels_trigger: usize
+    ) {
+        options.compact_on_deletion(window_size, num_dels_trigger, 0.0, 0);
+    }
+
+    /// Marks a file also if the share of deletions is at least `deletion_ratio`, which is above 0 and at most 1.
+    fn rocksdb_options_add_compact_on_deletion_collector_factory_del_ratio(
+        options: mut rocksdb_options_t, window_size: usize, num_dels_trigger: usize, deletion_ratio: f64
+    ) {
+        options.compact_on_deletion(window_size, num_dels_trigger, deletion_ratio, 0);
+    }
+
+    /// Does not mark files of less than `min_file_size` bytes.
+    fn rocksdb_options_add_compact_on_deletion_collector_factory_min_file_size(
+        options: mut rocksdb_options_t, window_size: usize, num_dels_trigger: usize, deletion_ratio: f64,
+        min_file_size: u64
+    ) {
+        options.compact_on_deletion(window_size, num_dels_trigger, deletion_ratio, min_file_size);
+    }
 }
 
 impl rocksdb_options_t {
+    fn compact_on_deletion(&mut self, window: usize, trigger: usize, deletion_ratio: f64, min_file_size: u64) {
+        self.family.table_properties_collectors.push(Arc::new(CompactOnDeletion {
+            sliding_window_size: window,
+            deletion_trigger: trigger,
+            deletion_ratio,
+            min_file_size,
+        }));
+    }
+
     /// Keeps if the options ask for a feature that is not built.
     pub(crate) fn want(&mut self, option: &'static str, is_wanted: bool) {
         if is_wanted {

@@ -36,6 +36,10 @@ pub struct rocksdb_options_t {
     pub(crate) listeners: Vec<Arc<dyn Listener>>,
     /// The block cache of the block-based table options. `None`: the database makes a cache.
     pub(crate) block_cache: Option<Arc<BlockCache>>,
+    /// The cache for values in blob files.
+    pub(crate) blob_cache: Option<Arc<BlockCache>>,
+    /// The rejected options of the tables.
+    pub(crate) table_rejected: Rejected,
     /// The logger that the program handed in.
     pub(crate) logger: Option<SharedLogger>,
     /// The level of the statistics. Statistics exist after `rocksdb_options_enable_statistics`.
@@ -51,11 +55,19 @@ impl rocksdb_options_t {
     /// # Errors
     /// InvalidArgument for a rejected value, NotSupported for a feature that is not built. The message names the option.
     pub(crate) fn open_request(&self, path: &Path) -> Result<OpenRequest> {
-        self.rejected.check()?;
+        self.check()?;
         let mut request = OpenRequest::new(path, self.db.clone(), self.family.clone());
         request.components = self.components();
         request.others = Some(self.family.clone());
+        if self.blob_cache.is_some() {
+            request.families.push(self.descriptor("default")?);
+        }
         Ok(request)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.rejected.check()?;
+        self.table_rejected.check()
     }
 
     /// Makes the descriptor of a column family with these options.
@@ -63,10 +75,34 @@ impl rocksdb_options_t {
     /// # Errors
     /// As [`Self::open_request`].
     pub(crate) fn descriptor(&self, name: &str) -> Result<FamilyDescriptor> {
-        self.rejected.check()?;
+        self.check()?;
         let mut descriptor = FamilyDescriptor::new(name, self.family.clone());
         descriptor.block_cache = self.block_cache.clone();
+        descriptor.blob_cache = self.blob_cache.clone();
         Ok(descriptor)
+    }
+
+    /// Makes the descriptor of a column family, as `ironstone` takes it.
+    ///
+    /// # Errors
+    /// As [`Self::open_request`].
+    pub(crate) fn front_descriptor(&self, name: &str) -> Result<ironstone::FamilyDescriptor> {
+        let FamilyDescriptor { name, options, block_cache, blob_cache } = self.descriptor(name)?;
+        Ok(ironstone::FamilyDescriptor { name, options, block_cache, blob_cache })
+    }
+
+    /// Makes the options, as `ironstone` takes them.
+    ///
+    /// # Errors
+    /// As [`Self::open_request`].
+    pub(crate) fn front_options(&self) -> Result<ironstone::Options> {
+        self.check()?;
+        Ok(ironstone::Options {
+            db: self.db.clone(),
+            family: self.family.clone(),
+            listeners: self.listeners.clone(),
+            block_cache: self.block_cache.clone(),
+        })
     }
 
     pub(crate) fn components(&self) -> Components {

@@ -108,6 +108,7 @@ pub(super) fn finished(
         bytes_written: event.total_output_size,
         num_output_records: records,
         outputs: outputs(done).map(|f| (f.meta.number, f.meta.path_id)).collect(),
+        report: Some(Box::new(event.clone())),
     };
     count(t, job, done, micros, &out);
     t.tools.events.emit(&Event::CompactionFinished(event));
@@ -226,7 +227,8 @@ fn table_properties(
     inputs.chain(outputs(done).map(|f| (f.path.clone(), f.properties.clone()))).collect()
 }
 
-fn report(
+/// Describes a compaction for listeners.
+pub(super) fn report(
     t: &CompactionTools<'_>,
     job: &Job,
     done: &[piece::Done],
@@ -261,7 +263,7 @@ fn report(
         num_merge_comparisons: done.iter().map(|piece| piece.comparisons).sum(),
         lsm_state: (0..version.num_levels()).map(|level| version.level(level).len()).collect(),
         base_input_level: job.task.start_level(),
-        input_files: if heard { input_files(job) } else { Vec::new() },
+        input_files: input_files(job),
         output_files: outputs(done)
             .map(|f| JobFile {
                 number: f.meta.number,

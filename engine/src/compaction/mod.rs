@@ -12,6 +12,8 @@ mod below;
 mod finish;
 mod piece;
 
+use std::path::PathBuf;
+
 use base::ids::JobId;
 use base::stats::{HistogramKind, Ticker};
 use base::{Error, FileNumber, Result};
@@ -22,7 +24,7 @@ use lsm::pick::{Reason, Task};
 use lsm::version::{Edit, Version};
 
 use crate::commit::{Change, Committed, Committer};
-use crate::event::Event;
+use crate::event::{CompactionFinished, Event};
 use crate::family::{Family, Parts};
 use crate::output::{JobTools, Outputs, SubcompactionRange, named};
 use crate::source::TableCache;
@@ -58,6 +60,16 @@ pub struct Compacted {
     pub num_output_records: u64,
     /// The tables made or moved, by number and path.
     pub outputs: Vec<(FileNumber, u32)>,
+    /// What listeners hear of the compaction. `None` for a compaction that only deletes files.
+    pub report: Option<Box<CompactionFinished>>,
+}
+
+/// What a compaction of files that the caller named came to.
+pub struct FilesCompacted {
+    /// The paths of the output files.
+    pub outputs: Vec<PathBuf>,
+    /// What listeners hear of the compaction.
+    pub report: Option<Box<CompactionFinished>>,
 }
 
 /// Runs a job to its commit. The inputs stay reserved; the caller releases them.
@@ -114,7 +126,8 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
         files,
         bytes,
     });
-    Ok(Compacted { committed: Some(committed), outputs, ..Compacted::default() })
+    let report = Some(Box::new(finish::report(t, job, &[], None, (0, 0))));
+    Ok(Compacted { committed: Some(committed), outputs, report, ..Compacted::default() })
 }
 
 /// Files that are only dropped.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use base::{Error, FileNumber, Result};
 
 use super::Db;
+pub use crate::compaction::FilesCompacted;
 use crate::event::FlushReason;
 use crate::family::Family;
 use crate::options::{CompactRangeOptions, CompactionOptions, WaitForCompactOptions};
@@ -39,6 +40,21 @@ impl Db {
         output_path_id: Option<u32>,
         options: &CompactionOptions,
     ) -> Result<Vec<PathBuf>> {
+        self.compact_files_reported(family, files, output_level, output_path_id, options).map(|done| done.outputs)
+    }
+
+    /// As [`Self::compact_files`], and returns what listeners hear of the compaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn compact_files_reported(
+        &self,
+        family: &Arc<Family>,
+        files: &[FileNumber],
+        output_level: usize,
+        output_path_id: Option<u32>,
+        options: &CompactionOptions,
+    ) -> Result<FilesCompacted> {
         self.own(family)?;
         self.writing()?.jobs.manuals.compact_files(family, files, output_level, output_path_id, options)
     }

@@ -197,8 +197,9 @@ impl<'a> Gathering<'a> {
             let reader = tables.get_for(parts, 0, file, &self.ctx)?;
             let filter = self.options.table_filter.as_ref();
             if filter.is_some_and(|filter| !filter.reads(reader.properties())) {
-                // Its range tombstones count.
-                self.sorted(0, Arc::new(LevelFiles::new(vec![file.clone()])));
+                // The range tombstones of the file count. Its rows do not, and the filter is not asked again.
+                let files = Arc::new(LevelFiles::new(vec![file.clone()]));
+                self.rows_and_tombstones(0, Arc::new(LevelFiles::new(Vec::new())), files);
                 continue;
             }
             let rows = TableRows::timed(&reader, &self.ctx);
@@ -227,12 +228,17 @@ impl<'a> Gathering<'a> {
 
     /// Files of which each begins behind the one before it.
     fn sorted(&mut self, level: usize, files: Arc<LevelFiles>) {
+        self.rows_and_tombstones(level, files.clone(), files);
+    }
+
+    /// Adds the rows of one list of files, and the range tombstones of a list that can be longer.
+    fn rows_and_tombstones(&mut self, level: usize, rows: Arc<LevelFiles>, files: Arc<LevelFiles>) {
         let order = self.context.family.order();
         let (tables, parts) = (self.context.tables.clone(), self.moment.parts.clone());
         let source = LevelIter::new(
             order.clone(),
             level,
-            files.clone(),
+            rows,
             tables.clone(),
             parts.clone(),
             self.ctx.clone(),

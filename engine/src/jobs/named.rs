@@ -4,8 +4,6 @@
 //! Follows RocksDB `db/db_impl/db_impl_compaction_flush.cc` (`CompactFilesImpl`, `ReFitLevel`),
 //! `db/db_impl/db_impl.cc` (`DeleteFilesInRanges`) and `db/db_impl/db_impl_experimental.cc`.
 
-use std::path::PathBuf;
-
 use base::{Error, FileNumber, Result};
 use lsm::file_meta::FileMetaData;
 use lsm::pick::manual::{files_in_ranges, plan_files, smallest_fitting_level};
@@ -13,15 +11,15 @@ use lsm::version::Edit;
 
 use super::manual::ManualCompactions;
 use crate::commit::Change;
-use crate::compaction::Job;
+use crate::compaction::{FilesCompacted, Job};
 use crate::family::Family;
 use crate::options::{CompactionOptions, CompressionType, Temperature};
 use crate::sync::Arc;
 
 impl ManualCompactions {
     /// Compacts these SST files, and the SST files that must be compacted with them, to `output_level`.
-    /// Runs on the thread of the caller. Returns the paths of the output files. `output_path_id` is the
-    /// path for the output; `None` is the only path of the column family.
+    /// Runs on the thread of the caller. `output_path_id` is the path for the output; `None` is the only path of the
+    /// column family.
     ///
     /// # Errors
     /// InvalidArgument for tables that are not in the tree or lie below the output level, a level or path that
@@ -34,7 +32,7 @@ impl ManualCompactions {
         output_level: usize,
         output_path_id: Option<u32>,
         options: &CompactionOptions,
-    ) -> Result<Vec<PathBuf>> {
+    ) -> Result<FilesCompacted> {
         self.context.check_families(std::slice::from_ref(family))?;
         let canceled = self.begin_manual(&options.canceled, false)?;
         let planned = self.plan_files(family, files, output_level, output_path_id, options, canceled.clone());
@@ -46,8 +44,9 @@ impl ManualCompactions {
                 self.compactions.compaction_failed(&job, error.clone());
             }
             drop(job);
-            let made = outcome?.outputs;
-            Ok(made.into_iter().map(|(number, path)| dirs.table_path(number, path)).collect())
+            let made = outcome?;
+            let outputs = made.outputs.into_iter().map(|(number, path)| dirs.table_path(number, path));
+            Ok(FilesCompacted { outputs: outputs.collect(), report: made.report })
         });
         let outcome = self.told_of_abort(outcome);
         self.end_manual(&canceled, false);
