@@ -21,9 +21,9 @@ use crate::callbacks::{
 use crate::db::rocksdb_t;
 use crate::jobs::{
     JobFile, rocksdb_blob_file_addition_info_t, rocksdb_compaction_file_info_t, rocksdb_compactionjobinfo_t,
-    rocksdb_externalfileingestioninfo_t, rocksdb_flushjobinfo_t,
-    rocksdb_memtableinfo_t, rocksdb_status_ptr_t, rocksdb_subcompactionjobinfo_t,
-    rocksdb_writestallcondition_t, rocksdb_writestallinfo_t,
+    rocksdb_externalfileingestioninfo_t, rocksdb_flushjobinfo_t, rocksdb_memtableinfo_t,
+    rocksdb_status_ptr_t, rocksdb_subcompactionjobinfo_t, rocksdb_writestallcondition_t,
+    rocksdb_writestallinfo_t,
 };
 use crate::table_properties::rocksdb_table_properties_t;
 

@@ -38,7 +38,11 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    fn compact(&self, db: &rocksdb_t, info: *mut rocksdb_compactionjobinfo_t) -> Result<Vec<std::path::PathBuf>> {
+    fn compact(
+        &self,
+        db: &rocksdb_t,
+        info: *mut rocksdb_compactionjobinfo_t,
+    ) -> Result<Vec<std::path::PathBuf>> {
         self.options.rejected.check()?;
         let options: &CompactionOptions = &self.options.options;
         let numbers = self.names.iter().map(|name| number_of(name)).collect::<Result<Vec<_>>>()?;

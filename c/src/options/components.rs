@@ -245,7 +245,13 @@ c_api! {
 }
 
 impl rocksdb_options_t {
-    fn compact_on_deletion(&mut self, window: usize, trigger: usize, deletion_ratio: f64, min_file_size: u64) {
+    fn compact_on_deletion(
+        &mut self,
+        window: usize,
+        trigger: usize,
+        deletion_ratio: f64,
+        min_file_size: u64,
+    ) {
         self.family.table_properties_collectors.push(Arc::new(CompactOnDeletion {
             sliding_window_size: window,
             deletion_trigger: trigger,

@@ -11,17 +11,13 @@ use lsm::file_meta::FileMetaData;
 use lsm::pick::Reason;
 
 use super::{Compacted, CompactionTools, Job, outputs, piece, sum};
+use crate::commit::Committed;
 use crate::event::{CompactionFinished, CompactionStarted, Event, JobFile, JobStats, Subcompaction};
 use crate::output::{created, named};
 use crate::stats::LevelNumbers;
 
 pub(super) fn started(t: &CompactionTools<'_>, job: &Job) {
     let task = &job.task;
-    let inputs: Vec<_> = task
-        .inputs
-        .iter()
-        .map(|i| (i.level, i.files.iter().map(|f| f.number.0).collect::<Vec<_>>()))
-        .collect();
     let shape: Vec<_> = task.inputs.iter().map(|i| format!("{}@{}", i.files.len(), i.level)).collect();
     t.tools.events.info(format_args!(
         "[{}] [JOB {}] Compacting {} files to L{}, score {:.2}",
@@ -31,18 +27,55 @@ pub(super) fn started(t: &CompactionTools<'_>, job: &Job) {
         task.output_level,
         task.score
     ));
+    t.tools.events.emit(&Event::CompactionStarted(start_of(t, job)));
+}
+
+/// Describes a compaction that begins.
+fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
+    let task = &job.task;
+    let numbers = |files: &[crate::sync::Arc<FileMetaData>]| files.iter().map(|f| f.number.0).collect();
     let stripes = t.tools.snapshots.stripes();
-    t.tools.events.emit(&Event::CompactionStarted(CompactionStarted {
+    CompactionStarted {
         job: job.id,
         family: named(&job.family),
         reason: task.reason.word(),
-        inputs,
+        inputs: task.inputs.iter().map(|i| (i.level, numbers(&i.files))).collect(),
         output_level: task.output_level,
         score: task.score,
         input_data_size: task.input_bytes(),
         oldest_snapshot: stripes.as_slice().first().copied(),
         input_files: if t.tools.events.has_listeners() { input_files(job) } else { Vec::new() },
-    }));
+    }
+}
+
+/// Runs `commit`, the whole of a compaction that writes no SST file. Listeners hear of the start and of the end, as in
+/// RocksDB (`DBImpl::BackgroundCompaction`). The info log has no line for them.
+///
+/// # Errors
+/// The error of the commit.
+pub(super) fn without_rewrite(
+    t: &CompactionTools<'_>,
+    job: &Job,
+    outputs: &[JobFile],
+    commit: impl FnOnce() -> Result<Committed>,
+) -> Result<(Committed, Box<CompactionFinished>)> {
+    let describe = |error: Option<Error>| {
+        let mut report = report(t, job, &[], error, (0, 0));
+        report.outputs = outputs.iter().map(|file| file.number).collect();
+        report.output_files = outputs.to_vec();
+        report
+    };
+    let events = &t.tools.events;
+    if events.has_listeners() {
+        events.notify(&Event::CompactionStarted(start_of(t, job)));
+        events.notify(&Event::CompactionPreCommit(describe(None)));
+    }
+    let committed = commit();
+    let report = describe(committed.as_ref().err().cloned());
+    if events.has_listeners() {
+        events.notify(&Event::CompactionFinished(report.clone()));
+    }
+    Ok((committed?, Box::new(report)))
 }
 
 /// A part begins, or, with its outcome, ends.
@@ -181,14 +214,18 @@ fn count(
 
 /// Returns the input files of a job with their paths.
 fn input_files(job: &Job) -> Vec<JobFile> {
-    let file = |(level, file): (usize, &crate::sync::Arc<FileMetaData>)| JobFile {
+    job.task.files().map(|(level, file)| job_file(job, level, file)).collect()
+}
+
+/// Describes a file of a job.
+pub(super) fn job_file(job: &Job, level: usize, file: &FileMetaData) -> JobFile {
+    JobFile {
         number: file.number,
         level,
         path: job.parts.table_path(file.number, file.path_id),
         size: file.size,
         oldest_blob_file: file.oldest_blob_file,
-    };
-    job.task.files().map(file).collect()
+    }
 }
 
 fn job_stats(job: &Job, done: &[piece::Done], micros: (u64, u64)) -> JobStats {

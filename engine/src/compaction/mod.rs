@@ -60,7 +60,7 @@ pub struct Compacted {
     pub num_output_records: u64,
     /// The tables made or moved, by number and path.
     pub outputs: Vec<(FileNumber, u32)>,
-    /// What listeners hear of the compaction. `None` for a compaction that only deletes files.
+    /// What listeners hear of the compaction.
     pub report: Option<Box<CompactionFinished>>,
 }
 
@@ -115,33 +115,37 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     add_cursor(&mut edit, task);
     let files = edit.added.len();
     let outputs = edit.added.iter().map(|(_, f)| (f.number, f.path_id)).collect();
+    let moved_files: Vec<_> = edit.added.iter().map(|(level, f)| finish::job_file(job, *level, f)).collect();
     let bytes = edit.added.iter().map(|(_, f)| f.size).sum();
     let moved = LevelNumbers { bytes_moved: bytes, ..LevelNumbers::default() };
     job.family.stats.lock().add(task.output_level, Pool::Low as usize, &moved);
-    let committed = t.committer.commit(vec![Change::new(job.family.clone(), edit)], false)?;
-    t.tools.events.emit(&Event::TrivialMove {
-        job: job.id,
-        family: named(&job.family),
-        destination_level: task.output_level,
-        files,
-        bytes,
-    });
-    let report = Some(Box::new(finish::report(t, job, &[], None, (0, 0))));
-    Ok(Compacted { committed: Some(committed), outputs, report, ..Compacted::default() })
+    let (committed, report) = finish::without_rewrite(t, job, &moved_files, || {
+        let committed = t.committer.commit(vec![Change::new(job.family.clone(), edit)], false)?;
+        t.tools.events.emit(&Event::TrivialMove {
+            job: job.id,
+            family: named(&job.family),
+            destination_level: task.output_level,
+            files,
+            bytes,
+        });
+        Ok(committed)
+    })?;
+    Ok(Compacted { committed: Some(committed), outputs, report: Some(report), ..Compacted::default() })
 }
 
 /// Files that are only dropped.
 fn drop_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let deleted = job.task.files().map(|(level, file)| (level, file.number)).collect();
     let edit = Edit { deleted, ..Edit::default() };
-    let committed = t.committer.commit(vec![Change::new(job.family.clone(), edit)], false)?;
+    let commit = || t.committer.commit(vec![Change::new(job.family.clone(), edit)], false);
+    let (committed, report) = finish::without_rewrite(t, job, &[], commit)?;
     match job.task.reason {
         Reason::FifoMaxSize => t.tools.stats.add(Ticker::FifoMaxSizeCompactions, 1),
         Reason::FifoTtl => t.tools.stats.add(Ticker::FifoTtlCompactions, 1),
         _ => {}
     }
     t.tools.events.info(format_args!("[{}] Deleted {} files", job.family.name(), job.task.num_input_files()));
-    Ok(Compacted { committed: Some(committed), ..Compacted::default() })
+    Ok(Compacted { committed: Some(committed), report: Some(report), ..Compacted::default() })
 }
 
 fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {

@@ -40,7 +40,8 @@ impl Db {
         output_path_id: Option<u32>,
         options: &CompactionOptions,
     ) -> Result<Vec<PathBuf>> {
-        self.compact_files_reported(family, files, output_level, output_path_id, options).map(|done| done.outputs)
+        self.compact_files_reported(family, files, output_level, output_path_id, options)
+            .map(|done| done.outputs)
     }
 
     /// As [`Self::compact_files`], and returns what listeners hear of the compaction.

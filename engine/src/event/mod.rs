@@ -96,6 +96,11 @@ impl Events {
         {
             self.logger.log(LogLevel::Info, format_args!("EVENT_LOG_v1 {line}"));
         }
+        self.notify(event);
+    }
+
+    /// Notifies the listeners of an event that has no line in the info log.
+    pub fn notify(&self, event: &Event) {
         for listener in &self.listeners {
             if catch_unwind(AssertUnwindSafe(|| listener.on_event(event))).is_err() {
                 self.warn(format_args!("An event listener panicked; the event was {}", event.name()));

@@ -235,16 +235,10 @@ impl<'a> Gathering<'a> {
     fn rows_and_tombstones(&mut self, level: usize, rows: Arc<LevelFiles>, files: Arc<LevelFiles>) {
         let order = self.context.family.order();
         let (tables, parts) = (self.context.tables.clone(), self.moment.parts.clone());
-        let source = LevelIter::new(
-            order.clone(),
-            level,
-            rows,
-            tables.clone(),
-            parts.clone(),
-            self.ctx.clone(),
-        )
-        .handing_over(self.options.adaptive_readahead)
-        .filtered(self.options.table_filter.clone());
+        let source =
+            LevelIter::new(order.clone(), level, rows, tables.clone(), parts.clone(), self.ctx.clone())
+                .handing_over(self.options.adaptive_readahead)
+                .filtered(self.options.table_filter.clone());
         self.add(Source::Level(source), |g| {
             let open = LevelTombstones { tables, parts, level, ctx: g.ctx.clone() };
             let cover = LevelCover::new(order.clone(), files, g.seq, open);

@@ -26,6 +26,8 @@ use super::reader::Reader;
 /// An iterator over a table's internal keys. Holds the table open.
 pub struct TableIter {
     rows: BlockIter,
+    /// The cache entry of the block that `rows` is in. The cache counts the entry as pinned.
+    block: Option<BlockRef>,
     /// The block that `rows` is in; null if none.
     handle: BlockHandle,
     /// Some key of the block may be at or past the upper bound.
@@ -82,6 +84,7 @@ impl TableIter {
     pub(super) fn new(reader: Arc<Reader>, ctx: ReadCtx) -> TableIter {
         TableIter {
             rows: BlockIter::empty(reader.source.rewrite),
+            block: None,
             handle: BlockHandle::NULL,
             near_bound: false,
             cursor: IndexCursor::default(),
@@ -135,6 +138,7 @@ impl TableIter {
     fn leave_block(&mut self) {
         if !self.handle.is_null() {
             self.rows = BlockIter::empty(self.reader.source.rewrite);
+            self.block = None;
             self.handle = BlockHandle::NULL;
         }
         self.near_bound = false;
@@ -184,8 +188,9 @@ impl TableIter {
                 source.load(handle, BlockKind::Data, &self.ctx, Some(&mut self.ahead))?
             }
         };
-        let Some(block) = data(&block) else { return Err(source.wrong_kind(handle, BlockKind::Data)) };
-        self.rows.reset(block.clone());
+        let Some(rows) = data(&block) else { return Err(source.wrong_kind(handle, BlockKind::Data)) };
+        self.rows.reset(rows.clone());
+        self.block = Some(block);
         self.handle = handle;
         if let Sought::Begun { filtered } = self.sought {
             source.counts.seek_entered_block();
