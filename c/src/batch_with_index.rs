@@ -229,7 +229,9 @@ c_api! {
         wbwi: at rocksdb_writebatch_wi_t, db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes,
         vallen: out usize, err
     ) -> Option<Buffer> {
-        let family = db.get()?.front.default_family();
+        let open = db.get()?;
+        open.refuse_ttl("a batch with an index")?;
+        let family = open.front.default_family();
         Ok(copied(wbwi.batch.get_from_batch_and_db(&family, key, options.get()?)?, &vallen))
     }
 
@@ -246,7 +248,9 @@ c_api! {
     fn rocksdb_writebatch_wi_get_pinned_from_batch_and_db(
         wbwi: at rocksdb_writebatch_wi_t, db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
-        let family = db.get()?.front.default_family();
+        let open = db.get()?;
+        open.refuse_ttl("a batch with an index")?;
+        let family = open.front.default_family();
         let value = wbwi.batch.get_from_batch_and_db(&family, key, options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }

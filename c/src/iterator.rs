@@ -10,7 +10,7 @@ use ironstone::{BaseDeltaIter, WriteBatchWithIndex};
 use std::sync::Arc;
 
 use crate::abi::{Flag, Owned, Return, Text, arguments};
-use crate::db::{rocksdb_column_family_handle_t, rocksdb_t};
+use crate::db::{FamilyView, rocksdb_column_family_handle_t, rocksdb_t};
 use crate::read_options::rocksdb_readoptions_t;
 
 /// An iterator over a column family. An iterator that could not be created reports the error.
@@ -22,6 +22,8 @@ pub struct rocksdb_iterator_t {
 enum Kind {
     /// A column family, and what a batch over the iterator needs to know.
     Family { iter: Box<DbIterator>, family: ironstone::Family, bounds: Bounds },
+    /// A column family whose values end with a time.
+    Ttl(Box<DbIterator>),
     /// A column family under a batch or a transaction.
     Batch(Box<BaseDeltaIter>),
 }
@@ -44,6 +46,7 @@ macro_rules! either {
     ($kind:expr, |$iter:ident| $value:expr) => {
         match $kind {
             Kind::Family { iter: $iter, .. } => $value,
+            Kind::Ttl($iter) => $value,
             Kind::Batch($iter) => $value,
         }
     };
@@ -76,15 +79,23 @@ impl Return for rocksdb_slice_t {
 }
 
 impl rocksdb_iterator_t {
-    pub(crate) fn new(db: &rocksdb_t, family: Result<&Arc<Family>>, options: &rocksdb_readoptions_t) -> Self {
-        let create = || Self::create(db, family?, options.get()?.clone());
+    pub(crate) fn new(
+        db: &rocksdb_t,
+        family: Result<FamilyView<'_>>,
+        options: &rocksdb_readoptions_t,
+    ) -> Self {
+        let create = || Self::create(db, &*family?, options.get()?.clone());
         rocksdb_iterator_t { iter: create() }
     }
 
     fn create(db: &rocksdb_t, family: &Arc<Family>, options: ReadOptions) -> Result<Kind> {
+        let open = db.get()?;
         let bounds = Bounds::of(&options);
-        let iter = Box::new(db.db()?.iter(family, options)?);
-        Ok(Kind::Family { iter, family: db.get()?.front.family_from_engine(family.clone()), bounds })
+        let iter = Box::new(open.db.iter(family, options)?);
+        match open.ttl {
+            None => Ok(Kind::Family { iter, family: open.front.family_from_engine(family.clone()), bounds }),
+            Some(_) => Ok(Kind::Ttl(iter)),
+        }
     }
 
     pub(crate) fn of_transaction(iter: Result<BaseDeltaIter>) -> Self {
@@ -98,6 +109,9 @@ impl rocksdb_iterator_t {
             Kind::Family { iter, family, bounds } => {
                 let bounds = options.map_or(bounds, Bounds::of);
                 Ok(Kind::Batch(Box::new(batch.iter_over_base(&family, *iter, bounds.lower, bounds.upper))))
+            }
+            Kind::Ttl(_) => {
+                Err(Error::not_supported("a batch with an index over a database with a time to live"))
             }
             Kind::Batch(_) => Err(Error::invalid_argument("the base iterator is over a batch already")),
         });
@@ -117,6 +131,7 @@ impl rocksdb_iterator_t {
 
     fn value(&self) -> &[u8] {
         match &self.iter {
+            Ok(Kind::Ttl(iter)) if iter.valid() => ironstone::ttl::value_of(iter.value()).unwrap_or_default(),
             Ok(kind) if self.valid() => either!(kind, |iter| iter.value()),
             _ => &[],
         }
@@ -131,6 +146,7 @@ impl rocksdb_iterator_t {
 
     fn status(&self) -> Result<()> {
         match &self.iter {
+            Ok(Kind::Ttl(iter)) if iter.valid() => ironstone::ttl::value_of(iter.value()).map(|_| ()),
             Ok(kind) => either!(kind, |iter| iter.status()),
             Err(error) => Err(error.clone()),
         }
@@ -140,7 +156,7 @@ impl rocksdb_iterator_t {
 c_api! {
     /// Creates an iterator over the default column family. The iterator is not valid until it is positioned.
     fn rocksdb_create_iterator(db: at rocksdb_t, options: in rocksdb_readoptions_t) -> Owned<rocksdb_iterator_t> {
-        Owned(rocksdb_iterator_t::new(db, db.get().map(|open| &open.default), options))
+        Owned(rocksdb_iterator_t::new(db, db.default_family(), options))
     }
 
     fn rocksdb_create_iterator_cf(
@@ -168,7 +184,7 @@ c_api! {
             // SAFETY: the header requires live handles.
             let handle = unsafe { handle.as_ref() };
             let handle = handle.ok_or_else(|| Error::invalid_argument("a column family handle is null"))?;
-            created.push(rocksdb_iterator_t::create(db, db.family(handle)?, read.clone())?);
+            created.push(rocksdb_iterator_t::create(db, &*db.family(handle)?, read.clone())?);
         }
         for (place, iter) in places.iter_mut().zip(created) {
             place.write(Owned(rocksdb_iterator_t { iter: Ok(iter) }).into_c());
@@ -269,7 +285,7 @@ c_api! {
     /// Moves the iterator to the newest sequence number. The iterator is not valid afterwards.
     fn rocksdb_iter_refresh(iter: cmut rocksdb_iterator_t, err) {
         match &mut iter.iter {
-            Ok(Kind::Family { iter, .. }) => iter.refresh(),
+            Ok(Kind::Family { iter, .. } | Kind::Ttl(iter)) => iter.refresh(),
             Ok(Kind::Batch(_)) => Err(Error::not_supported("Refresh() of an iterator over a batch")),
             Err(error) => Err(error.clone()),
         }

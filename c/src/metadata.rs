@@ -188,26 +188,26 @@ c_api! {
 
     /// Returns the levels and SST files of the default column family.
     fn rocksdb_get_column_family_metadata(db: at rocksdb_t) -> Owned<rocksdb_column_family_metadata_t> {
-        Owned(describe(&db.get()?.default, None))
+        Owned(describe(&*db.default_family()?, None))
     }
 
     fn rocksdb_get_column_family_metadata_with_options(
         db: at rocksdb_t, options: in rocksdb_column_family_metadata_options_t
     ) -> Owned<rocksdb_column_family_metadata_t> {
-        Owned(describe(&db.get()?.default, Some(options)))
+        Owned(describe(&*db.default_family()?, Some(options)))
     }
 
     fn rocksdb_get_column_family_metadata_cf(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t
     ) -> Owned<rocksdb_column_family_metadata_t> {
-        Owned(describe(db.family(column_family)?, None))
+        Owned(describe(&*db.family(column_family)?, None))
     }
 
     fn rocksdb_get_column_family_metadata_cf_with_options(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t,
         options: in rocksdb_column_family_metadata_options_t
     ) -> Owned<rocksdb_column_family_metadata_t> {
-        Owned(describe(db.family(column_family)?, Some(options)))
+        Owned(describe(&*db.family(column_family)?, Some(options)))
     }
 
     fn rocksdb_column_family_metadata_destroy(metadata: own rocksdb_column_family_metadata_t) {

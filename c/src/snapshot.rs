@@ -25,7 +25,7 @@ impl rocksdb_snapshot_t {
 c_api! {
     /// Reads with this snapshot see what is visible now.
     fn rocksdb_create_snapshot(db: at rocksdb_t) -> ConstOwned<rocksdb_snapshot_t> {
-        ConstOwned(rocksdb_snapshot_t::take(db.db()?))
+        ConstOwned(rocksdb_snapshot_t::take(&*db.db()?))
     }
 
     /// Destroys the handle. Read options and iterators that use the snapshot keep it. Accepts null.

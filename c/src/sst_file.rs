@@ -143,7 +143,7 @@ c_api! {
     ) {
         // SAFETY: the header requires `list_len` paths.
         let files = unsafe { paths(file_list, list_len)? };
-        ingest(db, &db.get()?.default, files, options)
+        ingest(db, &*db.default_family()?, files, options)
     }
 
     fn rocksdb_ingest_external_file_cf(
@@ -152,6 +152,6 @@ c_api! {
     ) {
         // SAFETY: the header requires `list_len` paths.
         let files = unsafe { paths(file_list, list_len)? };
-        ingest(db, db.family(handle)?, files, options)
+        ingest(db, &*db.family(handle)?, files, options)
     }
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use base::{Error, Result};
 use env::sync::Mutex;
 
-use crate::{Db, Options};
+use crate::{Db, FamilyDescriptor, Options};
 
 /// A reader of a database that another process has open for writing. Any thread may use the value.
 ///
@@ -34,6 +34,8 @@ use crate::{Db, Options};
 pub struct Secondary {
     path: PathBuf,
     options: Options,
+    /// The column families of the views. `None`: all column families, with the options of the default column family.
+    families: Option<Vec<FamilyDescriptor>>,
     /// The newest view. Replaced by a catch-up; not held during I/O.
     view: Mutex<Db>,
     /// Held during a catch-up, I/O included: one catch-up at a time.
@@ -48,15 +50,44 @@ impl Secondary {
     /// InvalidArgument if `max_open_files` is not -1 or `open_files_async` is set: a view needs all SST files open. As
     /// [`Db::open_read_only`] otherwise.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Secondary> {
+        Secondary::open_as(path.as_ref(), options, None)
+    }
+
+    /// Opens the database at `path` with these column families. Other column families are not visible.
+    ///
+    /// # Errors
+    /// As [`Secondary::open`]. InvalidArgument for a column family that does not exist, at a later catch-up too.
+    ///
+    /// ```
+    /// use ironstone::{Db, FamilyDescriptor, FamilyOptions, Options, Secondary};
+    ///
+    /// let options = Options::in_memory();
+    /// let writer = Db::open("data", options.clone())?;
+    /// let users = FamilyDescriptor::new("users", FamilyOptions::default());
+    /// writer.create_family(users.clone())?.put(b"1", b"Ada")?;
+    ///
+    /// let secondary = Secondary::open_with_families("data", options, vec![users])?;
+    /// assert_eq!(secondary.view().family("users")?.get(b"1")?.as_deref(), Some(&b"Ada"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn open_with_families(
+        path: impl AsRef<Path>,
+        options: Options,
+        families: Vec<FamilyDescriptor>,
+    ) -> Result<Secondary> {
+        Secondary::open_as(path.as_ref(), options, Some(families))
+    }
+
+    fn open_as(path: &Path, options: Options, families: Option<Vec<FamilyDescriptor>>) -> Result<Secondary> {
         if options.db.max_open_files != -1 || options.db.open_files_async {
             return Err(Error::invalid_argument(
                 "a secondary instance needs max_open_files = -1 and open_files_async = false: the writer may delete an SST \
                  file that is not open",
             ));
         }
-        let path = path.as_ref().to_path_buf();
-        let view = Db::open_read_only(&path, options.clone())?;
-        Ok(Secondary { path, options, view: Mutex::new(view), catching_up: Mutex::new(()) })
+        let view = read(path, &options, &families)?;
+        let (view, catching_up) = (Mutex::new(view), Mutex::new(()));
+        Ok(Secondary { path: path.to_path_buf(), options, families, view, catching_up })
     }
 
     /// Returns the newest view. The view stays the same when the writer writes and when a catch-up replaces the view.
@@ -72,11 +103,19 @@ impl Secondary {
     /// view before.
     pub fn try_catch_up_with_primary(&self) -> Result<()> {
         let _one = self.catching_up.lock();
-        let next = Db::open_read_only(&self.path, self.options.clone())
+        let next = read(&self.path, &self.options, &self.families)
             .map_err(|error| error.doing("catching up with the writer"))?;
         let before = std::mem::replace(&mut *self.view.lock(), next);
         drop(before);
         Ok(())
+    }
+}
+
+/// Reads the database into a new view.
+fn read(path: &Path, options: &Options, families: &Option<Vec<FamilyDescriptor>>) -> Result<Db> {
+    match families {
+        None => Db::open_read_only(path, options.clone()),
+        Some(families) => Db::open_read_only_with_families(path, options.clone(), families.clone()),
     }
 }
 

@@ -476,6 +476,61 @@ typedef int (*rocksdb_walfilter_log_record_found_cb)(void* state, unsigned long 
     const char* log_file_name, size_t log_file_name_len, const rocksdb_writebatch_t* batch,
     rocksdb_writebatch_t* new_batch, unsigned char* batch_changed);
 
+/* ---- Backup engines: backups of a database in a directory, and their restore ---- */
+/* Opens a directory of backups, and creates it if it is missing. The environment is that of `options`. */
+extern ROCKSDB_LIBRARY_API rocksdb_backup_engine_t* rocksdb_backup_engine_open(const rocksdb_options_t* options,
+    const char* path, char** errptr);
+/* Opens a directory of backups. `env` is the environment of the databases. */
+extern ROCKSDB_LIBRARY_API rocksdb_backup_engine_t* rocksdb_backup_engine_open_opts(const rocksdb_backup_engine_options_t* options,
+    rocksdb_env_t* env, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup(rocksdb_backup_engine_t* be,
+    rocksdb_t* db, char** errptr);
+/* With `flush_before_backup` the memtables are flushed first, and the backup needs no WAL. */
+extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup_flush(rocksdb_backup_engine_t* be,
+    rocksdb_t* db, unsigned char flush_before_backup, char** errptr);
+/* Null options: the defaults. Writes the number of the backup to `backup_id`, which may be null. */
+extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup_with_options(rocksdb_backup_engine_t* be,
+    rocksdb_t* db, const rocksdb_create_backup_options_t* options, uint32_t* backup_id,
+    char** errptr);
+/* As `rocksdb_backup_engine_create_new_backup_with_options`, with bytes of the program. Null: no bytes. */
+extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup_with_metadata(rocksdb_backup_engine_t* be,
+    rocksdb_t* db, const rocksdb_create_backup_options_t* options, const char* app_metadata,
+    size_t app_metadata_len, uint32_t* backup_id, char** errptr);
+/* Deletes all backups but the newest. */
+extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_purge_old_backups(rocksdb_backup_engine_t* be,
+    uint32_t num_backups_to_keep, char** errptr);
+/* Compares the sizes of the files of a backup with the recorded sizes. */
+extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_verify_backup(rocksdb_backup_engine_t* be,
+    uint32_t backup_id, char** errptr);
+/* Replaces the database in `db_dir` by the newest backup. The database must be closed. */
+extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_restore_db_from_latest_backup(rocksdb_backup_engine_t* be,
+    const char* db_dir, const char* wal_dir, const rocksdb_restore_options_t* restore_options,
+    char** errptr);
+/* Replaces the database in `db_dir` by a backup. The database must be closed. */
+extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_restore_db_from_backup(rocksdb_backup_engine_t* be,
+    const char* db_dir, const char* wal_dir, const rocksdb_restore_options_t* restore_options,
+    uint32_t backup_id, char** errptr);
+/* Lists the backups, oldest first. */
+extern ROCKSDB_LIBRARY_API const rocksdb_backup_engine_info_t* rocksdb_backup_engine_get_backup_info(rocksdb_backup_engine_t* be);
+extern ROCKSDB_LIBRARY_API int rocksdb_backup_engine_info_count(const rocksdb_backup_engine_info_t* info);
+/* Returns the time of the backup, in seconds since 1970. */
+extern ROCKSDB_LIBRARY_API int64_t rocksdb_backup_engine_info_timestamp(const rocksdb_backup_engine_info_t* info,
+    int index);
+extern ROCKSDB_LIBRARY_API uint32_t rocksdb_backup_engine_info_backup_id(const rocksdb_backup_engine_info_t* info,
+    int index);
+/* Returns the bytes of all files of the backup. Files that backups share count in each backup. */
+extern ROCKSDB_LIBRARY_API uint64_t rocksdb_backup_engine_info_size(const rocksdb_backup_engine_info_t* info,
+    int index);
+extern ROCKSDB_LIBRARY_API uint32_t rocksdb_backup_engine_info_number_files(const rocksdb_backup_engine_info_t* info,
+    int index);
+/* Returns the bytes of the program. The bytes end with the handle. */
+extern ROCKSDB_LIBRARY_API const char* rocksdb_backup_engine_info_app_metadata(const rocksdb_backup_engine_info_t* info,
+    int index, size_t* len);
+extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_info_destroy(const rocksdb_backup_engine_info_t* info);
+/* Ends the backup that runs, and rejects new backups of this handle. */
+extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_stop_backup(rocksdb_backup_engine_t* be);
+extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_close(rocksdb_backup_engine_t* be);
+
 /* ---- Options of backup engines, backups and restores ---- */
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_options_set_io_buffer_size(rocksdb_backup_engine_options_t* handle,
     uint64_t value);
@@ -1084,7 +1139,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_
     const char* key, const char* value);
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_file_checksum_gen_factory(rocksdb_compaction_service_options_override_t* overrides,
     rocksdb_file_checksum_gen_factory_t* factory);
-/* SST partitioners are not built: the use of the options fails. */
+/* Shares the factory. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_sst_partitioner_factory(rocksdb_compaction_service_options_override_t* overrides,
     rocksdb_sst_partitioner_factory_t* factory);
 /* Creates a factory of partitioners that end an SST file where the prefix of the keys changes. */
@@ -1333,6 +1388,20 @@ extern ROCKSDB_LIBRARY_API unsigned char rocksdb_key_may_exist_cf(rocksdb_t* db,
     const char* key, size_t key_len, char** value, size_t* val_len, const char* timestamp,
     size_t timestamp_len, unsigned char* value_found);
 
+/* ---- Secondary instances: databases that another process writes ---- */
+/* Opens a database that another process writes. The info log of this instance is in `secondary_path`. Requires
+   `max_open_files` of -1. */
+extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_as_secondary(const rocksdb_options_t* options,
+    const char* name, const char* secondary_path, char** errptr);
+/* As `rocksdb_open_as_secondary`, with some of the column families of the database, `default` among them. */
+extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_as_secondary_column_families(const rocksdb_options_t* options,
+    const char* name, const char* secondary_path, int num_column_families,
+    const char* const* column_family_names, const rocksdb_options_t* const* column_family_options,
+    rocksdb_column_family_handle_t** column_family_handles, char** errptr);
+/* Reads what the writer did since the open or the last call. The writes that the writer has not handed to the
+   operating system are not visible. Iterators, snapshots and pinned values keep their state. */
+extern ROCKSDB_LIBRARY_API void rocksdb_try_catch_up_with_primary(rocksdb_t* db, char** errptr);
+
 /* ---- Properties of a database, estimates of sizes, sequence numbers, identity ---- */
 /* Returns a property as text, or null for an unknown name. The caller frees the text. */
 extern ROCKSDB_LIBRARY_API char* rocksdb_property_value(rocksdb_t* db, const char* propname);
@@ -1376,6 +1445,21 @@ extern ROCKSDB_LIBRARY_API void rocksdb_increase_full_history_ts_low(rocksdb_t* 
 /* Returns the oldest readable timestamp of a column family. The caller frees it. */
 extern ROCKSDB_LIBRARY_API char* rocksdb_get_full_history_ts_low(rocksdb_t* db,
     rocksdb_column_family_handle_t* column_family, size_t* ts_lowlen, char** errptr);
+
+/* ---- Databases whose values have a time to live. A value is stored with the time of its write at its end ---- */
+/* Opens a database whose values expire `ttl` seconds after their write. 0 and negative: values do not expire. A
+   compaction removes expired values. Always open such a database with a time to live. */
+extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_with_ttl(const rocksdb_options_t* options,
+    const char* name, int ttl, char** errptr);
+/* As `rocksdb_open_column_families`, with a time to live for each column family. */
+extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_column_families_with_ttl(const rocksdb_options_t* options,
+    const char* name, int num_column_families, const char* const* column_family_names,
+    const rocksdb_options_t* const* column_family_options,
+    rocksdb_column_family_handle_t** column_family_handles, const int* ttls, char** errptr);
+/* Creates a column family in a database that was opened with a time to live. */
+extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t* rocksdb_create_column_family_with_ttl(rocksdb_t* db,
+    const rocksdb_options_t* column_family_options, const char* column_family_name, int ttl,
+    char** errptr);
 
 /* ---- Writes: put, delete, merge, batches ---- */
 /* Sets the value of a key. */
@@ -1509,6 +1593,28 @@ extern ROCKSDB_LIBRARY_API void rocksdb_dbpath_destroy(rocksdb_dbpath_t* path);
 /* A hint: SST file writers are not limited. */
 extern ROCKSDB_LIBRARY_API void rocksdb_envoptions_set_rate_limiter(rocksdb_envoptions_t* options,
     rocksdb_ratelimiter_t* limiter);
+
+/* ---- Exports of a column family, and imports of an export into a database ---- */
+/* Flushes a column family, and links or copies its SST files to the new directory `export_dir`. */
+extern ROCKSDB_LIBRARY_API rocksdb_export_import_files_metadata_t* rocksdb_checkpoint_export_column_family(rocksdb_checkpoint_t* checkpoint,
+    rocksdb_column_family_handle_t* column_family, const char* export_dir, char** errptr);
+/* Creates a column family from an export. The column family and its files appear together, or not at all. */
+extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t* rocksdb_create_column_family_with_import(rocksdb_t* db,
+    const rocksdb_options_t* column_family_options, const char* column_family_name,
+    const rocksdb_import_column_family_options_t* import_options,
+    rocksdb_export_import_files_metadata_t* metadata, char** errptr);
+/* Creates a description without files. */
+extern ROCKSDB_LIBRARY_API rocksdb_export_import_files_metadata_t* rocksdb_export_import_files_metadata_create(void);
+/* Returns the name of the comparator. The caller frees the string. */
+extern ROCKSDB_LIBRARY_API char* rocksdb_export_import_files_metadata_get_db_comparator_name(rocksdb_export_import_files_metadata_t* metadata);
+extern ROCKSDB_LIBRARY_API void rocksdb_export_import_files_metadata_set_db_comparator_name(rocksdb_export_import_files_metadata_t* metadata,
+    const char* name);
+/* Returns a copy of the list of files. The caller destroys the list. */
+extern ROCKSDB_LIBRARY_API rocksdb_livefiles_t* rocksdb_export_import_files_metadata_get_files(rocksdb_export_import_files_metadata_t* metadata);
+/* Copies the list of files. */
+extern ROCKSDB_LIBRARY_API void rocksdb_export_import_files_metadata_set_files(rocksdb_export_import_files_metadata_t* metadata,
+    rocksdb_livefiles_t* files);
+extern ROCKSDB_LIBRARY_API void rocksdb_export_import_files_metadata_destroy(rocksdb_export_import_files_metadata_t* metadata);
 
 /* ---- Filter policies: Bloom and Ribbon filters of tables ---- */
 /* Destroys a filter policy that no table options took over. Accepts null. */
@@ -1726,13 +1832,13 @@ extern ROCKSDB_LIBRARY_API const rocksdb_table_properties_t* rocksdb_compactionj
 /* Returns the properties of a file by its path, or null if they are not known. */
 extern ROCKSDB_LIBRARY_API const rocksdb_table_properties_t* rocksdb_compactionjobinfo_table_properties_for_file(const rocksdb_compactionjobinfo_t* info,
     const char* file_name, size_t file_name_len);
-/* Returns null: jobs do not report blob files. */
+/* Returns a blob file that the flush created, or null if there is no such file. */
 extern ROCKSDB_LIBRARY_API const rocksdb_blob_file_addition_info_t* rocksdb_flushjobinfo_blob_file_addition_info_at(const rocksdb_flushjobinfo_t* info,
     size_t pos);
-/* Returns null: jobs do not report blob files. */
+/* Returns a blob file that the compaction created, or null if there is no such file. */
 extern ROCKSDB_LIBRARY_API const rocksdb_blob_file_addition_info_t* rocksdb_compactionjobinfo_blob_file_addition_info_at(const rocksdb_compactionjobinfo_t* info,
     size_t pos);
-/* Returns null: jobs do not report blob files. */
+/* Returns null: events do not report garbage. */
 extern ROCKSDB_LIBRARY_API const rocksdb_blob_file_garbage_info_t* rocksdb_compactionjobinfo_blob_file_garbage_info_at(const rocksdb_compactionjobinfo_t* info,
     size_t pos);
 
@@ -1895,47 +2001,6 @@ extern ROCKSDB_LIBRARY_API void rocksdb_livefile_set_largest_key(rocksdb_livefil
 extern ROCKSDB_LIBRARY_API void rocksdb_livefiles_add(rocksdb_livefiles_t* files,
     rocksdb_livefile_t* file);
 
-/* ---- Backup engines: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
-extern ROCKSDB_LIBRARY_API rocksdb_backup_engine_t* rocksdb_backup_engine_open(const rocksdb_options_t* options,
-    const char* path, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_backup_engine_t* rocksdb_backup_engine_open_opts(const rocksdb_backup_engine_options_t* options,
-    rocksdb_env_t* env, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup(rocksdb_backup_engine_t* be,
-    rocksdb_t* db, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup_flush(rocksdb_backup_engine_t* be,
-    rocksdb_t* db, unsigned char flush_before_backup, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup_with_options(rocksdb_backup_engine_t* be,
-    rocksdb_t* db, const rocksdb_create_backup_options_t* options, uint32_t* backup_id,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup_with_metadata(rocksdb_backup_engine_t* be,
-    rocksdb_t* db, const rocksdb_create_backup_options_t* options, const char* app_metadata,
-    size_t app_metadata_len, uint32_t* backup_id, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_purge_old_backups(rocksdb_backup_engine_t* be,
-    uint32_t num_backups_to_keep, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_verify_backup(rocksdb_backup_engine_t* be,
-    uint32_t backup_id, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_restore_db_from_latest_backup(rocksdb_backup_engine_t* be,
-    const char* db_dir, const char* wal_dir, const rocksdb_restore_options_t* restore_options,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_restore_db_from_backup(rocksdb_backup_engine_t* be,
-    const char* db_dir, const char* wal_dir, const rocksdb_restore_options_t* restore_options,
-    uint32_t backup_id, char** errptr);
-extern ROCKSDB_LIBRARY_API const rocksdb_backup_engine_info_t* rocksdb_backup_engine_get_backup_info(rocksdb_backup_engine_t* be);
-extern ROCKSDB_LIBRARY_API int rocksdb_backup_engine_info_count(const rocksdb_backup_engine_info_t* info);
-extern ROCKSDB_LIBRARY_API int64_t rocksdb_backup_engine_info_timestamp(const rocksdb_backup_engine_info_t* info,
-    int index);
-extern ROCKSDB_LIBRARY_API uint32_t rocksdb_backup_engine_info_backup_id(const rocksdb_backup_engine_info_t* info,
-    int index);
-extern ROCKSDB_LIBRARY_API uint64_t rocksdb_backup_engine_info_size(const rocksdb_backup_engine_info_t* info,
-    int index);
-extern ROCKSDB_LIBRARY_API uint32_t rocksdb_backup_engine_info_number_files(const rocksdb_backup_engine_info_t* info,
-    int index);
-extern ROCKSDB_LIBRARY_API const char* rocksdb_backup_engine_info_app_metadata(const rocksdb_backup_engine_info_t* info,
-    int index, size_t* len);
-extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_info_destroy(const rocksdb_backup_engine_info_t* info);
-extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_stop_backup(rocksdb_backup_engine_t* be);
-extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_close(rocksdb_backup_engine_t* be);
-
 /* ---- Write batches with an index: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_update_timestamps(rocksdb_writebatch_wi_t* wbwi,
     const char* ts, size_t ts_len, void* state, rocksdb_ts_size_cb get_ts_size, char** errptr);
@@ -1973,42 +2038,11 @@ extern ROCKSDB_LIBRARY_API char* rocksdb_open_and_compact_with_options(const roc
     size_t* output_len, const rocksdb_compaction_service_options_override_t* override_options,
     char** errptr);
 
-/* ---- SST file writers, ingestion, checkpoints, export and import: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
-extern ROCKSDB_LIBRARY_API rocksdb_export_import_files_metadata_t* rocksdb_checkpoint_export_column_family(rocksdb_checkpoint_t* checkpoint,
-    rocksdb_column_family_handle_t* column_family, const char* export_dir, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t* rocksdb_create_column_family_with_import(rocksdb_t* db,
-    rocksdb_options_t* column_family_options, const char* column_family_name,
-    rocksdb_import_column_family_options_t* import_options,
-    rocksdb_export_import_files_metadata_t* metadata, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_export_import_files_metadata_t* rocksdb_export_import_files_metadata_create(void);
-extern ROCKSDB_LIBRARY_API char* rocksdb_export_import_files_metadata_get_db_comparator_name(rocksdb_export_import_files_metadata_t* arg0);
-extern ROCKSDB_LIBRARY_API void rocksdb_export_import_files_metadata_set_db_comparator_name(rocksdb_export_import_files_metadata_t* arg0,
-    const char* arg1);
-extern ROCKSDB_LIBRARY_API rocksdb_livefiles_t* rocksdb_export_import_files_metadata_get_files(rocksdb_export_import_files_metadata_t* arg0);
-extern ROCKSDB_LIBRARY_API void rocksdb_export_import_files_metadata_set_files(rocksdb_export_import_files_metadata_t* arg0,
-    rocksdb_livefiles_t* arg1);
-extern ROCKSDB_LIBRARY_API void rocksdb_export_import_files_metadata_destroy(rocksdb_export_import_files_metadata_t* arg0);
-
 /* ---- Other features: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
-extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_with_ttl(const rocksdb_options_t* options,
-    const char* name, int ttl, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_as_secondary(const rocksdb_options_t* options,
-    const char* name, const char* secondary_path, char** errptr);
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_and_trim_history(const rocksdb_options_t* options,
     const char* name, int num_column_families, const char* const* column_family_names,
     const rocksdb_options_t* const* column_family_options,
     rocksdb_column_family_handle_t** column_family_handles, char* trim_ts, size_t trim_tslen,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_column_families_with_ttl(const rocksdb_options_t* options,
-    const char* name, int num_column_families, const char* const* column_family_names,
-    const rocksdb_options_t* const* column_family_options,
-    rocksdb_column_family_handle_t** column_family_handles, const int* ttls, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_as_secondary_column_families(const rocksdb_options_t* options,
-    const char* name, const char* secondary_path, int num_column_families,
-    const char* const* column_family_names, const rocksdb_options_t* const* column_family_options,
-    rocksdb_column_family_handle_t** column_family_handles, char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t* rocksdb_create_column_family_with_ttl(rocksdb_t* db,
-    const rocksdb_options_t* column_family_options, const char* column_family_name, int ttl,
     char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_multi_get_with_ts(rocksdb_t* db,
     const rocksdb_readoptions_t* options, size_t num_keys, const char* const* keys_list,
@@ -2022,12 +2056,6 @@ extern ROCKSDB_LIBRARY_API void rocksdb_multi_get_cf_with_ts(rocksdb_t* db,
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_update_timestamps(rocksdb_writebatch_t* wb,
     const char* ts, size_t ts_len, void* state, rocksdb_ts_size_cb get_ts_size, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_table_properties_collector_factory_destroy(rocksdb_table_properties_collector_factory_t* factory);
-extern ROCKSDB_LIBRARY_API void rocksdb_options_add_compact_on_deletion_collector_factory(rocksdb_options_t* arg0,
-    size_t window_size, size_t num_dels_trigger);
-extern ROCKSDB_LIBRARY_API void rocksdb_options_add_compact_on_deletion_collector_factory_del_ratio(rocksdb_options_t* arg0,
-    size_t window_size, size_t num_dels_trigger, double deletion_ratio);
-extern ROCKSDB_LIBRARY_API void rocksdb_options_add_compact_on_deletion_collector_factory_min_file_size(rocksdb_options_t* arg0,
-    size_t window_size, size_t num_dels_trigger, double deletion_ratio, uint64_t min_file_size);
 extern ROCKSDB_LIBRARY_API rocksdb_walfilter_t* rocksdb_walfilter_create(void* state,
     rocksdb_destructor_cb destructor,
     rocksdb_walfilter_column_family_log_number_map_cb column_family_log_number_map,
@@ -2035,7 +2063,6 @@ extern ROCKSDB_LIBRARY_API rocksdb_walfilter_t* rocksdb_walfilter_create(void* s
 extern ROCKSDB_LIBRARY_API void rocksdb_walfilter_destroy(rocksdb_walfilter_t* arg0);
 extern ROCKSDB_LIBRARY_API rocksdb_memory_allocator_t* rocksdb_jemalloc_nodump_allocator_create(char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_memory_allocator_destroy(rocksdb_memory_allocator_t* arg0);
-extern ROCKSDB_LIBRARY_API void rocksdb_try_catch_up_with_primary(rocksdb_t* db, char** errptr);
 
 /* ---- Traces and replays: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
 extern ROCKSDB_LIBRARY_API rocksdb_trace_reader_t* rocksdb_trace_reader_create(rocksdb_env_t* env,
@@ -2146,25 +2173,34 @@ extern ROCKSDB_LIBRARY_API void rocksdb_options_set_cf_paths(rocksdb_options_t* 
 /* The row cache is not built: an open with a row cache fails. Null: no row cache. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_row_cache(rocksdb_options_t* options,
     rocksdb_cache_t* cache);
-/* The blob cache is the block cache. An open with another blob cache fails. Null: no blob cache. */
+/* Shares the cache for values in blob files. The cache may be the block cache. Null: no blob cache. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_blob_cache(rocksdb_options_t* options,
     rocksdb_cache_t* cache);
 /* WAL filters are not built: an open with a WAL filter fails. Null: no WAL filter. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_wal_filter(rocksdb_options_t* options,
     rocksdb_walfilter_t* filter);
 extern ROCKSDB_LIBRARY_API void rocksdb_options_clear_wal_filter(rocksdb_options_t* options);
-/* SST file managers are not built: an open with a manager fails. Null: no manager. */
+/* Shares the manager. Null: no manager. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_sst_file_manager(rocksdb_options_t* options,
     rocksdb_sst_file_manager_t* manager);
-/* SST partitioners are not built: an open with a partitioner fails. Null changes nothing. */
+/* Shares the factory. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_sst_partitioner_factory(rocksdb_options_t* options,
     rocksdb_sst_partitioner_factory_t* factory);
 /* Compaction services are not built: an open with a service fails. Null: no service. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_compaction_service(rocksdb_options_t* options,
     rocksdb_compactionservice_t* service);
-/* Collectors of table properties are not built: an open with a collector fails. Null changes nothing. */
+/* Shares the factory. No function creates such a factory. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_add_table_properties_collector_factory(rocksdb_options_t* options,
     rocksdb_table_properties_collector_factory_t* factory);
+/* Marks an SST file for compaction if `num_dels_trigger` of `window_size` entries in a row are deletions. */
+extern ROCKSDB_LIBRARY_API void rocksdb_options_add_compact_on_deletion_collector_factory(rocksdb_options_t* options,
+    size_t window_size, size_t num_dels_trigger);
+/* Marks a file also if the share of deletions is at least `deletion_ratio`, which is above 0 and at most 1. */
+extern ROCKSDB_LIBRARY_API void rocksdb_options_add_compact_on_deletion_collector_factory_del_ratio(rocksdb_options_t* options,
+    size_t window_size, size_t num_dels_trigger, double deletion_ratio);
+/* Does not mark files of less than `min_file_size` bytes. */
+extern ROCKSDB_LIBRARY_API void rocksdb_options_add_compact_on_deletion_collector_factory_min_file_size(rocksdb_options_t* options,
+    size_t window_size, size_t num_dels_trigger, double deletion_ratio, uint64_t min_file_size);
 
 /* ---- Options of several numbers: compression settings, levels, universal and FIFO compaction, memtables ---- */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_compression_options(rocksdb_options_t* options,
@@ -2909,17 +2945,18 @@ extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_request_id(rocksdb_reado
 extern ROCKSDB_LIBRARY_API const char* rocksdb_readoptions_get_request_id(rocksdb_readoptions_t* options,
     size_t* request_id_len);
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_clear_request_id(rocksdb_readoptions_t* options);
-/* Table filters are not built: a read with a filter fails. `destructor` runs once. */
+/* Iterators read only the SST files for which the filter returns 1. `destructor` runs once, after the last use. */
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_table_filter(rocksdb_readoptions_t* options,
     void* state, rocksdb_destructor_cb destructor,
     rocksdb_readoptions_table_filter_cb table_filter);
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_clear_table_filter(rocksdb_readoptions_t* options);
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_readoptions_has_table_filter(const rocksdb_readoptions_t* options);
-/* Indexes of the program are not built: only an empty text and `nullptr` are accepted. */
+/* Names the user-defined index of reads. Such indexes are not built: a read with an index fails. An empty text and
+   `nullptr` are no index. */
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_table_index_factory_from_string(rocksdb_readoptions_t* options,
     const char* value, size_t value_len, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_clear_table_index_factory(rocksdb_readoptions_t* options);
-/* Returns null: there is no index of the program. */
+/* Returns null if there is no user-defined index. The text ends with the handle or with the next change. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_readoptions_get_table_index_factory_name(const rocksdb_readoptions_t* options,
     size_t* name_len);
 
@@ -3196,11 +3233,12 @@ extern ROCKSDB_LIBRARY_API void rocksdb_block_based_options_set_filter_policy(ro
 /* Shares the block cache. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_block_based_options_set_block_cache(rocksdb_block_based_table_options_t* options,
     rocksdb_cache_t* cache);
-/* Indexes of the program are not built: only an empty text and `nullptr` are accepted. */
+/* Names the user-defined index. Such indexes are not built: an open with an index fails. An empty text and `nullptr`
+   are no index. */
 extern ROCKSDB_LIBRARY_API void rocksdb_block_based_options_set_user_defined_index_factory_from_string(rocksdb_block_based_table_options_t* options,
     const char* value, size_t value_len, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_block_based_options_clear_user_defined_index_factory(rocksdb_block_based_table_options_t* options);
-/* Returns null: there is no index of the program. */
+/* Returns null if there is no user-defined index. The text ends with the handle or with the next change. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_block_based_options_get_user_defined_index_factory_name(const rocksdb_block_based_table_options_t* options,
     size_t* name_len);
 

@@ -82,12 +82,12 @@ c_api! {
 
     /// Drops a column family. Its handles can still read.
     fn rocksdb_drop_column_family(db: at rocksdb_t, handle: at rocksdb_column_family_handle_t, err) {
-        db.db()?.drop_family(db.family(handle)?)
+        db.db()?.drop_family(&*db.family(handle)?)
     }
 
     /// Returns a handle of the default column family. The caller destroys the handle.
     fn rocksdb_get_default_column_family_handle(db: at rocksdb_t) -> Owned<rocksdb_column_family_handle_t> {
-        Owned(db.handle(db.get()?.default.clone())?)
+        Owned(db.handle(db.default_family()?.clone())?)
     }
 
     /// Destroys the handle, not the column family. Accepts null.
@@ -114,7 +114,7 @@ c_api! {
     ) {
         // SAFETY: the header requires two arrays of `count` strings.
         let changes = unsafe { pairs(count, keys, values)? };
-        db.db()?.set_options(&db.get()?.default, &borrowed(&changes))
+        db.db()?.set_options(&*db.default_family()?, &borrowed(&changes))
     }
 
     /// Changes options of a column family, by name. After an error nothing is changed.
@@ -124,7 +124,7 @@ c_api! {
     ) {
         // SAFETY: the header requires two arrays of `count` strings.
         let changes = unsafe { pairs(count, keys, values)? };
-        db.db()?.set_options(db.family(handle)?, &borrowed(&changes))
+        db.db()?.set_options(&*db.family(handle)?, &borrowed(&changes))
     }
 
     /// Changes options of the database, by name. After an error nothing is changed.

@@ -96,14 +96,14 @@ c_api! {
     /// Writes the memtables of the default column family to SST files.
     fn rocksdb_flush(db: at rocksdb_t, options: in rocksdb_flushoptions_t, err) {
         options.rejected().check()?;
-        db.db()?.flush(std::slice::from_ref(&db.get()?.default), &options.options)
+        db.db()?.flush(std::slice::from_ref(&*db.default_family()?), &options.options)
     }
 
     fn rocksdb_flush_cf(
         db: at rocksdb_t, options: in rocksdb_flushoptions_t, column_family: at rocksdb_column_family_handle_t, err
     ) {
         options.rejected().check()?;
-        db.db()?.flush(std::slice::from_ref(db.family(column_family)?), &options.options)
+        db.db()?.flush(std::slice::from_ref(&*db.family(column_family)?), &options.options)
     }
 
     /// Flushes several column families. With the option `atomic_flush` they are flushed together.
@@ -170,13 +170,13 @@ c_api! {
 
     /// Compacts the keys from `start_key` to `limit_key`. A null key is no bound. Errors go to the LOG.
     fn rocksdb_compact_range(db: at rocksdb_t, start_key: bound, limit_key: bound) {
-        db.db()?.compact_range(&db.get()?.default, start_key, limit_key, &CompactRangeOptions::default())?;
+        db.db()?.compact_range(&*db.default_family()?, start_key, limit_key, &CompactRangeOptions::default())?;
     }
 
     fn rocksdb_compact_range_cf(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, start_key: bound, limit_key: bound
     ) {
-        let family = db.family(column_family)?;
+        let family = &db.family(column_family)?;
         db.db()?.compact_range(family, start_key, limit_key, &CompactRangeOptions::default())?;
     }
 
@@ -184,7 +184,7 @@ c_api! {
         db: at rocksdb_t, options: at rocksdb_compactoptions_t, start_key: bound, limit_key: bound
     ) {
         options.rejected.check()?;
-        db.db()?.compact_range(&db.get()?.default, start_key, limit_key, &options.options)?;
+        db.db()?.compact_range(&*db.default_family()?, start_key, limit_key, &options.options)?;
     }
 
     fn rocksdb_compact_range_cf_opt(
@@ -192,18 +192,18 @@ c_api! {
         start_key: bound, limit_key: bound
     ) {
         options.rejected.check()?;
-        db.db()?.compact_range(db.family(column_family)?, start_key, limit_key, &options.options)?;
+        db.db()?.compact_range(&*db.family(column_family)?, start_key, limit_key, &options.options)?;
     }
 
     /// Marks the SST files of a range: they are compacted soon in the background.
     fn rocksdb_suggest_compact_range(db: at rocksdb_t, start_key: bound, limit_key: bound, err) {
-        db.db()?.suggest_compact_range(&db.get()?.default, start_key, limit_key)
+        db.db()?.suggest_compact_range(&*db.default_family()?, start_key, limit_key)
     }
 
     fn rocksdb_suggest_compact_range_cf(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, start_key: bound, limit_key: bound, err
     ) {
-        db.db()?.suggest_compact_range(db.family(column_family)?, start_key, limit_key)
+        db.db()?.suggest_compact_range(&*db.family(column_family)?, start_key, limit_key)
     }
 
     /// Compacts SST files to a level. Returns the paths of the output files; free the list with
@@ -218,7 +218,7 @@ c_api! {
         let (names, output) = unsafe {
             (super::open::names(input_file_names, num_input_file_names)?, Out::new(output_file_names))
         };
-        let files = Files { family: &db.get()?.default, options, names, output_level, output_path_id };
+        let files = Files { family: &*db.default_family()?, options, names, output_level, output_path_id };
         return_names(&files.compact(db, compaction_job_info)?, &output, &num_output_file_names);
         Ok(())
     }
@@ -234,7 +234,7 @@ c_api! {
         let (names, output) = unsafe {
             (super::open::names(input_file_names, num_input_file_names)?, Out::new(output_file_names))
         };
-        let files = Files { family: db.family(column_family)?, options, names, output_level, output_path_id };
+        let files = Files { family: &*db.family(column_family)?, options, names, output_level, output_path_id };
         return_names(&files.compact(db, compaction_job_info)?, &output, &num_output_file_names);
         Ok(())
     }
@@ -248,13 +248,13 @@ c_api! {
 
     /// Deletes the SST files that lie between two keys, without a compaction. Keys in other files stay.
     fn rocksdb_delete_file_in_range(db: at rocksdb_t, start_key: bound, limit_key: bound, err) {
-        delete_files(db, &db.get()?.default, start_key, limit_key)
+        delete_files(db, &*db.default_family()?, start_key, limit_key)
     }
 
     fn rocksdb_delete_file_in_range_cf(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, start_key: bound, limit_key: bound, err
     ) {
-        delete_files(db, db.family(column_family)?, start_key, limit_key)
+        delete_files(db, &*db.family(column_family)?, start_key, limit_key)
     }
 
     /// Cancels manual compactions and rejects new ones until `rocksdb_enable_manual_compaction`.

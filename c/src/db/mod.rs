@@ -2,30 +2,45 @@
 //!
 //! Each handle counts its use of the engine. A program may destroy the handles in any order. After `rocksdb_close`, calls
 //! with the other handles of the database report errors.
+//!
+//! A call reads the database through a [`View`]. The view of a secondary instance stays the same during the call, also if
+//! another thread catches up with the writer.
 
 mod families;
 mod maintain;
 mod multi_get;
 mod open;
 mod read;
+mod secondary;
 mod sizes;
+mod ttl;
 mod write;
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use base::{Error, Result};
 use engine::db::Db;
 use engine::family::Family;
+use ironstone::ttl::TtlDb;
 
 pub(crate) use multi_get::{Places, families as families_of};
 pub(crate) use open::free_list;
 pub(crate) use read::copied;
 pub use read::{rocksdb_pinnable_handle_t, rocksdb_pinnableslice_t};
+use secondary::Following;
 
 /// An open database.
 pub struct rocksdb_t {
-    /// `None` in a listener, before the open returns.
-    open: Option<Open>,
+    target: Target,
+}
+
+/// What a handle of a database stands for.
+enum Target {
+    /// In a listener, before the open returns.
+    None,
+    Open(Open),
+    Secondary(Arc<Following>),
 }
 
 /// A column family of an open database.
@@ -34,24 +49,82 @@ pub struct rocksdb_column_family_handle_t {
     pub(crate) family: Arc<Family>,
     /// The column family as `ironstone` has it.
     pub(crate) front: ironstone::Family,
+    /// The secondary instance whose view the handle was made from.
+    secondary: Option<Arc<Following>>,
 }
 
 pub(crate) struct Open {
     pub db: Db,
     pub front: ironstone::Db,
     pub default: Arc<Family>,
+    /// The database if its values have a time to live.
+    pub ttl: Option<TtlDb>,
+}
+
+impl Open {
+    fn new(db: Db) -> Result<Self> {
+        let default = db.default_family()?;
+        let front = ironstone::Db::from_engine(db.clone())?;
+        Ok(Open { db, front, default, ttl: None })
+    }
+}
+
+/// The state of a database that a call uses.
+pub(crate) enum View<'a> {
+    Open(&'a Open),
+    Secondary(Arc<Open>),
+}
+
+impl Deref for View<'_> {
+    type Target = Open;
+
+    #[inline]
+    fn deref(&self) -> &Open {
+        match self {
+            View::Open(open) => open,
+            View::Secondary(open) => open,
+        }
+    }
+}
+
+/// The engine's handle of the database that a call uses.
+pub(crate) struct DbView<'a>(View<'a>);
+
+impl Deref for DbView<'_> {
+    type Target = Db;
+
+    #[inline]
+    fn deref(&self) -> &Db {
+        &self.0.db
+    }
+}
+
+/// The column family that a call uses.
+pub(crate) enum FamilyView<'a> {
+    Open(&'a Arc<Family>),
+    Secondary(Arc<Family>),
+}
+
+impl Deref for FamilyView<'_> {
+    type Target = Arc<Family>;
+
+    #[inline]
+    fn deref(&self) -> &Arc<Family> {
+        match self {
+            FamilyView::Open(family) => family,
+            FamilyView::Secondary(family) => family,
+        }
+    }
 }
 
 impl rocksdb_t {
     pub(crate) fn new(db: Db) -> Result<Self> {
-        let default = db.default_family()?;
-        let front = ironstone::Db::from_engine(db.clone())?;
-        Ok(rocksdb_t { open: Some(Open { db, front, default }) })
+        Ok(rocksdb_t { target: Target::Open(Open::new(db)?) })
     }
 
     /// The database that a listener gets. Its calls report errors.
     pub(crate) fn not_open() -> Self {
-        rocksdb_t { open: None }
+        rocksdb_t { target: Target::None }
     }
 
     /// The database and its default column family.
@@ -59,37 +132,70 @@ impl rocksdb_t {
     /// # Errors
     /// InvalidArgument in a listener.
     #[inline]
-    pub(crate) fn get(&self) -> Result<&Open> {
-        self.open.as_ref().ok_or_else(no_database)
+    pub(crate) fn get(&self) -> Result<View<'_>> {
+        match &self.target {
+            Target::Open(open) => Ok(View::Open(open)),
+            Target::Secondary(following) => Ok(View::Secondary(following.view())),
+            Target::None => Err(no_database()),
+        }
     }
 
-    pub(crate) fn db(&self) -> Result<&Db> {
-        Ok(&self.get()?.db)
+    #[inline]
+    pub(crate) fn db(&self) -> Result<DbView<'_>> {
+        self.get().map(DbView)
+    }
+
+    /// # Errors
+    /// As [`Self::get`].
+    #[inline]
+    pub(crate) fn default_family(&self) -> Result<FamilyView<'_>> {
+        match self.get()? {
+            View::Open(open) => Ok(FamilyView::Open(&open.default)),
+            View::Secondary(open) => Ok(FamilyView::Secondary(open.default.clone())),
+        }
     }
 
     /// The column family of a handle.
     ///
     /// # Errors
-    /// InvalidArgument if the handle belongs to another database.
+    /// InvalidArgument if the handle belongs to another database; NotFound if the writer of a secondary instance dropped
+    /// the column family.
     #[inline]
-    pub(crate) fn family<'a>(&self, handle: &'a rocksdb_column_family_handle_t) -> Result<&'a Arc<Family>> {
-        if self.db()?.session_id() == handle.db.session_id() {
-            return Ok(&handle.family);
+    pub(crate) fn family<'a>(&self, handle: &'a rocksdb_column_family_handle_t) -> Result<FamilyView<'a>> {
+        match &self.target {
+            Target::Open(open) if open.db.session_id() == handle.db.session_id() => {
+                Ok(FamilyView::Open(&handle.family))
+            }
+            Target::Secondary(following)
+                if handle.secondary.as_ref().is_some_and(|s| Arc::ptr_eq(s, following)) =>
+            {
+                following.family(handle.family.name()).map(FamilyView::Secondary)
+            }
+            Target::None => Err(no_database()),
+            _ => Err(foreign(handle)),
         }
-        Err(Error::invalid_argument(format!(
-            "column family {} belongs to another database than the one of the call",
-            handle.family.name()
-        )))
     }
 
     pub(crate) fn handle(&self, family: Arc<Family>) -> Result<rocksdb_column_family_handle_t> {
         let open = self.get()?;
         let front = open.front.family_from_engine(family.clone());
-        Ok(rocksdb_column_family_handle_t { db: open.db.clone(), family, front })
+        let secondary = match &self.target {
+            Target::Secondary(following) => Some(following.clone()),
+            _ => None,
+        };
+        Ok(rocksdb_column_family_handle_t { db: open.db.clone(), family, front, secondary })
     }
 }
 
 #[cold]
 fn no_database() -> Error {
     Error::invalid_argument("the database of a listener cannot be used in the listener")
+}
+
+#[cold]
+fn foreign(handle: &rocksdb_column_family_handle_t) -> Error {
+    Error::invalid_argument(format!(
+        "column family {} belongs to another database than the one of the call",
+        handle.family.name()
+    ))
 }

@@ -7,7 +7,7 @@ use base::{Error, Pinned, Result};
 use engine::family::Family;
 use engine::options::ReadOptions;
 
-use super::{rocksdb_column_family_handle_t, rocksdb_pinnableslice_t, rocksdb_t};
+use super::{FamilyView, rocksdb_column_family_handle_t, rocksdb_pinnableslice_t, rocksdb_t};
 use crate::abi::{Buffer, Owned, Return, Slices, arguments};
 use crate::iterator::rocksdb_slice_t;
 use crate::read_options::rocksdb_readoptions_t;
@@ -60,7 +60,8 @@ fn get_families(
     if options.snapshot.is_none() {
         options.snapshot = Some(db.db()?.snapshot());
     }
-    Ok(families.iter().zip(keys).map(|(family, key)| db.db()?.get(family, key, &options)).collect())
+    let open = db.get()?;
+    Ok(families.iter().zip(keys).map(|(family, key)| open.get(family, key, &options)).collect())
 }
 
 /// The column families of an array of handles.
@@ -78,7 +79,7 @@ pub(crate) unsafe fn families(
         // SAFETY: the handle is null or live by the contract.
         let handle = unsafe { handle.as_ref() };
         let handle = handle.ok_or_else(|| Error::invalid_argument("a column family handle is null"))?;
-        db.family(handle).cloned()
+        Ok(db.family(handle)?.clone())
     };
     handles.iter().map(family).collect()
 }
@@ -116,11 +117,18 @@ unsafe fn write_pinned(
 /// Answers for keys of one column family. An error that concerns all keys is the answer of each key.
 fn answers(
     db: &rocksdb_t,
-    family: Result<&Arc<Family>>,
+    family: Result<FamilyView<'_>>,
     keys: &[&[u8]],
     options: &rocksdb_readoptions_t,
 ) -> Answers {
-    let read = || Ok(db.db()?.multi_get(family?, keys, options.get()?));
+    let read = || {
+        let open = db.get()?;
+        let found = open.db.multi_get(&*family?, keys, options.get()?);
+        Ok(match open.ttl {
+            None => found,
+            Some(_) => found.into_iter().map(|value| open.value_of(value?)).collect(),
+        })
+    };
     read().unwrap_or_else(|error: Error| all_failed(keys.len(), &error))
 }
 
@@ -131,7 +139,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, keys_list: slices,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
     ) {
-        let answers = answers(db, db.get().map(|open| &open.default), &keys_list.0, options);
+        let answers = answers(db, db.default_family(), &keys_list.0, options);
         let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
         unsafe { places.write(&answers)? };

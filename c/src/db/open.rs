@@ -12,7 +12,7 @@ use crate::abi::{Buffer, Owned, Return, arguments};
 use crate::options::rocksdb_options_t;
 
 /// The column families that C passes to an open.
-struct Request {
+pub(super) struct Request {
     descriptors: Vec<FamilyDescriptor>,
     handles: *mut *mut rocksdb_column_family_handle_t,
 }
@@ -25,7 +25,7 @@ impl Request {
     ///
     /// # Safety
     /// The arrays have `count` items: names that end with NUL, live options, and writable places for handles.
-    unsafe fn new(
+    pub(super) unsafe fn new(
         count: c_int,
         names: *const *const c_char,
         options: *const *const rocksdb_options_t,
@@ -52,14 +52,29 @@ impl Request {
         Ok(Request { descriptors, handles })
     }
 
+    /// The column families as `ironstone` takes them.
+    pub(super) fn front_descriptors(&self) -> Vec<ironstone::FamilyDescriptor> {
+        let front = |descriptor: &FamilyDescriptor| ironstone::FamilyDescriptor {
+            name: descriptor.name.clone(),
+            options: descriptor.options.clone(),
+            block_cache: descriptor.block_cache.clone(),
+            blob_cache: descriptor.blob_cache.clone(),
+        };
+        self.descriptors.iter().map(front).collect()
+    }
+
     /// Opens the database and writes a handle for each column family.
     fn open(self, mut request: OpenRequest, open: fn(OpenRequest) -> Result<Db>) -> Result<Owned<rocksdb_t>> {
-        let names: Vec<String> = self.descriptors.iter().map(|d| d.name.clone()).collect();
-        request.families = self.descriptors;
+        request.families.clone_from(&self.descriptors);
         request.others = None;
         let db = rocksdb_t::new(open(request)?)?;
-        let mut handles = Vec::with_capacity(names.len());
-        for name in &names {
+        self.finish(db)
+    }
+
+    /// Writes a handle for each column family.
+    pub(super) fn finish(&self, db: rocksdb_t) -> Result<Owned<rocksdb_t>> {
+        let mut handles = Vec::with_capacity(self.descriptors.len());
+        for FamilyDescriptor { name, .. } in &self.descriptors {
             let family =
                 db.db()?.family(name).ok_or_else(|| Error::not_found(format!("column family {name}")))?;
             handles.push(db.handle(family)?);

@@ -34,7 +34,9 @@ fn get_with_ts(
     key: &[u8],
     options: &ReadOptions,
 ) -> Result<Option<(Pinned, Vec<u8>)>> {
-    let mut iter = db.db()?.iter(family, options.clone())?;
+    let open = db.get()?;
+    open.refuse_ttl("a read with a timestamp")?;
+    let mut iter = open.db.iter(family, options.clone())?;
     iter.seek(key);
     if iter.valid() && iter.key() == key {
         return Ok(Some((iter.pinned_value(), iter.timestamp().to_vec())));
@@ -93,7 +95,9 @@ fn may_exist(
     if !timestamp.is_empty() {
         options.timestamp = Some(timestamp.to_vec());
     }
-    let (exists, found) = db.db()?.key_may_exist(family, key, &options);
+    let open = db.get()?;
+    let (exists, found) = open.db.key_may_exist(family, key, &options);
+    let found = open.value_of(found)?;
     if !value_found.is_null() {
         value_found.set(u8::from(found.is_some()));
         if let Some(found) = found {
@@ -112,7 +116,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, vallen: out usize, err
     ) -> Option<Buffer> {
         let open = db.get()?;
-        Ok(copied(open.db.get(&open.default, key, options.get()?)?, &vallen))
+        Ok(copied(open.get(&open.default, key, options.get()?)?, &vallen))
     }
 
     fn rocksdb_get_cf(
@@ -120,7 +124,7 @@ c_api! {
         key: bytes, vallen: out usize, err
     ) -> Option<Buffer> {
         let family = db.family(column_family)?;
-        Ok(copied(db.db()?.get(family, key, options.get()?)?, &vallen))
+        Ok(copied(db.get()?.get(&family, key, options.get()?)?, &vallen))
     }
 
     /// As `rocksdb_get`. Also returns a copy of the timestamp of the value; the caller frees both.
@@ -130,7 +134,7 @@ c_api! {
     ) -> Option<Buffer> {
         // SAFETY: the header requires null or a writable place.
         let ts = unsafe { Out::new(ts) };
-        let found = get_with_ts(db, &db.get()?.default, key, options.get()?)?;
+        let found = get_with_ts(db, &*db.default_family()?, key, options.get()?)?;
         Ok(copied_with_ts(found, &vallen, &ts, &tslen))
     }
 
@@ -140,7 +144,7 @@ c_api! {
     ) -> Option<Buffer> {
         // SAFETY: the header requires null or a writable place.
         let ts = unsafe { Out::new(ts) };
-        let found = get_with_ts(db, db.family(column_family)?, key, options.get()?)?;
+        let found = get_with_ts(db, &*db.family(column_family)?, key, options.get()?)?;
         Ok(copied_with_ts(found, &vallen, &ts, &tslen))
     }
 
@@ -149,7 +153,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
         let open = db.get()?;
-        let value = open.db.get(&open.default, key, options.get()?)?;
+        let value = open.get(&open.default, key, options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
@@ -157,7 +161,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
-        let value = db.db()?.get(db.family(column_family)?, key, options.get()?)?;
+        let value = db.get()?.get(&*db.family(column_family)?, key, options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
@@ -176,7 +180,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnable_handle_t>> {
         let open = db.get()?;
-        let value = open.db.get(&open.default, key, options.get()?)?;
+        let value = open.get(&open.default, key, options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnable_handle_t { value })))
     }
 
@@ -184,7 +188,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, err
     ) -> Option<Owned<rocksdb_pinnable_handle_t>> {
-        let value = db.db()?.get(db.family(column_family)?, key, options.get()?)?;
+        let value = db.get()?.get(&*db.family(column_family)?, key, options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnable_handle_t { value })))
     }
 
@@ -206,7 +210,7 @@ c_api! {
     ) -> Flag {
         found.set(0);
         let open = db.get()?;
-        let value = open.db.get(&open.default, key, options.get()?)?;
+        let value = open.get(&open.default, key, options.get()?)?;
         // SAFETY: the header requires `buffer_size` writable bytes.
         unsafe { copied_into(value, (buffer, buffer_size), &vallen, &found) }
     }
@@ -216,7 +220,7 @@ c_api! {
         key: bytes, buffer: raw(*mut c_char), buffer_size: usize, vallen: out usize, found: out u8, err
     ) -> Flag {
         found.set(0);
-        let value = db.db()?.get(db.family(column_family)?, key, options.get()?)?;
+        let value = db.get()?.get(&*db.family(column_family)?, key, options.get()?)?;
         // SAFETY: the header requires `buffer_size` writable bytes.
         unsafe { copied_into(value, (buffer, buffer_size), &vallen, &found) }
     }
@@ -229,7 +233,7 @@ c_api! {
     ) -> Flag {
         // SAFETY: the header requires null or a writable place.
         let value = unsafe { Out::new(value) };
-        may_exist(db, &db.get()?.default, options, (key, timestamp), (&value, &val_len, &value_found))?
+        may_exist(db, &*db.default_family()?, options, (key, timestamp), (&value, &val_len, &value_found))?
     }
 
     fn rocksdb_key_may_exist_cf(
@@ -238,6 +242,6 @@ c_api! {
     ) -> Flag {
         // SAFETY: the header requires null or a writable place.
         let value = unsafe { Out::new(value) };
-        may_exist(db, db.family(column_family)?, options, (key, timestamp), (&value, &val_len, &value_found))?
+        may_exist(db, &*db.family(column_family)?, options, (key, timestamp), (&value, &val_len, &value_found))?
     }
 }

@@ -52,33 +52,33 @@ fn int_property(db: &rocksdb_t, family: &Arc<Family>, name: &str, value: &Out<u6
 c_api! {
     /// Returns a property as text, or null for an unknown name. The caller frees the text.
     fn rocksdb_property_value(db: at rocksdb_t, propname: text) -> Option<Buffer> {
-        let value = db.db()?.property(&db.get()?.default, propname);
+        let value = db.db()?.property(&*db.default_family()?, propname);
         value.map(|value| Buffer::string(value.as_bytes()))
     }
 
     fn rocksdb_property_value_cf(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, propname: text
     ) -> Option<Buffer> {
-        let value = db.db()?.property(db.family(column_family)?, propname);
+        let value = db.db()?.property(&*db.family(column_family)?, propname);
         value.map(|value| Buffer::string(value.as_bytes()))
     }
 
     /// Returns 0 and sets `out_val`, or returns -1 for an unknown name and for a property that is not a number.
     fn rocksdb_property_int(db: at rocksdb_t, propname: text, out_val: out u64) -> Success {
-        int_property(db, &db.get()?.default, propname, &out_val)?
+        int_property(db, &*db.default_family()?, propname, &out_val)?
     }
 
     fn rocksdb_property_int_cf(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, propname: text, out_val: out u64
     ) -> Success {
-        int_property(db, db.family(column_family)?, propname, &out_val)?
+        int_property(db, &*db.family(column_family)?, propname, &out_val)?
     }
 
     /// Estimates the bytes of SST files in each range. `sizes` has a place for each range.
     fn rocksdb_approximate_sizes(db: at rocksdb_t, ranges: ranges, sizes: raw(*mut u64), err) {
         let options = SizeApproximationOptions::default();
         // SAFETY: the header requires a place for each range.
-        unsafe { approximate_sizes(db, &db.get()?.default, &options, &ranges, sizes) }
+        unsafe { approximate_sizes(db, &*db.default_family()?, &options, &ranges, sizes) }
     }
 
     fn rocksdb_approximate_sizes_cf(
@@ -86,7 +86,7 @@ c_api! {
     ) {
         let options = SizeApproximationOptions::default();
         // SAFETY: the header requires a place for each range.
-        unsafe { approximate_sizes(db, db.family(column_family)?, &options, &ranges, sizes) }
+        unsafe { approximate_sizes(db, &*db.family(column_family)?, &options, &ranges, sizes) }
     }
 
     /// `include_flags` is a sum of `rocksdb_size_approximation_flags_...`.
@@ -96,14 +96,14 @@ c_api! {
     ) {
         let options = options_of(include_flags);
         // SAFETY: the header requires a place for each range.
-        unsafe { approximate_sizes(db, db.family(column_family)?, &options, &ranges, sizes) }
+        unsafe { approximate_sizes(db, &*db.family(column_family)?, &options, &ranges, sizes) }
     }
 
     fn rocksdb_approximate_sizes_with_options(
         db: at rocksdb_t, options: in rocksdb_size_approximation_options_t, ranges: ranges, sizes: raw(*mut u64), err
     ) {
         // SAFETY: the header requires a place for each range.
-        unsafe { approximate_sizes(db, &db.get()?.default, &options.options, &ranges, sizes) }
+        unsafe { approximate_sizes(db, &*db.default_family()?, &options.options, &ranges, sizes) }
     }
 
     fn rocksdb_approximate_sizes_cf_with_options(
@@ -111,7 +111,7 @@ c_api! {
         options: in rocksdb_size_approximation_options_t, ranges: ranges, sizes: raw(*mut u64), err
     ) {
         // SAFETY: the header requires a place for each range.
-        unsafe { approximate_sizes(db, db.family(column_family)?, &options.options, &ranges, sizes) }
+        unsafe { approximate_sizes(db, &*db.family(column_family)?, &options.options, &ranges, sizes) }
     }
 
     /// Returns the newest visible sequence number.
@@ -121,7 +121,8 @@ c_api! {
 
     /// Returns the identity of the database. The caller frees the text, which has a NUL after `id_len` bytes.
     fn rocksdb_get_db_identity(db: at rocksdb_t, id_len: out usize) -> Buffer {
-        let id = db.db()?.id();
+        let db = db.db()?;
+        let id = db.id();
         id_len.set(id.len());
         Buffer::string(id.as_bytes())
     }
@@ -130,14 +131,14 @@ c_api! {
     fn rocksdb_increase_full_history_ts_low(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, ts_low: bytes, err
     ) {
-        db.db()?.increase_full_history_ts_low(db.family(column_family)?, ts_low)
+        db.db()?.increase_full_history_ts_low(&*db.family(column_family)?, ts_low)
     }
 
     /// Returns the oldest readable timestamp of a column family. The caller frees it.
     fn rocksdb_get_full_history_ts_low(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, ts_lowlen: out usize, err
     ) -> Buffer {
-        let family = db.family(column_family)?;
+        let family = &db.family(column_family)?;
         if family.order().user.timestamp_size() == 0 {
             return Err(Error::invalid_argument(format!("column family {} has no timestamps", family.name())));
         }

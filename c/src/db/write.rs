@@ -18,7 +18,7 @@ fn write_one(
 ) -> Result<()> {
     let mut batch = WriteBatch::new();
     fill(&mut batch, family.id());
-    db.db()?.write(&mut batch, options)
+    db.get()?.write(&mut batch, options)
 }
 
 /// A key and its timestamp.
@@ -30,21 +30,21 @@ c_api! {
     /// Sets the value of a key.
     fn rocksdb_put(db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, val: bytes, err) {
         let open = db.get()?;
-        open.db.put(&open.default, key, val, options.get()?)
+        open.put(&open.default, key, val, options.get()?)
     }
 
     fn rocksdb_put_cf(
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, val: bytes, err
     ) {
-        db.db()?.put(db.family(column_family)?, key, val, options.get()?)
+        db.get()?.put(&*db.family(column_family)?, key, val, options.get()?)
     }
 
     /// Sets the value of a key at a timestamp.
     fn rocksdb_put_with_ts(
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, ts: bytes, val: bytes, err
     ) {
-        let family = &db.get()?.default;
+        let family = &db.default_family()?;
         write_one(db, options.get()?, family, |batch, id| { batch.put_at(id, key, ts, val); })
     }
 
@@ -52,7 +52,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, ts: bytes, val: bytes, err
     ) {
-        let family = db.family(column_family)?;
+        let family = &db.family(column_family)?;
         write_one(db, options.get()?, family, |batch, id| { batch.put_at(id, key, ts, val); })
     }
 
@@ -66,12 +66,12 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, err
     ) {
-        db.db()?.delete(db.family(column_family)?, key, options.get()?)
+        db.db()?.delete(&*db.family(column_family)?, key, options.get()?)
     }
 
     /// Deletes a key at a timestamp.
     fn rocksdb_delete_with_ts(db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, ts: bytes, err) {
-        let family = &db.get()?.default;
+        let family = &db.default_family()?;
         write_one(db, options.get()?, family, |batch, id| { batch.delete_at(id, key, ts); })
     }
 
@@ -79,7 +79,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, ts: bytes, err
     ) {
-        let family = db.family(column_family)?;
+        let family = &db.family(column_family)?;
         write_one(db, options.get()?, family, |batch, id| { batch.delete_at(id, key, ts); })
     }
 
@@ -93,13 +93,13 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, err
     ) {
-        db.db()?.single_delete(db.family(column_family)?, key, options.get()?)
+        db.db()?.single_delete(&*db.family(column_family)?, key, options.get()?)
     }
 
     fn rocksdb_singledelete_with_ts(
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, ts: bytes, err
     ) {
-        let family = &db.get()?.default;
+        let family = &db.default_family()?;
         write_one(db, options.get()?, family, |batch, id| { batch.single_delete_in(id, &stamped(key, ts)); })
     }
 
@@ -107,7 +107,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, ts: bytes, err
     ) {
-        let family = db.family(column_family)?;
+        let family = &db.family(column_family)?;
         write_one(db, options.get()?, family, |batch, id| { batch.single_delete_in(id, &stamped(key, ts)); })
     }
 
@@ -116,26 +116,26 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
         start_key: bytes, end_key: bytes, err
     ) {
-        db.db()?.delete_range(db.family(column_family)?, start_key, end_key, options.get()?)
+        db.db()?.delete_range(&*db.family(column_family)?, start_key, end_key, options.get()?)
     }
 
     /// Adds a merge operand to a key.
     fn rocksdb_merge(db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, val: bytes, err) {
         let open = db.get()?;
-        open.db.merge(&open.default, key, val, options.get()?)
+        open.merge(&open.default, key, val, options.get()?)
     }
 
     fn rocksdb_merge_cf(
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, val: bytes, err
     ) {
-        db.db()?.merge(db.family(column_family)?, key, val, options.get()?)
+        db.get()?.merge(&*db.family(column_family)?, key, val, options.get()?)
     }
 
     /// Writes a batch: all of it, or nothing. The batch stays as it is and can be written again.
     fn rocksdb_write(
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, batch: mut rocksdb_writebatch_t, err
     ) {
-        db.db()?.write(batch.batch_to_write()?, options.get()?)
+        db.get()?.write(batch.batch_to_write()?, options.get()?)
     }
 }

@@ -19,13 +19,6 @@ opaque! {
 }
 
 c_missing! {
-    fn rocksdb_open_with_ttl(
-        options: inmaybe rocksdb_options_t, name: raw(*const c_char), ttl: i32, err
-    ) -> Owned<rocksdb_t>;
-    fn rocksdb_open_as_secondary(
-        options: inmaybe rocksdb_options_t, name: raw(*const c_char), secondary_path: raw(*const c_char),
-        err
-    ) -> Owned<rocksdb_t>;
     fn rocksdb_open_and_trim_history(
         options: inmaybe rocksdb_options_t, name: raw(*const c_char), num_column_families: i32,
         column_family_names: raw(*const *const c_char),
@@ -33,22 +26,6 @@ c_missing! {
         column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), trim_ts: raw(*mut c_char),
         trim_tslen: usize, err
     ) -> Owned<rocksdb_t>;
-    fn rocksdb_open_column_families_with_ttl(
-        options: inmaybe rocksdb_options_t, name: raw(*const c_char), num_column_families: i32,
-        column_family_names: raw(*const *const c_char),
-        column_family_options: raw(*const *const rocksdb_options_t),
-        column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), ttls: raw(*const i32), err
-    ) -> Owned<rocksdb_t>;
-    fn rocksdb_open_as_secondary_column_families(
-        options: inmaybe rocksdb_options_t, name: raw(*const c_char), secondary_path: raw(*const c_char),
-        num_column_families: i32, column_family_names: raw(*const *const c_char),
-        column_family_options: raw(*const *const rocksdb_options_t),
-        column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), err
-    ) -> Owned<rocksdb_t>;
-    fn rocksdb_create_column_family_with_ttl(
-        db: maybe rocksdb_t, column_family_options: inmaybe rocksdb_options_t,
-        column_family_name: raw(*const c_char), ttl: i32, err
-    ) -> Owned<rocksdb_column_family_handle_t>;
     fn rocksdb_multi_get_with_ts(
         db: maybe rocksdb_t, options: inmaybe rocksdb_readoptions_t, num_keys: usize,
         keys_list: raw(*const *const c_char), keys_list_sizes: raw(*const usize),
@@ -79,5 +56,4 @@ c_missing! {
     fn rocksdb_walfilter_destroy(arg0: own rocksdb_walfilter_t);
     fn rocksdb_jemalloc_nodump_allocator_create(err) -> Owned<rocksdb_memory_allocator_t>;
     fn rocksdb_memory_allocator_destroy(arg0: own rocksdb_memory_allocator_t);
-    fn rocksdb_try_catch_up_with_primary(db: maybe rocksdb_t, err);
 }

@@ -4,17 +4,16 @@ use std::ffi::c_char;
 use std::path::Path;
 
 use base::Result;
-use engine::db::Db;
 use ironstone::{Checkpoint, TransactionDb, TransactionDbOptions, TxnDbWritePolicy};
 
+use super::Families;
 use super::transaction::rocksdb_transaction_t;
-use super::{Families, front_options};
 use crate::abi::returns::malloc_array;
 use crate::abi::{Buffer, ConstOwned, HasRejected, Owned, Return, Success, arguments};
 use crate::batch::rocksdb_writebatch_t;
 use crate::checkpoint::rocksdb_checkpoint_t;
 use crate::db::{
-    Places, copied, families_of, rocksdb_column_family_handle_t, rocksdb_pinnableslice_t, rocksdb_t,
+    DbView, Places, copied, families_of, rocksdb_column_family_handle_t, rocksdb_pinnableslice_t, rocksdb_t,
 };
 use crate::iterator::rocksdb_iterator_t;
 use crate::options::rocksdb_options_t;
@@ -30,7 +29,7 @@ pub struct rocksdb_transactiondb_t {
 }
 
 impl rocksdb_transactiondb_t {
-    fn engine(&self) -> Result<&Db> {
+    fn engine(&self) -> Result<DbView<'_>> {
         self.base.db()
     }
 }
@@ -71,7 +70,7 @@ fn open(
     let names = families.names();
     let descriptors = std::mem::take(&mut families.descriptors);
     let transactions = options_of(transactions)?;
-    let db = TransactionDb::open_with(path, front_options(options)?, transactions, Some(descriptors))?;
+    let db = TransactionDb::open_with(path, options.front_options()?, transactions, Some(descriptors))?;
     let base = rocksdb_t::new(db.base().engine().clone())?;
     families.write_handles(&names, &base)?;
     Ok(Owned(rocksdb_transactiondb_t { db, base }))
@@ -110,7 +109,7 @@ c_api! {
     fn rocksdb_transactiondb_create_column_family(
         txn_db: at rocksdb_transactiondb_t, column_family_options: in rocksdb_options_t, column_family_name: text, err
     ) -> Owned<rocksdb_column_family_handle_t> {
-        txn_db.db.create_family(super::descriptor(column_family_name, column_family_options)?)?;
+        txn_db.db.create_family(column_family_options.front_descriptor(column_family_name)?)?;
         let missing = || base::Error::not_found(format!("column family {column_family_name}"));
         let family = txn_db.engine()?.family(column_family_name).ok_or_else(missing)?;
         Ok(Owned(txn_db.base.handle(family)?))
@@ -127,7 +126,7 @@ c_api! {
     }
 
     fn rocksdb_transactiondb_create_snapshot(txn_db: at rocksdb_transactiondb_t) -> ConstOwned<rocksdb_snapshot_t> {
-        ConstOwned(rocksdb_snapshot_t::take(txn_db.engine()?))
+        ConstOwned(rocksdb_snapshot_t::take(&*txn_db.engine()?))
     }
 
     fn rocksdb_transactiondb_release_snapshot(
@@ -180,7 +179,7 @@ c_api! {
         column_family: at rocksdb_column_family_handle_t, key: bytes, vallen: out usize, err
     ) -> Option<Buffer> {
         let family = txn_db.base.family(column_family)?;
-        Ok(copied(txn_db.engine()?.get(family, key, options.get()?)?, &vallen))
+        Ok(copied(txn_db.engine()?.get(&family, key, options.get()?)?, &vallen))
     }
 
     fn rocksdb_transactiondb_get_pinned(
@@ -195,7 +194,7 @@ c_api! {
         txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t,
         column_family: at rocksdb_column_family_handle_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
-        let value = txn_db.engine()?.get(txn_db.base.family(column_family)?, key, options.get()?)?;
+        let value = txn_db.engine()?.get(&*txn_db.base.family(column_family)?, key, options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
@@ -236,7 +235,7 @@ c_api! {
         txn_db: at rocksdb_transactiondb_t, options: in rocksdb_writeoptions_t,
         column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes, err
     ) {
-        txn_db.engine()?.put(txn_db.base.family(column_family)?, key, val, options.get()?)
+        txn_db.engine()?.put(&*txn_db.base.family(column_family)?, key, val, options.get()?)
     }
 
     fn rocksdb_transactiondb_write(
@@ -255,7 +254,7 @@ c_api! {
         txn_db: at rocksdb_transactiondb_t, options: in rocksdb_writeoptions_t,
         column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes, err
     ) {
-        txn_db.engine()?.merge(txn_db.base.family(column_family)?, key, val, options.get()?)
+        txn_db.engine()?.merge(&*txn_db.base.family(column_family)?, key, val, options.get()?)
     }
 
     fn rocksdb_transactiondb_delete(
@@ -268,7 +267,7 @@ c_api! {
         txn_db: at rocksdb_transactiondb_t, options: in rocksdb_writeoptions_t,
         column_family: at rocksdb_column_family_handle_t, key: bytes, err
     ) {
-        txn_db.engine()?.delete(txn_db.base.family(column_family)?, key, options.get()?)
+        txn_db.engine()?.delete(&*txn_db.base.family(column_family)?, key, options.get()?)
     }
 
     fn rocksdb_transactiondb_flush_wal(txn_db: at rocksdb_transactiondb_t, sync: flag, err) {
@@ -286,7 +285,7 @@ c_api! {
         txn_db: at rocksdb_transactiondb_t, options: in rocksdb_flushoptions_t, err
     ) {
         options.rejected().check()?;
-        txn_db.engine()?.flush(std::slice::from_ref(&txn_db.base.get()?.default), &options.options)
+        txn_db.engine()?.flush(std::slice::from_ref(&*txn_db.base.default_family()?), &options.options)
     }
 
     fn rocksdb_transactiondb_flush_cf(
@@ -294,7 +293,7 @@ c_api! {
         column_family: at rocksdb_column_family_handle_t, err
     ) {
         options.rejected().check()?;
-        txn_db.engine()?.flush(std::slice::from_ref(txn_db.base.family(column_family)?), &options.options)
+        txn_db.engine()?.flush(std::slice::from_ref(&*txn_db.base.family(column_family)?), &options.options)
     }
 
     fn rocksdb_transactiondb_flush_cfs(
@@ -311,7 +310,7 @@ c_api! {
     fn rocksdb_transactiondb_create_iterator(
         txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t
     ) -> Owned<rocksdb_iterator_t> {
-        Owned(rocksdb_iterator_t::new(&txn_db.base, txn_db.base.get().map(|open| &open.default), options))
+        Owned(rocksdb_iterator_t::new(&txn_db.base, txn_db.base.default_family(), options))
     }
 
     fn rocksdb_transactiondb_create_iterator_cf(

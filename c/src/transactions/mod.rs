@@ -10,7 +10,7 @@ mod transaction;
 use std::ffi::{c_char, c_int};
 
 use base::Result;
-use ironstone::{FamilyDescriptor, Options};
+use ironstone::FamilyDescriptor;
 
 use crate::abi::arguments;
 use crate::db::rocksdb_column_family_handle_t;
@@ -29,7 +29,10 @@ struct Families {
 impl Families {
     /// The default column family alone, without a handle.
     fn default_only(options: &rocksdb_options_t) -> Result<Families> {
-        Ok(Families { descriptors: vec![descriptor("default", options)?], handles: std::ptr::null_mut() })
+        Ok(Families {
+            descriptors: vec![options.front_descriptor("default")?],
+            handles: std::ptr::null_mut(),
+        })
     }
 
     /// # Errors
@@ -55,7 +58,7 @@ impl Families {
             // SAFETY: each name is null or ends with NUL, each options pointer is null or live, by the contract.
             let (name, options) = unsafe { (arguments::text(name)?, options.as_ref()) };
             let no_options = || base::Error::invalid_argument(format!("options of {name} are null"));
-            descriptors.push(descriptor(name, options.ok_or_else(no_options)?)?);
+            descriptors.push(options.ok_or_else(no_options)?.front_descriptor(name)?);
         }
         Ok(Families { descriptors, handles })
     }
@@ -80,23 +83,4 @@ impl Families {
     fn names(&self) -> Vec<String> {
         self.descriptors.iter().map(|descriptor| descriptor.name.clone()).collect()
     }
-}
-
-fn descriptor(name: &str, options: &rocksdb_options_t) -> Result<FamilyDescriptor> {
-    let descriptor = options.descriptor(name)?;
-    let mut front = FamilyDescriptor::new(name, descriptor.options);
-    front.block_cache = descriptor.block_cache;
-    Ok(front)
-}
-
-/// The options of a database as `ironstone` takes them.
-fn front_options(options: &rocksdb_options_t) -> Result<Options> {
-    options.rejected.check()?;
-    let components = options.components();
-    Ok(Options {
-        db: options.db.clone(),
-        family: options.family.clone(),
-        block_cache: components.block_cache,
-        listeners: components.listeners,
-    })
 }

@@ -10,8 +10,8 @@ use ironstone::{
     OptimisticTransactionOptions,
 };
 
+use super::Families;
 use super::transaction::rocksdb_transaction_t;
-use super::{Families, front_options};
 use crate::abi::{Buffer, HasRejected, Owned, Success};
 use crate::batch::rocksdb_writebatch_t;
 use crate::checkpoint::rocksdb_checkpoint_t;
@@ -59,7 +59,7 @@ fn open(
 ) -> Result<Owned<rocksdb_optimistictransactiondb_t>> {
     let names = families.names();
     let descriptors = std::mem::take(&mut families.descriptors);
-    let options = front_options(options)?;
+    let options = options.front_options()?;
     let db = OptimisticTransactionDb::open_with(path, options, transactions, Some(descriptors))?;
     let base = rocksdb_t::new(db.base().engine().clone())?;
     families.write_handles(&names, &base)?;

@@ -67,9 +67,8 @@ fn build(
         && name != parts.order.name()
     {
         return Err(Error::invalid_argument(format!(
-            "{} does not match existing comparator {name} of column family {}",
-            parts.order.name(),
-            record.name
+            "{}: does not match existing comparator {name}",
+            parts.order.name()
         )));
     }
     let version = tree(record, parts)?;

@@ -31,7 +31,7 @@ pub fn descriptor_of(scope: &Scope, name: &str, comparator: Option<&str>) -> Res
         let own = given.options.comparator.name();
         if comparator.is_some_and(|recorded| recorded != own) {
             return Err(Error::invalid_argument(format!(
-                "{own} does not match existing comparator {} of column family {name}",
+                "{own}: does not match existing comparator {} of column family {name}",
                 comparator.unwrap_or_default()
             )));
         }

@@ -490,6 +490,23 @@ impl TtlIter {
     }
 }
 
+/// Returns a stored value without its time.
+///
+/// # Errors
+/// Corruption if the value has no time.
+///
+/// ```
+/// # use ironstone::{Options, ttl::{TtlDb, value_of}};
+/// # let db = TtlDb::open("data", Options::in_memory(), 60)?;
+/// db.put(b"k", b"v")?;
+/// let stored = db.plain().get(b"k")?.unwrap();
+/// assert_eq!(value_of(&stored)?, b"v");
+/// # Ok::<(), ironstone::Error>(())
+/// ```
+pub fn value_of(stored: &[u8]) -> Result<&[u8]> {
+    Ok(&stored[..check(stored)?])
+}
+
 fn without_time(stored: Pinned) -> Result<Pinned> {
     let len = check(&stored)?;
     Ok(stored.slice(0..len))

@@ -1,0 +1,106 @@
+//! Secondary instances: databases that another process writes.
+//!
+//! A catch-up replaces the view of a secondary instance. A call holds the view with which it began. A handle of a column
+//! family names the column family of each later view. Facts: RocksDB `db/db_impl/db_impl_secondary.cc`.
+
+use std::ffi::c_char;
+use std::path::Path;
+use std::sync::Arc;
+
+use base::{Error, Result};
+use engine::family::Family;
+use env::logger::{FileLogger, LogFileOptions};
+use env::sync::Mutex;
+use ironstone::Secondary;
+
+use super::open::Request;
+use super::{Open, Target, rocksdb_column_family_handle_t, rocksdb_t};
+use crate::abi::Owned;
+use crate::options::rocksdb_options_t;
+
+/// A secondary instance and its newest view.
+pub(super) struct Following {
+    secondary: Secondary,
+    view: Mutex<Arc<Open>>,
+}
+
+impl Following {
+    fn new(secondary: Secondary) -> Result<Self> {
+        let view = Mutex::new(Arc::new(Open::new(secondary.view().engine().clone())?));
+        Ok(Following { secondary, view })
+    }
+
+    pub(super) fn view(&self) -> Arc<Open> {
+        self.view.lock().clone()
+    }
+
+    /// # Errors
+    /// NotFound if the writer dropped the column family.
+    pub(super) fn family(&self, name: &str) -> Result<Arc<Family>> {
+        let missing = || Error::not_found(format!("column family {name}"));
+        self.view().db.family(name).ok_or_else(missing)
+    }
+
+    fn catch_up(&self) -> Result<()> {
+        self.secondary.try_catch_up_with_primary()?;
+        let next = Arc::new(Open::new(self.secondary.view().engine().clone())?);
+        let before = std::mem::replace(&mut *self.view.lock(), next);
+        drop(before);
+        Ok(())
+    }
+}
+
+/// The options of a secondary instance. Its info log is in `secondary_path`, because the instance changes nothing in the
+/// directory of the database.
+fn options_of(options: &rocksdb_options_t, secondary_path: &Path) -> Result<ironstone::Options> {
+    let mut front = options.front_options()?;
+    if front.db.info_log.is_none() {
+        let log = LogFileOptions { level: front.db.info_log_level, ..LogFileOptions::default() };
+        let (fs, clock) = (front.db.env.fs.clone(), front.db.env.clock.clone());
+        front.db.info_log = Some(Arc::new(FileLogger::open(fs, clock, secondary_path, None, log)?));
+    }
+    Ok(front)
+}
+
+impl rocksdb_t {
+    fn secondary(secondary: Secondary) -> Result<Self> {
+        Ok(rocksdb_t { target: Target::Secondary(Arc::new(Following::new(secondary)?)) })
+    }
+}
+
+c_api! {
+    /// Opens a database that another process writes. The info log of this instance is in `secondary_path`. Requires
+    /// `max_open_files` of -1.
+    fn rocksdb_open_as_secondary(
+        options: in rocksdb_options_t, name: path, secondary_path: path, err
+    ) -> Owned<rocksdb_t> {
+        let front = options_of(options, secondary_path)?;
+        Ok(Owned(rocksdb_t::secondary(Secondary::open(name, front)?)?))
+    }
+
+    /// As `rocksdb_open_as_secondary`, with some of the column families of the database, `default` among them.
+    fn rocksdb_open_as_secondary_column_families(
+        options: in rocksdb_options_t, name: path, secondary_path: path, num_column_families: i32,
+        column_family_names: raw(*const *const c_char),
+        column_family_options: raw(*const *const rocksdb_options_t),
+        column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), err
+    ) -> Owned<rocksdb_t> {
+        // SAFETY: the header requires arrays of `num_column_families` items.
+        let request = unsafe {
+            Request::new(num_column_families, column_family_names, column_family_options, column_family_handles)?
+        };
+        let secondary =
+            Secondary::open_with_families(name, options_of(options, secondary_path)?, request.front_descriptors())?;
+        request.finish(rocksdb_t::secondary(secondary)?)
+    }
+
+    /// Reads what the writer did since the open or the last call. The writes that the writer has not handed to the
+    /// operating system are not visible. Iterators, snapshots and pinned values keep their state.
+    fn rocksdb_try_catch_up_with_primary(db: at rocksdb_t, err) {
+        match &db.target {
+            Target::Secondary(following) => following.catch_up(),
+            Target::Open(_) => Err(Error::not_supported("Supported only by secondary instance")),
+            Target::None => Err(super::no_database()),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Databases whose values have a time to live. A value is stored with the time of its write at its end.
+//!
+//! Writes go through `ironstone::ttl::TtlDb`, which adds the time. Reads cut the time off. Facts: RocksDB
+//! `utilities/ttl/db_ttl_impl.cc`.
+
+use std::ffi::c_char;
+use std::sync::Arc;
+
+use base::{Error, Pinned, Result};
+use engine::batch::WriteBatch;
+use engine::family::Family;
+use engine::options::{ReadOptions, WriteOptions};
+use ironstone::ttl::{TtlDb, TtlFamily};
+
+use super::open::Request;
+use super::{Open, Target, rocksdb_column_family_handle_t, rocksdb_t};
+use crate::abi::{Owned, arguments};
+use crate::options::rocksdb_options_t;
+
+impl Open {
+    /// # Errors
+    /// NotSupported if the values have a time to live.
+    pub(crate) fn refuse_ttl(&self, call: &str) -> Result<()> {
+        match self.ttl {
+            None => Ok(()),
+            Some(_) => Err(Error::not_supported(format!("{call} of a database with a time to live"))),
+        }
+    }
+
+    #[inline]
+    pub(super) fn put(
+        &self,
+        family: &Arc<Family>,
+        key: &[u8],
+        value: &[u8],
+        options: &WriteOptions,
+    ) -> Result<()> {
+        match &self.ttl {
+            None => self.db.put(family, key, value, options),
+            Some(ttl) => with_time(ttl, family)?.put_with(key, value, options),
+        }
+    }
+
+    #[inline]
+    pub(super) fn merge(
+        &self,
+        family: &Arc<Family>,
+        key: &[u8],
+        value: &[u8],
+        options: &WriteOptions,
+    ) -> Result<()> {
+        match &self.ttl {
+            None => self.db.merge(family, key, value, options),
+            Some(ttl) => with_time(ttl, family)?.merge_with(key, value, options),
+        }
+    }
+
+    #[inline]
+    pub(super) fn write(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
+        match &self.ttl {
+            None => self.db.write(batch, options),
+            Some(ttl) => ttl.write_with(batch, options),
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(
+        &self,
+        family: &Arc<Family>,
+        key: &[u8],
+        options: &ReadOptions,
+    ) -> Result<Option<Pinned>> {
+        let value = self.db.get(family, key, options)?;
+        match self.ttl {
+            None => Ok(value),
+            Some(_) => self.value_of(value),
+        }
+    }
+
+    /// Returns a stored value as the program wrote it.
+    ///
+    /// # Errors
+    /// Corruption if the value has no time.
+    pub(super) fn value_of(&self, stored: Option<Pinned>) -> Result<Option<Pinned>> {
+        match (stored, &self.ttl) {
+            (Some(stored), Some(_)) => {
+                let len = ironstone::ttl::value_of(&stored)?.len();
+                Ok(Some(stored.slice(0..len)))
+            }
+            (stored, _) => Ok(stored),
+        }
+    }
+}
+
+fn with_time(ttl: &TtlDb, family: &Family) -> Result<TtlFamily> {
+    ttl.family(family.name())
+}
+
+impl rocksdb_t {
+    fn with_ttl(db: TtlDb) -> Result<Self> {
+        let open = Open::new(db.plain().engine().clone())?;
+        Ok(rocksdb_t { target: Target::Open(Open { ttl: Some(db), ..open }) })
+    }
+}
+
+c_api! {
+    /// Opens a database whose values expire `ttl` seconds after their write. 0 and negative: values do not expire. A
+    /// compaction removes expired values. Always open such a database with a time to live.
+    fn rocksdb_open_with_ttl(options: in rocksdb_options_t, name: path, ttl: i32, err) -> Owned<rocksdb_t> {
+        let families = vec![(options.front_descriptor("default")?, ttl)];
+        Ok(Owned(rocksdb_t::with_ttl(TtlDb::open_with_families(name, options.front_options()?, families)?)?))
+    }
+
+    /// As `rocksdb_open_column_families`, with a time to live for each column family.
+    fn rocksdb_open_column_families_with_ttl(
+        options: in rocksdb_options_t, name: path, num_column_families: i32,
+        column_family_names: raw(*const *const c_char),
+        column_family_options: raw(*const *const rocksdb_options_t),
+        column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), ttls: raw(*const i32), err
+    ) -> Owned<rocksdb_t> {
+        // SAFETY: the header requires arrays of `num_column_families` items.
+        let (request, ttls) = unsafe {
+            let count = arguments::count(num_column_families)?;
+            let request =
+                Request::new(num_column_families, column_family_names, column_family_options, column_family_handles)?;
+            (request, arguments::array(ttls, count)?)
+        };
+        let families = request.front_descriptors().into_iter().zip(ttls.iter().copied()).collect();
+        let db = TtlDb::open_with_families(name, options.front_options()?, families)?;
+        request.finish(rocksdb_t::with_ttl(db)?)
+    }
+
+    /// Creates a column family in a database that was opened with a time to live.
+    fn rocksdb_create_column_family_with_ttl(
+        db: at rocksdb_t, column_family_options: in rocksdb_options_t, column_family_name: text, ttl: i32, err
+    ) -> Owned<rocksdb_column_family_handle_t> {
+        let open = db.get()?;
+        let without = || Error::invalid_argument("the database was not opened with a time to live");
+        let database = open.ttl.as_ref().ok_or_else(without)?;
+        let descriptor = column_family_options.front_descriptor(column_family_name)?;
+        database.create_family(descriptor, ttl)?;
+        let missing = || Error::not_found(format!("column family {column_family_name}"));
+        Ok(Owned(db.handle(open.db.family(column_family_name).ok_or_else(missing)?)?))
+    }
+}
