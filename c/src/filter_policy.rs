@@ -40,4 +40,20 @@ c_api! {
     ) -> Owned<rocksdb_filterpolicy_t> {
         policy(FilterPolicy::ribbon(bloom_equivalent_bits_per_key, bloom_before_level))
     }
+
+    /// As `rocksdb_filterpolicy_create_bloom`. The old format of filters is not written: `original_format` of 1 is also the
+    /// format of today. RocksDB 11.8.1 ignores the argument too.
+    fn rocksdb_filterpolicy_create_bloom_format(
+        bits_per_key: f64, original_format: bool
+    ) -> Owned<rocksdb_filterpolicy_t> {
+        let _ = original_format;
+        policy(FilterPolicy::bloom(bits_per_key))
+    }
+
+    /// As `rocksdb_filterpolicy_create_ribbon_hybrid`.
+    fn rocksdb_filterpolicy_create_ribbon_format(
+        bloom_equivalent_bits_per_key: f64, bloom_before_level: i32
+    ) -> Owned<rocksdb_filterpolicy_t> {
+        policy(FilterPolicy::ribbon(bloom_equivalent_bits_per_key, bloom_before_level))
+    }
 }

@@ -1270,7 +1270,11 @@ extern ROCKSDB_LIBRARY_API void rocksdb_delete_file_in_range_cf(rocksdb_t* db,
 /* Cancels manual compactions and rejects new ones until `rocksdb_enable_manual_compaction`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_disable_manual_compaction(rocksdb_t* db);
 extern ROCKSDB_LIBRARY_API void rocksdb_enable_manual_compaction(rocksdb_t* db);
-/* Stops background work before the database is closed. Writes that need a flush fail afterwards. */
+/* Ends all running compactions, and starts none until `rocksdb_resume_all_compactions`. */
+extern ROCKSDB_LIBRARY_API void rocksdb_abort_all_compactions(rocksdb_t* db);
+extern ROCKSDB_LIBRARY_API void rocksdb_resume_all_compactions(rocksdb_t* db);
+/* Stops background work before the database is closed. Writes that need a flush fail afterwards. The call always waits
+   for running jobs, also with `wait` of 0. */
 extern ROCKSDB_LIBRARY_API void rocksdb_cancel_all_background_work(rocksdb_t* db,
     unsigned char wait);
 /* Waits until no flush and no compaction runs or is due. */
@@ -1627,6 +1631,13 @@ extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_b
 extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_ribbon(double bloom_equivalent_bits_per_key);
 /* Bloom filters on the levels before `bloom_before_level`, Ribbon filters from there. A flush is level -1. */
 extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_ribbon_hybrid(double bloom_equivalent_bits_per_key,
+    int bloom_before_level);
+/* As `rocksdb_filterpolicy_create_bloom`. The old format of filters is not written: `original_format` of 1 is also the
+   format of today. RocksDB 11.8.1 ignores the argument too. */
+extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_bloom_format(double bits_per_key,
+    bool original_format);
+/* As `rocksdb_filterpolicy_create_ribbon_hybrid`. */
+extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_ribbon_format(double bloom_equivalent_bits_per_key,
     int bloom_before_level);
 
 /* ---- Iterators ---- */

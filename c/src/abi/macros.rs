@@ -123,9 +123,9 @@ macro_rules! c_fn {
         [$x:ident: bound, $($rest:tt)*]) => {
         $crate::abi::macros::c_fn! {
             $m $name $ret $body [$($c)* $x: *const std::ffi::c_char, len: usize,]
-            // SAFETY: the header requires `len` readable bytes.
             [$($let)* let $x: Option<&[u8]> = match $x.is_null() {
                 true => None,
+                // SAFETY: the header requires `len` readable bytes of a pointer that is not null.
                 false => Some(unsafe { $crate::abi::arguments::bytes($x, len)? }),
             };]
             [$err] $mode [$($rest)*]

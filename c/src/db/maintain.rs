@@ -266,7 +266,17 @@ c_api! {
         db.db()?.enable_manual_compaction()?;
     }
 
-    /// Stops background work before the database is closed. Writes that need a flush fail afterwards.
+    /// Ends all running compactions, and starts none until `rocksdb_resume_all_compactions`.
+    fn rocksdb_abort_all_compactions(db: at rocksdb_t) {
+        db.db()?.abort_all_compactions()?;
+    }
+
+    fn rocksdb_resume_all_compactions(db: at rocksdb_t) {
+        db.db()?.resume_all_compactions()?;
+    }
+
+    /// Stops background work before the database is closed. Writes that need a flush fail afterwards. The call always waits
+    /// for running jobs, also with `wait` of 0.
     fn rocksdb_cancel_all_background_work(db: at rocksdb_t, wait: flag) {
         let _ = wait;
         db.db()?.disable_manual_compaction()?;

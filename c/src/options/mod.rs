@@ -59,8 +59,8 @@ impl rocksdb_options_t {
         let mut request = OpenRequest::new(path, self.db.clone(), self.family.clone());
         request.components = self.components();
         request.others = Some(self.family.clone());
-        if self.blob_cache.is_some() {
-            request.families.push(self.descriptor("default")?);
+        for family in &mut request.families {
+            family.blob_cache.clone_from(&self.blob_cache);
         }
         Ok(request)
     }

@@ -1,57 +1,17 @@
-//! The C interface as a program sees it: handles in any order, null pointers, error strings, the header.
+//! The rules of all functions: handles in any order, null pointers, error strings, destructors of callbacks.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
-#![allow(improper_ctypes, reason = "the handles are opaque")]
-
-use std::ffi::{CStr, CString, c_char, c_void};
-use std::path::Path;
-use std::process::Command;
+use std::ffi::{CString, c_char, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ironstone_c::comparator::{rocksdb_comparator_create, rocksdb_comparator_destroy, rocksdb_comparator_t};
-use ironstone_c::db::rocksdb_t;
-use ironstone_c::options::{rocksdb_options_create, rocksdb_options_destroy, rocksdb_options_t};
+
+use crate::calls::*;
 
 unsafe extern "C" {
-    fn rocksdb_options_set_create_if_missing(options: *mut rocksdb_options_t, value: u8);
     fn rocksdb_options_set_compaction_style(options: *mut rocksdb_options_t, value: i32);
     fn rocksdb_options_get_compaction_style(options: *const rocksdb_options_t) -> i32;
-    fn rocksdb_open(
-        options: *const rocksdb_options_t,
-        name: *const c_char,
-        err: *mut *mut c_char,
-    ) -> *mut rocksdb_t;
-    fn rocksdb_close(db: *mut rocksdb_t);
-    fn rocksdb_readoptions_create() -> *mut c_void;
-    fn rocksdb_readoptions_destroy(options: *mut c_void);
-    fn rocksdb_create_iterator(db: *mut rocksdb_t, options: *const c_void) -> *mut c_void;
-    fn rocksdb_iter_seek_to_first(iter: *mut c_void);
-    fn rocksdb_iter_valid(iter: *const c_void) -> u8;
-    fn rocksdb_iter_get_error(iter: *const c_void, err: *mut *mut c_char);
-    fn rocksdb_iter_destroy(iter: *mut c_void);
     fn rocksdb_options_set_comparator(options: *mut rocksdb_options_t, comparator: *mut rocksdb_comparator_t);
-    fn rocksdb_free(memory: *mut c_void);
-}
-
-/// Takes an error string and frees it.
-fn taken(error: *mut c_char) -> String {
-    assert!(!error.is_null(), "no error was reported");
-    // SAFETY: the library returned a string that ends with NUL, and `rocksdb_free` frees such strings.
-    unsafe {
-        let text = CStr::from_ptr(error).to_string_lossy().into_owned();
-        rocksdb_free(error.cast());
-        text
-    }
-}
-
-fn options() -> *mut rocksdb_options_t {
-    // SAFETY: the functions have no precondition but a live handle.
-    unsafe {
-        let options = rocksdb_options_create();
-        rocksdb_options_set_create_if_missing(options, 1);
-        options
-    }
 }
 
 #[test]
@@ -121,24 +81,5 @@ fn destructor_of_a_callback_runs_once_after_its_last_user() {
         assert_eq!(DESTROYED.load(Ordering::SeqCst), 0);
         rocksdb_options_destroy(options);
         assert_eq!(DESTROYED.load(Ordering::SeqCst), 1);
-    }
-}
-
-#[test]
-fn header_compiles_without_warnings() {
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
-    let dir = tempfile::tempdir().unwrap();
-    let source = dir.path().join("header.c");
-    std::fs::write(&source, "#include <rocksdb/c.h>\n").unwrap();
-    for (compiler, language, standard) in [("cc", "c", "c99"), ("cc", "c", "c11"), ("c++", "c++", "c++17")] {
-        let mut command = Command::new(compiler);
-        command.args(["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-x", language]);
-        command.arg(format!("-std={standard}")).arg("-I").arg(&include).arg(&source);
-        match command.output() {
-            Err(_) => println!("skipped: no {compiler}"),
-            Ok(output) => {
-                assert!(output.status.success(), "{standard}: {}", String::from_utf8_lossy(&output.stderr));
-            }
-        }
     }
 }

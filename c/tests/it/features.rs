@@ -1,0 +1,118 @@
+//! Databases of special kinds: values with a time to live, secondary instances, column families of another database.
+
+use std::ffi::c_char;
+use std::ptr::null_mut;
+
+use crate::calls::*;
+
+#[test]
+fn values_with_a_time_to_live_are_read_without_their_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = c_path(&dir.path().join("db"));
+    let options = options();
+    // SAFETY: all handles are live where they are used; each is destroyed once.
+    unsafe {
+        let db = Db::new(ok(|err| rocksdb_open_with_ttl(options, name.as_ptr(), 3600, err)));
+        db.put("k", "value");
+        assert_eq!(db.get("k").as_deref(), Some("value"));
+
+        let sessions = ok(|err| {
+            rocksdb_create_column_family_with_ttl(db.handle, options, c"sessions".as_ptr(), 60, err)
+        });
+        db.put_cf(sessions, "1", "Ada");
+        assert_eq!(db.get_cf(sessions, "1").unwrap().as_deref(), Some("Ada"));
+
+        let iter = rocksdb_create_iterator(db.handle, db.read);
+        rocksdb_iter_seek_to_first(iter);
+        assert_eq!(rocksdb_iter_valid(iter), 1);
+        let mut len = 0;
+        rocksdb_iter_value(iter, &raw mut len);
+        assert_eq!(len, "value".len());
+        rocksdb_iter_destroy(iter);
+        rocksdb_column_family_handle_destroy(sessions);
+        rocksdb_options_destroy(options);
+    }
+}
+
+#[test]
+fn time_is_the_end_of_a_stored_value() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = c_path(&dir.path().join("db"));
+    let options = options();
+    // SAFETY: all handles are live where they are used; each is destroyed once.
+    unsafe {
+        Db::new(ok(|err| rocksdb_open_with_ttl(options, name.as_ptr(), 3600, err))).put("k", "value");
+        let plain = Db::new(ok(|err| rocksdb_open(options, name.as_ptr(), err)));
+        let (mut len, mut error) = (0, null_mut());
+        let stored = rocksdb_get(plain.handle, plain.read, c"k".as_ptr(), 1, &raw mut len, &raw mut error);
+        assert_eq!(len, "value".len() + 4);
+        rocksdb_free(stored.cast());
+        rocksdb_options_destroy(options);
+    }
+}
+
+#[test]
+fn secondary_sees_the_writes_of_a_column_family_after_a_catch_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let (name, log) = (c_path(&dir.path().join("db")), c_path(&dir.path().join("secondary")));
+    let options = options();
+    // SAFETY: all handles are live where they are used; each is destroyed once; the arrays have two items.
+    unsafe {
+        let writer = Db::new(ok(|err| rocksdb_open(options, name.as_ptr(), err)));
+        let users = ok(|err| rocksdb_create_column_family(writer.handle, options, c"users".as_ptr(), err));
+        writer.put_cf(users, "1", "Ada");
+
+        rocksdb_options_set_max_open_files(options, -1);
+        let names: [*const c_char; 2] = [c"default".as_ptr(), c"users".as_ptr()];
+        let (mut handles, each) = ([null_mut(); 2], [options.cast_const(); 2]);
+        let reader = Db::new(ok(|err| {
+            let (names, each, handles) = (names.as_ptr(), each.as_ptr(), handles.as_mut_ptr());
+            rocksdb_open_as_secondary_column_families(
+                options,
+                name.as_ptr(),
+                log.as_ptr(),
+                2,
+                names,
+                each,
+                handles,
+                err,
+            )
+        }));
+        assert_eq!(reader.get_cf(handles[1], "1").unwrap().as_deref(), Some("Ada"));
+
+        writer.put_cf(users, "1", "Grace");
+        assert_eq!(reader.get_cf(handles[1], "1").unwrap().as_deref(), Some("Ada"));
+        ok(|err| rocksdb_try_catch_up_with_primary(reader.handle, err));
+        assert_eq!(reader.get_cf(handles[1], "1").unwrap().as_deref(), Some("Grace"));
+        assert!(dir.path().join("secondary/LOG").exists());
+
+        let wrong = reader.get_cf(users, "1").unwrap_err();
+        assert_eq!(
+            wrong,
+            "Invalid argument: column family users belongs to another database than the one of the call"
+        );
+        for handle in handles {
+            rocksdb_column_family_handle_destroy(handle);
+        }
+        rocksdb_column_family_handle_destroy(users);
+        rocksdb_options_destroy(options);
+    }
+}
+
+#[test]
+fn only_a_secondary_instance_catches_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = c_path(&dir.path().join("db"));
+    let (options, mut error) = (options(), null_mut());
+    // SAFETY: all handles are live where they are used; each is destroyed once.
+    unsafe {
+        let db = Db::new(ok(|err| rocksdb_open(options, name.as_ptr(), err)));
+        rocksdb_try_catch_up_with_primary(db.handle, &raw mut error);
+        rocksdb_options_destroy(options);
+    }
+    assert_eq!(taken(error), "Not implemented: Supported only by secondary instance");
+}
+
+unsafe extern "C" {
+    fn rocksdb_options_set_max_open_files(options: *mut rocksdb_options_t, value: i32);
+}
