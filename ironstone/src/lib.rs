@@ -126,7 +126,7 @@ pub use lsm::filter::{
 };
 pub use lsm::merge::{
     Associative, AssociativeMergeOperator, Existing, Failure as MergeFailure, FullMerge, MergeOperator,
-    Merged,
+    Merged, with_default_column as merge_default_column,
 };
 
 // Options of the database, of column families, of tables, and of calls.

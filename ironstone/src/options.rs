@@ -95,6 +95,21 @@ impl Options {
         Ok(())
     }
 
+    /// Sets options for a bulk load: no automatic compaction, no write stalls. RocksDB: `PrepareForBulkLoad`.
+    ///
+    /// ```
+    /// # use ironstone::Options;
+    /// let mut options = Options::default();
+    /// options.prepare_for_bulk_load();
+    /// assert!(options.family.disable_auto_compactions);
+    /// ```
+    pub fn prepare_for_bulk_load(&mut self) {
+        let (db, family) = (std::mem::take(&mut self.db), std::mem::take(&mut self.family));
+        let mut both = engine::options::Options { db, family };
+        both.prepare_for_bulk_load();
+        (self.db, self.family) = (both.db, both.family);
+    }
+
     /// Reads the newest OPTIONS file of the database at `path`. Returns the options of the database and all column
     /// families. The result lists objects that the file only names, for example a merge operator of the application;
     /// the caller sets these objects before the open. RocksDB: `LoadLatestOptions`.

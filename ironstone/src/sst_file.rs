@@ -77,6 +77,25 @@ impl SstFileWriter {
         self.inner.entries()?.delete(key)
     }
 
+    /// Adds a point tombstone with a timestamp. Keys of the column family have timestamps.
+    ///
+    /// # Errors
+    /// As [`SstFileWriter::put`].
+    ///
+    /// ```
+    /// use ironstone::{Options, SstFileWriter};
+    ///
+    /// let mut options = Options::in_memory();
+    /// options.update("comparator=leveldb.BytewiseComparator.u64ts")?;
+    /// let mut writer = SstFileWriter::create("file.sst", &options.db, &options.family)?;
+    /// writer.delete_with_ts(b"k", &7u64.to_le_bytes())?;
+    /// assert_eq!(writer.finish()?.num_entries, 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn delete_with_ts(&mut self, key: &[u8], timestamp: &[u8]) -> Result<()> {
+        self.inner.entries()?.add(&[key, timestamp].concat(), ValueType::DeletionWithTimestamp, &[])
+    }
+
     /// Adds a range tombstone for the keys in `[begin, end)`. Range tombstones may come in any order, and do not delete
     /// keys of the same file. An empty range adds nothing.
     ///

@@ -6,7 +6,7 @@ use std::path::Path;
 const UNSAFE_CRATES: [&str; 7] = ["kernel", "mem", "env", "c", "jni", "fuzz", "peer"];
 
 /// Crates whose sources are checked.
-pub const CRATES: [&str; 19] = [
+pub const CRATES: [&str; 20] = [
     "kernel",
     "base",
     "format",
@@ -20,6 +20,7 @@ pub const CRATES: [&str; 19] = [
     "ironstone",
     "tools",
     "c",
+    "rocksdb",
     "testkit",
     "peer",
     "kvdrv",

@@ -1,0 +1,85 @@
+//! Compaction filters: a function that decides about each value that a compaction reads.
+
+use std::ffi::{CStr, CString};
+
+use env::sync::Mutex;
+use ironstone::{FilterInput, FilterKind};
+
+/// What happens to a value.
+pub enum Decision {
+    /// The value stays.
+    Keep,
+    /// The entry is removed.
+    Remove,
+    /// The value is replaced.
+    Change(&'static [u8]),
+}
+
+/// A filter that a factory makes for one compaction.
+pub trait CompactionFilter {
+    /// Decides about a value of a key. `level` is the level that the compaction reads.
+    fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Decision;
+
+    /// Returns the name of the filter.
+    fn name(&self) -> &CStr;
+}
+
+/// A function that is a filter.
+pub trait CompactionFilterFn: FnMut(u32, &[u8], &[u8]) -> Decision {}
+
+impl<F> CompactionFilterFn for F where F: FnMut(u32, &[u8], &[u8]) -> Decision + Send + 'static {}
+
+/// A filter that is a name and a function.
+pub struct CompactionFilterCallback<F>
+where
+    F: CompactionFilterFn,
+{
+    /// The name of the filter.
+    pub name: CString,
+    /// The function.
+    pub filter_fn: F,
+}
+
+impl<F> CompactionFilter for CompactionFilterCallback<F>
+where
+    F: CompactionFilterFn,
+{
+    fn name(&self) -> &CStr {
+        &self.name
+    }
+
+    fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Decision {
+        (self.filter_fn)(level, key, value)
+    }
+}
+
+/// A filter as `ironstone` takes it. The calls of concurrent subcompactions run one after the other.
+pub(crate) struct Filter<F> {
+    name: String,
+    filter: Mutex<F>,
+}
+
+impl<F: CompactionFilter> Filter<F> {
+    pub(crate) fn new(filter: F) -> Self {
+        Filter { name: filter.name().to_string_lossy().into_owned(), filter: Mutex::new(filter) }
+    }
+}
+
+impl<F: CompactionFilter + Send> ironstone::CompactionFilter for Filter<F> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Merge operands and entities are kept, as by filters of RocksDB's C interface.
+    fn filter(&self, input: &FilterInput<'_>) -> ironstone::Decision {
+        if input.kind != FilterKind::Value {
+            return ironstone::Decision::Keep;
+        }
+        let level = u32::try_from(input.level).unwrap_or(u32::MAX);
+        match self.filter.lock().filter(level, input.user_key, input.value) {
+            Decision::Keep => ironstone::Decision::Keep,
+            Decision::Remove => ironstone::Decision::Remove,
+            Decision::Change(value) => ironstone::Decision::ChangeValue(value.to_vec()),
+        }
+    }
+}

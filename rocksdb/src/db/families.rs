@@ -1,0 +1,74 @@
+//! Column families of an open database: create, drop, find.
+
+use std::sync::Arc;
+
+use super::{DBCommon, DBInner, MultiThreaded, SingleThreaded, ThreadMode, bound};
+use crate::column_family::CfHandle;
+use crate::{BoundColumnFamily, ColumnFamily, Error, Options};
+
+pub(crate) fn unknown(name: &str) -> Error {
+    Error::new(format!("Invalid column family: {name}"))
+}
+
+impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
+    fn create_family(&self, name: &str, opts: &Options) -> Result<CfHandle, Error> {
+        Ok(self.base().create_family(opts.descriptor(name)?)?)
+    }
+
+    fn drop_family(&self, cf: &CfHandle) -> Result<(), Error> {
+        Ok(self.base().plain().drop_family(&cf.family)?)
+    }
+}
+
+impl<I: DBInner> DBCommon<SingleThreaded, I> {
+    /// Creates a column family.
+    ///
+    /// # Errors
+    /// InvalidArgument if the column family exists.
+    pub fn create_cf<N: AsRef<str>>(&mut self, name: N, opts: &Options) -> Result<(), Error> {
+        let inner = self.create_family(name.as_ref(), opts)?;
+        self.cfs.cfs.insert(name.as_ref().to_string(), ColumnFamily { inner });
+        Ok(())
+    }
+
+    /// Drops a column family. The handle is gone afterwards, also after an error.
+    ///
+    /// # Errors
+    /// InvalidArgument for the default column family.
+    pub fn drop_cf(&mut self, name: &str) -> Result<(), Error> {
+        let cf = self.cfs.cfs.remove(name).ok_or_else(|| unknown(name))?;
+        self.drop_family(&cf.inner)
+    }
+
+    /// Returns the handle of a column family that was opened or created.
+    pub fn cf_handle(&self, name: &str) -> Option<&ColumnFamily> {
+        self.cfs.cfs.get(name)
+    }
+}
+
+impl<I: DBInner> DBCommon<MultiThreaded, I> {
+    /// Creates a column family.
+    ///
+    /// # Errors
+    /// InvalidArgument if the column family exists.
+    pub fn create_cf<N: AsRef<str>>(&self, name: N, opts: &Options) -> Result<(), Error> {
+        let mut cfs = self.cfs.cfs.write(); // held during the creation: the name has one handle
+        let inner = self.create_family(name.as_ref(), opts)?;
+        cfs.insert(name.as_ref().to_string(), bound(inner));
+        Ok(())
+    }
+
+    /// Drops a column family. Handles that others hold stay valid; writes to them fail.
+    ///
+    /// # Errors
+    /// InvalidArgument for the default column family.
+    pub fn drop_cf(&self, name: &str) -> Result<(), Error> {
+        let cf = self.cfs.cfs.write().remove(name).ok_or_else(|| unknown(name))?;
+        self.drop_family(&cf.inner)
+    }
+
+    /// Returns the handle of a column family that was opened or created.
+    pub fn cf_handle(&self, name: &str) -> Option<Arc<BoundColumnFamily<'_>>> {
+        self.cfs.cfs.read().get(name).cloned().map(|cf| cf as Arc<BoundColumnFamily<'_>>)
+    }
+}

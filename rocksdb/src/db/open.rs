@@ -1,0 +1,334 @@
+//! Opens: for writing, for reading, as a secondary instance, with a time to live.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use ironstone::ttl::TtlDb;
+use ironstone::{Db, FamilyDescriptor, Secondary};
+
+use super::{DBWithThreadMode, DBWithThreadModeInner, ThreadMode};
+use crate::base::Base;
+use crate::{ColumnFamilyDescriptor, DEFAULT_COLUMN_FAMILY_NAME, Error, Options};
+
+/// The kind of an open.
+enum Access<'a> {
+    ReadWrite,
+    ReadOnly { error_if_log_file_exist: bool },
+    Secondary { secondary_path: &'a Path },
+    WithTtl { ttl: Duration },
+}
+
+/// Returns the descriptors of an open, and the names for handles. Without column families, the default column family has
+/// the options of the database and no handle. With column families, the default column family is added.
+///
+/// # Errors
+/// The first value that an option cannot have.
+pub(crate) fn descriptors(
+    opts: &Options,
+    cfs: &[ColumnFamilyDescriptor],
+) -> Result<(Vec<FamilyDescriptor>, Vec<String>), Error> {
+    if cfs.is_empty() {
+        return Ok((vec![opts.descriptor(DEFAULT_COLUMN_FAMILY_NAME)?], Vec::new()));
+    }
+    let mut made = cfs.iter().map(|cf| cf.options.descriptor(&cf.name)).collect::<Result<Vec<_>, _>>()?;
+    if !cfs.iter().any(|cf| cf.name == DEFAULT_COLUMN_FAMILY_NAME) {
+        made.push(Options::default().descriptor(DEFAULT_COLUMN_FAMILY_NAME)?);
+    }
+    let names = made.iter().map(|family| family.name.clone()).collect();
+    Ok((made, names))
+}
+
+/// Returns a handle for each name.
+///
+/// # Errors
+/// NotFound if a column family does not exist.
+pub(crate) fn handles<T: ThreadMode>(base: &Base, names: Vec<String>) -> Result<T, Error> {
+    let mut map = BTreeMap::new();
+    for name in names {
+        let handle = base.handle(&name)?;
+        map.insert(name, handle);
+    }
+    Ok(T::new_cf_map_internal(map))
+}
+
+/// # Errors
+/// Corruption if a WAL of the database has records.
+fn check_no_wal(options: &ironstone::DbOptions, path: &Path) -> Result<(), Error> {
+    let dir = match options.wal_dir.as_str() {
+        "" => path.to_path_buf(),
+        dir => dir.into(),
+    };
+    for name in options.env.fs.list(&dir).unwrap_or_default() {
+        if name.ends_with(".log") && options.env.fs.file_size(&dir.join(&name))? > 0 {
+            return Err(ironstone::Error::corruption(format!("wal file found: {name}"))
+                .file(dir.join(name))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+fn plain<I, N>(cfs: I) -> impl Iterator<Item = ColumnFamilyDescriptor>
+where
+    I: IntoIterator<Item = N>,
+    N: AsRef<str>,
+{
+    cfs.into_iter().map(|name| ColumnFamilyDescriptor::new(name.as_ref(), Options::default()))
+}
+
+fn with_opts<I, N>(cfs: I) -> impl Iterator<Item = ColumnFamilyDescriptor>
+where
+    I: IntoIterator<Item = (N, Options)>,
+    N: AsRef<str>,
+{
+    cfs.into_iter().map(|(name, opts)| ColumnFamilyDescriptor::new(name.as_ref(), opts))
+}
+
+impl<T: ThreadMode> DBWithThreadMode<T> {
+    /// Opens a database with default options. Creates a database that does not exist.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_default<P: AsRef<Path>>(path: P) -> Result<Self, Error> {
+        let mut opts = Options::default();
+        opts.create_if_missing(true);
+        Self::open(&opts, path)
+    }
+
+    /// Opens a database with its default column family.
+    ///
+    /// # Errors
+    /// InvalidArgument if the database does not exist or has other column families; IOError if another handle or process
+    /// has the database open; Corruption; NotSupported, with the name of a feature that is not built.
+    pub fn open<P: AsRef<Path>>(opts: &Options, path: P) -> Result<Self, Error> {
+        Self::open_cf(opts, path, None::<&str>)
+    }
+
+    /// Opens a database for reading. With `error_if_log_file_exist`, a WAL with records is an error.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_for_read_only<P: AsRef<Path>>(
+        opts: &Options,
+        path: P,
+        error_if_log_file_exist: bool,
+    ) -> Result<Self, Error> {
+        Self::open_cf_for_read_only(opts, path, None::<&str>, error_if_log_file_exist)
+    }
+
+    /// Opens a secondary instance: a reader that follows the writer. The secondary instance writes no file.
+    ///
+    /// # Errors
+    /// As [`Self::open`]. InvalidArgument if `max_open_files` is not -1.
+    pub fn open_as_secondary<P: AsRef<Path>>(
+        opts: &Options,
+        primary_path: P,
+        secondary_path: P,
+    ) -> Result<Self, Error> {
+        Self::open_cf_as_secondary(opts, primary_path, secondary_path, None::<&str>)
+    }
+
+    /// Opens a database whose values expire. The unit of the time is one second.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_with_ttl<P: AsRef<Path>>(opts: &Options, path: P, ttl: Duration) -> Result<Self, Error> {
+        Self::open_cf_descriptors_with_ttl(opts, path, std::iter::empty(), ttl)
+    }
+
+    /// Opens a database whose values expire, with column families.
+    ///
+    /// # Errors
+    /// As [`Self::open_cf`].
+    pub fn open_cf_with_ttl<P, I, N>(opts: &Options, path: P, cfs: I, ttl: Duration) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = N>,
+        N: AsRef<str>,
+    {
+        Self::open_cf_descriptors_with_ttl(opts, path, plain(cfs), ttl)
+    }
+
+    /// Opens a database whose values expire, with descriptors. A descriptor may have its own time to live.
+    ///
+    /// # Errors
+    /// As [`Self::open_cf`].
+    pub fn open_cf_descriptors_with_ttl<P, I>(
+        opts: &Options,
+        path: P,
+        cfs: I,
+        ttl: Duration,
+    ) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = ColumnFamilyDescriptor>,
+    {
+        Self::open_any(opts, path.as_ref(), cfs, &Access::WithTtl { ttl })
+    }
+
+    /// Opens a database with column families. The options of the column families are the default options.
+    ///
+    /// # Errors
+    /// As [`Self::open`]. InvalidArgument if the database has a column family that is not named, or a named column family
+    /// does not exist and `create_missing_column_families` is false.
+    pub fn open_cf<P, I, N>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = N>,
+        N: AsRef<str>,
+    {
+        Self::open_any(opts, path.as_ref(), plain(cfs), &Access::ReadWrite)
+    }
+
+    /// Opens a database with column families and their options.
+    ///
+    /// # Errors
+    /// As [`Self::open_cf`].
+    pub fn open_cf_with_opts<P, I, N>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = (N, Options)>,
+        N: AsRef<str>,
+    {
+        Self::open_cf_descriptors(opts, path, with_opts(cfs))
+    }
+
+    /// Opens a database for reading, with column families.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_cf_for_read_only<P, I, N>(
+        opts: &Options,
+        path: P,
+        cfs: I,
+        error_if_log_file_exist: bool,
+    ) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = N>,
+        N: AsRef<str>,
+    {
+        Self::open_cf_descriptors_read_only(opts, path, plain(cfs), error_if_log_file_exist)
+    }
+
+    /// Opens a database for reading, with column families and their options.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_cf_with_opts_for_read_only<P, I, N>(
+        db_opts: &Options,
+        path: P,
+        cfs: I,
+        error_if_log_file_exist: bool,
+    ) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = (N, Options)>,
+        N: AsRef<str>,
+    {
+        Self::open_cf_descriptors_read_only(db_opts, path, with_opts(cfs), error_if_log_file_exist)
+    }
+
+    /// Opens a database for reading, with descriptors.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_cf_descriptors_read_only<P, I>(
+        opts: &Options,
+        path: P,
+        cfs: I,
+        error_if_log_file_exist: bool,
+    ) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = ColumnFamilyDescriptor>,
+    {
+        Self::open_any(opts, path.as_ref(), cfs, &Access::ReadOnly { error_if_log_file_exist })
+    }
+
+    /// Opens a secondary instance, with column families.
+    ///
+    /// # Errors
+    /// As [`Self::open_as_secondary`].
+    pub fn open_cf_as_secondary<P, I, N>(
+        opts: &Options,
+        primary_path: P,
+        secondary_path: P,
+        cfs: I,
+    ) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = N>,
+        N: AsRef<str>,
+    {
+        Self::open_cf_descriptors_as_secondary(opts, primary_path, secondary_path, plain(cfs))
+    }
+
+    /// Opens a secondary instance, with descriptors.
+    ///
+    /// # Errors
+    /// As [`Self::open_as_secondary`].
+    pub fn open_cf_descriptors_as_secondary<P, I>(
+        opts: &Options,
+        path: P,
+        secondary_path: P,
+        cfs: I,
+    ) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = ColumnFamilyDescriptor>,
+    {
+        let secondary_path = secondary_path.as_ref();
+        Self::open_any(opts, path.as_ref(), cfs, &Access::Secondary { secondary_path })
+    }
+
+    /// Opens a database with descriptors.
+    ///
+    /// # Errors
+    /// As [`Self::open_cf`].
+    pub fn open_cf_descriptors<P, I>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = ColumnFamilyDescriptor>,
+    {
+        Self::open_any(opts, path.as_ref(), cfs, &Access::ReadWrite)
+    }
+
+    fn open_any(
+        opts: &Options,
+        path: &Path,
+        cfs: impl IntoIterator<Item = ColumnFamilyDescriptor>,
+        access: &Access<'_>,
+    ) -> Result<Self, Error> {
+        let cfs: Vec<ColumnFamilyDescriptor> = cfs.into_iter().collect();
+        let (families, names) = descriptors(opts, &cfs)?;
+        let options = opts.get()?;
+        let base = match access {
+            Access::ReadWrite => Base::of_db(Db::open_with_families(path, options, families)?),
+            Access::ReadOnly { error_if_log_file_exist } => {
+                if *error_if_log_file_exist {
+                    check_no_wal(&options.db, path)?;
+                }
+                Base::of_db(Db::open_read_only_with_families(path, options, families)?)
+            }
+            Access::Secondary { secondary_path } => {
+                options.db.env.fs.create_dir_all(secondary_path)?;
+                Base::of_secondary(Secondary::open_with_families(path, options, families)?)
+            }
+            Access::WithTtl { ttl } => {
+                let seconds = |name: &str| {
+                    let own = cfs.iter().find(|cf| cf.name == name);
+                    own.map_or(crate::ColumnFamilyTtl::SameAsDb, |cf| cf.ttl).seconds(*ttl)
+                };
+                let families = families.into_iter().map(|family| {
+                    let seconds = seconds(&family.name);
+                    (family, seconds)
+                });
+                Base::of_ttl(TtlDb::open_with_families(path, options, families.collect())?)
+            }
+        };
+        let cfs = handles(&base, names)?;
+        Ok(Self::new(DBWithThreadModeInner { base }, cfs, path.to_path_buf()))
+    }
+}

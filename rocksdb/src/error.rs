@@ -1,0 +1,112 @@
+//! The error of each call: the text of RocksDB's status, and its kind.
+//!
+//! The kind is read from the text, as callers of the crate `rocksdb` expect. RocksDB: `Status::ToString`.
+
+use std::fmt;
+
+/// The code of a RocksDB status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// A named thing does not exist.
+    NotFound,
+    /// Bytes on disk are damaged.
+    Corruption,
+    /// A feature is not built.
+    NotSupported,
+    /// An argument or an option is wrong.
+    InvalidArgument,
+    /// The file system reported an error.
+    IOError,
+    /// Operands without a base value were found.
+    MergeInProgress,
+    /// The call needs I/O or time that the options forbid.
+    Incomplete,
+    /// The database is closing.
+    ShutdownInProgress,
+    /// A lock or a deadline was missed.
+    TimedOut,
+    /// The operation was canceled.
+    Aborted,
+    /// Another holder has the resource.
+    Busy,
+    /// A transaction lived too long.
+    Expired,
+    /// The same call may succeed later.
+    TryAgain,
+    /// A compaction has too many bytes.
+    CompactionTooLarge,
+    /// The column family was dropped.
+    ColumnFamilyDropped,
+    /// The text begins with no known code.
+    Unknown,
+}
+
+/// The words before the first colon of a status, and the code.
+const PREFIXES: [(&str, ErrorKind); 15] = [
+    ("NotFound", ErrorKind::NotFound),
+    ("Corruption", ErrorKind::Corruption),
+    ("Not implemented", ErrorKind::NotSupported),
+    ("Invalid argument", ErrorKind::InvalidArgument),
+    ("IO error", ErrorKind::IOError),
+    ("Merge in progress", ErrorKind::MergeInProgress),
+    ("Result incomplete", ErrorKind::Incomplete),
+    ("Shutdown in progress", ErrorKind::ShutdownInProgress),
+    ("Operation timed out", ErrorKind::TimedOut),
+    ("Operation aborted", ErrorKind::Aborted),
+    ("Resource busy", ErrorKind::Busy),
+    ("Operation expired", ErrorKind::Expired),
+    ("Operation failed. Try again.", ErrorKind::TryAgain),
+    ("Compaction too large", ErrorKind::CompactionTooLarge),
+    ("Column family dropped", ErrorKind::ColumnFamilyDropped),
+];
+
+/// The failure of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    message: String,
+}
+
+impl Error {
+    pub(crate) fn new(message: impl Into<String>) -> Error {
+        Error { message: message.into() }
+    }
+
+    /// Returns the text of the error.
+    pub fn into_string(self) -> String {
+        self.message
+    }
+
+    /// Returns the code that the text begins with.
+    pub fn kind(&self) -> ErrorKind {
+        let code = self.message.split(':').next().unwrap_or_default();
+        let known = PREFIXES.iter().find(|(prefix, _)| *prefix == code);
+        known.map_or(ErrorKind::Unknown, |(_, kind)| kind.clone())
+    }
+}
+
+impl AsRef<str> for Error {
+    fn as_ref(&self) -> &str {
+        &self.message
+    }
+}
+
+impl From<Error> for String {
+    fn from(error: Error) -> String {
+        error.message
+    }
+}
+
+impl From<ironstone::Error> for Error {
+    #[cold]
+    fn from(error: ironstone::Error) -> Error {
+        Error::new(error.to_string())
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message.fmt(f)
+    }
+}

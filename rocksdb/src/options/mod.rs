@@ -1,0 +1,295 @@
+//! The options of a database and of a column family: [`Options`].
+//!
+//! ```text
+//!  database, family   setters of one value, a row for each       components   objects: operators, caches, loggers
+//!  styles, tables     options that become a part of `Options`    calls        options of reads, writes, compactions
+//!  kinds              values that are names                      place        how a setter stores a value
+//! ```
+
+mod cache;
+mod calls;
+mod components;
+mod database;
+mod family;
+mod kinds;
+mod logger;
+pub(crate) mod place;
+mod styles;
+mod tables;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ironstone::stats::HistogramKind;
+use ironstone::{BlockCache, CompressionType, FamilyDescriptor, ReadConfig, TableFactory};
+
+use crate::statistics::{Histogram, HistogramData, StatsLevel, Ticker};
+use crate::{ColumnFamilyDescriptor, ColumnFamilyTtl, Env, Error};
+use place::Rejected;
+
+pub use cache::{Cache, LruCacheOptions, WriteBufferManager};
+pub use calls::{
+    CompactOptions, FlushOptions, IngestExternalFileOptions, ReadOptions, WaitForCompactOptions, WriteOptions,
+};
+pub(crate) use components::name_of;
+pub use kinds::{
+    BlockBasedIndexType, BlockBasedTablePinningTier, BottommostLevelCompaction, ChecksumType, CompactionPri,
+    DBCompactionStyle, DBCompressionType, DBRecoveryMode, DataBlockIndexType, KeyEncodingType, LogLevel,
+    MemtableFactory, PlainTableFactoryOptions, ReadTier, UniversalCompactionStopStyle,
+};
+pub use logger::InfoLogger;
+pub use styles::{DBPath, FifoCompactOptions, UniversalCompactOptions};
+pub use tables::{BlockBasedOptions, CuckooTableOptions};
+
+/// The options of a database and of a column family.
+///
+/// A clone shares components: caches, loggers, statistics, comparators.
+#[derive(Clone, Default)]
+pub struct Options {
+    pub(crate) inner: ironstone::Options,
+    pub(crate) blob_cache: Option<Arc<BlockCache>>,
+    pub(crate) rejected: Rejected,
+}
+
+impl Options {
+    /// Returns the options as `ironstone` takes them.
+    ///
+    /// # Errors
+    /// The first value that an option cannot have.
+    pub(crate) fn get(&self) -> Result<ironstone::Options, Error> {
+        self.rejected.check()?;
+        Ok(self.inner.clone())
+    }
+
+    /// Returns the descriptor of a column family with these options.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub(crate) fn descriptor(&self, name: &str) -> Result<FamilyDescriptor, Error> {
+        self.rejected.check()?;
+        let mut descriptor = FamilyDescriptor::new(name, self.inner.family.clone());
+        descriptor.block_cache = self.inner.block_cache.clone();
+        descriptor.blob_cache = self.blob_cache.clone();
+        Ok(descriptor)
+    }
+
+    /// Reads the options of the newest OPTIONS file of a database: of the database, and of each column family. `cache` is
+    /// the block cache of all tables.
+    ///
+    /// # Errors
+    /// NotFound if there is no OPTIONS file; InvalidArgument for an unknown option, unless `ignore_unknown_options`.
+    pub fn load_latest<P: AsRef<Path>>(
+        path: P,
+        env: Env,
+        ignore_unknown_options: bool,
+        cache: Cache,
+    ) -> Result<(Options, Vec<ColumnFamilyDescriptor>), Error> {
+        let config = ReadConfig { ignore_unknown_options, ..ReadConfig::default() };
+        let file = ironstone::Options::load_latest(path, &env.0, &config)?;
+        let mut options = Options::default();
+        options.inner.db = file.db;
+        options.inner.db.env = env.0;
+        let descriptor = |(name, family)| {
+            let mut options = Options::default();
+            options.inner.family = family;
+            if matches!(options.inner.family.table_factory, TableFactory::BlockBased(_)) {
+                options.inner.block_cache = Some(cache.0.clone());
+            }
+            ColumnFamilyDescriptor { name, options, ttl: ColumnFamilyTtl::Disabled }
+        };
+        Ok((options, file.families.into_iter().map(descriptor).collect()))
+    }
+
+    /// Returns a copy of these options with options from text, for example `write_buffer_size=1048576`.
+    ///
+    /// # Errors
+    /// InvalidArgument for an unknown option or a value that an option cannot have.
+    pub fn get_options_from_string<S: AsRef<str>>(&mut self, opts_str: S) -> Result<Options, Error> {
+        let mut options = self.clone();
+        options.inner.update(opts_str.as_ref())?;
+        Ok(options)
+    }
+
+    /// Allows so many background jobs.
+    pub fn increase_parallelism(&mut self, parallelism: i32) {
+        use ironstone::env::Pool;
+        self.inner.db.increase_parallelism(parallelism);
+        let low = usize::try_from(parallelism.saturating_sub(1)).unwrap_or(0);
+        self.inner.db.env.executor.grow_threads(Pool::Low, low);
+        self.inner.db.env.executor.grow_threads(Pool::High, 1);
+    }
+
+    /// Sets options for level compaction with so many bytes of memtables.
+    pub fn optimize_level_style_compaction(&mut self, memtable_memory_budget: usize) {
+        self.inner.family.optimize_level_style_compaction(memtable_memory_budget as u64);
+    }
+
+    /// Sets options for universal compaction with so many bytes of memtables.
+    pub fn optimize_universal_style_compaction(&mut self, memtable_memory_budget: usize) {
+        self.inner.family.optimize_universal_style_compaction(memtable_memory_budget as u64);
+    }
+
+    /// Sets options for look-ups without range scans, with a block cache of so many MiB.
+    pub fn optimize_for_point_lookup(&mut self, block_cache_size_mb: u64) {
+        self.inner.family.optimize_for_point_lookup(block_cache_size_mb);
+        self.inner.block_cache = None;
+    }
+
+    /// Sets options for a bulk load without compaction.
+    pub fn prepare_for_bulk_load(&mut self) {
+        self.inner.prepare_for_bulk_load();
+    }
+
+    /// Sets the compression of WAL records: none or ZSTD. An open rejects another compression.
+    pub fn set_wal_compression_type(&mut self, t: DBCompressionType) {
+        let is_known = matches!(t, DBCompressionType::None | DBCompressionType::Zstd);
+        if is_known {
+            self.inner.db.wal_compression = t.into();
+        }
+        self.rejected.note("wal_compression", is_known, t);
+    }
+
+    /// Sets the compression of each level. Levels past the list have the compression of its last item.
+    pub fn set_compression_per_level(&mut self, level_types: &[DBCompressionType]) {
+        self.inner.family.compression_per_level = level_types.iter().map(|&kind| kind.into()).collect();
+    }
+
+    /// Level 0 to `lvl` - 1 are not compressed. The levels from `lvl` have the compression of the column family. A negative
+    /// level changes nothing.
+    pub fn set_min_level_to_compress(&mut self, lvl: i32) {
+        let Ok(lvl) = usize::try_from(lvl) else { return };
+        let count = usize::try_from(self.inner.family.num_levels).unwrap_or(0);
+        let compression = self.inner.family.compression;
+        self.inner.family.compression_per_level =
+            (0..count).map(|at| if at < lvl { CompressionType::NONE } else { compression }).collect();
+    }
+
+    /// Sets the window, the level and the strategy of compressions, and the bytes of a dictionary.
+    pub fn set_compression_options(
+        &mut self,
+        window_bits: i32,
+        level: i32,
+        strategy: i32,
+        max_dict_bytes: i32,
+    ) {
+        let options = &mut self.inner.family.compression_opts;
+        (options.window_bits, options.level, options.strategy) = (window_bits, level, strategy);
+        let is_stored = place::Place::store(&mut options.max_dict_bytes, max_dict_bytes);
+        self.rejected.note("compression_opts.max_dict_bytes", is_stored, max_dict_bytes);
+    }
+
+    /// As [`Self::set_compression_options`], for the bottommost level.
+    pub fn set_bottommost_compression_options(
+        &mut self,
+        window_bits: i32,
+        level: i32,
+        strategy: i32,
+        max_dict_bytes: i32,
+        enabled: bool,
+    ) {
+        let options = &mut self.inner.family.bottommost_compression_opts;
+        (options.window_bits, options.level, options.strategy) = (window_bits, level, strategy);
+        options.enabled = enabled;
+        let is_stored = place::Place::store(&mut options.max_dict_bytes, max_dict_bytes);
+        self.rejected.note("bottommost_compression_opts.max_dict_bytes", is_stored, max_dict_bytes);
+    }
+
+    /// Sets the sample bytes for the trainer of ZSTD dictionaries of the bottommost level.
+    pub fn set_bottommost_zstd_max_train_bytes(&mut self, value: i32, enabled: bool) {
+        let options = &mut self.inner.family.bottommost_compression_opts;
+        options.enabled = enabled;
+        let is_stored = place::Place::store(&mut options.zstd_max_train_bytes, value);
+        self.rejected.note("bottommost_compression_opts.zstd_max_train_bytes", is_stored, value);
+    }
+
+    /// Sets the factor of each level, in the order of the levels.
+    pub fn set_max_bytes_for_level_multiplier_additional(&mut self, level_values: &[i32]) {
+        self.inner.family.max_bytes_for_level_multiplier_additional = level_values.to_vec();
+    }
+
+    /// Copies the options of universal compaction.
+    pub fn set_universal_compaction_options(&mut self, uco: &UniversalCompactOptions) {
+        self.inner.family.compaction_options_universal = uco.inner;
+        self.rejected.take("compaction_options_universal", &uco.rejected);
+    }
+
+    /// Copies the options of FIFO compaction.
+    pub fn set_fifo_compaction_options(&mut self, fco: &FifoCompactOptions) {
+        self.inner.family.compaction_options_fifo = fco.inner.clone();
+        self.rejected.take("compaction_options_fifo", &fco.rejected);
+    }
+
+    /// Sets both options of direct I/O to the contrary.
+    #[deprecated(
+        since = "0.7.0",
+        note = "replaced with set_use_direct_reads/set_use_direct_io_for_flush_and_compaction methods"
+    )]
+    pub fn set_allow_os_buffer(&mut self, is_allow: bool) {
+        self.set_use_direct_reads(!is_allow);
+        self.set_use_direct_io_for_flush_and_compaction(!is_allow);
+    }
+
+    /// Sets `max_background_compactions`.
+    #[deprecated(
+        since = "0.15.0",
+        note = "RocksDB automatically decides this based on the value of max_background_jobs"
+    )]
+    pub fn set_max_background_compactions(&mut self, n: i32) {
+        self.inner.db.max_background_compactions = n;
+    }
+
+    /// Sets `max_background_flushes`.
+    #[deprecated(
+        since = "0.15.0",
+        note = "RocksDB automatically decides this based on the value of max_background_jobs"
+    )]
+    pub fn set_max_background_flushes(&mut self, n: i32) {
+        self.inner.db.max_background_flushes = n;
+    }
+
+    /// Returns `use_fsync`.
+    pub fn get_use_fsync(&self) -> bool {
+        self.inner.db.use_fsync
+    }
+
+    /// Returns `track_and_verify_wals_in_manifest`.
+    pub fn get_track_and_verify_wals_in_manifest(&self) -> bool {
+        self.inner.db.track_and_verify_wals_in_manifest
+    }
+
+    /// Returns `write_dbid_to_manifest`.
+    pub fn get_write_dbid_to_manifest(&self) -> bool {
+        self.inner.db.write_dbid_to_manifest
+    }
+
+    /// Collects statistics. Databases that are opened with these options share the statistics.
+    pub fn enable_statistics(&mut self) {
+        self.inner.db.statistics = Some(Arc::new(ironstone::Statistics::new()));
+    }
+
+    /// Returns the statistics as text. `None` without statistics.
+    pub fn get_statistics(&self) -> Option<String> {
+        self.inner.db.statistics.as_ref().map(ToString::to_string)
+    }
+
+    /// Sets what the statistics count. Changes nothing without statistics.
+    pub fn set_statistics_level(&self, level: StatsLevel) {
+        if let Some(statistics) = &self.inner.db.statistics {
+            statistics.set_level(level.of_ironstone());
+        }
+    }
+
+    /// Returns a ticker. 0 without statistics.
+    pub fn get_ticker_count(&self, ticker: Ticker) -> u64 {
+        let known = ironstone::stats::Ticker::from_number(ticker as usize);
+        self.inner.db.statistics.as_ref().zip(known).map_or(0, |(statistics, known)| statistics.ticker(known))
+    }
+
+    /// Returns the numbers of a histogram. All are 0 without statistics.
+    pub fn get_histogram_data(&self, histogram: Histogram) -> HistogramData {
+        let known = HistogramKind::from_number(histogram as usize);
+        let data = self.inner.db.statistics.as_ref().zip(known);
+        let data = data.map(|(statistics, known)| statistics.histogram_data(known)).unwrap_or_default();
+        HistogramData { data }
+    }
+}

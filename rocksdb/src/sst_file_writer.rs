@@ -1,0 +1,143 @@
+//! SST files that are written outside of a database, for `ingest_external_file`.
+
+use std::marker::PhantomData;
+use std::path::Path;
+
+use env::sync::Mutex;
+
+use crate::{Error, Options};
+
+/// The file that is written, and the size of the last file.
+#[derive(Default)]
+struct State {
+    file: Option<ironstone::SstFileWriter>,
+    size: u64,
+}
+
+/// Writes SST files, one after the other. Keys come in the order of the comparator.
+///
+/// ```
+/// use rocksdb::{DB, Options, SstFileWriter};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// let (options, path) = (Options::default(), dir.path().join("file.sst"));
+/// let mut writer = SstFileWriter::create(&options);
+/// writer.open(&path)?;
+/// writer.put(b"a", b"1")?;
+/// writer.finish()?;
+/// let db = DB::open_default(dir.path().join("db"))?;
+/// db.ingest_external_file(vec![&path])?;
+/// assert!(db.get(b"a")?.is_some());
+/// # Ok::<(), rocksdb::Error>(())
+/// ```
+pub struct SstFileWriter<'a> {
+    options: Options,
+    /// `open` takes `&self` in the crate `rocksdb`.
+    state: Mutex<State>,
+    phantom: PhantomData<&'a Options>,
+}
+
+impl<'a> SstFileWriter<'a> {
+    /// Returns a writer with these options.
+    pub fn create(opts: &'a Options) -> Self {
+        SstFileWriter { options: opts.clone(), state: Mutex::new(State::default()), phantom: PhantomData }
+    }
+
+    /// Begins a file. A file at the path is replaced.
+    ///
+    /// # Errors
+    /// IOError of the file.
+    pub fn open<P: AsRef<Path>>(&'a self, path: P) -> Result<(), Error> {
+        let options = self.options.get()?;
+        let file = ironstone::SstFileWriter::create(path, &options.db, &options.family)?;
+        self.state.lock().file = Some(file);
+        Ok(())
+    }
+
+    fn with<R>(
+        &mut self,
+        call: impl FnOnce(&mut ironstone::SstFileWriter) -> ironstone::Result<R>,
+    ) -> Result<R, Error> {
+        let mut state = self.state.lock();
+        let file = state.file.as_mut().ok_or_else(|| Error::new("Invalid argument: File is not opened"))?;
+        Ok(call(file)?)
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// InvalidArgument if the file has no entry; IOError of the file.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        let info = self.with(ironstone::SstFileWriter::finish)?;
+        *self.state.lock() = State { file: None, size: info.file_size };
+        Ok(())
+    }
+
+    /// Returns the bytes of the file, also after its end.
+    pub fn file_size(&self) -> u64 {
+        let state = self.state.lock();
+        state.file.as_ref().map_or(state.size, ironstone::SstFileWriter::file_size)
+    }
+
+    /// Adds a key and its value.
+    ///
+    /// # Errors
+    /// InvalidArgument if the key is not after the last key; IOError of the file.
+    pub fn put<K, V>(&mut self, key: K, value: V) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        self.with(|file| file.put(key.as_ref(), value.as_ref()))
+    }
+
+    /// Adds a key with a timestamp and its value.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn put_with_ts<K, V, S>(&mut self, key: K, ts: S, value: V) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+        S: AsRef<[u8]>,
+    {
+        let key = [key.as_ref(), ts.as_ref()].concat();
+        self.with(|file| file.put(&key, value.as_ref()))
+    }
+
+    /// Adds an operand of a key.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn merge<K, V>(&mut self, key: K, value: V) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        self.with(|file| file.merge(key.as_ref(), value.as_ref()))
+    }
+
+    /// Adds a point tombstone.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn delete<K: AsRef<[u8]>>(&mut self, key: K) -> Result<(), Error> {
+        self.with(|file| file.delete(key.as_ref()))
+    }
+
+    /// Adds a range tombstone, from `begin_key` up to `end_key`, without `end_key`.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn delete_range<K: AsRef<[u8]>>(&mut self, begin_key: K, end_key: K) -> Result<(), Error> {
+        self.with(|file| file.delete_range(begin_key.as_ref(), end_key.as_ref()))
+    }
+
+    /// Adds a point tombstone with a timestamp.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn delete_with_ts<K: AsRef<[u8]>, S: AsRef<[u8]>>(&mut self, key: K, ts: S) -> Result<(), Error> {
+        self.with(|file| file.delete_with_ts(key.as_ref(), ts.as_ref()))
+    }
+}

@@ -1,0 +1,181 @@
+//! Databases whose transactions find conflicts at commit.
+
+use std::path::Path;
+
+use ironstone::{OptimisticTransactionDb, OptimisticTransactionDbOptions};
+
+use crate::base::Base;
+use crate::db::{DBInner, descriptors, handles};
+use crate::{
+    AsColumnFamilyRef, ColumnFamilyDescriptor, DBCommon, Error, OptimisticTransactionOptions, Options,
+    ThreadMode, Transaction, WriteBatchWithTransaction, WriteOptions,
+};
+
+/// A database whose transactions take no locks and find conflicts at commit.
+///
+/// ```
+/// use rocksdb::{OptimisticTransactionDB, SingleThreaded};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// let db = OptimisticTransactionDB::<SingleThreaded>::open_default(dir.path())?;
+/// let txn = db.transaction();
+/// txn.get_for_update(b"k", true)?;
+/// txn.put(b"k", b"1")?;
+/// db.put(b"k", b"2")?; // a conflict
+/// assert!(txn.commit().is_err());
+/// # Ok::<(), rocksdb::Error>(())
+/// ```
+#[cfg(not(feature = "multi-threaded-cf"))]
+pub type OptimisticTransactionDB<T = crate::SingleThreaded> = DBCommon<T, OptimisticTransactionDBInner>;
+
+/// A database whose transactions take no locks and find conflicts at commit.
+#[cfg(feature = "multi-threaded-cf")]
+pub type OptimisticTransactionDB<T = crate::MultiThreaded> = DBCommon<T, OptimisticTransactionDBInner>;
+
+/// What an optimistic database holds.
+pub struct OptimisticTransactionDBInner {
+    base: Base,
+    db: OptimisticTransactionDb,
+}
+
+impl DBInner for OptimisticTransactionDBInner {
+    #[inline]
+    fn base(&self) -> &Base {
+        &self.base
+    }
+}
+
+impl Drop for OptimisticTransactionDBInner {
+    /// Closes the database. An error of the close is in the LOG.
+    fn drop(&mut self) {
+        let _ = self.base.close();
+    }
+}
+
+impl<T: ThreadMode> OptimisticTransactionDB<T> {
+    /// Opens a database with default options. Creates a database that does not exist.
+    ///
+    /// # Errors
+    /// As [`crate::DBWithThreadMode::open`].
+    pub fn open_default<P: AsRef<Path>>(path: P) -> Result<Self, Error> {
+        let mut opts = Options::default();
+        opts.create_if_missing(true);
+        Self::open(&opts, path)
+    }
+
+    /// Opens a database with its default column family.
+    ///
+    /// # Errors
+    /// As [`crate::DBWithThreadMode::open`].
+    pub fn open<P: AsRef<Path>>(opts: &Options, path: P) -> Result<Self, Error> {
+        Self::open_cf(opts, path, None::<&str>)
+    }
+
+    /// Opens a database with column families. The options of the column families are the default options.
+    ///
+    /// # Errors
+    /// As [`crate::DBWithThreadMode::open_cf`].
+    pub fn open_cf<P, I, N>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = N>,
+        N: AsRef<str>,
+    {
+        let descriptor = |name: N| ColumnFamilyDescriptor::new(name.as_ref(), Options::default());
+        Self::open_cf_descriptors(opts, path, cfs.into_iter().map(descriptor))
+    }
+
+    /// Opens a database with descriptors.
+    ///
+    /// # Errors
+    /// As [`crate::DBWithThreadMode::open_cf`].
+    pub fn open_cf_descriptors<P, I>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = ColumnFamilyDescriptor>,
+    {
+        let cfs: Vec<ColumnFamilyDescriptor> = cfs.into_iter().collect();
+        let (families, names) = descriptors(opts, &cfs)?;
+        let transactions = OptimisticTransactionDbOptions::default();
+        let db =
+            OptimisticTransactionDb::open_with(path.as_ref(), opts.get()?, transactions, Some(families))?;
+        let base = Base::of_db(db.base().clone());
+        let cfs = handles(&base, names)?;
+        Ok(Self::new(OptimisticTransactionDBInner { base, db }, cfs, path.as_ref().to_path_buf()))
+    }
+
+    /// Begins a transaction.
+    pub fn transaction(&self) -> Transaction<'_, Self> {
+        self.transaction_opt(&WriteOptions::default(), &OptimisticTransactionOptions::default())
+    }
+
+    /// Begins a transaction, with options.
+    pub fn transaction_opt(
+        &self,
+        writeopts: &WriteOptions,
+        otxn_opts: &OptimisticTransactionOptions,
+    ) -> Transaction<'_, Self> {
+        Transaction::new(Ok(self.inner.db.begin_with(&writeopts.inner, &otxn_opts.inner)), self.base())
+    }
+
+    /// Writes a batch, with options: all changes or none.
+    ///
+    /// # Errors
+    /// As [`DBCommon::put`].
+    pub fn write_opt(
+        &self,
+        batch: WriteBatchWithTransaction<true>,
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error> {
+        let mut batch = batch;
+        Ok(self.base().write(batch.to_write()?, &writeopts.inner)?)
+    }
+
+    /// Writes a batch: all changes or none.
+    ///
+    /// # Errors
+    /// As [`DBCommon::put`].
+    pub fn write(&self, batch: WriteBatchWithTransaction<true>) -> Result<(), Error> {
+        self.write_opt(batch, &WriteOptions::default())
+    }
+
+    /// Writes a batch to memtables only. A crash loses the batch if it was not flushed.
+    ///
+    /// # Errors
+    /// As [`DBCommon::put`].
+    pub fn write_without_wal(&self, batch: WriteBatchWithTransaction<true>) -> Result<(), Error> {
+        let mut wo = WriteOptions::new();
+        wo.disable_wal(true);
+        self.write_opt(batch, &wo)
+    }
+
+    /// Deletes the keys of a column family from `from` up to `to`, without `to`, with options. RocksDB rejects the call.
+    ///
+    /// # Errors
+    /// As [`DBCommon::put`].
+    pub fn delete_range_cf_opt<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        from: K,
+        to: K,
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error> {
+        let delete = |family: &ironstone::Family| {
+            family.delete_range_with(from.as_ref(), to.as_ref(), &writeopts.inner)
+        };
+        Ok(self.base().with_family(Some(cf.inner()), delete)?)
+    }
+
+    /// As [`Self::delete_range_cf_opt`], with default options.
+    ///
+    /// # Errors
+    /// As [`DBCommon::put`].
+    pub fn delete_range_cf<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        from: K,
+        to: K,
+    ) -> Result<(), Error> {
+        self.delete_range_cf_opt(cf, from, to, &WriteOptions::default())
+    }
+}

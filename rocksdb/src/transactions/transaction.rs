@@ -1,0 +1,459 @@
+//! Transactions: reads and writes that commit together.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use ironstone::{Family, LockMode, Pinned, Validation};
+
+use crate::base::Base;
+use crate::column_family::CfHandle;
+use crate::db::{Values, access, copied, copies, failed, iterators};
+use crate::db_iterator::RawIter;
+use crate::{
+    AsColumnFamilyRef, DBIteratorWithThreadMode, DBPinnableSlice, DBRawIteratorWithThreadMode, Direction,
+    Error, IteratorMode, ReadOptions, SnapshotWithThreadMode, WriteBatchWithTransaction,
+};
+
+/// A transaction. A transaction that is dropped before its commit is rolled back, unless it is prepared.
+///
+/// ```
+/// use rocksdb::{SingleThreaded, TransactionDB};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// let db = TransactionDB::<SingleThreaded>::open_default(dir.path())?;
+/// let txn = db.transaction();
+/// txn.put(b"k", b"v")?;
+/// assert!(db.get(b"k")?.is_none());
+/// txn.commit()?;
+/// assert!(db.get(b"k")?.is_some());
+/// # Ok::<(), rocksdb::Error>(())
+/// ```
+pub struct Transaction<'db, DB> {
+    /// The error of a begin: each call reports the error.
+    txn: Result<ironstone::Transaction, Error>,
+    default: Family,
+    owner: Arc<str>,
+    _marker: PhantomData<fn() -> &'db DB>,
+}
+
+access!(
+    [DB] Transaction<'_, DB>,
+    |txn| txn.txn.as_ref().ok().and_then(ironstone::Transaction::snapshot),
+    |txn, cf, options| txn.iter(cf, options)
+);
+
+type Found<'a> = Result<Option<DBPinnableSlice<'a>>, Error>;
+
+impl<DB> Transaction<'_, DB> {
+    pub(crate) fn new(txn: ironstone::Result<ironstone::Transaction>, base: &Base) -> Self {
+        let (default, owner) = (base.plain().default_family(), base.owner().clone());
+        Transaction { txn: txn.map_err(Error::from), default, owner, _marker: PhantomData }
+    }
+
+    fn txn(&self) -> Result<&ironstone::Transaction, Error> {
+        self.txn.as_ref().map_err(Clone::clone)
+    }
+
+    fn family<'c>(&'c self, cf: Option<&'c CfHandle>) -> Result<&'c Family, Error> {
+        match cf {
+            None => Ok(&self.default),
+            Some(cf) if Arc::ptr_eq(&cf.owner, &self.owner) => Ok(&cf.family),
+            Some(cf) => Err(crate::base::foreign(cf).into()),
+        }
+    }
+
+    fn iter(&self, cf: Option<&CfHandle>, options: ReadOptions) -> RawIter {
+        let make = || {
+            options.get()?;
+            Ok((self.txn()?, self.family(cf)?))
+        };
+        match make() {
+            Ok((txn, family)) => RawIter::of_batch(txn.iter_in(family, options.inner)),
+            Err(error) => {
+                let error: Error = error;
+                RawIter::failed(ironstone::Error::invalid_argument(error.into_string()))
+            }
+        }
+    }
+
+    fn find(
+        &self,
+        cf: Option<&CfHandle>,
+        key: &[u8],
+        options: &ReadOptions,
+    ) -> Result<Option<Pinned>, Error> {
+        Ok(self.txn()?.get_in(self.family(cf)?, key, options.get()?)?)
+    }
+
+    fn find_for_update(
+        &self,
+        cf: Option<&CfHandle>,
+        key: &[u8],
+        exclusive: bool,
+        options: &ReadOptions,
+    ) -> Found<'_> {
+        let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
+        let family = self.family(cf)?;
+        let value = self.txn()?.get_for_update_in(family, key, options.get()?, mode, Validation::Check)?;
+        Ok(value.map(DBPinnableSlice::new))
+    }
+
+    /// Makes the writes visible and durable as the write options say. Frees the locks.
+    ///
+    /// # Errors
+    /// Busy or TryAgain for a conflict of an optimistic transaction; Expired; the errors of a write.
+    pub fn commit(self) -> Result<(), Error> {
+        Ok(self.txn()?.commit()?)
+    }
+
+    /// Names the transaction, for [`Self::prepare`]. A name is unique among the live transactions.
+    ///
+    /// # Errors
+    /// InvalidArgument if the name is in use, empty, or too long.
+    pub fn set_name(&self, name: &[u8]) -> Result<(), Error> {
+        Ok(self.txn()?.set_name(name)?)
+    }
+
+    /// Returns the name. Empty without a name.
+    pub fn get_name(&self) -> Option<Vec<u8>> {
+        self.txn.as_ref().ok().map(ironstone::Transaction::name)
+    }
+
+    /// Makes the writes durable, but not visible. A commit or a rollback follows, also after a crash.
+    ///
+    /// # Errors
+    /// InvalidArgument without a name; the errors of a write.
+    pub fn prepare(&self) -> Result<(), Error> {
+        Ok(self.txn()?.prepare()?)
+    }
+
+    /// Undoes the writes and frees the locks.
+    ///
+    /// # Errors
+    /// The errors of a write, for a prepared transaction.
+    pub fn rollback(&self) -> Result<(), Error> {
+        Ok(self.txn()?.rollback()?)
+    }
+
+    /// Sets a save point.
+    pub fn set_savepoint(&self) {
+        if let Ok(txn) = &self.txn {
+            txn.set_save_point();
+        }
+    }
+
+    /// Undoes the writes since the last save point, and removes the save point.
+    ///
+    /// # Errors
+    /// NotFound without a save point.
+    pub fn rollback_to_savepoint(&self) -> Result<(), Error> {
+        Ok(self.txn()?.rollback_to_save_point()?)
+    }
+
+    /// Returns the value of a key as the transaction sees the key.
+    ///
+    /// # Errors
+    /// As [`crate::DBCommon::get`].
+    pub fn get<K: AsRef<[u8]>>(&self, key: K) -> Result<Option<Vec<u8>>, Error> {
+        self.get_opt(key, &ReadOptions::default())
+    }
+
+    /// As [`Self::get`], without a copy.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn get_pinned<K: AsRef<[u8]>>(&self, key: K) -> Result<Option<DBPinnableSlice<'_>>, Error> {
+        self.get_pinned_opt(key, &ReadOptions::default())
+    }
+
+    /// As [`Self::get`], for a column family.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn get_cf<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        self.get_cf_opt(cf, key, &ReadOptions::default())
+    }
+
+    /// As [`Self::get`], for a column family, without a copy.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn get_pinned_cf<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+    ) -> Result<Option<DBPinnableSlice<'_>>, Error> {
+        self.get_pinned_cf_opt(cf, key, &ReadOptions::default())
+    }
+
+    /// Returns the value of a key and locks the key. An optimistic transaction checks the key at commit.
+    ///
+    /// # Errors
+    /// Busy or TimedOut if another transaction has the lock; TryAgain if the key changed after the snapshot.
+    pub fn get_for_update<K: AsRef<[u8]>>(&self, key: K, exclusive: bool) -> Result<Option<Vec<u8>>, Error> {
+        self.get_for_update_opt(key, exclusive, &ReadOptions::default())
+    }
+
+    /// As [`Self::get_for_update`], without a copy.
+    ///
+    /// # Errors
+    /// As [`Self::get_for_update`].
+    pub fn get_pinned_for_update<K: AsRef<[u8]>>(
+        &self,
+        key: K,
+        exclusive: bool,
+    ) -> Result<Option<DBPinnableSlice<'_>>, Error> {
+        self.get_pinned_for_update_opt(key, exclusive, &ReadOptions::default())
+    }
+
+    /// As [`Self::get_for_update`], for a column family.
+    ///
+    /// # Errors
+    /// As [`Self::get_for_update`].
+    pub fn get_for_update_cf<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        exclusive: bool,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        self.get_for_update_cf_opt(cf, key, exclusive, &ReadOptions::default())
+    }
+
+    /// As [`Self::get_for_update`], for a column family, without a copy.
+    ///
+    /// # Errors
+    /// As [`Self::get_for_update`].
+    pub fn get_pinned_for_update_cf<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        exclusive: bool,
+    ) -> Result<Option<DBPinnableSlice<'_>>, Error> {
+        self.get_pinned_for_update_cf_opt(cf, key, exclusive, &ReadOptions::default())
+    }
+
+    /// As [`Self::get`], with options.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn get_opt<K: AsRef<[u8]>>(&self, key: K, readopts: &ReadOptions) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.find(None, key.as_ref(), readopts)?.map(Pinned::into_vec))
+    }
+
+    /// As [`Self::get`], with options, without a copy.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn get_pinned_opt<K: AsRef<[u8]>>(
+        &self,
+        key: K,
+        readopts: &ReadOptions,
+    ) -> Result<Option<DBPinnableSlice<'_>>, Error> {
+        Ok(self.find(None, key.as_ref(), readopts)?.map(DBPinnableSlice::new))
+    }
+
+    /// As [`Self::get`], for a column family, with options.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn get_cf_opt<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        readopts: &ReadOptions,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.find(Some(cf.inner()), key.as_ref(), readopts)?.map(Pinned::into_vec))
+    }
+
+    /// As [`Self::get`], for a column family, with options, without a copy.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn get_pinned_cf_opt<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        readopts: &ReadOptions,
+    ) -> Result<Option<DBPinnableSlice<'_>>, Error> {
+        Ok(self.find(Some(cf.inner()), key.as_ref(), readopts)?.map(DBPinnableSlice::new))
+    }
+
+    /// As [`Self::get_for_update`], with options.
+    ///
+    /// # Errors
+    /// As [`Self::get_for_update`].
+    pub fn get_for_update_opt<K: AsRef<[u8]>>(
+        &self,
+        key: K,
+        exclusive: bool,
+        opts: &ReadOptions,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        self.find_for_update(None, key.as_ref(), exclusive, opts).map(copied)
+    }
+
+    /// As [`Self::get_for_update`], with options, without a copy.
+    ///
+    /// # Errors
+    /// As [`Self::get_for_update`].
+    pub fn get_pinned_for_update_opt<K: AsRef<[u8]>>(
+        &self,
+        key: K,
+        exclusive: bool,
+        opts: &ReadOptions,
+    ) -> Result<Option<DBPinnableSlice<'_>>, Error> {
+        self.find_for_update(None, key.as_ref(), exclusive, opts)
+    }
+
+    /// As [`Self::get_for_update`], for a column family, with options.
+    ///
+    /// # Errors
+    /// As [`Self::get_for_update`].
+    pub fn get_for_update_cf_opt<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        exclusive: bool,
+        opts: &ReadOptions,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        self.find_for_update(Some(cf.inner()), key.as_ref(), exclusive, opts).map(copied)
+    }
+
+    /// As [`Self::get_for_update`], for a column family, with options, without a copy.
+    ///
+    /// # Errors
+    /// As [`Self::get_for_update`].
+    pub fn get_pinned_for_update_cf_opt<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        exclusive: bool,
+        opts: &ReadOptions,
+    ) -> Result<Option<DBPinnableSlice<'_>>, Error> {
+        self.find_for_update(Some(cf.inner()), key.as_ref(), exclusive, opts)
+    }
+
+    /// Returns the values of keys, in the order of the keys.
+    pub fn multi_get<K, I>(&self, keys: I) -> Vec<Result<Option<Vec<u8>>, Error>>
+    where
+        K: AsRef<[u8]>,
+        I: IntoIterator<Item = K>,
+    {
+        self.multi_get_opt(keys, &ReadOptions::default())
+    }
+
+    /// Returns the values of keys, with options.
+    pub fn multi_get_opt<K, I>(&self, keys: I, readopts: &ReadOptions) -> Vec<Result<Option<Vec<u8>>, Error>>
+    where
+        K: AsRef<[u8]>,
+        I: IntoIterator<Item = K>,
+    {
+        let keys: Vec<K> = keys.into_iter().collect();
+        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        let read = || -> Result<Values, Error> {
+            Ok(copies(self.txn()?.multi_get_in(&self.default, &keys, readopts.get()?)))
+        };
+        read().unwrap_or_else(|error| failed(keys.len(), &error))
+    }
+
+    /// Returns the values of keys of column families.
+    pub fn multi_get_cf<'a, 'b: 'a, K, I, W>(&'a self, keys: I) -> Vec<Result<Option<Vec<u8>>, Error>>
+    where
+        K: AsRef<[u8]>,
+        I: IntoIterator<Item = (&'b W, K)>,
+        W: 'b + AsColumnFamilyRef,
+    {
+        self.multi_get_cf_opt(keys, &ReadOptions::default())
+    }
+
+    /// Returns the values of keys of column families, with options.
+    pub fn multi_get_cf_opt<'a, 'b: 'a, K, I, W>(
+        &'a self,
+        keys: I,
+        readopts: &ReadOptions,
+    ) -> Vec<Result<Option<Vec<u8>>, Error>>
+    where
+        K: AsRef<[u8]>,
+        I: IntoIterator<Item = (&'b W, K)>,
+        W: 'b + AsColumnFamilyRef,
+    {
+        keys.into_iter().map(|(cf, key)| self.get_cf_opt(cf, key, readopts)).collect()
+    }
+
+    /// Sets the value of a key.
+    ///
+    /// # Errors
+    /// Busy or TimedOut if another transaction has the lock; TryAgain if the key changed after the snapshot.
+    pub fn put<K: AsRef<[u8]>, V: AsRef<[u8]>>(&self, key: K, value: V) -> Result<(), Error> {
+        Ok(self.txn()?.put_in(&self.default, key.as_ref(), value.as_ref())?)
+    }
+
+    /// Sets the value of a key of a column family.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn put_cf<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        value: V,
+    ) -> Result<(), Error> {
+        Ok(self.txn()?.put_in(self.family(Some(cf.inner()))?, key.as_ref(), value.as_ref())?)
+    }
+
+    /// Merges an operand.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn merge<K: AsRef<[u8]>, V: AsRef<[u8]>>(&self, key: K, value: V) -> Result<(), Error> {
+        Ok(self.txn()?.merge_in(&self.default, key.as_ref(), value.as_ref())?)
+    }
+
+    /// Merges an operand into a key of a column family.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn merge_cf<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        value: V,
+    ) -> Result<(), Error> {
+        Ok(self.txn()?.merge_in(self.family(Some(cf.inner()))?, key.as_ref(), value.as_ref())?)
+    }
+
+    /// Deletes a key.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn delete<K: AsRef<[u8]>>(&self, key: K) -> Result<(), Error> {
+        Ok(self.txn()?.delete_in(&self.default, key.as_ref())?)
+    }
+
+    /// Deletes a key of a column family.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn delete_cf<K: AsRef<[u8]>>(&self, cf: &impl AsColumnFamilyRef, key: K) -> Result<(), Error> {
+        Ok(self.txn()?.delete_in(self.family(Some(cf.inner()))?, key.as_ref())?)
+    }
+
+    iterators!();
+
+    /// Returns a copy of the writes.
+    pub fn get_writebatch(&self) -> WriteBatchWithTransaction<true> {
+        let batch = self.txn.as_ref().map(ironstone::Transaction::to_batch).unwrap_or_default();
+        WriteBatchWithTransaction::of_ironstone(batch)
+    }
+
+    /// Adds the writes of a batch.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn rebuild_from_writebatch(&self, writebatch: &WriteBatchWithTransaction<true>) -> Result<(), Error> {
+        Ok(self.txn()?.rebuild_from_batch(writebatch.to_read()?)?)
+    }
+}
