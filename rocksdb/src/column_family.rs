@@ -106,7 +106,6 @@ pub type ColumnFamilyRef<'a> = Arc<BoundColumnFamily<'a>>;
 /// A handle of a column family, in either thread mode.
 pub trait AsColumnFamilyRef {
     /// Returns the handle inside.
-    #[doc(hidden)]
     fn inner(&self) -> &CfHandle;
 }
 

@@ -1,25 +1,36 @@
 //! Comparators of the application: the order of keys, with or without timestamps.
 //!
-//! The functions are called by several threads at a time. The types here say so (`Send + Sync`); the types of the crate
-//! `rocksdb` do not.
+//! Several threads call the functions at a time. The types of the crate `rocksdb` do not say so, and programs name these
+//! types. [`Shared`] is the only `unsafe` code of this crate.
 
 use std::cmp::Ordering;
 
 use ironstone::Comparator;
 
 /// Compares keys, or keys with their timestamps.
-pub type CompareFn = dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync;
+pub type CompareFn = dyn Fn(&[u8], &[u8]) -> Ordering;
 
 /// Compares timestamps.
-pub type CompareTsFn = dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync;
+pub type CompareTsFn = dyn Fn(&[u8], &[u8]) -> Ordering;
 
 /// Compares keys without their timestamps. A flag says if the key carries a timestamp.
-pub type CompareWithoutTsFn = dyn Fn(&[u8], bool, &[u8], bool) -> Ordering + Send + Sync;
+pub type CompareWithoutTsFn = dyn Fn(&[u8], bool, &[u8], bool) -> Ordering;
+
+/// A function that threads of the database call, and that the last thread drops.
+pub(crate) struct Shared<F: ?Sized>(pub Box<F>);
+
+// SAFETY: the types do not prove that the function may move to another thread. The documentation of
+// `Options::set_comparator` requires such a function, as RocksDB requires of each comparator.
+unsafe impl<F: ?Sized> Send for Shared<F> {}
+
+// SAFETY: the types do not prove that several threads may call the function at a time. The documentation of
+// `Options::set_comparator` requires such a function, as RocksDB requires of each comparator.
+unsafe impl<F: ?Sized> Sync for Shared<F> {}
 
 /// A comparator of keys without timestamps.
 pub(crate) struct Plain {
     pub name: String,
-    pub compare: Box<CompareFn>,
+    pub compare: Shared<CompareFn>,
 }
 
 impl Comparator for Plain {
@@ -28,7 +39,7 @@ impl Comparator for Plain {
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        (self.compare)(a, b)
+        (self.compare.0)(a, b)
     }
 }
 
@@ -36,9 +47,9 @@ impl Comparator for Plain {
 pub(crate) struct WithTimestamps {
     pub name: String,
     pub size: usize,
-    pub compare: Box<CompareFn>,
-    pub compare_ts: Box<CompareTsFn>,
-    pub compare_without_ts: Box<CompareWithoutTsFn>,
+    pub compare: Shared<CompareFn>,
+    pub compare_ts: Shared<CompareTsFn>,
+    pub compare_without_ts: Shared<CompareWithoutTsFn>,
 }
 
 impl Comparator for WithTimestamps {
@@ -47,7 +58,7 @@ impl Comparator for WithTimestamps {
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        (self.compare)(a, b)
+        (self.compare.0)(a, b)
     }
 
     fn timestamp_size(&self) -> usize {
@@ -55,14 +66,14 @@ impl Comparator for WithTimestamps {
     }
 
     fn compare_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
-        (self.compare_ts)(a, b)
+        (self.compare_ts.0)(a, b)
     }
 
     fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
-        (self.compare_without_ts)(a, true, b, true)
+        (self.compare_without_ts.0)(a, true, b, true)
     }
 
     fn compare_stripped(&self, a: &[u8], b: &[u8]) -> Ordering {
-        (self.compare_without_ts)(a, false, b, false)
+        (self.compare_without_ts.0)(a, false, b, false)
     }
 }

@@ -335,9 +335,10 @@ impl<D: DBAccess> Iterator for DBIteratorWithThreadMode<'_, D> {
 
 impl<D: DBAccess> std::iter::FusedIterator for DBIteratorWithThreadMode<'_, D> {}
 
-impl<'a, D: DBAccess> From<DBIteratorWithThreadMode<'a, D>> for DBRawIteratorWithThreadMode<'a, D> {
-    fn from(iter: DBIteratorWithThreadMode<'a, D>) -> Self {
-        iter.raw
+#[allow(clippy::from_over_into, reason = "programs may name the implementation of the crate rocksdb")]
+impl<'a, D: DBAccess> Into<DBRawIteratorWithThreadMode<'a, D>> for DBIteratorWithThreadMode<'a, D> {
+    fn into(self) -> DBRawIteratorWithThreadMode<'a, D> {
+        self.raw
     }
 }
 

@@ -26,8 +26,7 @@
 //!
 //! # Differences
 //!
-//! - Functions of the application that several threads call must be `Send + Sync`: comparators, compaction filters, and
-//!   factories of compaction filters.
+//! - Factories of compaction filters, and their filters, must be `Send`: threads of the database call them.
 //! - A panic in such a function fails the call or the job, and never leaves the process.
 //! - [`Env::from_raw`] and the feature `raw-ptr` know values of `ironstone`, not pointers of the C library.
 //! - A column family handle of another database is refused.
@@ -35,7 +34,7 @@
 //!
 //! `docs/moving-from-rocksdb.md` in the repository has the whole list, and the way back.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![allow(clippy::result_large_err, reason = "the signatures are those of the crate rocksdb")]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
@@ -46,12 +45,15 @@ pub mod checkpoint;
 mod column_family;
 pub mod compaction_filter;
 pub mod compaction_filter_factory;
+#[allow(unsafe_code, reason = "comparators of the crate rocksdb are not Send + Sync")]
 mod comparator;
 mod db;
 mod db_iterator;
 mod environment;
 mod error;
 mod iter_range;
+#[cfg(doctest)]
+mod lifetimes;
 pub mod merge_operator;
 mod options;
 pub mod perf;

@@ -223,7 +223,7 @@ impl<'a> MemoryUsageBuilder<'a> {
 
     /// Adds a database.
     pub fn add_db<T: ThreadMode, D: DBInner>(&mut self, db: &'a DBCommon<T, D>) {
-        self.databases.push(db.inner.base().plain());
+        self.databases.push(db.base().plain());
     }
 
     /// Adds a cache.

@@ -8,7 +8,8 @@ use crate::CStrLike;
 
 /// A prefix extractor.
 pub struct SliceTransform {
-    pub(crate) extractor: Arc<dyn PrefixExtractor>,
+    /// The extractor inside.
+    pub inner: Arc<dyn PrefixExtractor>,
 }
 
 /// Returns the prefix of a key. The prefix is a part of the key.
@@ -28,17 +29,17 @@ impl SliceTransform {
         in_domain_fn: Option<InDomainFn>,
     ) -> SliceTransform {
         let name = crate::options::name_of(name);
-        SliceTransform { extractor: Arc::new(Functions { name, transform_fn, in_domain_fn }) }
+        SliceTransform { inner: Arc::new(Functions { name, transform_fn, in_domain_fn }) }
     }
 
     /// Returns an extractor of the first `len` bytes. A shorter key has no prefix.
     pub fn create_fixed_prefix(len: usize) -> SliceTransform {
-        SliceTransform { extractor: Arc::new(BuiltinPrefix::Fixed(len)) }
+        SliceTransform { inner: Arc::new(BuiltinPrefix::Fixed(len)) }
     }
 
     /// Returns an extractor of the whole key.
     pub fn create_noop() -> SliceTransform {
-        SliceTransform { extractor: Arc::new(BuiltinPrefix::Noop) }
+        SliceTransform { inner: Arc::new(BuiltinPrefix::Noop) }
     }
 }
 

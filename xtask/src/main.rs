@@ -4,7 +4,8 @@
 //! `cargo xtask prose` lists sentences that are mostly pronouns ([`prose`]); `cargo xtask circles` lists circles of imports
 //! between the files of a crate ([`circles`]); `cargo xtask coverage` lists what the campaigns do not reach
 //! ([`coverage`]); `cargo xtask header [--check]` writes or compares the C header ([`header`]); `cargo xtask install` lays
-//! out the C library ([`install`]); `cargo xtask options` writes `docs/options.md`.
+//! out the C library ([`install`]); `cargo xtask options` writes `docs/options.md`; `cargo xtask surface` compares the items
+//! of the crate `rocksdb` with rust-rocksdb ([`surface`]).
 //!
 //! `tidy` fails, naming file and line, when
 //! - a crate imports a neighbour or a floor above it ([`floors`]);
@@ -23,6 +24,7 @@ mod header;
 mod install;
 mod prose;
 mod rooms;
+mod surface;
 mod text;
 mod unsafety;
 
@@ -31,12 +33,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let command = std::env::args().nth(1).unwrap_or_default();
-    if !["tidy", "unsafe", "prose", "circles", "coverage", "header", "install", "options"]
+    if !["tidy", "unsafe", "prose", "circles", "coverage", "header", "install", "options", "surface"]
         .contains(&command.as_str())
     {
         eprintln!(
             "usage: cargo xtask tidy | unsafe | prose | circles | coverage FILE | header [--check] | install --prefix DIR | \
-             options"
+             options | surface [--reference FILE]"
         );
         return ExitCode::from(2);
     }
@@ -55,6 +57,8 @@ fn main() -> ExitCode {
         header::run(root, std::env::args().any(|argument| argument == "--check"), &mut faults);
     } else if command == "install" {
         install::run(root, &std::env::args().skip(2).collect::<Vec<_>>(), &mut faults);
+    } else if command == "surface" {
+        surface::run(root, &std::env::args().skip(2).collect::<Vec<_>>(), &mut faults);
     } else if command == "options" {
         write_options(root, &mut faults);
     } else if command == "circles" {

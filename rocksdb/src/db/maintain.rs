@@ -188,12 +188,19 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         Ok(self.base().plain().wait_for_compact_with(&opts.inner)?)
     }
 
+    fn change(&self, cf: Option<&CfHandle>, opts: &[(&str, &str)]) -> Result<(), Error> {
+        if opts.is_empty() {
+            return Err(Error::new("Invalid argument: empty input"));
+        }
+        Ok(self.base().with_family(cf, |family| family.set_options(opts))?)
+    }
+
     /// Changes options of the default column family while the database is open.
     ///
     /// # Errors
-    /// InvalidArgument for an option that cannot change, and for a value that an option cannot have.
+    /// InvalidArgument for an empty list, for an option that cannot change, and for a value that an option cannot have.
     pub fn set_options(&self, opts: &[(&str, &str)]) -> Result<(), Error> {
-        Ok(self.base().with_family(None, |family| family.set_options(opts))?)
+        self.change(None, opts)
     }
 
     /// Changes options of a column family while the database is open.
@@ -201,7 +208,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// # Errors
     /// As [`Self::set_options`].
     pub fn set_options_cf(&self, cf: &impl AsColumnFamilyRef, opts: &[(&str, &str)]) -> Result<(), Error> {
-        Ok(self.base().with_family(Some(cf.inner()), |family| family.set_options(opts))?)
+        self.change(Some(cf.inner()), opts)
     }
 
     fn property(&self, cf: Option<&CfHandle>, name: impl CStrLike) -> Result<Option<String>, Error> {

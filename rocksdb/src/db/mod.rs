@@ -47,11 +47,9 @@ impl<'a> Range<'a> {
 /// How column families are created and dropped: [`SingleThreaded`] or [`MultiThreaded`].
 pub trait ThreadMode {
     /// Returns the mode with these column families.
-    #[doc(hidden)]
     fn new_cf_map_internal(cf_map: BTreeMap<String, CfHandle>) -> Self;
 
     /// Drops the handles of all column families.
-    #[doc(hidden)]
     fn drop_all_cfs_internal(&mut self);
 }
 
@@ -95,8 +93,7 @@ impl ThreadMode for MultiThreaded {
 /// What a kind of database holds.
 pub trait DBInner {
     /// Returns the open database.
-    #[doc(hidden)]
-    fn base(&self) -> &Base;
+    fn inner(&self) -> &Base;
 }
 
 /// A database with column families in a thread mode.
@@ -111,21 +108,17 @@ pub struct DBCommon<T: ThreadMode, D: DBInner> {
 /// What iterators and snapshots need of a database or of a transaction.
 pub trait DBAccess {
     /// Takes a snapshot.
-    #[doc(hidden)]
     fn create_snapshot(&self) -> Option<ironstone::Snapshot>;
 
     /// Releases a snapshot.
-    #[doc(hidden)]
     fn release_snapshot(&self, snapshot: Option<ironstone::Snapshot>) {
         drop(snapshot);
     }
 
     /// Makes an iterator over the default column family.
-    #[doc(hidden)]
     fn create_iterator(&self, readopts: ReadOptions) -> RawIter;
 
     /// Makes an iterator over a column family.
-    #[doc(hidden)]
     fn create_iterator_cf(&self, cf_handle: &CfHandle, readopts: ReadOptions) -> RawIter;
 
     /// As [`DBCommon::get_opt`].
@@ -268,9 +261,9 @@ pub(crate) use access;
 
 access!(
     [T: ThreadMode, D: DBInner] DBCommon<T, D>,
-    |db| Some(db.inner.base().snapshot()),
+    |db| Some(db.inner.inner().snapshot()),
     |db, cf, options| match options.get() {
-        Ok(_) => db.inner.base().iter(cf, options.inner),
+        Ok(_) => db.inner.inner().iter(cf, options.inner),
         Err(error) => RawIter::failed(ironstone::Error::invalid_argument(error.into_string())),
     }
 );
@@ -282,7 +275,7 @@ pub struct DBWithThreadModeInner {
 
 impl DBInner for DBWithThreadModeInner {
     #[inline]
-    fn base(&self) -> &Base {
+    fn inner(&self) -> &Base {
         &self.base
     }
 }
@@ -312,7 +305,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
 
     #[inline]
     pub(crate) fn base(&self) -> &Base {
-        self.inner.base()
+        self.inner.inner()
     }
 
     /// Returns the path of the database.

@@ -11,7 +11,7 @@ use super::tables::plain_table;
 use super::{BlockBasedOptions, Cache, CuckooTableOptions, DBPath, InfoLogger, Options, WriteBufferManager};
 use crate::compaction_filter::{CompactionFilterCallback, CompactionFilterFn, Filter};
 use crate::compaction_filter_factory::{CompactionFilterFactory, Factory};
-use crate::comparator::{CompareFn, CompareTsFn, CompareWithoutTsFn, Plain, WithTimestamps};
+use crate::comparator::{CompareFn, CompareTsFn, CompareWithoutTsFn, Plain, Shared, WithTimestamps};
 use crate::merge_operator::{MergeFn, MergeOperatorCallback};
 use crate::{CStrLike, Env, MemtableFactory, PlainTableFactoryOptions, SliceTransform};
 
@@ -103,12 +103,16 @@ impl Options {
     }
 
     /// Sets the order of keys. The order of a database must never change.
+    ///
+    /// Several threads call the function at a time, and any thread may drop the function. The function must allow both,
+    /// although the type does not say so: use no `Rc`, no `Cell`, and no variable of a thread.
     pub fn set_comparator(&mut self, name: impl CStrLike, compare_fn: Box<CompareFn>) {
-        let comparator = Plain { name: name_of(name), compare: compare_fn };
+        let comparator = Plain { name: name_of(name), compare: Shared(compare_fn) };
         self.inner.family.comparator = Order::custom(comparator);
     }
 
-    /// Sets the order of keys that end with a timestamp of `timestamp_size` bytes.
+    /// Sets the order of keys that end with a timestamp of `timestamp_size` bytes. Several threads call the functions at a
+    /// time; see [`Self::set_comparator`].
     pub fn set_comparator_with_ts(
         &mut self,
         name: impl CStrLike,
@@ -120,15 +124,15 @@ impl Options {
         self.inner.family.comparator = Order::custom(WithTimestamps {
             name: name_of(name),
             size: timestamp_size,
-            compare: compare_fn,
-            compare_ts: compare_ts_fn,
-            compare_without_ts: compare_without_ts_fn,
+            compare: Shared(compare_fn),
+            compare_ts: Shared(compare_ts_fn),
+            compare_without_ts: Shared(compare_without_ts_fn),
         });
     }
 
     /// Sets the prefix extractor.
     pub fn set_prefix_extractor(&mut self, prefix_extractor: SliceTransform) {
-        self.inner.family.prefix_extractor = Some(prefix_extractor.extractor);
+        self.inner.family.prefix_extractor = Some(prefix_extractor.inner);
     }
 
     /// Sets the structure of memtables.

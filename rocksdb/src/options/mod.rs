@@ -105,6 +105,9 @@ impl Options {
     /// # Errors
     /// InvalidArgument for an unknown option or a value that an option cannot have.
     pub fn get_options_from_string<S: AsRef<str>>(&mut self, opts_str: S) -> Result<Options, Error> {
+        if opts_str.as_ref().contains('\0') {
+            return Err(Error::new("options string must not contain NUL (0x00) bytes"));
+        }
         let mut options = self.clone();
         options.inner.update(opts_str.as_ref())?;
         Ok(options)
@@ -140,13 +143,14 @@ impl Options {
         self.inner.prepare_for_bulk_load();
     }
 
-    /// Sets the compression of WAL records: none or ZSTD. An open rejects another compression.
+    /// Sets the compression of WAL records: none or ZSTD.
+    ///
+    /// # Panics
+    /// Another compression is given, as in the crate `rocksdb`.
     pub fn set_wal_compression_type(&mut self, t: DBCompressionType) {
         let is_known = matches!(t, DBCompressionType::None | DBCompressionType::Zstd);
-        if is_known {
-            self.inner.db.wal_compression = t.into();
-        }
-        self.rejected.note("wal_compression", is_known, t);
+        assert!(is_known, "not implemented: {t:?} is not supported for WAL compression");
+        self.inner.db.wal_compression = t.into();
     }
 
     /// Sets the compression of each level. Levels past the list have the compression of its last item.
@@ -281,13 +285,13 @@ impl Options {
 
     /// Returns a ticker. 0 without statistics.
     pub fn get_ticker_count(&self, ticker: Ticker) -> u64 {
-        let known = ironstone::stats::Ticker::from_number(ticker as usize);
+        let known = ironstone::stats::Ticker::by_name(ticker.name());
         self.inner.db.statistics.as_ref().zip(known).map_or(0, |(statistics, known)| statistics.ticker(known))
     }
 
     /// Returns the numbers of a histogram. All are 0 without statistics.
     pub fn get_histogram_data(&self, histogram: Histogram) -> HistogramData {
-        let known = HistogramKind::from_number(histogram as usize);
+        let known = HistogramKind::by_name(histogram.name());
         let data = self.inner.db.statistics.as_ref().zip(known);
         let data = data.map(|(statistics, known)| statistics.histogram_data(known)).unwrap_or_default();
         HistogramData { data }

@@ -1,11 +1,9 @@
-//! The histograms of a database. The variants are in the order of RocksDB's `Histograms` (`include/rocksdb/statistics.h`).
-//!
-//! A test compares each name with the name that `ironstone` has for the number.
+//! The histograms of a database, as rust-rocksdb 0.25 lists the histograms of RocksDB (`include/rocksdb/statistics.h`).
 
 use super::named;
 
 named! {
-    /// A histogram of a database, by RocksDB's number.
+    /// A histogram of a database.
     pub enum Histogram {
         DbGet = "rocksdb.db.get.micros",
         DbWrite = "rocksdb.db.write.micros",

@@ -40,7 +40,7 @@ pub struct OptimisticTransactionDBInner {
 
 impl DBInner for OptimisticTransactionDBInner {
     #[inline]
-    fn base(&self) -> &Base {
+    fn inner(&self) -> &Base {
         &self.base
     }
 }

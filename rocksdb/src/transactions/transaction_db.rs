@@ -524,22 +524,6 @@ impl<T: ThreadMode> TransactionDB<T> {
 
     iterators!();
 
-    /// As [`crate::DBCommon::property_value`].
-    ///
-    /// # Errors
-    /// As [`crate::DBCommon::property_value`].
-    pub fn property_value(&self, name: impl CStrLike) -> Result<Option<String>, Error> {
-        property(&self.base.plain(), name)
-    }
-
-    /// As [`crate::DBCommon::property_int_value`].
-    ///
-    /// # Errors
-    /// As [`crate::DBCommon::property_int_value`].
-    pub fn property_int_value(&self, name: impl CStrLike) -> Result<Option<u64>, Error> {
-        number(self.property_value(name)?)
-    }
-
     fn create_family(&self, name: &str, opts: &Options) -> Result<CfHandle, Error> {
         self.db.create_family(opts.descriptor(name)?)?;
         Ok(self.base.handle(name)?)
@@ -600,5 +584,21 @@ impl TransactionDB<MultiThreaded> {
     pub fn drop_cf(&self, name: &str) -> Result<(), Error> {
         let cf = self.cfs.cfs.write().remove(name).ok_or_else(|| unknown(name))?;
         self.drop_family(&cf.inner)
+    }
+
+    /// As [`crate::DBCommon::property_value`].
+    ///
+    /// # Errors
+    /// As [`crate::DBCommon::property_value`].
+    pub fn property_value(&self, name: impl CStrLike) -> Result<Option<String>, Error> {
+        property(&self.base.plain(), name)
+    }
+
+    /// As [`crate::DBCommon::property_int_value`].
+    ///
+    /// # Errors
+    /// As [`crate::DBCommon::property_int_value`].
+    pub fn property_int_value(&self, name: impl CStrLike) -> Result<Option<u64>, Error> {
+        number(self.property_value(name)?)
     }
 }

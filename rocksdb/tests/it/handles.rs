@@ -1,0 +1,92 @@
+//! Handles of column families, batches, snapshots and iterators that are used where they do not belong.
+
+use rocksdb::{DB, ErrorKind, Options, ReadOptions, TransactionDB, WriteBatch, WriteBatchIterator};
+
+fn two() -> (tempfile::TempDir, DB, DB) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    let open = |name: &str| DB::open_cf(&options, dir.path().join(name), ["users"]).unwrap();
+    let (first, second) = (open("first"), open("second"));
+    (dir, first, second)
+}
+
+#[test]
+fn a_column_family_of_another_database_is_refused() {
+    let (_dir, first, second) = two();
+    let foreign = second.cf_handle("users").unwrap();
+    assert_eq!(first.put_cf(foreign, b"k", b"v").unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(first.get_cf(foreign, b"k").unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert!(first.multi_get_cf([(foreign, b"k")])[0].is_err());
+    assert!(first.flush_cf(foreign).is_err());
+    let mut iter = first.raw_iterator_cf(foreign);
+    iter.seek_to_first();
+    assert!(!iter.valid());
+    assert!(iter.status().is_err());
+    assert!(second.get_cf(foreign, b"k").unwrap().is_none());
+}
+
+#[test]
+fn a_column_family_of_another_database_is_refused_in_a_transaction() {
+    let (_dir, first, _second) = two();
+    let dir = tempfile::tempdir().unwrap();
+    let db: TransactionDB<rocksdb::SingleThreaded> = TransactionDB::open_default(dir.path()).unwrap();
+    let txn = db.transaction();
+    let foreign = first.cf_handle("users").unwrap();
+    assert_eq!(txn.put_cf(foreign, b"k", b"v").unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert!(txn.get_for_update_cf(foreign, b"k", true).is_err());
+}
+
+#[test]
+fn read_options_keep_a_snapshot_that_was_dropped() {
+    let (_dir, db, _second) = two();
+    db.put(b"k", b"1").unwrap();
+    let mut options = ReadOptions::default();
+    options.set_snapshot(&db.snapshot());
+    db.put(b"k", b"2").unwrap();
+    assert_eq!(db.get_opt(b"k", &options).unwrap().as_deref(), Some(&b"1"[..]));
+}
+
+#[test]
+fn a_wal_iterator_outlives_its_database_without_keeping_the_database_open() {
+    let (dir, db, _second) = two();
+    db.put(b"k", b"1").unwrap();
+    let mut updates = db.get_updates_since(0).unwrap();
+    drop(db);
+    let reopened = DB::open_cf(&Options::default(), dir.path().join("first"), ["users"]).unwrap();
+    assert!(reopened.get(b"k").unwrap().is_some());
+    let first = updates.next();
+    assert!(first.is_none_or(|update| update.is_ok()));
+}
+
+#[test]
+fn bytes_that_are_no_batch_fail_the_write() {
+    let (_dir, db, _second) = two();
+    let batch = WriteBatch::from_data(b"not a batch at all");
+    assert_eq!(batch.data(), b"not a batch at all");
+    assert_eq!(db.write(batch).unwrap_err().kind(), ErrorKind::Corruption);
+}
+
+#[test]
+fn a_batch_hands_out_its_changes_in_order() {
+    #[derive(Default)]
+    struct Seen(Vec<String>);
+    impl WriteBatchIterator for Seen {
+        fn put(&mut self, key: &[u8], value: &[u8]) {
+            self.0.push(format!("{}={}", key.escape_ascii(), value.escape_ascii()));
+        }
+        fn delete(&mut self, key: &[u8]) {
+            self.0.push(format!("-{}", key.escape_ascii()));
+        }
+    }
+    let mut batch = WriteBatch::with_capacity_bytes(64);
+    batch.put(b"a", b"1");
+    batch.put_log_data(b"log");
+    batch.delete(b"b");
+    let copy = WriteBatch::from_data(batch.data());
+    let mut seen = Seen::default();
+    copy.iterate(&mut seen);
+    assert_eq!(seen.0, ["a=1", "-b"]);
+    assert_eq!(copy.len(), 2);
+}
