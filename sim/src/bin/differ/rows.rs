@@ -10,6 +10,8 @@ pub struct Opening {
     pub db: String,
     pub fixed: Fixed,
     pub seed: u64,
+    /// No family writes blob files.
+    pub plain: bool,
 }
 
 /// The prefix extractors drawn, as the option string names them.
@@ -45,6 +47,15 @@ const MORE: &[(&str, &[&str])] = &[
     ("level0_stop_writes_trigger", &["", "12"]),
     ("periodic_compaction_seconds", &["", "", "100000"]),
     ("verify_output_flags", &["", "", "4294967295"]),
+    ("enable_blob_files", &["", "true"]),
+    ("min_blob_size", &["", "1", "40"]),
+    ("blob_file_size", &["", "3000"]),
+    ("blob_compression_type", &["", "kLZ4Compression", "kZSTD", "kSnappyCompression"]),
+    ("enable_blob_garbage_collection", &["", "true"]),
+    ("blob_garbage_collection_age_cutoff", &["", "0.5", "1.0"]),
+    ("blob_garbage_collection_force_threshold", &["", "0.3"]),
+    ("blob_file_starting_level", &["", "", "1"]),
+    ("blob_compaction_readahead_size", &["", "4096"]),
 ];
 
 const MORE_DB: &[(&str, &[&str])] = &[
@@ -101,7 +112,7 @@ impl Opening {
             "create_if_missing=true;keep_log_file_num=1;info_log_level=FATAL_LEVEL;max_file_opening_threads=1;\
              stats_dump_period_sec=0;stats_persist_period_sec=0;",
         );
-        Opening { db, fixed, seed }
+        Opening { db, fixed, seed, plain: false }
     }
 
     /// Whether new logs are written over old files.
@@ -161,6 +172,11 @@ impl Opening {
             name => format!("merge_operator={name}"),
         };
         text = text.replace("merge_operator=stringappend", &merge);
+        if operator == "max" || self.plain {
+            // The operator "max" returns its base value, and RocksDB's iterators free a base value from a blob file before the
+            // caller reads it: `DBIter::MergeWithBlobBaseValue`.
+            text.push_str("enable_blob_files=false;");
+        }
         (text, prefix)
     }
 }

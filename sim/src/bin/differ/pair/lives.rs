@@ -7,6 +7,11 @@ use super::{Differs, EXACT, FAMILIES_MAX, Family, NAMED, Pair, same};
 use crate::rows::{self, Opening};
 use crate::store::{FamilyText, Item, Writing};
 
+/// Returns true if an option string writes blob files.
+fn blobs(text: &str) -> bool {
+    text.contains("enable_blob_files=true") && !text.contains("enable_blob_files=false")
+}
+
 impl Pair {
     fn texts(&mut self, opening: &Opening) -> Vec<FamilyText> {
         self.families
@@ -15,6 +20,7 @@ impl Pair {
                 let (text, prefix) = opening.family(&family.name);
                 family.prefix = prefix;
                 family.vector = text.contains("memtable_factory=vector");
+                family.blobs |= blobs(&text);
                 (family.name.clone(), text)
             })
             .collect()
@@ -56,7 +62,7 @@ impl Pair {
         let made = self.both(|| format!("create_family {name} with {text}"), |s| s.create(name, &text))?;
         if made.is_ok() {
             let vector = text.contains("memtable_factory=vector");
-            self.families.push(Family { name: name.to_string(), prefix, vector });
+            self.families.push(Family { name: name.to_string(), prefix, vector, blobs: blobs(&text) });
         }
         Ok(())
     }
@@ -88,7 +94,7 @@ impl Pair {
         let [mut ours, mut theirs] = lists;
         [&mut ours, &mut theirs].into_iter().flatten().for_each(|names| names.sort());
         same(|| "families on disk".to_string(), &ours, &theirs)?;
-        let next = Opening::draw(chance.next(), self.fixed);
+        let next = self.plain(Opening::draw(chance.next(), self.fixed));
         match chance.below(12) {
             0 => self.refused(&format!("{}error_if_exists=true;", next.db), &next, |_| {}),
             // The default family is always among those we open.
