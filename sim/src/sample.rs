@@ -146,6 +146,22 @@ const TABLE: &[Row] = &[
     ("separate_key_value_in_data_block", &["", "", "true"]),
 ];
 
+/// Drawn for some openings: values in blob files.
+const BLOB: &[Row] = &[
+    ("enable_blob_files", &["true"]),
+    ("min_blob_size", &["", "1", "40"]),
+    ("blob_file_size", &["", "3000"]),
+    ("blob_compression_type", &["", "kLZ4Compression", "kZSTD", "kSnappyCompression"]),
+    ("enable_blob_garbage_collection", &["", "true", "true"]),
+    ("blob_garbage_collection_age_cutoff", &["", "0.5", "1.0"]),
+    ("blob_garbage_collection_force_threshold", &["", "0.3"]),
+    ("blob_file_starting_level", &["", "", "1"]),
+    ("blob_compaction_readahead_size", &["", "4096"]),
+];
+
+/// How many openings of a hundred write blob files. The next opening of the same database may write none.
+const BLOB_PERCENT: u64 = 35;
+
 fn rows(out: &mut String, rows: &[Row], chance: &mut Chance) {
     for (name, values) in rows {
         let value = chance.pick(values);
@@ -158,8 +174,13 @@ fn rows(out: &mut String, rows: &[Row], chance: &mut Chance) {
 /// Draws options for the next opening of a database.
 pub fn draw(chance: &mut Chance, fixed: Fixed) -> Sample {
     let mut text = String::with_capacity(4096);
+    // A chance of their own: seeds from before these rows draw all other options as they did.
+    let blobs = &mut Chance::new(chance.clone().next() ^ 0x626c_6f62);
     rows(&mut text, DB, chance);
     rows(&mut text, FAMILY, chance);
+    if blobs.percent(BLOB_PERCENT) {
+        rows(&mut text, BLOB, blobs);
+    }
     // A flush waits for ever in RocksDB where one more file would slow writers down and no compaction is due yet.
     if text.contains("kCompactionStyleUniversal") {
         text = text.replace("level0_slowdown_writes_trigger=4;", "level0_slowdown_writes_trigger=6;");

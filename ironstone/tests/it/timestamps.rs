@@ -171,3 +171,28 @@ fn history_below_the_low_mark_goes_with_compaction_and_reads_there_fail() {
     assert_eq!(shown.first(), Some(&5));
     assert!(!shown.contains(&1) && !shown.contains(&2), "{shown:?}");
 }
+
+/// A blob record has the key of its entry with the timestamp, and a read compares both keys. So a compaction keeps the
+/// timestamp of an entry in a blob file, although no read asks for older entries any more.
+#[test]
+fn a_value_in_a_blob_file_is_found_after_its_history_is_dropped() {
+    let db = stamped("enable_blob_files=true;min_blob_size=1;disable_auto_compactions=true");
+    for now in [5u64, 6] {
+        db.put_with_ts(b"key", &now.to_le_bytes(), b"in a blob file", &WriteOptions::default()).unwrap();
+    }
+    db.flush().unwrap();
+    let family = db.default_family();
+    family.increase_full_history_ts_low(&9u64.to_le_bytes()).unwrap();
+    let forced = ironstone::CompactRangeOptions {
+        bottommost_level_compaction: ironstone::BottommostLevelCompaction::Force,
+        ..Default::default()
+    };
+    db.compact_range(None, None, &forced).unwrap();
+    let found = db.get_with_ts(b"key", &read_at(20)).unwrap().expect("the key exists");
+    assert_eq!(found.value.as_deref(), Some(&b"in a blob file"[..]));
+    let mut iter = db.iter_with(read_at(20)).unwrap();
+    iter.seek_to_last();
+    assert_eq!(iter.value(), b"in a blob file");
+    iter.prev();
+    assert!(!iter.valid(), "the entry of timestamp 5 is dropped");
+}

@@ -308,6 +308,16 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.valid = true;
     }
 
+    /// Returns true if the value, or a column, is in a blob file. The record of the blob file has the key with its timestamp,
+    /// and readers compare both keys. RocksDB zeroes the timestamp of the entry, and its reads fail with Corruption then.
+    fn is_in_blob_file(&self) -> bool {
+        match self.kind {
+            ValueType::BlobIndex => true,
+            ValueType::WideColumnEntity => format::wide::may_have_blobs(self.value()),
+            _ => false,
+        }
+    }
+
     /// (E): at the bottom, what every snapshot sees needs no sequence number.
     #[inline]
     pub(super) fn prepare_output(&mut self) {
@@ -320,7 +330,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             return;
         }
         if self.timestamp_size > 0 {
-            if !self.may_drop_history() {
+            if !self.may_drop_history() || self.is_in_blob_file() {
                 return;
             }
             let end = self.current.len() - TRAILER_LEN;

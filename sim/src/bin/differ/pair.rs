@@ -185,7 +185,12 @@ impl Pair {
             open: None,
             fixed,
             opening: Opening::draw(chance.next(), fixed),
-            families: vec![Family { name: "default".to_string(), prefix: Prefix::None, vector: false, blobs: false }],
+            families: vec![Family {
+                name: "default".to_string(),
+                prefix: Prefix::None,
+                vector: false,
+                blobs: false,
+            }],
             snapshots: 0,
             slots: [None, None, None],
             toggles: BTreeSet::new(),
@@ -264,7 +269,8 @@ impl Pair {
             Change::Merge(f, key, serial) => {
                 let at = self.at(*f);
                 // With timestamps a single merge is a batch, and `batch` says why such a merge is left out.
-                if self.fixed.stamped && (!self.merges || rows::operator(&self.families[at].name).is_empty()) {
+                if self.fixed.stamped && (!self.merges || rows::operator(&self.families[at].name).is_empty())
+                {
                     return None;
                 }
                 Item::Merge(at, key.clone(), rows::operand(&self.families[at].name, *serial))

@@ -47,15 +47,6 @@ const MORE: &[(&str, &[&str])] = &[
     ("level0_stop_writes_trigger", &["", "12"]),
     ("periodic_compaction_seconds", &["", "", "100000"]),
     ("verify_output_flags", &["", "", "4294967295"]),
-    ("enable_blob_files", &["", "true"]),
-    ("min_blob_size", &["", "1", "40"]),
-    ("blob_file_size", &["", "3000"]),
-    ("blob_compression_type", &["", "kLZ4Compression", "kZSTD", "kSnappyCompression"]),
-    ("enable_blob_garbage_collection", &["", "true"]),
-    ("blob_garbage_collection_age_cutoff", &["", "0.5", "1.0"]),
-    ("blob_garbage_collection_force_threshold", &["", "0.3"]),
-    ("blob_file_starting_level", &["", "", "1"]),
-    ("blob_compaction_readahead_size", &["", "4096"]),
 ];
 
 const MORE_DB: &[(&str, &[&str])] = &[
@@ -159,6 +150,10 @@ impl Opening {
                 (Prefix::Capped(3), "capped:3"),
                 (Prefix::Noop, "rocksdb.Noop"),
             ]);
+            // RocksDB's hash index takes the timestamp into the prefix of a transform that keeps the whole key:
+            // `BlockPrefixIndex::GetBlocks` applies the transform to the key with its timestamp.
+            let whole = kind == Prefix::Noop && self.fixed.stamped;
+            let (kind, words) = if whole { (Prefix::Fixed(2), "fixed:2") } else { (kind, words) };
             prefix = kind;
             text = text.replace("prefix_extractor=fixed:2", &format!("prefix_extractor={words}"));
         }

@@ -14,8 +14,10 @@ use crate::pair::Pair;
 use crate::script::{self, Op};
 use crate::store::Side;
 
-/// Seconds after which a seed counts as hung.
+/// Seconds after which an operation counts as hung. A seed takes longer if the disk is slow at syncing small files.
 const HANG_S: u64 = 60;
+/// How often a worker reports between two operations that it is alive.
+const BEAT: Duration = Duration::from_secs(5);
 /// How often it is told how far it is.
 const PROGRESS: Duration = Duration::from_secs(10);
 /// Reruns spent on cutting one script down.
@@ -44,10 +46,15 @@ fn run(sides: &[Side; 2], settings: &Settings, seed: u64, ops: &[Op]) -> Result<
         let mut ran = Ran::default();
         // Seed 0 is not drawn: the tables.
         let mut done = if seed == 0 { pair.tables() } else { Ok(()) };
+        let mut beat = Instant::now();
         for op in ops.iter().filter(|_| seed > 0) {
             at += 1;
             ran.operations += script::weight(op);
             done = pair.step(op);
+            if beat.elapsed() >= BEAT {
+                beat = Instant::now();
+                tell("B");
+            }
             if done.is_err() {
                 break;
             }
