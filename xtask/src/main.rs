@@ -5,7 +5,8 @@
 //! between the files of a crate ([`circles`]); `cargo xtask coverage` lists what the campaigns do not reach
 //! ([`coverage`]); `cargo xtask header [--check]` writes or compares the C header ([`header`]); `cargo xtask install` lays
 //! out the C library ([`install`]); `cargo xtask options` writes `docs/options.md`; `cargo xtask surface` compares the items
-//! of the crate `rocksdb` with rust-rocksdb ([`surface`]).
+//! of the crate `rocksdb` with rust-rocksdb ([`surface`]); `cargo xtask measure` prints the measures of the house
+//! ([`measure`]).
 //!
 //! `tidy` fails, naming file and line, when
 //! - a crate imports a neighbour or a floor above it ([`floors`]);
@@ -13,7 +14,9 @@
 //! - `unsafe` could appear outside the crates that may hold it, a file has no opening story, grows past
 //!   the red line without being entered in `long_files.txt`, or holds words that do not belong in the
 //!   project ([`text`]);
-//! - more than 3 % of the long sentences of a room are mostly pronouns ([`prose`]).
+//! - more than 3 % of the long sentences of a room are mostly pronouns ([`prose`]);
+//! - a type has too many methods or fields ([`sizes`]);
+//! - files of a crate import each other in a circle ([`circles`]).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
@@ -22,8 +25,10 @@ mod coverage;
 mod floors;
 mod header;
 mod install;
+mod measure;
 mod prose;
 mod rooms;
+mod sizes;
 mod surface;
 mod text;
 mod unsafety;
@@ -33,12 +38,15 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let command = std::env::args().nth(1).unwrap_or_default();
-    if !["tidy", "unsafe", "prose", "circles", "coverage", "header", "install", "options", "surface"]
-        .contains(&command.as_str())
+    if ![
+        "tidy", "unsafe", "prose", "circles", "coverage", "header", "install", "options", "surface",
+        "measure",
+    ]
+    .contains(&command.as_str())
     {
         eprintln!(
             "usage: cargo xtask tidy | unsafe | prose | circles | coverage FILE | header [--check] | install --prefix DIR | \
-             options | surface [--reference FILE]"
+             options | surface [--reference FILE] | measure [--json]"
         );
         return ExitCode::from(2);
     }
@@ -59,6 +67,9 @@ fn main() -> ExitCode {
         install::run(root, &std::env::args().skip(2).collect::<Vec<_>>(), &mut faults);
     } else if command == "surface" {
         surface::run(root, &std::env::args().skip(2).collect::<Vec<_>>(), &mut faults);
+    } else if command == "measure" {
+        measure::report(root, std::env::args().any(|argument| argument == "--json"));
+        return ExitCode::SUCCESS;
     } else if command == "options" {
         write_options(root, &mut faults);
     } else if command == "circles" {
@@ -68,6 +79,8 @@ fn main() -> ExitCode {
         rooms::check(root, &mut faults);
         text::check(root, &mut faults);
         prose::check(root, &mut faults);
+        sizes::check(root, &mut faults);
+        circles::refuse(root, &mut faults);
     }
     for fault in &faults {
         println!("{fault}");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Room and row; larger is higher. Rooms of one row never import each other, except where [`PAIRS`] says.
-const ROWS: [(&str, u8); 34] = [
+const ROWS: [(&str, u8); 35] = [
     ("db", 11),
     ("replica", 11),
     ("opening", 10),
@@ -37,6 +37,7 @@ const ROWS: [(&str, u8); 34] = [
     ("prepared", 1),
     ("sequence", 1),
     ("release_notifier", 1),
+    ("ranks", 1),
     ("sync", 0),
 ];
 

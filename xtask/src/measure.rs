@@ -1,0 +1,220 @@
+//! The measures of the house, as a table or as JSON: `cargo xtask measure [--json]`.
+//!
+//! A measure is counted from the text of the sources. Tests are left out, except where the measure is about tests.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::sizes::{is_function, product_lines};
+use crate::{circles, prose, sizes, text};
+
+/// The counts of one crate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    functions: usize,
+    assertions: usize,
+    public_items: usize,
+    documented: usize,
+    doc_examples: usize,
+    /// Uses of the number inside of a newtype.
+    bare: usize,
+    lines: usize,
+}
+
+/// Prints all measures.
+pub fn report(root: &Path, as_json: bool) {
+    let value = measure(root);
+    if as_json {
+        println!("{value:#}");
+        return;
+    }
+    println!("circles of imports: {}", value["circles"]);
+    for (name, size) in value["largest_types"].as_object().into_iter().flatten() {
+        println!("largest type, {name}: {} methods, {} fields", size["methods"], size["fields"]);
+    }
+    println!(
+        "\n{:<12} {:>10} {:>11} {:>10} {:>12} {:>9} {:>6}",
+        "crate", "functions", "assertions", "per fn", "documented", "examples", ".0"
+    );
+    for (name, own) in value["crates"].as_object().into_iter().flatten() {
+        let ratio = own["assertions_per_function"].as_f64().unwrap_or(0.0);
+        let share = own["documented_percent"].as_f64().unwrap_or(0.0);
+        println!(
+            "{name:<12} {:>10} {:>11} {ratio:>10.2} {share:>10.0} % {:>9} {:>6}",
+            own["functions"].to_string(),
+            own["assertions"].to_string(),
+            own["doc_examples"].to_string(),
+            own["bare_numbers"].to_string()
+        );
+    }
+    let pages = &value["text_tests"];
+    println!(
+        "\ntext tests: {} lines of pages, {} lines of code, ratio {:.2}",
+        pages["lines"],
+        pages["code_lines"],
+        pages["ratio"].as_f64().unwrap_or(0.0)
+    );
+    println!("\npronoun-heavy sentences by room, in percent:");
+    for (name, percent) in value["pronoun_percent"].as_object().into_iter().flatten() {
+        println!("  {name:<22} {:.1}", percent.as_f64().unwrap_or(0.0));
+    }
+}
+
+fn measure(root: &Path) -> Value {
+    let (mut crates, mut largest, mut code_lines) = (BTreeMap::new(), BTreeMap::new(), 0);
+    let mut circle_count = 0;
+    for name in text::CRATES {
+        circle_count += circles::circles(root, name).len();
+        let own = counts(root, name);
+        code_lines += own.lines;
+        let largest_own = sizes::sizes(root, name).into_iter().max_by_key(|(_, size)| size.methods);
+        if let Some((type_name, size)) = largest_own {
+            largest.insert(
+                format!("{name}::{type_name}"),
+                json!({ "methods": size.methods, "fields": size.fields }),
+            );
+        }
+        crates.insert(
+            name,
+            json!({
+                "functions": own.functions,
+                "assertions": own.assertions,
+                "assertions_per_function": ratio(own.assertions, own.functions),
+                "public_items": own.public_items,
+                "documented_percent": 100.0 * ratio(own.documented, own.public_items),
+                "doc_examples": own.doc_examples,
+                "bare_numbers": own.bare,
+            }),
+        );
+    }
+    let pages = page_lines(root);
+    let percent: BTreeMap<String, f64> =
+        prose::rooms(root).into_iter().map(|(name, room)| (name, room.percent())).collect();
+    json!({
+        "circles": circle_count,
+        "largest_types": largest,
+        "crates": crates,
+        "text_tests": { "lines": pages, "code_lines": code_lines, "ratio": ratio(pages, code_lines) },
+        "pronoun_percent": percent,
+    })
+}
+
+fn ratio(part: usize, whole: usize) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+fn counts(root: &Path, name: &str) -> Counts {
+    let mut own = Counts::default();
+    for path in crate::rust_files(&root.join(name).join("src")) {
+        let shown = crate::shown(root, &path);
+        if shown.contains("tests") || shown.contains("schedules") || shown.contains("test_vectors") {
+            continue;
+        }
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        count(&text, name != "base" && name != "format", &mut own);
+    }
+    own
+}
+
+fn count(text: &str, counts_bare: bool, own: &mut Counts) {
+    let (mut has_doc, mut in_example) = (false, false);
+    for line in product_lines(text) {
+        let code = line.trim_start();
+        own.lines += 1;
+        if let Some(doc) = code.strip_prefix("///").or_else(|| code.strip_prefix("//!")) {
+            has_doc |= code.starts_with("///");
+            if let Some(kind) = doc.trim().strip_prefix("```") {
+                own.doc_examples += usize::from(!in_example && !kind.contains("text"));
+                in_example = !in_example;
+            }
+            continue;
+        }
+        if code.starts_with("//") {
+            continue;
+        }
+        own.functions += usize::from(is_function(line));
+        own.assertions += assertions(code);
+        own.bare += usize::from(counts_bare) * bare(code);
+        if is_public_item(code) {
+            own.public_items += 1;
+            own.documented += usize::from(has_doc);
+        }
+        // An attribute stands between an item and its doc comment.
+        has_doc &= code.starts_with("#[");
+    }
+}
+
+/// Counts the checks of facts that only a mistake in the code can break.
+fn assertions(code: &str) -> usize {
+    ["assert!(", "assert_eq!(", "assert_ne!(", "invariant!("]
+        .iter()
+        .map(|word| code.matches(word).count())
+        .sum()
+}
+
+/// Counts `.0` after a name or a call.
+fn bare(code: &str) -> usize {
+    code.match_indices(".0")
+        .filter(|(at, _)| {
+            let before =
+                code[..*at].chars().next_back().is_some_and(|c| c.is_alphabetic() || c == '_' || c == ')');
+            let after = code[at + 2..].chars().next().is_none_or(|c| !c.is_alphanumeric() && c != '_');
+            before && after
+        })
+        .count()
+}
+
+fn is_public_item(code: &str) -> bool {
+    let Some(rest) = code.strip_prefix("pub ") else { return false };
+    let words = ["fn ", "const ", "struct ", "enum ", "trait ", "type ", "static ", "unsafe ", "macro "];
+    words.iter().any(|word| rest.starts_with(word))
+}
+
+/// Counts the lines of the pages in `testdata/` and `histories/` of all crates.
+fn page_lines(root: &Path) -> usize {
+    let mut waiting: Vec<_> = text::CRATES.iter().map(|name| (root.join(name), false)).collect();
+    let mut lines = 0;
+    while let Some((dir, in_pages)) = waiting.pop() {
+        let Ok(entries) = std::fs::read_dir(&dir) else { continue };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                let pages = in_pages || path.ends_with("testdata");
+                waiting.push((path, pages));
+            } else if in_pages && path.extension().is_none_or(|e| e != "rs") {
+                lines += std::fs::read_to_string(&path).map_or(0, |text| text.lines().count());
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assertions_functions_and_documented_items_are_counted() {
+        let text = "/// Doc.\n#[inline]\npub fn f() {\n    debug_assert!(a.0 == 1);\n    invariant!(true, \"x\");\n}\n\npub struct A;\n";
+        let mut own = Counts::default();
+        count(text, true, &mut own);
+        let expected = Counts {
+            functions: 1,
+            assertions: 2,
+            public_items: 2,
+            documented: 1,
+            doc_examples: 0,
+            bare: 1,
+            lines: 8,
+        };
+        assert_eq!(own, expected);
+    }
+
+    #[test]
+    fn a_doc_example_is_counted_once() {
+        let mut own = Counts::default();
+        count("/// ```\n/// f();\n/// ```\n/// ```text\n/// picture\n/// ```\n", true, &mut own);
+        assert_eq!(own.doc_examples, 1);
+    }
+}
