@@ -23,7 +23,8 @@ use base::{Error, FamilyId, Kind, Severity, Subcode};
 use format::names::FileName;
 
 use crate::event::ErrorReason;
-use crate::sync::{AtomicU8, Mutex, Ordering};
+use crate::ranks;
+use crate::sync::{AtomicU8, Ordering, RankedMutex};
 
 /// What is to be done about an error that was just noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +58,7 @@ pub struct ErrorState {
     paranoid_checks: bool,
     /// So that writers need no lock to know.
     stopped: AtomicU8,
-    inner: Mutex<Inner>,
+    inner: RankedMutex<Inner>,
 }
 
 struct Noted {
@@ -150,7 +151,11 @@ fn note(slot: &mut Option<Noted>, error: &Error, count: u64) -> bool {
 
 impl ErrorState {
     pub fn new(paranoid_checks: bool) -> Self {
-        ErrorState { paranoid_checks, stopped: AtomicU8::new(NOBODYS), inner: Mutex::default() }
+        ErrorState {
+            paranoid_checks,
+            stopped: AtomicU8::new(NOBODYS),
+            inner: RankedMutex::new(&ranks::ERRORS, Inner::default()),
+        }
     }
 
     /// Whether writes are refused, be it to one family. One load.

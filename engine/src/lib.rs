@@ -12,8 +12,9 @@
 //!  write  read  iter  flush  compaction  recovery  repair  ingest
 //!  apply  source  output  commit
 //!  family
-//!  wal  manifest  files  batch  errors  |  components  |  options  event  stats  |  sequence  prepared  release_notifier  |  sync
+//!  wal  manifest  files  batch  errors  |  components  |  options  event  stats  |  sequence  prepared  release_notifier  |  ranks  |  sync
 //! ```
+//! The order of all locks is in `ranks`.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
@@ -38,6 +39,7 @@ pub mod options;
 mod output;
 pub mod prepared;
 pub mod properties;
+mod ranks;
 pub mod read;
 mod recovery;
 pub mod release_notifier;

@@ -25,8 +25,9 @@ use crate::family::{Family, FamilySet, FlushPick, State};
 use crate::files::{Numbers, Obsolete};
 use crate::manifest::{Manifest, ManifestSettings, Record};
 use crate::prepared::PreparedSections;
+use crate::ranks;
 use crate::sequence::LastSequence;
-use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
+use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering, RankedMutex};
 use crate::wal::WalSet;
 
 /// One family's part of a commit.
@@ -52,7 +53,7 @@ pub struct Committed {
 
 /// Everything a commit touches.
 pub struct Committer {
-    manifest: Mutex<Manifest>,
+    manifest: RankedMutex<Manifest>,
     numbers: Arc<Numbers>,
     families: Arc<FamilySet>,
     sequence: Arc<LastSequence>,
@@ -79,7 +80,7 @@ impl Committer {
         min_log_to_keep: u64,
     ) -> Self {
         Committer {
-            manifest: Mutex::new(manifest),
+            manifest: RankedMutex::new(&ranks::MANIFEST, manifest),
             numbers,
             families,
             sequence,

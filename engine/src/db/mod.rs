@@ -54,7 +54,7 @@ use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{Snapshot, Snapshots};
 use crate::source::TableCache;
 use crate::stats::DatabaseCounter;
-use crate::sync::{Arc, Mutex, OnceLock};
+use crate::sync::{Arc, Mutex, OnceLock, RankedMutex};
 use crate::wal::WalSet;
 use crate::write::WriteHook;
 
@@ -81,7 +81,7 @@ struct Inner {
     caches: Caches,
     close: close::CloseState,
     /// Serialises creating and dropping families, and changes of options.
-    changes: Mutex<()>,
+    changes: RankedMutex<()>,
     lock: Mutex<Option<DbLock>>,
     history: Arc<history::History>,
     /// Of a database with pessimistic transactions: locks the keys of plain writes.

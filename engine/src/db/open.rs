@@ -4,7 +4,8 @@ use base::Result;
 
 use super::{Db, Inner};
 use crate::opening::{OpenRequest, Opened, Opening, Overrides, write_options_file};
-use crate::sync::{Arc, Mutex, OnceLock};
+use crate::ranks;
+use crate::sync::{Arc, Mutex, OnceLock, RankedMutex};
 
 impl Db {
     /// Opens a database for reading and writing.
@@ -59,7 +60,7 @@ fn assemble(opened: Opened) -> Db {
             writing: opened.writing,
             caches: opened.caches,
             close: Default::default(),
-            changes: Mutex::new(()),
+            changes: RankedMutex::new(&ranks::CHANGES, ()),
             lock: Mutex::new(opened.lock),
             history: Default::default(),
             guard: OnceLock::new(),

@@ -32,9 +32,10 @@ use mem::memtable::MemTable;
 use mem::write_buffer::WriteBufferManager;
 
 use crate::options::FamilyOptions;
+use crate::ranks;
 use crate::release_notifier::ReleaseNotifier;
 use crate::stats::FamilyStats;
-use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicUsize, Mutex, MutexGuard, OnceLock, Ordering};
+use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicUsize, OnceLock, Ordering, RankedGuard, RankedMutex};
 
 /// One column family of an open database. Shared by handles, jobs and readers; lives until the last lets
 /// go, dropped from the database or not.
@@ -45,7 +46,7 @@ pub struct Family {
     options: ArcSwap<FamilyOptions>,
     parts: ArcSwap<Parts>,
     current: ArcSwap<SuperVersion>,
-    state: Mutex<State>,
+    state: RankedMutex<State>,
     dropped: AtomicBool,
     /// Bytes of the active memtable that the write-buffer manager knows of.
     charged: AtomicUsize,
@@ -88,7 +89,10 @@ impl Family {
             options: ArcSwap::new(options),
             parts: ArcSwap::new(parts),
             current: ArcSwap::from_pointee(first),
-            state: Mutex::new(State::new(mem, version, wal_number, next_epoch, history_bytes_max)),
+            state: RankedMutex::new(
+                &ranks::FAMILY,
+                State::new(mem, version, wal_number, next_epoch, history_bytes_max),
+            ),
             dropped: AtomicBool::new(false),
             charged: AtomicUsize::new(0),
             buffers: OnceLock::new(),
@@ -246,7 +250,7 @@ impl Family {
     }
 
     /// Locks what jobs change. Held for moments, never over I/O.
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> RankedGuard<'_, State> {
         self.state.lock()
     }
 

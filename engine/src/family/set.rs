@@ -3,7 +3,8 @@
 use base::FamilyId;
 
 use super::Family;
-use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
+use crate::ranks;
+use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Ordering, RankedGuard, RankedMutex};
 
 /// All live families. Readers see one consistent list; changes replace it.
 pub struct FamilySet {
@@ -11,11 +12,11 @@ pub struct FamilySet {
     /// Whether any family has timestamps in its keys.
     any_timestamps: AtomicBool,
     /// Serialises changes; holds the largest number ever given.
-    changes: Mutex<u32>,
+    changes: RankedMutex<u32>,
     /// See [`FamilySet::last_group`].
     last_group: AtomicU64,
     /// Held while a flush takes the memtables of an atomic group from several families.
-    picking: Mutex<()>,
+    picking: RankedMutex<()>,
 }
 
 struct List {
@@ -30,9 +31,9 @@ impl FamilySet {
         FamilySet {
             list: ArcSwap::from_pointee(List { by_id: families }),
             any_timestamps,
-            changes: Mutex::new(max_id),
+            changes: RankedMutex::new(&ranks::FAMILY_SET, max_id),
             last_group: AtomicU64::new(0),
-            picking: Mutex::default(),
+            picking: RankedMutex::new(&ranks::PICKING, ()),
         }
     }
 
@@ -47,7 +48,7 @@ impl FamilySet {
     }
 
     /// One flush at a time takes memtables from several families.
-    pub(crate) fn picking(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn picking(&self) -> RankedGuard<'_, ()> {
         self.picking.lock()
     }
 

@@ -28,8 +28,9 @@ use crate::event::{Event, FlushReason, StallCondition};
 use crate::family::{Family, FamilySet};
 use crate::output::{JobTools, named};
 use crate::properties::Activity;
+use crate::ranks;
 use crate::stats::StallCause;
-use crate::sync::{Arc, AtomicBool, Mutex, MutexGuard, OnceLock, Ordering, Weak};
+use crate::sync::{Arc, AtomicBool, OnceLock, Ordering, RankedGuard, RankedMutex, Weak};
 use crate::write::FlushRequests;
 use crate::write::stall::Controller;
 
@@ -61,7 +62,7 @@ pub struct Schedule {
     atomic_flush: bool,
     /// Set at the end of the open. Before, no job starts.
     runner: OnceLock<Weak<dyn JobRunner>>,
-    queues: Mutex<Queues>,
+    queues: RankedMutex<Queues>,
     open: AtomicBool,
     /// True while a job is due that reconsiders all column families after a release of snapshots.
     release_pending: AtomicBool,
@@ -78,7 +79,7 @@ impl Schedule {
             controller: parts.controller,
             atomic_flush: parts.atomic_flush,
             runner: OnceLock::new(),
-            queues: Mutex::default(),
+            queues: RankedMutex::new(&ranks::QUEUES, Queues::default()),
             open: AtomicBool::new(false),
             release_pending: AtomicBool::new(false),
         })
@@ -111,7 +112,7 @@ impl Schedule {
     }
 
     /// Locks the queues. The lock is held for decisions, never during I/O.
-    pub fn queues(&self) -> MutexGuard<'_, Queues> {
+    pub fn queues(&self) -> RankedGuard<'_, Queues> {
         self.queues.lock()
     }
 

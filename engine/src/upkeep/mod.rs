@@ -9,8 +9,9 @@ use env::executor::Pool;
 
 use crate::jobs::{Failures, JobContext};
 use crate::properties::{self, PropertyContext};
+use crate::ranks;
 use crate::schedule::Schedule;
-use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, OnceLock, Ordering, Weak};
+use crate::sync::{Arc, AtomicBool, AtomicU64, OnceLock, Ordering, RankedMutex, Weak};
 
 /// Keeps one more sample of the statistics.
 pub type Persist = Box<dyn Fn() + Send + Sync>;
@@ -65,7 +66,7 @@ pub struct Upkeep {
     persist: OnceLock<Persist>,
     plans: [Plan; TASKS.len()],
     /// Held while a proof is written.
-    looks: Mutex<prove::Looks>,
+    looks: RankedMutex<prove::Looks>,
 }
 
 impl Upkeep {
@@ -77,7 +78,7 @@ impl Upkeep {
             failures,
             persist: OnceLock::new(),
             plans: Default::default(),
-            looks: Mutex::default(),
+            looks: RankedMutex::new(&ranks::PROOF, prove::Looks::default()),
         })
     }
 

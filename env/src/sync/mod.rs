@@ -28,6 +28,9 @@ mod explored;
 #[cfg(shuttle)]
 pub use explored::*;
 
+mod ranked;
+
+pub use ranked::{Rank, RankedGuard, RankedMutex};
 pub use std::sync::{Arc, Weak};
 
 /// A flag raised once and looked at by rooms that know no threads (a compaction to be given up): plain even under the
