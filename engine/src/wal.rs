@@ -190,7 +190,14 @@ impl WalSet {
             failed: None,
             gathered: false,
         };
-        self.closed.lock().push_back(closed);
+        let mut logs = self.closed.lock();
+        base::invariant!(
+            logs.back().is_none_or(|last| last.number < number),
+            "WAL {} is recovered after a newer WAL",
+            number.0
+        );
+        logs.push_back(closed);
+        drop(logs);
         self.total_bytes.fetch_add(size, Ordering::Relaxed);
     }
 
@@ -257,6 +264,13 @@ impl WalSet {
         self.check()?;
         let mut slot = self.active.lock();
         let Some(active) = &mut *slot else { return Err(closed()) };
+        base::invariant!(batch.len() >= format::batch::HEADER_LEN, "a batch of {} bytes", batch.len());
+        base::invariant!(
+            active.last_seq_recorded <= first_seq,
+            "WAL {}: the sequence number {first_seq} follows {}",
+            active.number.0,
+            active.last_seq_recorded
+        );
         let before = active.writer.offset();
         if !timestamped.is_empty() {
             active.note_timestamps(timestamped);
@@ -437,6 +451,12 @@ impl WalSet {
         recycled: Option<FileNumber>,
         preallocate_bytes: u64,
     ) -> Result<()> {
+        base::invariant!(
+            number > self.active_number(),
+            "WAL {} follows WAL {}",
+            number.0,
+            self.active_number().0
+        );
         let hints = AppendHints { preallocate_bytes, ..AppendHints::default() };
         let path = self.path(number);
         let file = match recycled {

@@ -264,6 +264,10 @@ impl State {
         let flushed = |s: &ImmutableMemtable| pick.memtables.iter().any(|m| m.id == s.id);
         let (flushed, sealed): (Vec<ImmutableMemtable>, _) =
             std::mem::take(&mut self.immutable_memtables).into_iter().partition(flushed);
+        base::invariant!(
+            sealed.first().zip(flushed.last()).is_none_or(|(oldest, newest)| newest.id < oldest.id),
+            "a memtable is flushed before an older memtable"
+        );
         self.flushed.retain(|mem| mem.strong_count() > 0);
         self.flushed.extend(flushed.iter().map(|sealed| Arc::downgrade(&sealed.mem)));
         self.immutable_memtables = sealed;

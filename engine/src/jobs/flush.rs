@@ -73,9 +73,10 @@ impl Flushes {
                     *last = error.clone();
                 }
             }
+            let ended = state.flush.jobs.remove(&order);
+            base::invariant!(ended.is_some(), "flush job {order} ends twice");
             state.flush.running -= 1;
             state.flush.scheduled -= 1;
-            state.flush.jobs.remove(&order);
             self.schedule.start_due(&mut state);
             self.schedule.pool().notify();
         }

@@ -92,6 +92,39 @@ pub struct Resuming {
 }
 
 impl Queues {
+    /// Checks that no job runs without a slot, and that each reservation belongs to one job.
+    pub fn check(&self) {
+        let (flush, compaction, manual) = (&self.flush, &self.compaction, &self.manual);
+        base::invariant!(
+            flush.running <= flush.scheduled,
+            "{} flushes run with {} slots",
+            flush.running,
+            flush.scheduled
+        );
+        base::invariant!(
+            compaction.running <= compaction.scheduled,
+            "{} compactions run with {} slots",
+            compaction.running,
+            compaction.scheduled
+        );
+        base::invariant!(
+            manual.exclusive <= manual.running,
+            "{} exclusive manual compactions of {} run",
+            manual.exclusive,
+            manual.running
+        );
+        base::invariant!(
+            manual.flags.len() == manual.running,
+            "{} manual compactions have {} flags",
+            manual.running,
+            manual.flags.len()
+        );
+        base::invariant!(
+            compaction.flags.is_sorted_by(|a, b| a.0 < b.0),
+            "the job numbers of automatic compactions do not ascend"
+        );
+    }
+
     /// Returns what the running compactions of a column family reserve.
     pub fn running_of(&self, family: FamilyId) -> Vec<Running> {
         self.compaction

@@ -20,6 +20,12 @@ impl Schedule {
         task.reserve();
         let id = self.tools.take_job_id();
         let running = task.running(&pin.version);
+        base::invariant!(
+            task.output_level < pin.version.num_levels(),
+            "a compaction writes to level {} of {}",
+            task.output_level,
+            pin.version.num_levels()
+        );
         state.compaction.reserved.entry(family.id()).or_default().push((id.0, running));
         Job {
             id,

@@ -85,6 +85,7 @@ impl Schedule {
         {
             return;
         }
+        state.check();
         let slots = self.slots();
         let (flushes, compactions) = self.due(state);
         while state.flush.scheduled < slots.flushes && flushes > state.flush.scheduled - state.flush.running {

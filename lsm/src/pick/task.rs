@@ -162,11 +162,19 @@ impl Task {
 
     /// Marks the inputs as taken. Under the lock that pickers run under.
     pub fn reserve(&self) {
+        base::invariant!(
+            self.files().all(|(_, file)| !file.being_compacted()),
+            "an input of a compaction is reserved by another compaction"
+        );
         self.files().for_each(|(_, f)| f.set_being_compacted(true));
     }
 
     /// Gives the inputs back.
     pub fn release(&self) {
+        base::invariant!(
+            self.files().all(|(_, file)| file.being_compacted()),
+            "an input of a compaction is released twice"
+        );
         self.files().for_each(|(_, f)| f.set_being_compacted(false));
     }
 

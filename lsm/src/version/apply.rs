@@ -242,6 +242,10 @@ impl<'a> Builder<'a> {
             if self.check {
                 check_level(&self.base.order, level, &files, in_l0_all_known)?;
             }
+            base::invariant!(
+                !self.check || level == 0 || in_order(&self.base.order, &files),
+                "the files of level {level} overlap after the check"
+            );
             levels[level] = Arc::new(LevelFiles::new(files));
         }
         let blobs = if self.blobs.is_empty() && !self.blobs_touched {
@@ -301,6 +305,11 @@ fn check_level(
         }
     }
     Ok(())
+}
+
+/// Returns true if each file begins after the end of the file before.
+fn in_order(order: &InternalOrder, files: &[Arc<FileMetaData>]) -> bool {
+    files.is_sorted_by(|a, b| order.compare(&a.largest, &b.smallest).is_lt())
 }
 
 fn overlap(order: &InternalOrder, a: &FileMetaData, b: &FileMetaData) -> bool {

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
+use base::invariant::INVARIANTS;
 use base::key::{self, InternalOrder};
+use base::map::HashSet;
 use base::order::head;
 
 use crate::file_meta::FileMetaData;
@@ -22,8 +24,14 @@ pub struct LevelFiles {
 }
 
 impl LevelFiles {
-    /// Files already in the level's order.
+    /// Files already in the level's order. A file stands in a level once.
     pub fn new(files: Vec<Arc<FileMetaData>>) -> Self {
+        if INVARIANTS {
+            let mut seen = HashSet::default();
+            for file in &files {
+                assert!(seen.insert(file.number), "the file {} stands twice in a level", file.number);
+            }
+        }
         let largest_heads = files.iter().map(|f| head(f.largest_user_key())).collect();
         let smallest_heads = files.iter().map(|f| head(f.smallest_user_key())).collect();
         let numbers = files.iter().map(|f| f.number).collect();
@@ -131,5 +139,26 @@ impl<'a> IntoIterator for &'a LevelFiles {
 
     fn into_iter(self) -> Self::IntoIter {
         self.files.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(number: u64) -> Arc<FileMetaData> {
+        let bound = |user: &[u8]| key::seek_key(user, 7);
+        Arc::new(FileMetaData::new(base::FileNumber(number), 100, &bound(b"a"), &bound(b"b")))
+    }
+
+    #[test]
+    fn a_level_holds_each_file_once() {
+        assert_eq!(LevelFiles::new(vec![file(1), file(2)]).len(), 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "the file 1 stands twice in a level")]
+    fn a_file_twice_in_a_level_is_stopped_where_the_level_is_made() {
+        LevelFiles::new(vec![file(1), file(2), file(1)]);
     }
 }

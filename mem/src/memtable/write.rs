@@ -21,6 +21,7 @@ impl MemTable {
     /// look); InvalidArgument if key or value is 4 GiB or more, or `kind` is no point, or the memtable is
     /// sealed; Incomplete (memory limit) when 16 GiB are used.
     pub fn add(&self, seq: SequenceNumber, kind: ValueType, user_key: &[u8], value: &[u8]) -> Result<()> {
+        base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         let mut hint = self.tally.hint.load(Ordering::Acquire);
         let was = hint;
         let inserted = self.insert(seq, kind, user_key, value, &mut hint)?;

@@ -334,3 +334,17 @@ fn empty_tables_and_timestamps() {
         oracle.accepts("timestamps", options, &stamped);
     }
 }
+
+#[test]
+#[should_panic(expected = "is out of order")]
+fn a_key_out_of_order_is_stopped_where_it_is_added() {
+    let key = |user: &[u8]| {
+        let mut key = Vec::new();
+        append_internal(&mut key, user, 7, ValueType::Value);
+        key
+    };
+    write(WriterOptions::default(), |writer| {
+        writer.add(&key(b"b"), b"1").unwrap();
+        writer.add(&key(b"a"), b"2").unwrap();
+    });
+}

@@ -148,9 +148,10 @@ impl Writer {
         if !is_point(tag as u8) || key.len() < TRAILER_LEN {
             return self.add_unusual(key, value);
         }
-        debug_assert!(
+        base::invariant!(
             self.last_key.is_empty() || self.options.order.compare(&self.last_key, key).is_lt(),
-            "keys out of order"
+            "the key {key:02x?} is out of order: the key before is {:02x?}",
+            self.last_key
         );
         if self.cut.cuts(&self.data, key, value) {
             self.flush(Some(key))?;
