@@ -92,7 +92,7 @@ pub struct Resuming {
 }
 
 impl Queues {
-    /// Checks that no job runs without a slot, and that each reservation belongs to one job.
+    /// Checks the counts. Every running job has a slot, and every manual compaction has a flag.
     pub fn check(&self) {
         let (flush, compaction, manual) = (&self.flush, &self.compaction, &self.manual);
         base::invariant!(
