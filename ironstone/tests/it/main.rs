@@ -4,6 +4,7 @@
 
 mod backup;
 mod bad_input;
+mod bank;
 mod bits;
 mod checkpoint;
 mod codes;
