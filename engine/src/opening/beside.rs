@@ -1,6 +1,7 @@
 //! Opening for reading beside a writer, which may delete, or write over, what the MANIFEST named when it was read.
 
 use base::{Error, FileNumber};
+use format::edit::NewFile;
 
 use super::context::{Opening, two_phase};
 use crate::manifest::{Recovered, read_current, recover};
@@ -25,6 +26,16 @@ impl Opening {
     pub(super) fn is_compacted_away(&self, read: &Recovered, table: FileNumber) -> bool {
         let has = |now: &Recovered| now.families.values().any(|family| family.files.contains_key(&table.0));
         self.newer_manifest(read).is_some_and(|now| !has(&now))
+    }
+
+    /// Returns true if this open only reads and no SST file of the newest MANIFEST needs the blob file: a blob file is
+    /// needed while an SST file refers to this blob file or to an older one.
+    pub(super) fn is_blob_dropped(&self, read: &Recovered, blob: FileNumber) -> bool {
+        let needs = |file: &NewFile| (1..=blob.0).contains(&file.oldest_blob_file_number);
+        self.newer_manifest(read).is_some_and(|now| {
+            let families = now.families.values().filter(|family| family.blobs.contains_key(&blob.0));
+            !families.flat_map(|family| family.files.values()).any(needs)
+        })
     }
 
     /// What reading MANIFEST `number` failed with, unless a writer has begun another by now.

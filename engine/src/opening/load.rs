@@ -9,7 +9,7 @@ use base::{Error, Result};
 use lsm::file_meta::FileMetaData;
 
 use super::context::{Opening, Shared};
-use crate::family::SuperVersion;
+use crate::family::{Family, SuperVersion};
 use crate::manifest::Recovered;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering};
 
@@ -81,6 +81,33 @@ impl Opening {
                 return Err(error);
             }
             self.events.warn(format_args!("{error}"));
+        }
+        if self.read_only {
+            for family in shared.families.all() {
+                self.load_blobs(recovered, shared, &family, limit)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens blob files, because a writer may delete their names while this instance reads. A blob file that does not
+    /// open is an error of the reads of its values.
+    fn load_blobs(
+        &self,
+        recovered: &Recovered,
+        shared: &Shared,
+        family: &Family,
+        limit: usize,
+    ) -> Result<()> {
+        let pin = family.pin_owned();
+        for number in pin.version.blobs().keys().take(limit) {
+            match shared.tables.blobs().get(&pin.parts, family.id(), *number, usize::MAX) {
+                Err(error) if error.is_not_found() && self.is_blob_dropped(recovered, *number) => {
+                    return Err(Error::try_again("a writer deleted blob files before they were opened"));
+                }
+                Err(error) => self.events.warn(format_args!("{error}")),
+                Ok(_) => {}
+            }
         }
         Ok(())
     }

@@ -91,3 +91,29 @@ fn a_secondary_that_cannot_keep_its_files_open_is_rejected() {
     few.update("max_open_files=100").unwrap();
     assert_eq!(Secondary::open(scratch.path(), few).unwrap_err().kind(), Kind::InvalidArgument);
 }
+
+#[test]
+fn a_view_keeps_the_blob_files_that_the_writer_deletes() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut blobs = options();
+    let text = "enable_blob_files=true;min_blob_size=10;enable_blob_garbage_collection=true;\
+                blob_garbage_collection_age_cutoff=1;disable_auto_compactions=true";
+    blobs.update(text).unwrap();
+    let writer = Db::open(scratch.path(), blobs).unwrap();
+    for i in 0..100u32 {
+        writer.put(&i.to_be_bytes(), &[i as u8; 100]).unwrap();
+    }
+    writer.flush().unwrap();
+    let secondary = Secondary::open(scratch.path(), options()).unwrap();
+    let names = || std::fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let blob_files = || names().filter(|name| name.to_string_lossy().ends_with(".blob")).collect::<Vec<_>>();
+    let before = blob_files();
+    writer.put(&0u32.to_be_bytes(), b"short").unwrap();
+    writer.flush().unwrap();
+    writer.compact_range(None, None, &Default::default()).unwrap();
+    writer.close().unwrap();
+    assert!(before.iter().all(|name| !blob_files().contains(name)), "{before:?} {:?}", blob_files());
+    for i in 0..100u32 {
+        assert_eq!(secondary.view().get(&i.to_be_bytes()).unwrap().as_deref(), Some(&[i as u8; 100][..]));
+    }
+}
