@@ -47,6 +47,16 @@ impl SstFileWriter {
 
     /// Adds a key with its value.
     ///
+    /// ```
+    /// # use ironstone::{Options, SstFileWriter};
+    /// # let scratch = tempfile::tempdir()?;
+    /// # let options = Options::default();
+    /// # let mut writer = SstFileWriter::create(scratch.path().join("1.sst"), &options.db, &options.family)?;
+    /// writer.put(b"a", b"1")?;
+    /// assert!(writer.put(b"a", b"2").is_err()); // keys are added in ascending order
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// InvalidArgument if the key is not above the key before, or after `finish`; IoError of the file system.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -63,6 +73,16 @@ impl SstFileWriter {
 
     /// Adds a merge operand.
     ///
+    /// ```
+    /// # use ironstone::{Options, SstFileWriter};
+    /// # let scratch = tempfile::tempdir()?;
+    /// # let options = Options::default();
+    /// # let mut writer = SstFileWriter::create(scratch.path().join("1.sst"), &options.db, &options.family)?;
+    /// writer.merge(b"a", b"1")?;
+    /// assert_eq!(writer.finish()?.num_entries, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`SstFileWriter::put`].
     pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<()> {
@@ -70,6 +90,16 @@ impl SstFileWriter {
     }
 
     /// Adds a point tombstone: after the ingestion the key is deleted.
+    ///
+    /// ```
+    /// # use ironstone::{Options, SstFileWriter};
+    /// # let scratch = tempfile::tempdir()?;
+    /// # let options = Options::default();
+    /// # let mut writer = SstFileWriter::create(scratch.path().join("1.sst"), &options.db, &options.family)?;
+    /// writer.delete(b"a")?; // the ingestion deletes the key
+    /// assert_eq!(writer.finish()?.num_entries, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`SstFileWriter::put`].
@@ -99,6 +129,16 @@ impl SstFileWriter {
     /// Adds a range tombstone for the keys in `[begin, end)`. Range tombstones may come in any order, and do not delete
     /// keys of the same file. An empty range adds nothing.
     ///
+    /// ```
+    /// # use ironstone::{Options, SstFileWriter};
+    /// # let scratch = tempfile::tempdir()?;
+    /// # let options = Options::default();
+    /// # let mut writer = SstFileWriter::create(scratch.path().join("1.sst"), &options.db, &options.family)?;
+    /// writer.delete_range(b"a", b"f")?;
+    /// assert_eq!(writer.finish()?.num_range_del_entries, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// InvalidArgument if `end` is before `begin`; else as [`SstFileWriter::put`].
     pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
@@ -106,11 +146,34 @@ impl SstFileWriter {
     }
 
     /// Returns the bytes that the file has so far. 0 after `finish`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, SstFileWriter};
+    /// # let scratch = tempfile::tempdir()?;
+    /// # let options = Options::default();
+    /// # let mut writer = SstFileWriter::create(scratch.path().join("1.sst"), &options.db, &options.family)?;
+    /// writer.put(b"a", &[7; 100_000])?;
+    /// writer.put(b"b", b"1")?;
+    /// assert!(writer.file_size() > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn file_size(&self) -> u64 {
         self.inner.file_size()
     }
 
     /// Writes the rest of the file, and makes the content of the file durable. Returns what the file holds.
+    ///
+    /// ```
+    /// # use ironstone::{Options, SstFileWriter};
+    /// # let scratch = tempfile::tempdir()?;
+    /// # let options = Options::default();
+    /// # let mut writer = SstFileWriter::create(scratch.path().join("1.sst"), &options.db, &options.family)?;
+    /// assert!(writer.finish().is_err()); // no entry
+    /// # let mut writer = SstFileWriter::create(scratch.path().join("2.sst"), &options.db, &options.family)?;
+    /// writer.put(b"a", b"1")?;
+    /// assert_eq!(writer.finish()?.smallest_key, b"a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// InvalidArgument for a file without entries; IoError of the file system. The file is removed after an error.

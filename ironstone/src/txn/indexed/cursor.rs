@@ -84,26 +84,77 @@ impl RecordIter {
     }
 
     /// Whether the iterator stands on a record.
+    ///
+    /// ```
+    /// # let mut batch = ironstone::WriteBatchWithIndex::new();
+    /// # batch.put(b"a", b"1")?;
+    /// # batch.delete(b"b")?;
+    /// # let mut iter = batch.iter(); // put a, delete b
+    /// assert!(!iter.valid());
+    /// iter.seek_to_first();
+    /// assert!(iter.valid());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn valid(&self) -> bool {
         self.kind.is_some()
     }
 
     /// The kind of the current record; `None` when not valid.
+    ///
+    /// ```
+    /// # let mut batch = ironstone::WriteBatchWithIndex::new();
+    /// # batch.put(b"a", b"1")?;
+    /// # batch.delete(b"b")?;
+    /// # let mut iter = batch.iter(); // put a, delete b
+    /// iter.seek_to_first();
+    /// assert_eq!(iter.write_type(), Some(ironstone::WriteType::Put));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn write_type(&self) -> Option<WriteType> {
         self.kind
     }
 
     /// The key of the current record, without timestamp. Empty when not valid.
+    ///
+    /// ```
+    /// # let mut batch = ironstone::WriteBatchWithIndex::new();
+    /// # batch.put(b"a", b"1")?;
+    /// # batch.delete(b"b")?;
+    /// # let mut iter = batch.iter(); // put a, delete b
+    /// iter.seek_to_last();
+    /// assert_eq!(iter.key(), b"b");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn key(&self) -> &[u8] {
         if self.valid() { &self.place.key } else { &[] }
     }
 
     /// The value, merge operand or encoded entity of the current record. Empty for deletions and when not valid.
+    ///
+    /// ```
+    /// # let mut batch = ironstone::WriteBatchWithIndex::new();
+    /// # batch.put(b"a", b"1")?;
+    /// # batch.delete(b"b")?;
+    /// # let mut iter = batch.iter(); // put a, delete b
+    /// iter.seek_to_first();
+    /// assert_eq!(iter.value(), b"1");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn value(&self) -> &[u8] {
         &self.value
     }
 
     /// Moves to the first record.
+    ///
+    /// ```
+    /// # let mut batch = ironstone::WriteBatchWithIndex::new();
+    /// # batch.put(b"a", b"1")?;
+    /// # batch.delete(b"b")?;
+    /// # let mut iter = batch.iter(); // put a, delete b
+    /// iter.seek_to_first();
+    /// assert_eq!(iter.key(), b"a");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn seek_to_first(&mut self) {
         let core = self.core.clone();
         let core = core.lock();
@@ -111,6 +162,16 @@ impl RecordIter {
     }
 
     /// Moves to the last record.
+    ///
+    /// ```
+    /// # let mut batch = ironstone::WriteBatchWithIndex::new();
+    /// # batch.put(b"a", b"1")?;
+    /// # batch.delete(b"b")?;
+    /// # let mut iter = batch.iter(); // put a, delete b
+    /// iter.seek_to_last();
+    /// assert_eq!(iter.key(), b"b");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn seek_to_last(&mut self) {
         let core = self.core.clone();
         let core = core.lock();
@@ -118,6 +179,16 @@ impl RecordIter {
     }
 
     /// Moves to the newest record of the first key at or after `key`.
+    ///
+    /// ```
+    /// # let mut batch = ironstone::WriteBatchWithIndex::new();
+    /// # batch.put(b"a", b"1")?;
+    /// # batch.delete(b"b")?;
+    /// # let mut iter = batch.iter(); // put a, delete b
+    /// iter.seek(b"aa");
+    /// assert_eq!(iter.key(), b"b");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn seek(&mut self, key: &[u8]) {
         let core = self.core.clone();
         let core = core.lock();
@@ -125,6 +196,16 @@ impl RecordIter {
     }
 
     /// Moves to the oldest record of the last key at or before `key`.
+    ///
+    /// ```
+    /// # let mut batch = ironstone::WriteBatchWithIndex::new();
+    /// # batch.put(b"a", b"1")?;
+    /// # batch.delete(b"b")?;
+    /// # let mut iter = batch.iter(); // put a, delete b
+    /// iter.seek_for_prev(b"aa");
+    /// assert_eq!(iter.key(), b"a");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn seek_for_prev(&mut self, key: &[u8]) {
         let core = self.core.clone();
         let core = core.lock();
@@ -132,6 +213,17 @@ impl RecordIter {
     }
 
     /// Moves to the next record. Does nothing when not valid.
+    ///
+    /// ```
+    /// # let mut batch = ironstone::WriteBatchWithIndex::new();
+    /// # batch.put(b"a", b"1")?;
+    /// # batch.delete(b"b")?;
+    /// # let mut iter = batch.iter(); // put a, delete b
+    /// iter.seek_to_first();
+    /// iter.next();
+    /// assert_eq!(iter.key(), b"b");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn next(&mut self) {
         if self.valid() {
             let core = self.core.clone();
@@ -143,6 +235,17 @@ impl RecordIter {
     }
 
     /// Moves to the previous record. Does nothing when not valid.
+    ///
+    /// ```
+    /// # let mut batch = ironstone::WriteBatchWithIndex::new();
+    /// # batch.put(b"a", b"1")?;
+    /// # batch.delete(b"b")?;
+    /// # let mut iter = batch.iter(); // put a, delete b
+    /// iter.seek_to_last();
+    /// iter.prev();
+    /// assert_eq!(iter.key(), b"a");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn prev(&mut self) {
         if self.valid() {
             let core = self.core.clone();

@@ -78,6 +78,14 @@ impl Default for WriteBatchWithIndex {
 
 impl WriteBatchWithIndex {
     /// Makes an empty batch with default options.
+    ///
+    /// ```
+    /// use ironstone::WriteBatchWithIndex;
+    ///
+    /// let batch = WriteBatchWithIndex::new();
+    /// assert_eq!(batch.count(), 0);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn new() -> Self {
         WriteBatchWithIndex::with_options(WriteBatchWithIndexOptions::default())
     }
@@ -91,6 +99,16 @@ impl WriteBatchWithIndex {
 
     /// Sets the value of a key of the default column family.
     ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"k", b"1")?;
+    /// assert_eq!(batch.get_from_batch(b"k")?.as_deref(), Some(&b"1"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// InvalidArgument if the key or value is too large; Aborted with `MemoryLimit` if the batch would exceed
     /// `max_bytes`. The batch is then unchanged.
@@ -101,6 +119,16 @@ impl WriteBatchWithIndex {
     /// Sets the value of a key. Column families with timestamps get the timestamp when the batch is committed by a
     /// transaction.
     ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.put_in(&family, b"k", b"1")?;
+    /// assert_eq!(batch.count(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`WriteBatchWithIndex::put`].
     pub fn put_in(&mut self, family: &Family, key: &[u8], value: &[u8]) -> Result<()> {
@@ -108,6 +136,16 @@ impl WriteBatchWithIndex {
     }
 
     /// Sets the columns of a key. The columns may come in any order. RocksDB: `PutEntity`.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.put_entity_in(&family, b"k", &[(b"color", b"red")])?;
+    /// assert_eq!(batch.count(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`WriteBatchWithIndex::put`]; Corruption if two columns have the same name.
@@ -118,6 +156,17 @@ impl WriteBatchWithIndex {
 
     /// Deletes a key of the default column family.
     ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// db.put(b"k", b"1")?;
+    /// batch.delete(b"k")?;
+    /// assert_eq!(batch.get_from_batch_and_db(&family, b"k", &ReadOptions::default())?, None);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`WriteBatchWithIndex::put`].
     pub fn delete(&mut self, key: &[u8]) -> Result<()> {
@@ -125,6 +174,16 @@ impl WriteBatchWithIndex {
     }
 
     /// Deletes a key.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.delete_in(&family, b"k")?;
+    /// assert_eq!(batch.get_from_batch_in(&family, b"k")?, None);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`WriteBatchWithIndex::put`].
@@ -135,6 +194,16 @@ impl WriteBatchWithIndex {
     /// Deletes a key of the default column family that was put exactly once since its last deletion. For other keys the
     /// result is undefined.
     ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.single_delete(b"k")?;
+    /// assert_eq!(batch.get_from_batch(b"k")?, None);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`WriteBatchWithIndex::put`].
     pub fn single_delete(&mut self, key: &[u8]) -> Result<()> {
@@ -142,6 +211,16 @@ impl WriteBatchWithIndex {
     }
 
     /// Deletes a key that was put exactly once since its last deletion. For other keys the result is undefined.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.single_delete_in(&family, b"k")?;
+    /// assert_eq!(batch.count(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`WriteBatchWithIndex::put`].
@@ -151,6 +230,17 @@ impl WriteBatchWithIndex {
 
     /// Adds a merge operand to a key of the default column family.
     ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"k", b"1")?;
+    /// batch.merge(b"k", b"2")?;
+    /// assert_eq!(batch.count(), 2);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`WriteBatchWithIndex::put`].
     pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<()> {
@@ -159,6 +249,16 @@ impl WriteBatchWithIndex {
 
     /// Adds a merge operand to a key.
     ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.merge_in(&family, b"k", b"2")?;
+    /// assert_eq!(batch.count(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`WriteBatchWithIndex::put`].
     pub fn merge_in(&mut self, family: &Family, key: &[u8], operand: &[u8]) -> Result<()> {
@@ -166,6 +266,16 @@ impl WriteBatchWithIndex {
     }
 
     /// Adds bytes that are written only to the WAL.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.put_log_data(b"request 17");
+    /// assert_eq!(batch.count(), 0); // no entry of the database
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn put_log_data(&mut self, blob: &[u8]) {
         self.core.lock().batch.put_log_data(blob);
     }
@@ -181,31 +291,96 @@ impl WriteBatchWithIndex {
     }
 
     /// The number of puts, deletions and merge operands.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"a", b"1")?;
+    /// batch.delete(b"b")?;
+    /// assert_eq!(batch.count(), 2);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn count(&self) -> u32 {
         self.core.lock().batch.count()
     }
 
     /// The size of the encoded batch in bytes.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// let empty = batch.data_size();
+    /// batch.put(b"k", b"1")?;
+    /// assert!(batch.data_size() > empty);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn data_size(&self) -> usize {
         self.core.lock().batch.data_size()
     }
 
     /// Returns a copy of the records as a plain write batch.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"k", b"1")?;
+    /// db.write(batch.to_batch())?;
+    /// assert!(db.get(b"k")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn to_batch(&self) -> WriteBatch {
         self.core.lock().batch.clone()
     }
 
     /// Removes all records and save points.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"k", b"1")?;
+    /// batch.clear();
+    /// assert_eq!(batch.count(), 0);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn clear(&mut self) {
         self.core.lock().clear();
     }
 
     /// Records the current state for [`WriteBatchWithIndex::rollback_to_save_point`]. Save points nest.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.set_save_point();
+    /// batch.put(b"k", b"1")?;
+    /// batch.rollback_to_save_point()?;
+    /// assert_eq!(batch.count(), 0);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn set_save_point(&mut self) {
         self.core.lock().batch.set_save_point();
     }
 
     /// Removes the records since the last save point, and the save point.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// assert!(batch.rollback_to_save_point().is_err()); // no save point
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// NotFound without a save point.
@@ -214,6 +389,18 @@ impl WriteBatchWithIndex {
     }
 
     /// Removes the last save point and keeps the records since it.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.set_save_point();
+    /// batch.put(b"k", b"1")?;
+    /// batch.pop_save_point()?;
+    /// assert_eq!(batch.count(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// NotFound without a save point.
@@ -224,6 +411,16 @@ impl WriteBatchWithIndex {
     /// Returns the value that the batch gives to a key of the default column family; `None` if the batch has no record
     /// of the key or deletes the key.
     ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// db.put(b"a", b"1")?;
+    /// assert_eq!(batch.get_from_batch(b"a")?, None); // only the batch is read
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// MergeInProgress if the batch has merge operands and no value of the key. InvalidArgument if operands must be
     /// merged: use [`WriteBatchWithIndex::get_from_batch_in`], which knows the merge operator.
@@ -232,6 +429,16 @@ impl WriteBatchWithIndex {
     }
 
     /// Returns the value that the batch gives to a key; `None` if the batch has no record of the key or deletes the key.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.put_in(&family, b"k", b"1")?;
+    /// assert_eq!(batch.get_from_batch_in(&family, b"k")?.as_deref(), Some(&b"1"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// MergeInProgress if the batch has merge operands and no value of the key; InvalidArgument if operands must be
@@ -250,6 +457,17 @@ impl WriteBatchWithIndex {
 
     /// Returns the value of a key as if the batch were written.
     ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// db.put(b"a", b"1")?;
+    /// let value = batch.get_from_batch_and_db(&family, b"a", &ReadOptions::default())?;
+    /// assert_eq!(value.as_deref(), Some(&b"1"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Family::get_with`]; InvalidArgument if the column family has timestamps and `options` has none, or if
     /// operands must be merged and there is no merge operator.
@@ -263,6 +481,18 @@ impl WriteBatchWithIndex {
     }
 
     /// Returns the values of several keys as if the batch were written, in the order of `keys`.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// db.put(b"a", b"1")?;
+    /// batch.put(b"b", b"2")?;
+    /// let values = batch.multi_get_from_batch_and_db(&family, &[b"a", b"b"], &ReadOptions::default());
+    /// assert!(values.iter().all(|value| value.as_ref().unwrap().is_some()));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn multi_get_from_batch_and_db(
         &self,
         family: &Family,
@@ -273,17 +503,53 @@ impl WriteBatchWithIndex {
     }
 
     /// Returns an iterator over the records of the default column family.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"k", b"1")?;
+    /// let mut iter = batch.iter();
+    /// iter.seek(b"a");
+    /// assert_eq!(iter.key(), b"k");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn iter(&self) -> RecordIter {
         RecordIter::new(self.core.clone(), FamilyId::DEFAULT)
     }
 
     /// Returns an iterator over the records of a column family.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// let mut iter = batch.iter_in(&family);
+    /// iter.seek_to_first();
+    /// assert!(!iter.valid()); // the batch is empty
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn iter_in(&self, family: &Family) -> RecordIter {
         RecordIter::new(self.core.clone(), family.id())
     }
 
     /// Returns an iterator over a column family as if the batch were written. The bounds of `options` hold for the batch
     /// too.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// db.put(b"a", b"1")?;
+    /// batch.put(b"b", b"2")?;
+    /// let mut iter = batch.iter_with_base(&family, ReadOptions::default())?;
+    /// iter.seek_to_last();
+    /// assert_eq!(iter.key(), b"b");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Family::iter_with`].
@@ -307,6 +573,17 @@ impl WriteBatchWithIndex {
     }
 
     /// Writes the batch to a database: all records or none.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"k", b"1")?;
+    /// batch.write(&db, &WriteOptions::default())?;
+    /// assert!(db.get(b"k")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Db::write`].

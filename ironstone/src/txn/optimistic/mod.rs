@@ -49,6 +49,17 @@ impl OptimisticTransactionDb {
     /// Opens the database at `path`. Changes a `max_write_buffer_size_to_maintain` of 0 to -1: flushed memtables then
     /// stay in memory for conflict checks.
     ///
+    /// ```
+    /// use ironstone::{Options, OptimisticTransactionDb};
+    ///
+    /// let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"k", b"1")?;
+    /// db.put(b"k", b"2")?;
+    /// assert!(transaction.commit().is_err()); // Busy: the key was changed
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Db::open`].
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self> {
@@ -81,11 +92,31 @@ impl OptimisticTransactionDb {
     }
 
     /// Begins a transaction with default options.
+    ///
+    /// ```
+    /// # use ironstone::{Options, OptimisticTransactionDb};
+    /// # let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"k", b"1")?;
+    /// transaction.commit()?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn begin(&self) -> Transaction {
         self.begin_with(&WriteOptions::default(), &OptimisticTransactionOptions::default())
     }
 
     /// Begins a transaction that commits with `write_options`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, OptimisticTransactionDb};
+    /// # let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+    /// use ironstone::{OptimisticTransactionOptions, WriteOptions};
+    ///
+    /// let options = OptimisticTransactionOptions { set_snapshot: true, ..OptimisticTransactionOptions::default() };
+    /// let transaction = db.begin_with(&WriteOptions::default(), &options);
+    /// assert!(transaction.snapshot().is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn begin_with(
         &self,
         write_options: &WriteOptions,
@@ -103,6 +134,13 @@ impl OptimisticTransactionDb {
     }
 
     /// The database below. RocksDB: `GetBaseDB`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, OptimisticTransactionDb};
+    /// # let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+    /// db.base().flush()?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn base(&self) -> &Db {
         &self.db
     }

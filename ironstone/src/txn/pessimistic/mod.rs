@@ -60,6 +60,14 @@ impl TransactionDb {
     /// Opens the database at `path`. Turns `allow_2pc` on. Changes a
     /// `max_write_buffer_size_to_maintain` of 0 to -1: flushed memtables then stay in memory for conflict checks.
     ///
+    /// ```
+    /// use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    ///
+    /// let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// db.put(b"k", b"1")?; // a transaction of one write
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Db::open`]; NotSupported for options that are not built, and with `unordered_write`; InvalidArgument for a
     /// column family whose timestamps do not have 8 bytes.
@@ -135,11 +143,31 @@ impl TransactionDb {
     }
 
     /// Begins a transaction with default options.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"k", b"1")?;
+    /// transaction.commit()?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn begin(&self) -> Transaction {
         self.make(&WriteOptions::default(), &TransactionOptions::default())
     }
 
     /// Begins a transaction that commits with `write_options`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// use ironstone::{TransactionOptions, WriteOptions};
+    ///
+    /// let options = TransactionOptions { set_snapshot: true, lock_timeout: 10, ..TransactionOptions::default() };
+    /// let transaction = db.begin_with(&WriteOptions::default(), &options)?;
+    /// assert!(transaction.snapshot().is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// NotSupported for options that are not built.
@@ -190,33 +218,82 @@ impl TransactionDb {
     }
 
     /// Returns the live transaction with this name.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.set_name(b"transfer-1")?;
+    /// assert_eq!(db.transaction_by_name(b"transfer-1").map(|t| t.id()), Some(transaction.id()));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn transaction_by_name(&self, name: &[u8]) -> Option<Transaction> {
         let shared = self.registry.get(name)?;
         Some(Transaction::new(&self.db, Some(self.registry.clone()), shared))
     }
 
     /// Returns all prepared transactions, by name: those of this process and those that recovery found.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// for transaction in db.all_prepared_transactions() {
+    ///     transaction.commit()?; // or `rollback`: the application decides after a crash
+    /// }
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn all_prepared_transactions(&self) -> Vec<Transaction> {
         let handle = |shared| Transaction::new(&self.db, Some(self.registry.clone()), shared);
         self.registry.prepared().into_iter().map(handle).collect()
     }
 
     /// Lists all locked keys, by column family and key. RocksDB: `GetLockStatusData`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"k", b"1")?;
+    /// assert_eq!(db.lock_status_data().len(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn lock_status_data(&self) -> Vec<KeyLockInfo> {
         self.locks.locked()
     }
 
     /// Returns the last deadlocks, newest first. RocksDB: `GetDeadlockInfoBuffer`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// assert!(db.deadlock_info_buffer().is_empty());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn deadlock_info_buffer(&self) -> Vec<DeadlockPath> {
         self.locks.deadlocks()
     }
 
     /// Changes how many deadlocks are kept.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// db.set_deadlock_info_buffer_size(20);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn set_deadlock_info_buffer_size(&self, count: u32) {
         self.locks.resize_deadlocks(count);
     }
 
     /// Takes a snapshot of the current state with a timestamp. Timestamps must not decrease.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// db.create_timestamped_snapshot(7)?;
+    /// assert!(db.create_timestamped_snapshot(6).is_err()); // timestamps do not go back
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// InvalidArgument for the largest timestamp, if a snapshot has a larger timestamp, or the same timestamp and an older
@@ -229,16 +306,44 @@ impl TransactionDb {
     }
 
     /// Returns the snapshot with this timestamp.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// db.create_timestamped_snapshot(7)?;
+    /// assert!(db.timestamped_snapshot(7).is_some());
+    /// assert!(db.timestamped_snapshot(8).is_none());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn timestamped_snapshot(&self, timestamp: u64) -> Option<TimestampedSnapshot> {
         self.registry.snapshots.get(timestamp, &self.db)
     }
 
     /// Returns the snapshot with the largest timestamp.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// assert!(db.latest_timestamped_snapshot().is_none());
+    /// db.create_timestamped_snapshot(7)?;
+    /// assert!(db.latest_timestamped_snapshot().is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn latest_timestamped_snapshot(&self) -> Option<TimestampedSnapshot> {
         self.registry.snapshots.latest(&self.db)
     }
 
     /// Returns the snapshots with `from <= timestamp < to`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// for timestamp in [5, 6, 7] {
+    ///     db.create_timestamped_snapshot(timestamp)?;
+    /// }
+    /// assert_eq!(db.timestamped_snapshots(5, 7)?.len(), 2); // the end is not included
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// InvalidArgument if the range is empty.
@@ -250,11 +355,32 @@ impl TransactionDb {
     }
 
     /// Releases the snapshots with smaller timestamps. A snapshot lives on while a handle to it lives.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// db.create_timestamped_snapshot(5)?;
+    /// db.release_timestamped_snapshots_older_than(6);
+    /// assert!(db.timestamped_snapshot(5).is_none());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn release_timestamped_snapshots_older_than(&self, timestamp: u64) {
         self.registry.snapshots.release_older_than(timestamp);
     }
 
     /// Creates a column family. Changes a `max_write_buffer_size_to_maintain` of 0 to -1.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// use ironstone::{FamilyDescriptor, FamilyOptions};
+    ///
+    /// let family = db.create_family(FamilyDescriptor::new("users", FamilyOptions::default()))?;
+    /// let transaction = db.begin();
+    /// transaction.put_in(&family, b"k", b"1")?;
+    /// transaction.commit()?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Db::create_family`]; InvalidArgument for timestamps that do not have 8 bytes.
@@ -265,6 +391,16 @@ impl TransactionDb {
     }
 
     /// Drops a column family and its locks. Transactions that wrote to the family fail their commit.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions};
+    /// let family = db.create_family(FamilyDescriptor::new("users", FamilyOptions::default()))?;
+    /// db.drop_family(&family)?;
+    /// assert!(db.family("users").is_err());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Db::drop_family`].
@@ -277,6 +413,18 @@ impl TransactionDb {
     /// Writes a batch without locks. The caller guarantees that concurrent writers do not change the keys of the batch.
     /// RocksDB: `TransactionDBWriteOptimizations::skip_concurrency_control`.
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// use ironstone::{WriteBatch, WriteOptions};
+    ///
+    /// let mut batch = WriteBatch::new();
+    /// batch.put(b"k", b"1");
+    /// db.write_without_locks(&mut batch, &WriteOptions::default())?;
+    /// assert!(db.get(b"k")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Db::write`].
     pub fn write_without_locks(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
@@ -284,6 +432,14 @@ impl TransactionDb {
     }
 
     /// The database below.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let plain = db.base(); // reads and maintenance, without transactions
+    /// plain.flush()?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn base(&self) -> &Db {
         &self.db
     }

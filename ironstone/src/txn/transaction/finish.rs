@@ -27,6 +27,15 @@ use super::track::check_all;
 impl Transaction {
     /// Names the transaction. A name is needed for [`Transaction::prepare`] and is unique among the live transactions.
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.set_name(b"transfer-1")?;
+    /// assert!(db.begin().set_name(b"transfer-1").is_err()); // taken
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// InvalidArgument for a name that is taken or is not 1 to 512 bytes long, if the transaction has a name or has left
     /// the state `Started`, and in an optimistic transaction.
@@ -53,6 +62,18 @@ impl Transaction {
     /// Writes the transaction to the WAL as a prepared transaction. A prepared transaction survives a crash: after the next
     /// open, [`crate::TransactionDb::all_prepared_transactions`] returns it. Whether it survives a power failure depends on
     /// [`engine::options::WriteOptions::sync`]. A prepared transaction does not expire.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.set_name(b"transfer-1")?;
+    /// transaction.put(b"k", b"1")?;
+    /// transaction.prepare()?;
+    /// assert_eq!(db.all_prepared_transactions().len(), 1);
+    /// transaction.commit()?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// InvalidArgument without a name, after prepare, commit or rollback, and in an optimistic transaction; Expired; those
@@ -94,6 +115,16 @@ impl Transaction {
     }
 
     /// Writes all changes to the database, or none, and ends the transaction.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"k", b"1")?;
+    /// transaction.commit()?;
+    /// assert!(transaction.commit().is_err()); // the transaction has ended
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Busy if an optimistic transaction has a conflict; TryAgain if its conflicts cannot be checked, because the history
@@ -238,6 +269,16 @@ impl Transaction {
     /// Ends a prepared transaction without its changes, or removes all writes of a transaction that is not prepared. The
     /// locks are released.
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"k", b"1")?;
+    /// transaction.rollback()?;
+    /// assert_eq!(db.get(b"k")?, None);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// InvalidArgument after a commit; those of the WAL, and then a prepared transaction is still prepared.
     pub fn rollback(&self) -> Result<()> {
@@ -277,6 +318,18 @@ impl Transaction {
 
     /// Changes the commit-time batch: writes that a prepared transaction adds at commit, without locks. They are in the WAL
     /// with the commit record. RocksDB: `GetCommitTimeWriteBatch`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.set_name(b"transfer-1")?;
+    /// transaction.prepare()?;
+    /// transaction.with_commit_time_batch(|batch| {
+    ///     batch.put(b"committed", b"transfer-1");
+    /// });
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn with_commit_time_batch<T>(&self, change: impl FnOnce(&mut WriteBatch) -> T) -> T {
         change(&mut self.shared.body.lock().commit_time)
     }

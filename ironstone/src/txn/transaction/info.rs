@@ -9,62 +9,180 @@ use super::Transaction;
 
 impl Transaction {
     /// The number of the transaction, unique in this process. 0 for an optimistic transaction. RocksDB: `GetID`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// assert_ne!(transaction.id(), db.begin().id());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn id(&self) -> TransactionId {
         self.shared.pessimistic().map_or(TransactionId(0), |p| p.owner.id())
     }
 
     /// The state. An optimistic transaction is always [`TransactionState::Started`].
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// # use ironstone::TransactionState;
+    /// let transaction = db.begin();
+    /// assert_eq!(transaction.state(), TransactionState::Started);
+    /// transaction.commit()?;
+    /// assert_eq!(transaction.state(), TransactionState::Committed);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn state(&self) -> TransactionState {
         self.shared.pessimistic().map_or(TransactionState::Started, |p| p.owner.state())
     }
 
     /// The number of keys that are locked, or checked at commit.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"a", b"1")?;
+    /// transaction.put(b"a", b"2")?;
+    /// assert_eq!(transaction.num_keys(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn num_keys(&self) -> u64 {
         self.shared.body.lock().tracked.len() as u64
     }
 
     /// The number of puts since the begin.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"a", b"1")?;
+    /// transaction.put(b"a", b"2")?;
+    /// assert_eq!(transaction.num_puts(), 2);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn num_puts(&self) -> u64 {
         self.shared.body.lock().counts.puts
     }
 
     /// The number of entities written since the begin.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// # let family = db.default_family();
+    /// let transaction = db.begin();
+    /// transaction.put_entity_in(&family, b"k", &[(b"color", b"red")])?;
+    /// assert_eq!(transaction.num_put_entities(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn num_put_entities(&self) -> u64 {
         self.shared.body.lock().counts.put_entities
     }
 
     /// The number of deletions since the begin.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.delete(b"k")?;
+    /// assert_eq!(transaction.num_deletes(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn num_deletes(&self) -> u64 {
         self.shared.body.lock().counts.deletes
     }
 
     /// The number of merge operands since the begin.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let mut options = Options::in_memory();
+    /// # options.update("merge_operator=stringappend")?;
+    /// # let db = TransactionDb::open("data", options, TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.merge(b"k", b"1")?;
+    /// assert_eq!(transaction.num_merges(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn num_merges(&self) -> u64 {
         self.shared.body.lock().counts.merges
     }
 
     /// Milliseconds since the begin.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// assert!(transaction.elapsed_ms() < 60_000);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn elapsed_ms(&self) -> u64 {
         self.shared.clock.now_micros().saturating_sub(self.shared.began_us) / 1000
     }
 
     /// A copy of the writes so far.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"k", b"1")?;
+    /// assert_eq!(transaction.to_batch().count(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn to_batch(&self) -> WriteBatch {
         self.shared.core.lock().batch.clone()
     }
 
     /// The options with which the transaction commits.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// assert!(!transaction.write_options().sync);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn write_options(&self) -> WriteOptions {
         self.shared.body.lock().write_options
     }
 
     /// Changes the options with which the transaction commits.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// use ironstone::WriteOptions;
+    ///
+    /// let transaction = db.begin();
+    /// transaction.set_write_options(WriteOptions { sync: true, ..WriteOptions::default() });
+    /// assert!(transaction.write_options().sync);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn set_write_options(&self, options: WriteOptions) {
         self.shared.body.lock().write_options = options;
     }
 
     /// Changes how long the transaction waits for a lock, in milliseconds. 0: no wait; negative: no limit. Does nothing in
     /// an optimistic transaction.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// use ironstone::{Kind, Subcode};
+    ///
+    /// let (first, second) = (db.begin(), db.begin());
+    /// first.put(b"k", b"1")?;
+    /// second.set_lock_timeout(0);
+    /// let error = second.put(b"k", b"2").unwrap_err();
+    /// assert_eq!((error.kind(), error.subcode()), (Kind::TimedOut, Subcode::LockTimeout));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn set_lock_timeout(&self, timeout_ms: i64) {
         if let Some(pessimistic) = self.shared.pessimistic() {
             pessimistic.owner.set_lock_timeout_us(timeout_ms.saturating_mul(1000));
@@ -73,6 +191,14 @@ impl Transaction {
 
     /// Changes how long the transaction waits before it looks for a deadlock, in milliseconds. It acts with
     /// `use_per_key_point_lock_mgr`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.set_deadlock_timeout(50);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn set_deadlock_timeout(&self, timeout_ms: i64) {
         if let Some(pessimistic) = self.shared.pessimistic() {
             pessimistic.owner.set_deadlock_timeout_us(timeout_ms.saturating_mul(1000));
@@ -80,26 +206,74 @@ impl Transaction {
     }
 
     /// Whether the transaction looks for deadlocks.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// use ironstone::{TransactionOptions, WriteOptions};
+    ///
+    /// let options = TransactionOptions { deadlock_detect: true, ..TransactionOptions::default() };
+    /// let transaction = db.begin_with(&WriteOptions::default(), &options)?;
+    /// assert!(transaction.is_deadlock_detect());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn is_deadlock_detect(&self) -> bool {
         self.shared.pessimistic().is_some_and(|p| p.owner.patience().detect_depth.is_some())
     }
 
     /// What the transaction waits for, or waited for when its last lock timed out. RocksDB: `GetWaitingTxns`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// assert!(transaction.waiting_for().transactions.is_empty());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn waiting_for(&self) -> WaitingFor {
         self.shared.pessimistic().map(|p| p.owner.waiting()).unwrap_or_default()
     }
 
     /// The name; empty until [`Transaction::set_name`].
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.set_name(b"transfer-1")?;
+    /// assert_eq!(transaction.name(), b"transfer-1");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn name(&self) -> Vec<u8> {
         self.shared.body.lock().name.clone()
     }
 
     /// The sequence number of the first record after a commit; 0 before. RocksDB: `GetId`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"k", b"1")?;
+    /// assert_eq!(transaction.committed_sequence(), 0);
+    /// transaction.commit()?;
+    /// assert_ne!(transaction.committed_sequence(), 0);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn committed_sequence(&self) -> u64 {
         self.shared.body.lock().committed_at
     }
 
     /// Sets the timestamp at which reads for update read and check for conflicts.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.set_read_timestamp_for_validation(7)?;
+    /// assert!(transaction.set_read_timestamp_for_validation(6).is_err());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// InvalidArgument if a larger timestamp was set; NotSupported in an optimistic transaction.
@@ -114,6 +288,15 @@ impl Transaction {
     }
 
     /// Sets the timestamp that the commit gives to the keys of column families with timestamps.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.set_commit_timestamp(8)?;
+    /// assert_eq!(transaction.commit_timestamp(), Some(8));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// InvalidArgument if the timestamp is not larger than the read timestamp; NotSupported in an optimistic transaction.
@@ -131,6 +314,13 @@ impl Transaction {
     }
 
     /// The commit timestamp, if one is set.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// assert_eq!(db.begin().commit_timestamp(), None);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn commit_timestamp(&self) -> Option<u64> {
         self.shared.body.lock().commit_timestamp
     }

@@ -65,6 +65,16 @@ impl Transaction {
     /// Takes a snapshot. From now on, an operation on a key fails if the key was changed after the snapshot: at once in a
     /// pessimistic transaction, at commit in an optimistic one. Reads see the snapshot only with
     /// [`Transaction::snapshot`] in their options.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.set_snapshot();
+    /// db.put(b"k", b"1")?;
+    /// assert!(transaction.put(b"k", b"2").is_err()); // changed after the snapshot
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn set_snapshot(&self) {
         self.take_snapshot(&mut self.shared.body.lock());
     }
@@ -76,6 +86,17 @@ impl Transaction {
 
     /// Takes a snapshot at the next write or read for update. `notifier` receives the snapshot. With
     /// [`Transaction::commit`], a pessimistic transaction with a commit timestamp then takes a timestamped snapshot.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.set_snapshot_on_next_operation(None);
+    /// assert!(transaction.snapshot().is_none());
+    /// transaction.put(b"k", b"1")?;
+    /// assert!(transaction.snapshot().is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn set_snapshot_on_next_operation(&self, notifier: Option<Arc<dyn TransactionNotifier>>) {
         self.shared.body.lock().wish = SnapshotWish::NextOperation(notifier);
     }
@@ -90,6 +111,20 @@ impl Transaction {
     }
 
     /// The snapshot of the transaction, if one was taken.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// use ironstone::ReadOptions;
+    ///
+    /// # let family = db.default_family();
+    /// let transaction = db.begin();
+    /// transaction.set_snapshot();
+    /// db.put(b"k", b"1")?;
+    /// let options = ReadOptions { snapshot: transaction.snapshot().map(|s| s.held()), ..ReadOptions::default() };
+    /// assert_eq!(transaction.get_in(&family, b"k", &options)?, None);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn snapshot(&self) -> Option<Snapshot> {
         let body = self.shared.body.lock();
         body.snapshot.as_ref().map(|held| self.public_snapshot(held))
@@ -100,6 +135,16 @@ impl Transaction {
     }
 
     /// Releases the snapshot. Operations then look for changes only since they lock the key.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.set_snapshot();
+    /// transaction.clear_snapshot();
+    /// assert!(transaction.snapshot().is_none());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn clear_snapshot(&self) {
         let mut body = self.shared.body.lock();
         body.snapshot = None;
@@ -107,6 +152,18 @@ impl Transaction {
     }
 
     /// Records the current state for [`Transaction::rollback_to_save_point`]. Save points nest.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"a", b"1")?;
+    /// transaction.set_save_point();
+    /// transaction.put(b"b", b"2")?;
+    /// transaction.rollback_to_save_point()?;
+    /// assert_eq!(transaction.num_puts(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn set_save_point(&self) {
         let mut body = self.shared.body.lock();
         let (snapshot, wish, counts) = (body.snapshot.clone(), body.wish.clone(), body.counts);
@@ -115,6 +172,18 @@ impl Transaction {
     }
 
     /// Removes the writes since the last save point, and the save point. Releases the locks that were taken since.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// assert!(transaction.rollback_to_save_point().is_err());
+    /// transaction.set_save_point();
+    /// transaction.put(b"k", b"1")?;
+    /// transaction.rollback_to_save_point()?;
+    /// assert_eq!(transaction.num_keys(), 0); // the lock is released
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// NotFound without a save point; InvalidArgument after prepare, commit or rollback.
@@ -126,6 +195,17 @@ impl Transaction {
     }
 
     /// Removes the last save point and keeps the writes since it.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.set_save_point();
+    /// transaction.put(b"k", b"1")?;
+    /// transaction.pop_save_point()?;
+    /// assert_eq!(transaction.num_puts(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// NotFound without a save point.
@@ -142,11 +222,34 @@ impl Transaction {
     }
 
     /// Stops indexing further writes: they are faster, but reads of this transaction do not see them.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.disable_indexing();
+    /// transaction.put(b"k", b"1")?;
+    /// assert_eq!(transaction.get(b"k")?, None); // not in the index
+    /// transaction.commit()?;
+    /// assert!(db.get(b"k")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn disable_indexing(&self) {
         self.shared.body.lock().indexing = Indexing::Off;
     }
 
     /// Indexes further writes again.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.disable_indexing();
+    /// transaction.enable_indexing();
+    /// transaction.put(b"k", b"1")?;
+    /// assert!(transaction.get(b"k")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn enable_indexing(&self) {
         self.shared.body.lock().indexing = Indexing::On;
     }

@@ -13,6 +13,15 @@ use crate::{Family, ReadOptions};
 impl Transaction {
     /// Returns the value of a key of the default column family, with the writes of this transaction.
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"k", b"1")?;
+    /// assert_eq!(transaction.get(b"k")?.as_deref(), Some(&b"1"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Transaction::get_in`].
     pub fn get(&self, key: &[u8]) -> Result<Option<Pinned>> {
@@ -22,6 +31,18 @@ impl Transaction {
     /// Returns the value of a key, with the writes of this transaction. The read takes no lock and is not checked for
     /// conflicts.
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// use ironstone::ReadOptions;
+    ///
+    /// # let family = db.default_family();
+    /// db.put(b"k", b"1")?;
+    /// let transaction = db.begin();
+    /// assert_eq!(transaction.get_in(&family, b"k", &ReadOptions::default())?.as_deref(), Some(&b"1"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Family::get_with`]; InvalidArgument if operands must be merged and there is no merge operator.
     pub fn get_in(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
@@ -29,6 +50,19 @@ impl Transaction {
     }
 
     /// Returns the values of several keys, in the order of `keys`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// # let family = db.default_family();
+    /// # let options = ironstone::ReadOptions::default();
+    /// let transaction = db.begin();
+    /// transaction.put(b"a", b"1")?;
+    /// let values = transaction.multi_get_in(&family, &[b"a", b"b"], &options);
+    /// assert!(values[0].as_ref().unwrap().is_some());
+    /// assert!(values[1].as_ref().unwrap().is_none());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn multi_get_in(
         &self,
         family: &Family,
@@ -40,6 +74,20 @@ impl Transaction {
 
     /// Returns an iterator over a column family with the writes of this transaction, also later writes.
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// # let family = db.default_family();
+    /// # let options = ironstone::ReadOptions::default();
+    /// db.put(b"a", b"1")?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"b", b"2")?;
+    /// let mut iter = transaction.iter_in(&family, options)?;
+    /// iter.seek(b"b");
+    /// assert_eq!(iter.value(), b"2");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Family::iter_with`].
     pub fn iter_in(&self, family: &Family, options: ReadOptions) -> Result<BaseDeltaIter> {
@@ -47,6 +95,17 @@ impl Transaction {
     }
 
     /// Returns an iterator over the default column family, as [`Transaction::iter_in`].
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"a", b"1")?;
+    /// let mut iter = transaction.iter()?;
+    /// iter.seek_to_first();
+    /// assert_eq!((iter.key(), iter.value()), (&b"a"[..], &b"1"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Transaction::iter_in`].
@@ -57,6 +116,17 @@ impl Transaction {
     /// Returns the value of a key of the default column family and guards the key until the end of the transaction:
     /// exclusively, with a check against the snapshot. See [`Transaction::get_for_update_in`].
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.get_for_update(b"k")?;
+    /// let other = db.begin();
+    /// other.set_lock_timeout(0);
+    /// assert!(other.put(b"k", b"2").is_err()); // the key is locked
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Transaction::get_for_update_in`].
     pub fn get_for_update(&self, key: &[u8]) -> Result<Option<Pinned>> {
@@ -66,6 +136,18 @@ impl Transaction {
 
     /// Returns the value of a key and guards the key: a pessimistic transaction locks the key in `mode`, an optimistic
     /// transaction fails its commit if the key is changed.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// use ironstone::{LockMode, ReadOptions, Validation};
+    ///
+    /// # let family = db.default_family();
+    /// let (first, second, options) = (db.begin(), db.begin(), ReadOptions::default());
+    /// first.get_for_update_in(&family, b"k", &options, LockMode::Shared, Validation::Check)?;
+    /// second.get_for_update_in(&family, b"k", &options, LockMode::Shared, Validation::Check)?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Transaction::put_in`] and [`Transaction::get_in`]; InvalidArgument with [`Validation::Skip`] and a snapshot in
@@ -84,6 +166,19 @@ impl Transaction {
     }
 
     /// Guards a key as [`Transaction::get_for_update_in`], without reading it.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// use ironstone::{LockMode, Validation};
+    ///
+    /// # let family = db.default_family();
+    /// # let options = ironstone::ReadOptions::default();
+    /// let transaction = db.begin();
+    /// transaction.lock_for_update_in(&family, b"k", &options, LockMode::Exclusive, Validation::Check)?;
+    /// assert_eq!(transaction.num_keys(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Transaction::put_in`]; InvalidArgument for options that contradict each other.
@@ -110,6 +205,17 @@ impl Transaction {
     /// Reads several keys for update, exclusively, in the order of `keys`. The read stops at the first key that cannot be
     /// guarded. RocksDB: `MultiGetForUpdate`.
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// # let family = db.default_family();
+    /// # let options = ironstone::ReadOptions::default();
+    /// let transaction = db.begin();
+    /// let values = transaction.multi_get_for_update_in(&family, &[b"a", b"b"], &options)?;
+    /// assert_eq!((values.len(), transaction.num_keys()), (2, 2));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Transaction::get_for_update_in`], of the first key that cannot be guarded.
     pub fn multi_get_for_update_in(
@@ -126,6 +232,17 @@ impl Transaction {
 
     /// Undoes one read for update of a key that the transaction did not write. If this was the last use of the key, the
     /// lock is released. Does nothing if the key was read for update before the last save point.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// # let family = db.default_family();
+    /// let transaction = db.begin();
+    /// transaction.get_for_update(b"k")?;
+    /// transaction.undo_get_for_update_in(&family, b"k");
+    /// assert_eq!(transaction.num_keys(), 0);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn undo_get_for_update_in(&self, family: &Family, key: &[u8]) {
         let mut body = self.shared.body.lock();
         if let Some(save) = body.save_points.last_mut()
@@ -141,6 +258,21 @@ impl Transaction {
     }
 
     /// Merges the operands of a key into one value, and writes this value. RocksDB: `CollapseKey`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let mut options = Options::in_memory();
+    /// # options.update("merge_operator=stringappend")?;
+    /// # let db = TransactionDb::open("data", options, TransactionDbOptions::default())?;
+    /// # let family = db.default_family();
+    /// # let read = ironstone::ReadOptions::default();
+    /// db.merge(b"k", b"a")?;
+    /// db.merge(b"k", b"b")?;
+    /// let transaction = db.begin();
+    /// transaction.collapse_key_in(&family, b"k", &read)?;
+    /// assert_eq!(transaction.num_puts(), 1); // "a,b"
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Transaction::get_for_update_in`]; NotFound if the key has no value; NotSupported in an optimistic transaction.

@@ -15,6 +15,17 @@ use crate::Family;
 impl Transaction {
     /// Sets the value of a key of the default column family. See [`Transaction::put_in`].
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"k", b"1")?;
+    /// assert_eq!(db.get(b"k")?, None); // not committed
+    /// transaction.commit()?;
+    /// assert_eq!(db.get(b"k")?.as_deref(), Some(&b"1"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Transaction::put_in`].
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -22,6 +33,17 @@ impl Transaction {
     }
 
     /// Sets the value of a key.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let family = db.default_family();
+    /// let transaction = db.begin();
+    /// transaction.put_in(&family, b"k", b"1")?;
+    /// transaction.commit()?;
+    /// assert_eq!(family.get(b"k")?.as_deref(), Some(&b"1"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// InvalidArgument if the key or value is too large, if the column family was dropped, and after prepare or commit;
@@ -34,6 +56,17 @@ impl Transaction {
 
     /// Sets the columns of a key. RocksDB: `PutEntity`.
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// # let family = db.default_family();
+    /// let transaction = db.begin();
+    /// transaction.put_entity_in(&family, b"k", &[(b"color", b"red"), (b"", b"1")])?;
+    /// transaction.commit()?;
+    /// assert_eq!(db.get(b"k")?.as_deref(), Some(&b"1"[..])); // the column without a name
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Transaction::put_in`]; Corruption if two columns have the same name.
     pub fn put_entity_in(&self, family: &Family, key: &[u8], columns: &[(&[u8], &[u8])]) -> Result<()> {
@@ -41,6 +74,19 @@ impl Transaction {
     }
 
     /// Adds a merge operand to a key of the default column family.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let mut options = Options::in_memory();
+    /// # options.update("merge_operator=stringappend")?;
+    /// # let db = TransactionDb::open("data", options, TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"k", b"a")?;
+    /// transaction.merge(b"k", b"b")?;
+    /// transaction.commit()?;
+    /// assert_eq!(db.get(b"k")?.as_deref(), Some(&b"a,b"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Transaction::put_in`].
@@ -50,6 +96,20 @@ impl Transaction {
 
     /// Adds a merge operand to a key.
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let mut options = Options::in_memory();
+    /// # options.update("merge_operator=stringappend")?;
+    /// # let db = TransactionDb::open("data", options, TransactionDbOptions::default())?;
+    /// # let family = db.default_family();
+    /// let transaction = db.begin();
+    /// transaction.merge_in(&family, b"k", b"a")?;
+    /// transaction.merge_in(&family, b"k", b"b")?;
+    /// transaction.commit()?;
+    /// assert_eq!(db.get(b"k")?.as_deref(), Some(&b"a,b"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Transaction::put_in`].
     pub fn merge_in(&self, family: &Family, key: &[u8], operand: &[u8]) -> Result<()> {
@@ -57,6 +117,17 @@ impl Transaction {
     }
 
     /// Deletes a key of the default column family.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// db.put(b"k", b"1")?;
+    /// let transaction = db.begin();
+    /// transaction.delete(b"k")?;
+    /// transaction.commit()?;
+    /// assert_eq!(db.get(b"k")?, None);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Transaction::put_in`].
@@ -66,6 +137,18 @@ impl Transaction {
 
     /// Deletes a key.
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// # let family = db.default_family();
+    /// db.put(b"k", b"1")?;
+    /// let transaction = db.begin();
+    /// transaction.delete_in(&family, b"k")?;
+    /// assert_eq!(transaction.get(b"k")?, None);
+    /// assert!(db.get(b"k")?.is_some()); // not committed
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Transaction::put_in`].
     pub fn delete_in(&self, family: &Family, key: &[u8]) -> Result<()> {
@@ -73,6 +156,18 @@ impl Transaction {
     }
 
     /// Deletes a key that was put exactly once since its last deletion. For other keys the result is undefined.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// # let family = db.default_family();
+    /// db.put(b"k", b"1")?;
+    /// let transaction = db.begin();
+    /// transaction.single_delete_in(&family, b"k")?;
+    /// transaction.commit()?;
+    /// assert_eq!(db.get(b"k")?, None);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Transaction::put_in`].
@@ -82,6 +177,16 @@ impl Transaction {
 
     /// Sets the value of a key without a check for conflicts. A pessimistic transaction still locks the key.
     ///
+    /// ```
+    /// # use ironstone::{Options, OptimisticTransactionDb};
+    /// # let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// let transaction = db.begin();
+    /// transaction.put_untracked_in(&family, b"k", b"1")?;
+    /// assert_eq!(transaction.num_keys(), 0); // no check at the commit
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Transaction::put_in`], without the check against the snapshot.
     pub fn put_untracked_in(&self, family: &Family, key: &[u8], value: &[u8]) -> Result<()> {
@@ -89,6 +194,16 @@ impl Transaction {
     }
 
     /// Sets the columns of a key without a check for conflicts, as [`Transaction::put_untracked_in`].
+    ///
+    /// ```
+    /// # use ironstone::{Options, OptimisticTransactionDb};
+    /// # let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// let transaction = db.begin();
+    /// transaction.put_entity_untracked_in(&family, b"k", &[(b"color", b"red")])?;
+    /// assert_eq!(transaction.num_keys(), 0);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Transaction::put_untracked_in`].
@@ -103,6 +218,19 @@ impl Transaction {
 
     /// Adds a merge operand without a check for conflicts, as [`Transaction::put_untracked_in`].
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let mut options = Options::in_memory();
+    /// # options.update("merge_operator=stringappend")?;
+    /// # let db = TransactionDb::open("data", options, TransactionDbOptions::default())?;
+    /// # let family = db.default_family();
+    /// let transaction = db.begin();
+    /// transaction.merge_untracked_in(&family, b"k", b"a")?;
+    /// transaction.commit()?;
+    /// assert_eq!(db.get(b"k")?.as_deref(), Some(&b"a"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Transaction::put_untracked_in`].
     pub fn merge_untracked_in(&self, family: &Family, key: &[u8], operand: &[u8]) -> Result<()> {
@@ -110,6 +238,16 @@ impl Transaction {
     }
 
     /// Deletes a key without a check for conflicts, as [`Transaction::put_untracked_in`].
+    ///
+    /// ```
+    /// # use ironstone::{Options, OptimisticTransactionDb};
+    /// # let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// let transaction = db.begin();
+    /// transaction.delete_untracked_in(&family, b"k")?;
+    /// assert_eq!(transaction.num_keys(), 0);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Transaction::put_untracked_in`].
@@ -119,6 +257,16 @@ impl Transaction {
 
     /// Deletes a key that was put once, without a check for conflicts, as [`Transaction::put_untracked_in`].
     ///
+    /// ```
+    /// # use ironstone::{Options, OptimisticTransactionDb};
+    /// # let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// let transaction = db.begin();
+    /// transaction.single_delete_untracked_in(&family, b"k")?;
+    /// assert_eq!(transaction.num_keys(), 0);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Transaction::put_untracked_in`].
     pub fn single_delete_untracked_in(&self, family: &Family, key: &[u8]) -> Result<()> {
@@ -127,6 +275,17 @@ impl Transaction {
 
     /// Sets the value of a key that this transaction has locked already. RocksDB: `Put` with `assume_tracked`.
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// # let family = db.default_family();
+    /// let transaction = db.begin();
+    /// assert!(transaction.put_assuming_tracked_in(&family, b"k", b"1").is_err()); // no lock
+    /// transaction.get_for_update(b"k")?;
+    /// transaction.put_assuming_tracked_in(&family, b"k", b"1")?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Transaction::put_in`]; InvalidArgument if the transaction has no lock of the key.
     pub fn put_assuming_tracked_in(&self, family: &Family, key: &[u8], value: &[u8]) -> Result<()> {
@@ -134,6 +293,15 @@ impl Transaction {
     }
 
     /// Adds bytes that are written only to the WAL.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put_log_data(b"request 17"); // readable through `Db::updates_since`
+    /// transaction.commit()?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn put_log_data(&self, blob: &[u8]) {
         self.shared.core.lock().batch.put_log_data(blob);
     }
@@ -169,6 +337,19 @@ impl Transaction {
     }
 
     /// Repeats the writes of a batch in this transaction, with locks and checks. RocksDB: `RebuildFromWriteBatch`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// use ironstone::WriteBatch;
+    ///
+    /// let mut batch = WriteBatch::new();
+    /// batch.put(b"k", b"1");
+    /// let transaction = db.begin();
+    /// transaction.rebuild_from_batch(&batch)?;
+    /// assert_eq!(transaction.num_puts(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Transaction::put_in`]; InvalidArgument for a batch with markers of a two-phase commit, for an unknown column
@@ -216,6 +397,16 @@ impl Transaction {
     }
 
     /// Whether a write enters the index, so that reads of the transaction see it.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// assert!(transaction.is_indexing());
+    /// transaction.disable_indexing();
+    /// assert!(!transaction.is_indexing());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn is_indexing(&self) -> bool {
         self.shared.body.lock().indexing == Indexing::On
     }
