@@ -10,6 +10,7 @@
 pub mod checksum;
 pub mod filter;
 pub mod hash;
+pub mod lz4;
 pub mod prefetch;
 
 #[cfg(test)]

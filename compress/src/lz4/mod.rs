@@ -1,5 +1,5 @@
-//! LZ4 blocks. `lz4_flex` decodes, and encodes at acceleration 1 (the default). The match finders of this
-//! module encode at other accelerations and as LZ4HC, because no pure-Rust crate has them.
+//! LZ4 blocks. `kernel` decodes; `lz4_flex` decodes with a dictionary, and encodes at acceleration 1 (the default). The
+//! match finders of this module encode at other accelerations and as LZ4HC, because no pure-Rust crate has them.
 //!
 //! ```text
 //! level ≤ 0   fast: one candidate a position, `-level` is the acceleration      stored as LZ4
@@ -92,15 +92,14 @@ impl Encoder {
 }
 
 pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, output: &mut [u8]) -> Result<()> {
-    let done = match dict.map(|dict| tail(dict.raw())).filter(|dict| !dict.is_empty()) {
-        None => block::decompress_into(stream, output),
-        Some(dict) => block::decompress_into_with_dict(stream, output, dict),
+    let dict = dict.map(|dict| tail(dict.raw())).filter(|dict| !dict.is_empty());
+    let len = match dict {
+        None => kernel::lz4::decode(stream, output)
+            .ok_or_else(|| damaged(Compression::Lz4, "the stream is damaged, or longer than announced"))?,
+        Some(dict) => block::decompress_into_with_dict(stream, output, dict)
+            .map_err(|error| damaged(Compression::Lz4, &error.to_string()))?,
     };
-    match done {
-        Ok(len) if len == output.len() => Ok(()),
-        Ok(_) => Err(damaged(Compression::Lz4, "too short")),
-        Err(error) => Err(damaged(Compression::Lz4, &error.to_string())),
-    }
+    if len == output.len() { Ok(()) } else { Err(damaged(Compression::Lz4, "too short")) }
 }
 
 /// The part of a dictionary that matches can reach.
