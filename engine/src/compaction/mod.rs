@@ -35,6 +35,8 @@ use crate::sync::{Arc, Flag, Mutex};
 pub struct CompactionTools<'a> {
     pub tools: &'a JobTools,
     pub tables: &'a Arc<TableCache>,
+    /// The table cache that readers use. `tables` may be a cache of this job, for direct reads.
+    pub output_tables: &'a TableCache,
     pub committer: &'a Committer,
 }
 
@@ -184,6 +186,8 @@ fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
         return Err(error);
     }
     finish::pre_commit(t, job, &done, start);
+    let outputs_of_job = outputs(&done).map(|file| (job.task.output_level, &*file.meta));
+    t.output_tables.open_before_commit(&job.parts, outputs_of_job);
     let committed = commit(t, job, &done)?;
     let out = finish::finished(t, job, &done, start);
     Ok(Compacted { committed: Some(committed), ..out })

@@ -18,6 +18,7 @@ use crate::commit::{Change, Committed, Committer};
 use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition};
 use crate::family::{Family, FamilySet, FlushPick};
 use crate::output::{JobTools, OutputFile, Purpose, created, named, write_memtables};
+use crate::source::TableCache;
 use crate::stats::LevelNumbers;
 use crate::sync::{Arc, Ordering};
 use crate::wal::WalSet;
@@ -27,6 +28,7 @@ pub struct FlushTools<'a> {
     pub tools: &'a JobTools,
     pub families: &'a FamilySet,
     pub logs: &'a WalSet,
+    pub tables: &'a TableCache,
     pub committer: &'a Committer,
     /// Waits until no older memtable of the family is being flushed: [`crate::family::State::turn`].
     pub turn: &'a dyn Fn(&Family, &FlushPick) -> bool,
@@ -197,6 +199,9 @@ fn write_and_commit(
     }
     if let Err(error) = t.logs.sync_dir() {
         return Err(remove(t.tools, parts, error));
+    }
+    for part in parts.iter() {
+        t.tables.open_before_commit(&part.family.parts(), part.files.iter().map(|file| (0, &*file.meta)));
     }
     let changes = parts
         .iter()

@@ -144,8 +144,12 @@ impl Compactions {
         let direct = (db.use_direct_io_for_compaction_reads && !db.use_direct_reads)
             .then(|| self.context.tables.direct());
         let tables = direct.as_ref().unwrap_or(&self.context.tables);
-        let tools =
-            CompactionTools { tools: &self.context.tools, tables, committer: &self.context.committer };
+        let tools = CompactionTools {
+            tools: &self.context.tools,
+            tables,
+            output_tables: &self.context.tables,
+            committer: &self.context.committer,
+        };
         let done = match catch_unwind(AssertUnwindSafe(|| compaction::run(&tools, job))) {
             Ok(done) => done?,
             Err(panic) => return Err(panicked("a compaction", &*panic)),

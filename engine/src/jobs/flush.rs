@@ -129,6 +129,7 @@ impl Flushes {
 
     pub(super) fn flush_tools<'a>(&'a self, turn: &'a dyn Fn(&Family, &FlushPick) -> bool) -> FlushTools<'a> {
         FlushTools {
+            tables: &self.context.tables,
             tools: &self.context.tools,
             families: &self.context.families,
             logs: &self.context.logs,
