@@ -26,7 +26,8 @@ use crate::sync::Arc;
 #[allow(clippy::large_enum_variant)]
 pub enum Tree {
     Unopened,
-    One(Source),
+    /// In a box: an iterator is moved some times while it is made, and a source is a kilobyte.
+    One(Box<Source>),
     Many(Merging<Source>),
     Covered(Uncovered<Source, SourceCover>),
 }
@@ -266,7 +267,7 @@ impl<'a> Gathering<'a> {
             return Tree::Covered(Uncovered::new(Merging::new(order, self.sources), self.covers));
         }
         match self.sources.pop() {
-            Some(only) if self.sources.is_empty() => Tree::One(only),
+            Some(only) if self.sources.is_empty() => Tree::One(Box::new(only)),
             last => {
                 self.sources.extend(last);
                 Tree::Many(Merging::new(order, self.sources))
