@@ -162,7 +162,8 @@ impl Family {
     /// Returns an iterator over the entries that are visible now.
     ///
     /// # Errors
-    /// Errors of opening SST files.
+    /// NotSupported, if the options do not fit an iterator. Errors of opening SST files are in the status of the iterator
+    /// after its first positioning.
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;

@@ -3,7 +3,8 @@
 //! ```text
 //!  Iter ── Walk (versions → keys) ── Tree (one source, or a merge of several, without what tombstones cover) ── memtables, tables, levels
 //! ```
-//! An iterator pins the super version of its creation, so its view does not change. A tailing iterator pins
+//! An iterator pins the super version of its creation, so its view does not change. The first positioning collects the
+//! sources, and opens the SST files that it needs. A tailing iterator pins
 //! the newest super version at each positioning call. An error ends the iterator. After damage or a failed
 //! file-system call, the error stays until a refresh.
 
