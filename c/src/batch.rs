@@ -21,6 +21,10 @@ pub struct rocksdb_writebatch_t {
     max_bytes: usize,
     /// The bytes that no batch has, and what is wrong with them.
     fault: Option<(Vec<u8>, Error)>,
+    /// Why each write of the batch fails.
+    refused: Option<Error>,
+    /// A write keeps checksums of the changes, whatever its options say.
+    pub(crate) protected: bool,
 }
 
 impl rocksdb_writebatch_t {
@@ -33,9 +37,9 @@ impl rocksdb_writebatch_t {
     /// # Errors
     /// Corruption if the batch was created from bytes that are not a batch.
     pub(crate) fn batch_to_write(&mut self) -> Result<&mut WriteBatch> {
-        match &self.fault {
-            Some((_, error)) => Err(error.clone()),
-            None => Ok(&mut self.batch),
+        match (&self.fault, &self.refused) {
+            (Some((_, error)), _) | (None, Some(error)) => Err(error.clone()),
+            (None, None) => Ok(&mut self.batch),
         }
     }
 
@@ -165,17 +169,25 @@ c_api! {
             Ok(batch) => (batch, None),
             Err(error) => (WriteBatch::new(), Some((rep.to_vec(), error))),
         };
-        Owned(rocksdb_writebatch_t { batch, fault, max_bytes: 0 })
+        Owned(rocksdb_writebatch_t { batch, fault, ..Default::default() })
     }
 
-    /// Creates a batch with room for `reserved_bytes`. Changes past `max_bytes` are dropped; 0: no limit. The bytes of
-    /// protection of a key are chosen by the write options. Timestamps are given with each key.
+    /// Creates a batch with room for `reserved_bytes`. Changes past `max_bytes` are dropped; 0: no limit. With
+    /// `protection_bytes_per_key` of 8 a write of the batch keeps checksums of the changes; other numbers above 0 make each
+    /// write of the batch fail. A `default_cf_ts_sz` above 0 is not built: each write of the batch fails.
     fn rocksdb_writebatch_create_with_params(
         reserved_bytes: usize, max_bytes: usize, protection_bytes_per_key: usize, default_cf_ts_sz: usize
     ) -> Owned<rocksdb_writebatch_t> {
-        let _ = (protection_bytes_per_key, default_cf_ts_sz);
         let batch = WriteBatch::with_capacity(reserved_bytes.min(1 << 20));
-        Owned(rocksdb_writebatch_t { batch, max_bytes, fault: None })
+        let refused = match (protection_bytes_per_key, default_cf_ts_sz) {
+            (0 | 8, 0) => None,
+            (0 | 8, _) => Some(Error::not_supported("write batches with default_cf_ts_sz")),
+            (bytes, _) => Some(Error::invalid_argument(format!(
+                "protection_bytes_per_key is {bytes}; 0 and 8 are supported"
+            ))),
+        };
+        let protected = protection_bytes_per_key == 8;
+        Owned(rocksdb_writebatch_t { batch, max_bytes, refused, protected, ..Default::default() })
     }
 
     /// Removes all changes.

@@ -90,7 +90,8 @@ c_api! {
         drop(file)
     }
 
-    /// Returns the write batches from the batch with this sequence number on. The iterator is at the first batch.
+    /// Returns the write batches from the batch with this sequence number on. The iterator is at the first batch. Checksums
+    /// are verified always, also with `verify_checksums` of 0.
     fn rocksdb_get_updates_since(
         db: at rocksdb_t, seq_number: u64, options: inmaybe rocksdb_wal_readoptions_t, err
     ) -> Owned<rocksdb_wal_iterator_t> {

@@ -80,7 +80,8 @@ base::options! {
     fixed inplace_update_support: bool = false;
     /// The number of locks for updates in place. A change acts on new memtables.
     mutable inplace_update_num_locks: usize = 10000, unit: "locks";
-    /// Rewrites memtables in memory instead of a flush. Not built: values above 0 are refused.
+    /// Has no effect: a full memtable is always flushed. RocksDB: rewrites a memtable in memory instead of a flush if the
+    /// useful share of the memtable is below this share.
     mutable experimental_mempurge_threshold: f64 = 0.0, unit: "share", since: "7.5";
     /// The size of the Bloom filter of a memtable. 0 makes no filter. Larger values are lowered to 0.25.
     mutable memtable_prefix_bloom_size_ratio: f64 =

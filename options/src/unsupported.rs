@@ -20,6 +20,7 @@ pub const HINTS: &[&str] = &[
     "delete_obsolete_files_period_micros",
     "dump_malloc_stats",
     "enable_thread_tracking",
+    "experimental_mempurge_threshold",
     "fast_sst_open",
     "follower_catchup_retry_count",
     "follower_catchup_retry_wait_ms",
@@ -86,7 +87,6 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
 
 const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "enable_blob_direct_write" "blobs written before the WAL" |o| o.enable_blob_direct_write;
-    "experimental_mempurge_threshold" "memtables purged in memory" |o| o.experimental_mempurge_threshold > 0.0;
     "memtable_factory" "a memtable other than skip list and vector" |o| matches!(o.memtable_factory, MemtableFactory::Other { .. });
     "persist_user_defined_timestamps=false" "timestamps in memtables only" |o| !o.persist_user_defined_timestamps;
     "preclude_last_level_data_seconds" "tiering by age" |o| o.preclude_last_level_data_seconds > 0;

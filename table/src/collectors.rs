@@ -43,6 +43,13 @@ impl CollectorFactory for CompactOnDeletion {
         )
     }
 
+    fn log_text(&self) -> String {
+        format!(
+            "{NAME} (Sliding window size = {} Deletion trigger = {} Deletion ratio = {})",
+            self.sliding_window_size, self.deletion_trigger, self.deletion_ratio
+        )
+    }
+
     fn create(&self, _: CollectorContext) -> Option<Box<dyn TablePropertiesCollector>> {
         Some(Box::new(DeletionCollector::new(*self)))
     }

@@ -626,8 +626,9 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_destroy(rocksdb_writebatch_t*
 /* Creates a batch from the bytes of `rocksdb_writebatch_data`. If the bytes are not a batch, its write fails. */
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_writebatch_create_from(const char* rep,
     size_t rep_len);
-/* Creates a batch with room for `reserved_bytes`. Changes past `max_bytes` are dropped; 0: no limit. The bytes of
-   protection of a key are chosen by the write options. Timestamps are given with each key. */
+/* Creates a batch with room for `reserved_bytes`. Changes past `max_bytes` are dropped; 0: no limit. With
+   `protection_bytes_per_key` of 8 a write of the batch keeps checksums of the changes; other numbers above 0 make each
+   write of the batch fail. A `default_cf_ts_sz` above 0 is not built: each write of the batch fails. */
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_writebatch_create_with_params(size_t reserved_bytes,
     size_t max_bytes, size_t protection_bytes_per_key, size_t default_cf_ts_sz);
 /* Removes all changes. */
@@ -1890,7 +1891,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_memory_consumers_add_db(rocksdb_memory_c
     rocksdb_t* db);
 extern ROCKSDB_LIBRARY_API void rocksdb_memory_consumers_add_cache(rocksdb_memory_consumers_t* consumers,
     rocksdb_cache_t* cache);
-/* Measures the memory of the databases and caches. */
+/* Measures the memory of the databases and caches. The memory of a cache includes its hash tables. */
 extern ROCKSDB_LIBRARY_API rocksdb_memory_usage_t* rocksdb_approximate_memory_usage_create(rocksdb_memory_consumers_t* consumers,
     char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_approximate_memory_usage_destroy(rocksdb_memory_usage_t* usage);
@@ -2181,7 +2182,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_options_set_db_paths(rocksdb_options_t* 
 /* Copies the paths. The target size of a path is in bytes. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_cf_paths(rocksdb_options_t* options,
     const rocksdb_dbpath_t** path_values, size_t num_paths);
-/* The row cache is not built: an open with a row cache fails. Null: no row cache. */
+/* A hint without effect: reads use the block cache, and no cache of rows. Results are the same. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_row_cache(rocksdb_options_t* options,
     rocksdb_cache_t* cache);
 /* Shares the cache for values in blob files. The cache may be the block cache. Null: no blob cache. */
@@ -2993,7 +2994,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_release_snapshot(rocksdb_t* db,
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_snapshot_get_sequence_number(const rocksdb_snapshot_t* snapshot);
 
 /* ---- SST file writers, and ingestion of the files ---- */
-/* Creates a writer of SST files with these options. */
+/* Creates a writer of SST files with these options. The options of files are hints without effect, but a writer with
+   `use_direct_writes` opens no file. */
 extern ROCKSDB_LIBRARY_API rocksdb_sstfilewriter_t* rocksdb_sstfilewriter_create(const rocksdb_envoptions_t* env,
     const rocksdb_options_t* io_options);
 /* As `rocksdb_sstfilewriter_create`, with another comparator than the comparator of the options. */
@@ -3740,7 +3742,8 @@ extern ROCKSDB_LIBRARY_API const rocksdb_wal_file_t* rocksdb_wal_files_get_wal_f
 extern ROCKSDB_LIBRARY_API void rocksdb_wal_files_destroy(rocksdb_wal_files_t* files);
 /* Destroys a file of `rocksdb_get_current_wal_file`. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_wal_file_destroy(rocksdb_wal_file_t* file);
-/* Returns the write batches from the batch with this sequence number on. The iterator is at the first batch. */
+/* Returns the write batches from the batch with this sequence number on. The iterator is at the first batch. Checksums
+   are verified always, also with `verify_checksums` of 0. */
 extern ROCKSDB_LIBRARY_API rocksdb_wal_iterator_t* rocksdb_get_updates_since(rocksdb_t* db,
     uint64_t seq_number, const rocksdb_wal_readoptions_t* options, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_wal_iter_next(rocksdb_wal_iterator_t* iter);

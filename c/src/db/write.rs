@@ -136,6 +136,11 @@ c_api! {
     fn rocksdb_write(
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, batch: mut rocksdb_writebatch_t, err
     ) {
-        db.get()?.write(batch.batch_to_write()?, options.get()?)
+        let open = db.get()?;
+        if batch.protected {
+            let options = WriteOptions { protection_bytes_per_key: 8, ..options.get()?.clone() };
+            return open.write(batch.batch_to_write()?, &options);
+        }
+        open.write(batch.batch_to_write()?, options.get()?)
     }
 }

@@ -170,9 +170,9 @@ c_api! {
         options.family.cf_paths = unsafe { paths(path_values, num_paths)? };
     }
 
-    /// The row cache is not built: an open with a row cache fails. Null: no row cache.
+    /// A hint without effect: reads use the block cache, and no cache of rows. Results are the same.
     fn rocksdb_options_set_row_cache(options: mut rocksdb_options_t, cache: maybe rocksdb_cache_t) {
-        options.want("row_cache", cache.is_some());
+        let _ = (options, cache);
     }
 
     /// Shares the cache for values in blob files. The cache may be the block cache. Null: no blob cache.

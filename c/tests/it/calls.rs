@@ -133,7 +133,7 @@ pub fn options() -> *mut rocksdb_options_t {
 /// An open database with default options for writes and reads. The drop closes the database.
 pub struct Db {
     pub handle: *mut rocksdb_t,
-    write: *mut c_void,
+    pub write: *mut c_void,
     pub read: *mut c_void,
 }
 

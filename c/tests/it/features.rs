@@ -1,6 +1,6 @@
 //! Databases of special kinds: values with a time to live, secondary instances, column families of another database.
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
 
 use crate::calls::*;
@@ -115,4 +115,41 @@ fn only_a_secondary_instance_catches_up() {
 
 unsafe extern "C" {
     fn rocksdb_options_set_max_open_files(options: *mut rocksdb_options_t, value: i32);
+    fn rocksdb_writebatch_create_with_params(
+        reserved: usize,
+        max: usize,
+        protection: usize,
+        timestamp_size: usize,
+    ) -> *mut c_void;
+    fn rocksdb_writebatch_put(
+        batch: *mut c_void,
+        key: *const c_char,
+        key_len: usize,
+        value: *const c_char,
+        value_len: usize,
+    );
+    fn rocksdb_write(db: *mut rocksdb_t, options: *const c_void, batch: *mut c_void, err: *mut *mut c_char);
+    fn rocksdb_writebatch_destroy(batch: *mut c_void);
+}
+
+#[test]
+fn batch_with_another_number_of_protection_bytes_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = c_path(&dir.path().join("db"));
+    let (options, mut error) = (options(), null_mut());
+    // SAFETY: all handles are live where they are used; each is destroyed once.
+    unsafe {
+        let db = Db::new(ok(|err| rocksdb_open(options, name.as_ptr(), err)));
+        let batch = rocksdb_writebatch_create_with_params(0, 0, 8, 0);
+        rocksdb_writebatch_put(batch, c"k".as_ptr(), 1, c"v".as_ptr(), 1);
+        ok(|err| rocksdb_write(db.handle, db.write, batch, err));
+        assert_eq!(db.get("k").as_deref(), Some("v"));
+        rocksdb_writebatch_destroy(batch);
+
+        let batch = rocksdb_writebatch_create_with_params(0, 0, 3, 0);
+        rocksdb_write(db.handle, db.write, batch, &raw mut error);
+        rocksdb_writebatch_destroy(batch);
+        rocksdb_options_destroy(options);
+    }
+    assert_eq!(taken(error), "Invalid argument: protection_bytes_per_key is 3; 0 and 8 are supported");
 }

@@ -54,8 +54,8 @@ impl Opening {
         }
         if let Err(error) = &outcome {
             self.events.error(format_args!("Opening failed: {error}"));
-            self.events.logger().flush();
         }
+        self.events.logger().flush();
         crate::output::forget_spares(&self.env);
         outcome
     }
@@ -73,6 +73,12 @@ impl Opening {
         if !hints.is_empty() {
             self.events.header(format_args!("Options without effect: {}", hints.join(", ")));
         }
+        // Lines that programs look for. The build supports every CPU of its kind; `kernel` chooses at run time.
+        let cpu = if cfg!(target_arch = "x86_64") { "x86" } else { std::env::consts::ARCH };
+        let crc =
+            format_args!("Fast CRC32 supported: Not supported on {cpu} by the build; chosen at run time");
+        self.events.header(crc);
+        self.events.header(format_args!("Jemalloc supported: 0"));
     }
 
     fn recover_all(&mut self) -> Result<Opened> {

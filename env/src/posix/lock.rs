@@ -40,10 +40,13 @@ pub(super) fn lock(path: &Path) -> Result<PosixLock> {
     let inode = fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
     if let Some(h) = held.iter().find(|h| h.path == full || Some(h.inode) == inode) {
         let message = format!(
-            "lock hold by current process, acquire time {} acquiring thread {}: No locks available",
-            h.since_seconds, h.thread
+            "lock hold by current process, acquire time {} acquiring thread {}: {}: No locks available",
+            h.since_seconds,
+            h.thread,
+            path.display()
         );
-        return Err(Error::io_error(message).doing("locking a file").file(path));
+        // RocksDB's text, which has the path in its middle.
+        return Err(Error::io_error(message).doing("locking a file"));
     }
     let take = || {
         let file =

@@ -136,6 +136,9 @@ impl FamilyOptions {
                     ["rocksdb.FixedPrefix", "rocksdb.CappedPrefix"].into_iter().find(|c| text.starts_with(c));
                 Some(class.map_or(text.clone(), str::to_string))
             }
+            ("table_properties_collectors", _) => {
+                Some(self.table_properties_collectors.iter().map(|c| c.log_text() + ";").collect())
+            }
             ("memtable_factory", _) => Some(self.memtable_factory.name().to_string()),
             (_, "d") if compression == CompressionType::DISABLE => Some("Disabled".to_string()),
             (_, "c" | "d") => Some(compression.log_name()),

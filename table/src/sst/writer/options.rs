@@ -145,6 +145,11 @@ pub trait CollectorFactory: Send + Sync {
         self.name().to_string()
     }
 
+    /// Returns the text for the info log. Default: the name.
+    fn log_text(&self) -> String {
+        self.name().to_string()
+    }
+
     /// `None` if this table is not to be watched.
     fn create(&self, context: CollectorContext) -> Option<Box<dyn TablePropertiesCollector>>;
 }

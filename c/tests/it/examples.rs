@@ -1,0 +1,120 @@
+//! The programs in `examples/`, compiled by the compilers of their languages and run on the library. If `IRONSTONE_PEER`
+//! names RocksDB's library, each program also runs on RocksDB with the directory that the program wrote on this library,
+//! and the other way round.
+//!
+//! A program is skipped with a line if the tools of its language are missing.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::c_test::library_in;
+
+/// A directory for programs, and the libraries that the programs run on.
+struct Bench {
+    dir: tempfile::TempDir,
+    ours: PathBuf,
+    peer: Option<PathBuf>,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let dir = tempfile::tempdir().unwrap();
+        let ours = library_in(dir.path());
+        let peer = std::env::var_os("IRONSTONE_PEER").map(|library| {
+            let lib = dir.path().join("peer");
+            std::fs::create_dir(&lib).unwrap();
+            std::os::unix::fs::symlink(library, lib.join("librocksdb.so.11")).unwrap();
+            lib
+        });
+        Bench { dir, ours, peer }
+    }
+
+    /// Runs a program with each library, and with each library on the directory of the other.
+    fn run(&self, program: &dyn Fn(&Path) -> Command, expected: &str) {
+        let mut orders = vec![vec![&self.ours]];
+        if let Some(peer) = &self.peer {
+            orders = vec![vec![&self.ours, peer, &self.ours], vec![peer, &self.ours, peer]];
+        }
+        for (at, order) in orders.iter().enumerate() {
+            let data = self.dir.path().join(format!("data-{at}"));
+            for lib in order {
+                let mut command = program(lib);
+                command.env("LD_LIBRARY_PATH", lib).arg(&data);
+                let output = command.output().unwrap();
+                let errors = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success(), "on {}: {}: {errors}", lib.display(), output.status);
+                assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "on {}", lib.display());
+            }
+        }
+    }
+
+    /// Compiles a program. `None`: there is no compiler.
+    fn compile(&self, compiler: &str, standard: &str, source: &str) -> Option<PathBuf> {
+        let program = self.dir.path().join("program");
+        let mut command = Command::new(compiler);
+        command.args(["-Wall", "-Wextra", "-Werror", standard, "-o"]).arg(&program).arg(example(source));
+        command
+            .arg("-I")
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("include"))
+            .arg("-L")
+            .arg(&self.ours);
+        let Ok(output) = command.arg("-lrocksdb").output() else {
+            println!("skipped: no {compiler}");
+            return None;
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Some(program)
+    }
+}
+
+fn example(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(path)
+}
+
+#[test]
+fn c_program_runs() {
+    let bench = Bench::new();
+    if let Some(program) = bench.compile("cc", "-std=c99", "c/store.c") {
+        bench.run(&|_| Command::new(&program), "before: 10\nafter: sold out\nfound: 50\n");
+    }
+}
+
+#[test]
+fn cpp_program_runs() {
+    let bench = Bench::new();
+    if let Some(program) = bench.compile("c++", "-std=c++17", "cpp/transfer.cpp") {
+        bench.run(&|_| Command::new(&program), "ada: 37\ngrace: 63\n");
+    }
+}
+
+#[test]
+fn python_program_runs() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        println!("skipped: no python3");
+        return;
+    }
+    let bench = Bench::new();
+    let program = |lib: &Path| {
+        let mut command = Command::new("python3");
+        command.env("LIBROCKSDB", lib.join("librocksdb.so.11")).arg(example("python/count.py"));
+        command
+    };
+    bench.run(&program, "a: 3\nis: 2\nrose: 3\n");
+}
+
+#[test]
+fn go_program_runs() {
+    if std::env::var_os("IRONSTONE_GO").is_none() || Command::new("go").arg("version").output().is_err() {
+        println!("skipped: IRONSTONE_GO is not set, or there is no Go; the build downloads grocksdb");
+        return;
+    }
+    let bench = Bench::new();
+    let program = bench.dir.path().join("inventory");
+    let mut build = Command::new("go");
+    build.args(["build", "-o"]).arg(&program).current_dir(example("go"));
+    build.env("CGO_CFLAGS", format!("-I{}/include", env!("CARGO_MANIFEST_DIR")));
+    build.env("CGO_LDFLAGS", format!("-L{} -lrocksdb", bench.ours.display()));
+    let output = build.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    bench.run(&|_| Command::new(&program), "shelf-3: 9 boxes\nshelves: 9\n");
+}
