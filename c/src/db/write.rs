@@ -138,7 +138,7 @@ c_api! {
     ) {
         let open = db.get()?;
         if batch.protected {
-            let options = WriteOptions { protection_bytes_per_key: 8, ..options.get()?.clone() };
+            let options = WriteOptions { protection_bytes_per_key: 8, ..*options.get()? };
             return open.write(batch.batch_to_write()?, &options);
         }
         open.write(batch.batch_to_write()?, options.get()?)
