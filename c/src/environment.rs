@@ -26,7 +26,7 @@ pub struct rocksdb_envoptions_t {
     use_mmap_reads: bool,
     use_mmap_writes: bool,
     use_direct_reads: bool,
-    pub(crate) use_direct_writes: bool,
+    use_direct_writes: bool,
     allow_fallocate: bool,
     fd_cloexec: bool,
     bytes_per_sync: u64,

@@ -24,11 +24,8 @@ pub struct rocksdb_sstfilewriter_t {
 }
 
 impl rocksdb_sstfilewriter_t {
-    /// The options of files are hints, but direct I/O is refused by name.
-    fn new(options: &rocksdb_options_t, files: &rocksdb_envoptions_t) -> Self {
-        let mut options = options.clone();
-        options.want("EnvOptions::use_direct_writes", files.use_direct_writes);
-        rocksdb_sstfilewriter_t { options, writer: None, size: 0 }
+    fn new(options: &rocksdb_options_t) -> Self {
+        rocksdb_sstfilewriter_t { options: options.clone(), writer: None, size: 0 }
     }
 
     fn writer(&mut self) -> Result<&mut ExternalWriter> {
@@ -60,19 +57,20 @@ unsafe fn paths(list: *const *const c_char, count: usize) -> Result<Vec<PathBuf>
 }
 
 c_api! {
-    /// Creates a writer of SST files with these options. The options of files are hints without effect, but a writer with
-    /// `use_direct_writes` opens no file.
+    /// Creates a writer of SST files with these options. The options of files in `env` are hints without effect.
     fn rocksdb_sstfilewriter_create(
         env: in rocksdb_envoptions_t, io_options: in rocksdb_options_t
     ) -> Owned<rocksdb_sstfilewriter_t> {
-        Owned(rocksdb_sstfilewriter_t::new(io_options, env))
+        let _ = env;
+        Owned(rocksdb_sstfilewriter_t::new(io_options))
     }
 
     /// As `rocksdb_sstfilewriter_create`, with another comparator than the comparator of the options.
     fn rocksdb_sstfilewriter_create_with_comparator(
         env: in rocksdb_envoptions_t, io_options: in rocksdb_options_t, comparator: in rocksdb_comparator_t
     ) -> Owned<rocksdb_sstfilewriter_t> {
-        let mut writer = rocksdb_sstfilewriter_t::new(io_options, env);
+        let _ = env;
+        let mut writer = rocksdb_sstfilewriter_t::new(io_options);
         writer.options.family.comparator = comparator.order.clone();
         Owned(writer)
     }

@@ -2994,8 +2994,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_release_snapshot(rocksdb_t* db,
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_snapshot_get_sequence_number(const rocksdb_snapshot_t* snapshot);
 
 /* ---- SST file writers, and ingestion of the files ---- */
-/* Creates a writer of SST files with these options. The options of files are hints without effect, but a writer with
-   `use_direct_writes` opens no file. */
+/* Creates a writer of SST files with these options. The options of files in `env` are hints without effect. */
 extern ROCKSDB_LIBRARY_API rocksdb_sstfilewriter_t* rocksdb_sstfilewriter_create(const rocksdb_envoptions_t* env,
     const rocksdb_options_t* io_options);
 /* As `rocksdb_sstfilewriter_create`, with another comparator than the comparator of the options. */

@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use base::Result;
+use base::{Error, Result};
 
 use super::open::names;
 use super::{rocksdb_column_family_handle_t, rocksdb_t};
@@ -37,6 +37,15 @@ unsafe fn pairs(
     // SAFETY: the contract of this function is the contract of `names`.
     let (keys, values) = unsafe { (names(keys, count)?, names(values, count)?) };
     Ok(keys.into_iter().zip(values).collect())
+}
+
+/// # Errors
+/// InvalidArgument if there is no change, as in RocksDB.
+fn not_empty(changes: &[(String, String)]) -> Result<()> {
+    match changes.is_empty() {
+        true => Err(Error::invalid_argument("empty input")),
+        false => Ok(()),
+    }
 }
 
 fn borrowed(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
@@ -114,6 +123,7 @@ c_api! {
     ) {
         // SAFETY: the header requires two arrays of `count` strings.
         let changes = unsafe { pairs(count, keys, values)? };
+        not_empty(&changes)?;
         db.db()?.set_options(&*db.default_family()?, &borrowed(&changes))
     }
 
@@ -124,6 +134,7 @@ c_api! {
     ) {
         // SAFETY: the header requires two arrays of `count` strings.
         let changes = unsafe { pairs(count, keys, values)? };
+        not_empty(&changes)?;
         db.db()?.set_options(&*db.family(handle)?, &borrowed(&changes))
     }
 
@@ -133,6 +144,7 @@ c_api! {
     ) {
         // SAFETY: the header requires two arrays of `count` strings.
         let changes = unsafe { pairs(count, keys, values)? };
+        not_empty(&changes)?;
         db.db()?.set_db_options(&borrowed(&changes))
     }
 }

@@ -17,9 +17,6 @@ impl Db {
     /// range; ColumnFamilyDropped. Nothing is changed then.
     pub fn set_options(&self, family: &Arc<Family>, changes: &[(&str, &str)]) -> Result<()> {
         self.own(family)?;
-        if changes.is_empty() {
-            return Err(Error::invalid_argument("empty input"));
-        }
         let writing = self.writing()?;
         let guard = self.inner.changes.lock();
         if family.is_dropped() {
