@@ -55,6 +55,8 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod backup;
+#[doc(hidden)]
+pub mod binding;
 mod bridge;
 mod checkpoint;
 mod db;

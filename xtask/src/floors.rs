@@ -4,7 +4,7 @@
 use std::path::Path;
 
 /// Crate and floor, as drawn in `docs/architecture.md`.
-const FLOORS: [(&str, u8); 15] = [
+const FLOORS: [(&str, u8); 16] = [
     ("kernel", 0),
     ("base", 1),
     ("format", 2),
@@ -20,6 +20,7 @@ const FLOORS: [(&str, u8); 15] = [
     ("tools", 7),
     ("c", 7),
     ("rocksdb", 7),
+    ("jni", 7),
 ];
 
 /// What a crate of the engine may use that is not ours. Locks, chance and calls of the system come from `env`, and below

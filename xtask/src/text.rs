@@ -6,7 +6,7 @@ use std::path::Path;
 const UNSAFE_CRATES: [&str; 8] = ["kernel", "mem", "env", "c", "jni", "rocksdb", "fuzz", "peer"];
 
 /// Crates whose sources are checked.
-pub const CRATES: [&str; 20] = [
+pub const CRATES: [&str; 21] = [
     "kernel",
     "base",
     "format",
@@ -21,6 +21,7 @@ pub const CRATES: [&str; 20] = [
     "tools",
     "c",
     "rocksdb",
+    "jni",
     "testkit",
     "peer",
     "kvdrv",

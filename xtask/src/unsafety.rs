@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Crates that are shipped.
-const PRODUCT: [&str; 13] = [
+const PRODUCT: [&str; 14] = [
     "kernel",
     "base",
     "format",
@@ -21,10 +21,11 @@ const PRODUCT: [&str; 13] = [
     "ironstone",
     "tools",
     "c",
+    "jni",
 ];
 
 /// Most rooms that may hold `unsafe`, and most lines of it in ten thousand.
-const CRATES_MAX: usize = 5;
+const CRATES_MAX: usize = 6;
 const PER_TEN_THOUSAND_MAX: usize = 150;
 
 /// Prints the figure; an error when it is past the goal.

@@ -4,7 +4,7 @@
 //! - [`guard`]: no panic leaves a function; errors become strings.
 //! - [`arguments`]: pointers from C become references, slices and text.
 //! - [`returns`]: Rust values become C values.
-//! - [`place`]: the value of an option as C sees it.
+//! - [`place`]: the value of an option as C sees it; shared with the Java library.
 //! - [`rejected`]: values that an option handle holds and an open rejects.
 //! - [`callback`]: functions and state that the program hands in.
 //!
@@ -16,9 +16,10 @@ pub(crate) mod macros;
 pub mod arguments;
 pub mod callback;
 pub mod guard;
-pub mod place;
 pub mod rejected;
 pub mod returns;
+
+pub use ironstone::binding::place;
 
 pub use arguments::{Out, Ranges, Slices};
 pub use callback::State;

@@ -1,4 +1,4 @@
-//! The value of an option as C sees it: numbers for numbers, truth values and enums.
+//! The value of an option as C and Java see it: numbers for numbers, truth values and enums.
 
 use std::time::Duration;
 

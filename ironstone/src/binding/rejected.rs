@@ -1,0 +1,65 @@
+//! Values that an option handle holds and an open rejects.
+//!
+//! RocksDB's handles take every number. A getter returns the number that was set. The typed options of the engine cannot
+//! hold a number that names nothing. Such a number is kept here, and each use of the handle rejects the option by name.
+
+use std::collections::BTreeMap;
+
+use base::{Error, Result};
+
+/// What is wrong with an option.
+#[derive(Clone, Debug, PartialEq)]
+enum Fault {
+    /// The number is not a value of the option.
+    Number(f64),
+    /// The feature is not built.
+    NotBuilt,
+}
+
+/// The rejected options of a handle, by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rejected(BTreeMap<&'static str, Fault>);
+
+impl Rejected {
+    /// Keeps a number that is not a value of the option.
+    pub fn insert(&mut self, option: &'static str, number: f64) {
+        self.0.insert(option, Fault::Number(number));
+    }
+
+    /// Keeps that the option asks for a feature that is not built.
+    pub fn not_built(&mut self, option: &'static str) {
+        self.0.insert(option, Fault::NotBuilt);
+    }
+
+    /// Adds the rejected options of another handle.
+    pub fn add(&mut self, other: &Rejected) {
+        self.0.extend(other.0.iter().map(|(option, fault)| (*option, fault.clone())));
+    }
+
+    /// The option has a good value again.
+    pub fn remove(&mut self, option: &'static str) {
+        self.0.remove(option);
+    }
+
+    pub fn number(&self, option: &str) -> Option<f64> {
+        match self.0.get(option) {
+            Some(Fault::Number(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// # Errors
+    /// InvalidArgument for a number that is not a value, NotSupported for a feature that is not built. The message names
+    /// the option.
+    pub fn check(&self) -> Result<()> {
+        match self.0.iter().next() {
+            None => Ok(()),
+            Some((option, Fault::Number(number))) => Err(Error::invalid_argument(format!(
+                "option {option}: {number} is not a value of this option"
+            ))),
+            Some((option, Fault::NotBuilt)) => {
+                Err(Error::not_supported(format!("option {option} is not built in this release")))
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! `LRUCache`, `ClockCache`, `HyperClockCache`, `WriteBufferManager`: memory that databases share.
+
+use std::sync::Arc;
+
+use mem::cache::{Cache, CacheOptions, Kind};
+use mem::write_buffer::WriteBufferManager;
+use table::sst::BlockCache;
+
+use crate::handle::Handle;
+use crate::native::{disposers, natives};
+
+/// A block cache.
+pub struct CacheObject(pub Arc<BlockCache>);
+
+/// A write buffer manager.
+pub struct BufferManager(pub Arc<WriteBufferManager>);
+
+disposers! {
+    LRUCache: CacheObject;
+    ClockCache: CacheObject;
+    HyperClockCache: CacheObject;
+    WriteBufferManager: BufferManager;
+}
+
+/// Makes an LRU cache. The ratios of the pools are hints of RocksDB's cache; the cache of the engine has no pools.
+fn lru(capacity: i64, num_shard_bits: i32, strict_capacity_limit: bool) -> base::Result<Handle> {
+    let options =
+        CacheOptions { strict_capacity_limit, num_shard_bits, ..CacheOptions::lru(capacity as usize) };
+    Ok(Handle::new(CacheObject(Cache::new(options)?)))
+}
+
+natives! {
+    fn LRUCache_newLRUCache[_](
+        capacity: i64, num_shard_bits: i32, strict: bool, _high_pri_pool: f64, _low_pri_pool: f64
+    ) -> Handle {
+        lru(capacity, num_shard_bits, strict)?
+    }
+
+    /// RocksDB makes an LRU cache too: the clock cache is gone.
+    fn ClockCache_newClockCache[_](capacity: i64, num_shard_bits: i32, strict: bool) -> Handle {
+        lru(capacity, num_shard_bits, strict)?
+    }
+
+    fn HyperClockCache_newHyperClockCache[_](
+        capacity: i64, estimated_entry_charge: i64, num_shard_bits: i32, strict: bool
+    ) -> Handle {
+        let kind = Kind::HyperClock { estimated_entry_charge: estimated_entry_charge as usize };
+        let options = CacheOptions {
+            kind, num_shard_bits, strict_capacity_limit: strict, ..CacheOptions::hyper_clock(capacity as usize)
+        };
+        Handle::new(CacheObject(Cache::new(options)?))
+    }
+
+    fn Cache_getUsage[_](cache: Handle) -> i64 {
+        cache.shared::<CacheObject>()?.0.usage() as i64
+    }
+
+    fn Cache_getPinnedUsage[_](cache: Handle) -> i64 {
+        cache.shared::<CacheObject>()?.0.pinned_usage() as i64
+    }
+
+    fn WriteBufferManager_newWriteBufferManager[_](buffer_size: i64, cache: Handle, allow_stall: bool) -> Handle {
+        let cache = if cache.is_null() { None } else { Some(cache.shared::<CacheObject>()?.0.clone()) };
+        let manager = match cache {
+            Some(cache) => WriteBufferManager::new(buffer_size as usize, Some(cache), allow_stall),
+            None => WriteBufferManager::new(buffer_size as usize, None, allow_stall),
+        };
+        Handle::new(BufferManager(Arc::new(manager)))
+    }
+}

@@ -1,0 +1,285 @@
+//! Classes, constructors and methods of the Java side, found once and kept.
+//!
+//! The class loader of `org.rocksdb.RocksDB` finds the classes (`load` remembers this loader). A thread of the engine has
+//! no Java frame, so `FindClass` there would ask the loader of the application's main class, and an engine that loads the
+//! RocksDB classes with its own loader (Flink, Spark) would fail. Method identifiers stay valid as long as the class is
+//! loaded; the global reference to the class keeps the class loaded.
+
+use std::ffi::CString;
+
+use env::sync::OnceLock;
+use jni_sys::{jmethodID, jobject, jvalue};
+
+use crate::java::{JClass, JObject, JString, Java, jni};
+use crate::load;
+use crate::throw::{Fault, Outcome};
+
+/// A class by its name, with slashes.
+pub struct Class {
+    name: &'static str,
+    found: OnceLock<Global>,
+}
+
+/// A method or a constructor of a class.
+pub struct Method {
+    class: Class,
+    name: &'static str,
+    descriptor: &'static str,
+    is_static: bool,
+    found: OnceLock<MethodId>,
+}
+
+struct MethodId(jmethodID);
+
+// SAFETY: the JNI allows the use of method identifiers in each thread.
+unsafe impl Send for MethodId {}
+// SAFETY: as for `Send`; the identifier is never changed.
+unsafe impl Sync for MethodId {}
+
+/// A global reference: valid in each thread, until it is dropped.
+pub struct Global(jobject);
+
+// SAFETY: the JNI allows the use of global references in each thread.
+unsafe impl Send for Global {}
+// SAFETY: as for `Send`; the reference is never changed.
+unsafe impl Sync for Global {}
+
+/// An argument of a method.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Value(#[allow(dead_code, reason = "the JVM reads the value")] jvalue);
+
+impl Value {
+    pub fn byte(value: i8) -> Value {
+        Value(jvalue { b: value })
+    }
+
+    pub fn int(value: i32) -> Value {
+        Value(jvalue { i: value })
+    }
+
+    pub fn long(value: i64) -> Value {
+        Value(jvalue { j: value })
+    }
+
+    pub fn double(value: f64) -> Value {
+        Value(jvalue { d: value })
+    }
+
+    pub fn bool(value: bool) -> Value {
+        Value(jvalue { z: u8::from(value) })
+    }
+}
+
+impl From<JObject<'_>> for Value {
+    fn from(object: JObject<'_>) -> Self {
+        Value(jvalue { l: object.raw() })
+    }
+}
+
+impl From<JString<'_>> for Value {
+    fn from(string: JString<'_>) -> Self {
+        string.object().into()
+    }
+}
+
+impl Class {
+    pub const fn new(name: &'static str) -> Class {
+        Class { name, found: OnceLock::new() }
+    }
+
+    pub const fn method(self, name: &'static str, descriptor: &'static str) -> Method {
+        Method { class: self, name, descriptor, is_static: false, found: OnceLock::new() }
+    }
+
+    pub const fn static_method(self, name: &'static str, descriptor: &'static str) -> Method {
+        Method { class: self, name, descriptor, is_static: true, found: OnceLock::new() }
+    }
+
+    /// Returns the class. Finds the class at the first call.
+    ///
+    /// # Errors
+    /// NoClassDefFoundError.
+    pub fn get<'j>(&self, java: Java<'j>) -> Outcome<JClass<'j>> {
+        if let Some(found) = self.found.get() {
+            // SAFETY: the global reference is valid, and `self` keeps the reference.
+            return Ok(unsafe { JClass::from_raw(found.0) });
+        }
+        let class = load::find_class(java, self.name)?;
+        let global = Global::new(java, class.object())?;
+        let _ = self.found.set(global);
+        self.get(java)
+    }
+}
+
+impl Method {
+    fn id(&self, java: Java<'_>) -> Outcome<jmethodID> {
+        if let Some(found) = self.found.get() {
+            return Ok(found.0);
+        }
+        let class = self.class.get(java)?;
+        let id = method_id(java, class, self.name, self.descriptor, self.is_static)?;
+        let _ = self.found.set(MethodId(id));
+        Ok(id)
+    }
+
+    /// Makes an object. The method is a constructor.
+    ///
+    /// # Errors
+    /// The exception of the constructor.
+    pub fn construct<'j>(&self, java: Java<'j>, arguments: &[Value]) -> Outcome<JObject<'j>> {
+        let (class, id) = (self.class.get(java)?, self.id(java)?);
+        // SAFETY: the environment belongs to this thread; the identifier is of a constructor of the class; `Value` has the
+        // layout of `jvalue`, and each caller passes the arguments of the descriptor.
+        let object = unsafe { jni!(java, NewObjectA, class.raw(), id, arguments.as_ptr().cast()) };
+        if object.is_null() {
+            return Err(Fault::Thrown);
+        }
+        // SAFETY: the reference is new and belongs to this native.
+        Ok(unsafe { JObject::from_raw(object) })
+    }
+
+    /// Calls a method that returns nothing.
+    ///
+    /// # Errors
+    /// The exception of the method.
+    pub fn call(&self, java: Java<'_>, object: JObject<'_>, arguments: &[Value]) -> Outcome<()> {
+        let id = self.id(java)?;
+        // SAFETY: as for `construct`: the object is of the class, and the descriptor returns void.
+        unsafe { jni!(java, CallVoidMethodA, object.raw(), id, arguments.as_ptr().cast()) };
+        java.check()
+    }
+
+    /// Calls a method that returns `int`.
+    ///
+    /// # Errors
+    /// The exception of the method.
+    pub fn call_int(&self, java: Java<'_>, object: JObject<'_>, arguments: &[Value]) -> Outcome<i32> {
+        let id = self.id(java)?;
+        // SAFETY: as for `construct`: the object is of the class, and the descriptor returns int.
+        let answer = unsafe { jni!(java, CallIntMethodA, object.raw(), id, arguments.as_ptr().cast()) };
+        java.check().map(|()| answer)
+    }
+
+    /// Calls a static method that returns `int`.
+    ///
+    /// # Errors
+    /// The exception of the method.
+    pub fn call_static_int(&self, java: Java<'_>, arguments: &[Value]) -> Outcome<i32> {
+        let (class, id) = (self.class.get(java)?, self.id(java)?);
+        // SAFETY: as for `construct`: the method is static, and the descriptor returns int.
+        let answer = unsafe { jni!(java, CallStaticIntMethodA, class.raw(), id, arguments.as_ptr().cast()) };
+        java.check().map(|()| answer)
+    }
+
+    /// Calls a static method that returns an object.
+    ///
+    /// # Errors
+    /// The exception of the method.
+    pub fn call_static_object<'j>(&self, java: Java<'j>, arguments: &[Value]) -> Outcome<JObject<'j>> {
+        let (class, id) = (self.class.get(java)?, self.id(java)?);
+        // SAFETY: as for `construct`: the method is static, and the descriptor returns an object.
+        let answer =
+            unsafe { jni!(java, CallStaticObjectMethodA, class.raw(), id, arguments.as_ptr().cast()) };
+        java.check()?;
+        // SAFETY: the reference is new and belongs to this native.
+        Ok(unsafe { JObject::from_raw(answer) })
+    }
+
+    /// Calls a method that returns `long`.
+    ///
+    /// # Errors
+    /// The exception of the method.
+    pub fn call_long(&self, java: Java<'_>, object: JObject<'_>, arguments: &[Value]) -> Outcome<i64> {
+        let id = self.id(java)?;
+        // SAFETY: as for `construct`: the object is of the class, and the descriptor returns long.
+        let answer = unsafe { jni!(java, CallLongMethodA, object.raw(), id, arguments.as_ptr().cast()) };
+        java.check().map(|()| answer)
+    }
+
+    /// Calls a method that returns `boolean`.
+    ///
+    /// # Errors
+    /// The exception of the method.
+    pub fn call_bool(&self, java: Java<'_>, object: JObject<'_>, arguments: &[Value]) -> Outcome<bool> {
+        let id = self.id(java)?;
+        // SAFETY: as for `construct`: the object is of the class, and the descriptor returns boolean.
+        let answer = unsafe { jni!(java, CallBooleanMethodA, object.raw(), id, arguments.as_ptr().cast()) };
+        java.check().map(|()| answer != 0)
+    }
+
+    /// Calls a method that returns an object.
+    ///
+    /// # Errors
+    /// The exception of the method.
+    pub fn call_object<'j>(
+        &self,
+        java: Java<'j>,
+        object: JObject<'_>,
+        arguments: &[Value],
+    ) -> Outcome<JObject<'j>> {
+        let id = self.id(java)?;
+        // SAFETY: as for `construct`: the object is of the class, and the descriptor returns an object.
+        let answer = unsafe { jni!(java, CallObjectMethodA, object.raw(), id, arguments.as_ptr().cast()) };
+        java.check()?;
+        // SAFETY: the reference is new and belongs to this native.
+        Ok(unsafe { JObject::from_raw(answer) })
+    }
+}
+
+/// Finds a method of a class.
+///
+/// # Errors
+/// NoSuchMethodError.
+pub fn method_id(
+    java: Java<'_>,
+    class: JClass<'_>,
+    name: &str,
+    descriptor: &str,
+    is_static: bool,
+) -> Outcome<jmethodID> {
+    let (Ok(name), Ok(descriptor)) = (CString::new(name), CString::new(descriptor)) else {
+        return Err(Fault::invalid("a name of a method has a NUL"));
+    };
+    // SAFETY: the environment belongs to this thread; `class` is a class; both strings end with NUL.
+    let id = unsafe {
+        if is_static {
+            jni!(java, GetStaticMethodID, class.raw(), name.as_ptr(), descriptor.as_ptr())
+        } else {
+            jni!(java, GetMethodID, class.raw(), name.as_ptr(), descriptor.as_ptr())
+        }
+    };
+    if id.is_null() { Err(Fault::Thrown) } else { Ok(id) }
+}
+
+impl Global {
+    /// Makes a global reference.
+    ///
+    /// # Errors
+    /// OutOfMemoryError; NullPointerException.
+    pub fn new(java: Java<'_>, object: JObject<'_>) -> Outcome<Global> {
+        if object.is_null() {
+            return Err(Fault::null());
+        }
+        // SAFETY: the environment belongs to this thread; the reference is valid.
+        let global = unsafe { jni!(java, NewGlobalRef, object.raw()) };
+        if global.is_null() { Err(Fault::Thrown) } else { Ok(Global(global)) }
+    }
+
+    /// Returns the object.
+    pub fn object<'j>(&self, _java: Java<'j>) -> JObject<'j>
+    where
+        Self: 'j,
+    {
+        // SAFETY: the global reference is valid in each thread until it is dropped. Callers hold `self` during the use.
+        unsafe { JObject::from_raw(self.0) }
+    }
+}
+
+impl Drop for Global {
+    fn drop(&mut self) {
+        let reference = self.0;
+        // SAFETY: the reference is global and is not used again. If the JVM has ended, there is nothing to delete.
+        load::with_java(|java| unsafe { jni!(java, DeleteGlobalRef, reference) });
+    }
+}

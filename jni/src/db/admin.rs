@@ -1,0 +1,233 @@
+//! Column families, flushes, compactions, properties, options of an open database.
+
+use std::sync::Arc;
+
+use base::Error;
+use engine::family::Family;
+
+use super::{DatabaseObject, FamilyObject, InFamily, database};
+use crate::call_options::FlushObject;
+use crate::handle::Handle;
+use crate::java::{JBytes, JLongs, JObjects, JString, Java};
+use crate::native::natives;
+use crate::options::OptionSet;
+use crate::settings::{Ingestion, compact_range};
+use crate::throw::{Fault, Outcome};
+
+/// Reads the families of an array of handles.
+fn families(java: Java<'_>, db: &DatabaseObject, handles: JLongs<'_>) -> Outcome<Vec<Arc<Family>>> {
+    let family = |handle| Ok(InFamily::new(db, Handle(handle))?.get(db).clone());
+    java.longs(handles)?.into_iter().map(family).collect()
+}
+
+/// Makes a column family and its handle.
+fn create(db: &DatabaseObject, name: &[u8], options: Handle) -> Outcome<Handle> {
+    let descriptor = options.shared::<OptionSet>()?.descriptor(&String::from_utf8_lossy(name))?;
+    let family = db.db.create_family(descriptor.into())?;
+    Ok(db.child(db.family_object(family)))
+}
+
+/// Makes column families until the first error. Families that were made stay, as in RocksDB.
+fn create_all<'j>(
+    java: Java<'j>,
+    db: Handle,
+    families: impl Iterator<Item = (Vec<u8>, Handle)>,
+) -> Outcome<JLongs<'j>> {
+    let db = database(db)?;
+    let mut handles = Vec::new();
+    for (name, options) in families {
+        match create(&db, &name, options) {
+            Ok(handle) => handles.push(handle.0),
+            Err(fault) => {
+                handles.iter().for_each(|handle| Handle(*handle).close());
+                return Err(fault);
+            }
+        }
+    }
+    java.new_longs(&handles)
+}
+
+/// Reads a property name; Java passes its length too.
+fn unknown_property() -> Fault {
+    Error::not_found("").into()
+}
+
+/// Returns pairs of names and values for a change of options.
+fn changes(java: Java<'_>, names: JObjects<'_>, values: JObjects<'_>) -> Outcome<Vec<(String, String)>> {
+    let (names, values) = (java.texts(names)?, java.texts(values)?);
+    if names.len() != values.len() {
+        return Err(Fault::illegal_argument(format!("{} names have {} values", names.len(), values.len())));
+    }
+    Ok(names.into_iter().zip(values).collect())
+}
+
+fn as_pairs(changes: &[(String, String)]) -> Vec<(&str, &str)> {
+    changes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
+natives! {
+    fn RocksDB_createColumnFamily[java](db: Handle, name: JBytes, len: i32, options: Handle) -> Handle {
+        let name = java.copy_first(name, len)?;
+        create(&*database(db)?, &name, options)?
+    }
+
+    fn RocksDB_createColumnFamilies__JJ_3_3B[java](db: Handle, options: Handle, names: JObjects) -> JLongs<'j> {
+        let names = java.byte_arrays(names)?;
+        create_all(java, db, names.into_iter().map(|name| (name, options)))?
+    }
+
+    fn RocksDB_createColumnFamilies__J_3J_3_3B[java](db: Handle, options: JLongs, names: JObjects) -> JLongs<'j> {
+        let (names, options) = (java.byte_arrays(names)?, java.longs(options)?);
+        if names.len() != options.len() {
+            return Err(Fault::illegal_argument(format!("{} names have {} options", names.len(), options.len())));
+        }
+        create_all(java, db, names.into_iter().zip(options.into_iter().map(Handle)))?
+    }
+
+    fn RocksDB_dropColumnFamily[_](db: Handle, family: Handle) {
+        let db = database(db)?;
+        let family = family.shared::<FamilyObject>()?;
+        db.db.drop_family(&family.family)?;
+    }
+
+    fn RocksDB_dropColumnFamilies[java](db: Handle, handles: JLongs) {
+        let db = database(db)?;
+        for family in families(java, &db, handles)? {
+            db.db.drop_family(&family)?;
+        }
+    }
+
+    fn RocksDB_getDefaultColumnFamily[_](db: Handle) -> Handle {
+        let db = database(db)?;
+        db.child(db.family_object(db.default.clone()))
+    }
+
+    fn RocksDB_getProperty[java](db: Handle, family: Handle, name: JString, _len: i32) -> JString<'j> {
+        let (db, name) = (database(db)?, java.text(name)?);
+        let family = InFamily::new(&db, family)?;
+        let value = db.db.property(family.get(&db), &name).ok_or_else(unknown_property)?;
+        java.new_text(&value)?
+    }
+
+    fn RocksDB_getLongProperty[java](db: Handle, family: Handle, name: JString, _len: i32) -> i64 {
+        let (db, name) = (database(db)?, java.text(name)?);
+        let family = InFamily::new(&db, family)?;
+        db.db.int_property(family.get(&db), &name).ok_or_else(unknown_property)? as i64
+    }
+
+    fn RocksDB_getAggregatedLongProperty[java](db: Handle, name: JString, _len: i32) -> i64 {
+        let (db, name) = (database(db)?, java.text(name)?);
+        db.db.aggregated_int_property(&name).ok_or_else(unknown_property)? as i64
+    }
+
+    fn RocksDB_resetStats[_](db: Handle) {
+        database(db)?.db.reset_stats();
+    }
+
+    fn RocksDB_flush[java](db: Handle, options: Handle, handles: JLongs) {
+        let (db, options) = (database(db)?, options.shared::<FlushObject>()?.0);
+        let mut families = families(java, &db, handles)?;
+        if families.is_empty() {
+            families.push(db.default.clone());
+        }
+        db.db.flush(&families, &options)?;
+    }
+
+    fn RocksDB_flushWal[_](db: Handle, sync: bool) {
+        database(db)?.db.flush_wal(sync)?;
+    }
+
+    fn RocksDB_syncWal[_](db: Handle) {
+        database(db)?.db.sync_wal()?;
+    }
+
+    fn RocksDB_setOptions[java](db: Handle, family: Handle, names: JObjects, values: JObjects) {
+        let (db, changes) = (database(db)?, changes(java, names, values)?);
+        let family = InFamily::new(&db, family)?;
+        db.db.set_options(family.get(&db), &as_pairs(&changes))?;
+    }
+
+    fn RocksDB_setDBOptions[java](db: Handle, names: JObjects, values: JObjects) {
+        let (db, changes) = (database(db)?, changes(java, names, values)?);
+        db.db.set_db_options(&as_pairs(&changes))?;
+    }
+
+    fn RocksDB_pauseBackgroundWork[_](db: Handle) {
+        database(db)?.db.pause_background_work()?;
+    }
+
+    fn RocksDB_continueBackgroundWork[_](db: Handle) {
+        database(db)?.db.continue_background_work()?;
+    }
+
+    fn RocksDB_abortAllCompactions[_](db: Handle) {
+        database(db)?.db.abort_all_compactions()?;
+    }
+
+    fn RocksDB_resumeAllCompactions[_](db: Handle) {
+        database(db)?.db.resume_all_compactions()?;
+    }
+
+    /// A bound of length 0 or less is open.
+    fn RocksDB_compactRange[java](
+        db: Handle, begin: JBytes, begin_len: i32, end: JBytes, end_len: i32, options: Handle, family: Handle
+    ) {
+        let (db, options) = (database(db)?, compact_range(options)?);
+        let begin = if begin_len > 0 { Some(java.copy_first(begin, begin_len)?) } else { None };
+        let end = if end_len > 0 { Some(java.copy_first(end, end_len)?) } else { None };
+        let family = InFamily::new(&db, family)?;
+        db.db.compact_range(family.get(&db), begin.as_deref(), end.as_deref(), &options)?;
+    }
+
+    fn RocksDB_ingestExternalFile[java](
+        db: Handle, family: Handle, files: JObjects, _count: i32, options: Handle
+    ) {
+        let (db, files) = (database(db)?, java.texts(files)?);
+        let options = options.shared::<Ingestion>()?.0.clone();
+        let files: Vec<std::path::PathBuf> = files.into_iter().map(Into::into).collect();
+        InFamily::new(&db, family)?.front(&db).ingest_external_files(&files, &options)?;
+    }
+
+    fn RocksDB_enableAutoCompaction[java](db: Handle, handles: JLongs) {
+        let db = database(db)?;
+        for family in families(java, &db, handles)? {
+            db.db.set_options(&family, &[("disable_auto_compactions", "false")])?;
+        }
+    }
+
+    fn RocksDB_numberLevels[_](db: Handle, family: Handle) -> i32 {
+        let db = database(db)?;
+        InFamily::new(&db, family)?.get(&db).options().num_levels
+    }
+
+    fn RocksDB_level0StopWriteTrigger[_](db: Handle, family: Handle) -> i32 {
+        let db = database(db)?;
+        InFamily::new(&db, family)?.get(&db).options().level0_stop_writes_trigger
+    }
+
+    /// Always 0: memtables are flushed to level 0.
+    fn RocksDB_maxMemCompactionLevel[_](_db: Handle, _family: Handle) -> i32 {
+        0
+    }
+
+    fn RocksDB_getName[java](db: Handle) -> JString<'j> {
+        let path = database(db)?.db.path().to_string_lossy().into_owned();
+        java.new_text(&path)?
+    }
+
+    fn RocksDB_promoteL0[_](db: Handle, family: Handle, level: i32) {
+        let db = database(db)?;
+        let level = usize::try_from(level).map_err(|_| Fault::illegal_argument(format!("the level {level}")))?;
+        db.db.promote_l0(InFamily::new(&db, family)?.get(&db), level)?;
+    }
+
+    fn RocksDB_verifyChecksum[_](db: Handle) {
+        database(db)?.db.verify_checksum()?;
+    }
+
+    fn RocksDB_deleteFilesInRanges[java](db: Handle, family: Handle, ranges: JObjects, include_end: bool) {
+        let (db, bounds) = (database(db)?, java.byte_arrays(ranges)?);
+        let pairs: Vec<_> = bounds.chunks_exact(2).map(|pair| (Some(&pair[0][..]), Some(&pair[1][..]))).collect();
+        db.db.delete_files_in_ranges(InFamily::new(&db, family)?.get(&db), &pairs, include_end)?;
+    }
+}

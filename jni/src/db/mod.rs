@@ -1,0 +1,214 @@
+//! Databases, column families, snapshots: `RocksDB`, `ColumnFamilyHandle`, `Snapshot`.
+//!
+//! [`open`] opens and closes; [`read`] and [`write`] are the calls on keys; [`admin`] is the work on families, files and
+//! properties.
+
+mod admin;
+mod open;
+mod read;
+mod write;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use base::{Error, Result};
+use engine::db::Db;
+use engine::family::Family;
+use engine::sequence::Snapshot;
+use env::sync::Mutex;
+
+use crate::handle::{Handle, Shared};
+use crate::java::JBytes;
+use crate::native::{disposers, natives};
+use crate::throw::Outcome;
+
+/// An open database of any kind.
+pub struct DatabaseObject {
+    pub db: Db,
+    pub front: ironstone::Db,
+    pub default: Arc<Family>,
+    /// The iterators, column families and snapshots of the database. The Java classes do not close these objects after
+    /// they closed the database, so the database closes them.
+    children: Mutex<Children>,
+    /// How often deletions of files were disabled and not enabled again.
+    deletions_disabled: AtomicU32,
+}
+
+/// Handles of objects that end with the database.
+#[derive(Default)]
+struct Children {
+    handles: Vec<Handle>,
+    /// The number of handles at which the closed handles are removed.
+    prune_at: usize,
+}
+
+/// A column family of an open database.
+pub struct FamilyObject {
+    pub db: Db,
+    pub family: Arc<Family>,
+    pub front: ironstone::Family,
+}
+
+/// A snapshot. `None`: the database has a column family with `inplace_update_support`, whose values have no older versions.
+pub struct SnapshotObject(pub Option<Arc<Snapshot>>);
+
+impl DatabaseObject {
+    /// # Errors
+    /// NotFound if the database is closed.
+    pub fn new(front: ironstone::Db) -> Result<Self> {
+        let db = front.engine().clone();
+        let default = db.default_family()?;
+        let children = Mutex::new(Children::default());
+        Ok(DatabaseObject { db, front, default, children, deletions_disabled: AtomicU32::new(0) })
+    }
+
+    /// Makes the handle of an object that ends with the database.
+    pub fn child<T: Send + Sync + 'static>(&self, object: T) -> Handle {
+        let handle = Handle::new(object);
+        let mut children = self.children.lock();
+        if children.handles.len() >= children.prune_at {
+            children.handles.retain(|handle| handle.is_live());
+            children.prune_at = 64.max(2 * children.handles.len());
+        }
+        children.handles.push(handle);
+        handle
+    }
+
+    /// Makes the object of a column family.
+    fn family_object(&self, family: Arc<Family>) -> FamilyObject {
+        let front = self.front.family_from_engine(family.clone());
+        FamilyObject { db: self.db.clone(), family, front }
+    }
+
+    /// Makes the handle of a column family by its name.
+    ///
+    /// # Errors
+    /// NotFound.
+    pub fn family_handle(&self, name: &str) -> Result<Handle> {
+        let family = self.db.family(name).ok_or_else(|| Error::not_found(format!("column family {name}")))?;
+        Ok(self.child(self.family_object(family)))
+    }
+
+    /// Stops the deletion of files.
+    fn disable_file_deletions(&self) {
+        self.deletions_disabled.fetch_add(1, Ordering::Relaxed);
+        self.front.disable_file_deletions();
+    }
+
+    /// Ends one stop of the deletion of files; with `force` all stops of this object.
+    pub fn enable_file_deletions(&self, force: bool) {
+        let stops = match force {
+            true => self.deletions_disabled.swap(0, Ordering::Relaxed).max(1),
+            false => {
+                let fewer = |stops: u32| Some(stops.saturating_sub(1));
+                let _ = self.deletions_disabled.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+                1
+            }
+        };
+        for _ in 0..stops {
+            self.front.enable_file_deletions();
+        }
+    }
+}
+
+impl Drop for DatabaseObject {
+    fn drop(&mut self) {
+        for handle in std::mem::take(&mut self.children.lock().handles) {
+            handle.close();
+        }
+    }
+}
+
+/// Uses a database.
+///
+/// # Errors
+/// IllegalStateException for a closed handle.
+#[inline]
+pub fn database(handle: Handle) -> Outcome<Shared<DatabaseObject>> {
+    Ok(handle.shared::<DatabaseObject>()?)
+}
+
+/// The column family of a call: of a handle, or the default column family for 0.
+pub enum InFamily {
+    Default,
+    Of(Shared<FamilyObject>),
+}
+
+impl InFamily {
+    /// # Errors
+    /// IllegalStateException for a closed handle; InvalidArgument for the handle of another database.
+    #[inline]
+    pub fn new(db: &DatabaseObject, handle: Handle) -> Outcome<InFamily> {
+        if handle.is_null() {
+            return Ok(InFamily::Default);
+        }
+        let family = handle.shared::<FamilyObject>()?;
+        if !Arc::ptr_eq(&family.family, &db.default) && family.db.session_id() != db.db.session_id() {
+            let name = family.family.name();
+            return Err(
+                Error::invalid_argument(format!("column family {name} belongs to another database")).into()
+            );
+        }
+        Ok(InFamily::Of(family))
+    }
+
+    #[inline]
+    pub fn get<'a>(&'a self, db: &'a DatabaseObject) -> &'a Arc<Family> {
+        match self {
+            InFamily::Default => &db.default,
+            InFamily::Of(family) => &family.family,
+        }
+    }
+
+    /// Returns the column family of the public interface.
+    pub fn front<'a>(&'a self, db: &'a DatabaseObject) -> &'a ironstone::Family {
+        match self {
+            InFamily::Default => &db.front,
+            InFamily::Of(family) => &family.front,
+        }
+    }
+}
+
+disposers! {
+    RocksDB: DatabaseObject;
+    ColumnFamilyHandle: FamilyObject;
+}
+
+natives! {
+    fn RocksDB_version[_]() -> i32 {
+        (11 << 16) | (8 << 8) | 1
+    }
+
+    fn ColumnFamilyHandle_getName[java](family: Handle) -> JBytes<'j> {
+        java.new_bytes(family.shared::<FamilyObject>()?.family.name().as_bytes())?
+    }
+
+    fn ColumnFamilyHandle_getID[_](family: Handle) -> i32 {
+        family.shared::<FamilyObject>()?.family.id().0 as i32
+    }
+
+    fn RocksDB_getSnapshot[_](db: Handle) -> Handle {
+        let db = database(db)?;
+        let in_place = db.db.families().iter().any(|family| family.options().inplace_update_support);
+        let snapshot = (!in_place).then(|| db.db.snapshot());
+        db.child(SnapshotObject(snapshot))
+    }
+
+    /// Read options and iterators that use the snapshot keep the snapshot.
+    fn RocksDB_releaseSnapshot[_](_db: Handle, snapshot: Handle) {
+        drop(snapshot.take::<SnapshotObject>());
+    }
+
+    fn Snapshot_getSequenceNumber[_](snapshot: Handle) -> i64 {
+        let snapshot = snapshot.shared::<SnapshotObject>()?;
+        snapshot.0.as_ref().map_or(0, |snapshot| snapshot.sequence() as i64)
+    }
+
+    fn RocksDB_getLatestSequenceNumber[_](db: Handle) -> i64 {
+        database(db)?.db.latest_sequence() as i64
+    }
+
+    fn RocksDB_disableFileDeletions[_](db: Handle) {
+        database(db)?.disable_file_deletions();
+    }
+}

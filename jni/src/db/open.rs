@@ -1,0 +1,133 @@
+//! Opening, closing, destroying, listing.
+
+use base::{Error, Result};
+use ironstone::{Db, FamilyDescriptor};
+
+use super::{DatabaseObject, database};
+use crate::handle::Handle;
+use crate::java::{JLongs, JObjects, JString, Java};
+use crate::native::natives;
+use crate::options::OptionSet;
+use crate::throw::{Fault, Outcome};
+
+/// The column families that an open names, in the order of the result.
+pub struct Families {
+    names: Vec<String>,
+    pub descriptors: Vec<FamilyDescriptor>,
+}
+
+impl Families {
+    /// # Errors
+    /// IllegalArgumentException if the arrays differ in length; errors of the options.
+    pub fn new(java: Java<'_>, names: JObjects<'_>, options: JLongs<'_>) -> Outcome<Families> {
+        let (names, options) = (java.byte_arrays(names)?, java.longs(options)?);
+        if names.len() != options.len() {
+            return Err(Fault::illegal_argument(format!(
+                "{} names have {} options",
+                names.len(),
+                options.len()
+            )));
+        }
+        let mut families = Families { names: Vec::new(), descriptors: Vec::new() };
+        for (name, options) in names.into_iter().zip(options) {
+            let name = String::from_utf8_lossy(&name).into_owned();
+            families.descriptors.push(Handle(options).shared::<OptionSet>()?.descriptor(&name)?);
+            families.names.push(name);
+        }
+        if !families.names.iter().any(|name| name == "default") {
+            return Err(Error::invalid_argument("Default column family not specified").into());
+        }
+        Ok(families)
+    }
+
+    /// Makes the result of an open: the handle of the database, and a handle of each column family.
+    ///
+    /// # Errors
+    /// OutOfMemoryError. Then the handles are closed.
+    pub fn handles<'j>(&self, java: Java<'j>, db: DatabaseObject) -> Outcome<JLongs<'j>> {
+        let families = self.names.iter().map(|name| db.family_handle(name)).collect::<Result<Vec<_>>>()?;
+        let mut handles = vec![Handle::new(db).0];
+        handles.extend(families.iter().map(|handle| handle.0));
+        java.new_longs(&handles).inspect_err(|_| handles.iter().for_each(|handle| Handle(*handle).close()))
+    }
+}
+
+/// Fails if the database has a WAL with records.
+fn check_no_wal(request: &ironstone::Options, path: &str) -> Result<()> {
+    let dir = if request.db.wal_dir.is_empty() { path } else { &request.db.wal_dir };
+    let dir = std::path::Path::new(dir);
+    let fs = &request.db.env.fs;
+    for name in fs.list(dir).unwrap_or_default() {
+        if name.ends_with(".log") && fs.file_size(&dir.join(&name))? > 0 {
+            return Err(Error::corruption(format!("wal file found: {name}")).file(dir.join(name)));
+        }
+    }
+    Ok(())
+}
+
+fn read_only(options: ironstone::Options, path: &str, no_wal: bool) -> Result<ironstone::Options> {
+    if no_wal {
+        check_no_wal(&options, path)?;
+    }
+    Ok(options)
+}
+
+/// Opens a database with its default column family only. RocksDB's `DB::Open` refuses a database with more families.
+fn open_default(options: ironstone::Options, path: &str) -> Result<Db> {
+    let descriptor = FamilyDescriptor {
+        block_cache: options.block_cache.clone(),
+        ..FamilyDescriptor::new("default", options.family.clone())
+    };
+    Db::open_with_families(path, options, vec![descriptor])
+}
+
+natives! {
+    fn RocksDB_open__JLjava_lang_String_2[java](options: Handle, path: JString) -> Handle {
+        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
+        Handle::new(DatabaseObject::new(open_default(options, &path)?)?)
+    }
+
+    fn RocksDB_open__JLjava_lang_String_2_3_3B_3J[java](
+        options: Handle, path: JString, names: JObjects, family_options: JLongs
+    ) -> JLongs<'j> {
+        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
+        let mut families = Families::new(java, names, family_options)?;
+        let descriptors = std::mem::take(&mut families.descriptors);
+        let db = Db::open_with_families(&path, options, descriptors)?;
+        families.handles(java, DatabaseObject::new(db)?)?
+    }
+
+    fn RocksDB_openROnly__JLjava_lang_String_2Z[java](options: Handle, path: JString, no_wal: bool) -> Handle {
+        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
+        let db = Db::open_read_only(&path, read_only(options, &path, no_wal)?)?;
+        Handle::new(DatabaseObject::new(db)?)
+    }
+
+    fn RocksDB_openROnly__JLjava_lang_String_2_3_3B_3JZ[java](
+        options: Handle, path: JString, names: JObjects, family_options: JLongs, no_wal: bool
+    ) -> JLongs<'j> {
+        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
+        let mut families = Families::new(java, names, family_options)?;
+        let descriptors = std::mem::take(&mut families.descriptors);
+        let db = Db::open_read_only_with_families(&path, read_only(options, &path, no_wal)?, descriptors)?;
+        families.handles(java, DatabaseObject::new(db)?)?
+    }
+
+    fn RocksDB_closeDatabase[_](db: Handle) {
+        database(db)?.db.close()?;
+    }
+
+    fn RocksDB_destroyDB[java](path: JString, options: Handle) {
+        let options = OptionSet::clone(&*options.shared::<OptionSet>()?);
+        let path = java.text(path)?;
+        engine::db::destroy(path.as_ref(), &options.db, std::slice::from_ref(&options.family))?;
+    }
+
+    /// A directory without a database has no column families: RocksDB's native reports no error, and Kafka Streams relies
+    /// on the empty list.
+    fn RocksDB_listColumnFamilies[java](options: Handle, path: JString) -> JObjects<'j> {
+        let env = options.shared::<OptionSet>()?.db.env.clone();
+        let names = engine::db::list_families(&env, java.text(path)?.as_ref()).unwrap_or_default();
+        java.new_byte_arrays(&names)?
+    }
+}

@@ -1,0 +1,89 @@
+//! The field of an option as Java sees it.
+//!
+//! Java has no unsigned numbers: `long` and `int` carry the bits of `size_t`, `uint64_t` and `uint32_t`. So -1 is the largest
+//! number, as in RocksDB. An enum is a `byte`; the numbers are those of the C interface (`ironstone::binding`).
+
+use engine::options::{
+    CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, PrepopulateBlobCache, ReadTier,
+    WalRecoveryMode,
+};
+use env::logger::LogLevel;
+use ironstone::binding::Place;
+
+use crate::throw::Fault;
+
+/// A field that Java reads and writes as a `J`.
+pub trait Field<J> {
+    fn load(&self) -> J;
+
+    /// Returns false, and changes nothing, if the number is not a value of the field.
+    fn store(&mut self, value: J) -> bool;
+}
+
+macro_rules! bits {
+    ($($field:ty as $java:ty),* $(,)?) => {$(
+        impl Field<$java> for $field {
+            fn load(&self) -> $java {
+                *self as $java
+            }
+
+            fn store(&mut self, value: $java) -> bool {
+                *self = value as $field;
+                true
+            }
+        }
+    )*};
+}
+bits!(
+    bool as bool,
+    f64 as f64,
+    i32 as i32,
+    u32 as i32,
+    u32 as i64,
+    i64 as i64,
+    u64 as i64,
+    usize as i64,
+    usize as i32,
+    u64 as i32,
+    i8 as i8,
+);
+
+macro_rules! enums {
+    ($($ty:ty),* $(,)?) => {$(
+        impl Field<i8> for $ty {
+            fn load(&self) -> i8 {
+                Place::<i32>::load(self) as i8
+            }
+
+            fn store(&mut self, value: i8) -> bool {
+                Place::<i32>::store(self, i32::from(value))
+            }
+        }
+    )*};
+}
+enums!(
+    CompactionPri,
+    CompactionStopStyle,
+    CompactionStyle,
+    LogLevel,
+    PrepopulateBlobCache,
+    ReadTier,
+    WalRecoveryMode,
+);
+
+impl Field<i8> for CompressionType {
+    fn load(&self) -> i8 {
+        if *self == CompressionType::DISABLE { 0x7f } else { self.0 as i8 }
+    }
+
+    fn store(&mut self, value: i8) -> bool {
+        *self = if value == 0x7f { CompressionType::DISABLE } else { CompressionType(value as u8) };
+        true
+    }
+}
+
+/// The exception of a setter that got a number without meaning.
+#[cold]
+pub fn not_a_value(setter: &str, value: impl std::fmt::Display) -> Fault {
+    Fault::illegal_argument(format!("{setter}: {value} is not a value of this option"))
+}

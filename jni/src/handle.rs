@@ -1,0 +1,413 @@
+//! The table behind the `long` handles of the Java objects.
+//!
+//! A Java object holds a `long`. RocksDB keeps a pointer in the `long`, so a call on a closed object reads freed memory.
+//! Here the `long` is a slot number and a generation:
+//!
+//! ```text
+//! bits 63..32  generation of the slot, 1..2^31-1     bits 31..0  number of the slot + 1     0 is the null handle
+//! ```
+//!
+//! A slot has one atomic word. All changes of a slot are changes of this word:
+//!
+//! ```text
+//! bits 63..32  generation     bit 31  live     bit 30  exclusive     bits 29..0  number of users
+//!
+//!            insert                 enter: users + 1, if live and the generation fits; leave: users - 1
+//!   free ───────────────► live ◄─────────────────────────────────────────────────────────────────────────┐
+//!    ▲                     │ take: not live, users + 1                                                   │
+//!    │ generation + 1      ▼                                                                             │
+//!    └────────────────── dying ── the user that leaves last drops the object ────────────────────────────┘
+//! ```
+//!
+//! A call enters the slot, works with the object, and leaves the slot. `take` closes the slot for new calls; calls that run
+//! keep the object. The last user drops the object, then frees the slot with the next generation. So a call on a closed
+//! handle fails, and a close during a call waits for nobody. After the last generation a slot is never used again.
+//!
+//! Slots are in chunks that never move and are never freed: a stale handle always points to a valid slot.
+//!
+//! Not here: the objects. Their types are with the classes.
+
+use std::any::TypeId;
+use std::cell::UnsafeCell;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use env::sync::Mutex;
+
+const LIVE: u64 = 1 << 31;
+const EXCLUSIVE: u64 = 1 << 30;
+const USERS: u64 = EXCLUSIVE - 1;
+const GENERATION_SHIFT: u32 = 32;
+const GENERATION_MAX: u64 = (1 << 31) - 1;
+const CHUNK: usize = 1 << 12;
+const CHUNKS: usize = 1 << 14;
+
+/// The `long` of a Java object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Handle(pub i64);
+
+/// The reason why a handle gives no object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stale {
+    Null,
+    Closed,
+    OtherType,
+}
+
+struct Slot {
+    word: AtomicU64,
+    /// Written while the slot is free, by the thread that owns the slot number. Read by users of the slot.
+    object: UnsafeCell<Object>,
+}
+
+#[derive(Clone, Copy)]
+struct Object {
+    pointer: *mut (),
+    kind: Option<TypeId>,
+    drop: unsafe fn(*mut ()),
+}
+
+// SAFETY: `object` is written only between `insert` taking the slot number and the store of the live word with Release,
+// and read only by users, who saw the live word with Acquire. `insert` accepts only `Send + Sync` objects.
+unsafe impl Sync for Slot {}
+
+struct Table {
+    chunks: [AtomicPtr<Slot>; CHUNKS],
+    free: Mutex<Free>,
+}
+
+struct Free {
+    slots: Vec<u32>,
+    used: u32,
+}
+
+static TABLE: Table = Table {
+    chunks: [const { AtomicPtr::new(null_mut()) }; CHUNKS],
+    free: Mutex::new(Free { slots: Vec::new(), used: 0 }),
+};
+
+/// Shared use of an object. The object lives as long as the guard.
+pub struct Shared<T: 'static> {
+    slot: &'static Slot,
+    number: u32,
+    object: PhantomData<&'static T>,
+}
+
+/// The only use of an object.
+pub struct Exclusive<T: 'static> {
+    slot: &'static Slot,
+    number: u32,
+    object: PhantomData<&'static mut T>,
+}
+
+impl Handle {
+    pub const NULL: Handle = Handle(0);
+
+    /// Puts an object into the table. Aborts the process if there are 2^26 live objects.
+    pub fn new<T: Send + Sync + 'static>(object: T) -> Handle {
+        let pointer = Box::into_raw(Box::new(object)).cast();
+        let number = TABLE.free.lock().take();
+        let slot = slot(number).expect("the slot was made");
+        let generation = slot.word.load(Ordering::Relaxed) >> GENERATION_SHIFT;
+        // SAFETY: the slot number was free, so no other thread writes the object, and no user reads the object, because
+        // the word is not live.
+        unsafe {
+            *slot.object.get() = Object { pointer, kind: Some(TypeId::of::<T>()), drop: drop_box::<T> }
+        };
+        slot.word.fetch_or(LIVE, Ordering::Release);
+        Handle(((generation << GENERATION_SHIFT) | u64::from(number + 1)) as i64)
+    }
+
+    pub fn is_null(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Uses the object together with other users. Waits while a user uses the object alone.
+    ///
+    /// # Errors
+    /// [`Stale`] if the handle is not the handle of a live object of this type.
+    #[inline]
+    pub fn shared<T: 'static>(self) -> Result<Shared<T>, Stale> {
+        let (slot, number) = self.enter::<T>(1)?;
+        Ok(Shared { slot, number, object: PhantomData })
+    }
+
+    /// Uses the object alone. Waits for all other users. A thread must not hold another guard of the handle.
+    ///
+    /// # Errors
+    /// As [`Self::shared`].
+    #[inline]
+    pub fn exclusive<T: 'static>(self) -> Result<Exclusive<T>, Stale> {
+        let (slot, number) = self.enter::<T>(EXCLUSIVE | 1)?;
+        Ok(Exclusive { slot, number, object: PhantomData })
+    }
+
+    /// Closes the handle. Returns a guard that keeps the object until the guard is dropped. Each later use of the handle
+    /// fails.
+    ///
+    /// # Errors
+    /// As [`Self::shared`].
+    pub fn take<T: 'static>(self) -> Result<Shared<T>, Stale> {
+        let guard = self.shared::<T>()?;
+        let before = guard.slot.word.fetch_and(!LIVE, Ordering::AcqRel);
+        if before & LIVE == 0 {
+            return Err(Stale::Closed);
+        }
+        Ok(guard)
+    }
+
+    /// Returns true until the handle is closed.
+    pub fn is_live(self) -> bool {
+        let number = (self.0 as u64 & u64::from(u32::MAX)) as u32;
+        let word = number.checked_sub(1).and_then(slot).map(|slot| slot.word.load(Ordering::Relaxed));
+        word.is_some_and(|word| {
+            word & LIVE != 0 && word >> GENERATION_SHIFT == self.0 as u64 >> GENERATION_SHIFT
+        })
+    }
+
+    /// Closes the handle of an object of any type. A handle that is already closed is accepted.
+    pub fn close(self) {
+        if let Ok((slot, number)) = self.enter_any(1) {
+            slot.word.fetch_and(!LIVE, Ordering::AcqRel);
+            leave(slot, number, 1);
+        }
+    }
+
+    #[inline]
+    fn enter<T: 'static>(self, change: u64) -> Result<(&'static Slot, u32), Stale> {
+        let (slot, number) = self.enter_any(change)?;
+        // SAFETY: this thread is a user of a live slot, so the object is written and is not written again before this
+        // thread leaves.
+        let kind = unsafe { (*slot.object.get()).kind };
+        if kind == Some(TypeId::of::<T>()) {
+            return Ok((slot, number));
+        }
+        leave(slot, number, change);
+        Err(Stale::OtherType)
+    }
+
+    #[inline]
+    fn enter_any(self, change: u64) -> Result<(&'static Slot, u32), Stale> {
+        let number = (self.0 as u64 & u64::from(u32::MAX)) as u32;
+        let generation = self.0 as u64 >> GENERATION_SHIFT;
+        if number == 0 {
+            return Err(Stale::Null);
+        }
+        let number = number - 1;
+        let slot = slot(number).ok_or(Stale::Closed)?;
+        let mut seen = slot.word.load(Ordering::Relaxed);
+        loop {
+            if seen >> GENERATION_SHIFT != generation || seen & LIVE == 0 {
+                return Err(Stale::Closed);
+            }
+            if seen & EXCLUSIVE != 0 || (change & EXCLUSIVE != 0 && seen & USERS != 0) {
+                give_way();
+                seen = slot.word.load(Ordering::Relaxed);
+                continue;
+            }
+            match slot.word.compare_exchange_weak(seen, seen + change, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Ok((slot, number)),
+                Err(now) => seen = now,
+            }
+        }
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: `enter` checked the type; the object lives until the last user leaves; no user is exclusive.
+        unsafe { &*(*self.slot.object.get()).pointer.cast::<T>() }
+    }
+}
+
+impl<T> Deref for Exclusive<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: `enter` checked the type; the object lives until the last user leaves; this is the only user.
+        unsafe { &*(*self.slot.object.get()).pointer.cast::<T>() }
+    }
+}
+
+impl<T> DerefMut for Exclusive<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: `enter` checked the type; the object lives until the last user leaves; this is the only user.
+        unsafe { &mut *(*self.slot.object.get()).pointer.cast::<T>() }
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    #[inline]
+    fn drop(&mut self) {
+        leave(self.slot, self.number, 1);
+    }
+}
+
+impl<T> Drop for Exclusive<T> {
+    #[inline]
+    fn drop(&mut self) {
+        leave(self.slot, self.number, EXCLUSIVE | 1);
+    }
+}
+
+/// Lets the thread run that uses the object. Java forbids the shared use of these objects without a lock of the caller, so
+/// a wait is an error of the program.
+#[cold]
+#[allow(clippy::disallowed_methods, reason = "threads of Java, not of an Env")]
+fn give_way() {
+    std::thread::yield_now();
+}
+
+/// Leaves a slot. The last user of a slot that is not live drops the object.
+#[inline]
+fn leave(slot: &'static Slot, number: u32, change: u64) {
+    let after = slot.word.fetch_sub(change, Ordering::AcqRel) - change;
+    if after & (LIVE | USERS) == 0 {
+        free(slot, number, after);
+    }
+}
+
+/// Drops the object of a dying slot and frees the slot. The caller was the last user: no user enters a slot that is not
+/// live, so the word no longer changes.
+#[cold]
+fn free(slot: &'static Slot, number: u32, word: u64) {
+    // SAFETY: this thread left the slot last, so no other thread reads or writes the object.
+    let object = unsafe { *slot.object.get() };
+    // SAFETY: `pointer` came from `Box::into_raw` of the type of `drop`, and is dropped once for each generation.
+    unsafe { (object.drop)(object.pointer) };
+    let generation = word >> GENERATION_SHIFT;
+    if generation < GENERATION_MAX {
+        slot.word.store((generation + 1) << GENERATION_SHIFT, Ordering::Release);
+        TABLE.free.lock().slots.push(number);
+    }
+}
+
+impl Free {
+    /// Returns the number of a free slot. Makes a chunk of slots if there is no free slot.
+    fn take(&mut self) -> u32 {
+        if let Some(number) = self.slots.pop() {
+            return number;
+        }
+        let number = self.used;
+        let (chunk, at) = (number as usize / CHUNK, number as usize % CHUNK);
+        assert!(chunk < CHUNKS, "2^26 objects of Java are open");
+        if at == 0 {
+            let object = Object { pointer: null_mut(), kind: None, drop: drop_nothing };
+            let slot =
+                || Slot { word: AtomicU64::new(1 << GENERATION_SHIFT), object: UnsafeCell::new(object) };
+            let slots: Box<[Slot]> = (0..CHUNK).map(|_| slot()).collect();
+            TABLE.chunks[chunk].store(Box::leak(slots).as_mut_ptr(), Ordering::Release);
+        }
+        self.used += 1;
+        number
+    }
+}
+
+#[inline]
+fn slot(number: u32) -> Option<&'static Slot> {
+    let chunk = TABLE.chunks.get(number as usize / CHUNK)?.load(Ordering::Acquire);
+    if chunk.is_null() {
+        return None;
+    }
+    // SAFETY: a chunk is an array of `CHUNK` slots that is never freed, and the offset is below `CHUNK`.
+    Some(unsafe { &*chunk.add(number as usize % CHUNK) })
+}
+
+/// # Safety
+/// `pointer` came from `Box::into_raw` of a `Box<T>` and is not used again.
+unsafe fn drop_box<T>(pointer: *mut ()) {
+    // SAFETY: the contract of this function is the contract of `Box::from_raw`.
+    drop(unsafe { Box::from_raw(pointer.cast::<T>()) });
+}
+
+/// # Safety
+/// None. The object of a slot that was never used.
+unsafe fn drop_nothing(_pointer: *mut ()) {}
+
+/// Returns the number of live objects. For tests of leaks.
+pub fn live() -> usize {
+    let free = TABLE.free.lock();
+    free.used as usize - free.slots.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn a_closed_handle_gives_no_object() {
+        let handle = Handle::new(String::from("a"));
+        assert_eq!(*handle.shared::<String>().unwrap(), "a");
+        drop(handle.take::<String>().unwrap());
+        assert_eq!(handle.shared::<String>().err(), Some(Stale::Closed));
+        assert_eq!(handle.take::<String>().err(), Some(Stale::Closed));
+        let other = Handle::new(String::from("b")); // may have the same slot, with another generation
+        assert_eq!(handle.shared::<String>().err(), Some(Stale::Closed));
+        drop(other.take::<String>());
+    }
+
+    #[test]
+    fn null_and_foreign_numbers_give_no_object() {
+        assert_eq!(Handle::NULL.shared::<String>().err(), Some(Stale::Null));
+        for number in [-1, i64::MAX, i64::MIN, 1 << 32, 0x7fff_1234_5678] {
+            assert!(Handle(number).shared::<String>().is_err());
+        }
+    }
+
+    #[test]
+    fn a_handle_of_another_type_gives_no_object() {
+        let handle = Handle::new(7_u64);
+        assert_eq!(handle.shared::<String>().err(), Some(Stale::OtherType));
+        assert_eq!(handle.take::<String>().err(), Some(Stale::OtherType));
+        drop(handle.take::<u64>().unwrap());
+    }
+
+    #[test]
+    fn a_running_call_keeps_the_object() {
+        let object = Arc::new(());
+        let handle = Handle::new(object.clone());
+        let running = handle.shared::<Arc<()>>().unwrap();
+        drop(handle.take::<Arc<()>>().unwrap());
+        assert_eq!(Arc::strong_count(&object), 2);
+        assert!(handle.shared::<Arc<()>>().is_err());
+        drop(running);
+        assert_eq!(Arc::strong_count(&object), 1);
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "the threads of a program")]
+    fn threads_that_race_with_a_close_see_the_object_or_an_error() {
+        let dropped = Arc::new(());
+        for _ in 0..200 {
+            let handle = Handle::new((dropped.clone(), 5_u64));
+            std::thread::scope(|scope| {
+                for thread in 0..3 {
+                    scope.spawn(move || {
+                        for _ in 0..50 {
+                            if thread == 0 {
+                                if let Ok(mut object) = handle.exclusive::<(Arc<()>, u64)>() {
+                                    object.1 += 1;
+                                }
+                            } else if let Ok(object) = handle.shared::<(Arc<()>, u64)>() {
+                                assert!(object.1 >= 5);
+                            }
+                        }
+                    });
+                }
+                scope.spawn(move || drop(handle.take::<(Arc<()>, u64)>()));
+            });
+            assert!(handle.take::<(Arc<()>, u64)>().is_err());
+        }
+        assert_eq!(Arc::strong_count(&dropped), 1);
+    }
+}

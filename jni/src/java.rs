@@ -1,0 +1,612 @@
+//! The JVM as Rust values: the environment of a call, references, arrays, strings, direct buffers.
+//!
+//! [`Java`] is the environment of one call of one thread. The reference types here have the layout of the JNI's pointers, so
+//! natives take and return them. A reference comes from the JVM and lives until the native returns; the lifetime `'j` says
+//! so. Java's types are checked by the JVM: a native gets an array where its descriptor says array, or null.
+//!
+//! Not here: exceptions (`throw`), classes and methods (`class`), calls from other threads (`attach`).
+//!
+//! Facts: the JNI specification, chapter 4.
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+
+use jni_sys::{JNIEnv, jobject};
+
+use crate::throw::{Fault, Outcome};
+
+/// The environment of a call. Belongs to one thread.
+#[derive(Clone, Copy)]
+pub struct Java<'j> {
+    env: *mut JNIEnv,
+    life: PhantomData<&'j ()>,
+}
+
+/// Calls a function of the JNI by its name.
+macro_rules! jni {
+    ($java:expr, $function:ident $(, $argument:expr)* $(,)?) => {{
+        let env = $java.raw();
+        match (**env).$function {
+            Some(function) => function(env $(, $argument)*),
+            None => panic!(concat!("the JVM lacks ", stringify!($function))),
+        }
+    }};
+}
+pub(crate) use jni;
+
+macro_rules! references {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        #[repr(transparent)]
+        pub struct $name<'j>(jobject, PhantomData<&'j ()>);
+
+        impl<'j> $name<'j> {
+            pub const NULL: Self = $name(std::ptr::null_mut(), PhantomData);
+
+            /// # Safety
+            /// `object` is null, or a reference to an object of this type that is valid for `'j` in this thread.
+            pub unsafe fn from_raw(object: jobject) -> Self {
+                $name(object, PhantomData)
+            }
+
+            pub fn raw(self) -> jobject {
+                self.0
+            }
+
+            pub fn is_null(self) -> bool {
+                self.0.is_null()
+            }
+
+            pub fn object(self) -> JObject<'j> {
+                JObject(self.0, PhantomData)
+            }
+        }
+    )*};
+}
+references! {
+    /// Any object.
+    JObject,
+    /// `java.lang.Class`.
+    JClass,
+    /// `java.lang.String`.
+    JString,
+    /// `byte[]`.
+    JBytes,
+    /// `int[]`.
+    JInts,
+    /// `long[]`.
+    JLongs,
+    /// An array of objects.
+    JObjects,
+    /// `java.nio.ByteBuffer`.
+    JBuffer,
+}
+
+/// The part of a `byte[]` or `ByteBuffer`: offset and length, not yet checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    pub offset: i32,
+    pub len: i32,
+}
+
+/// Bytes copied out of a `byte[]`. Few bytes are on the stack.
+pub struct Copied {
+    inline: [u8; Copied::INLINE],
+    heap: Vec<u8>,
+    len: usize,
+}
+
+impl Copied {
+    const INLINE: usize = 120;
+}
+
+impl std::ops::Deref for Copied {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        if self.len <= Copied::INLINE { &self.inline[..self.len] } else { &self.heap }
+    }
+}
+
+impl<'j> Java<'j> {
+    /// # Safety
+    /// `env` is the environment of this thread for all of `'j`.
+    #[inline]
+    pub unsafe fn from_raw(env: *mut JNIEnv) -> Self {
+        Java { env, life: PhantomData }
+    }
+
+    #[inline]
+    pub fn raw(self) -> *mut JNIEnv {
+        self.env
+    }
+
+    /// Returns true if an exception waits to be thrown.
+    #[inline]
+    pub fn has_exception(self) -> bool {
+        // SAFETY: `env` belongs to this thread. The function has no other condition.
+        let answer = unsafe { jni!(self, ExceptionCheck) };
+        answer != 0
+    }
+
+    /// Fails if an exception waits.
+    ///
+    /// # Errors
+    /// [`Fault::Thrown`].
+    #[inline]
+    pub fn check(self) -> Outcome<()> {
+        if self.has_exception() { Err(Fault::Thrown) } else { Ok(()) }
+    }
+
+    /// Returns the length of an array. The length of null is an error.
+    ///
+    /// # Errors
+    /// NullPointerException.
+    #[inline]
+    fn length(self, array: jobject) -> Outcome<usize> {
+        if array.is_null() {
+            return Err(Fault::null());
+        }
+        // SAFETY: `env` belongs to this thread; `array` is a valid reference to an array.
+        Ok(unsafe { jni!(self, GetArrayLength, array) } as usize)
+    }
+
+    /// Copies a part of a `byte[]`.
+    ///
+    /// # Errors
+    /// IndexOutOfBoundsException if the part is not in the array; NullPointerException.
+    #[inline]
+    pub fn copy(self, array: JBytes<'_>, part: Part) -> Outcome<Copied> {
+        if array.is_null() {
+            return Err(Fault::null());
+        }
+        let len = usize::try_from(part.len).map_err(|_| Fault::negative(part.len))?;
+        let mut copied = Copied { inline: [0; Copied::INLINE], heap: Vec::new(), len };
+        let place = if len <= Copied::INLINE {
+            copied.inline.as_mut_ptr()
+        } else {
+            // The array is checked before the memory is allocated: a length of 2 GiB is cheap to ask for.
+            if self.length(array.raw())? < len {
+                return Err(Fault::bounds(format!("{len} bytes are more than the array has")));
+            }
+            copied.heap = vec![0; len];
+            copied.heap.as_mut_ptr()
+        };
+        // SAFETY: `env` belongs to this thread; `array` is a `byte[]`; `place` has `len` writable bytes. The JVM checks the
+        // part and throws.
+        unsafe { jni!(self, GetByteArrayRegion, array.raw(), part.offset, part.len, place.cast()) };
+        self.check()?;
+        Ok(copied)
+    }
+
+    /// Copies the first `len` bytes of a `byte[]`.
+    ///
+    /// # Errors
+    /// As [`Self::copy`].
+    #[inline]
+    pub fn copy_first(self, array: JBytes<'_>, len: i32) -> Outcome<Copied> {
+        self.copy(array, Part { offset: 0, len })
+    }
+
+    /// Copies a whole `byte[]`.
+    ///
+    /// # Errors
+    /// As [`Self::copy`].
+    pub fn bytes(self, array: JBytes<'_>) -> Outcome<Vec<u8>> {
+        let len = self.length(array.raw())?;
+        let mut bytes = vec![0_u8; len];
+        // SAFETY: `env` belongs to this thread; `array` is a `byte[]` of `len` bytes; `bytes` has as many.
+        unsafe { jni!(self, GetByteArrayRegion, array.raw(), 0, len as i32, bytes.as_mut_ptr().cast()) };
+        self.check()?;
+        Ok(bytes)
+    }
+
+    /// Makes a `byte[]`.
+    ///
+    /// # Errors
+    /// OutOfMemoryError; RocksDBException for more than 2 GiB.
+    #[inline]
+    pub fn new_bytes(self, bytes: &[u8]) -> Outcome<JBytes<'j>> {
+        let len = i32::try_from(bytes.len()).map_err(|_| too_large(bytes.len()))?;
+        // SAFETY: `env` belongs to this thread; the length is not negative.
+        let array = unsafe { jni!(self, NewByteArray, len) };
+        if array.is_null() {
+            return Err(Fault::Thrown);
+        }
+        // SAFETY: `env` belongs to this thread; the array has `len` bytes, and `bytes` too.
+        unsafe { jni!(self, SetByteArrayRegion, array, 0, len, bytes.as_ptr().cast()) };
+        // SAFETY: the reference is new and belongs to this native.
+        Ok(unsafe { JBytes::from_raw(array) })
+    }
+
+    /// Copies as many bytes as fit into a part of a `byte[]`. Returns the number of all bytes.
+    ///
+    /// # Errors
+    /// IndexOutOfBoundsException if the part is not in the array; NullPointerException.
+    #[inline]
+    pub fn fill(self, array: JBytes<'_>, part: Part, bytes: &[u8]) -> Outcome<i32> {
+        if array.is_null() {
+            return Err(Fault::null());
+        }
+        let room = usize::try_from(part.len).map_err(|_| Fault::negative(part.len))?;
+        let len = bytes.len().min(room);
+        // SAFETY: `env` belongs to this thread; `array` is a `byte[]`; `bytes` has `len` bytes. The JVM checks the part.
+        unsafe {
+            jni!(self, SetByteArrayRegion, array.raw(), part.offset, len as i32, bytes.as_ptr().cast())
+        };
+        self.check()?;
+        i32::try_from(bytes.len()).map_err(|_| too_large(bytes.len()))
+    }
+
+    /// Returns the address of a part of a direct buffer.
+    ///
+    /// # Errors
+    /// RocksDBException if the buffer is not direct or the part is not in the buffer.
+    fn address(self, buffer: JBuffer<'_>, part: Part) -> Outcome<(*mut u8, usize)> {
+        if buffer.is_null() {
+            return Err(Fault::null());
+        }
+        // SAFETY: `env` belongs to this thread; `buffer` is a valid reference.
+        let (data, capacity) = unsafe {
+            (
+                jni!(self, GetDirectBufferAddress, buffer.raw()).cast::<u8>(),
+                jni!(self, GetDirectBufferCapacity, buffer.raw()),
+            )
+        };
+        if data.is_null() {
+            return Err(Fault::invalid("Invalid argument: the ByteBuffer is not direct"));
+        }
+        let (Ok(offset), Ok(len)) = (usize::try_from(part.offset), usize::try_from(part.len)) else {
+            return Err(Fault::bounds(format!(
+                "offset {} and length {} of a ByteBuffer",
+                part.offset, part.len
+            )));
+        };
+        if i64::from(part.offset) + i64::from(part.len) > capacity {
+            return Err(Fault::invalid(&format!(
+                "Direct buffer offset {offset} + length {len} exceeds capacity {capacity}"
+            )));
+        }
+        // SAFETY: the offset is at most the capacity of the buffer.
+        Ok((unsafe { data.add(offset) }, len))
+    }
+
+    /// Calls a function with the bytes of a part of a direct buffer, without a copy.
+    ///
+    /// # Errors
+    /// RocksDBException if the buffer is not direct or the part is not in the buffer; the function's error.
+    #[inline]
+    pub fn with_direct<R>(
+        self,
+        buffer: JBuffer<'_>,
+        part: Part,
+        call: impl FnOnce(&[u8]) -> Outcome<R>,
+    ) -> Outcome<R> {
+        let (data, len) = self.address(buffer, part)?;
+        // SAFETY: the part is inside of the buffer's memory, which lives as long as the buffer. The caller's frame holds a
+        // reference to the buffer. A program that writes the buffer during the call is at fault, as with RocksDB; the
+        // engine reads each byte into its own memory and trusts no byte.
+        call(unsafe { std::slice::from_raw_parts(data, len) })
+    }
+
+    /// Copies as many bytes as fit into a part of a direct buffer. Returns the number of all bytes.
+    ///
+    /// # Errors
+    /// As [`Self::with_direct`].
+    #[inline]
+    pub fn fill_direct(self, buffer: JBuffer<'_>, part: Part, bytes: &[u8]) -> Outcome<i32> {
+        let (data, room) = self.address(buffer, part)?;
+        let len = bytes.len().min(room);
+        // SAFETY: the part has `room` writable bytes, `len` is at most `room`, and the engine's bytes are not in the
+        // buffer.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), data, len) };
+        i32::try_from(bytes.len()).map_err(|_| too_large(bytes.len()))
+    }
+
+    /// Returns the text of a `String`.
+    ///
+    /// # Errors
+    /// NullPointerException.
+    pub fn text(self, string: JString<'_>) -> Outcome<String> {
+        if string.is_null() {
+            return Err(Fault::null());
+        }
+        // SAFETY: `env` belongs to this thread; `string` is a valid reference to a String.
+        let len = unsafe { jni!(self, GetStringLength, string.raw()) };
+        let mut units = vec![0_u16; len as usize];
+        // SAFETY: as above; `units` has room for `len` units.
+        unsafe { jni!(self, GetStringRegion, string.raw(), 0, len, units.as_mut_ptr()) };
+        self.check()?;
+        Ok(String::from_utf16_lossy(&units))
+    }
+
+    /// Returns the text of a `String`, `None` for null.
+    ///
+    /// # Errors
+    /// The error of [`Self::text`].
+    pub fn text_or_null(self, string: JString<'_>) -> Outcome<Option<String>> {
+        if string.is_null() { Ok(None) } else { self.text(string).map(Some) }
+    }
+
+    /// Makes a `String`.
+    ///
+    /// # Errors
+    /// OutOfMemoryError.
+    pub fn new_text(self, text: &str) -> Outcome<JString<'j>> {
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let len = i32::try_from(units.len()).map_err(|_| too_large(units.len()))?;
+        // SAFETY: `env` belongs to this thread; `units` has `len` units.
+        let string = unsafe { jni!(self, NewString, units.as_ptr(), len) };
+        if string.is_null() {
+            return Err(Fault::Thrown);
+        }
+        // SAFETY: the reference is new and belongs to this native.
+        Ok(unsafe { JString::from_raw(string) })
+    }
+
+    /// Copies a `long[]`. Null is the empty array.
+    ///
+    /// # Errors
+    /// OutOfMemoryError.
+    pub fn longs(self, array: JLongs<'_>) -> Outcome<Vec<i64>> {
+        if array.is_null() {
+            return Ok(Vec::new());
+        }
+        let len = self.length(array.raw())?;
+        let mut longs = vec![0_i64; len];
+        // SAFETY: `env` belongs to this thread; `array` is a `long[]` of `len` items; `longs` has as many.
+        unsafe { jni!(self, GetLongArrayRegion, array.raw(), 0, len as i32, longs.as_mut_ptr()) };
+        self.check()?;
+        Ok(longs)
+    }
+
+    /// Makes a `long[]`.
+    ///
+    /// # Errors
+    /// OutOfMemoryError.
+    pub fn new_longs(self, longs: &[i64]) -> Outcome<JLongs<'j>> {
+        let len = i32::try_from(longs.len()).map_err(|_| too_large(longs.len()))?;
+        // SAFETY: `env` belongs to this thread; the length is not negative.
+        let array = unsafe { jni!(self, NewLongArray, len) };
+        if array.is_null() {
+            return Err(Fault::Thrown);
+        }
+        // SAFETY: the array has `len` items, and `longs` too.
+        unsafe { jni!(self, SetLongArrayRegion, array, 0, len, longs.as_ptr()) };
+        // SAFETY: the reference is new and belongs to this native.
+        Ok(unsafe { JLongs::from_raw(array) })
+    }
+
+    /// Writes the first items of a `long[]`.
+    ///
+    /// # Errors
+    /// IndexOutOfBoundsException.
+    pub fn set_longs(self, array: JLongs<'_>, longs: &[i64]) -> Outcome<()> {
+        if self.length(array.raw())? < longs.len() {
+            return Err(Fault::bounds(format!("{} items are more than the array has", longs.len())));
+        }
+        // SAFETY: `env` belongs to this thread; the array has at least as many items as `longs`.
+        unsafe { jni!(self, SetLongArrayRegion, array.raw(), 0, longs.len() as i32, longs.as_ptr()) };
+        self.check()
+    }
+
+    /// Copies an `int[]`. Null is the empty array.
+    ///
+    /// # Errors
+    /// OutOfMemoryError.
+    pub fn ints(self, array: JInts<'_>) -> Outcome<Vec<i32>> {
+        if array.is_null() {
+            return Ok(Vec::new());
+        }
+        let len = self.length(array.raw())?;
+        let mut ints = vec![0_i32; len];
+        // SAFETY: `env` belongs to this thread; `array` is an `int[]` of `len` items; `ints` has as many.
+        unsafe { jni!(self, GetIntArrayRegion, array.raw(), 0, len as i32, ints.as_mut_ptr()) };
+        self.check()?;
+        Ok(ints)
+    }
+
+    /// Makes an `int[]`.
+    ///
+    /// # Errors
+    /// OutOfMemoryError.
+    pub fn new_ints(self, ints: &[i32]) -> Outcome<JInts<'j>> {
+        let len = i32::try_from(ints.len()).map_err(|_| too_large(ints.len()))?;
+        // SAFETY: `env` belongs to this thread; the length is not negative.
+        let array = unsafe { jni!(self, NewIntArray, len) };
+        if array.is_null() {
+            return Err(Fault::Thrown);
+        }
+        // SAFETY: the array has `len` items, and `ints` too.
+        unsafe { jni!(self, SetIntArrayRegion, array, 0, len, ints.as_ptr()) };
+        // SAFETY: the reference is new and belongs to this native.
+        Ok(unsafe { JInts::from_raw(array) })
+    }
+
+    /// Writes items of an `int[]`.
+    ///
+    /// # Errors
+    /// IndexOutOfBoundsException.
+    pub fn set_ints(self, array: JInts<'_>, ints: &[i32]) -> Outcome<()> {
+        if self.length(array.raw())? < ints.len() {
+            return Err(Fault::bounds(format!("{} items are more than the array has", ints.len())));
+        }
+        // SAFETY: `env` belongs to this thread; the array has at least as many items as `ints`.
+        unsafe { jni!(self, SetIntArrayRegion, array.raw(), 0, ints.len() as i32, ints.as_ptr()) };
+        self.check()
+    }
+
+    /// Returns the length of an array of objects; 0 for null.
+    ///
+    /// # Errors
+    /// None today.
+    pub fn count(self, array: JObjects<'_>) -> Outcome<usize> {
+        if array.is_null() { Ok(0) } else { self.length(array.raw()) }
+    }
+
+    /// Returns an item of an array of objects.
+    ///
+    /// # Errors
+    /// IndexOutOfBoundsException.
+    pub fn item(self, array: JObjects<'_>, at: usize) -> Outcome<JObject<'j>> {
+        if array.is_null() {
+            return Err(Fault::null());
+        }
+        // SAFETY: `env` belongs to this thread; `array` is an array of objects. The JVM checks the index.
+        let item = unsafe { jni!(self, GetObjectArrayElement, array.raw(), at as i32) };
+        self.check()?;
+        // SAFETY: the reference is new and belongs to this native.
+        Ok(unsafe { JObject::from_raw(item) })
+    }
+
+    /// Calls a function with each item of an array of `byte[]`.
+    ///
+    /// # Errors
+    /// The errors of [`Self::bytes`].
+    pub fn byte_arrays(self, array: JObjects<'_>) -> Outcome<Vec<Vec<u8>>> {
+        let mut arrays = Vec::new();
+        for at in 0..self.count(array)? {
+            let item = self.item(array, at)?;
+            // SAFETY: the descriptor of the native says that the items are `byte[]`.
+            let bytes = self.bytes(unsafe { JBytes::from_raw(item.raw()) })?;
+            self.forget(item);
+            arrays.push(bytes);
+        }
+        Ok(arrays)
+    }
+
+    /// Makes a `byte[][]`.
+    ///
+    /// # Errors
+    /// OutOfMemoryError; the errors of `item`.
+    pub fn new_byte_array_array(
+        self,
+        count: usize,
+        mut item: impl FnMut(usize) -> Outcome<JBytes<'j>>,
+    ) -> Outcome<JObjects<'j>> {
+        // SAFETY: the environment belongs to this thread; the string ends with NUL.
+        let class = unsafe { jni!(self, FindClass, c"[B".as_ptr()) };
+        self.check()?;
+        // SAFETY: the reference is new and belongs to this native.
+        let class = unsafe { JClass::from_raw(class) };
+        self.new_objects(class, count, |at| Ok(item(at)?.object()))
+    }
+
+    /// Makes a `byte[][]` of byte strings.
+    ///
+    /// # Errors
+    /// OutOfMemoryError.
+    pub fn new_byte_arrays<B: AsRef<[u8]>>(self, items: &[B]) -> Outcome<JObjects<'j>> {
+        self.new_byte_array_array(items.len(), |at| self.new_bytes(items[at].as_ref()))
+    }
+
+    /// Makes a `String[]`.
+    ///
+    /// # Errors
+    /// OutOfMemoryError.
+    pub fn new_texts<S: AsRef<str>>(self, items: &[S]) -> Outcome<JObjects<'j>> {
+        // SAFETY: the environment belongs to this thread; the string ends with NUL.
+        let class = unsafe { jni!(self, FindClass, c"java/lang/String".as_ptr()) };
+        self.check()?;
+        // SAFETY: the reference is new and belongs to this native.
+        let class = unsafe { JClass::from_raw(class) };
+        self.new_objects(class, items.len(), |at| Ok(self.new_text(items[at].as_ref())?.object()))
+    }
+
+    /// Returns the capacity of a direct buffer.
+    ///
+    /// # Errors
+    /// RocksDBException if the buffer is not direct.
+    pub fn direct_capacity(self, buffer: JBuffer<'_>) -> Outcome<usize> {
+        if buffer.is_null() {
+            return Err(Fault::null());
+        }
+        // SAFETY: the environment belongs to this thread; `buffer` is a valid reference.
+        let capacity = unsafe { jni!(self, GetDirectBufferCapacity, buffer.raw()) };
+        usize::try_from(capacity)
+            .map_err(|_| Fault::invalid("Invalid argument: the ByteBuffer is not direct"))
+    }
+
+    /// Returns the texts of a `String[]`.
+    ///
+    /// # Errors
+    /// The errors of [`Self::text`].
+    pub fn texts(self, array: JObjects<'_>) -> Outcome<Vec<String>> {
+        let mut texts = Vec::new();
+        for at in 0..self.count(array)? {
+            let item = self.item(array, at)?;
+            // SAFETY: the descriptor of the native says that the items are `String`.
+            texts.push(self.text(unsafe { JString::from_raw(item.raw()) })?);
+            self.forget(item);
+        }
+        Ok(texts)
+    }
+
+    /// Makes an array of objects of a class.
+    ///
+    /// # Errors
+    /// OutOfMemoryError; the errors of `item`.
+    pub fn new_objects(
+        self,
+        class: JClass<'_>,
+        count: usize,
+        mut item: impl FnMut(usize) -> Outcome<JObject<'j>>,
+    ) -> Outcome<JObjects<'j>> {
+        let len = i32::try_from(count).map_err(|_| too_large(count))?;
+        // SAFETY: `env` belongs to this thread; `class` is a class; a null item is allowed.
+        let array = unsafe { jni!(self, NewObjectArray, len, class.raw(), std::ptr::null_mut()) };
+        if array.is_null() {
+            return Err(Fault::Thrown);
+        }
+        // SAFETY: the reference is new and belongs to this native.
+        let array = unsafe { JObjects::from_raw(array) };
+        for at in 0..count {
+            self.set_item(array, at, item(at)?)?;
+        }
+        Ok(array)
+    }
+
+    /// Stores an item of an array of objects and deletes the local reference to the item.
+    ///
+    /// # Errors
+    /// ArrayStoreException, IndexOutOfBoundsException.
+    pub fn set_item(self, array: JObjects<'_>, at: usize, item: JObject<'_>) -> Outcome<()> {
+        // SAFETY: `env` belongs to this thread; the JVM checks index and type.
+        unsafe { jni!(self, SetObjectArrayElement, array.raw(), at as i32, item.raw()) };
+        self.check()?;
+        self.forget(item);
+        Ok(())
+    }
+
+    /// Makes a direct buffer over memory of the engine.
+    ///
+    /// # Errors
+    /// OutOfMemoryError.
+    ///
+    /// # Safety
+    /// The memory lives until the program no longer uses the buffer.
+    pub unsafe fn new_direct(self, data: *const u8, len: usize) -> Outcome<JBuffer<'j>> {
+        // SAFETY: `env` belongs to this thread; the memory lives by the contract.
+        let buffer = unsafe { jni!(self, NewDirectByteBuffer, data.cast_mut().cast::<c_void>(), len as i64) };
+        if buffer.is_null() {
+            return Err(Fault::Thrown);
+        }
+        // SAFETY: the reference is new and belongs to this native.
+        Ok(unsafe { JBuffer::from_raw(buffer) })
+    }
+
+    /// Deletes a local reference. Loops call this function, because the JVM bounds the number of local references.
+    pub fn forget(self, object: JObject<'_>) {
+        if !object.is_null() {
+            // SAFETY: `env` belongs to this thread; the reference is local and is not used again.
+            unsafe { jni!(self, DeleteLocalRef, object.raw()) };
+        }
+    }
+}
+
+#[cold]
+fn too_large(len: usize) -> Fault {
+    Fault::invalid(&format!("Requested array size exceeds VM limit: {len} bytes"))
+}

@@ -1,0 +1,45 @@
+//! The native library of RocksDB's Java classes, over Ironstone: `librocksdbjni.so`.
+//!
+//! One library serves four releases of the Java classes: frocksdbjni 8.10.0-ververica-1.0, rocksdbjni 9.8.4, 10.1.3 and
+//! 11.8.1. The Java classes stay as they are; `java.library.path` names this library.
+//!
+//! ```text
+//! Java object ── long ──► handle (table of slots and generations) ──► database, iterator, options, ...
+//! native ──► native::frame (catches panics) ──► body: Outcome ──► throw (the exception of a fault)
+//! ```
+//!
+//! - [`load`]: what happens when the JVM loads the library. [`variants`]: natives that differ between the releases.
+//! - [`handle`]: the table behind the `long` handles. A closed handle is an exception, never a crash.
+//! - [`native`]: the macros that declare natives, rows of options, and disposers.
+//! - [`java`], [`class`], [`throw`]: arrays, strings, classes, exceptions.
+//! - Each other module is one subject, as in the Java package.
+//!
+//! Not here: what a database does. Facts: RocksDB `java/rocksjni`.
+
+#![recursion_limit = "512"]
+
+pub mod handle;
+pub mod java;
+pub mod throw;
+
+pub mod class;
+pub mod collections;
+pub mod field;
+pub mod load;
+pub mod native;
+pub mod numbers;
+pub mod variants;
+
+pub mod batch;
+pub mod cache;
+pub mod call_options;
+pub mod callbacks;
+pub mod db;
+pub mod iterator;
+pub mod options;
+pub mod parts;
+pub mod perf;
+pub mod settings;
+pub mod space;
+pub mod statistics;
+pub mod table;

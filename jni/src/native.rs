@@ -1,0 +1,283 @@
+//! The frame of all natives, and the macros that declare natives.
+//!
+//! ```text
+//! natives! {
+//!     /// What the native does.
+//!     fn RocksDB_flushWal[java](db: Handle, sync: bool) { database(db)?.front.flush_wal(sync)?; }
+//!     fn RocksIterator_isValid0 | RocksIterator_isValid0Jni[_](iter: Handle) -> bool { ... }
+//!     fn AbstractTableFilter_createNewTableFilter[java, this]() -> Handle { ... }
+//! }
+//! ```
+//!
+//! A name is a symbol without `Java_org_rocksdb_`. Two names are the names of one native in two releases. The body returns
+//! its value with `?` for faults. The frame catches panics and throws the fault; the native then returns zero or null.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use base::Error;
+use jni_sys::JNIEnv;
+
+use crate::handle::Handle;
+use crate::java::{JBuffer, JBytes, JClass, JInts, JLongs, JObject, JObjects, JString, Java};
+use crate::throw::{Fault, Outcome, Running};
+
+/// A type of an argument: how Java passes it, and the value in the body.
+pub trait Argument {
+    type Raw;
+
+    fn from_raw(raw: Self::Raw) -> Self;
+}
+
+/// A type of a result, with the value after a fault.
+pub trait Answer {
+    type Raw;
+
+    fn into_raw(self) -> Self::Raw;
+
+    fn neutral() -> Self::Raw;
+}
+
+macro_rules! plain {
+    ($($ty:ty = $neutral:expr),* $(,)?) => {$(
+        impl Argument for $ty {
+            type Raw = $ty;
+
+            #[inline]
+            fn from_raw(raw: $ty) -> $ty {
+                raw
+            }
+        }
+
+        impl Answer for $ty {
+            type Raw = $ty;
+
+            #[inline]
+            fn into_raw(self) -> $ty {
+                self
+            }
+
+            fn neutral() -> $ty {
+                $neutral
+            }
+        }
+    )*};
+}
+plain!(i8 = 0, i32 = 0, i64 = 0, f64 = 0.0, Handle = Handle::NULL, () = ());
+
+macro_rules! references {
+    ($($ty:ident),*) => {$(
+        impl<'j> Argument for $ty<'j> {
+            type Raw = $ty<'j>;
+
+            #[inline]
+            fn from_raw(raw: Self) -> Self {
+                raw
+            }
+        }
+
+        impl<'j> Answer for $ty<'j> {
+            type Raw = $ty<'j>;
+
+            #[inline]
+            fn into_raw(self) -> Self {
+                self
+            }
+
+            fn neutral() -> Self {
+                $ty::NULL
+            }
+        }
+    )*};
+}
+references!(JObject, JClass, JString, JBytes, JInts, JLongs, JObjects, JBuffer);
+
+impl Argument for bool {
+    type Raw = u8;
+
+    #[inline]
+    fn from_raw(raw: u8) -> bool {
+        raw != 0
+    }
+}
+
+impl Answer for bool {
+    type Raw = u8;
+
+    #[inline]
+    fn into_raw(self) -> u8 {
+        u8::from(self)
+    }
+
+    fn neutral() -> u8 {
+        0
+    }
+}
+
+/// Runs the body of a native.
+///
+/// # Safety
+/// `env` is the environment of this thread, as the JVM passes it to a native.
+#[inline]
+pub unsafe fn frame<'j, R: Answer>(
+    env: *mut JNIEnv,
+    name: &'static str,
+    body: impl FnOnce(Java<'j>) -> Outcome<R>,
+) -> R::Raw {
+    // SAFETY: the contract of this function; the native's frame is `'j`.
+    let java = unsafe { Java::from_raw(env) };
+    let _running = Running::start(java);
+    match catch_unwind(AssertUnwindSafe(|| body(java))) {
+        Ok(Ok(answer)) => answer.into_raw(),
+        Ok(Err(fault)) => {
+            fault.throw(java);
+            R::neutral()
+        }
+        Err(panic) => {
+            thrown_panic(java, name, panic);
+            R::neutral()
+        }
+    }
+}
+
+#[cold]
+fn thrown_panic(java: Java<'_>, name: &str, panic: Box<dyn Any + Send>) {
+    let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_string(),
+        (_, Some(text)) => text.clone(),
+        _ => "no message".to_string(),
+    };
+    // Dropping a payload can panic again. The payload is a few bytes.
+    std::mem::forget(panic);
+    let error = Error::aborted(format!("{name}: panic: {text}"));
+    let _ = catch_unwind(AssertUnwindSafe(|| Fault::Rocks(error).throw(java)));
+}
+
+/// Declares natives. The module text describes the form.
+macro_rules! natives {
+    () => {};
+    ($(#[$doc:meta])* fn $($name:ident)|+ [$java:tt] $arguments:tt -> $answer:ty $body:block $($rest:tt)*) => {
+        $($crate::native::one_native! { (stringify!($name)) [$java] $arguments [$answer] $body })+
+        $crate::native::natives! { $($rest)* }
+    };
+    ($(#[$doc:meta])* fn $($name:ident)|+ [$java:tt] $arguments:tt $body:block $($rest:tt)*) => {
+        $($crate::native::one_native! { (stringify!($name)) [$java] $arguments [()] $body })+
+        $crate::native::natives! { $($rest)* }
+    };
+    ($(#[$doc:meta])* fn $($name:ident)|+ [$java:tt, $this:ident] $arguments:tt -> $answer:ty $body:block $($rest:tt)*) => {
+        $($crate::native::one_native! { (stringify!($name)) [$java, $this] $arguments [$answer] $body })+
+        $crate::native::natives! { $($rest)* }
+    };
+    ($(#[$doc:meta])* fn $($name:ident)|+ [$java:tt, $this:ident] $arguments:tt $body:block $($rest:tt)*) => {
+        $($crate::native::one_native! { (stringify!($name)) [$java, $this] $arguments [()] $body })+
+        $crate::native::natives! { $($rest)* }
+    };
+}
+
+/// Declares one native under one name.
+macro_rules! one_native {
+    ($name:tt [$java:tt] ($($x:ident: $ty:ty),* $(,)?) [$answer:ty] $body:block) => {
+        $crate::native::one_native! { @ $name [$java] [_this] ($($x: $ty),*) [$answer] $body }
+    };
+    ($name:tt [$java:tt, $this:ident] ($($x:ident: $ty:ty),* $(,)?) [$answer:ty] $body:block) => {
+        $crate::native::one_native! { @ $name [$java] [$this] ($($x: $ty),*) [$answer] $body }
+    };
+    (@ ($name:expr) [$java:tt] [$this:ident] ($($x:ident: $ty:ty),*) [$answer:ty] $body:block) => {
+        const _: () = {
+            #[allow(clippy::extra_unused_lifetimes, reason = "not each native has a reference")]
+            #[unsafe(export_name = concat!("Java_org_rocksdb_", $name))]
+            unsafe extern "system" fn native<'j>(
+                env: *mut jni_sys::JNIEnv,
+                $this: $crate::java::JObject<'j>,
+                $($x: <$ty as $crate::native::Argument>::Raw,)*
+            ) -> <$answer as $crate::native::Answer>::Raw {
+                $(let $x = <$ty as $crate::native::Argument>::from_raw($x);)*
+                #[allow(unreachable_code, unused_variables, reason = "a body may end with a return")]
+                let body = move |java: $crate::java::Java<'j>| -> $crate::throw::Outcome<$answer> {
+                    #[allow(unused_variables)]
+                    let $java = java;
+                    #[allow(clippy::unused_unit, reason = "bodies without a value")]
+                    let answer: $answer = $body;
+                    Ok(answer)
+                };
+                // SAFETY: the JVM calls a native with the environment of the thread.
+                unsafe { $crate::native::frame::<$answer>(env, $name, body) }
+            }
+        };
+    };
+}
+
+/// Declares the setters and getters of a handle, one row each, for each class that has the handle:
+///
+/// ```text
+/// rows! {
+///     OptionSet [Options DBOptions] |o|;
+///     setCreateIfMissing createIfMissing: bool => o.db.create_if_missing;
+///     setLevel _: i32 => o.level;                         // a setter only
+/// }
+/// ```
+///
+/// A setter takes the handle and the value. A getter takes the handle. [`crate::field::Field`] converts.
+macro_rules! rows {
+    ($t:ident $classes:tt |$o:ident|; $($set:tt $get:tt: $word:ident => $place:expr;)*) => {
+        $($crate::native::row! { $t $classes $o $set $get $word ($place) })*
+    };
+}
+
+macro_rules! row {
+    ($t:ident [$($class:ident)+] $o:ident $set:tt $get:tt $word:ident $place:tt) => {
+        $($crate::native::setter! { $t $class $o $set $word $place })+
+        $($crate::native::getter! { $t $class $o $get $word $place })+
+    };
+}
+
+macro_rules! setter {
+    ($t:ident $class:ident $o:ident _ $word:ident $place:tt) => {};
+    ($t:ident $class:ident $o:ident $set:ident $word:ident ($place:expr)) => {
+        $crate::native::one_native! {
+            (concat!(stringify!($class), "_", stringify!($set)))
+            [_java] (handle: $crate::handle::Handle, value: $word) [()] {
+                let mut guard = handle.exclusive::<$t>()?;
+                let $o: &mut $t = &mut guard;
+                if !$crate::field::Field::<$word>::store(&mut $place, value) {
+                    return Err($crate::field::not_a_value(stringify!($set), value));
+                }
+            }
+        }
+    };
+}
+
+macro_rules! getter {
+    ($t:ident $class:ident $o:ident _ $word:ident $place:tt) => {};
+    ($t:ident $class:ident $o:ident $get:ident $word:ident ($place:expr)) => {
+        $crate::native::one_native! {
+            (concat!(stringify!($class), "_", stringify!($get)))
+            [_java] (handle: $crate::handle::Handle) [$word] {
+                let guard = handle.shared::<$t>()?;
+                let $o: &$t = &guard;
+                $crate::field::Field::<$word>::load(&$place)
+            }
+        }
+    };
+}
+
+/// Declares the natives that close a handle, under the two names of the releases. A closed handle is accepted.
+macro_rules! disposers {
+    ($($class:ident: $t:ty;)*) => {
+        $($crate::native::disposer! { $class disposeInternal $t }
+        $crate::native::disposer! { $class disposeInternalJni $t })*
+    };
+}
+
+macro_rules! disposer {
+    ($class:ident $name:ident $t:ty) => {
+        $crate::native::one_native! {
+            (concat!(stringify!($class), "_", stringify!($name)))
+            [_java] (handle: $crate::handle::Handle) [()] {
+                drop(handle.take::<$t>());
+            }
+        }
+    };
+}
+
+pub(crate) use {disposer, disposers, getter, natives, one_native, row, rows, setter};

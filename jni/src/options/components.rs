@@ -1,0 +1,161 @@
+//! Objects that options hold: comparators, operators, filters, caches, environments.
+
+use std::sync::Arc;
+
+use base::order::{BuiltinPrefix, Order};
+
+use super::OptionSet;
+use crate::cache::{BufferManager, CacheObject};
+use crate::callbacks::{ComparatorObject, FilterFactoryObject, FilterObject, MergeOperatorObject};
+use crate::handle::Handle;
+use crate::java::JString;
+use crate::native::natives;
+use crate::parts::{EnvObject, MemtableConfig, RateLimiterObject};
+use crate::settings::{Compression, Fifo, Universal};
+use crate::space::SpaceObject;
+use crate::statistics::StatisticsObject;
+use crate::table::TableConfig;
+
+natives! {
+    /// 0 is the bytewise comparator, 1 the reverse bytewise comparator.
+    fn Options_setComparatorHandle__JI | ColumnFamilyOptions_setComparatorHandle__JI[_](options: Handle, builtin: i32) {
+        let order = if builtin == 1 { Order::Reverse } else { Order::Bytewise };
+        options.exclusive::<OptionSet>()?.family.comparator = order;
+    }
+
+    fn Options_setComparatorHandle__JJB | ColumnFamilyOptions_setComparatorHandle__JJB[_](
+        options: Handle, comparator: Handle, _kind: i8
+    ) {
+        let order = comparator.shared::<ComparatorObject>()?.order.clone();
+        options.exclusive::<OptionSet>()?.family.comparator = order;
+    }
+
+    /// Selects a merge operator by its name. An unknown name selects no operator, as in RocksDB.
+    fn Options_setMergeOperatorName | ColumnFamilyOptions_setMergeOperatorName[java](options: Handle, name: JString) {
+        let operator = lsm::merge::by_name(&java.text(name)?);
+        options.exclusive::<OptionSet>()?.family.merge_operator = operator;
+    }
+
+    fn Options_setMergeOperator | ColumnFamilyOptions_setMergeOperator[_](options: Handle, operator: Handle) {
+        let operator = operator.shared::<MergeOperatorObject>()?.0.clone();
+        options.exclusive::<OptionSet>()?.family.merge_operator = Some(operator);
+    }
+
+    fn Options_setCompactionFilterHandle | ColumnFamilyOptions_setCompactionFilterHandle[_](
+        options: Handle, filter: Handle
+    ) {
+        let filter = filter.shared::<FilterObject>()?.0.clone();
+        options.exclusive::<OptionSet>()?.family.compaction_filter = Some(filter);
+    }
+
+    fn Options_setCompactionFilterFactoryHandle | ColumnFamilyOptions_setCompactionFilterFactoryHandle[_](
+        options: Handle, factory: Handle
+    ) {
+        let factory = factory.shared::<FilterFactoryObject>()?.0.clone();
+        options.exclusive::<OptionSet>()?.family.compaction_filter_factory = Some(factory);
+    }
+
+    fn Options_useFixedLengthPrefixExtractor | ColumnFamilyOptions_useFixedLengthPrefixExtractor[_](
+        options: Handle, len: i32
+    ) {
+        let prefix = BuiltinPrefix::Fixed(usize::try_from(len).unwrap_or(0));
+        options.exclusive::<OptionSet>()?.family.prefix_extractor = Some(Arc::new(prefix));
+    }
+
+    fn Options_useCappedPrefixExtractor | ColumnFamilyOptions_useCappedPrefixExtractor[_](options: Handle, len: i32) {
+        let prefix = BuiltinPrefix::Capped(usize::try_from(len).unwrap_or(0));
+        options.exclusive::<OptionSet>()?.family.prefix_extractor = Some(Arc::new(prefix));
+    }
+
+    /// Takes the table factory over.
+    fn Options_setTableFactory | ColumnFamilyOptions_setTableFactory[_](options: Handle, factory: Handle) {
+        let table = factory.take::<TableConfig>()?;
+        let mut options = options.exclusive::<OptionSet>()?;
+        options.family.table_factory = table.factory.clone();
+        options.block_cache = table.block_cache.clone();
+        options.want("persistent_cache", table.has_persistent_cache);
+    }
+
+    /// Takes the memtable factory over.
+    fn Options_setMemTableFactory | ColumnFamilyOptions_setMemTableFactory[_](options: Handle, factory: Handle) {
+        let factory = factory.take::<MemtableConfig>()?;
+        options.exclusive::<OptionSet>()?.family.memtable_factory = factory.0.clone();
+    }
+
+    fn Options_setCompressionOptions | ColumnFamilyOptions_setCompressionOptions[_](options: Handle, value: Handle) {
+        let value = value.shared::<Compression>()?.0;
+        options.exclusive::<OptionSet>()?.family.compression_opts = value;
+    }
+
+    fn Options_setBottommostCompressionOptions | ColumnFamilyOptions_setBottommostCompressionOptions[_](
+        options: Handle, value: Handle
+    ) {
+        let value = value.shared::<Compression>()?.0;
+        options.exclusive::<OptionSet>()?.family.bottommost_compression_opts = value;
+    }
+
+    fn Options_setCompactionOptionsFIFO | ColumnFamilyOptions_setCompactionOptionsFIFO[_](
+        options: Handle, value: Handle
+    ) {
+        let value = value.shared::<Fifo>()?.0.clone();
+        options.exclusive::<OptionSet>()?.family.compaction_options_fifo = value;
+    }
+
+    fn Options_setCompactionOptionsUniversal | ColumnFamilyOptions_setCompactionOptionsUniversal[_](
+        options: Handle, value: Handle
+    ) {
+        let value = value.shared::<Universal>()?.0;
+        options.exclusive::<OptionSet>()?.family.compaction_options_universal = value;
+    }
+
+    fn Options_setEnv | DBOptions_setEnv[_](options: Handle, env: Handle) {
+        let env = env.shared::<EnvObject>()?.0.clone();
+        options.exclusive::<OptionSet>()?.db.env = env;
+    }
+
+    fn Options_setRateLimiter | DBOptions_setRateLimiter[_](options: Handle, limiter: Handle) {
+        let limiter = limiter.shared::<RateLimiterObject>()?.0.clone();
+        options.exclusive::<OptionSet>()?.db.rate_limiter = Some(limiter);
+    }
+
+    fn Options_setWriteBufferManager | DBOptions_setWriteBufferManager[_](options: Handle, manager: Handle) {
+        let manager = manager.shared::<BufferManager>()?.0.clone();
+        options.exclusive::<OptionSet>()?.db.write_buffer_manager = Some(manager);
+    }
+
+    fn Options_setStatistics | DBOptions_setStatistics[_](options: Handle, statistics: Handle) {
+        let statistics = statistics.shared::<StatisticsObject>()?.0.clone();
+        options.exclusive::<OptionSet>()?.db.statistics = Some(statistics);
+    }
+
+    /// Returns a new handle of the statistics, or 0.
+    fn Options_statistics | DBOptions_statistics[_](options: Handle) -> Handle {
+        let statistics = options.shared::<OptionSet>()?.db.statistics.clone();
+        statistics.map_or(Handle::NULL, |statistics| Handle::new(StatisticsObject(statistics)))
+    }
+
+    /// Not built: an open with a row cache fails.
+    fn Options_setRowCache | DBOptions_setRowCache[_](options: Handle, cache: Handle) {
+        if !cache.is_null() {
+            drop(cache.shared::<CacheObject>()?);
+        }
+        options.exclusive::<OptionSet>()?.want("row_cache", !cache.is_null());
+    }
+
+    /// Not built: an open with a WAL filter fails.
+    fn Options_setWalFilter | DBOptions_setWalFilter[_](options: Handle, filter: Handle) {
+        options.exclusive::<OptionSet>()?.want("wal_filter", !filter.is_null());
+    }
+
+    fn Options_setSstFileManager | DBOptions_setSstFileManager[_](options: Handle, manager: Handle) {
+        let manager = manager.shared::<SpaceObject>()?.0.clone();
+        options.exclusive::<OptionSet>()?.db.sst_file_manager = Some(manager);
+    }
+
+    /// Not built: an open with a limiter of compaction threads fails.
+    fn Options_setCompactionThreadLimiter | ColumnFamilyOptions_setCompactionThreadLimiter[_](
+        options: Handle, limiter: Handle
+    ) {
+        options.exclusive::<OptionSet>()?.want("compaction_thread_limiter", !limiter.is_null());
+    }
+}

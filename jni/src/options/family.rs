@@ -1,0 +1,60 @@
+//! Options of a column family: one row for each setter and getter. `docs/options.md` describes the options.
+
+use super::OptionSet;
+use crate::native::rows;
+
+rows! {
+    OptionSet [Options ColumnFamilyOptions] |o|;
+    setArenaBlockSize arenaBlockSize: i64 => o.family.arena_block_size;
+    setBlobCompactionReadaheadSize blobCompactionReadaheadSize: i64 => o.family.blob_compaction_readahead_size;
+    setBlobCompressionType blobCompressionType: i8 => o.family.blob_compression_type;
+    setBlobFileSize blobFileSize: i64 => o.family.blob_file_size;
+    setBlobFileStartingLevel blobFileStartingLevel: i32 => o.family.blob_file_starting_level;
+    setBlobGarbageCollectionAgeCutoff blobGarbageCollectionAgeCutoff: f64 => o.family.blob_garbage_collection_age_cutoff;
+    setBlobGarbageCollectionForceThreshold blobGarbageCollectionForceThreshold: f64 => o.family.blob_garbage_collection_force_threshold;
+    setBloomLocality bloomLocality: i32 => o.family.bloom_locality;
+    setBottommostCompressionType bottommostCompressionType: i8 => o.family.bottommost_compression;
+    setCompactionPriority compactionPriority: i8 => o.family.compaction_pri;
+    setCompactionStyle compactionStyle: i8 => o.family.compaction_style;
+    setCompressionType compressionType: i8 => o.family.compression;
+    setDisableAutoCompactions disableAutoCompactions: bool => o.family.disable_auto_compactions;
+    setEnableBlobFiles enableBlobFiles: bool => o.family.enable_blob_files;
+    setEnableBlobGarbageCollection enableBlobGarbageCollection: bool => o.family.enable_blob_garbage_collection;
+    setExperimentalMempurgeThreshold experimentalMempurgeThreshold: f64 => o.family.experimental_mempurge_threshold;
+    setForceConsistencyChecks forceConsistencyChecks: bool => o.family.force_consistency_checks;
+    setHardPendingCompactionBytesLimit hardPendingCompactionBytesLimit: i64 => o.family.hard_pending_compaction_bytes_limit;
+    setInplaceUpdateNumLocks inplaceUpdateNumLocks: i64 => o.family.inplace_update_num_locks;
+    setInplaceUpdateSupport inplaceUpdateSupport: bool => o.family.inplace_update_support;
+    setLevel0FileNumCompactionTrigger level0FileNumCompactionTrigger: i32 => o.family.level0_file_num_compaction_trigger;
+    setLevel0SlowdownWritesTrigger level0SlowdownWritesTrigger: i32 => o.family.level0_slowdown_writes_trigger;
+    setLevel0StopWritesTrigger level0StopWritesTrigger: i32 => o.family.level0_stop_writes_trigger;
+    setLevelCompactionDynamicLevelBytes levelCompactionDynamicLevelBytes: bool => o.family.level_compaction_dynamic_level_bytes;
+    setLevelZeroFileNumCompactionTrigger levelZeroFileNumCompactionTrigger: i32 => o.family.level0_file_num_compaction_trigger;
+    setLevelZeroSlowdownWritesTrigger levelZeroSlowdownWritesTrigger: i32 => o.family.level0_slowdown_writes_trigger;
+    setLevelZeroStopWritesTrigger levelZeroStopWritesTrigger: i32 => o.family.level0_stop_writes_trigger;
+    setMaxBytesForLevelBase maxBytesForLevelBase: i64 => o.family.max_bytes_for_level_base;
+    setMaxBytesForLevelMultiplier maxBytesForLevelMultiplier: f64 => o.family.max_bytes_for_level_multiplier;
+    setMaxCompactionBytes maxCompactionBytes: i64 => o.family.max_compaction_bytes;
+    setMaxSequentialSkipInIterations maxSequentialSkipInIterations: i64 => o.family.max_sequential_skip_in_iterations;
+    setMaxSuccessiveMerges maxSuccessiveMerges: i64 => o.family.max_successive_merges;
+    setMaxWriteBufferNumber maxWriteBufferNumber: i32 => o.family.max_write_buffer_number;
+    setMemtableHugePageSize memtableHugePageSize: i64 => o.family.memtable_huge_page_size;
+    setMemtableMaxRangeDeletions memtableMaxRangeDeletions: i32 => o.family.memtable_max_range_deletions;
+    setMemtablePrefixBloomSizeRatio memtablePrefixBloomSizeRatio: f64 => o.family.memtable_prefix_bloom_size_ratio;
+    setMemtableWholeKeyFiltering memtableWholeKeyFiltering: bool => o.family.memtable_whole_key_filtering;
+    setMinBlobSize minBlobSize: i64 => o.family.min_blob_size;
+    setMinTombstonesForRangeConversion minTombstonesForRangeConversion: i32 => o.family.min_tombstones_for_range_conversion;
+    setMinWriteBufferNumberToMerge minWriteBufferNumberToMerge: i32 => o.family.min_write_buffer_number_to_merge;
+    setNumLevels numLevels: i32 => o.family.num_levels;
+    setOptimizeFiltersForHits optimizeFiltersForHits: bool => o.family.optimize_filters_for_hits;
+    setParanoidFileChecks paranoidFileChecks: bool => o.family.paranoid_file_checks;
+    setPeriodicCompactionSeconds periodicCompactionSeconds: i64 => o.family.periodic_compaction_seconds;
+    setPrepopulateBlobCache prepopulateBlobCache: i8 => o.family.prepopulate_blob_cache;
+    setReadTriggeredCompactionThreshold readTriggeredCompactionThreshold: f64 => o.family.read_triggered_compaction_threshold;
+    setReportBgIoStats reportBgIoStats: bool => o.family.report_bg_io_stats;
+    setSoftPendingCompactionBytesLimit softPendingCompactionBytesLimit: i64 => o.family.soft_pending_compaction_bytes_limit;
+    setTargetFileSizeBase targetFileSizeBase: i64 => o.family.target_file_size_base;
+    setTargetFileSizeMultiplier targetFileSizeMultiplier: i32 => o.family.target_file_size_multiplier;
+    setTtl ttl: i64 => o.family.ttl;
+    setWriteBufferSize writeBufferSize: i64 => o.family.write_buffer_size;
+}

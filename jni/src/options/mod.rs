@@ -1,0 +1,100 @@
+//! `Options`, `DBOptions`, `ColumnFamilyOptions`: one object for all three classes.
+//!
+//! [`db`] and [`family`] are the rows of numbers. [`components`] are objects that options hold. [`groups`] are groups of
+//! values, copies, and texts.
+
+mod components;
+mod db;
+mod family;
+mod groups;
+
+use std::sync::Arc;
+
+use base::Result;
+use engine::event::Listener;
+use engine::options::{DbOptions, FamilyOptions};
+use ironstone::binding::Rejected;
+use ironstone::{FamilyDescriptor, Options};
+use table::sst::BlockCache;
+
+use crate::handle::Handle;
+use crate::native::{disposers, natives};
+
+/// The options of a database and of a column family.
+#[derive(Clone, Default)]
+pub struct OptionSet {
+    pub db: DbOptions,
+    pub family: FamilyOptions,
+    pub listeners: Vec<Arc<dyn Listener>>,
+    /// The block cache of the block-based table options. `None`: the database makes a cache.
+    pub block_cache: Option<Arc<BlockCache>>,
+    /// Features that are not built. An open with these options fails and names the feature.
+    pub rejected: Rejected,
+}
+
+impl OptionSet {
+    /// Returns the options for an open.
+    ///
+    /// # Errors
+    /// NotSupported for a feature that is not built. The message names the option.
+    pub fn for_open(&self) -> Result<Options> {
+        self.rejected.check()?;
+        Ok(Options {
+            db: self.db.clone(),
+            family: self.family.clone(),
+            block_cache: self.block_cache.clone(),
+            listeners: self.listeners.clone(),
+        })
+    }
+
+    /// Returns the descriptor of a column family with these options.
+    ///
+    /// # Errors
+    /// As [`Self::for_open`].
+    pub fn descriptor(&self, name: &str) -> Result<FamilyDescriptor> {
+        self.rejected.check()?;
+        let mut descriptor = FamilyDescriptor::new(name, self.family.clone());
+        descriptor.block_cache = self.block_cache.clone();
+        Ok(descriptor)
+    }
+
+    /// Remembers that the option needs a feature that is not built, or that the option no longer does.
+    pub fn want(&mut self, option: &'static str, is_wanted: bool) {
+        if is_wanted {
+            self.rejected.not_built(option);
+        } else {
+            self.rejected.remove(option);
+        }
+    }
+}
+
+disposers! {
+    Options: OptionSet;
+    DBOptions: OptionSet;
+    ColumnFamilyOptions: OptionSet;
+}
+
+natives! {
+    /// Makes options with the defaults of RocksDB 11.8.1.
+    fn Options_newOptions__ | DBOptions_newDBOptions | ColumnFamilyOptions_newColumnFamilyOptions[_]() -> Handle {
+        Handle::new(OptionSet::default())
+    }
+
+    /// Makes options from the options of a database and the options of a column family.
+    fn Options_newOptions__JJ[_](db: Handle, family: Handle) -> Handle {
+        let (db, family) = (db.shared::<OptionSet>()?, family.shared::<OptionSet>()?);
+        let mut both = OptionSet::clone(&db);
+        both.family = family.family.clone();
+        both.block_cache = family.block_cache.clone();
+        both.rejected.add(&family.rejected);
+        Handle::new(both)
+    }
+
+    /// Copies options. Components are shared with the copy.
+    fn Options_copyOptions | DBOptions_copyDBOptions | ColumnFamilyOptions_copyColumnFamilyOptions
+        | DBOptions_newDBOptionsFromOptions | ColumnFamilyOptions_newColumnFamilyOptionsFromOptions[_](
+        options: Handle
+    ) -> Handle {
+        Handle::new(OptionSet::clone(&*options.shared::<OptionSet>()?))
+    }
+}

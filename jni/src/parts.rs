@@ -1,0 +1,235 @@
+//! Small objects: slices, environments, rate limiters, compression options, compaction options.
+
+use std::sync::Arc;
+
+use base::Error;
+use engine::options::MemtableFactory;
+use env::Env;
+use env::rate::{Mode, RateLimiter, RateOptions};
+
+use crate::handle::Handle;
+use crate::java::{JBuffer, JBytes, JString, Part};
+use crate::native::{disposers, natives, rows};
+use crate::throw::Fault;
+
+/// `Slice` and `DirectSlice`: bytes of their own, from which a prefix can be removed.
+pub struct SliceObject {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl SliceObject {
+    pub fn copied(bytes: Vec<u8>) -> Self {
+        SliceObject { bytes, start: 0 }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+}
+
+/// `Env`.
+pub struct EnvObject(pub Env);
+
+/// `RateLimiter`.
+pub struct RateLimiterObject(pub Arc<RateLimiter>);
+
+/// A memtable factory on its way from a `MemTableConfig` to options.
+pub struct MemtableConfig(pub MemtableFactory);
+
+/// `ConfigOptions`.
+#[derive(Default)]
+pub struct ConfigOptions {
+    pub ignore_unknown_options: bool,
+}
+
+rows! {
+    ConfigOptions [ConfigOptions] |o|;
+    setIgnoreUnknownOptions _: bool => o.ignore_unknown_options;
+}
+
+disposers! {
+    RateLimiter: RateLimiterObject;
+    ConfigOptions: ConfigOptions;
+    RocksEnv: EnvObject;
+    RocksMemEnv: EnvObject;
+    TimedEnv: EnvObject;
+    AbstractSlice: SliceObject;
+}
+
+natives! {
+    /// The default environment. Java keeps its handle for the life of the process.
+    fn Env_getDefaultEnvInternal[_]() -> Handle {
+        Handle::new(EnvObject(Env::posix()))
+    }
+
+    fn RateLimiter_newRateLimiterHandle[_](
+        rate_bytes_per_sec: i64, refill_period_us: i64, fairness: i32, mode: i8, auto_tuned: bool
+    ) -> Handle {
+        let mode = match mode {
+            0 => Mode::ReadsOnly,
+            1 => Mode::WritesOnly,
+            2 => Mode::AllIo,
+            other => return Err(Fault::illegal_argument(format!("{other} is not a RateLimiterMode"))),
+        };
+        let options = RateOptions { refill_period_us, fairness, mode, auto_tuned, ..RateOptions::new(rate_bytes_per_sec) };
+        Handle::new(RateLimiterObject(Arc::new(RateLimiter::new(options, Env::posix().clock)?)))
+    }
+
+    fn RateLimiter_setBytesPerSecond[_](limiter: Handle, rate: i64) {
+        limiter.shared::<RateLimiterObject>()?.0.set_bytes_per_second(rate);
+    }
+
+    fn RateLimiter_getBytesPerSecond[_](limiter: Handle) -> i64 {
+        limiter.shared::<RateLimiterObject>()?.0.bytes_per_second()
+    }
+
+    fn RateLimiter_getSingleBurstBytes[_](limiter: Handle) -> i64 {
+        limiter.shared::<RateLimiterObject>()?.0.single_burst_bytes()
+    }
+
+    fn ConfigOptions_newConfigOptions[_]() -> Handle {
+        Handle::new(ConfigOptions::default())
+    }
+
+    /// An empty environment in memory. The clock and the threads are those of the base environment.
+    fn RocksMemEnv_createMemEnv[_](base: Handle) -> Handle {
+        let machine = base.shared::<EnvObject>()?.0.clone();
+        let fs = Arc::new(env::memory::MemoryFs::new(machine.clock.clone()));
+        Handle::new(EnvObject(Env { fs, ..machine }))
+    }
+
+    fn Env_setBackgroundThreads[_](env: Handle, threads: i32, priority: i8) {
+        let threads = usize::try_from(threads).unwrap_or(0);
+        env.shared::<EnvObject>()?.0.executor.set_threads(pool(priority)?, threads);
+    }
+
+    fn Env_getBackgroundThreads[_](env: Handle, priority: i8) -> i32 {
+        env.shared::<EnvObject>()?.0.executor.threads(pool(priority)?) as i32
+    }
+
+    fn Env_incBackgroundThreadsIfNeeded[_](env: Handle, threads: i32, priority: i8) {
+        let threads = usize::try_from(threads).unwrap_or(0);
+        env.shared::<EnvObject>()?.0.executor.grow_threads(pool(priority)?, threads);
+    }
+
+    fn SkipListMemTableConfig_newMemTableFactoryHandle0[_](lookahead: i64) -> Handle {
+        memtable(&format!("{{id=SkipListFactory;lookahead={lookahead};}}"))?
+    }
+
+    fn VectorMemTableConfig_newMemTableFactoryHandle[_](reserved: i64) -> Handle {
+        Handle::new(MemtableConfig(MemtableFactory::Vector { count: reserved as usize }))
+    }
+
+    fn HashSkipListMemTableConfig_newMemTableFactoryHandle[_](buckets: i64, height: i32, branching: i32) -> Handle {
+        memtable(&format!(
+            "{{id=HashSkipListRepFactory;bucket_count={buckets};skiplist_height={height};branching_factor={branching};}}"
+        ))?
+    }
+
+    fn HashLinkedListMemTableConfig_newMemTableFactoryHandle[_](
+        buckets: i64, huge_page_tlb_size: i64, logging_threshold: i32, log_distribution: bool, threshold_use_skiplist: i32
+    ) -> Handle {
+        memtable(&format!(
+            "{{id=HashLinkListRepFactory;bucket_count={buckets};huge_page_size={huge_page_tlb_size};\
+             logging_threshold={logging_threshold};log_when_flush={log_distribution};threshold={threshold_use_skiplist};}}"
+        ))?
+    }
+
+    fn AbstractSlice_createNewSliceFromString[java](text: JString) -> Handle {
+        Handle::new(SliceObject::copied(java.text(text)?.into_bytes()))
+    }
+
+    fn AbstractSlice_size0[_](slice: Handle) -> i32 {
+        slice.shared::<SliceObject>()?.bytes().len() as i32
+    }
+
+    fn AbstractSlice_empty0[_](slice: Handle) -> bool {
+        slice.shared::<SliceObject>()?.bytes().is_empty()
+    }
+
+    fn AbstractSlice_compare0[_](slice: Handle, other: Handle) -> i32 {
+        let (slice, other) = (slice.shared::<SliceObject>()?, other.shared::<SliceObject>()?);
+        slice.bytes().cmp(other.bytes()) as i32
+    }
+
+    fn AbstractSlice_startsWith0[_](slice: Handle, other: Handle) -> bool {
+        let (slice, other) = (slice.shared::<SliceObject>()?, other.shared::<SliceObject>()?);
+        slice.bytes().starts_with(other.bytes())
+    }
+
+    fn AbstractSlice_toString0[java](slice: Handle, hex: bool) -> JString<'j> {
+        let slice = slice.shared::<SliceObject>()?;
+        let text = match hex {
+            true => slice.bytes().iter().map(|byte| format!("{byte:02X}")).collect(),
+            false => String::from_utf8_lossy(slice.bytes()).into_owned(),
+        };
+        java.new_text(&text)?
+    }
+
+    fn Slice_createNewSlice0[java](data: JBytes, offset: i32) -> Handle {
+        let bytes = java.bytes(data)?;
+        let start = usize::try_from(offset).ok().filter(|start| *start <= bytes.len());
+        let start = start.ok_or_else(|| Fault::bounds(format!("offset {offset} of {} bytes", bytes.len())))?;
+        Handle::new(SliceObject::copied(bytes[start..].to_vec()))
+    }
+
+    fn Slice_createNewSlice1[java](data: JBytes) -> Handle {
+        Handle::new(SliceObject::copied(java.bytes(data)?))
+    }
+
+    fn Slice_data0[java](slice: Handle) -> JBytes<'j> {
+        java.new_bytes(slice.shared::<SliceObject>()?.bytes())?
+    }
+
+    fn Slice_clear0 | DirectSlice_clear0[_](slice: Handle, _internal: bool, _offset: i64) {
+        *slice.exclusive::<SliceObject>()? = SliceObject::copied(Vec::new());
+    }
+
+    fn Slice_removePrefix0 | DirectSlice_removePrefix0[_](slice: Handle, len: i32) {
+        let mut slice = slice.exclusive::<SliceObject>()?;
+        let len = usize::try_from(len).ok().filter(|len| *len <= slice.bytes().len());
+        slice.start += len.ok_or_else(|| Fault::bounds("the prefix is longer than the slice".to_string()))?;
+    }
+
+    /// The bytes are freed with the slice.
+    fn Slice_disposeInternalBuf | DirectSlice_disposeInternalBuf[_](_slice: Handle, _offset: i64) {}
+
+    fn DirectSlice_createNewDirectSlice0[java](data: JBuffer, len: i32) -> Handle {
+        java.with_direct(data, Part { offset: 0, len }, |bytes| Ok(Handle::new(SliceObject::copied(bytes.to_vec()))))?
+    }
+
+    fn DirectSlice_createNewDirectSlice1[java](data: JBuffer) -> Handle {
+        let len = i32::try_from(java.direct_capacity(data)?).unwrap_or(i32::MAX);
+        java.with_direct(data, Part { offset: 0, len }, |bytes| Ok(Handle::new(SliceObject::copied(bytes.to_vec()))))?
+    }
+
+    fn DirectSlice_get0[_](slice: Handle, offset: i32) -> i8 {
+        let slice = slice.shared::<SliceObject>()?;
+        let byte = usize::try_from(offset).ok().and_then(|at| slice.bytes().get(at).copied());
+        byte.ok_or_else(|| Fault::bounds(format!("offset {offset} of {} bytes", slice.bytes().len())))? as i8
+    }
+
+    fn DirectSlice_setLength0[_](slice: Handle, len: i32) {
+        let mut slice = slice.exclusive::<SliceObject>()?;
+        let len = usize::try_from(len).ok().filter(|len| *len <= slice.bytes().len());
+        let len = len.ok_or_else(|| Fault::bounds("the length is longer than the slice".to_string()))?;
+        let end = slice.start + len;
+        slice.bytes.truncate(end);
+    }
+}
+
+/// Returns the pool of a `Priority` of Java.
+fn pool(priority: i8) -> Result<env::Pool, Fault> {
+    match priority {
+        0 => Ok(env::Pool::Bottom),
+        1 => Ok(env::Pool::Low),
+        2 => Ok(env::Pool::High),
+        other => Err(Fault::from(Error::not_supported(format!("threads of the priority {other}")))),
+    }
+}
+
+/// Makes a memtable factory from its text in an OPTIONS file.
+fn memtable(text: &str) -> Result<Handle, Fault> {
+    Ok(Handle::new(MemtableConfig(engine::options::Value::parse(text)?)))
+}

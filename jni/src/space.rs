@@ -1,0 +1,90 @@
+//! `SstFileManager`: limits of space and of the speed of deletions.
+
+use std::sync::Arc;
+
+use base::Error;
+use env::sst_files::{SstFileManager, SstFileOptions};
+
+use crate::collections;
+use crate::handle::Handle;
+use crate::java::JObject;
+use crate::native::{disposers, natives};
+use crate::parts::EnvObject;
+use crate::throw::Outcome;
+
+/// An SST file manager.
+pub struct SpaceObject(pub Arc<SstFileManager>);
+
+disposers! {
+    SstFileManager: SpaceObject;
+}
+
+fn change(manager: Handle, change: impl FnOnce(&mut SstFileOptions)) -> Outcome<()> {
+    let manager = manager.shared::<SpaceObject>()?;
+    let mut options = manager.0.options();
+    change(&mut options);
+    manager.0.set_options(options);
+    Ok(())
+}
+
+natives! {
+    /// A logger of its own is not built.
+    fn SstFileManager_newSstFileManager[_](
+        env: Handle, logger: Handle, rate_bytes_per_sec: i64, max_trash_db_ratio: f64, bytes_max_delete_chunk: i64
+    ) -> Handle {
+        if !logger.is_null() {
+            return Err(Error::not_supported("SstFileManager with a Logger").into());
+        }
+        let env = env.shared::<EnvObject>()?.0.clone();
+        let options = SstFileOptions {
+            rate_bytes_per_sec: rate_bytes_per_sec as u64,
+            max_trash_db_ratio,
+            bytes_max_delete_chunk: bytes_max_delete_chunk as u64,
+            ..SstFileOptions::default()
+        };
+        Handle::new(SpaceObject(SstFileManager::new(env, options)))
+    }
+
+    fn SstFileManager_setMaxAllowedSpaceUsage[_](manager: Handle, bytes: i64) {
+        change(manager, |options| options.max_allowed_space = bytes as u64)?;
+    }
+
+    fn SstFileManager_setCompactionBufferSize[_](manager: Handle, bytes: i64) {
+        change(manager, |options| options.compaction_buffer_size = bytes as u64)?;
+    }
+
+    fn SstFileManager_setDeleteRateBytesPerSecond[_](manager: Handle, rate: i64) {
+        change(manager, |options| options.rate_bytes_per_sec = rate as u64)?;
+    }
+
+    fn SstFileManager_getDeleteRateBytesPerSecond[_](manager: Handle) -> i64 {
+        manager.shared::<SpaceObject>()?.0.options().rate_bytes_per_sec as i64
+    }
+
+    fn SstFileManager_setMaxTrashDBRatio[_](manager: Handle, ratio: f64) {
+        change(manager, |options| options.max_trash_db_ratio = ratio)?;
+    }
+
+    fn SstFileManager_getMaxTrashDBRatio[_](manager: Handle) -> f64 {
+        manager.shared::<SpaceObject>()?.0.options().max_trash_db_ratio
+    }
+
+    fn SstFileManager_getTotalSize[_](manager: Handle) -> i64 {
+        manager.shared::<SpaceObject>()?.0.total_size() as i64
+    }
+
+    fn SstFileManager_isMaxAllowedSpaceReached[_](manager: Handle) -> bool {
+        manager.shared::<SpaceObject>()?.0.is_space_reached(0)
+    }
+
+    fn SstFileManager_isMaxAllowedSpaceReachedIncludingCompactions[_](manager: Handle) -> bool {
+        manager.shared::<SpaceObject>()?.0.is_space_reached_with_compactions()
+    }
+
+    fn SstFileManager_getTrackedFiles[java](manager: Handle) -> JObject<'j> {
+        let tracked = manager.shared::<SpaceObject>()?.0.tracked();
+        collections::map(java, tracked.into_iter(), |java, (path, bytes)| {
+            Ok((java.new_text(&path.to_string_lossy())?.object(), collections::long(java, bytes as i64)?))
+        })?
+    }
+}

@@ -1,0 +1,255 @@
+//! Errors of natives as exceptions of Java.
+//!
+//! A native returns [`Outcome`]. The frame of natives (`native`) throws the fault when the native ends:
+//!
+//! | fault | exception |
+//! |---|---|
+//! | error of the engine | `org.rocksdb.RocksDBException` with `Status`: code, subcode, state |
+//! | handle of a closed object | `java.lang.IllegalStateException` |
+//! | index, length | `java.lang.IndexOutOfBoundsException` |
+//! | null | `java.lang.NullPointerException` |
+//! | an exception that already waits | no change |
+//!
+//! Facts: RocksDB `java/rocksjni/portal.h` (`RocksDBExceptionJni`, `StatusJni`): the numbers of codes and subcodes.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::CString;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use base::{Error, Kind, Subcode};
+
+use env::sync::thread_local;
+
+use crate::class::{Class, Global, Method, Value};
+use crate::handle::Stale;
+use crate::java::{JObject, JString, Java, jni};
+
+/// The result of a native.
+pub type Outcome<T> = Result<T, Fault>;
+
+/// The reason why a native failed.
+#[derive(Debug)]
+pub enum Fault {
+    /// An error of the engine.
+    Rocks(Error),
+    /// An exception waits in the JVM.
+    Thrown,
+    /// An exception of this class, with this text.
+    Other(&'static str, String),
+    /// A `RocksDBException` without status.
+    Plain(String),
+}
+
+impl From<Error> for Fault {
+    #[cold]
+    fn from(error: Error) -> Self {
+        Fault::Rocks(error)
+    }
+}
+
+impl From<Stale> for Fault {
+    #[cold]
+    fn from(stale: Stale) -> Self {
+        let text = match stale {
+            Stale::Null => "a native handle is 0: the object was never opened, or the argument is null",
+            Stale::Closed => "the object is closed",
+            Stale::OtherType => "the native handle belongs to an object of another class",
+        };
+        Fault::Other("java/lang/IllegalStateException", text.to_string())
+    }
+}
+
+impl Fault {
+    #[cold]
+    pub fn null() -> Fault {
+        Fault::Other("java/lang/NullPointerException", "an argument is null".to_string())
+    }
+
+    #[cold]
+    pub fn bounds(text: String) -> Fault {
+        Fault::Other("java/lang/IndexOutOfBoundsException", text)
+    }
+
+    #[cold]
+    pub fn negative(len: i32) -> Fault {
+        Fault::bounds(format!("the length {len} is negative"))
+    }
+
+    /// A `RocksDBException` that has a text and no status, as RocksDB throws for wrong arguments.
+    #[cold]
+    pub fn invalid(text: &str) -> Fault {
+        Fault::Plain(text.to_string())
+    }
+
+    #[cold]
+    pub fn illegal_argument(text: impl Into<String>) -> Fault {
+        Fault::Other("java/lang/IllegalArgumentException", text.into())
+    }
+
+    /// Throws the exception of the fault. An exception that already waits stays.
+    #[cold]
+    pub fn throw(self, java: Java<'_>) {
+        if java.has_exception() {
+            return;
+        }
+        let thrown = match &self {
+            Fault::Thrown => return,
+            Fault::Rocks(error) => exception(java, error),
+            Fault::Plain(text) => {
+                java.new_text(text).and_then(|text| PLAIN.construct(java, &[text.object().into()]))
+            }
+            Fault::Other(class, text) => return throw_named(java, class, text),
+        };
+        match thrown {
+            // SAFETY: the environment belongs to this thread; the object is a Throwable.
+            Ok(exception) => unsafe {
+                jni!(java, Throw, exception.raw());
+            },
+            Err(Fault::Thrown) => {}
+            Err(_) => throw_named(java, "java/lang/IllegalStateException", &format!("{self:?}")),
+        }
+    }
+}
+
+thread_local! {
+    /// The number of natives that run in this thread.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// The first exception of a callback in this thread, until the native ends.
+    static KEPT: RefCell<Option<Global>> = const { RefCell::new(None) };
+}
+
+/// Counts a native while it runs, and throws the exception of a callback when the native ends.
+pub struct Running<'j>(Java<'j>);
+
+impl<'j> Running<'j> {
+    #[inline]
+    pub fn start(java: Java<'j>) -> Self {
+        DEPTH.set(DEPTH.get() + 1);
+        Running(java)
+    }
+}
+
+impl Drop for Running<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+        if ANY_KEPT.load(Ordering::Relaxed) {
+            rethrow(self.0);
+        }
+    }
+}
+
+/// Set after the first exception of a callback. Natives look at the exceptions of their thread only after that.
+static ANY_KEPT: AtomicBool = AtomicBool::new(false);
+
+#[cold]
+fn rethrow(java: Java<'_>) {
+    let Some(kept) = KEPT.take() else { return };
+    let exception = kept.object(java);
+    // SAFETY: the environment belongs to this thread; the object is a Throwable. An exception of the native itself gives
+    // way to its cause.
+    unsafe {
+        jni!(java, ExceptionClear);
+        let exception = jni!(java, NewLocalRef, exception.raw());
+        jni!(java, Throw, exception);
+    }
+}
+
+/// Returns true if an exception of a callback waits for the end of the native of this thread.
+pub fn has_kept() -> bool {
+    ANY_KEPT.load(Ordering::Relaxed) && KEPT.with_borrow(Option::is_some)
+}
+
+/// Takes the exception of a callback out of the JVM: keeps the exception for the native of this thread, or prints it.
+#[cold]
+pub fn keep(java: Java<'_>, fault: Fault) {
+    fault.throw(java);
+    // SAFETY: the environment belongs to this thread.
+    let exception = unsafe { jni!(java, ExceptionOccurred) };
+    if exception.is_null() {
+        return;
+    }
+    if DEPTH.get() == 0 {
+        // SAFETY: the environment belongs to this thread.
+        unsafe { jni!(java, ExceptionDescribe) };
+    }
+    // SAFETY: the environment belongs to this thread.
+    unsafe { jni!(java, ExceptionClear) };
+    if DEPTH.get() > 0 {
+        // SAFETY: the reference is new and belongs to this call.
+        let exception = unsafe { JObject::from_raw(exception) };
+        if let Ok(global) = Global::new(java, exception) {
+            KEPT.set(Some(global));
+            ANY_KEPT.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+fn throw_named(java: Java<'_>, class: &str, text: &str) {
+    let text: Vec<u8> = text.bytes().filter(|byte| *byte != 0 && byte.is_ascii()).collect();
+    let (Ok(class), Ok(text)) = (CString::new(class), CString::new(text)) else { return };
+    // SAFETY: the environment belongs to this thread; both strings end with NUL and are ASCII.
+    unsafe {
+        let class = jni!(java, FindClass, class.as_ptr());
+        if !class.is_null() {
+            jni!(java, ThrowNew, class, text.as_ptr());
+        }
+    }
+}
+
+static STATUS: Method = Class::new("org/rocksdb/Status").method("<init>", "(BBLjava/lang/String;)V");
+static EXCEPTION: Method =
+    Class::new("org/rocksdb/RocksDBException").method("<init>", "(Lorg/rocksdb/Status;)V");
+static PLAIN: Method = Class::new("org/rocksdb/RocksDBException").method("<init>", "(Ljava/lang/String;)V");
+
+/// Makes an `org.rocksdb.RocksDBException`.
+///
+/// # Errors
+/// The exception that the JVM throws instead.
+pub fn exception<'j>(java: Java<'j>, error: &Error) -> Outcome<JObject<'j>> {
+    let status = status(java, Some(error))?;
+    EXCEPTION.construct(java, &[status.into()])
+}
+
+/// Makes an `org.rocksdb.Status`. `None` is the status Ok.
+///
+/// # Errors
+/// OutOfMemoryError.
+pub fn status<'j>(java: Java<'j>, error: Option<&Error>) -> Outcome<JObject<'j>> {
+    let state = match error.map(state) {
+        Some(state) if !state.is_empty() => java.new_text(&state)?,
+        _ => JString::NULL,
+    };
+    let (code, subcode) = error.map_or((0, 0), |error| (code(error.kind()), subcode(error.subcode())));
+    STATUS.construct(java, &[Value::byte(code), Value::byte(subcode), state.object().into()])
+}
+
+/// Returns the text of an error without the text of its code and subcode: `Status::getState` of RocksDB.
+fn state(error: &Error) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix(error.kind().text()).unwrap_or(&text);
+    match error.subcode() {
+        Subcode::None => text.to_string(),
+        subcode => {
+            let text = text.strip_prefix(subcode.text()).unwrap_or(text);
+            text.strip_prefix(": ").unwrap_or(text).to_string()
+        }
+    }
+}
+
+/// Returns the number of a code in `Status.Code` of Java.
+pub fn code(kind: Kind) -> i8 {
+    match kind {
+        Kind::CompactionTooLarge => 0x7f,
+        Kind::ColumnFamilyDropped => 0xe,
+        other => other as i8,
+    }
+}
+
+/// Returns the number of a subcode in `Status.SubCode` of Java. Java has no name for the newer subcodes.
+fn subcode(subcode: Subcode) -> i8 {
+    match subcode as u8 {
+        number @ 0..=7 => number as i8,
+        _ => 0x7f,
+    }
+}
