@@ -30,7 +30,8 @@
 //! - A panic in such a function fails the call or the job, and never leaves the process.
 //! - [`Env::from_raw`] and the feature `raw-ptr` know values of `ironstone`, not pointers of the C library.
 //! - A column family handle of another database is refused.
-//! - [`Options::set_row_cache`] is a hint.
+//! - An iterator is `Send`, but not `Sync`.
+//! - [`Options::set_row_cache`] and `set_max_background_operations` of a backup engine are hints.
 //!
 //! `docs/moving-from-rocksdb.md` in the repository has the whole list, and the way back.
 

@@ -46,6 +46,8 @@ pub struct Iter {
     super_version: Arc<SuperVersion>,
     /// Range tombstones that the memtable had when the walk was built.
     range_deletes: u64,
+    /// Entries that the memtable had at the last positioning of a tailing iterator.
+    entries: u64,
     counts: Counts,
     /// Whether the sources are collected. The first positioning collects the sources, so an iterator that is never
     /// positioned costs two reference counts.
@@ -81,6 +83,7 @@ impl Iter {
             options,
             super_version,
             range_deletes,
+            entries: 0,
             counts,
             opened: false,
             prepares,
@@ -227,7 +230,7 @@ impl Iter {
     /// To the next key. Does nothing when not valid.
     #[inline]
     pub fn next(&mut self) {
-        if self.counts.wanted() {
+        if self.counts.wanted() || self.options.tailing {
             return self.step_counted(Step::Next);
         }
         self.walk.next();
@@ -251,7 +254,9 @@ impl Iter {
     /// A move that somebody wants to know of.
     #[inline(never)]
     fn step_counted(&mut self, step: Step) {
-        if perf_timing(PerfLevel::EnableTimeExceptForMutex) {
+        if self.options.tailing && matches!(step, Step::Next) && self.has_newer_entries() {
+            self.next_among_newer();
+        } else if perf_timing(PerfLevel::EnableTimeExceptForMutex) {
             self.step_timed(step);
         } else {
             match step {
@@ -262,7 +267,32 @@ impl Iter {
         if self.attends {
             self.attend(step);
         }
-        self.counts.moved(&mut self.walk, step);
+        if self.counts.wanted() {
+            self.counts.moved(&mut self.walk, step);
+        }
+    }
+
+    /// Returns true if the family has entries that a tailing iterator did not see at its last positioning.
+    fn has_newer_entries(&self) -> bool {
+        self.super_version.number != self.context.family.super_version_number()
+            || self.super_version.mem.counts().entries != self.entries
+    }
+
+    /// Moves a tailing iterator to the next key among newer entries too: positions the iterator at its key again. The
+    /// sources have read ahead, so a step alone would miss newer entries. Follows RocksDB `db/forward_iterator.cc`.
+    #[cold]
+    fn next_among_newer(&mut self) {
+        if !self.walk.valid() {
+            return;
+        }
+        let key = self.walk.key().to_vec();
+        if let Err(error) = self.prepare() {
+            return self.walk.fail(error);
+        }
+        self.walk.seek(&key);
+        if self.walk.valid() && self.walk.key() == key {
+            self.walk.next();
+        }
     }
 
     #[cold]
@@ -389,6 +419,7 @@ impl Iter {
         {
             self.renew()?;
         }
+        self.entries = self.super_version.mem.counts().entries;
         Ok(())
     }
 }

@@ -40,6 +40,28 @@ fn a_tailing_iterator_sees_range_deletions_that_come_later() {
 }
 
 #[test]
+fn a_tailing_iterator_steps_to_entries_that_come_later() {
+    let env = env::Env::memory(34);
+    let db = open(&env, FamilyOptions::default());
+    put(&db, "a", "1");
+    put(&db, "d", "4");
+    let family = db.default_family().unwrap();
+    let mut iter = db.iter(&family, ReadOptions { tailing: true, ..ReadOptions::default() }).unwrap();
+    iter.seek_to_first();
+    put(&db, "b", "2");
+    iter.next();
+    assert_eq!(iter.key(), b"b");
+    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    put(&db, "c", "3");
+    iter.next();
+    assert_eq!(iter.key(), b"c");
+    iter.next();
+    assert_eq!(iter.key(), b"d");
+    iter.next();
+    assert!(!iter.valid());
+}
+
+#[test]
 fn a_prefix_extractor_taken_away_leaves_no_filter_behind() {
     let env = env::Env::memory(33);
     let mut family = FamilyOptions {

@@ -4,5 +4,8 @@
 
 mod callbacks;
 mod handles;
+#[path = "../../examples/notes.rs"]
+#[allow(dead_code, reason = "the program has a main function")]
+mod notes;
 mod peers;
 mod worlds;

@@ -89,3 +89,10 @@ fn a_rejected_value_fails_the_open_by_the_name_of_its_option() {
     options.set_compression_options_parallel_threads(1);
     DB::open(&options, dir.path()).unwrap();
 }
+
+#[test]
+fn the_example_notes_shows_the_snapshot_and_the_present() {
+    let dir = tempfile::tempdir().unwrap();
+    let shown = crate::notes::run(dir.path().to_str().unwrap()).unwrap();
+    assert_eq!(shown, ["2024-01-01: new year; snow; ", "2024-02-29: leap day; ", "now: 1"]);
+}
