@@ -111,7 +111,8 @@ impl Scores {
         }
         self.base_level = first_filled;
         let base_size = if size <= base_min {
-            base_min + 1
+            // A multiplier of 0, which `set_options` accepts, makes `base_min` the largest number.
+            base_min.saturating_add(1)
         } else {
             while self.base_level > 1 && size > base_max {
                 self.base_level -= 1;
