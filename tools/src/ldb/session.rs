@@ -87,6 +87,7 @@ impl Session {
         if !self.writes {
             // Every iterator here asks for total order.
             settings.db.prefix_seek_opt_in_only = false;
+            settings.join_operands()?;
         }
         let mut families: Vec<_> = settings
             .families

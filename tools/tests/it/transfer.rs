@@ -1,6 +1,6 @@
 //! `ldb` takes files out of databases and puts files in.
 
-use crate::support::ldb;
+use crate::support::{ldb, ldb_on};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -36,4 +36,25 @@ fn ldb_makes_checkpoints_backups_and_external_files() {
     assert!(out.err.contains("new.sst"), "{}", out.err);
     let out = ldb(&[&db, "backup"], b"");
     assert!(out.err.contains("missing backup_dir"), "{}", out.err);
+}
+
+/// The merge operator of an application is no part of the tool. RocksDB's `ldb` joins the operands by a colon too.
+#[test]
+fn operands_of_an_unknown_merge_operator_are_joined_by_a_colon() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("db");
+    let mut options = ironstone::Options::default();
+    options.update("create_if_missing=true;merge_operator=stringappend").expect("known options");
+    let db = ironstone::Db::open(&path, options).expect("a new database");
+    db.put(b"a", b"1").expect("a put");
+    for operand in [b"x", b"y"] {
+        db.merge(b"b", operand).expect("a merge");
+    }
+    db.put(b"c", b"2").expect("a put");
+    db.close().expect("a close");
+    // Without the OPTIONS file the tool does not know the operator.
+    let scanned = ldb_on(&path, &["--try_load_options=false", "scan"]).good();
+    assert_eq!(scanned, "a ==> 1\nb ==> x:y\nc ==> 2\n");
+    let got = ldb_on(&path, &["--try_load_options=false", "get", "b"]).good();
+    assert_eq!(got, "x:y\n");
 }
