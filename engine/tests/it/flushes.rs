@@ -12,7 +12,7 @@ use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, Listener, StallCondition};
-use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WriteOptions};
+use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, WriteOptions};
 
 use crate::basic::{get, options, put};
 
@@ -397,36 +397,44 @@ impl Listener for HoldCompaction {
     }
 }
 
+/// A database with two SST files in level 0, in a compaction that waits for `go`. One more file slows writes.
+fn before_a_stall() -> (Db, Arc<HoldCompaction>) {
+    let env = Env { executor: Arc::new(Threads::new()), ..Env::memory(13) };
+    let hold = Arc::new(HoldCompaction::default());
+    let own = FamilyOptions {
+        level0_file_num_compaction_trigger: 2,
+        level0_slowdown_writes_trigger: 3,
+        level0_stop_writes_trigger: 8,
+        ..FamilyOptions::default()
+    };
+    let mut request = OpenRequest::new("/db", options(&env), own);
+    request.components.listeners.push(hold.clone());
+    let db = Db::open(request).unwrap();
+    for _ in 0..2 {
+        put_and_flush(&db, true);
+    }
+    while !hold.begun.load(Ordering::SeqCst) {
+        std::thread::yield_now();
+    }
+    (db, hold)
+}
+
+fn put_and_flush(db: &Db, allow_write_stall: bool) {
+    put(db, "a", "1");
+    let options = FlushOptions { allow_write_stall, ..FlushOptions::default() };
+    db.flush(&[db.default_family().unwrap()], &options).unwrap();
+}
+
 #[test]
 fn a_flush_waits_for_the_end_of_a_stall_unless_it_may_stall_writes() {
     for allow_write_stall in [false, true] {
-        let env = Env { executor: Arc::new(Threads::new()), ..Env::memory(13) };
-        let hold = Arc::new(HoldCompaction::default());
-        let own = FamilyOptions {
-            level0_file_num_compaction_trigger: 2,
-            level0_slowdown_writes_trigger: 3,
-            level0_stop_writes_trigger: 8,
-            ..FamilyOptions::default()
-        };
-        let mut request = OpenRequest::new("/db", options(&env), own);
-        request.components.listeners.push(hold.clone());
-        let db = Db::open(request).unwrap();
+        let (db, hold) = before_a_stall();
         let family = db.default_family().unwrap();
-        let flush = |db: &Db, allow_write_stall| {
-            put(db, "a", "1");
-            let options = FlushOptions { allow_write_stall, ..FlushOptions::default() };
-            db.flush(&[db.default_family().unwrap()], &options).unwrap();
-        };
-        flush(&db, true);
-        flush(&db, true);
-        while !hold.begun.load(Ordering::SeqCst) {
-            std::thread::yield_now();
-        }
         let l0 = || db.property(&family, "rocksdb.num-files-at-level0").unwrap();
         let (sender, done) = channel();
         let other = db.clone();
         let flusher = std::thread::spawn(move || {
-            flush(&other, allow_write_stall);
+            put_and_flush(&other, allow_write_stall);
             sender.send(()).unwrap();
         });
         if allow_write_stall {
@@ -440,5 +448,36 @@ fn a_flush_waits_for_the_end_of_a_stall_unless_it_may_stall_writes() {
         hold.go.store(true, Ordering::SeqCst);
         flusher.join().unwrap();
         db.wait_for_compact().unwrap();
+    }
+}
+
+/// A manual compaction flushes first, by the same rule.
+#[test]
+fn a_manual_compaction_waits_for_the_end_of_a_stall_unless_it_may_stall_writes() {
+    for allow_write_stall in [false, true] {
+        let (db, hold) = before_a_stall();
+        let family = db.default_family().unwrap();
+        put(&db, "b", "2");
+        let l0 = || db.property(&family, "rocksdb.num-files-at-level0").unwrap();
+        let (sender, done) = channel();
+        let (other, own) = (db.clone(), family.clone());
+        let compactor = std::thread::spawn(move || {
+            let options = CompactRangeOptions { allow_write_stall, ..CompactRangeOptions::default() };
+            other.compact_range(&own, None, None, &options).unwrap();
+            sender.send(()).unwrap();
+        });
+        if allow_write_stall {
+            while l0() != "3" {
+                std::thread::yield_now();
+            }
+        } else {
+            // The compaction is held, so the flush cannot begin before `go`.
+            assert_eq!(done.recv_timeout(Duration::from_millis(100)), Err(RecvTimeoutError::Timeout));
+            assert_eq!(l0(), "2");
+        }
+        hold.go.store(true, Ordering::SeqCst);
+        compactor.join().unwrap();
+        db.wait_for_compact().unwrap();
+        assert_eq!(l0(), "0");
     }
 }
