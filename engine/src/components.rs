@@ -1,5 +1,9 @@
 //! What is handed in beside the options: shared resources and the user's code that no option names.
 
+use std::path::Path;
+
+use base::{FamilyId, FileNumber};
+use format::batch::Batch;
 use table::sst::BlockCache;
 
 use crate::event::Listener;
@@ -12,6 +16,40 @@ pub struct Components {
     pub listeners: Vec<Arc<dyn Listener>>,
     /// The cache of families that bring none; `None` makes one of the table options' size.
     pub block_cache: Option<Arc<BlockCache>>,
+    /// Inspects each WAL record at the open. Default: none.
+    pub wal_filter: Option<Arc<dyn WalFilter>>,
+}
+
+/// Inspects the WAL records that recovery replays. RocksDB: `WalFilter` (`include/rocksdb/wal_filter.h`).
+///
+/// The methods run on the thread of the open, before the database takes calls. If the filter changes the replay, recovery
+/// flushes all memtables, so no later open replays the same WALs.
+pub trait WalFilter: Send + Sync {
+    /// Returns the name that errors and the info log show.
+    fn name(&self) -> &str;
+
+    /// Receives each column family with its name and the oldest WAL that the column family needs. Called once, before
+    /// the first record. RocksDB: `ColumnFamilyLogNumberMap`.
+    fn families(&self, _families: &[(FamilyId, String, FileNumber)]) {}
+
+    /// Decides about one record of the WAL `wal` with the path `path`. RocksDB: `LogRecordFound`.
+    fn record(&self, wal: FileNumber, path: &Path, batch: &Batch<'_>) -> WalFilterDecision;
+}
+
+/// What happens to one record of a WAL. RocksDB: `WalFilter::WalProcessingOption`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WalFilterDecision {
+    /// Replays the record.
+    ContinueProcessing,
+    /// Replays these bytes of a write batch instead, at the sequence number of the record. The open fails with NotSupported
+    /// if the new batch has more entries than the record.
+    Replace(Vec<u8>),
+    /// Skips the record.
+    IgnoreCurrentRecord,
+    /// Skips the record and all later records.
+    StopReplay,
+    /// Treats the record as damage. `wal_recovery_mode` decides how the open continues.
+    CorruptedRecord,
 }
 
 /// A column family to open or create.

@@ -113,6 +113,7 @@ pub use base::{
     ValueType,
 };
 pub use engine::batch::WriteBatch;
+pub use engine::components::{WalFilter, WalFilterDecision};
 pub use engine::db::{
     LiveFileKind, LiveFileStorageInfo, LiveFilesStorageInfoOptions, Slice, StatsHistory, Update, Updates,
     WalFile, WalFileType,
@@ -121,7 +122,7 @@ pub use engine::event;
 pub use engine::event::{Event, Listener};
 pub use engine::read::Answered;
 pub use engine::source::WideColumns;
-pub use format::batch::{Marker, Record};
+pub use format::batch::{Batch, Marker, Record};
 pub use lsm::filter::{
     CompactionFilter, CompactionFilterFactory, CreationReason, Decision, FilterContext, FilterInput,
     FilterKind,

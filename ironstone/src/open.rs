@@ -134,7 +134,11 @@ pub(crate) fn request(
     engine::db::OpenRequest {
         path: path.to_path_buf(),
         options: options.db,
-        components: Components { listeners: options.listeners, block_cache: options.block_cache },
+        components: Components {
+            listeners: options.listeners,
+            block_cache: options.block_cache,
+            wal_filter: options.wal_filter,
+        },
         families,
         others,
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::Result;
+use engine::components::WalFilter;
 use engine::event::Listener;
 use engine::options::file::load_latest;
 use engine::options::{DbOptions, FamilyOptions};
@@ -43,6 +44,9 @@ pub struct Options {
     pub block_cache: Option<Arc<BlockCache>>,
     /// Receive the events of the database: flushes, compactions, files, errors. Default: none.
     pub listeners: Vec<Arc<dyn Listener>>,
+    /// Inspects each WAL record at the open, and can skip or replace records. RocksDB: `DBOptions::wal_filter`. Default:
+    /// none.
+    pub wal_filter: Option<Arc<dyn WalFilter>>,
 }
 
 impl Options {

@@ -184,7 +184,7 @@ base::options! {
     fixed wal_recovery_mode: WalRecoveryMode = WalRecoveryMode::PointInTimeRecovery;
     /// Keeps prepared transactions after a crash. Transaction databases set the option.
     fixed allow_2pc: bool = false;
-    /// Inspects WAL records during recovery. Not built: only `nullptr` is accepted.
+    /// Inspects WAL records during recovery. A program sets a filter as an object; the text is always `nullptr`.
     fixed wal_filter: Unavailable = Unavailable, since: "6.29";
     /// Has no effect: the dump of statistics holds no numbers of the allocator.
     fixed dump_malloc_stats: bool = false;

@@ -102,11 +102,16 @@ impl rocksdb_options_t {
             family: self.family.clone(),
             listeners: self.listeners.clone(),
             block_cache: self.block_cache.clone(),
+            ..ironstone::Options::default()
         })
     }
 
     pub(crate) fn components(&self) -> Components {
-        Components { listeners: self.listeners.clone(), block_cache: self.block_cache.clone() }
+        Components {
+            listeners: self.listeners.clone(),
+            block_cache: self.block_cache.clone(),
+            ..Components::default()
+        }
     }
 }
 

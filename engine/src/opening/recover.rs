@@ -357,7 +357,8 @@ impl Opening {
             accept_lost: self.options.open_despite_lost_writes,
             two_phase: shared.two_phase(),
         };
-        let replay = Replay::new(&shared.tools, &shared.families, settings, job);
+        let replay = Replay::new(&shared.tools, &shared.families, settings, job)
+            .with_filter(self.components.wal_filter.clone());
         if logs.is_empty() {
             return replay.run(logs);
         }

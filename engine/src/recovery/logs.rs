@@ -49,9 +49,11 @@ use format::proof::Extent;
 use format::wal::{Diagnosis, HOLE, Item, Mark, Predecessor, Reader, diagnose, marks_of};
 
 use super::durable::{self, Durable, Progress};
+use super::filter::Filtering;
 use super::prepared::{self, Outcome, Sections};
 use super::settings::{ReplaySettings, Replayed};
 use crate::apply::{self, Missing, Source};
+use crate::components::WalFilter;
 use crate::family::{Family, FamilySet};
 use crate::manifest::FileSource;
 use crate::options::WalRecoveryMode;
@@ -83,6 +85,8 @@ pub struct Replay<'a> {
     /// Logs of which something was passed over.
     waived: HashSet<u64>,
     durable: Durable<'a>,
+    /// The WAL filter of the application.
+    filter: Option<Filtering>,
     done: Replayed,
 }
 
@@ -117,8 +121,15 @@ impl<'a> Replay<'a> {
             previous: None,
             replayed: HashMap::default(),
             waived: HashSet::default(),
+            filter: None,
             done: Replayed::default(),
         }
+    }
+
+    /// Lets the WAL filter of the application decide about each record.
+    pub fn with_filter(mut self, filter: Option<Arc<dyn WalFilter>>) -> Self {
+        self.filter = filter.map(|filter| Filtering::new(filter, self.families));
+        self
     }
 
     /// Replays these logs, ascending, into the families' memtables.
@@ -317,6 +328,7 @@ impl<'a> Replay<'a> {
             return Ok(Verdict::GoOn);
         }
         *last_in_log = seq;
+        let filtered = self.filter(bytes, log)?;
         let source = Source {
             missing: Missing::Skip,
             log: Some(log.0),
@@ -324,7 +336,8 @@ impl<'a> Replay<'a> {
             merger: None,
             protection: None,
         };
-        let Outcome { applied, next_counted, unknown_count } = match self.apply(bytes, log, source) {
+        let replayed = filtered.as_deref().unwrap_or(bytes);
+        let Outcome { applied, next_counted, unknown_count } = match self.apply(replayed, log, source) {
             Ok(outcome) => outcome,
             Err(error) if error.kind() == Kind::NotSupported => return Err(Fault::Fatal(error)),
             // The memtable contains an entry with this key and this sequence number already.
@@ -346,13 +359,26 @@ impl<'a> Replay<'a> {
             ))));
         }
         self.next_seq = Some(applied.next_seq);
-        self.next_counted = (!unknown_count).then_some(next_counted);
+        // The sequence numbers of the entries that a filter dropped are not given out again.
+        let counted = filtered.map_or(0, |_| seq + u64::from(batch::count(bytes)));
+        self.next_counted = (!unknown_count).then_some(next_counted.max(counted));
         self.done.records += 1;
         let crowded = self.settings.memory_max.is_some_and(|most| self.memory_used() >= most);
         if (applied.memtable_full || crowded) && self.settings.may_flush {
             self.flush_full(crowded).map_err(Fault::Fatal)?;
         }
         Ok(Verdict::GoOn)
+    }
+
+    /// Returns the batch that the WAL filter puts in the place of `bytes`. A WAL that a filter changed is never replayed
+    /// again: its entries are flushed.
+    fn filter(&mut self, bytes: &[u8], log: FileNumber) -> std::result::Result<Option<Vec<u8>>, Fault> {
+        let Some(filter) = &mut self.filter else { return Ok(None) };
+        let filtered = filter.record(bytes, log, &self.tools.paths.wal(log)).map_err(|error| {
+            if error.kind() == Kind::NotSupported { Fault::Fatal(error) } else { Fault::Report(error) }
+        })?;
+        self.done.damaged |= filtered.is_some();
+        Ok(filtered)
     }
 
     /// Applies a batch, and collects or resolves prepared transactions.

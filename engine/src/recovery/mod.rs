@@ -8,6 +8,7 @@
 
 mod create;
 mod durable;
+mod filter;
 mod keep;
 mod logs;
 mod prepared;

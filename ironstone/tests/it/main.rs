@@ -27,5 +27,6 @@ mod timestamps;
 mod together;
 mod transactions;
 mod ttl;
+mod wal_filter;
 mod wal_stream;
 mod wide;

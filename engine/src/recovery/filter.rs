@@ -1,0 +1,74 @@
+//! The WAL filter of the application: what the filter decides about one record becomes bytes to replay, or an error.
+//!
+//! After `StopReplay` the replay still reads and checks all later records, and applies none of them. So damage of a durable
+//! WAL is reported, with a filter too. Source: RocksDB `db/db_impl/db_impl_open.cc` (`InvokeWalFilterIfNeededOnWalRecord`).
+
+use std::path::Path;
+
+use base::{Error, FileNumber, Result};
+use format::batch::{self, Batch};
+
+use crate::components::{WalFilter, WalFilterDecision};
+use crate::family::FamilySet;
+use crate::sync::Arc;
+
+/// A filter during one replay.
+pub(super) struct Filtering {
+    filter: Arc<dyn WalFilter>,
+    stopped: bool,
+}
+
+impl Filtering {
+    /// Starts a replay, and tells the filter which WALs the column families need.
+    pub fn new(filter: Arc<dyn WalFilter>, families: &FamilySet) -> Filtering {
+        let needed = |family: &Arc<crate::family::Family>| {
+            (family.id(), family.name().to_string(), FileNumber(family.state().wal_number))
+        };
+        filter.families(&families.all().iter().map(needed).collect::<Vec<_>>());
+        Filtering { filter, stopped: false }
+    }
+
+    /// Returns the batch to replay in place of `bytes`, a batch that decodes. `None`: the filter did not change the record.
+    /// A skipped record becomes an empty batch.
+    ///
+    /// # Errors
+    /// Corruption if the filter reports damage. NotSupported if the new batch has more entries than the record; Corruption
+    /// if the new batch does not decode.
+    pub fn record(&mut self, bytes: &[u8], wal: FileNumber, path: &Path) -> Result<Option<Vec<u8>>> {
+        if self.stopped {
+            return Ok(Some(empty(bytes)));
+        }
+        match self.filter.record(wal, path, &Batch::new(bytes)?) {
+            WalFilterDecision::ContinueProcessing => Ok(None),
+            WalFilterDecision::IgnoreCurrentRecord => Ok(Some(empty(bytes))),
+            WalFilterDecision::StopReplay => {
+                self.stopped = true;
+                Ok(Some(empty(bytes)))
+            }
+            WalFilterDecision::CorruptedRecord => {
+                let name = self.filter.name();
+                Err(Error::corruption(format!("Corruption reported by Wal Filter : {name}")))
+            }
+            WalFilterDecision::Replace(new) => self.replace(bytes, new),
+        }
+    }
+
+    fn replace(&self, old: &[u8], mut new: Vec<u8>) -> Result<Option<Vec<u8>>> {
+        Batch::new(&new)?.verify()?;
+        if batch::count(&new) > batch::count(old) {
+            return Err(Error::not_supported(format!(
+                "More than original # of records returned by Wal Filter : {}",
+                self.filter.name()
+            )));
+        }
+        batch::set_sequence(&mut new, batch::sequence(old));
+        Ok(Some(new))
+    }
+}
+
+/// An empty batch at the sequence number of `old`.
+fn empty(old: &[u8]) -> Vec<u8> {
+    let mut new = vec![0; batch::HEADER_LEN];
+    batch::set_sequence(&mut new, batch::sequence(old));
+    new
+}
