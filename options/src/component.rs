@@ -1,8 +1,11 @@
 //! Components that options name: which names exist, and what a name makes.
 
-use base::Result;
-use base::option::{Nullable, Value, id_and_options, is_null, no_such, not_a, parse_map};
-use table::options::BlockBasedTableOptions;
+use base::option::{Nullable, Row, Value, id_and_options, is_null, no_such, not_a, parse_map};
+use base::{Error, Result};
+use table::options::{
+    BlockBasedTableOptions, CUCKOO_OPTIONS, CuckooTableOptions, PLAIN_OPTIONS, PlainTableOptions,
+    WrittenTable,
+};
 
 /// An option without any object here: only `nullptr` is accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,95 +73,29 @@ impl Nullable for CompressionManager {
     }
 }
 
-/// The structure of memtables.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MemtableFactory {
-    /// `lookahead` has no effect here. RocksDB: the number of entries that an insertion looks ahead from the position of
-    /// the previous insertion.
-    SkipList { lookahead: usize },
-    /// A vector that is sorted when the memtable becomes immutable. `count` has no effect here. RocksDB: the number of
-    /// entries for which space is allocated ahead.
-    Vector { count: usize },
-    /// Another structure of RocksDB, with its options. It is kept in OPTIONS files, and the open refuses it.
-    Other { name: String, options: Vec<(String, String)> },
-}
-
-impl Default for MemtableFactory {
-    fn default() -> Self {
-        MemtableFactory::SkipList { lookahead: 0 }
-    }
-}
-
-impl MemtableFactory {
-    pub fn name(&self) -> &str {
-        match self {
-            MemtableFactory::SkipList { .. } => "SkipListFactory",
-            MemtableFactory::Vector { .. } => "VectorRepFactory",
-            MemtableFactory::Other { name, .. } => name,
-        }
-    }
-}
-
-impl Value for MemtableFactory {
-    fn parse(text: &str) -> Result<Self> {
-        let (id, options) = id_and_options(text)?;
-        let (name, short) = match id.split_once(':') {
-            Some((name, argument)) => (name, Some(argument)),
-            None => (id.as_str(), None),
-        };
-        let number = |field: &str| {
-            let long = options.iter().find(|(n, _)| n == field).map(|(_, v)| v.as_str());
-            long.or(short).map_or(Ok(0), usize::parse)
-        };
-        match name {
-            "skip_list" | "SkipListFactory" => {
-                Ok(MemtableFactory::SkipList { lookahead: number("lookahead")? })
-            }
-            "vector" | "VectorRepFactory" => Ok(MemtableFactory::Vector { count: number("count")? }),
-            "prefix_hash" | "HashSkipListRepFactory" | "hash_linkedlist" | "HashLinkListRepFactory" => {
-                let name = match name {
-                    "prefix_hash" | "HashSkipListRepFactory" => "HashSkipListRepFactory",
-                    _ => "HashLinkListRepFactory",
-                };
-                let mut options = options.clone();
-                options.extend(short.map(|n| ("bucket_count".to_string(), n.to_string())));
-                Ok(MemtableFactory::Other { name: name.to_string(), options })
-            }
-            _ => Err(no_such("memtable factory", name)),
-        }
-    }
-
-    fn print(&self) -> String {
-        match self {
-            MemtableFactory::SkipList { lookahead: 0 } => self.name().to_string(),
-            MemtableFactory::SkipList { lookahead } => format!("SkipListFactory:{lookahead}"),
-            MemtableFactory::Vector { count } => format!("{{id=VectorRepFactory;count={count};}}"),
-            MemtableFactory::Other { name, options } => with_options(name, options),
-        }
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        self == other
-    }
-}
-
-fn with_options(name: &str, options: &[(String, String)]) -> String {
-    if options.is_empty() {
-        return name.to_string();
-    }
-    let fields: String = options.iter().map(|(name, value)| format!("{name}={value};")).collect();
-    format!("{{id={name};{fields}}}")
-}
-
 /// The kind of table file, with its own options.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableFactory {
     BlockBased(BlockBasedTableOptions),
-    /// Another format of RocksDB, with its options. It is kept in OPTIONS files, and the open refuses it.
+    Plain(PlainTableOptions),
+    Cuckoo(CuckooTableOptions),
+    /// Writes tables of one kind, with the options of all kinds. Each factory reads tables of all kinds.
+    Adaptive(Box<AdaptiveTables>),
+    /// A format that RocksDB does not have. It is kept in OPTIONS files, and the open refuses it.
     Other {
         name: String,
         options: Vec<(String, String)>,
     },
+}
+
+/// The options of [`TableFactory::Adaptive`]. Only code sets these options, as in RocksDB.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AdaptiveTables {
+    /// The kind of new tables.
+    pub written: WrittenTable,
+    pub block_based: BlockBasedTableOptions,
+    pub plain: PlainTableOptions,
+    pub cuckoo: CuckooTableOptions,
 }
 
 impl Default for TableFactory {
@@ -177,9 +114,9 @@ impl TableFactory {
     pub fn by_name(name: &str) -> Result<Self> {
         match name {
             BLOCK_BASED => Ok(TableFactory::default()),
-            "PlainTable" | "CuckooTable" | "AdaptiveTableFactory" => {
-                Ok(TableFactory::Other { name: name.to_string(), options: Vec::new() })
-            }
+            "PlainTable" => Ok(TableFactory::Plain(PlainTableOptions::default())),
+            "CuckooTable" => Ok(TableFactory::Cuckoo(CuckooTableOptions::default())),
+            "AdaptiveTableFactory" => Ok(TableFactory::Adaptive(Box::default())),
             _ => Err(no_such("table factory", name)),
         }
     }
@@ -187,22 +124,46 @@ impl TableFactory {
     pub fn name(&self) -> &str {
         match self {
             TableFactory::BlockBased(_) => BLOCK_BASED,
+            TableFactory::Plain(_) => "PlainTable",
+            TableFactory::Cuckoo(_) => "CuckooTable",
+            TableFactory::Adaptive(_) => "AdaptiveTableFactory",
             TableFactory::Other { name, .. } => name,
         }
+    }
+
+    /// The kind of new tables, and the options of the kinds: block-based, plain, cuckoo. `None` for an unknown kind.
+    pub fn kinds(&self) -> Option<AdaptiveTables> {
+        let default = AdaptiveTables::default();
+        Some(match self {
+            TableFactory::BlockBased(table) => AdaptiveTables { block_based: table.clone(), ..default },
+            TableFactory::Plain(table) => {
+                AdaptiveTables { written: WrittenTable::Plain, plain: table.clone(), ..default }
+            }
+            TableFactory::Cuckoo(table) => {
+                AdaptiveTables { written: WrittenTable::Cuckoo, cuckoo: table.clone(), ..default }
+            }
+            TableFactory::Adaptive(tables) => (**tables).clone(),
+            TableFactory::Other { .. } => return None,
+        })
+    }
+
+    /// Whether tables of the kind hold range tombstones. RocksDB: `IsDeleteRangeSupported`.
+    pub fn holds_range_tombstones(&self) -> bool {
+        matches!(self, TableFactory::BlockBased(_))
     }
 
     /// The block-based table's options, if it is one.
     pub fn block_based(&self) -> Option<&BlockBasedTableOptions> {
         match self {
             TableFactory::BlockBased(options) => Some(options),
-            TableFactory::Other { .. } => None,
+            _ => None,
         }
     }
 
     pub fn block_based_mut(&mut self) -> Option<&mut BlockBasedTableOptions> {
         match self {
             TableFactory::BlockBased(options) => Some(options),
-            TableFactory::Other { .. } => None,
+            _ => None,
         }
     }
 
@@ -217,6 +178,11 @@ impl TableFactory {
                 table.set(name, &format!("{{{text}}}"))
             }
             TableFactory::BlockBased(table) => table.set(name, text),
+            TableFactory::Plain(table) => table.set(name, text),
+            TableFactory::Cuckoo(table) => table.set(name, text),
+            TableFactory::Adaptive(_) => {
+                Err(Error::invalid_argument(format!("no such option of AdaptiveTableFactory: {name:?}")))
+            }
             TableFactory::Other { options, .. } => {
                 options.retain(|(n, _)| n != name);
                 options.push((name.to_string(), text.to_string()));
@@ -224,6 +190,47 @@ impl TableFactory {
             }
         }
     }
+
+    /// The text of one of the factory's options, or `None` if there is no such option.
+    pub fn get(&self, name: &str) -> Option<String> {
+        match self {
+            TableFactory::BlockBased(table) => table.get(name),
+            _ => self.statements().into_iter().find(|(option, _)| option == name).map(|(_, text)| text),
+        }
+    }
+
+    /// The statements of its section in an OPTIONS file.
+    pub(super) fn statements(&self) -> Vec<(String, String)> {
+        match self {
+            TableFactory::BlockBased(table) => printed(BlockBasedTableOptions::ROWS, table),
+            TableFactory::Plain(table) => printed(PLAIN_OPTIONS, table),
+            TableFactory::Cuckoo(table) => printed(CUCKOO_OPTIONS, table),
+            TableFactory::Adaptive(_) => Vec::new(),
+            TableFactory::Other { options, .. } => options.clone(),
+        }
+    }
+
+    /// The options whose texts differ, if both factories are of one kind with options.
+    pub(super) fn differences(&self, other: &TableFactory) -> Option<Vec<&'static str>> {
+        match (self, other) {
+            (TableFactory::BlockBased(a), TableFactory::BlockBased(b)) => {
+                Some(differing(BlockBasedTableOptions::ROWS, a, b))
+            }
+            (TableFactory::Plain(a), TableFactory::Plain(b)) => Some(differing(PLAIN_OPTIONS, a, b)),
+            (TableFactory::Cuckoo(a), TableFactory::Cuckoo(b)) => Some(differing(CUCKOO_OPTIONS, a, b)),
+            _ => None,
+        }
+    }
+}
+
+fn printed<T>(rows: &[Row<T>], options: &T) -> Vec<(String, String)> {
+    let rows = rows.iter().filter(|row| row.written);
+    rows.map(|row| (row.name.to_string(), (row.print)(options))).collect()
+}
+
+fn differing<T>(rows: &[Row<T>], a: &T, b: &T) -> Vec<&'static str> {
+    let rows = rows.iter().filter(|row| row.written);
+    rows.filter(|row| !(row.is_same)(a, b) && (row.print)(a) != (row.print)(b)).map(|row| row.name).collect()
 }
 
 impl Value for TableFactory {

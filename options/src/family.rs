@@ -14,10 +14,11 @@ use lsm::merge::MergeOperator;
 use table::sst::writer::CollectorFactory;
 
 use super::component::CompressionManager;
-pub use super::component::{MemtableFactory, TableFactory};
+pub use super::component::TableFactory;
 use super::compression::{CompressionOptions, CompressionType};
 use super::db::DbPath;
 use super::enums::{CompactionPri, CompactionStyle, PrepopulateBlobCache, Temperature, VerifyOutputFlags};
+pub use super::memtable::MemtableFactory;
 use super::styles::{CompactionOptionsFifo, CompactionOptionsUniversal};
 
 /// The value of `ttl` and `periodic_compaction_seconds` that lets the engine choose.

@@ -85,7 +85,7 @@ pub fn write<'a>(db: &DbOptions, families: impl IntoIterator<Item = (&'a str, &'
         out.section(&Title::TableOptions { factory, family: name.to_string() });
         match &options.table_factory {
             TableFactory::BlockBased(table) => text::write_table(&mut out, table, release),
-            TableFactory::Other { options, .. } => options.iter().for_each(|(n, v)| out.statement(n, v)),
+            other => other.statements().iter().for_each(|(n, v)| out.statement(n, v)),
         }
         out.end_section();
     }
@@ -367,23 +367,14 @@ fn says_else<T>(row: Option<&Row<T>>, written: &T, read: &T, release: Release) -
 }
 
 impl TableFactory {
-    /// The statements of its section.
-    pub(super) fn statements(&self) -> Vec<(String, String)> {
-        match self {
-            TableFactory::BlockBased(table) => OPTIONS
-                .iter()
-                .filter(|row| row.written)
-                .map(|row| (row.name.to_string(), (row.print)(table)))
-                .collect(),
-            TableFactory::Other { options, .. } => options.clone(),
-        }
-    }
-
     /// Whether its section may name the option.
     fn is_known(&self, name: &str) -> bool {
         match self {
             TableFactory::BlockBased(_) => {
                 OPTIONS.iter().any(|row| row.name == name) || table::options::DEPRECATED.contains(&name)
+            }
+            TableFactory::Plain(_) | TableFactory::Cuckoo(_) | TableFactory::Adaptive(_) => {
+                self.statements().iter().any(|(option, _)| option == name)
             }
             TableFactory::Other { .. } => self.name() != BLOCK_BASED,
         }

@@ -22,6 +22,7 @@ mod family;
 pub mod file;
 mod known;
 mod log;
+mod memtable;
 mod resolve;
 mod styles;
 mod text;
@@ -33,7 +34,7 @@ mod tests;
 
 pub use base::option::{Mutability, Release, Row, Value};
 pub use compat::Compat;
-pub use component::{CompressionManager, FileChecksumGen, Unavailable};
+pub use component::{AdaptiveTables, CompressionManager, FileChecksumGen, Unavailable};
 pub use compression::{CompressionOptions, CompressionType};
 pub use db::{DbOptions, DbPath};
 pub use enums::{
@@ -41,10 +42,13 @@ pub use enums::{
     VerifyOutputFlags, WalRecoveryMode,
 };
 pub use family::{AGE_AUTO, FamilyOptions, MemtableFactory, TableFactory};
+pub use memtable::{HashLinkListOptions, HashSkipListOptions};
 pub use resolve::{BackgroundLimits, resolve};
 pub use styles::{CompactionOptionsFifo, CompactionOptionsUniversal, FileTemperatureAge};
 pub use text::{DB_DEPRECATED, FAMILY_DEPRECATED, time_range};
 pub use unsupported::{HINTS, TABLE_HINTS, changed_hints, refuse, unsupported};
+
+pub use table::options::{CuckooTableOptions, EncodingType, PlainTableOptions, WrittenTable};
 
 /// A database's options and those of its default family.
 #[derive(Clone, Default)]

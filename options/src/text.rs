@@ -222,7 +222,7 @@ impl FamilyOptions {
                 "blob_compression_opts" => self.blob_compression_opts.get(field),
                 "compaction_options_universal" => self.compaction_options_universal.get(field),
                 "compaction_options_fifo" => self.compaction_options_fifo.get(field),
-                "table_factory" => self.table_factory.block_based().and_then(|table| table.get(field)),
+                "table_factory" => self.table_factory.get(field),
                 _ => None,
             };
         }
@@ -256,7 +256,10 @@ impl FamilyOptions {
             }
             changed.set(name, text)?;
         }
-        if changed.table_factory.name() != self.table_factory.name() {
+        let is_fixed = changed.table_factory.block_based().is_none();
+        if changed.table_factory.name() != self.table_factory.name()
+            || (is_fixed && changed.table_factory != self.table_factory)
+        {
             return Err(not_changeable("table_factory"));
         }
         *self = changed;
@@ -267,10 +270,8 @@ impl FamilyOptions {
     pub fn differences(&self, other: &FamilyOptions) -> Vec<String> {
         let mut names: Vec<String> =
             differences(Self::ROWS, self, other).into_iter().map(str::to_string).collect();
-        if let (Some(a), Some(b)) = (self.table_factory.block_based(), other.table_factory.block_based()) {
-            let rows = table::options::OPTIONS.iter().filter(|row| row.written);
-            let rows = rows.filter(|row| !(row.is_same)(a, b) && (row.print)(a) != (row.print)(b));
-            names.extend(rows.map(|row| format!("table_factory.{}", row.name)));
+        if let Some(options) = self.table_factory.differences(&other.table_factory) {
+            names.extend(options.into_iter().map(|name| format!("table_factory.{name}")));
         } else if self.table_factory != other.table_factory {
             names.push("table_factory".to_string());
         }

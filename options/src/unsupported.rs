@@ -5,17 +5,15 @@
 
 use base::{Error, Result};
 
-use super::{CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory};
+use super::{CompressionType, DbOptions, FamilyOptions, TableFactory};
 
 /// Hints of the database and of column families: accepted without effect. The doc of each row gives the reason.
 pub const HINTS: &[&str] = &[
     "allow_data_in_errors",
-    "allow_mmap_reads",
     "arena_block_size",
     "async_wal_precreate",
     "avoid_unnecessary_blocking_io",
     "background_close_inactive_wals",
-    "bloom_locality",
     "default_temperature",
     "delete_obsolete_files_period_micros",
     "dump_malloc_stats",
@@ -43,9 +41,9 @@ pub const HINTS: &[&str] = &[
     "wal_write_temperature",
 ];
 
-/// Hints of block-based tables: accepted without effect.
+/// Hints of tables: accepted without effect.
 pub const TABLE_HINTS: &[&str] =
-    &["fail_if_no_udi_on_open", "index_block_search_type", "read_amp_bytes_per_bit"];
+    &["fail_if_no_udi_on_open", "huge_page_tlb_size", "index_block_search_type", "read_amp_bytes_per_bit"];
 
 /// Options that act only together with a refused option, and options with one accepted effect. A name stands for all
 /// options that start with the name.
@@ -87,11 +85,10 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
 
 const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "enable_blob_direct_write" "blobs written before the WAL" |o| o.enable_blob_direct_write;
-    "memtable_factory" "a memtable other than skip list and vector" |o| matches!(o.memtable_factory, MemtableFactory::Other { .. });
     "persist_user_defined_timestamps=false" "timestamps in memtables only" |o| !o.persist_user_defined_timestamps;
     "preclude_last_level_data_seconds" "tiering by age" |o| o.preclude_last_level_data_seconds > 0;
     "preserve_internal_time_seconds" "write times kept for tiering" |o| o.preserve_internal_time_seconds > 0;
-    "table_factory" "a table other than the block-based one" |o| matches!(o.table_factory, TableFactory::Other { .. });
+    "table_factory" "a table format that RocksDB does not have" |o| matches!(o.table_factory, TableFactory::Other { .. });
 };
 
 /// The refused options that a read-only open refuses too. The other refused options only change new data, and a read-only

@@ -22,7 +22,7 @@ use super::{CompactionTools, Job};
 use crate::options::ReadOptions;
 use crate::output::{self, BlobCollection, OutputSettings, Outputs, SubcompactionRange};
 use crate::source::read_ahead::BlobsAhead;
-use crate::source::{BlobContext, LevelIter, Source, TableRows};
+use crate::source::{BlobContext, LevelIter, Source};
 use crate::sync::Arc;
 
 /// What a piece wrote, and what became of its rows.
@@ -197,8 +197,7 @@ fn sources(t: &CompactionTools<'_>, job: &Job, tombstones: &mut CompactionTombst
             continue;
         }
         for file in &input.files {
-            sources
-                .push(Source::Table(TableRows::timed(&t.tables.get_for(&job.parts, 0, file, &ctx)?, &ctx)));
+            sources.push(Source::Table(t.tables.get_for(&job.parts, 0, file, &ctx)?.rows(&ctx)));
         }
     }
     Ok(sources)

@@ -103,12 +103,7 @@ impl Db {
     ///
     /// # Errors
     /// Those of opening it.
-    pub fn table(
-        &self,
-        family: &Family,
-        level: usize,
-        file: &FileMetaData,
-    ) -> Result<Arc<table::sst::Reader>> {
+    pub fn table(&self, family: &Family, level: usize, file: &FileMetaData) -> Result<table::any::AnyReader> {
         self.own(family)?;
         self.inner.tables.get(&family.parts(), level, file)
     }

@@ -11,7 +11,7 @@ use lsm::filter::{CompactionFilter, CompactionFilterFactory};
 use lsm::merge::MergeOperator;
 use lsm::version::BlobFile;
 use mem::memtable::{MemTable, MemTableOptions};
-use table::options::BlockBasedTableOptions;
+use table::options::{BlockBasedTableOptions, OtherTables};
 use table::sst::BlockCache;
 use table::sst::writer::CollectorFactory;
 
@@ -32,6 +32,10 @@ pub struct Parts {
     pub collectors: Vec<Arc<dyn CollectorFactory>>,
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
     pub table: Arc<BlockBasedTableOptions>,
+    /// The kind of new tables, and the options of tables without blocks.
+    pub other: Arc<OtherTables>,
+    /// The name of the table factory, if its tables cannot hold range tombstones.
+    pub without_range_tombstones: Option<Arc<str>>,
     /// `None` with `no_block_cache`.
     pub block_cache: Option<Arc<BlockCache>>,
     /// The cache of blob values; `None` if the column family has none.

@@ -9,13 +9,14 @@ use base::key::InternalOrder;
 use base::{Error, Result};
 use lsm::pick;
 use mem::memtable::{MemTableOptions, RepKind};
+use table::options::OtherTables;
 use table::sst::BlockCache;
 
 use super::Parts;
 use super::parts::BlobSettings;
 use crate::options::{
     AGE_AUTO, CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, DbOptions, DbPath,
-    FamilyOptions, MemtableFactory, PrepopulateBlobCache, TableFactory, VerifyOutputFlags,
+    FamilyOptions, MemtableFactory, PrepopulateBlobCache, VerifyOutputFlags,
 };
 use crate::sync::Arc;
 
@@ -38,14 +39,15 @@ impl Parts {
         let mut options = options.clone();
         db.compat.cap(&mut options)?;
         let options = &options;
-        let TableFactory::BlockBased(table) = &options.table_factory else {
+        let Some(tables) = options.table_factory.kinds() else {
             return Err(Error::not_supported(format!("table factory {}", options.table_factory.name())));
         };
+        let table = tables.block_based;
         let order = options.comparator.clone();
         let write_buffer_size = options.write_buffer_size.max(64 << 10);
         let memtable = MemTableOptions {
             order: InternalOrder::new(order.clone()),
-            rep: rep_of(&options.memtable_factory)?,
+            rep: rep_of(&options.memtable_factory),
             write_buffer_size,
             prefix_bloom_size_ratio: options.memtable_prefix_bloom_size_ratio.clamp(0.0, 0.25),
             whole_key_filtering: options.memtable_whole_key_filtering,
@@ -69,7 +71,16 @@ impl Parts {
             block_cache: if table.no_block_cache { None } else { cache },
             blob_cache,
             blobs: blob_settings(options),
-            table: Arc::new(table.clone()),
+            table: Arc::new(table),
+            other: Arc::new(OtherTables {
+                written: tables.written,
+                plain: tables.plain,
+                cuckoo: tables.cuckoo,
+                bloom_locality: options.bloom_locality > 0,
+                resident: db.allow_mmap_reads,
+            }),
+            without_range_tombstones: (!options.table_factory.holds_range_tombstones())
+                .then(|| Arc::from(options.table_factory.name())),
             pick: pick_options(options, db),
             memtable,
             optimize_filters_for_hits: options.optimize_filters_for_hits,
@@ -125,11 +136,13 @@ fn verified_outputs(flags: VerifyOutputFlags) -> (bool, bool) {
     (local && rows, local && flags.contains(VerifyOutputFlags::FILE_CHECKSUM))
 }
 
-fn rep_of(factory: &MemtableFactory) -> Result<RepKind> {
+/// The memtables with hash tables are built on the same tree as the skip list.
+fn rep_of(factory: &MemtableFactory) -> RepKind {
     match factory {
-        MemtableFactory::SkipList { .. } => Ok(RepKind::SkipList),
-        MemtableFactory::Vector { .. } => Ok(RepKind::Vector),
-        MemtableFactory::Other { name, .. } => Err(Error::not_supported(format!("memtable factory {name}"))),
+        MemtableFactory::SkipList { .. }
+        | MemtableFactory::HashSkipList(_)
+        | MemtableFactory::HashLinkList(_) => RepKind::SkipList,
+        MemtableFactory::Vector { .. } => RepKind::Vector,
     }
 }
 

@@ -10,7 +10,8 @@ use base::stats::HistogramKind;
 use base::{Error, FileNumber, Result, SequenceNumber};
 use env::ReadHints;
 use format::properties::{COLUMN_FAMILY_ID_UNKNOWN, Properties, names};
-use table::sst::{OpenOptions, ReadCtx, Reader};
+use table::any::AnyReader;
+use table::sst::{OpenOptions, ReadCtx};
 
 use crate::family::{Family, Parts};
 use crate::options::IngestExternalFileOptions;
@@ -63,7 +64,7 @@ fn read(
     let parts = family.parts();
     let size = tools.env.fs.file_size(path)?;
     let handle = tools.env.fs.open_random(path, &ReadHints::default())?;
-    let reader = Arc::new(Reader::open(handle, size, &open_options(tools, &parts, number, options))?);
+    let reader = AnyReader::open(handle, size, &open_options(tools, &parts, number, options))?;
     let properties = reader.properties().clone();
     let (stored_seq, stored_seq_offset) = check_properties(&properties, family, &parts, options)?;
     let ctx = ReadCtx {
@@ -193,7 +194,7 @@ impl<'a> Bounds<'a> {
         Bounds { parts, any_seq, smallest: None, largest: None }
     }
 
-    pub fn points(&mut self, reader: &Arc<Reader>, ctx: &ReadCtx) -> Result<()> {
+    pub fn points(&mut self, reader: &AnyReader, ctx: &ReadCtx) -> Result<()> {
         let mut iter = reader.iter(ctx);
         iter.seek_to_first();
         if !iter.valid() {
@@ -211,7 +212,7 @@ impl<'a> Bounds<'a> {
         Ok(())
     }
 
-    pub fn tombstones(&mut self, reader: &Reader) -> Result<()> {
+    pub fn tombstones(&mut self, reader: &AnyReader) -> Result<()> {
         let order = self.parts.internal_order();
         for (start, end) in reader.range_tombstones() {
             self.check(start, "External file has a range deletion with non zero sequence number.")?;
@@ -238,7 +239,7 @@ impl<'a> Bounds<'a> {
 
 /// The smallest and the largest sequence number of a file that a database wrote: from the properties, or by a scan.
 fn sequence_numbers(
-    reader: &Arc<Reader>,
+    reader: &AnyReader,
     ctx: &ReadCtx,
     properties: &Properties,
 ) -> Result<(SequenceNumber, SequenceNumber)> {

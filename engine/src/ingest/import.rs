@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use base::{Error, FileNumber, Order, Result, SequenceNumber};
 use env::ReadHints;
 use lsm::file_meta::{FileMetaData, UNKNOWN_CHECKSUM};
-use table::sst::{OpenOptions, ReadCtx, Reader};
+use table::any::AnyReader;
+use table::sst::{OpenOptions, ReadCtx};
 use table::unique_id::UniqueId;
 
 use super::bring_in;
@@ -179,12 +180,13 @@ fn read(tools: &JobTools, parts: &Parts, file: &ImportFile, number: FileNumber) 
     let options = OpenOptions {
         order: parts.order.clone(),
         table: parts.table.clone(),
+        other: parts.other.clone(),
         file_number: number,
         largest_seqno: Some(largest_seq),
         db_session_id: Arc::from(tools.db_session_id.as_str()),
         ..OpenOptions::default()
     };
-    let reader = Arc::new(Reader::open(handle, size, &options)?);
+    let reader = AnyReader::open(handle, size, &options)?;
     let properties = reader.properties().clone();
     let mut bounds = Bounds::new(parts, true);
     bounds.points(&reader, &ReadCtx { total_order_seek: true, fill_cache: false, ..ReadCtx::default() })?;

@@ -17,7 +17,7 @@ use table::sst::ReadCtx;
 use super::context::IteratorContext;
 use crate::family::SuperVersion;
 use crate::options::{ReadOptions, ReadTier};
-use crate::source::{LevelIter, LevelTombstones, Source, SourceCover, TableRows};
+use crate::source::{LevelIter, LevelTombstones, Source, SourceCover};
 use crate::sync::Arc;
 
 /// One source, several merged, or such a merge without the rows that range tombstones cover. Before the iterator is
@@ -203,7 +203,7 @@ impl<'a> Gathering<'a> {
                 self.rows_and_tombstones(0, Arc::new(LevelFiles::new(Vec::new())), files);
                 continue;
             }
-            let rows = TableRows::timed(&reader, &self.ctx);
+            let rows = reader.rows(&self.ctx);
             self.add(Source::Table(rows), |g| {
                 let order = g.context.family.order();
                 match reader.tombstones() {

@@ -7,7 +7,8 @@ use base::key::MAX_SEQUENCE;
 use base::{Error, FileNumber, Level, Result};
 use format::edit::NewFile;
 use format::names::FileName;
-use table::sst::{OpenOptions, Reader};
+use table::any::AnyReader;
+use table::sst::OpenOptions;
 
 use super::context::Opening;
 use super::proved::Found;
@@ -93,7 +94,7 @@ impl Opening {
             ..OpenOptions::default()
         };
         let handle = self.env.fs.open_random(&path, &env::ReadHints::default());
-        handle.and_then(|handle| Reader::open(handle, file.file_size, &options)).is_ok()
+        handle.and_then(|handle| AnyReader::open(handle, file.file_size, &options)).is_ok()
     }
 
     /// Skips the WALs. Their writes must not return later over SST files that are older than the writes.

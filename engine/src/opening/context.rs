@@ -12,7 +12,7 @@ use crate::components::{Components, FamilyDescriptor};
 use crate::event::{Events, watched};
 use crate::family::FamilySet;
 use crate::files::{DbLock, Paths, refuse_foreign};
-use crate::options::{DbOptions, FamilyOptions, MemtableFactory, refuse};
+use crate::options::{DbOptions, FamilyOptions, refuse};
 use crate::output::JobTools;
 use crate::prepared::TwoPhase;
 use crate::release_notifier::ReleaseNotifier;
@@ -41,7 +41,7 @@ impl Opening {
     /// # Errors
     /// InvalidArgument and NotSupported for options; `IoError` if another process has the LOCK.
     pub fn new(request: OpenRequest, read_only: bool, overrides: Overrides) -> Result<Self> {
-        let OpenRequest { path, mut options, components, mut families, mut others } = request;
+        let OpenRequest { path, mut options, components, mut families, others } = request;
         if families.is_empty() {
             families.push(FamilyDescriptor::new("default", FamilyOptions::default()));
         }
@@ -50,12 +50,6 @@ impl Opening {
         }
         options.validate()?;
         refuse(&if read_only { options.unsupported_for_reading() } else { options.unsupported() })?;
-        for options in families.iter_mut().map(|f| &mut f.options).chain(&mut others) {
-            if read_only && matches!(options.memtable_factory, MemtableFactory::Other { .. }) {
-                // Logs are replayed into whatever there is.
-                options.memtable_factory = MemtableFactory::default();
-            }
-        }
         for family in &families {
             family.options.validate(&family.name, &options)?;
             refuse(&family_gaps(&family.name, &family.options, read_only))?;

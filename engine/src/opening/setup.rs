@@ -93,7 +93,10 @@ impl Caches {
         }
         let options = match factory {
             TableFactory::BlockBased(table) => table.block_cache.0,
-            TableFactory::Other { .. } => CacheOptions::default(),
+            TableFactory::Adaptive(tables) => tables.block_based.block_cache.0,
+            TableFactory::Plain(_) | TableFactory::Cuckoo(_) | TableFactory::Other { .. } => {
+                CacheOptions::default()
+            }
         };
         let mut made = self.made.lock();
         if let Some(cache) = made.iter().find(|cache| *cache.options() == options) {

@@ -18,9 +18,10 @@ use lsm::blob_flow::references;
 use lsm::file_meta::{EntryCount, FileMetaData, FileStats};
 use lsm::range_del::OutputTombstones;
 use mem::cache::{Ledger, Priority};
+use table::any::{AnyReader, AnyWriter};
 use table::options::{FilterLevel, PrepopulateBlockCache};
-use table::sst::writer::{WarmCache, Writer, WriterOptions};
-use table::sst::{BlockWarmer, OpenOptions, ReadCtx, Reader};
+use table::sst::writer::{WarmCache, WriterOptions};
+use table::sst::{BlockWarmer, OpenOptions, ReadCtx};
 use table::unique_id::UniqueId;
 
 use super::{BlobPolicy, FlushPriority, OutputBlob};
@@ -127,7 +128,7 @@ impl OutputFile {
 }
 
 pub(super) struct OpenFile {
-    writer: Writer,
+    writer: AnyWriter,
     pending: Pending,
     created_s: u64,
     smallest: Vec<u8>,
@@ -171,7 +172,7 @@ impl OpenFile {
         };
         let created_s = s.env.clock.now_seconds();
         let writer =
-            Writer::new(FileWriter::new(file, options), writer_options(s, pending.number.0, created_s))
+            AnyWriter::new(FileWriter::new(file, options), writer_options(s, pending.number.0, created_s))
                 .map_err(|e| e.doing("beginning a table").file(&path))?;
         Ok(OpenFile {
             writer,
@@ -364,20 +365,21 @@ fn read_through(
         order: s.parts.order.clone(),
         prefix_extractor: s.parts.prefix_extractor.clone(),
         table: s.parts.table.clone(),
+        other: s.parts.other.clone(),
         file_number: number,
         db_session_id: Arc::from(s.db_session_id.as_str()),
         statistics: s.stats.statistics().cloned(),
         histogram: Some(s.purpose.reads()),
         ..OpenOptions::default()
     };
-    let reader = Arc::new(Reader::open(file, size, &options)?);
+    let reader = AnyReader::open(file, size, &options)?;
     let ctx = ReadCtx {
         fill_cache: false,
         for_compaction: true,
         histogram: s.purpose.reads(),
         ..ReadCtx::default()
     };
-    let mut rows = reader.iter(&Arc::new(ctx));
+    let mut rows = reader.iter(&ctx);
     let mut read = RowHash::default();
     rows.seek_to_first();
     while rows.valid() {
@@ -418,6 +420,7 @@ fn writer_options(s: &OutputSettings, file_number: u64, now_s: u64) -> WriterOpt
     let last_level = s.level + 1 == parts.pick.num_levels;
     WriterOptions {
         table: parts.table.clone(),
+        other: parts.other.clone(),
         compression: s.compression,
         compression_options: s.compression_options,
         order: parts.internal_order(),

@@ -6,7 +6,8 @@ use base::key::{SequenceNumber, ValueType};
 use base::stats::Statistics;
 use base::{Error, Pinned, Result};
 use lsm::merge::MergeOperator;
-use table::sst::{Entry, ReadCtx, Reader};
+use table::any::AnyReader;
+use table::sst::{Entry, ReadCtx};
 
 use crate::source::BlobReads;
 use crate::source::resolve::{self, Base, Found, Merging, Scratch};
@@ -92,7 +93,13 @@ impl<'a> Answer<'a> {
 
     /// The next older version, an entry of an SST file. `key` is the key without its timestamp.
     #[inline]
-    pub fn entry(&mut self, key: &[u8], entry: Entry<'_>, reader: &Reader, ctx: &ReadCtx) -> ControlFlow<()> {
+    pub fn entry(
+        &mut self,
+        key: &[u8],
+        entry: Entry<'_>,
+        reader: &AnyReader,
+        ctx: &ReadCtx,
+    ) -> ControlFlow<()> {
         if reader.embeds_blobs() {
             match reader.resolve_embedded(entry.kind(), &entry.value, ctx) {
                 Ok(None) => {}

@@ -5,8 +5,8 @@ use base::Result;
 use base::iter::InternalIterator;
 use mem::memtable::MemIter;
 
+use super::TableRows;
 use super::level::LevelIter;
-use super::rows::TableRows;
 
 /// A memtable, a table, or a level of tables.
 // The sizes differ, but a box would cost a pointer chase at each row.

@@ -13,7 +13,8 @@ use env::fs::{RandomRead, ReadHints};
 use env::rate::{Direction, IoPriority, RateLimiter};
 use format::names;
 use lsm::file_meta::{EntryCount, FileMetaData, FileStats};
-use table::sst::{OpenOptions, ReadCtx, ReadLimits, Reader};
+use table::any::AnyReader;
+use table::sst::{OpenOptions, ReadCtx, ReadLimits};
 
 use super::{BlobSettings, OpenBlobs};
 use crate::family::Parts;
@@ -51,7 +52,7 @@ impl TableCacheSettings {
 }
 
 struct Slot {
-    reader: Arc<Reader>,
+    reader: AnyReader,
     used: AtomicBool,
 }
 
@@ -142,7 +143,7 @@ impl TableCache {
     /// # Errors
     /// Those of opening, naming the file.
     #[inline]
-    pub fn get(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<Arc<Reader>> {
+    pub fn get(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<AnyReader> {
         match self.find(file) {
             Some(reader) => Ok(reader),
             None => self.open(parts, level, file, None),
@@ -153,7 +154,7 @@ impl TableCache {
     ///
     /// # Errors
     /// As there.
-    pub fn get_at_open(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<Arc<Reader>> {
+    pub fn get_at_open(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<AnyReader> {
         match self.find(file) {
             Some(reader) => Ok(reader),
             None => self.open(parts, level, file, Some(HistogramKind::FileReadDbOpenMicros)),
@@ -183,7 +184,7 @@ impl TableCache {
         level: usize,
         file: &FileMetaData,
         ctx: &ReadCtx,
-    ) -> Result<Arc<Reader>> {
+    ) -> Result<AnyReader> {
         match self.find(file) {
             Some(reader) => Ok(reader),
             None if ctx.cache_only => Err(Error::incomplete("Table not found in table_cache, no_io is set")),
@@ -193,7 +194,7 @@ impl TableCache {
 
     /// The table if it is open.
     #[inline]
-    pub fn find(&self, file: &FileMetaData) -> Option<Arc<Reader>> {
+    pub fn find(&self, file: &FileMetaData) -> Option<AnyReader> {
         let shard = self.shard(file.number.0).read();
         let slot = shard.get(&file.number.0)?;
         if !slot.used.load(Ordering::Relaxed) {
@@ -209,8 +210,8 @@ impl TableCache {
         level: usize,
         file: &FileMetaData,
         histogram: Option<HistogramKind>,
-    ) -> Result<Arc<Reader>> {
-        let reader = Arc::new(self.open_uncached(parts, level, file, histogram)?);
+    ) -> Result<AnyReader> {
+        let reader = self.open_uncached(parts, level, file, histogram)?;
         let mut shard = self.shard(file.number.0).write();
         if let Some(slot) = shard.get(&file.number.0) {
             return Ok(slot.reader.clone());
@@ -231,7 +232,7 @@ impl TableCache {
         level: usize,
         file: &FileMetaData,
         histogram: Option<HistogramKind>,
-    ) -> Result<Reader> {
+    ) -> Result<AnyReader> {
         let path = parts.table_path(file.number, file.path_id);
         self.opens.fetch_add(1, Ordering::Relaxed);
         let stats = &self.settings.stats;
@@ -252,6 +253,7 @@ impl TableCache {
                 order: parts.order.clone(),
                 prefix_extractor: parts.prefix_extractor.clone(),
                 table: parts.table.clone(),
+                other: parts.other.clone(),
                 cache: parts.block_cache.clone(),
                 file_number: file.number,
                 level: Level(level.min(u8::MAX as usize) as u8),
@@ -267,7 +269,7 @@ impl TableCache {
                 statistics: self.settings.stats.statistics().cloned(),
                 histogram,
             };
-            Reader::open(handle, size, &options)
+            AnyReader::open(handle, size, &options)
         });
         stats.add(if opened.is_ok() { Ticker::NoFileOpens } else { Ticker::NoFileErrors }, 1);
         let reader = opened.map_err(|e| {
@@ -360,7 +362,7 @@ impl TableCache {
     }
 }
 
-fn stats_of(reader: &Reader) -> FileStats {
+fn stats_of(reader: &AnyReader) -> FileStats {
     let p = reader.properties();
     // RocksDB 5.18 and older wrote format versions below 5 only. A file of these versions without range tombstones has
     // an exact count.

@@ -82,7 +82,7 @@ impl LevelIter {
         if index == self.at && self.current.is_some() {
             return true;
         }
-        let pace = self.current.take().map(|iter| iter.pace());
+        let pace = self.current.take().and_then(|iter| iter.pace());
         // Only a scan that comes from the file before goes on as it did there.
         let pace = pace.filter(|_| self.hands_over && index == self.at.wrapping_add(1));
         self.at = index;
@@ -90,7 +90,7 @@ impl LevelIter {
         match self.tables.get_for(&self.parts, self.level, file, &self.ctx) {
             Ok(reader) => {
                 self.skips = self.filter.as_ref().is_some_and(|filter| !filter.reads(reader.properties()));
-                let mut iter = TableRows::timed(&reader, &self.ctx);
+                let mut iter = reader.rows(&self.ctx);
                 if let Some(pace) = pace {
                     iter.keep_pace(pace);
                 }

@@ -8,7 +8,6 @@ mod columns;
 mod level;
 pub mod read_ahead;
 pub mod resolve;
-mod rows;
 pub mod sample;
 mod tombstones;
 
@@ -17,5 +16,5 @@ pub use blobs::{BlobContext, BlobReads, BlobSettings, OpenBlobs};
 pub use cache::{TableCache, TableCacheSettings};
 pub use columns::WideColumns;
 pub use level::LevelIter;
-pub use rows::TableRows;
+pub use table::any::{AnyReader, TableRows};
 pub use tombstones::{LevelTombstones, SourceCover, covering, covering_in_memory};

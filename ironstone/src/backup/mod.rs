@@ -424,9 +424,10 @@ impl Inner {
 /// # Errors
 /// Errors of opening the SST file.
 fn session_of(fs: &dyn FileSystem, path: &Path) -> Result<Option<String>> {
-    use table::sst::{OpenOptions, Reader};
+    use table::any::AnyReader;
+    use table::sst::OpenOptions;
     let (size, file) = (fs.file_size(path)?, fs.open_random(path, &env::ReadHints::default())?);
-    let reader = Reader::open(file, size, &OpenOptions::default())?;
+    let reader = AnyReader::open(file, size, &OpenOptions::default())?;
     let session = String::from_utf8_lossy(&reader.properties().db_session_id).into_owned();
     let plain = !session.is_empty() && session.bytes().all(|byte| byte.is_ascii_alphanumeric());
     Ok(plain.then_some(session))

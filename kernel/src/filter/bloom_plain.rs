@@ -33,6 +33,19 @@ impl Layout {
         }
     }
 
+    /// The layout of bits that are stored in `len_bytes` bytes. `lines` is 0 without locality. `None` if the bits do not fit
+    /// the lines.
+    pub fn stored(len_bytes: usize, lines: u32, probes: u8) -> Option<Layout> {
+        let total_bits = u32::try_from(len_bytes.checked_mul(8)?).ok().filter(|bits| *bits > 0)?;
+        let fits = lines == 0 || lines.checked_mul(512) == Some(total_bits);
+        fits.then_some(Layout { total_bits, lines, probes })
+    }
+
+    /// The 64-byte lines of a layout with locality, and 0 without locality.
+    pub fn lines(&self) -> u32 {
+        self.lines
+    }
+
     /// Bytes of bits the caller has to provide, zeroed.
     pub fn len_bytes(&self) -> usize {
         self.total_bits as usize / 8

@@ -10,12 +10,12 @@ use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
 use mem::cache::Kind;
-use table::options::BlockBasedTableOptions;
+use table::options::{BlockBasedTableOptions, WrittenTable};
 use table::sst::BlockCache;
 
 use super::known::Known;
 use super::text::{DB_KNOWN, FAMILY_KNOWN};
-use super::{CompressionType, DbOptions, FamilyOptions, Row, TableFactory, Value};
+use super::{AdaptiveTables, CompressionType, DbOptions, FamilyOptions, Row, TableFactory, Value};
 
 const DATABASE: &str = include_str!("database.txt");
 const FAMILY: &str = include_str!("family.txt");
@@ -151,9 +151,7 @@ impl FamilyOptions {
     fn log_table(&self, cache: Option<&Arc<BlockCache>>) -> String {
         match &self.table_factory {
             TableFactory::BlockBased(table) => table_lines(table, cache),
-            TableFactory::Other { options, .. } => {
-                options.iter().map(|(name, value)| format!("  {name}: {value}\n")).collect()
-            }
+            other => other_table_lines(other),
         }
     }
 }
@@ -176,6 +174,58 @@ fn file_system_name(name: &str) -> String {
 
 fn pointer<T: ?Sized>(thing: Option<&Arc<T>>) -> String {
     thing.map_or("(nil)".to_string(), |thing| format!("{:p}", Arc::as_ptr(thing).cast::<()>()))
+}
+
+/// The options of a table of another kind, one a row. RocksDB: `GetPrintableOptions` of each factory.
+fn other_table_lines(factory: &TableFactory) -> String {
+    let texts = factory.statements();
+    let shown_names: &[&str] = match factory {
+        TableFactory::Plain(_) => &[
+            "user_key_len",
+            "bloom_bits_per_key",
+            "hash_table_ratio",
+            "index_sparseness",
+            "huge_page_tlb_size",
+            "encoding_type",
+            "full_scan_mode",
+            "store_index_in_file",
+        ],
+        TableFactory::Cuckoo(_) => {
+            &["hash_table_ratio", "max_search_depth", "cuckoo_block_size", "identity_as_first_hash"]
+        }
+        TableFactory::Adaptive(tables) => return adaptive_lines(tables),
+        TableFactory::BlockBased(_) | TableFactory::Other { .. } => &[],
+    };
+    let line = |name: &&str| {
+        let (_, text) = texts.iter().find(|(option, _)| option == name)?;
+        let text = match text.as_str() {
+            "true" | "kPrefix" => "1",
+            "false" | "kPlain" => "0",
+            text => text,
+        };
+        Some(format!("  {name}: {text}\n"))
+    };
+    shown_names.iter().filter_map(line).collect()
+}
+
+fn adaptive_lines(tables: &AdaptiveTables) -> String {
+    let plain = TableFactory::Plain(tables.plain.clone());
+    let block_based = TableFactory::BlockBased(tables.block_based.clone());
+    let cuckoo = TableFactory::Cuckoo(tables.cuckoo.clone());
+    let lines = |factory: &TableFactory| match factory {
+        TableFactory::BlockBased(table) => table_lines(table, None),
+        other => other_table_lines(other),
+    };
+    let written = match tables.written {
+        WrittenTable::BlockBased => &block_based,
+        WrittenTable::Plain => &plain,
+        WrittenTable::Cuckoo => &cuckoo,
+    };
+    let mut out = format!("  write factory ({}) options:\n{}\n", written.name(), lines(written));
+    for factory in [&plain, &block_based, &cuckoo] {
+        out.push_str(&format!("  {} options:\n{}\n", factory.name(), lines(factory)));
+    }
+    out
 }
 
 /// The options of a block-based table, one a row.

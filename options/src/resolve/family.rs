@@ -46,7 +46,13 @@ impl FamilyOptions {
         }
         match &self.table_factory {
             TableFactory::BlockBased(table) => table.validate(self.table_validation()),
-            TableFactory::Other { .. } => {
+            other => {
+                if let TableFactory::Plain(table) = other {
+                    table.validate()?;
+                }
+                if let TableFactory::Cuckoo(table) = other {
+                    table.validate()?;
+                }
                 let aged = |seconds: u64| seconds > 0 && seconds != AGE_AUTO;
                 if aged(self.ttl) {
                     return not_supported("TTL is only supported in Block-Based Table format. ");

@@ -80,8 +80,7 @@ impl FamilyOptions {
         if self.disallow_memtable_writes {
             self.memtable_factory = MemtableFactory::Vector { count: 0 };
         }
-        let hashed = ["HashSkipListRepFactory", "HashLinkListRepFactory"];
-        if self.prefix_extractor.is_none() && hashed.contains(&self.memtable_factory.name()) {
+        if self.prefix_extractor.is_none() && self.memtable_factory.is_hashed() {
             self.memtable_factory = MemtableFactory::default();
         }
     }

@@ -225,18 +225,84 @@ fn listeners_that_a_file_names_are_told_and_left_out() {
     assert_eq!(error.kind(), base::Kind::NotSupported, "{error}");
 }
 
+/// The sections that RocksDB 11.8.1 writes for these options, and a format that RocksDB does not have.
 #[test]
-fn another_kind_of_table_is_kept_and_refused_at_open() {
-    let text =
-        format!("{OK}table_factory=PlainTable\n[TableOptions/PlainTable \"default\"]\nuser_key_len=8\n");
-    let file = read(&text, &ReadConfig::default()).unwrap();
-    assert_eq!(file.families[0].1.table_factory.name(), "PlainTable");
-    assert!(
-        write(&file.db, families(&file.families))
-            .contains("[TableOptions/PlainTable \"default\"]\n  user_key_len=8\n")
-    );
-    let said = unsupported(&file.db, families(&file.families));
-    assert!(said[0].contains("table_factory of column family default"), "{said:?}");
+fn tables_of_other_kinds_have_their_own_sections() {
+    let plain = "store_index_in_file=true
+  encoding_type=kPrefix
+  huge_page_tlb_size=0
+  hash_table_ratio=0.500000
+  full_scan_mode=false
+  bloom_bits_per_key=3
+  index_sparseness=8
+  user_key_len=8
+";
+    let cuckoo = "use_module_hash=false
+  identity_as_first_hash=true
+  max_search_depth=9
+  cuckoo_block_size=5
+  hash_table_ratio=0.900000
+";
+    for (name, section, refused) in
+        [("PlainTable", plain, false), ("CuckooTable", cuckoo, false), ("BeechTable", "leaves=7\n", true)]
+    {
+        let section = format!("[TableOptions/{name} \"default\"]\n  {section}");
+        let file = read(&format!("{OK}table_factory={name}\n{section}"), &ReadConfig::default()).unwrap();
+        assert_eq!(file.families[0].1.table_factory.name(), name);
+        let text = write(&file.db, families(&file.families));
+        assert!(text.contains(&section), "{text}");
+        let said = unsupported(&file.db, families(&file.families));
+        assert_eq!(said.iter().any(|line| line.contains("table_factory of column family default")), refused);
+    }
+    let unknown = format!("{OK}table_factory=PlainTable\n[TableOptions/PlainTable \"default\"]\nleaves=7\n");
+    assert!(read(&unknown, &ReadConfig::default()).is_err());
+}
+
+#[test]
+fn the_fields_of_a_plain_table_cannot_change_while_the_database_is_open() {
+    let mut family = FamilyOptions::default();
+    family.set("table_factory", "{id=PlainTable;user_key_len=8}").unwrap();
+    assert!(family.set_live([("table_factory.user_key_len", "9")]).is_err());
+    assert_eq!(family.get("table_factory.user_key_len").unwrap(), "8");
+}
+
+/// The texts are those of RocksDB 11.8.1.
+#[test]
+fn memtables_have_their_names_and_fields() {
+    for (text, printed) in [
+        (
+            "prefix_hash",
+            "{id=HashSkipListRepFactory;branching_factor=4;skiplist_height=4;bucket_count=1000000;}",
+        ),
+        (
+            "prefix_hash:77",
+            "{id=HashSkipListRepFactory;branching_factor=4;skiplist_height=4;bucket_count=77;}",
+        ),
+        (
+            "hash_linkedlist:9",
+            "{id=HashLinkListRepFactory;log_when_flash=true;logging_threshold=4096;huge_page_size=0;threshold=256;\
+             bucket_count=9;}",
+        ),
+        (
+            "{id=HashLinkListRepFactory;threshold=3;log_when_flash=false}",
+            "{id=HashLinkListRepFactory;log_when_flash=false;logging_threshold=4096;huge_page_size=0;threshold=3;\
+             bucket_count=50000;}",
+        ),
+        ("vector:12", "{id=VectorRepFactory;count=12;}"),
+        ("skip_list:5", "SkipListFactory:5"),
+        ("SkipListFactory", "SkipListFactory"),
+    ] {
+        let mut family = FamilyOptions::default();
+        family.set("memtable_factory", text).unwrap();
+        assert_eq!(family.get("memtable_factory").unwrap(), printed);
+        let (read, first) = (family.memtable_factory.clone(), family.clone());
+        family.set("memtable_factory", printed).unwrap();
+        assert_eq!(family.memtable_factory, read, "{:?}", first.get("memtable_factory"));
+    }
+    let mut family = FamilyOptions::default();
+    let error = family.set("memtable_factory", "cuckoo").unwrap_err();
+    assert!(error.to_string().contains("cuckoo hash memtable is not supported anymore."), "{error}");
+    assert!(family.set("memtable_factory", "{id=VectorRepFactory;bogus=1}").is_err());
 }
 
 #[test]

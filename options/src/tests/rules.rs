@@ -56,18 +56,11 @@ fn contradictions_are_refused_in_rocksdbs_words() {
 
 #[test]
 fn what_is_not_built_is_refused_by_name() {
-    for (db, family, option) in [
-        (
-            "allow_concurrent_memtable_write=false",
-            "enable_blob_files=true;enable_blob_direct_write=true",
-            "enable_blob_direct_write of column family default",
-        ),
-        (
-            "allow_concurrent_memtable_write=false",
-            "memtable_factory=prefix_hash:9;prefix_extractor=fixed:1",
-            "memtable_factory",
-        ),
-    ] {
+    for (db, family, option) in [(
+        "allow_concurrent_memtable_write=false",
+        "enable_blob_files=true;enable_blob_direct_write=true",
+        "enable_blob_direct_write of column family default",
+    )] {
         let error = check(db, family).unwrap_err();
         assert_eq!(error.kind(), base::Kind::NotSupported);
         assert!(error.message().contains(option), "{error}");
@@ -269,7 +262,7 @@ fn every_refused_option_says_that_it_is_not_built() {
     let family = FamilyOptions::ROWS.iter().map(|row| (row.name, row.doc));
     for (name, doc) in DbOptions::ROWS.iter().map(|row| (row.name, row.doc)).chain(family) {
         let says = doc.contains("Not built:") && doc.contains("refused");
-        let partly = ["memtable_factory", "table_factory", "wal_compression"].contains(&name);
+        let partly = ["table_factory", "wal_compression"].contains(&name);
         assert!(
             partly || says == crate::unsupported::refused().any(|refused| refused == name),
             "{name}: {doc}"

@@ -1,4 +1,4 @@
-//! The options of a block-based table, with RocksDB 11.8.1's names and defaults.
+//! The options of tables, with RocksDB 11.8.1's names and defaults.
 //!
 //! [`BlockBasedTableOptions`] holds plain settings. [`OPTIONS`] has one row for each option. The OPTIONS file, the tools
 //! and the option tests use the rows. [`BlockBasedTableOptions::sanitize`] corrects the values that RocksDB corrects
@@ -9,6 +9,7 @@
 mod block_based;
 mod cache;
 mod filter_policy;
+mod other;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,10 @@ mod tests;
 pub use block_based::{BlockBasedTableOptions, OPTIONS};
 pub use cache::CacheText;
 pub use filter_policy::{COMPATIBILITY_NAME, FilterChoice, FilterLevel, FilterPolicy, PolicyKind};
+pub use other::{
+    CUCKOO_OPTIONS, CuckooTableOptions, EncodingType, OtherTables, PLAIN_OPTIONS, PlainTableOptions,
+    WrittenTable,
+};
 pub use rows::{
     DEPRECATED, FlushBlockPolicy, MAX_FORMAT_VERSION, MIN_FORMAT_VERSION, UserDefinedIndex, Validation,
 };

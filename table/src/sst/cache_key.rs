@@ -43,13 +43,13 @@ fn downward_involution(mut bits: u64) -> u64 {
 }
 
 /// The internal id that a table's properties tell.
-pub(super) fn own_id(properties: &Properties) -> Option<UniqueId> {
+pub(crate) fn own_id(properties: &Properties) -> Option<UniqueId> {
     let session = std::str::from_utf8(&properties.db_session_id).ok()?;
     UniqueId::new(&properties.db_id, session, properties.original_file_number)
 }
 
 /// Fails unless the properties tell the id whose first two words the MANIFEST gives; (0, 0) is none.
-pub(super) fn check_id(properties: &Properties, expected: [u64; 2]) -> Result<()> {
+pub(crate) fn check_id(properties: &Properties, expected: [u64; 2]) -> Result<()> {
     let found = own_id(properties).map_or([0; 2], |id| [id.0[0], id.0[1]]);
     if expected == [0; 2] || found == expected {
         return Ok(());

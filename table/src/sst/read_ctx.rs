@@ -6,7 +6,6 @@ use std::sync::Arc;
 use base::Pinned;
 use base::order::PrefixExtractor;
 use base::stats::HistogramKind;
-use format::block::Block;
 
 use super::limits::ReadLimits;
 
@@ -85,29 +84,29 @@ impl Entry<'_> {
     }
 }
 
-/// A value in a block. Derefs to its bytes.
+/// A value in a block, or in other bytes of a file. Derefs to its bytes.
 #[derive(Clone, Copy)]
 pub struct ValueRef<'a> {
-    block: &'a Block,
+    bytes: &'a Arc<[u8]>,
     start: usize,
     end: usize,
 }
 
 impl<'a> ValueRef<'a> {
     #[inline]
-    pub(crate) fn new(block: &'a Block, range: Range<usize>) -> Self {
-        ValueRef { block, start: range.start, end: range.end }
+    pub(crate) fn of(bytes: &'a Arc<[u8]>, range: Range<usize>) -> Self {
+        ValueRef { bytes, start: range.start, end: range.end }
     }
 
     #[inline]
     pub fn bytes(&self) -> &'a [u8] {
-        self.block.bytes().get(self.start..self.end).unwrap_or_default()
+        self.bytes.get(self.start..self.end).unwrap_or_default()
     }
 
     /// The value kept alive beyond the visit. Does not copy or allocate.
     #[inline]
     pub fn pin(&self) -> Pinned {
-        Pinned::bytes(self.block.bytes().clone(), self.start..self.end)
+        Pinned::bytes(self.bytes.clone(), self.start..self.end)
     }
 }
 

@@ -27,7 +27,7 @@ use super::file_source::Source;
 use super::filter_reader::{Answer, FilterReader};
 use super::index_reader::IndexReader;
 use super::read_ctx::{Entry, ReadCtx, ValueRef};
-use crate::options::BlockBasedTableOptions;
+use crate::options::{BlockBasedTableOptions, OtherTables};
 
 /// How a table is opened: settings, components, and what the MANIFEST knows about the file.
 #[derive(Clone)]
@@ -35,6 +35,8 @@ pub struct OpenOptions {
     pub order: Order,
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
     pub table: Arc<BlockBasedTableOptions>,
+    /// The options of tables without blocks.
+    pub other: Arc<OtherTables>,
     /// `None` reads blocks from the file each time.
     pub cache: Option<Arc<BlockCache>>,
     pub file_number: FileNumber,
@@ -68,6 +70,7 @@ impl Default for OpenOptions {
             order: Order::Bytewise,
             prefix_extractor: None,
             table: Arc::default(),
+            other: Arc::default(),
             cache: None,
             file_number: FileNumber(0),
             level: Level::ZERO,
@@ -211,7 +214,7 @@ impl Reader {
         let _time = PerfTimer::start(PerfCounter::BlockSeekNanos);
         block
             .visit_versions(&source.order, source.rewrite, seek_key, &mut |user_key, trailer, range| {
-                visit(Entry { user_key, trailer, value: ValueRef::new(block, range) })
+                visit(Entry { user_key, trailer, value: ValueRef::of(block.bytes(), range) })
             })
             .map_err(|e| source.blame_data(e, handle))
     }

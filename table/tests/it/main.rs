@@ -5,6 +5,7 @@
 mod dump_oracle;
 mod external_oracle;
 mod memory;
+mod other_tables;
 mod reader_damage;
 mod reader_golden;
 mod reader_roads;

@@ -7,11 +7,8 @@ use crate::support::{copy_of, files, ldb_on, oracle, theirs};
 
 /// What this release cannot read, and what it says.
 const REFUSED: &[(&str, &str)] = &[
-    ("cuckoo-table", "option table_factory of column family default"),
     // Where its tables lie stands in no file: whoever opens it has to say, and ldb cannot.
     ("multi-path", "000016.sst"),
-    ("plain-table", "option table_factory of column family default"),
-    ("plain-table-total", "option table_factory of column family default"),
     ("ts-not-persisted", "persist_user_defined_timestamps=false"),
 ];
 

@@ -9,15 +9,15 @@ use crate::options::COMPATIBILITY_NAME;
 
 /// What is counted entry by entry. Sums only; the rest is known from the options.
 #[derive(Debug)]
-pub(super) struct Counts {
-    pub(super) entries: u64,
-    pub(super) range_deletions: u64,
-    pub(super) deletions: u64,
-    pub(super) merge_operands: u64,
-    pub(super) raw_key_size: u64,
-    pub(super) raw_value_size: u64,
-    pub(super) largest_seqno: u64,
-    pub(super) smallest_seqno: u64,
+pub(crate) struct Counts {
+    pub(crate) entries: u64,
+    pub(crate) range_deletions: u64,
+    pub(crate) deletions: u64,
+    pub(crate) merge_operands: u64,
+    pub(crate) raw_key_size: u64,
+    pub(crate) raw_value_size: u64,
+    pub(crate) largest_seqno: u64,
+    pub(crate) smallest_seqno: u64,
 }
 
 impl Default for Counts {
@@ -37,7 +37,7 @@ impl Default for Counts {
 
 impl Counts {
     #[inline]
-    pub(super) fn add(&mut self, trailer: u64, key_len: usize, value_len: usize) {
+    pub(crate) fn add(&mut self, trailer: u64, key_len: usize, value_len: usize) {
         let seqno = trailer >> 8;
         self.largest_seqno = self.largest_seqno.max(seqno);
         self.smallest_seqno = self.smallest_seqno.min(seqno);
@@ -127,13 +127,13 @@ pub(super) fn filter_block_name(partitioned: bool) -> String {
 }
 
 /// All who watch the entries of one table.
-pub(super) struct Collectors {
+pub(crate) struct Collectors {
     users: Vec<Box<dyn TablePropertiesCollector>>,
     timestamps: Option<Timestamps>,
 }
 
 impl Collectors {
-    pub(super) fn new(options: &WriterOptions) -> Self {
+    pub(crate) fn new(options: &WriterOptions) -> Self {
         let context = CollectorContext { family: options.family, level: options.level };
         let size = options.order.user.timestamp_size();
         Collectors {
@@ -143,12 +143,12 @@ impl Collectors {
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.users.is_empty() && self.timestamps.is_none()
     }
 
     /// A collector that fails is dropped.
-    pub(super) fn add(&mut self, options: &WriterOptions, key: &[u8], value: &[u8], file_size: u64) {
+    pub(crate) fn add(&mut self, options: &WriterOptions, key: &[u8], value: &[u8], file_size: u64) {
         self.users.retain_mut(|user| user.add(key, value, file_size).is_ok());
         if let Some(timestamps) = &mut self.timestamps {
             timestamps.add(options, key, value);
@@ -161,11 +161,11 @@ impl Collectors {
         }
     }
 
-    pub(super) fn need_compact(&self) -> bool {
+    pub(crate) fn need_compact(&self) -> bool {
         self.users.iter().any(|user| user.need_compact())
     }
 
-    pub(super) fn finish(&mut self, properties: &mut Properties) {
+    pub(crate) fn finish(&mut self, properties: &mut Properties) {
         if let Some(timestamps) = self.timestamps.take() {
             let text = |name: &str| name.as_bytes().to_vec();
             properties.user_collected.insert(text(names::TIMESTAMP_MIN), timestamps.min);

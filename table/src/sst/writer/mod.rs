@@ -33,7 +33,7 @@ use mem::cache::Reservation;
 use crate::options::{DataBlockIndexType, Validation};
 use crate::unique_id::UniqueId;
 use blocks::Blocks;
-use collect::{Collectors, Counts};
+pub(crate) use collect::{Collectors, Counts};
 
 pub use options::{
     BlockKind, CollectorContext, CollectorFactory, FAMILY_UNKNOWN, TablePropertiesCollector, WarmCache,
@@ -285,6 +285,29 @@ impl Writer {
     /// Gives up: hands the file back as it is.
     pub fn abandon(self) -> FileWriter {
         self.blocks.sink.into_file()
+    }
+}
+
+/// What is known of a finished table without blocks: the size of the file and the first and last keys.
+pub(crate) fn finished(
+    options: &WriterOptions,
+    properties: Properties,
+    counts: &Counts,
+    (file_size, bounds): (u64, Option<(Vec<u8>, Vec<u8>)>),
+) -> FinishedTable {
+    FinishedTable {
+        properties,
+        file_size,
+        // RocksDB records no tail for tables without blocks.
+        tail_size: 0,
+        pre_compression_size: file_size,
+        point_bounds: bounds.clone(),
+        bounds,
+        largest_seqno: counts.largest_seqno,
+        smallest_seqno: counts.smallest_seqno,
+        unique_id: UniqueId::new(options.db_id.as_bytes(), &options.db_session_id, options.file_number),
+        file_checksum: None,
+        needs_compaction: false,
     }
 }
 

@@ -11,7 +11,7 @@ use compress::{Compression, CompressionOptions};
 use env::Executor;
 use mem::cache::Ledger;
 
-use crate::options::{BlockBasedTableOptions, FilterLevel};
+use crate::options::{BlockBasedTableOptions, FilterLevel, OtherTables};
 
 /// The family id of a table that is written for no family in particular.
 pub const FAMILY_UNKNOWN: FamilyId = FamilyId(i32::MAX as u32);
@@ -22,6 +22,8 @@ pub const FAMILY_UNKNOWN: FamilyId = FamilyId(i32::MAX as u32);
 pub struct WriterOptions {
     /// As `sanitize` left them.
     pub table: Arc<BlockBasedTableOptions>,
+    /// The kind of the table, and the options of tables without blocks.
+    pub other: Arc<OtherTables>,
     pub compression: Compression,
     pub compression_options: CompressionOptions,
     pub order: InternalOrder,
@@ -76,6 +78,7 @@ impl Default for WriterOptions {
     fn default() -> Self {
         WriterOptions {
             table: Arc::default(),
+            other: Arc::default(),
             compression: Compression::None,
             compression_options: CompressionOptions::default(),
             order: InternalOrder::new(Order::Bytewise),

@@ -1,11 +1,11 @@
 //! An iterator over one SST file, whatever the file holds: one type, so that sources of iterators need no box.
 
 use base::iter::InternalIterator;
-use base::stats::{PerfCounter, PerfTimer};
 use base::{Pinned, Result};
-use table::sst::{EmbeddedIter, Pace, ReadCtx, Reader, TableIter};
 
-use crate::sync::Arc;
+use crate::cuckoo::CuckooIter;
+use crate::plain::PlainIter;
+use crate::sst::{EmbeddedIter, Pace, TableIter};
 
 /// See the module.
 // The sizes differ, but a box would cost a pointer chase at each entry of a common table.
@@ -14,29 +14,18 @@ pub enum TableRows {
     Block(TableIter),
     /// A table with embedded blobs: the iterator shows their values.
     Embedded(Box<EmbeddedIter>),
+    Plain(Box<PlainIter>),
+    Cuckoo(Box<CuckooIter>),
 }
 
 impl TableRows {
-    /// An iterator over `reader`. Not valid until positioned.
-    pub fn new(reader: &Arc<Reader>, ctx: &ReadCtx) -> Self {
-        if reader.embeds_blobs() {
-            TableRows::Embedded(Box::new(EmbeddedIter::new(reader, ctx)))
-        } else {
-            TableRows::Block(reader.iter(ctx))
-        }
-    }
-
-    /// As [`TableRows::new`], timed for the thread's perf context.
-    pub fn timed(reader: &Arc<Reader>, ctx: &ReadCtx) -> Self {
-        let _time = PerfTimer::start(PerfCounter::NewTableIteratorNanos);
-        Self::new(reader, ctx)
-    }
-
-    /// How far the iterator reads ahead, for the iterator over the next SST file of a scan.
-    pub fn pace(&self) -> Pace {
+    /// How far the iterator reads ahead, for the iterator over the next SST file of a scan. `None`: the iterator reads
+    /// ahead in its own way.
+    pub fn pace(&self) -> Option<Pace> {
         match self {
-            TableRows::Block(rows) => rows.pace(),
-            TableRows::Embedded(rows) => rows.rows().pace(),
+            TableRows::Block(rows) => Some(rows.pace()),
+            TableRows::Embedded(rows) => Some(rows.rows().pace()),
+            TableRows::Plain(_) | TableRows::Cuckoo(_) => None,
         }
     }
 
@@ -45,6 +34,7 @@ impl TableRows {
         match self {
             TableRows::Block(rows) => rows.keep_pace(pace),
             TableRows::Embedded(rows) => rows.rows_mut().keep_pace(pace),
+            TableRows::Plain(_) | TableRows::Cuckoo(_) => {}
         }
     }
 }
@@ -54,6 +44,8 @@ macro_rules! each {
         match $self {
             TableRows::Block($inner) => $call,
             TableRows::Embedded($inner) => $call,
+            TableRows::Plain($inner) => $call,
+            TableRows::Cuckoo($inner) => $call,
         }
     };
 }

@@ -1,0 +1,153 @@
+//! The structure of memtables, by name.
+//!
+//! Each structure is built on the same tree or on the vector. The names keep the rules of RocksDB. Source: RocksDB
+//! `table/plain/plain_table_factory.cc` (`RegisterBuiltinMemTableRepFactory`), `memtable/`.
+
+use base::option::{Value, id_and_options, no_such, parse_map};
+use base::{Error, Result};
+
+/// The structure of memtables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemtableFactory {
+    /// `lookahead` has no effect here. RocksDB: the number of entries that an insertion looks ahead from the position of
+    /// the previous insertion.
+    SkipList { lookahead: usize },
+    /// A vector that is sorted when the memtable becomes immutable. `count` has no effect here. RocksDB: the number of
+    /// entries for which space is allocated ahead.
+    Vector { count: usize },
+    /// RocksDB: a hash table of skip lists, one for each prefix. Here the memtable is the same as for `SkipList`, with the
+    /// rules of RocksDB: it needs a prefix extractor, and several threads cannot insert at once.
+    HashSkipList(HashSkipListOptions),
+    /// RocksDB: a hash table of linked lists, one for each prefix. Here as `HashSkipList`.
+    HashLinkList(HashLinkListOptions),
+}
+
+/// The options of [`MemtableFactory::HashSkipList`]. They have no effect here: there is no hash table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HashSkipListOptions {
+    pub branching_factor: i32,
+    pub skiplist_height: i32,
+    pub bucket_count: usize,
+}
+
+impl Default for HashSkipListOptions {
+    fn default() -> Self {
+        HashSkipListOptions { branching_factor: 4, skiplist_height: 4, bucket_count: 1_000_000 }
+    }
+}
+
+/// The options of [`MemtableFactory::HashLinkList`]. They have no effect here: there is no hash table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HashLinkListOptions {
+    pub log_when_flash: bool,
+    pub logging_threshold: i32,
+    pub huge_page_size: usize,
+    pub threshold: u32,
+    pub bucket_count: usize,
+}
+
+impl Default for HashLinkListOptions {
+    fn default() -> Self {
+        HashLinkListOptions {
+            log_when_flash: true,
+            logging_threshold: 4096,
+            huge_page_size: 0,
+            threshold: 256,
+            bucket_count: 50_000,
+        }
+    }
+}
+
+base::option_struct!(
+    HashSkipListOptions, parse_map;
+    branching_factor, skiplist_height, bucket_count;
+    ignored
+);
+base::option_struct!(
+    HashLinkListOptions, parse_map;
+    log_when_flash, logging_threshold, huge_page_size, threshold, bucket_count;
+    ignored
+);
+
+impl Default for MemtableFactory {
+    fn default() -> Self {
+        MemtableFactory::SkipList { lookahead: 0 }
+    }
+}
+
+impl MemtableFactory {
+    pub fn name(&self) -> &str {
+        match self {
+            MemtableFactory::SkipList { .. } => "SkipListFactory",
+            MemtableFactory::Vector { .. } => "VectorRepFactory",
+            MemtableFactory::HashSkipList(_) => "HashSkipListRepFactory",
+            MemtableFactory::HashLinkList(_) => "HashLinkListRepFactory",
+        }
+    }
+
+    /// RocksDB: a memtable with one structure for each prefix.
+    pub fn is_hashed(&self) -> bool {
+        matches!(self, MemtableFactory::HashSkipList(_) | MemtableFactory::HashLinkList(_))
+    }
+}
+
+impl Value for MemtableFactory {
+    fn parse(text: &str) -> Result<Self> {
+        let (id, mut options) = id_and_options(text)?;
+        let (name, short) = match id.split_once(':') {
+            Some((name, argument)) => (name, Some(argument)),
+            None => (id.as_str(), None),
+        };
+        let field = match name {
+            "skip_list" | "SkipListFactory" => "lookahead",
+            "vector" | "VectorRepFactory" => "count",
+            _ => "bucket_count",
+        };
+        if let Some(short) = short {
+            options.insert(0, (field.to_string(), short.to_string()));
+        }
+        let number = || -> Result<usize> {
+            let mut number = 0;
+            for (name, text) in &options {
+                if name != field {
+                    return Err(Error::invalid_argument(format!("no such option of a memtable: {name:?}")));
+                }
+                number = usize::parse(text)?;
+            }
+            Ok(number)
+        };
+        match name {
+            "skip_list" | "SkipListFactory" => Ok(MemtableFactory::SkipList { lookahead: number()? }),
+            "vector" | "VectorRepFactory" => Ok(MemtableFactory::Vector { count: number()? }),
+            "prefix_hash" | "HashSkipListRepFactory" => {
+                let mut fields = HashSkipListOptions::default();
+                options.iter().try_for_each(|(name, text)| fields.set(name, text))?;
+                Ok(MemtableFactory::HashSkipList(fields))
+            }
+            "hash_linkedlist" | "HashLinkListRepFactory" => {
+                let mut fields = HashLinkListOptions::default();
+                options.iter().try_for_each(|(name, text)| fields.set(name, text))?;
+                Ok(MemtableFactory::HashLinkList(fields))
+            }
+            "cuckoo" => {
+                Err(Error::invalid_argument("cuckoo hash memtable is not supported anymore.: cuckoo"))
+            }
+            _ => Err(no_such("memtable factory", name)),
+        }
+    }
+
+    fn print(&self) -> String {
+        let with_id = |fields: String| format!("{{id={};{}", self.name(), fields.trim_start_matches('{'));
+        match self {
+            MemtableFactory::SkipList { lookahead: 0 } => self.name().to_string(),
+            MemtableFactory::SkipList { lookahead } => format!("SkipListFactory:{lookahead}"),
+            MemtableFactory::Vector { count } => format!("{{id=VectorRepFactory;count={count};}}"),
+            MemtableFactory::HashSkipList(fields) => with_id(fields.print()),
+            MemtableFactory::HashLinkList(fields) => with_id(fields.print()),
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
+}

@@ -1,0 +1,260 @@
+//! One open SST file of any kind.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use base::iter::InternalIterator;
+use base::stats::{PerfCounter, PerfTimer};
+use base::{Error, Kind, Pinned, Result, SequenceNumber, ValueType};
+use env::fs::RandomRead;
+use format::footer::TableKind;
+use format::metaindex::Metaindex;
+use format::properties::Properties;
+use mem::range_del::FragmentedTombstones;
+
+use super::TableRows;
+use crate::cuckoo::CuckooReader;
+use crate::flat::meta::read_footer;
+use crate::plain::PlainReader;
+use crate::sst::{EmbeddedIter, Entry, OpenOptions, ReadCtx, Reader};
+
+/// An open SST file. Any thread; lookups take no lock. A clone is another handle of the same open file.
+#[derive(Clone)]
+pub enum AnyReader {
+    Block(Arc<Reader>),
+    Plain(Arc<PlainReader>),
+    Cuckoo(Arc<CuckooReader>),
+}
+
+/// Calls the same method of each kind.
+macro_rules! each {
+    ($self:ident, $inner:ident => $call:expr) => {
+        match $self {
+            AnyReader::Block($inner) => $call,
+            AnyReader::Plain($inner) => $call,
+            AnyReader::Cuckoo($inner) => $call,
+        }
+    };
+}
+
+impl AnyReader {
+    /// Opens a file of `size` bytes.
+    ///
+    /// # Errors
+    /// As [`Reader::open`], [`PlainReader::open`] and [`CuckooReader::open`].
+    pub fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<AnyReader> {
+        let refused = match Reader::open(file.clone(), size, options) {
+            Err(error) if error.kind() == Kind::NotSupported => error,
+            opened => return opened.map(|reader| AnyReader::Block(Arc::new(reader))),
+        };
+        // Most files are block-based, so the footer is read a second time only for the other kinds.
+        match read_footer(&*file, size).map(|footer| footer.kind) {
+            Ok(TableKind::Plain | TableKind::PlainLegacy) => {
+                PlainReader::open(file, size, options).map(|reader| AnyReader::Plain(Arc::new(reader)))
+            }
+            Ok(TableKind::Cuckoo) => {
+                CuckooReader::open(file, size, options).map(|reader| AnyReader::Cuckoo(Arc::new(reader)))
+            }
+            _ => Err(refused),
+        }
+    }
+
+    /// The reader of a block-based table.
+    pub fn block_based(&self) -> Option<&Arc<Reader>> {
+        match self {
+            AnyReader::Block(reader) => Some(reader),
+            AnyReader::Plain(_) | AnyReader::Cuckoo(_) => None,
+        }
+    }
+
+    /// Visits the versions of a key from `seek_key` (an internal key) on: see [`Reader::get`].
+    ///
+    /// # Errors
+    /// Corruption or errors of the file; Incomplete if `ctx` allows memory only and this is not enough.
+    #[inline]
+    pub fn get(
+        &self,
+        seek_key: &[u8],
+        ctx: &ReadCtx,
+        visit: impl FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        each!(self, reader => reader.get(seek_key, ctx, visit))
+    }
+
+    /// [`AnyReader::get`] for several keys: see [`Reader::multi_get`].
+    pub fn multi_get(
+        &self,
+        seek_keys: &[&[u8]],
+        ctx: &ReadCtx,
+        mut visit: impl FnMut(usize, Entry<'_>) -> ControlFlow<()>,
+    ) -> Vec<(usize, Error)> {
+        if let AnyReader::Block(reader) = self {
+            return reader.multi_get(seek_keys, ctx, visit);
+        }
+        let get = |(at, key): (usize, &&[u8])| {
+            self.get(key, ctx, |entry| visit(at, entry)).err().map(|error| (at, error))
+        };
+        seek_keys.iter().enumerate().filter_map(get).collect()
+    }
+
+    /// An iterator over the entries as they are stored. Not valid until positioned.
+    pub fn iter(&self, ctx: &ReadCtx) -> TableRows {
+        match self {
+            AnyReader::Block(reader) => TableRows::Block(reader.iter(ctx)),
+            AnyReader::Plain(reader) => TableRows::Plain(Box::new(reader.iter(ctx))),
+            AnyReader::Cuckoo(reader) => TableRows::Cuckoo(Box::new(reader.iter(ctx))),
+        }
+    }
+
+    /// An iterator that shows the values of embedded blobs. Timed for the thread's perf context.
+    pub fn rows(&self, ctx: &ReadCtx) -> TableRows {
+        let _time = PerfTimer::start(PerfCounter::NewTableIteratorNanos);
+        match self {
+            AnyReader::Block(reader) if reader.embeds_blobs() => {
+                TableRows::Embedded(Box::new(EmbeddedIter::new(reader, ctx)))
+            }
+            _ => self.iter(ctx),
+        }
+    }
+
+    /// Returns false only if the filter knows no key like `user_key` (with its timestamp).
+    ///
+    /// # Errors
+    /// Corruption or errors of the file.
+    pub fn may_match(&self, user_key: &[u8], ctx: &ReadCtx) -> Result<bool> {
+        match self {
+            AnyReader::Block(reader) => reader.may_match(user_key, ctx),
+            AnyReader::Plain(reader) => Ok(reader.may_match(user_key)),
+            AnyReader::Cuckoo(_) => Ok(true),
+        }
+    }
+
+    /// The raw range tombstones: see [`Reader::range_tombstones`]. Only block-based tables have range tombstones.
+    #[inline]
+    pub fn range_tombstones(&self) -> &[(Vec<u8>, Vec<u8>)] {
+        self.block_based().map_or(&[], |reader| reader.range_tombstones())
+    }
+
+    /// The range tombstones in fragments; `None` if the file has none.
+    #[inline]
+    pub fn tombstones(&self) -> Option<&Arc<FragmentedTombstones>> {
+        self.block_based().and_then(|reader| reader.tombstones())
+    }
+
+    #[inline]
+    pub fn properties(&self) -> &Arc<Properties> {
+        each!(self, reader => reader.properties())
+    }
+
+    /// The names of the file's blocks and where they lie.
+    pub fn metaindex(&self) -> &Metaindex {
+        each!(self, reader => reader.metaindex())
+    }
+
+    /// Whether the file has embedded blobs.
+    #[inline]
+    pub fn embeds_blobs(&self) -> bool {
+        self.block_based().is_some_and(|reader| reader.embeds_blobs())
+    }
+
+    /// The value of an entry of a file with embedded blobs: see [`Reader::resolve_embedded`].
+    ///
+    /// # Errors
+    /// Corruption or errors of the file.
+    pub fn resolve_embedded(
+        &self,
+        kind: u8,
+        value: &[u8],
+        ctx: &ReadCtx,
+    ) -> Result<Option<(ValueType, Pinned)>> {
+        self.block_based().map_or(Ok(None), |reader| reader.resolve_embedded(kind, value, ctx))
+    }
+
+    /// The sequence number that every entry of an external file takes.
+    pub fn global_seqno(&self) -> Option<SequenceNumber> {
+        self.block_based().and_then(|reader| reader.global_seqno())
+    }
+
+    /// In bytes.
+    pub fn file_size(&self) -> u64 {
+        each!(self, reader => reader.file_size())
+    }
+
+    /// Bytes of memory that the open file takes outside of the block cache.
+    pub fn memory_bytes(&self) -> usize {
+        each!(self, reader => reader.memory_bytes())
+    }
+
+    /// Checks the whole file. Plain and cuckoo tables have no checksums: each entry is decoded, and the order and the number
+    /// of the entries are checked. RocksDB refuses to verify such a file.
+    ///
+    /// # Errors
+    /// Corruption with the offset of the damage; errors of the file.
+    pub fn verify_checksums(&self, ctx: &ReadCtx) -> Result<()> {
+        let order = match self {
+            AnyReader::Block(reader) => return reader.verify_checksums(ctx),
+            AnyReader::Plain(reader) => reader.order(),
+            AnyReader::Cuckoo(reader) => reader.order(),
+        };
+        let ctx = ReadCtx { fill_cache: false, cache_only: false, ..ctx.clone() };
+        let mut rows = self.iter(&ctx);
+        let (mut last, mut entries) = (Vec::new(), 0u64);
+        rows.seek_to_first();
+        while rows.valid() {
+            if entries > 0 && order.compare(&last, rows.key()).is_ge() {
+                return Err(Error::corruption(format!(
+                    "entry {entries} of the file is not above the entry before"
+                )));
+            }
+            last.clear();
+            last.extend_from_slice(rows.key());
+            entries += 1;
+            rows.next();
+        }
+        rows.status()?;
+        match self.properties().num_entries == entries {
+            true => Ok(()),
+            false => Err(Error::corruption(format!(
+                "the file has {entries} entries, and its properties say {}",
+                self.properties().num_entries
+            ))),
+        }
+    }
+
+    /// Where in the file the data of an internal key would start, about. RocksDB says 0 for plain and cuckoo tables; here
+    /// only cuckoo tables, whose entries are in no order, say 0.
+    ///
+    /// # Errors
+    /// Corruption or errors of the file.
+    pub fn approximate_offset_of(&self, key: &[u8], ctx: &ReadCtx) -> Result<u64> {
+        match self {
+            AnyReader::Block(reader) => reader.approximate_offset_of(key, ctx),
+            AnyReader::Plain(reader) => reader.approximate_offset_of(key, ctx),
+            AnyReader::Cuckoo(_) => Ok(0),
+        }
+    }
+
+    /// Bytes of the file between two internal keys, about.
+    ///
+    /// # Errors
+    /// Corruption or errors of the file.
+    pub fn approximate_size(&self, start: &[u8], end: &[u8], ctx: &ReadCtx) -> Result<u64> {
+        match self {
+            AnyReader::Block(reader) => reader.approximate_size(start, end, ctx),
+            AnyReader::Plain(reader) => {
+                let (from, to) =
+                    (reader.approximate_offset_of(start, ctx)?, reader.approximate_offset_of(end, ctx)?);
+                Ok(to.saturating_sub(from))
+            }
+            AnyReader::Cuckoo(_) => Ok(0),
+        }
+    }
+
+    /// User keys that split the file into pieces: see [`Reader::anchors`]. None for plain and cuckoo tables.
+    ///
+    /// # Errors
+    /// Corruption or errors of the file.
+    pub fn anchors(&self, count: usize, ctx: &ReadCtx) -> Result<Vec<(Vec<u8>, u64)>> {
+        self.block_based().map_or(Ok(Vec::new()), |reader| reader.anchors(count, ctx))
+    }
+}

@@ -1,0 +1,80 @@
+//! One SST file of any kind, being written.
+
+use base::Result;
+use base::key::InternalOrder;
+use env::writer::FileWriter;
+
+use crate::cuckoo::CuckooWriter;
+use crate::options::WrittenTable;
+use crate::plain::PlainWriter;
+use crate::sst::{FinishedTable, Writer, WriterOptions};
+
+/// A file being written. After an error the file is lost: drop the writer and delete the file.
+// The sizes differ, but a box would cost a pointer chase at each entry of a common table.
+#[allow(clippy::large_enum_variant)]
+pub enum AnyWriter {
+    Block(Writer),
+    Plain(Box<PlainWriter>),
+    Cuckoo(Box<CuckooWriter>),
+}
+
+/// Calls the same method of each kind.
+macro_rules! each {
+    ($self:ident, $inner:ident => $call:expr) => {
+        match $self {
+            AnyWriter::Block($inner) => $call,
+            AnyWriter::Plain($inner) => $call,
+            AnyWriter::Cuckoo($inner) => $call,
+        }
+    };
+}
+
+impl AnyWriter {
+    /// Starts a file of the kind that the options choose.
+    ///
+    /// # Errors
+    /// As [`Writer::new`], [`PlainWriter::new`] and [`CuckooWriter::new`].
+    pub fn new(file: FileWriter, options: WriterOptions) -> Result<AnyWriter> {
+        Ok(match options.other.written {
+            WrittenTable::BlockBased => AnyWriter::Block(Writer::new(file, options)?),
+            WrittenTable::Plain => AnyWriter::Plain(Box::new(PlainWriter::new(file, options)?)),
+            WrittenTable::Cuckoo => AnyWriter::Cuckoo(Box::new(CuckooWriter::new(file, options)?)),
+        })
+    }
+
+    /// Adds an entry.
+    ///
+    /// # Errors
+    /// NotSupported for an entry that has no place in a file of the kind; errors of the file.
+    #[inline]
+    pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        each!(self, writer => writer.add(key, value))
+    }
+
+    /// The order of the file's keys.
+    pub fn order(&self) -> &InternalOrder {
+        each!(self, writer => writer.order())
+    }
+
+    /// About how many bytes the file would have if it were finished now.
+    pub fn estimated_size(&self) -> u64 {
+        match self {
+            AnyWriter::Block(writer) => writer.estimated_size(),
+            AnyWriter::Plain(writer) => writer.file_size(),
+            AnyWriter::Cuckoo(writer) => writer.file_size(),
+        }
+    }
+
+    /// Writes the rest of the file. The file is neither synced nor closed.
+    ///
+    /// # Errors
+    /// Errors of the file, and those of the kind: see [`CuckooWriter::finish`].
+    pub fn finish(self) -> Result<(FinishedTable, FileWriter)> {
+        each!(self, writer => writer.finish())
+    }
+
+    /// Gives up: hands the file back as it is.
+    pub fn abandon(self) -> FileWriter {
+        each!(self, writer => writer.abandon())
+    }
+}

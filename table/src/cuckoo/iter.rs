@@ -1,0 +1,132 @@
+//! A position in a cuckoo table, moved both ways in the order of the keys.
+//!
+//! The first positioning reads all keys and sorts the buckets by key. The table keeps the order for later iterators.
+
+use std::sync::Arc;
+
+use base::iter::InternalIterator;
+use base::key::append_internal;
+use base::{Error, Pinned, Result, ValueType};
+
+use super::CuckooReader;
+use crate::flat::bytes::{Access, Window};
+use crate::sst::ReadCtx;
+
+/// See the module. Holds the table open.
+pub struct CuckooIter {
+    table: Arc<CuckooReader>,
+    ctx: ReadCtx,
+    window: Window,
+    /// The place in the sorted buckets; `None`: not valid.
+    at: Option<usize>,
+    key: Vec<u8>,
+    value_start: usize,
+    error: Option<Error>,
+}
+
+impl CuckooIter {
+    pub(super) fn new(table: Arc<CuckooReader>, ctx: ReadCtx) -> CuckooIter {
+        let window = Window::new(Access::Random);
+        CuckooIter { table, ctx, window, at: None, key: Vec::new(), value_start: 0, error: None }
+    }
+
+    fn settle(&mut self, at: Result<Option<usize>>) {
+        let outcome = at.and_then(|at| match at {
+            Some(at) => self.enter(at),
+            None => Ok(false),
+        });
+        if !matches!(outcome, Ok(true)) {
+            self.at = None;
+        }
+        self.error = outcome.err();
+    }
+
+    /// Reads the bucket at a place. False if there is no such place.
+    fn enter(&mut self, at: usize) -> Result<bool> {
+        let Some(bucket) = self.table.sorted(&self.ctx)?.get(at).copied() else { return Ok(false) };
+        let start = self.table.read(&mut self.window, bucket, &self.ctx)?;
+        let shape = &self.table.shape;
+        let stored = self.window.get(start..start + shape.key_len);
+        self.key.clear();
+        match shape.user_keys_only {
+            true => append_internal(&mut self.key, stored, 0, ValueType::Value),
+            false => self.key.extend_from_slice(stored),
+        }
+        self.value_start = start + shape.key_len;
+        self.at = Some(at);
+        Ok(true)
+    }
+
+    /// The place of the first key at or after `target`.
+    fn lower_bound(&mut self, target: &[u8]) -> Result<usize> {
+        let (mut low, mut high) = (0, self.table.sorted(&self.ctx)?.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            self.enter(middle)?;
+            if self.table.order.compare(&self.key, target).is_lt() { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    fn try_seek_for_prev(&mut self, target: &[u8]) -> Result<Option<usize>> {
+        let at = self.lower_bound(target)?;
+        if self.enter(at)? && self.table.order.compare(&self.key, target).is_eq() {
+            return Ok(Some(at));
+        }
+        Ok(at.checked_sub(1))
+    }
+}
+
+impl InternalIterator for CuckooIter {
+    #[inline]
+    fn valid(&self) -> bool {
+        self.at.is_some()
+    }
+
+    fn seek_to_first(&mut self) {
+        self.settle(Ok(Some(0)));
+    }
+
+    fn seek_to_last(&mut self) {
+        let last = self.table.sorted(&self.ctx).map(|sorted| sorted.len().checked_sub(1));
+        self.settle(last);
+    }
+
+    fn seek(&mut self, target: &[u8]) {
+        let at = self.lower_bound(target).map(Some);
+        self.settle(at);
+    }
+
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        let at = self.try_seek_for_prev(target);
+        self.settle(at);
+    }
+
+    fn next(&mut self) {
+        let next = self.at.map(|at| at + 1);
+        self.settle(Ok(next));
+    }
+
+    fn prev(&mut self) {
+        let before = self.at.and_then(|at| at.checked_sub(1));
+        self.settle(Ok(before));
+    }
+
+    #[inline]
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    #[inline]
+    fn value(&self) -> &[u8] {
+        self.window.get(self.value_start..self.value_start + self.table.shape.value_len)
+    }
+
+    fn status(&self) -> Result<()> {
+        self.error.clone().map_or(Ok(()), Err)
+    }
+
+    fn pin_value(&self) -> Pinned {
+        self.window.pin(self.value_start..self.value_start + self.table.shape.value_len)
+    }
+}

@@ -1,0 +1,230 @@
+//! The bytes of an SST file without blocks.
+//!
+//! ```text
+//! whole   the file was read into memory when it was opened, and its size is charged to the block cache
+//! pages   the file is read in pages of 16 KiB through the block cache
+//! scan    the file is read in pieces of 256 KiB, past the block cache
+//! ```
+//! RocksDB maps such files into memory. A memory map turns an I/O error into a signal, so these files are read by calls.
+//! A [`Window`] holds the bytes that were read last: most reads are in the window, and then they cost two comparisons.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use base::stats::{Statistics, Stopwatch};
+use base::{Error, Pinned, Result};
+use env::fs::RandomRead;
+use mem::cache::{Priority, Reservation, Role};
+
+use crate::sst::block_cache::{BlockCache, CachedBlock, Other};
+use crate::sst::cache_key::CacheKeyBase;
+use crate::sst::{OpenOptions, ReadCtx};
+
+/// Bytes of a page. A page is one entry of the block cache.
+const PAGE: u64 = 16 << 10;
+/// Bytes of one read of a scan.
+const PIECE: u64 = 256 << 10;
+
+/// See the module. Any thread.
+pub(crate) struct FileBytes {
+    file: Arc<dyn RandomRead>,
+    size: u64,
+    whole: Option<(Arc<[u8]>, Option<Reservation>)>,
+    cache: Option<Arc<BlockCache>>,
+    keys: CacheKeyBase,
+    statistics: Option<Arc<Statistics>>,
+}
+
+/// How a window moves through the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Pages, through the block cache.
+    Random,
+    /// Large pieces in order, past the block cache.
+    Scan,
+}
+
+/// The bytes that one reader read last.
+#[derive(Clone)]
+pub(crate) struct Window {
+    bytes: Arc<[u8]>,
+    start: u64,
+    access: Access,
+}
+
+impl Window {
+    pub(crate) fn new(access: Access) -> Window {
+        Window { bytes: Arc::from([]), start: 0, access }
+    }
+
+    /// The window of an iterator with these options.
+    pub(crate) fn for_iterator(ctx: &ReadCtx) -> Window {
+        Window::new(if ctx.for_compaction || !ctx.fill_cache { Access::Scan } else { Access::Random })
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, range: Range<usize>) -> &[u8] {
+        self.bytes.get(range).unwrap_or_default()
+    }
+
+    #[inline]
+    pub(crate) fn bytes(&self) -> &Arc<[u8]> {
+        &self.bytes
+    }
+
+    /// The bytes of a range, kept alive after the window moves. Does not copy.
+    pub(crate) fn pin(&self, range: Range<usize>) -> Pinned {
+        Pinned::bytes(self.bytes.clone(), range)
+    }
+}
+
+impl FileBytes {
+    /// Takes a file of `size` bytes. Reads the file into memory if the options ask for it and the block cache has room for
+    /// the charge.
+    ///
+    /// # Errors
+    /// Errors of the file.
+    pub(crate) fn open(
+        file: Arc<dyn RandomRead>,
+        size: u64,
+        keys: CacheKeyBase,
+        options: &OpenOptions,
+    ) -> Result<FileBytes> {
+        let mut bytes = FileBytes {
+            file,
+            size,
+            whole: None,
+            cache: options.cache.clone(),
+            keys,
+            statistics: options.statistics.clone(),
+        };
+        if options.other.resident
+            && let Ok(len) = usize::try_from(size)
+        {
+            // A block cache with a strict limit can refuse the charge. The file is then read page by page.
+            let charge = match &bytes.cache {
+                Some(cache) => cache.reserve(Role::Misc, len).map(Some),
+                None => Ok(None),
+            };
+            if let Ok(charge) = charge {
+                let all = bytes.read(0, len, &ReadCtx::default())?;
+                bytes.whole = Some((all, charge));
+            }
+        }
+        Ok(bytes)
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub(crate) fn file(&self) -> &Arc<dyn RandomRead> {
+        &self.file
+    }
+
+    /// Bytes of memory outside of the block cache.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.whole.as_ref().map_or(0, |(bytes, _)| bytes.len())
+    }
+
+    /// Brings `len` bytes from `offset` into the window. Returns their place in the window.
+    ///
+    /// # Errors
+    /// Corruption past the end of the file; Incomplete if `ctx` allows memory only and the bytes are not there; errors of
+    /// the file.
+    #[inline]
+    pub(crate) fn at(
+        &self,
+        window: &mut Window,
+        offset: u64,
+        len: usize,
+        ctx: &ReadCtx,
+    ) -> Result<Range<usize>> {
+        let start = offset.wrapping_sub(window.start);
+        if offset >= window.start && start.saturating_add(len as u64) <= window.bytes.len() as u64 {
+            let start = start as usize;
+            return Ok(start..start + len);
+        }
+        self.load(window, offset, len, ctx)
+    }
+
+    #[cold]
+    fn load(&self, window: &mut Window, offset: u64, len: usize, ctx: &ReadCtx) -> Result<Range<usize>> {
+        let end = offset.saturating_add(len as u64);
+        if end > self.size {
+            let what = format!("{len} bytes at offset {offset} of a file of {} bytes", self.size);
+            return Err(Error::corruption(what).at(offset));
+        }
+        if let Some((bytes, _)) = &self.whole {
+            (window.bytes, window.start) = (bytes.clone(), 0);
+            let start = offset as usize;
+            return Ok(start..start + len);
+        }
+        if window.access == Access::Scan && !ctx.cache_only {
+            let piece = PIECE.max(len as u64).min(self.size - offset);
+            window.bytes = self.read(offset, piece as usize, ctx)?;
+            window.start = offset;
+            return Ok(0..len);
+        }
+        let page = self.page(offset / PAGE, ctx)?;
+        let start = offset % PAGE;
+        if start + len as u64 <= page.len() as u64 {
+            (window.bytes, window.start) = (page, offset - start);
+            return Ok(start as usize..start as usize + len);
+        }
+        let mut joined = Vec::with_capacity(len);
+        joined.extend_from_slice(page.get(start as usize..).unwrap_or_default());
+        while joined.len() < len {
+            let page = self.page((offset + joined.len() as u64) / PAGE, ctx)?;
+            joined.extend_from_slice(&page[..page.len().min(len - joined.len())]);
+        }
+        (window.bytes, window.start) = (joined.into(), offset);
+        Ok(0..len)
+    }
+
+    fn page(&self, number: u64, ctx: &ReadCtx) -> Result<Arc<[u8]>> {
+        let offset = number * PAGE;
+        let len = PAGE.min(self.size.saturating_sub(offset)) as usize;
+        let key = self.keys.at(offset);
+        if let Some(handle) = self.cache.as_ref().and_then(|cache| cache.lookup(&key))
+            && let CachedBlock::Other(other) = &*handle
+            && let Other::Raw(bytes) = &**other
+            && bytes.len() == len
+        {
+            return Ok(bytes.clone());
+        }
+        if ctx.cache_only {
+            return Err(Error::incomplete("no blocking io"));
+        }
+        let bytes = self.read(offset, len, ctx)?;
+        if let Some(cache) = self.cache.as_ref().filter(|_| ctx.fill_cache) {
+            let page = CachedBlock::from(Other::Raw(bytes.clone()));
+            let charge = page.memory_bytes();
+            // A full cache with a strict limit rejects the page. The next reader reads the page from the file.
+            let _ = cache.insert(&key, page, charge, Priority::Low, Role::DataBlock);
+        }
+        Ok(bytes)
+    }
+
+    fn read(&self, offset: u64, len: usize, ctx: &ReadCtx) -> Result<Arc<[u8]>> {
+        let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, len).collect();
+        let Some(buffer) = Arc::get_mut(&mut bytes) else {
+            return Err(Error::corruption("a new buffer is shared"));
+        };
+        let began = self.statistics.as_ref().map(|_| Stopwatch::start());
+        let mut access = || self.file.read_at(offset, buffer);
+        let got = match &ctx.limits {
+            Some(limits) => limits.around(len, &mut access)?,
+            None => access()?,
+        };
+        if let (Some(statistics), Some(began)) = (&self.statistics, began) {
+            statistics.measure(base::stats::HistogramKind::SstReadMicros, began.micros());
+        }
+        if got < len {
+            let what =
+                format!("the file has {} bytes where {} were expected", offset + got as u64, self.size);
+            return Err(Error::corruption(what).at(offset + got as u64));
+        }
+        Ok(bytes)
+    }
+}

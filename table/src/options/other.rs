@@ -1,0 +1,137 @@
+//! The options of plain tables and of cuckoo tables, in the order in which RocksDB 11.8.1 writes the options.
+//!
+//! [`OtherTables`] holds both, because an SST file says by its magic number which kind of table it is: a database with
+//! block-based tables can have plain tables from earlier.
+
+use base::option::Row;
+use base::{Error, Result};
+
+base::option_words! {
+    /// How a plain table stores keys. The numbers are on disk, in a table property.
+    EncodingType: "plain table encoding" {
+        /// Each key is stored whole.
+        #[default]
+        Plain = 0, "kPlain";
+        /// A key that shares the prefix of the key before is stored without the prefix.
+        Prefix = 1, "kPrefix";
+    }
+}
+
+base::options! {
+    /// The settings of a plain table.
+    #[derive(Debug, PartialEq)]
+    PlainTableOptions;
+    /// Stores the index and the Bloom filter in the SST file. If false, the open of the file builds both.
+    mutable store_index_in_file: bool = false;
+    /// How keys are stored. `kPrefix` needs a prefix extractor, and stores keys whole without a prefix extractor.
+    mutable encoding_type: EncodingType = EncodingType::default();
+    /// Has no effect: the index and the Bloom filter are allocated by the memory allocator. RocksDB: the size of the huge
+    /// pages that hold both.
+    mutable huge_page_tlb_size: usize = 0, unit: "bytes";
+    /// Prefixes for each bucket of the hash index. 0 builds one bucket: lookups are binary searches. Another value needs
+    /// a prefix extractor.
+    mutable hash_table_ratio: f64 = 0.75, unit: "prefixes per bucket", range: "0 or more";
+    /// Reads an SST file from the start to the end only. Gets and seeks fail, and no index is built.
+    mutable full_scan_mode: bool = false;
+    /// The Bloom filter bits of each prefix, or of each key without a prefix extractor. 0 builds no Bloom filter.
+    mutable bloom_bits_per_key: i32 = 10, unit: "bits", range: "0..";
+    /// The number of keys of one prefix for each entry of the index. 0 and 1 index each key. With `kPrefix`, the key of an
+    /// index entry is stored whole.
+    mutable index_sparseness: usize = 16, unit: "keys";
+    /// The size of each user key. 0 stands for keys of any size.
+    mutable user_key_len: u32 = 0, unit: "bytes";
+    components
+}
+
+base::options! {
+    /// The settings of a cuckoo table.
+    #[derive(Debug, PartialEq)]
+    CuckooTableOptions;
+    /// Decides the bucket of a key by the remainder of a division. If false, the number of buckets is a power of two and
+    /// the lowest bits of the hash decide.
+    mutable use_module_hash: bool = true;
+    /// Uses the first 8 bytes of the user key as the first hash.
+    mutable identity_as_first_hash: bool = false;
+    /// The largest number of keys that the writer moves to make space for one key.
+    mutable max_search_depth: u32 = 100, unit: "keys";
+    /// The number of consecutive buckets that each hash of a key selects.
+    mutable cuckoo_block_size: u32 = 5, unit: "buckets";
+    /// The fill of the hash table. A smaller value makes a larger file with fewer collisions.
+    mutable hash_table_ratio: f64 = 0.9, unit: "keys per bucket", range: "above 0";
+    components
+}
+
+/// All options of plain tables that have a text.
+pub const PLAIN_OPTIONS: &[Row<PlainTableOptions>] = PlainTableOptions::ROWS;
+/// All options of cuckoo tables that have a text.
+pub const CUCKOO_OPTIONS: &[Row<CuckooTableOptions>] = CuckooTableOptions::ROWS;
+
+/// The kind of table that is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WrittenTable {
+    #[default]
+    BlockBased,
+    Plain,
+    Cuckoo,
+}
+
+/// What readers and writers of SST files need to know besides the options of block-based tables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OtherTables {
+    pub written: WrittenTable,
+    pub plain: PlainTableOptions,
+    pub cuckoo: CuckooTableOptions,
+    /// The Bloom filters of plain tables put all bits of a key in one cache line (`bloom_locality`).
+    pub bloom_locality: bool,
+    /// Plain and cuckoo tables are read into memory when they are opened (`allow_mmap_reads`). If false, they are read
+    /// through the block cache.
+    pub resident: bool,
+}
+
+impl PlainTableOptions {
+    /// Sets one option from its text.
+    ///
+    /// # Errors
+    /// InvalidArgument for an unknown name or a bad value.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        set(PLAIN_OPTIONS, self, name, text)
+    }
+
+    /// # Errors
+    /// InvalidArgument for values that RocksDB asserts on.
+    pub fn validate(&self) -> Result<()> {
+        if !(self.hash_table_ratio >= 0.0) {
+            return Err(Error::invalid_argument("hash_table_ratio of a plain table must be 0 or more"));
+        }
+        if self.bloom_bits_per_key < 0 {
+            return Err(Error::invalid_argument("bloom_bits_per_key of a plain table must be 0 or more"));
+        }
+        Ok(())
+    }
+}
+
+impl CuckooTableOptions {
+    /// Sets one option from its text.
+    ///
+    /// # Errors
+    /// InvalidArgument for an unknown name or a bad value.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        set(CUCKOO_OPTIONS, self, name, text)
+    }
+
+    /// # Errors
+    /// InvalidArgument for values for which RocksDB's writer divides by zero or never ends.
+    pub fn validate(&self) -> Result<()> {
+        if self.hash_table_ratio > 0.0 {
+            return Ok(());
+        }
+        Err(Error::invalid_argument("hash_table_ratio of a cuckoo table must be above 0"))
+    }
+}
+
+fn set<T>(rows: &[Row<T>], options: &mut T, name: &str, text: &str) -> Result<()> {
+    match rows.iter().find(|row| row.name == name) {
+        Some(row) => (row.set)(options, text),
+        None => Err(Error::invalid_argument(format!("no such option of the table: {name:?}"))),
+    }
+}

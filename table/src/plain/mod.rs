@@ -1,0 +1,47 @@
+//! Plain tables: rows one after another, found by a hash of their prefix.
+//!
+//! ```text
+//! row  0 ┐ prefix "ab"   ◄── bucket of "ab" ── index ◄── slice_hash("ab") mod buckets
+//! row  1 │
+//! row 16 ┘               ◄── each `index_sparseness` keys of one prefix have one more index entry
+//! row 17   prefix "ac"   ◄── ...
+//! bloom block, index block (`store_index_in_file`), properties, metaindex, footer
+//! ```
+//! Without a prefix extractor the index has one bucket, and lookups are binary searches over its entries. RocksDB's
+//! iterators over plain tables only go forward, and only inside of one prefix. These iterators go both ways in the order of
+//! all keys: the sorted index entries are anchors, and each row is reached from the anchor before the row.
+//!
+//! Source: RocksDB `table/plain/`.
+
+mod index;
+mod iter;
+mod reader;
+mod row;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use iter::PlainIter;
+pub use reader::PlainReader;
+pub use writer::PlainWriter;
+
+use base::order::PrefixExtractor;
+
+/// The largest file, in bytes: a larger offset has no place in the index.
+const FILE_SIZE_MAX: u64 = (1 << 31) - 1;
+/// The probes of the Bloom filter.
+const PROBES: u8 = 6;
+
+/// Names of properties and blocks.
+mod names {
+    pub(super) const ENCODING: &str = "rocksdb.plain.table.encoding.type";
+    pub(super) const BLOOM_VERSION: &str = "rocksdb.plain.table.bloom.version";
+    pub(super) const BLOOM_BLOCKS: &str = "rocksdb.plain.table.bloom.numblocks";
+    pub(super) const BLOOM: &str = "kBloomBlock";
+    pub(super) const INDEX: &str = "PlainTableIndexBlock";
+}
+
+/// The prefix of a user key. A key outside of the domain of the extractor is its own prefix.
+fn prefix_of<'a>(extractor: &dyn PrefixExtractor, user_key: &'a [u8]) -> &'a [u8] {
+    extractor.prefix(user_key).unwrap_or(user_key)
+}
