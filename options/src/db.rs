@@ -119,7 +119,8 @@ base::options! {
     fixed WAL_size_limit_MB: u64 = 0, unit: "mebibytes";
     /// The space that is allocated ahead for the MANIFEST.
     mutable manifest_preallocation_size: usize = 4 * 1024 * 1024, unit: "bytes";
-    /// Has no effect: files are never mapped into memory. RocksDB: reads SST files through memory maps.
+    /// Reads plain and cuckoo tables into memory when they are opened. If false, they are read through the block cache.
+    /// Block-based tables ignore the option. RocksDB: reads SST files through memory maps.
     fixed allow_mmap_reads: bool = false;
     /// Writes files through memory maps. Not built: true is refused.
     fixed allow_mmap_writes: bool = false;

@@ -58,7 +58,7 @@ base::options! {
     mutable max_bytes_for_level_base: u64 = 256 * 1_048_576, unit: "bytes";
     /// Runs compactions only on request.
     mutable disable_auto_compactions: bool = false;
-    /// The format of SST files, with its options. Only the block-based table is built.
+    /// The format of new SST files, with its options. SST files of all formats are read.
     mutable table_factory: TableFactory = TableFactory::default();
     /// Ends the output files of compactions at chosen keys. `SstPartitionerFixedPrefixFactory` with a `length` in
     /// bytes is built in.
@@ -93,7 +93,8 @@ base::options! {
     mutable memtable_huge_page_size: usize = 0, unit: "bytes";
     /// Has no effect: insertions find their position without a hint. RocksDB: remembers the position for each prefix.
     fixed memtable_insert_with_hint_prefix_extractor: Option<Arc<dyn PrefixExtractor>> = None;
-    /// Has no effect: a probe of the Bloom filter of a memtable always stays in one cache line.
+    /// Above 0: all probes of a key in the Bloom filter of a plain table stay in one cache line. The Bloom filters of
+    /// memtables always do this.
     fixed bloom_locality: u32 = 0;
     /// Has no effect: memtables choose the size of their chunks. OPTIONS files show 0 as an eighth of
     /// `write_buffer_size`, at most 1 MiB.
@@ -135,7 +136,7 @@ base::options! {
     mutable compaction_options_fifo: CompactionOptionsFifo = CompactionOptionsFifo::default();
     /// The number of hidden entries of one key that an iterator steps over before it seeks.
     mutable max_sequential_skip_in_iterations: u64 = 8, unit: "entries";
-    /// The structure of memtables. Skip list and vector are built in.
+    /// The structure of memtables. The structures with a hash table for prefixes are built as the skip list.
     fixed memtable_factory: MemtableFactory = MemtableFactory::default();
     /// Factories that inspect the entries of each SST file and add properties, as a list. `CompactOnDeletionCollector`
     /// is built in.

@@ -54,6 +54,8 @@ fn text() -> String {
     table(&mut out, "Database", DbOptions::ROWS);
     table(&mut out, "Column family", FamilyOptions::ROWS);
     table(&mut out, "Block-based table", ::table::options::OPTIONS);
+    table(&mut out, "Plain table", ::table::options::PLAIN_OPTIONS);
+    table(&mut out, "Cuckoo table", ::table::options::CUCKOO_OPTIONS);
     out.push_str(
         "\n## Options without effect\n\nThese options are accepted and have no effect. They change speed or housekeeping in \
          RocksDB, and never results. The\nopen names those that are not at their defaults in one line of the info \
@@ -62,6 +64,7 @@ fn text() -> String {
     hints(&mut out, DbOptions::ROWS, HINTS);
     hints(&mut out, FamilyOptions::ROWS, HINTS);
     hints(&mut out, ::table::options::OPTIONS, TABLE_HINTS);
+    hints(&mut out, ::table::options::PLAIN_OPTIONS, TABLE_HINTS);
     out
 }
 

@@ -226,13 +226,13 @@ fn hints_away_from_their_defaults_are_named() {
     assert_eq!(changed(&db, &family), [""; 0]);
     db.update("use_adaptive_mutex=true;max_open_files=100").unwrap();
     family
-        .update("bloom_locality=1;ttl=7;block_based_table_factory={read_amp_bytes_per_bit=8;block_size=99}")
+        .update("memtable_huge_page_size=1;ttl=7;block_based_table_factory={read_amp_bytes_per_bit=8;block_size=99}")
         .unwrap();
     assert_eq!(
         changed(&db, &family),
         [
             "use_adaptive_mutex",
-            "bloom_locality of column family default",
+            "memtable_huge_page_size of column family default",
             "table_factory.read_amp_bytes_per_bit of column family default"
         ]
     );
@@ -245,14 +245,11 @@ fn every_hint_says_that_it_has_no_effect() {
     for (name, doc) in DbOptions::ROWS.iter().map(|row| (row.name, row.doc)).chain(family) {
         assert_eq!(doc.contains("Has no effect:"), HINTS.contains(&name), "{name}: {doc}");
     }
-    for row in table::options::OPTIONS {
-        assert_eq!(
-            row.doc.contains("Has no effect:"),
-            TABLE_HINTS.contains(&row.name),
-            "{}: {}",
-            row.name,
-            row.doc
-        );
+    let block_based = table::options::OPTIONS.iter().map(|row| (row.name, row.doc));
+    let plain = table::options::PLAIN_OPTIONS.iter().map(|row| (row.name, row.doc));
+    let cuckoo = table::options::CUCKOO_OPTIONS.iter().map(|row| (row.name, row.doc));
+    for (name, doc) in block_based.chain(plain).chain(cuckoo) {
+        assert_eq!(doc.contains("Has no effect:"), TABLE_HINTS.contains(&name), "{name}: {doc}");
     }
 }
 

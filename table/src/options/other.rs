@@ -22,24 +22,24 @@ base::options! {
     #[derive(Debug, PartialEq)]
     PlainTableOptions;
     /// Stores the index and the Bloom filter in the SST file. If false, the open of the file builds both.
-    mutable store_index_in_file: bool = false;
+    fixed store_index_in_file: bool = false;
     /// How keys are stored. `kPrefix` needs a prefix extractor, and stores keys whole without a prefix extractor.
-    mutable encoding_type: EncodingType = EncodingType::default();
+    fixed encoding_type: EncodingType = EncodingType::default();
     /// Has no effect: the index and the Bloom filter are allocated by the memory allocator. RocksDB: the size of the huge
     /// pages that hold both.
-    mutable huge_page_tlb_size: usize = 0, unit: "bytes";
+    fixed huge_page_tlb_size: usize = 0, unit: "bytes";
     /// Prefixes for each bucket of the hash index. 0 builds one bucket: lookups are binary searches. Another value needs
     /// a prefix extractor.
-    mutable hash_table_ratio: f64 = 0.75, unit: "prefixes per bucket", range: "0 or more";
+    fixed hash_table_ratio: f64 = 0.75, unit: "prefixes per bucket", range: "0 or more";
     /// Reads an SST file from the start to the end only. Gets and seeks fail, and no index is built.
-    mutable full_scan_mode: bool = false;
+    fixed full_scan_mode: bool = false;
     /// The Bloom filter bits of each prefix, or of each key without a prefix extractor. 0 builds no Bloom filter.
-    mutable bloom_bits_per_key: i32 = 10, unit: "bits", range: "0..";
+    fixed bloom_bits_per_key: i32 = 10, unit: "bits", range: "0..";
     /// The number of keys of one prefix for each entry of the index. 0 and 1 index each key. With `kPrefix`, the key of an
     /// index entry is stored whole.
-    mutable index_sparseness: usize = 16, unit: "keys";
+    fixed index_sparseness: usize = 16, unit: "keys";
     /// The size of each user key. 0 stands for keys of any size.
-    mutable user_key_len: u32 = 0, unit: "bytes";
+    fixed user_key_len: u32 = 0, unit: "bytes";
     components
 }
 
@@ -49,15 +49,15 @@ base::options! {
     CuckooTableOptions;
     /// Decides the bucket of a key by the remainder of a division. If false, the number of buckets is a power of two and
     /// the lowest bits of the hash decide.
-    mutable use_module_hash: bool = true;
+    fixed use_module_hash: bool = true;
     /// Uses the first 8 bytes of the user key as the first hash.
-    mutable identity_as_first_hash: bool = false;
+    fixed identity_as_first_hash: bool = false;
     /// The largest number of keys that the writer moves to make space for one key.
-    mutable max_search_depth: u32 = 100, unit: "keys";
+    fixed max_search_depth: u32 = 100, unit: "keys";
     /// The number of consecutive buckets that each hash of a key selects.
-    mutable cuckoo_block_size: u32 = 5, unit: "buckets";
+    fixed cuckoo_block_size: u32 = 5, unit: "buckets";
     /// The fill of the hash table. A smaller value makes a larger file with fewer collisions.
-    mutable hash_table_ratio: f64 = 0.9, unit: "keys per bucket", range: "above 0";
+    fixed hash_table_ratio: f64 = 0.9, unit: "keys per bucket", range: "above 0";
     components
 }
 
