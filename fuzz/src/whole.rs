@@ -1,14 +1,15 @@
 //! Whole tables and whole databases, checksums put right.
 
+use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
 
 use base::iter::InternalIterator;
 use engine::components::FamilyDescriptor;
 use engine::db::{Db, OpenRequest};
 use engine::options::{DbOptions, FamilyOptions, ReadOptions};
 use env::{Env, ReadHints};
-use table::sst::{OpenOptions, ReadCtx, Reader};
+use table::any::AnyReader;
+use table::sst::{OpenOptions, ReadCtx};
 
 /// A whole table file of any bytes opens or is refused; what opens is scanned, searched and verified.
 pub fn table(data: &[u8]) {
@@ -22,8 +23,7 @@ pub fn table(data: &[u8]) {
     let Ok(file) = env.fs.open_random(path, &ReadHints::default()) else { return };
     // Checksums that could not be put right do not keep damage from the decoders behind them either.
     let ctx = ReadCtx { verify_checksums: false, ..ReadCtx::default() };
-    let Ok(reader) = Reader::open(file, data.len() as u64, &OpenOptions::default()) else { return };
-    let reader = Arc::new(reader);
+    let Ok(reader) = AnyReader::open(file, data.len() as u64, &OpenOptions::default()) else { return };
     let mut iter = reader.iter(&ctx);
     iter.seek_to_first();
     // Many handles may point at one block; as many rows as bytes are enough.
@@ -35,6 +35,9 @@ pub fn table(data: &[u8]) {
     }
     iter.seek(data.get(..16).unwrap_or(b"0123456789abcdef"));
     let _ = (iter.status(), reader.range_tombstones().len(), reader.verify_checksums(&ctx));
+    iter.seek_to_last();
+    iter.seek_for_prev(data.get(..16).unwrap_or(b"0123456789abcdef"));
+    let _ = reader.get(data.get(..16).unwrap_or(b"0123456789abcdef"), &ctx, |_| ControlFlow::Continue(()));
 }
 
 /// A directory of any files opens or is refused; what opens is scanned both ways, searched, and closed. Inputs are

@@ -148,6 +148,7 @@ pub use table::options::{
     FilterPolicy, FlushBlockPolicy, IndexShortening, IndexType, MetadataCacheOptions, PinningTier,
     PolicyKind, PrepopulateBlockCache,
 };
+pub use table::options::{CuckooTableOptions, EncodingType, PlainTableOptions, WrittenTable};
 
 // Components: objects that options hold.
 pub use base::stats;

@@ -129,7 +129,7 @@ pub fn toggled(
 }
 
 /// What stays the same for the life of such a database.
-pub const FIXED: Fixed = Fixed { reverse: false, levels: 7, stamped: false };
+pub const FIXED: Fixed = Fixed { reverse: false, levels: 7, stamped: false, plain: false };
 
 /// The options of an opening.
 pub fn options(seed: u64) -> String {

@@ -19,12 +19,15 @@ pub struct Fixed {
     pub levels: u64,
     /// Whether the column families have timestamps of 64 bits.
     pub stamped: bool,
+    /// Whether new SST files are plain tables.
+    pub plain: bool,
 }
 
 impl Fixed {
     pub fn draw(chance: &mut Chance) -> Fixed {
         let stamped = Chance::new(chance.clone().next() ^ 0x7374_616d).percent(25);
-        Fixed { reverse: chance.percent(20), levels: *chance.pick(&[2, 4, 7]), stamped }
+        let plain = !stamped && Chance::new(chance.clone().next() ^ 0x706c_6169).percent(15);
+        Fixed { reverse: chance.percent(20), levels: *chance.pick(&[2, 4, 7]), stamped, plain }
     }
 }
 
@@ -218,11 +221,37 @@ pub fn draw(chance: &mut Chance, fixed: Fixed) -> Sample {
     }
     text.push_str(&format!("block_based_table_factory={{{table}}};"));
     text.push_str(&format!("num_levels={};merge_operator=stringappend;", fixed.levels));
+    if fixed.plain {
+        plain(&mut text, chance);
+    }
     let comparator =
         if fixed.reverse { "rocksdb.ReverseBytewiseComparator" } else { "leveldb.BytewiseComparator" };
     let timestamps = if fixed.stamped { ".u64ts" } else { "" };
     text.push_str(&format!("comparator={comparator}{timestamps};"));
     Sample { text, reverse: fixed.reverse, prefix }
+}
+
+const PLAIN: &[Row] = &[
+    ("encoding_type", &["kPlain", "kPrefix"]),
+    ("index_sparseness", &["", "0", "1", "3"]),
+    ("store_index_in_file", &["false", "true"]),
+    ("hash_table_ratio", &["", "0", "0.3"]),
+    ("bloom_bits_per_key", &["", "0", "3"]),
+];
+
+/// Plain tables, in memory or in pages, with memtables by any name.
+fn plain(text: &mut String, chance: &mut Chance) {
+    let mut table = String::new();
+    rows(&mut table, PLAIN, chance);
+    text.push_str(&format!("table_factory={{id=PlainTable;{table}}};ttl=0;"));
+    if chance.percent(30) {
+        let name = chance.pick(&["prefix_hash:10", "hash_linkedlist:10"]);
+        text.push_str(&format!("allow_concurrent_memtable_write=false;memtable_factory={name};"));
+    }
+    // Memory maps contradict direct reads.
+    if chance.percent(50) {
+        text.push_str("allow_mmap_reads=true;use_direct_reads=false;");
+    }
 }
 
 /// As [`options`], for databases that come and go a thousand times a second: what costs more than all else, megabytes

@@ -54,6 +54,11 @@ impl State {
                 stamp.merge(batch, pick(f), key, operand);
                 self.of(pick(f)).append(key, operand);
             }
+            // Plain tables hold no range tombstones: the writes would be refused.
+            Change::DeleteRange(f, key, _) if !pick(f).options().table_factory.holds_range_tombstones() => {
+                stamp.delete(batch, pick(f), key);
+                self.of(pick(f)).delete(key);
+            }
             Change::DeleteRange(f, a, b) if !reverse => {
                 stamp.delete_range(batch, pick(f), a, b);
                 self.of(pick(f)).delete_range(a, b);

@@ -17,8 +17,9 @@ use format::names::FileName;
 use format::properties::{COLUMN_FAMILY_ID_UNKNOWN, Properties, names};
 use kernel::checksum::crc32c;
 use lsm::blob_flow::references;
-use table::sst::salvage::{Part, Salvaged, salvage};
-use table::sst::{OpenOptions, Reader};
+use table::any::{AnyReader, salvage};
+use table::sst::OpenOptions;
+use table::sst::salvage::{Part, Salvaged};
 
 use super::found::{Edges, Log, Proofs, State, Survey, Table};
 use super::terms::{descriptor_of, newest_options, problem, table_dirs};
@@ -40,7 +41,7 @@ impl Stray {
         let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
         let size = file.size()?;
         let options = OpenOptions { file_number: FileNumber(number), ..OpenOptions::default() };
-        let properties = match Reader::open(file.clone(), size, &options) {
+        let properties = match AnyReader::open(file.clone(), size, &options) {
             Ok(reader) => Some(reader.properties().as_ref().clone()),
             // What can be put right of them is.
             Err(error) if error.is_corruption() => {

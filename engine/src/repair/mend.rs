@@ -11,7 +11,7 @@ use env::{AppendHints, Env, ReadHints};
 use format::edit::{NewFile, VersionEdit};
 use format::names;
 use format::wal::{Framing, Writer, salvage as salvage_log};
-use table::sst::salvage::salvage;
+use table::any::salvage;
 use table::unique_id::SessionId;
 
 use super::blobs::records_of;

@@ -14,7 +14,8 @@ use base::{FamilyId, Order, Result, SequenceNumber, key};
 use env::ReadHints;
 use format::edit::NewFile;
 use lsm::merging::Merging;
-use table::sst::{ReadCtx, Reader};
+use table::any::AnyReader;
+use table::sst::ReadCtx;
 
 use super::found::{State, Table};
 use super::mend::{Mending, rewritten};
@@ -115,9 +116,9 @@ impl Mending<'_> {
         for member in &group.members {
             let file = self.env.fs.open_random(&member.path, &ReadHints::default())?;
             let size = file.size()?;
-            let reader = Reader::open(file, size, &table_options(order, &member.record))
+            let reader = AnyReader::open(file, size, &table_options(order, &member.record))
                 .map_err(|e| e.file(&member.path))?;
-            readers.push(Arc::new(reader));
+            readers.push(reader);
         }
         let mut new = Rewrite::begin(settings)?;
         let written = write_rows(order, &readers, &mut new)
@@ -167,7 +168,7 @@ fn merged_record(family: FamilyId, group: &Group) -> Table {
 /// Writes all entries, each write once, and returns their number. Two SST files can have entries of one
 /// write, if a compaction merged the write with other writes. Then the entry of the later file is written.
 /// `readers` has the newest file first.
-fn write_rows(order: &Order, readers: &[Arc<Reader>], new: &mut Rewrite<'_>) -> Result<u64> {
+fn write_rows(order: &Order, readers: &[AnyReader], new: &mut Rewrite<'_>) -> Result<u64> {
     let ctx = ReadCtx { fill_cache: false, ..ReadCtx::default() };
     let sources: Vec<_> = readers.iter().map(|reader| reader.iter(&ctx)).collect();
     let mut iter = Merging::new(InternalOrder::new(order.clone()), sources);
@@ -198,7 +199,7 @@ fn write_of(row: &[u8]) -> (&[u8], SequenceNumber) {
 }
 
 /// Returns the range tombstones, each limited to the bounds of its SST file.
-fn tombstones(order: &Order, group: &Group, readers: &[Arc<Reader>]) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn tombstones(order: &Order, group: &Group, readers: &[AnyReader]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let internal = InternalOrder::new(order.clone());
     let mut out: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     for (member, reader) in group.members.iter().zip(readers) {

@@ -10,7 +10,8 @@ use format::edit::NewFile;
 use format::names::{self, FileName};
 use format::proof::PROOF;
 use format::properties::names::EMBEDDED_BLOB_STATS;
-use table::sst::salvage::{Part, Salvaged, salvage};
+use table::any::salvage;
+use table::sst::salvage::{Part, Salvaged};
 
 use super::choose::{Chosen, choose};
 use super::found::{BlobReferences, InLogs, State, Survey, Table};

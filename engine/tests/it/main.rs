@@ -20,6 +20,7 @@ mod live;
 mod mended;
 mod model;
 mod options;
+mod other_tables;
 mod parts_by_name;
 mod prefix_scans;
 mod properties;

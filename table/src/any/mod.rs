@@ -5,8 +5,10 @@
 
 mod reader;
 mod rows;
+mod salvage;
 mod writer;
 
 pub use reader::AnyReader;
 pub use rows::TableRows;
+pub use salvage::salvage;
 pub use writer::AnyWriter;

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use base::iter::InternalIterator;
+use base::key::InternalOrder;
 use base::stats::{PerfCounter, PerfTimer};
 use base::{Error, Kind, Pinned, Result, SequenceNumber, ValueType};
 use env::fs::RandomRead;
@@ -141,6 +142,11 @@ impl AnyReader {
         self.block_based().and_then(|reader| reader.tombstones())
     }
 
+    /// The order of the file's keys.
+    pub fn order(&self) -> &InternalOrder {
+        each!(self, reader => reader.order())
+    }
+
     #[inline]
     pub fn properties(&self) -> &Arc<Properties> {
         each!(self, reader => reader.properties())
@@ -191,11 +197,10 @@ impl AnyReader {
     /// # Errors
     /// Corruption with the offset of the damage; errors of the file.
     pub fn verify_checksums(&self, ctx: &ReadCtx) -> Result<()> {
-        let order = match self {
-            AnyReader::Block(reader) => return reader.verify_checksums(ctx),
-            AnyReader::Plain(reader) => reader.order(),
-            AnyReader::Cuckoo(reader) => reader.order(),
-        };
+        if let AnyReader::Block(reader) = self {
+            return reader.verify_checksums(ctx);
+        }
+        let order = self.order();
         let ctx = ReadCtx { fill_cache: false, cache_only: false, ..ctx.clone() };
         let mut rows = self.iter(&ctx);
         let (mut last, mut entries) = (Vec::new(), 0u64);

@@ -100,7 +100,7 @@ impl PlainTableOptions {
     /// # Errors
     /// InvalidArgument for values that RocksDB asserts on.
     pub fn validate(&self) -> Result<()> {
-        if !(self.hash_table_ratio >= 0.0) {
+        if self.hash_table_ratio.is_nan() || self.hash_table_ratio < 0.0 {
             return Err(Error::invalid_argument("hash_table_ratio of a plain table must be 0 or more"));
         }
         if self.bloom_bits_per_key < 0 {

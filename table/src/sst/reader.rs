@@ -9,7 +9,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use base::key::user_key;
+use base::key::{InternalOrder, user_key};
 use base::order::PrefixExtractor;
 use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics};
 use base::{Error, FileNumber, Level, Order, Pinned, Result, SequenceNumber};
@@ -247,6 +247,11 @@ impl Reader {
     #[inline]
     pub fn tombstones(&self) -> Option<&Arc<FragmentedTombstones>> {
         self.fragments.as_ref()
+    }
+
+    /// The order of the table's keys.
+    pub fn order(&self) -> &InternalOrder {
+        &self.source.order
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use base::stats::{Statistics, StatsLevel};
 use base::{Error, Result};
 use compress::{Compression, CompressionOptions, Compressor};
-use ironstone::{BlockCache, Options};
+use ironstone::{BlockCache, CuckooTableOptions, Options, PlainTableOptions, TableFactory};
 use mem::cache::{CacheOptions, Kind};
 
 use super::flags::Flags;
@@ -58,6 +58,7 @@ const DB_RENAMED: &[(&str, &str)] = &[
     ("subcompactions", "max_subcompactions"),
     ("wal_ttl_seconds", "WAL_ttl_seconds"),
     ("wal_size_limit_MB", "WAL_size_limit_MB"),
+    ("mmap_read", "allow_mmap_reads"),
 ];
 
 /// Family options under the flag's own name.
@@ -94,6 +95,7 @@ const FAMILY: &[&str] = &[
     "memtable_verify_per_key_checksum_on_seek",
     "min_tombstones_for_range_conversion",
     "block_protection_bytes_per_key",
+    "bloom_locality",
 ];
 
 const FAMILY_RENAMED: &[(&str, &str)] =
@@ -172,7 +174,7 @@ fn from_flags(flags: &Flags, options: &mut Options) -> Result<()> {
     for (flag, option) in FAMILY_RENAMED {
         family.set(option, &flags.printed(flag))?;
     }
-    family.set("memtable_factory", flags.text("memtablerep"))?;
+    memtable(flags, family)?;
     if flags.bool("memtable_use_huge_page") {
         family.set("memtable_huge_page_size", "2048")?;
     }
@@ -255,6 +257,48 @@ fn from_flags(flags: &Flags, options: &mut Options) -> Result<()> {
     table(flags, family)
 }
 
+/// As RocksDB's `CreateMemTableRepFactory`: the names are nicknames, each with the flag of its size.
+fn memtable(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
+    let name = flags.text("memtablerep").to_ascii_lowercase();
+    let size = match name.as_str() {
+        "skip_list" => flags.count("skip_list_lookahead"),
+        "prefix_hash" | "hash_linkedlist" => flags.count("hash_bucket_count"),
+        _ => return family.set("memtable_factory", flags.text("memtablerep")),
+    };
+    if name != "skip_list" && flags.int("prefix_size") == 0 {
+        return Err(Error::invalid_argument(
+            "prefix_size should be non-zero if PrefixHash or HashLinkedList memtablerep is used",
+        ));
+    }
+    family.set("memtable_factory", &format!("{name}:{size}"))
+}
+
+/// The factory that `--use_plain_table` or `--use_cuckoo_table` asks for.
+fn other_table(flags: &Flags) -> Result<Option<TableFactory>> {
+    if flags.bool("use_plain_table") {
+        let bits = match flags.int("bloom_bits") {
+            bits if bits < 0 => PlainTableOptions::default().bloom_bits_per_key,
+            bits => i32::try_from(bits).unwrap_or(i32::MAX),
+        };
+        let user_key_len = u32::try_from(flags.count("key_size")).unwrap_or(u32::MAX);
+        let table =
+            PlainTableOptions { user_key_len, bloom_bits_per_key: bits, ..PlainTableOptions::default() };
+        return Ok(Some(TableFactory::Plain(table)));
+    }
+    if flags.bool("use_cuckoo_table") {
+        let ratio = flags.double("cuckoo_hash_ratio");
+        if !(0.0..=1.0).contains(&ratio) {
+            return Err(Error::invalid_argument("Invalid cuckoo_hash_ratio"));
+        }
+        return Ok(Some(TableFactory::Cuckoo(CuckooTableOptions {
+            hash_table_ratio: ratio,
+            identity_as_first_hash: flags.bool("identity_as_first_hash"),
+            ..CuckooTableOptions::default()
+        })));
+    }
+    Ok(None)
+}
+
 fn universal(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
     let mut text = String::from("{");
     for (flag, option) in [
@@ -284,6 +328,10 @@ fn universal(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()>
 }
 
 fn table(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
+    if let Some(factory) = other_table(flags)? {
+        family.table_factory = factory;
+        return Ok(());
+    }
     let Some(table) = family.table_factory.block_based_mut() else {
         return Err(Error::not_supported("db_bench needs block-based tables"));
     };

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use base::order::BuiltinPrefix;
 use base::{Error, Order, Result};
 use env::{Env, ReadHints};
-use table::sst::{OpenOptions, Reader};
+use table::any::AnyReader;
+use table::sst::OpenOptions;
 
 /// An open table and the order of its user keys.
 pub(super) struct Table {
-    pub reader: Arc<Reader>,
+    pub reader: AnyReader,
     pub order: Order,
 }
 
@@ -29,13 +30,13 @@ pub(super) fn open(env: &Env, path: &Path) -> Result<Table> {
     }
     let mut options =
         OpenOptions { prefix_extractor: Some(Arc::new(BuiltinPrefix::Noop)), ..OpenOptions::default() };
-    let reader = Reader::open(file.clone(), size, &options)?;
+    let reader = AnyReader::open(file.clone(), size, &options)?;
     let name = String::from_utf8_lossy(&reader.properties().comparator_name).into_owned();
     if name.is_empty() || name == Order::Bytewise.name() {
-        return Ok(Table { reader: Arc::new(reader), order: Order::Bytewise });
+        return Ok(Table { reader, order: Order::Bytewise });
     }
     let order =
         Order::by_name(&name).ok_or_else(|| Error::not_supported(format!("comparator {name}")).file(path))?;
     options.order = order.clone();
-    Ok(Table { reader: Arc::new(Reader::open(file, size, &options)?), order })
+    Ok(Table { reader: AnyReader::open(file, size, &options)?, order })
 }

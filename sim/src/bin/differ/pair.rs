@@ -178,7 +178,8 @@ impl Pair {
     pub fn new(sides: [Side; 2], dir: &Path, seed: u64, timestamps: bool) -> Result<Pair, String> {
         let chance = &mut Chance::new(seed ^ 0x6f70_7469);
         let drawn = Fixed::draw(chance);
-        let fixed = Fixed { stamped: drawn.stamped && timestamps, ..drawn };
+        // RocksDB's iterators over plain tables go forward only.
+        let fixed = Fixed { stamped: drawn.stamped && timestamps, plain: false, ..drawn };
         let mut pair = Pair {
             sides,
             dirs: [dir.join("ours"), dir.join("theirs")],
