@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use base::coding::get_u32;
-use format::footer::{self, Footer};
+use format::footer::{self, Footer, TableKind};
 use format::handle::BlockHandle;
 use format::index::{Index, IndexLayout};
 use format::metaindex::Metaindex;
@@ -61,6 +61,10 @@ fn walk(bytes: &mut [u8], part: &mut dyn FnMut(&str, &[u8]), raw: &mut dyn FnMut
         bytes[start + 5..start + 9].copy_from_slice(&sum.to_le_bytes());
     }
     let Ok(footer) = Footer::decode(&bytes[start..], size) else { return };
+    // Plain and cuckoo tables have no checksums: their bytes stay.
+    if !matches!(footer.kind, TableKind::BlockBased | TableKind::BlockBasedLegacy) {
+        return;
+    }
     let mut done = BTreeSet::new();
     let Some(metaindex) = block(bytes, &footer, footer.metaindex, &mut done, raw) else { return };
     part("metaindex", &metaindex);

@@ -68,7 +68,7 @@ fn a_range_deletion_is_refused_before_the_wal() {
         put(&db, "a", "1");
         let mut batch = WriteBatch::new();
         batch.delete_range(b"a", b"b");
-        let error = db.write(batch, &WriteOptions::default()).unwrap_err();
+        let error = db.write(&mut batch, &WriteOptions::default()).unwrap_err();
         assert_eq!(error.kind(), base::Kind::NotSupported);
         let words = format!("DeleteRange not supported for table type {name} in CF default");
         assert!(error.to_string().contains(&words), "{error}");

@@ -2,10 +2,11 @@
 //!
 //! The first positioning reads all keys and sorts the buckets by key. The table keeps the order for later iterators.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use base::iter::InternalIterator;
-use base::key::append_internal;
+use base::key::{append_internal, trailer};
 use base::{Error, Pinned, Result, ValueType};
 
 use super::CuckooReader;
@@ -20,14 +21,14 @@ pub struct CuckooIter {
     /// The place in the sorted buckets; `None`: not valid.
     at: Option<usize>,
     key: Vec<u8>,
-    value_start: usize,
+    value: Range<usize>,
     error: Option<Error>,
 }
 
 impl CuckooIter {
     pub(super) fn new(table: Arc<CuckooReader>, ctx: ReadCtx) -> CuckooIter {
         let window = Window::new(Access::Random);
-        CuckooIter { table, ctx, window, at: None, key: Vec::new(), value_start: 0, error: None }
+        CuckooIter { table, ctx, window, at: None, key: Vec::new(), value: 0..0, error: None }
     }
 
     fn settle(&mut self, at: Result<Option<usize>>) {
@@ -52,7 +53,7 @@ impl CuckooIter {
             true => append_internal(&mut self.key, stored, 0, ValueType::Value),
             false => self.key.extend_from_slice(stored),
         }
-        self.value_start = start + shape.key_len;
+        self.value = shape.value(start, trailer(&self.key) as u8);
         self.at = Some(at);
         Ok(true)
     }
@@ -119,7 +120,7 @@ impl InternalIterator for CuckooIter {
 
     #[inline]
     fn value(&self) -> &[u8] {
-        self.window.get(self.value_start..self.value_start + self.table.shape.value_len)
+        self.window.get(self.value.clone())
     }
 
     fn status(&self) -> Result<()> {
@@ -127,6 +128,6 @@ impl InternalIterator for CuckooIter {
     }
 
     fn pin_value(&self) -> Pinned {
-        self.window.pin(self.value_start..self.value_start + self.table.shape.value_len)
+        self.window.pin(self.value.clone())
     }
 }

@@ -3,7 +3,7 @@
 //! RocksDB refuses a cuckoo table without `allow_mmap_reads`. This reader takes such a table, and reads the buckets through
 //! the block cache.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, OnceLock};
 
 use base::coding::{get_u32, get_u64};
@@ -39,7 +39,7 @@ pub(super) struct Shape {
     block: u32,
     pub(super) key_len: usize,
     pub(super) user_key_len: usize,
-    pub(super) value_len: usize,
+    value_len: usize,
     /// The buckets hold user keys.
     pub(super) user_keys_only: bool,
     empty_key: Vec<u8>,
@@ -104,6 +104,13 @@ impl Shape {
         Ok(shape)
     }
 
+    /// The value of the bucket at `start`. A deletion has no value: its bucket has filler.
+    pub(super) fn value(&self, start: usize, kind: u8) -> Range<usize> {
+        let value = start + self.key_len;
+        let len = if kind == ValueType::Deletion as u8 { 0 } else { self.value_len };
+        value..value + len
+    }
+
     fn bucket_len(&self) -> usize {
         self.key_len + self.value_len
     }
@@ -148,7 +155,6 @@ impl CuckooReader {
                 if !order.equal(user, found) {
                     continue;
                 }
-                let value = start + self.shape.key_len..start + self.shape.bucket_len();
                 let stored = window.get(start..start + self.shape.key_len);
                 let trailer = match self.shape.user_keys_only {
                     true => pack(0, ValueType::Value as u8),
@@ -158,7 +164,8 @@ impl CuckooReader {
                 if trailer > base::key::trailer(seek_key) {
                     return Ok(());
                 }
-                let value = ValueRef::of(window.bytes(), value);
+                let Some(bytes) = window.bytes() else { return Ok(()) };
+                let value = ValueRef::of(bytes, self.shape.value(start, trailer as u8));
                 let _ = visit(Entry { user_key: found, trailer, value });
                 return Ok(());
             }

@@ -47,14 +47,17 @@ pub(crate) enum Access {
 /// The bytes that one reader read last.
 #[derive(Clone)]
 pub(crate) struct Window {
-    bytes: Arc<[u8]>,
+    /// `None` before the first read: a window costs no allocation and shares no count.
+    bytes: Option<Arc<[u8]>>,
+    /// The place of the bytes in the file.
     start: u64,
+    end: u64,
     access: Access,
 }
 
 impl Window {
     pub(crate) fn new(access: Access) -> Window {
-        Window { bytes: Arc::from([]), start: 0, access }
+        Window { bytes: None, start: 0, end: 0, access }
     }
 
     /// The window of an iterator with these options.
@@ -64,17 +67,24 @@ impl Window {
 
     #[inline]
     pub(crate) fn get(&self, range: Range<usize>) -> &[u8] {
-        self.bytes.get(range).unwrap_or_default()
+        self.bytes.as_deref().and_then(|bytes| bytes.get(range)).unwrap_or_default()
     }
 
     #[inline]
-    pub(crate) fn bytes(&self) -> &Arc<[u8]> {
-        &self.bytes
+    pub(crate) fn bytes(&self) -> Option<&Arc<[u8]>> {
+        self.bytes.as_ref()
+    }
+
+    fn set(&mut self, bytes: Arc<[u8]>, start: u64) {
+        (self.start, self.end) = (start, start + bytes.len() as u64);
+        self.bytes = Some(bytes);
     }
 
     /// The bytes of a range, kept alive after the window moves. Does not copy.
     pub(crate) fn pin(&self, range: Range<usize>) -> Pinned {
-        Pinned::bytes(self.bytes.clone(), range)
+        self.bytes
+            .as_ref()
+            .map_or_else(|| Pinned::from_vec(Vec::new()), |bytes| Pinned::bytes(bytes.clone(), range))
     }
 }
 
@@ -140,9 +150,8 @@ impl FileBytes {
         len: usize,
         ctx: &ReadCtx,
     ) -> Result<Range<usize>> {
-        let start = offset.wrapping_sub(window.start);
-        if offset >= window.start && start.saturating_add(len as u64) <= window.bytes.len() as u64 {
-            let start = start as usize;
+        if offset >= window.start && offset.saturating_add(len as u64) <= window.end {
+            let start = (offset - window.start) as usize;
             return Ok(start..start + len);
         }
         self.load(window, offset, len, ctx)
@@ -156,20 +165,19 @@ impl FileBytes {
             return Err(Error::corruption(what).at(offset));
         }
         if let Some((bytes, _)) = &self.whole {
-            (window.bytes, window.start) = (bytes.clone(), 0);
+            window.set(bytes.clone(), 0);
             let start = offset as usize;
             return Ok(start..start + len);
         }
         if window.access == Access::Scan && !ctx.cache_only {
             let piece = PIECE.max(len as u64).min(self.size - offset);
-            window.bytes = self.read(offset, piece as usize, ctx)?;
-            window.start = offset;
+            window.set(self.read(offset, piece as usize, ctx)?, offset);
             return Ok(0..len);
         }
         let page = self.page(offset / PAGE, ctx)?;
         let start = offset % PAGE;
         if start + len as u64 <= page.len() as u64 {
-            (window.bytes, window.start) = (page, offset - start);
+            window.set(page, offset - start);
             return Ok(start as usize..start as usize + len);
         }
         let mut joined = Vec::with_capacity(len);
@@ -178,7 +186,7 @@ impl FileBytes {
             let page = self.page((offset + joined.len() as u64) / PAGE, ctx)?;
             joined.extend_from_slice(&page[..page.len().min(len - joined.len())]);
         }
-        (window.bytes, window.start) = (joined.into(), offset);
+        window.set(joined.into(), offset);
         Ok(0..len)
     }
 

@@ -88,7 +88,7 @@ impl PlainIter {
     /// Returns true if the filter says that no key has the prefix of `target`.
     fn ruled_out(&self, target: &[u8]) -> bool {
         let by_prefix = !self.ctx.total_order_seek && !self.ctx.auto_prefix_mode && !self.ctx.for_compaction;
-        by_prefix && !self.table.prefix_may_match(target)
+        by_prefix && !self.table.prefix_may_match(target, self.ctx.prefix_extractor.as_ref())
     }
 }
 

@@ -121,7 +121,8 @@ impl PlainReader {
                     return Ok(());
                 }
                 let trailer = trailer.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-                let value = ValueRef::of(cursor.window().bytes(), cursor.value_range());
+                let Some(bytes) = cursor.window().bytes() else { return Ok(()) };
+                let value = ValueRef::of(bytes, cursor.value_range());
                 if visit(Entry { user_key: found, trailer, value }).is_break() {
                     return Ok(());
                 }
@@ -165,9 +166,15 @@ impl PlainReader {
         self.bloom.as_ref().is_none_or(|bloom| bloom.may_match(slice_hash(hashed)))
     }
 
-    /// Returns false only if the Bloom filter knows no key with the prefix of `target` (an internal key).
-    pub(super) fn prefix_may_match(&self, target: &[u8]) -> bool {
-        self.extractor.is_none() || self.may_match(user_key(target))
+    /// Returns false only if the Bloom filter knows no key with the prefix of `target` (an internal key). `asked`: the
+    /// extractor of the read. The filter does not know the prefixes of another extractor.
+    pub(super) fn prefix_may_match(&self, target: &[u8], asked: Option<&Arc<dyn PrefixExtractor>>) -> bool {
+        let Some(own) = &self.extractor else { return true };
+        if asked.is_some_and(|asked| asked.name() != own.name()) {
+            return true;
+        }
+        let user = user_key(target);
+        own.prefix(user).is_none() || self.may_match(user)
     }
 
     fn prefix<'a>(&self, user_key: &'a [u8]) -> &'a [u8] {

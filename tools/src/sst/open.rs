@@ -10,12 +10,32 @@ use base::order::BuiltinPrefix;
 use base::{Error, Order, Result};
 use env::{Env, ReadHints};
 use table::any::AnyReader;
-use table::sst::OpenOptions;
+use table::sst::{OpenOptions, Reader};
 
 /// An open table and the order of its user keys.
 pub(super) struct Table {
     pub reader: AnyReader,
     pub order: Order,
+}
+
+impl Table {
+    /// The format as RocksDB's `sst_dump` prints it.
+    pub(super) fn format(&self) -> &'static str {
+        match self.reader {
+            AnyReader::Block(_) => "block-based",
+            AnyReader::Plain(_) => "plain table",
+            AnyReader::Cuckoo(_) => "cuckoo table",
+        }
+    }
+
+    /// The reader of a block-based table.
+    ///
+    /// # Errors
+    /// NotSupported for the other kinds: they have no blocks to dump.
+    pub(super) fn block_based(&self) -> Result<&Reader> {
+        let reader = self.reader.block_based().map(|reader| &**reader);
+        reader.ok_or_else(|| Error::not_supported("DumpTable() not supported"))
+    }
 }
 
 /// # Errors

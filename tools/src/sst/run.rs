@@ -108,7 +108,7 @@ impl Run<'_> {
                 return Ok(true);
             }
         };
-        writeln!(io.out, "Sst file format: block-based")?;
+        writeln!(io.out, "Sst file format: {}", table.format())?;
         self.valid.push(path.to_path_buf());
         let walks = matches!(args.command, Command::Check | Command::Scan);
         if self.valid.len() == 1 && walks {
@@ -322,7 +322,9 @@ fn raw_file(path: &Path, table: &Table, show_sequence: bool) -> Result<PathBuf, 
     let out = path.with_file_name(name);
     let failed = |e: std::io::Error| Failure::new(format!("{}: {e}", out.display()));
     let mut file = std::io::BufWriter::new(std::fs::File::create(&out).map_err(failed)?);
-    dump::raw(&table.reader, &mut file, show_sequence)
+    table
+        .block_based()
+        .and_then(|reader| dump::raw(reader, &mut file, show_sequence))
         .map_err(|e| Failure::of(&path.display().to_string(), e))?;
     file.flush().map_err(failed)?;
     Ok(out)
@@ -343,7 +345,7 @@ pub(crate) fn dump_file(env: &Env, path: &Path, how: FileDump, io: &mut Io<'_>) 
     }
     writeln!(io.out, "Process {}", path.display())?;
     let table = open::open(env, path)?;
-    writeln!(io.out, "Sst file format: block-based")?;
+    writeln!(io.out, "Sst file format: {}", table.format())?;
     let walk = Walk {
         print: true,
         hex: how.hex,
@@ -363,5 +365,5 @@ pub(crate) fn dump_file(env: &Env, path: &Path, how: FileDump, io: &mut Io<'_>) 
 /// All of a table, block by block.
 pub(crate) fn raw_to(env: &Env, path: &Path, io: &mut Io<'_>) -> Outcome {
     let table = open::open(env, path)?;
-    Ok(dump::raw(&table.reader, io.out, true)?)
+    Ok(dump::raw(table.block_based()?, io.out, true)?)
 }
