@@ -42,7 +42,7 @@ fn rows_survive_flush_compaction_and_reopening() {
             flush(&db).unwrap();
         }
         let rows = scan(&db);
-        assert_eq!(rows.len(), 86);
+        assert_eq!(rows.len(), 100);
         let family_handle = db.default_family().unwrap();
         db.compact_range(&family_handle, None, None, &CompactRangeOptions::default()).unwrap();
         assert_eq!(scan(&db), rows, "{family}");
