@@ -136,7 +136,7 @@ fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
         Record::DeleteRange { .. } if order.compare_without_timestamp(key, value).is_gt() => {
             Err(Error::invalid_argument("end key comes before start key"))
         }
-        Record::DeleteRange { .. } => match &family.pin().parts.without_range_tombstones {
+        Record::DeleteRange { .. } => match &family.pin().parts.other.without_range_tombstones {
             None => Ok(()),
             Some(table) => Err(Error::not_supported(format!(
                 "DeleteRange not supported for table type {table} in CF {}",

@@ -34,8 +34,6 @@ pub struct Parts {
     pub table: Arc<BlockBasedTableOptions>,
     /// The kind of new tables, and the options of tables without blocks.
     pub other: Arc<OtherTables>,
-    /// The name of the table factory, if its tables cannot hold range tombstones.
-    pub without_range_tombstones: Option<Arc<str>>,
     /// `None` with `no_block_cache`.
     pub block_cache: Option<Arc<BlockCache>>,
     /// The cache of blob values; `None` if the column family has none.

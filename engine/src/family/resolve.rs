@@ -78,9 +78,9 @@ impl Parts {
                 cuckoo: tables.cuckoo,
                 bloom_locality: options.bloom_locality > 0,
                 resident: db.allow_mmap_reads,
+                without_range_tombstones: (!options.table_factory.holds_range_tombstones())
+                    .then(|| options.table_factory.name().to_string()),
             }),
-            without_range_tombstones: (!options.table_factory.holds_range_tombstones())
-                .then(|| Arc::from(options.table_factory.name())),
             pick: pick_options(options, db),
             memtable,
             optimize_filters_for_hits: options.optimize_filters_for_hits,

@@ -86,6 +86,8 @@ pub struct OtherTables {
     /// Plain and cuckoo tables are read into memory when they are opened (`allow_mmap_reads`). If false, they are read
     /// through the block cache.
     pub resident: bool,
+    /// The name of the table factory, if its column family takes no range tombstones.
+    pub without_range_tombstones: Option<String>,
 }
 
 impl PlainTableOptions {
