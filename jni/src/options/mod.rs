@@ -44,6 +44,7 @@ impl OptionSet {
             family: self.family.clone(),
             block_cache: self.block_cache.clone(),
             listeners: self.listeners.clone(),
+            wal_filter: None,
         })
     }
 
