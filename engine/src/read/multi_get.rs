@@ -359,7 +359,8 @@ impl Table<'_> {
                 slot.answer.cover(covering(fragments, slot.key, self.seq, timestamp));
             }
         }
-        let asked: Vec<usize> = within.iter().copied().filter(|&i| slots.open(i)).collect();
+        // A key that a range tombstone of this file covers may have a newer entry in this file.
+        let asked: Vec<usize> = within.iter().copied().filter(|&i| !slots.list[i].answer.settled()).collect();
         let Slots { bytes, list } = slots;
         let keys: Vec<&[u8]> = asked.iter().map(|&i| &bytes[list[i].seek_key.clone()]).collect();
         let before = blocks_read();

@@ -168,3 +168,24 @@ fn a_get_asks_no_source_below_a_range_tombstone() {
         assert!(db.get(&family, key(KEYS / 3).as_bytes(), &ignoring).unwrap().is_some());
     }
 }
+
+#[test]
+fn a_newer_entry_in_the_source_of_a_range_tombstone_is_found() {
+    for (seed, flushed) in [(77, false), (78, true)] {
+        let (_env, db) = with_deleted(seed, "memtable");
+        let family = db.default_family().unwrap();
+        let again = key(KEYS / 2);
+        put(&db, &again, "again");
+        if flushed {
+            flush(&db);
+        }
+        let hidden = key(KEYS / 3);
+        let keys = [again.as_bytes(), hidden.as_bytes()];
+        let options = ReadOptions::default();
+        for (key, found) in keys.iter().zip(db.multi_get(&family, &keys, &options)) {
+            let found = found.unwrap();
+            assert_eq!(found.as_deref(), db.get(&family, key, &options).unwrap().as_deref());
+            assert_eq!(found.is_some(), *key == again.as_bytes(), "flushed: {flushed}");
+        }
+    }
+}
