@@ -74,3 +74,20 @@ fn a_family_with_timestamps_needs_one_to_be_read() {
     let first = db.range(&b"a"[..]..&b"b"[..]).next();
     assert_eq!(first.unwrap().unwrap_err().kind(), Kind::InvalidArgument);
 }
+
+#[test]
+fn a_multi_get_finds_a_key_that_is_newer_than_the_range_deletion_in_its_file() {
+    let options = ironstone::Options::in_memory();
+    let db = ironstone::Db::open("data", options).unwrap();
+    // The snapshot keeps the range tombstone in the SST file.
+    let snapshot = db.snapshot();
+    db.put(b"k", b"old").unwrap();
+    let before = db.snapshot();
+    db.delete_range(b"a", b"z").unwrap();
+    db.put(b"k", b"new").unwrap();
+    db.flush().unwrap();
+    let found = db.multi_get(&[b"k", b"l"]);
+    assert_eq!(found[0].as_ref().unwrap().as_deref(), Some(&b"new"[..]));
+    assert!(found[1].as_ref().unwrap().is_none());
+    drop((snapshot, before));
+}
