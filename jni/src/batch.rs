@@ -4,10 +4,10 @@ use base::{Error, FamilyId, Result};
 use engine::batch::WriteBatch;
 
 use crate::db::FamilyObject;
+use crate::fault::Outcome;
 use crate::handle::{Exclusive, Handle};
 use crate::java::{JBuffer, JBytes, Part};
 use crate::native::{disposers, natives};
-use crate::throw::Outcome;
 
 /// A write batch.
 #[derive(Default)]

@@ -82,7 +82,7 @@ disposers! {
 }
 
 /// Reads the bytes of a slice; the null handle is no bytes.
-fn slice(handle: Handle) -> crate::throw::Outcome<Option<Vec<u8>>> {
+fn slice(handle: Handle) -> crate::fault::Outcome<Option<Vec<u8>>> {
     if handle.is_null() {
         return Ok(None);
     }

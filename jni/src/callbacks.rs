@@ -14,12 +14,12 @@ use lsm::filter::{CompactionFilter, CompactionFilterFactory, FilterContext, Remo
 use lsm::merge::MergeOperator;
 
 use crate::class::{Class, Global, Method, Value};
+use crate::fault::Outcome;
 use crate::handle::Handle;
 use crate::java::{JObject, JString, Java};
 use crate::load::callback;
 use crate::native::{disposers, natives};
 use crate::options::OptionSet;
-use crate::throw::Outcome;
 
 /// A comparator: of Java, or built in.
 pub struct ComparatorObject {

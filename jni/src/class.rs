@@ -10,9 +10,9 @@ use std::ffi::CString;
 use env::sync::OnceLock;
 use jni_sys::{jmethodID, jobject, jvalue};
 
+use crate::fault::{Fault, Outcome};
 use crate::java::{JClass, JObject, JString, Java, jni};
 use crate::load;
-use crate::throw::{Fault, Outcome};
 
 /// A class by its name, with slashes.
 pub struct Class {

@@ -1,8 +1,8 @@
 //! Collections and boxes of `java.util` and `java.lang`.
 
 use crate::class::{Class, Method, Value};
+use crate::fault::Outcome;
 use crate::java::{JObject, Java};
-use crate::throw::Outcome;
 
 static NEW_MAP: Method = Class::new("java/util/HashMap").method("<init>", "()V");
 static PUT: Method =

@@ -10,7 +10,7 @@ use engine::options::{
 use env::logger::LogLevel;
 use ironstone::binding::Place;
 
-use crate::throw::Fault;
+use crate::fault::Fault;
 
 /// A field that Java reads and writes as a `J`.
 pub trait Field<J> {

@@ -5,10 +5,10 @@ use engine::db::DbIterator;
 use ironstone::BaseDeltaIter;
 
 use crate::db::SnapshotObject;
+use crate::fault::Outcome;
 use crate::handle::{Exclusive, Handle};
 use crate::java::{JBuffer, JBytes, Part};
 use crate::native::{disposers, natives};
-use crate::throw::Outcome;
 
 /// An iterator. An iterator that could not be created reports the error as its status.
 pub struct IteratorObject {

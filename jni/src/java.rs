@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 
 use jni_sys::{JNIEnv, jobject};
 
-use crate::throw::{Fault, Outcome};
+use crate::fault::{Fault, Outcome};
 
 /// The environment of a call. Belongs to one thread.
 #[derive(Clone, Copy)]

@@ -19,8 +19,8 @@ use env::sync::thread_local;
 use jni_sys::{JNI_OK, JNI_VERSION_1_8, JNIEnv, JNINativeMethod, JavaVM, jint};
 
 use crate::class::{Global, method_id};
+use crate::fault::{Fault, Outcome};
 use crate::java::{JClass, JObject, Java, jni};
-use crate::throw::{Fault, Outcome};
 
 /// The JVM and the class loader of the RocksDB classes.
 struct Loaded {
@@ -59,10 +59,11 @@ pub unsafe extern "system" fn JNI_OnLoad(vm: *mut JavaVM, _reserved: *mut c_void
         let done = std::panic::catch_unwind(|| load(java, vm));
         match done {
             Ok(Ok(())) => {}
-            Ok(Err(fault)) => fault.throw(java),
-            Err(_) => {
-                Fault::Other("java/lang/UnsatisfiedLinkError", "a panic in JNI_OnLoad".into()).throw(java)
-            }
+            Ok(Err(fault)) => crate::throw::throw(java, &fault),
+            Err(_) => crate::throw::throw(
+                java,
+                &Fault::Other("java/lang/UnsatisfiedLinkError", "a panic in JNI_OnLoad".into()),
+            ),
         }
     }
     JNI_VERSION_1_8

@@ -18,9 +18,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use base::Error;
 use jni_sys::JNIEnv;
 
+use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::java::{JBuffer, JBytes, JClass, JInts, JLongs, JObject, JObjects, JString, Java};
-use crate::throw::{Fault, Outcome, Running};
+use crate::throw::Running;
 
 /// A type of an argument: how Java passes it, and the value in the body.
 pub trait Argument {
@@ -130,7 +131,7 @@ pub unsafe fn frame<'j, R: Answer>(
     match catch_unwind(AssertUnwindSafe(|| body(java))) {
         Ok(Ok(answer)) => answer.into_raw(),
         Ok(Err(fault)) => {
-            fault.throw(java);
+            crate::throw::throw(java, &fault);
             R::neutral()
         }
         Err(panic) => {
@@ -150,7 +151,7 @@ fn thrown_panic(java: Java<'_>, name: &str, panic: Box<dyn Any + Send>) {
     // Dropping a payload can panic again. The payload is a few bytes.
     std::mem::forget(panic);
     let error = Error::aborted(format!("{name}: panic: {text}"));
-    let _ = catch_unwind(AssertUnwindSafe(|| Fault::Rocks(error).throw(java)));
+    let _ = catch_unwind(AssertUnwindSafe(|| crate::throw::throw(java, &Fault::Rocks(error))));
 }
 
 /// Declares natives. The module text describes the form.
@@ -193,7 +194,7 @@ macro_rules! one_native {
             ) -> <$answer as $crate::native::Answer>::Raw {
                 $(let $x = <$ty as $crate::native::Argument>::from_raw($x);)*
                 #[allow(unreachable_code, unused_variables, reason = "a body may end with a return")]
-                let body = move |java: $crate::java::Java<'j>| -> $crate::throw::Outcome<$answer> {
+                let body = move |java: $crate::java::Java<'j>| -> $crate::fault::Outcome<$answer> {
                     #[allow(unused_variables)]
                     let $java = java;
                     #[allow(clippy::unused_unit, reason = "bodies without a value")]
@@ -207,7 +208,7 @@ macro_rules! one_native {
     };
 }
 
-/// Declares the setters and getters of a handle, one row each, for each class that has the handle:
+/// Declares the setters and getters of a handle. A row is a setter and a getter in all listed classes:
 ///
 /// ```text
 /// rows! {

@@ -7,10 +7,10 @@ use engine::options::MemtableFactory;
 use env::Env;
 use env::rate::{Mode, RateLimiter, RateOptions};
 
+use crate::fault::Fault;
 use crate::handle::Handle;
 use crate::java::{JBuffer, JBytes, JString, Part};
 use crate::native::{disposers, natives, rows};
-use crate::throw::Fault;
 
 /// `Slice` and `DirectSlice`: bytes of their own, from which a prefix can be removed.
 pub struct SliceObject {

@@ -8,10 +8,10 @@ use engine::options::{
     CompactionOptionsUniversal, CompressionOptions, ImportColumnFamilyOptions, IngestExternalFileOptions,
 };
 
+use crate::fault::Fault;
 use crate::field::Field;
 use crate::handle::Handle;
 use crate::native::{disposers, natives, rows};
-use crate::throw::Fault;
 
 /// `CompressionOptions`.
 #[derive(Clone, Default)]

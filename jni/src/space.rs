@@ -6,11 +6,11 @@ use base::Error;
 use env::sst_files::{SstFileManager, SstFileOptions};
 
 use crate::collections;
+use crate::fault::Outcome;
 use crate::handle::Handle;
 use crate::java::JObject;
 use crate::native::{disposers, natives};
 use crate::parts::EnvObject;
-use crate::throw::Outcome;
 
 /// An SST file manager.
 pub struct SpaceObject(pub Arc<SstFileManager>);

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use base::stats::{HistogramKind, Statistics, StatsLevel, Ticker};
 
 use crate::class::{Class, Method, Value};
+use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::java::{JBytes, JObject, JString};
 use crate::native::{disposers, natives};
-use crate::throw::{Fault, Outcome};
 
 /// Statistics that databases share.
 pub struct StatisticsObject(pub Arc<Statistics>);

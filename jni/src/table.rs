@@ -9,9 +9,9 @@ use table::options::{BlockBasedTableOptions, FilterPolicy};
 use table::sst::BlockCache;
 
 use crate::cache::CacheObject;
+use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::native::{disposers, natives};
-use crate::throw::{Fault, Outcome};
 
 /// A table factory on its way from a `TableFormatConfig` to options.
 pub struct TableConfig {

@@ -1,6 +1,6 @@
 //! Errors of natives as exceptions of Java.
 //!
-//! A native returns [`Outcome`]. The frame of natives (`native`) throws the fault when the native ends:
+//! A native returns `Outcome` (`fault`). The frame of natives (`native`) throws the fault when the native ends:
 //!
 //! | fault | exception |
 //! |---|---|
@@ -21,93 +21,30 @@ use base::{Error, Kind, Subcode};
 use env::sync::thread_local;
 
 use crate::class::{Class, Global, Method, Value};
-use crate::handle::Stale;
+use crate::fault::{Fault, Outcome};
 use crate::java::{JObject, JString, Java, jni};
 
-/// The result of a native.
-pub type Outcome<T> = Result<T, Fault>;
-
-/// The reason why a native failed.
-#[derive(Debug)]
-pub enum Fault {
-    /// An error of the engine.
-    Rocks(Error),
-    /// An exception waits in the JVM.
-    Thrown,
-    /// An exception of this class, with this text.
-    Other(&'static str, String),
-    /// A `RocksDBException` without status.
-    Plain(String),
-}
-
-impl From<Error> for Fault {
-    #[cold]
-    fn from(error: Error) -> Self {
-        Fault::Rocks(error)
+/// Throws the exception of the fault. An exception that already waits stays.
+#[cold]
+pub fn throw(java: Java<'_>, fault: &Fault) {
+    if java.has_exception() {
+        return;
     }
-}
-
-impl From<Stale> for Fault {
-    #[cold]
-    fn from(stale: Stale) -> Self {
-        let text = match stale {
-            Stale::Null => "a native handle is 0: the object was never opened, or the argument is null",
-            Stale::Closed => "the object is closed",
-            Stale::OtherType => "the native handle belongs to an object of another class",
-        };
-        Fault::Other("java/lang/IllegalStateException", text.to_string())
-    }
-}
-
-impl Fault {
-    #[cold]
-    pub fn null() -> Fault {
-        Fault::Other("java/lang/NullPointerException", "an argument is null".to_string())
-    }
-
-    #[cold]
-    pub fn bounds(text: String) -> Fault {
-        Fault::Other("java/lang/IndexOutOfBoundsException", text)
-    }
-
-    #[cold]
-    pub fn negative(len: i32) -> Fault {
-        Fault::bounds(format!("the length {len} is negative"))
-    }
-
-    /// A `RocksDBException` that has a text and no status, as RocksDB throws for wrong arguments.
-    #[cold]
-    pub fn invalid(text: &str) -> Fault {
-        Fault::Plain(text.to_string())
-    }
-
-    #[cold]
-    pub fn illegal_argument(text: impl Into<String>) -> Fault {
-        Fault::Other("java/lang/IllegalArgumentException", text.into())
-    }
-
-    /// Throws the exception of the fault. An exception that already waits stays.
-    #[cold]
-    pub fn throw(self, java: Java<'_>) {
-        if java.has_exception() {
-            return;
+    let thrown = match fault {
+        Fault::Thrown => return,
+        Fault::Rocks(error) => exception(java, error),
+        Fault::Plain(text) => {
+            java.new_text(text).and_then(|text| PLAIN.construct(java, &[text.object().into()]))
         }
-        let thrown = match &self {
-            Fault::Thrown => return,
-            Fault::Rocks(error) => exception(java, error),
-            Fault::Plain(text) => {
-                java.new_text(text).and_then(|text| PLAIN.construct(java, &[text.object().into()]))
-            }
-            Fault::Other(class, text) => return throw_named(java, class, text),
-        };
-        match thrown {
-            // SAFETY: the environment belongs to this thread; the object is a Throwable.
-            Ok(exception) => unsafe {
-                jni!(java, Throw, exception.raw());
-            },
-            Err(Fault::Thrown) => {}
-            Err(_) => throw_named(java, "java/lang/IllegalStateException", &format!("{self:?}")),
-        }
+        Fault::Other(class, text) => return throw_named(java, class, text),
+    };
+    match thrown {
+        // SAFETY: the environment belongs to this thread; the object is a Throwable.
+        Ok(exception) => unsafe {
+            jni!(java, Throw, exception.raw());
+        },
+        Err(Fault::Thrown) => {}
+        Err(_) => throw_named(java, "java/lang/IllegalStateException", &format!("{fault:?}")),
     }
 }
 
@@ -163,7 +100,7 @@ pub fn has_kept() -> bool {
 /// Takes the exception of a callback out of the JVM: keeps the exception for the native of this thread, or prints it.
 #[cold]
 pub fn keep(java: Java<'_>, fault: Fault) {
-    fault.throw(java);
+    throw(java, &fault);
     // SAFETY: the environment belongs to this thread.
     let exception = unsafe { jni!(java, ExceptionOccurred) };
     if exception.is_null() {

@@ -7,12 +7,12 @@ use engine::family::Family;
 
 use super::{DatabaseObject, FamilyObject, InFamily, database};
 use crate::call_options::FlushObject;
+use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::java::{JBytes, JLongs, JObjects, JString, Java};
 use crate::native::natives;
 use crate::options::OptionSet;
 use crate::settings::{Ingestion, compact_range};
-use crate::throw::{Fault, Outcome};
 
 /// Reads the families of an array of handles.
 fn families(java: Java<'_>, db: &DatabaseObject, handles: JLongs<'_>) -> Outcome<Vec<Arc<Family>>> {

@@ -17,18 +17,18 @@ use engine::family::Family;
 use engine::sequence::Snapshot;
 use env::sync::Mutex;
 
+use crate::fault::Outcome;
 use crate::handle::{Handle, Shared};
 use crate::java::JBytes;
 use crate::native::{disposers, natives};
-use crate::throw::Outcome;
 
 /// An open database of any kind.
 pub struct DatabaseObject {
     pub db: Db,
     pub front: ironstone::Db,
     pub default: Arc<Family>,
-    /// The iterators, column families and snapshots of the database. The Java classes do not close these objects after
-    /// they closed the database, so the database closes them.
+    /// The iterators, column families and snapshots of the database. The Java classes leave these objects open after the
+    /// close of the database. The drop of the database closes the objects.
     children: Mutex<Children>,
     /// How often deletions of files were disabled and not enabled again.
     deletions_disabled: AtomicU32,

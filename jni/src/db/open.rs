@@ -4,11 +4,11 @@ use base::{Error, Result};
 use ironstone::{Db, FamilyDescriptor};
 
 use super::{DatabaseObject, database};
+use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::java::{JLongs, JObjects, JString, Java};
 use crate::native::natives;
 use crate::options::OptionSet;
-use crate::throw::{Fault, Outcome};
 
 /// The column families that an open names, in the order of the result.
 pub struct Families {

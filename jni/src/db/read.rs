@@ -5,11 +5,12 @@ use engine::options::ReadOptions;
 
 use super::{DatabaseObject, InFamily, database};
 use crate::call_options::ReadObject;
+use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::iterator::IteratorObject;
 use crate::java::{JBuffer, JBytes, JInts, JLongs, JObject, JObjects, Java, Part};
 use crate::native::natives;
-use crate::throw::{self, Fault, Outcome};
+use crate::throw;
 
 /// The length that Java gets for a key that does not exist.
 const NOT_FOUND: i32 = -1;

@@ -6,10 +6,10 @@ use engine::options::WriteOptions;
 use super::{DatabaseObject, InFamily, database};
 use crate::batch::BatchObject;
 use crate::call_options::WriteObject;
+use crate::fault::Outcome;
 use crate::handle::Handle;
 use crate::java::{Copied, JBuffer, JBytes, Java, Part};
 use crate::native::natives;
-use crate::throw::Outcome;
 
 /// Calls a function with a database, a column family and write options. The handle 0 is the default family, or the
 /// default options.

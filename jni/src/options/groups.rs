@@ -6,11 +6,11 @@ use engine::options::{CompressionType, DbOptions, DbPath, FamilyOptions};
 use format::options_ini::parse_map;
 
 use super::OptionSet;
+use crate::fault::{Fault, Outcome};
 use crate::field::Field;
 use crate::handle::Handle;
 use crate::java::{JBytes, JInts, JLongs, JObjects, JString, Java};
 use crate::native::{natives, rows};
-use crate::throw::{Fault, Outcome};
 
 rows! {
     OptionSet [Options ColumnFamilyOptions] |o|;
