@@ -76,7 +76,7 @@ impl Opening {
         // Lines that programs look for. The build supports every CPU of its kind; `kernel` chooses at run time.
         let cpu = if cfg!(target_arch = "x86_64") { "x86" } else { std::env::consts::ARCH };
         let crc =
-            format_args!("Fast CRC32 supported: Not supported on {cpu} by the build; chosen at run time");
+            format_args!("Fast CRC32 supported: chosen at run time; by the build: Not supported on {cpu}");
         self.events.header(crc);
         self.events.header(format_args!("Jemalloc supported: 0"));
     }
