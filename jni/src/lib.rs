@@ -12,6 +12,7 @@
 //! - [`handle`]: the table behind the `long` handles. A closed handle is an exception, never a crash.
 //! - [`native`]: the macros that declare natives, rows of options, and disposers.
 //! - [`java`], [`class`], [`fault`], [`throw`]: arrays, strings, classes, exceptions.
+//! - [`missing`]: the natives that are not built; each throws NotSupported with its name.
 //! - Each other module is one subject, as in the Java package.
 //!
 //! Not here: what a database does. Facts: RocksDB `java/rocksjni`.
@@ -27,6 +28,7 @@ pub mod collections;
 pub mod fault;
 pub mod field;
 pub mod load;
+pub mod missing;
 pub mod native;
 pub mod numbers;
 pub mod variants;
