@@ -3,7 +3,7 @@
 //! A callback object holds a global reference to its Java object. The engine calls from its own threads; `load::callback`
 //! attaches such a thread as a daemon and bounds the local references. An exception in a callback is kept for the native
 //! that runs in the same thread (`throw::keep`), which throws the exception when the native ends. In a thread of the engine
-//! the exception is printed.
+//! the exception is printed. A comparator that throws also fails the operation or the job.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -93,6 +93,13 @@ impl JavaComparator {
         }
         WRAP.call_static_object(java, &[java.new_bytes(bytes)?.object().into()])
     }
+
+    /// Ends the operation that needs an order which the comparator did not give. No order of ours may reach a file. The
+    /// engine turns the panic of a write, a flush or a compaction into an error; the frame of natives catches all others.
+    #[cold]
+    fn fail(&self) -> ! {
+        std::panic::resume_unwind(Box::new(format!("the comparator {} threw an exception", self.name)))
+    }
 }
 
 impl Comparator for JavaComparator {
@@ -107,8 +114,7 @@ impl Comparator for JavaComparator {
                 [self.object.object(java).into(), a.into(), Value::int(-1), b.into(), Value::int(-1)];
             COMPARE.call_static_int(java, &arguments)
         });
-        // The engine needs an order. After an exception the order of the bytes is a consistent order.
-        answer.map_or_else(|| a.cmp(b), |answer| answer.cmp(&0))
+        answer.map_or_else(|| self.fail(), |answer| answer.cmp(&0))
     }
 }
 

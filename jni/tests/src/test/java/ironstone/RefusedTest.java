@@ -1,0 +1,96 @@
+// Natives that are not built throw NotSupported with their name. A comparator that throws fails the call.
+package ironstone;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.rocksdb.AbstractComparator;
+import org.rocksdb.Checkpoint;
+import org.rocksdb.ComparatorOptions;
+import org.rocksdb.FlushOptions;
+import org.rocksdb.Options;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.Status;
+import org.rocksdb.WriteBatchWithIndex;
+
+class RefusedTest {
+  @TempDir Path dir;
+
+  @BeforeAll
+  static void load() throws Exception {
+    Native.load();
+  }
+
+  /** An order of bytes that throws on demand. */
+  private static final class Faulty extends AbstractComparator {
+    final AtomicBoolean throwsNow = new AtomicBoolean();
+
+    Faulty(final ComparatorOptions options) {
+      super(options);
+    }
+
+    @Override
+    public String name() {
+      return "faulty";
+    }
+
+    @Override
+    public int compare(final ByteBuffer a, final ByteBuffer b) {
+      if (throwsNow.get()) {
+        throw new ArithmeticException("no order");
+      }
+      return a.compareTo(b);
+    }
+  }
+
+  private static void assertRefused(final String name, final RocksDBException thrown) {
+    assertEquals(Status.Code.NotSupported, thrown.getStatus().getCode());
+    assertTrue(thrown.getMessage().contains(name), thrown.getMessage());
+  }
+
+  @Test
+  void nativeThatIsNotBuiltThrowsItsName() throws Exception {
+    assertRefused("WriteBatchWithIndex.newWriteBatchWithIndex",
+        assertThrows(RocksDBException.class, WriteBatchWithIndex::new));
+    try (Options options = new Options().setCreateIfMissing(true); RocksDB db = RocksDB.open(options, dir.toString())) {
+      assertRefused("Checkpoint.newCheckpoint", assertThrows(RocksDBException.class, () -> Checkpoint.create(db)));
+    }
+  }
+
+  @Test
+  void comparatorThatThrowsFailsTheCall() throws Exception {
+    try (ComparatorOptions how = new ComparatorOptions(); Faulty order = new Faulty(how);
+         Options options = new Options().setCreateIfMissing(true).setComparator(order)) {
+      try (RocksDB db = RocksDB.open(options, dir.toString())) {
+        db.put("a".getBytes(), "1".getBytes());
+        db.put("b".getBytes(), "2".getBytes());
+        order.throwsNow.set(true);
+        assertThrows(ArithmeticException.class, () -> db.get("a".getBytes()));
+        assertThrows(ArithmeticException.class, () -> db.put("c".getBytes(), "3".getBytes()));
+        order.throwsNow.set(false);
+      }
+    }
+  }
+
+  @Test
+  void comparatorThatThrowsFailsTheFlush() throws Exception {
+    try (ComparatorOptions how = new ComparatorOptions(); Faulty order = new Faulty(how); FlushOptions flush = new FlushOptions();
+         Options options = new Options().setCreateIfMissing(true).setComparator(order)) {
+      try (RocksDB db = RocksDB.open(options, dir.toString())) {
+        db.put("a".getBytes(), "1".getBytes());
+        db.put("b".getBytes(), "2".getBytes());
+        order.throwsNow.set(true);
+        assertThrows(RocksDBException.class, () -> db.flush(flush));
+        order.throwsNow.set(false);
+      }
+    }
+  }
+}
