@@ -22,7 +22,7 @@ disposers! {
     WriteBufferManager: BufferManager;
 }
 
-/// Makes an LRU cache. The ratios of the pools are hints of RocksDB's cache; the cache of the engine has no pools.
+/// Makes an LRU cache. The ratios of the pools are documented hints: the cache of the engine has no pools.
 fn lru(capacity: i64, num_shard_bits: i32, strict_capacity_limit: bool) -> base::Result<Handle> {
     let options =
         CacheOptions { strict_capacity_limit, num_shard_bits, ..CacheOptions::lru(capacity as usize) };
