@@ -1,6 +1,7 @@
 // Natives that are not built throw NotSupported with their name. A comparator that throws fails the call.
 package ironstone;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -18,6 +19,7 @@ import org.rocksdb.FlushOptions;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
 import org.rocksdb.Status;
 import org.rocksdb.WriteBatchWithIndex;
 
@@ -74,8 +76,16 @@ class RefusedTest {
         db.put("b".getBytes(), "2".getBytes());
         order.throwsNow.set(true);
         assertThrows(ArithmeticException.class, () -> db.get("a".getBytes()));
+        try (RocksIterator iterator = db.newIterator()) {
+          assertThrows(ArithmeticException.class, () -> iterator.seek("b".getBytes()));
+        }
         assertThrows(ArithmeticException.class, () -> db.put("c".getBytes(), "3".getBytes()));
         order.throwsNow.set(false);
+        assertArrayEquals("1".getBytes(), db.get("a".getBytes()));
+      }
+      try (RocksDB db = RocksDB.open(options, dir.toString())) {
+        assertArrayEquals("1".getBytes(), db.get("a".getBytes()));
+        assertArrayEquals("2".getBytes(), db.get("b".getBytes()));
       }
     }
   }
