@@ -53,5 +53,6 @@ pub mod trace_options;
 pub mod transaction_options;
 pub mod transactions;
 pub mod wal;
+pub mod wal_filter;
 pub mod write_buffer;
 pub mod write_options;

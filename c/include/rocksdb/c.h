@@ -2068,11 +2068,6 @@ extern ROCKSDB_LIBRARY_API void rocksdb_multi_get_cf_with_ts(rocksdb_t* db,
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_update_timestamps(rocksdb_writebatch_t* wb,
     const char* ts, size_t ts_len, void* state, rocksdb_ts_size_cb get_ts_size, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_table_properties_collector_factory_destroy(rocksdb_table_properties_collector_factory_t* factory);
-extern ROCKSDB_LIBRARY_API rocksdb_walfilter_t* rocksdb_walfilter_create(void* state,
-    rocksdb_destructor_cb destructor,
-    rocksdb_walfilter_column_family_log_number_map_cb column_family_log_number_map,
-    rocksdb_walfilter_log_record_found_cb log_record_found, rocksdb_name_cb name);
-extern ROCKSDB_LIBRARY_API void rocksdb_walfilter_destroy(rocksdb_walfilter_t* arg0);
 extern ROCKSDB_LIBRARY_API rocksdb_memory_allocator_t* rocksdb_jemalloc_nodump_allocator_create(char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_memory_allocator_destroy(rocksdb_memory_allocator_t* arg0);
 
@@ -2188,9 +2183,10 @@ extern ROCKSDB_LIBRARY_API void rocksdb_options_set_row_cache(rocksdb_options_t*
 /* Shares the cache for values in blob files. The cache may be the block cache. Null: no blob cache. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_blob_cache(rocksdb_options_t* options,
     rocksdb_cache_t* cache);
-/* WAL filters are not built: an open with a WAL filter fails. Null: no WAL filter. */
+/* Shares the WAL filter. Null: no WAL filter. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_wal_filter(rocksdb_options_t* options,
     rocksdb_walfilter_t* filter);
+/* Opens with these options use no WAL filter. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_clear_wal_filter(rocksdb_options_t* options);
 /* Shares the manager. Null: no manager. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_sst_file_manager(rocksdb_options_t* options,
@@ -3755,6 +3751,15 @@ extern ROCKSDB_LIBRARY_API void rocksdb_wal_iter_status(const rocksdb_wal_iterat
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_wal_iter_get_batch(const rocksdb_wal_iterator_t* iter,
     uint64_t* seq);
 extern ROCKSDB_LIBRARY_API void rocksdb_wal_iter_destroy(const rocksdb_wal_iterator_t* iter);
+
+/* ---- WAL filters of the program: functions that see each WAL record at an open, and skip, replace or reject the record ---- */
+/* Creates a WAL filter. A null function leaves the replay as it is. */
+extern ROCKSDB_LIBRARY_API rocksdb_walfilter_t* rocksdb_walfilter_create(void* state,
+    rocksdb_destructor_cb destructor,
+    rocksdb_walfilter_column_family_log_number_map_cb column_family_log_number_map,
+    rocksdb_walfilter_log_record_found_cb log_record_found, rocksdb_name_cb name);
+/* Destroys the handle. Options and databases that use the filter keep it. Accepts null. */
+extern ROCKSDB_LIBRARY_API void rocksdb_walfilter_destroy(rocksdb_walfilter_t* filter);
 
 /* ---- Write buffer managers: one memory limit for the memtables of several databases ---- */
 /* Creates a manager. `buffer_size` is in bytes; 0: no limit. With `allow_stall` writers wait at the limit. */

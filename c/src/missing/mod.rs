@@ -25,5 +25,5 @@ pub use compaction_service::{
     rocksdb_compactionservice_jobinfo_t, rocksdb_compactionservice_t,
     rocksdb_table_properties_collector_factory_t,
 };
-pub use others::{rocksdb_memory_allocator_t, rocksdb_walfilter_t};
+pub use others::rocksdb_memory_allocator_t;
 pub use traces::{rocksdb_replayer_t, rocksdb_trace_reader_t};

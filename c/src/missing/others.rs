@@ -5,17 +5,13 @@ use std::ffi::{c_char, c_void};
 use super::compaction_service::rocksdb_table_properties_collector_factory_t;
 use crate::abi::Owned;
 use crate::batch::rocksdb_writebatch_t;
-use crate::callbacks::{
-    rocksdb_destructor_cb, rocksdb_name_cb, rocksdb_ts_size_cb,
-    rocksdb_walfilter_column_family_log_number_map_cb, rocksdb_walfilter_log_record_found_cb,
-};
+use crate::callbacks::rocksdb_ts_size_cb;
 use crate::db::{rocksdb_column_family_handle_t, rocksdb_t};
 use crate::options::rocksdb_options_t;
 use crate::read_options::rocksdb_readoptions_t;
 
 opaque! {
     rocksdb_memory_allocator_t,
-    rocksdb_walfilter_t,
 }
 
 c_missing! {
@@ -48,12 +44,6 @@ c_missing! {
     fn rocksdb_table_properties_collector_factory_destroy(
         factory: own rocksdb_table_properties_collector_factory_t
     );
-    fn rocksdb_walfilter_create(
-        state: raw(*mut c_void), destructor: call rocksdb_destructor_cb,
-        column_family_log_number_map: call rocksdb_walfilter_column_family_log_number_map_cb,
-        log_record_found: call rocksdb_walfilter_log_record_found_cb, name: call rocksdb_name_cb
-    ) -> Owned<rocksdb_walfilter_t>;
-    fn rocksdb_walfilter_destroy(arg0: own rocksdb_walfilter_t);
     fn rocksdb_jemalloc_nodump_allocator_create(err) -> Owned<rocksdb_memory_allocator_t>;
     fn rocksdb_memory_allocator_destroy(arg0: own rocksdb_memory_allocator_t);
 }

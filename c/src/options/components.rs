@@ -18,14 +18,13 @@ use crate::environment::{rocksdb_dbpath_t, rocksdb_env_t};
 use crate::listener::rocksdb_eventlistener_t;
 use crate::log::rocksdb_logger_t;
 use crate::merge_operator::rocksdb_mergeoperator_t;
-use crate::missing::{
-    rocksdb_compactionservice_t, rocksdb_table_properties_collector_factory_t, rocksdb_walfilter_t,
-};
+use crate::missing::{rocksdb_compactionservice_t, rocksdb_table_properties_collector_factory_t};
 use crate::rate_limiter::rocksdb_ratelimiter_t;
 use crate::slice_transform::rocksdb_slicetransform_t;
 use crate::sst_file_manager::rocksdb_sst_file_manager_t;
 use crate::statistics::rocksdb_file_checksum_gen_factory_t;
 use crate::table_options::{rocksdb_block_based_table_options_t, rocksdb_cuckoo_table_options_t};
+use crate::wal_filter::rocksdb_walfilter_t;
 use crate::write_buffer::rocksdb_write_buffer_manager_t;
 
 c_api! {
@@ -180,13 +179,14 @@ c_api! {
         options.blob_cache = cache.map(|cache| cache.cache.clone());
     }
 
-    /// WAL filters are not built: an open with a WAL filter fails. Null: no WAL filter.
+    /// Shares the WAL filter. Null: no WAL filter.
     fn rocksdb_options_set_wal_filter(options: mut rocksdb_options_t, filter: maybe rocksdb_walfilter_t) {
-        options.want("wal_filter", filter.is_some());
+        options.wal_filter = filter.map(|filter| filter.filter.clone());
     }
 
+    /// Opens with these options use no WAL filter.
     fn rocksdb_options_clear_wal_filter(options: mut rocksdb_options_t) {
-        options.want("wal_filter", false);
+        options.wal_filter = None;
     }
 
     /// Shares the manager. Null: no manager.

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::Result;
-use engine::components::{Components, FamilyDescriptor};
+use engine::components::{Components, FamilyDescriptor, WalFilter};
 use engine::db::OpenRequest;
 use engine::event::Listener;
 use engine::options::{DbOptions, FamilyOptions};
@@ -38,6 +38,8 @@ pub struct rocksdb_options_t {
     pub(crate) block_cache: Option<Arc<BlockCache>>,
     /// The cache for values in blob files.
     pub(crate) blob_cache: Option<Arc<BlockCache>>,
+    /// Sees the WAL records at an open.
+    pub(crate) wal_filter: Option<Arc<dyn WalFilter>>,
     /// The rejected options of the tables.
     pub(crate) table_rejected: Rejected,
     /// The logger that the program handed in.
@@ -102,7 +104,7 @@ impl rocksdb_options_t {
             family: self.family.clone(),
             listeners: self.listeners.clone(),
             block_cache: self.block_cache.clone(),
-            ..ironstone::Options::default()
+            wal_filter: self.wal_filter.clone(),
         })
     }
 
@@ -110,7 +112,7 @@ impl rocksdb_options_t {
         Components {
             listeners: self.listeners.clone(),
             block_cache: self.block_cache.clone(),
-            ..Components::default()
+            wal_filter: self.wal_filter.clone(),
         }
     }
 }
