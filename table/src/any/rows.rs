@@ -50,10 +50,48 @@ macro_rules! each {
     };
 }
 
+/// The calls of each step, for the rare kinds of rows. They stay out of line, so that a step over a block-based table has one
+/// test and no table of jumps.
+impl TableRows {
+    #[cold]
+    #[inline(never)]
+    fn valid_of_rare(&self) -> bool {
+        each!(self, i => i.valid())
+    }
+    #[cold]
+    #[inline(never)]
+    fn next_of_rare(&mut self) {
+        each!(self, i => i.next())
+    }
+    #[cold]
+    #[inline(never)]
+    fn prev_of_rare(&mut self) {
+        each!(self, i => i.prev())
+    }
+    #[cold]
+    #[inline(never)]
+    fn key_of_rare(&self) -> &[u8] {
+        each!(self, i => i.key())
+    }
+    #[cold]
+    #[inline(never)]
+    fn value_of_rare(&self) -> &[u8] {
+        each!(self, i => i.value())
+    }
+    #[cold]
+    #[inline(never)]
+    fn pin_value_of_rare(&self) -> Pinned {
+        each!(self, i => i.pin_value())
+    }
+}
+
 impl InternalIterator for TableRows {
     #[inline]
     fn valid(&self) -> bool {
-        each!(self, i => i.valid())
+        match self {
+            TableRows::Block(i) => i.valid(),
+            rare => rare.valid_of_rare(),
+        }
     }
     fn seek_to_first(&mut self) {
         each!(self, i => i.seek_to_first())
@@ -75,26 +113,41 @@ impl InternalIterator for TableRows {
     }
     #[inline]
     fn next(&mut self) {
-        each!(self, i => i.next())
+        match self {
+            TableRows::Block(i) => i.next(),
+            rare => rare.next_of_rare(),
+        }
     }
     #[inline]
     fn prev(&mut self) {
-        each!(self, i => i.prev())
+        match self {
+            TableRows::Block(i) => i.prev(),
+            rare => rare.prev_of_rare(),
+        }
     }
     #[inline]
     fn key(&self) -> &[u8] {
-        each!(self, i => i.key())
+        match self {
+            TableRows::Block(i) => i.key(),
+            rare => rare.key_of_rare(),
+        }
     }
     #[inline]
     fn value(&self) -> &[u8] {
-        each!(self, i => i.value())
+        match self {
+            TableRows::Block(i) => i.value(),
+            rare => rare.value_of_rare(),
+        }
     }
     fn status(&self) -> Result<()> {
         each!(self, i => i.status())
     }
     #[inline]
     fn pin_value(&self) -> Pinned {
-        each!(self, i => i.pin_value())
+        match self {
+            TableRows::Block(i) => i.pin_value(),
+            rare => rare.pin_value_of_rare(),
+        }
     }
     fn pin_key(&self) -> Option<Pinned> {
         each!(self, i => i.pin_key())
