@@ -2,18 +2,21 @@
 //!
 //! ```text
 //!  closed: 000004.log  000009.log          active: 000012.log ◄── append (leader of a write group)
-//!     │ sync_closed, before a flush              │ sync: closed first, oldest to newest, then the
-//!     ▼                                          ▼       directory if names in it are new, then this
-//!  obsolete once every family's log number has passed them ──► deleted, archived or recycled (`files`)
+//!     │ sync_closed, before a flush              │ sync: closed WALs first, oldest to newest, then the
+//!     ▼                                          ▼       directory if it has new names, then this WAL
+//!  obsolete if every column family needs only newer WALs ──► deleted, archived or recycled (`files`)
 //! ```
-//! The first batch behind a sync carries a mark (`format::wal::Mark`) of what was synced, so that a later
-//! recovery can tell damage from a torn end; the first mark of a log also tells of the closed ones. The first batch of a
-//! log tells how far closed logs were written that are not synced yet: a crash may leave it and not their ends.
+//! The first batch after a sync carries a mark (`format::wal::Mark`) of the synced bytes. With the mark, a later recovery
+//! distinguishes damage from a torn end. The first mark of a WAL also names the synced bytes of the closed WALs. The first
+//! batch of a WAL names the written bytes of closed WALs that are not synced yet: a crash may keep this batch and lose the
+//! ends of the closed WALs.
 //!
 //! The first failed append or sync ends all appends to the live WALs. No record is appended after bytes
 //! that may be lost, and no failed sync is repeated. A resume starts a new WAL and switches all memtables.
 //! Until all of these memtables are flushed, the failed WAL is still needed, and every request for a sync
 //! gets the error of the failed WAL.
+
+pub mod compression;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -25,14 +28,11 @@ use env::{Append, AppendHints, Env};
 use format::batch::log_data;
 use format::names;
 use format::proof::Extent;
-use format::wal::{
-    COMPRESSION_ZSTD, Framing, Mark, Marks, Predecessor, StreamCompressor, StreamDecompressor, Writer,
-    is_mark, put_marks,
-};
+use format::wal::{Framing, Mark, Marks, Predecessor, StreamCompressor, Writer, is_mark, put_marks};
 
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
 
-/// How logs are written.
+/// How WALs are written.
 #[derive(Clone)]
 pub struct WalSettings {
     pub dir: PathBuf,
@@ -693,40 +693,4 @@ fn mark(wal_number: u64, of: &Extent) -> Option<Mark> {
 #[cold]
 fn closed() -> Error {
     Error::shutdown_in_progress("the WAL is closed")
-}
-
-struct Frames(compress::FrameEncoder);
-
-impl StreamCompressor for Frames {
-    fn compress(&mut self, record: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        self.0.encode(record, out)
-    }
-}
-
-struct Pieces(compress::FrameDecoder);
-
-impl StreamDecompressor for Pieces {
-    fn reset(&mut self) {
-        self.0.reset();
-    }
-
-    fn decompress(&mut self, fragment: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        self.0.decode(fragment, out)
-    }
-}
-
-/// Makes the compressors of new logs.
-pub fn compressor() -> MakeCompressor {
-    Arc::new(|| Ok(Box::new(Frames(compress::FrameEncoder::new()?))))
-}
-
-/// Makes the decompressor of a log that announces compression `kind` (RocksDB's number).
-///
-/// # Errors
-/// NotSupported in a build without the C library of ZSTD.
-pub fn decompressor(kind: u32) -> Result<Box<dyn StreamDecompressor>> {
-    if kind != COMPRESSION_ZSTD {
-        return Err(Error::not_supported(format!("wal_compression (a WAL compressed with type {kind})")));
-    }
-    Ok(Box::new(Pieces(compress::FrameDecoder::new()?)))
 }

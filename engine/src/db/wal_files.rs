@@ -274,7 +274,7 @@ impl Updates {
 fn reader(file: Arc<dyn RandomRead>, number: FileNumber) -> Reader<FileSource> {
     let options = ReaderOptions {
         wal_number: number.0,
-        decompressor: Some(Box::new(crate::wal::decompressor)),
+        decompressor: Some(Box::new(crate::wal::compression::decompressor)),
         ..ReaderOptions::default()
     };
     Reader::new(FileSource(file), options)

@@ -190,7 +190,7 @@ pub fn wal_settings(o: &DbOptions, paths: &Paths) -> Result<WalSettings> {
         use_fsync: o.use_fsync,
         bytes_per_sync: o.wal_bytes_per_sync,
         note_predecessor: o.track_and_verify_wals,
-        compressor: (o.wal_compression == CompressionType::ZSTD).then(crate::wal::compressor),
+        compressor: (o.wal_compression == CompressionType::ZSTD).then(crate::wal::compression::compressor),
         ..WalSettings::plain(paths.wal.clone())
     })
 }

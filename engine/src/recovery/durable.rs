@@ -326,7 +326,7 @@ pub fn tell(tools: &JobTools, error: Error, bytes: u64) {
 pub(super) fn options(log: FileNumber) -> ReaderOptions {
     ReaderOptions {
         wal_number: log.0,
-        decompressor: Some(Box::new(crate::wal::decompressor)),
+        decompressor: Some(Box::new(crate::wal::compression::decompressor)),
         ..ReaderOptions::default()
     }
 }

@@ -211,7 +211,7 @@ pub(super) fn sound_batch(record: &[u8]) -> Result<(SequenceNumber, u32)> {
 pub(super) fn log_options(number: FileNumber) -> ReaderOptions {
     ReaderOptions {
         wal_number: number.0,
-        decompressor: Some(Box::new(crate::wal::decompressor)),
+        decompressor: Some(Box::new(crate::wal::compression::decompressor)),
         ..ReaderOptions::default()
     }
 }

@@ -1,30 +1,33 @@
-//! The write path. Order is law and lives in one function here: log, then memory, then visible.
+//! The write path. One function here holds the order of a write: WAL, memtable, visible.
 //!
 //! ```text
-//!  write ─► check ─► group::join ─┬─ lead:   room ─► log (─► sync) ─► memtables ─► publish ─► hand over
-//!                                 ├─ insert: own batch into memtables, report, wait
-//!                                 └─ done:   somebody wrote it
+//!  write ─► check ─► group::join ─┬─ lead:   room ─► WAL (─► sync) ─► memtables ─► publish ─► hand over
+//!                                 ├─ insert: insert the own batch into the memtables, report, wait
+//!                                 └─ done:   the leader wrote the batch
 //! ```
-//! A failure of the log is noted by whoever met it, poisons the log there, and every writer of the group
-//! hears it; nothing of the group is in memory then. With `enable_pipelined_write` the lead is handed over
-//! after the log, and groups insert at the same time, published in order.
+//! If the WAL fails, the leader reports the failure, the WAL takes no more records, and every writer of the group gets the
+//! error. No entry of the group is in a memtable then. With `enable_pipelined_write`, a long group hands the lead over
+//! after the WAL. Several groups then insert concurrently, and are published in order. A short group inserts first
+//! (see `limits`).
 
 pub mod group;
 pub mod hook;
+mod limits;
 mod publish;
 mod room;
+mod settings;
 pub mod stall;
 
 pub use hook::{Parts, WriteHook};
 pub use room::{FlushRequests, wal_bytes_max};
+pub use settings::WriteSettings;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::key::MAX_SEQUENCE;
 use base::stats::{HistogramKind, PerfCounter, PerfLevel, PerfTimer, Ticker};
 use base::{Error, Result, SequenceNumber};
 use env::Env;
-use env::rate::{Direction, IoPriority, RateLimiter};
+use env::rate::{Direction, IoPriority};
 use format::batch as encoding;
 use mem::write_buffer::WriteBufferManager;
 
@@ -40,38 +43,19 @@ use crate::stats::{DatabaseCounter, Stats};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, Patience};
 use crate::wal::WalSet;
 use group::{Entry, Flags, Group, LeaderState, Queue, Role};
+use limits::{check_memory, check_sequence_room, is_long_insert};
 use publish::Publisher;
 use stall::Controller;
 
-/// What the write path is told once.
-#[derive(Clone, Debug)]
-pub struct WriteSettings {
-    pub pipelined: bool,
-    pub concurrent_memtable: bool,
-    /// `two_write_queues` beside `enable_pipelined_write`, in which nothing is written.
-    pub two_queues_pipelined: bool,
-    pub atomic_flush: bool,
-    pub recycles_logs: bool,
-    pub manual_wal_flush: bool,
-    /// The rate limiter for the bytes of the WAL, for writes that request it.
-    pub rate_limiter: Option<Arc<RateLimiter>>,
-    pub group_bytes_max: u64,
-    pub preallocate_bytes: u64,
-    /// Microseconds that a waiting writer yields before it sleeps; 0 means that it does not yield.
-    pub yield_us_max: u64,
-    /// Duration in microseconds from which a yield counts as slow.
-    pub yield_us_slow: u64,
-}
-
-/// Told of failures of the log and of memtables.
+/// Receives the failures of the WAL and of memtables.
 pub trait ErrorSink: Send + Sync {
-    /// The log could not be written or synced.
+    /// A write or a sync of the WAL failed.
     fn wal_failed(&self, error: &Error);
-    /// A batch is in the log but not wholly in memory.
+    /// A batch is in the WAL, but a memtable has not all of its entries.
     fn memtable_failed(&self, error: &Error);
 }
 
-/// What the write path works with.
+/// The parts of the engine that the write path uses.
 pub struct WriterParts {
     pub env: Env,
     pub settings: WriteSettings,
@@ -87,7 +71,7 @@ pub struct WriterParts {
     pub flush_requests: Arc<dyn FlushRequests>,
     pub faults: Arc<dyn ErrorSink>,
     pub wal_bytes_max: u64,
-    /// Raised once something goes around the log.
+    /// Set after the first write without the WAL.
     pub unlogged: Arc<AtomicBool>,
     /// For `max_successive_merges`.
     pub merger: Arc<dyn Merger>,
@@ -702,47 +686,4 @@ impl Writer {
         // Refused itself, but not before it has led.
         let _ = self.alone(|_| ());
     }
-}
-
-/// Checks that sequence numbers are left for a write group. Recovery rejects a WAL record whose sequence numbers reach
-/// [`MAX_SEQUENCE`], so the check comes before the WAL append.
-///
-/// # Errors
-/// Aborted if too few numbers are left. The caller can copy the entries into a new database, which starts at 1.
-#[inline]
-fn check_sequence_room(first: SequenceNumber, count: u64) -> Result<()> {
-    if first + count > MAX_SEQUENCE {
-        return Err(Error::aborted(format!(
-            "the sequence numbers of the database end at {MAX_SEQUENCE}; a write of {count} entries cannot start at \
-             {first}. Copy the entries into a new database"
-        )));
-    }
-    Ok(())
-}
-
-/// Returns true if the inserts of a group take longer than waking the next leader. A short group is inserted before the
-/// lead is handed over, also with `enable_pipelined_write`: with more writers than cores, a hand-over to a sleeping writer
-/// before each insert left 65,000 writes a second of eight threads on two cores, and 390,000 remain without.
-#[inline]
-fn is_long_insert(group: &Group, batch: &WriteBatch) -> bool {
-    const ENTRIES: u32 = 64;
-    group.count.saturating_add(batch.count()) >= ENTRIES
-}
-
-/// Rejects a write batch that a memtable may not have room for. The WAL append comes before the memtable, so a batch
-/// that fails in the memtable would stop all writes.
-///
-/// # Errors
-/// InvalidArgument above 7 GiB of memory: the bytes of the batch, and 96 bytes for each entry.
-#[inline]
-fn check_memory(batch: &WriteBatch) -> Result<()> {
-    const ENTRY_BYTES_MAX: u64 = 96;
-    let bytes = batch.data_size() as u64 + u64::from(batch.count()) * ENTRY_BYTES_MAX;
-    if bytes > mem::arena::BATCH_BYTES_MAX {
-        return Err(Error::invalid_argument(format!(
-            "the write batch needs {bytes} bytes in a memtable, and a memtable has room for {}. Write smaller batches",
-            mem::arena::BATCH_BYTES_MAX
-        )));
-    }
-    Ok(())
 }

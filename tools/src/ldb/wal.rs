@@ -111,7 +111,7 @@ impl Walk<'_> {
         let name = path.file_name().and_then(|n| n.to_str()).and_then(FileName::parse);
         let options = ReaderOptions {
             wal_number: name.and_then(|n| n.number()).unwrap_or(FileNumber(0)).0,
-            decompressor: Some(Box::new(engine::wal::decompressor)),
+            decompressor: Some(Box::new(engine::wal::compression::decompressor)),
             ..ReaderOptions::default()
         };
         if self.how.header {
