@@ -1,5 +1,5 @@
-//! `cargo bench -p ironstone --bench merge`: the cost of a row whose value is one of its merge operands, for each kind of
-//! read. One merge operator returns the operand itself. The second merge operator returns a copy of the operand.
+//! `cargo bench -p ironstone --bench merge`: the cost of a row with merge operands, for each kind of read.
+//! The value of the row is one of the operands. One merge operator returns the operand itself. The second merge operator returns a copy of the operand.
 //!
 //! Prints nanoseconds for each row, bytes of values for each second, and allocations for each row.
 

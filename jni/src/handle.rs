@@ -106,7 +106,10 @@ pub struct Exclusive<T: 'static> {
 impl Handle {
     pub const NULL: Handle = Handle(0);
 
-    /// Puts an object into the table. Aborts the process if there are 2^26 live objects.
+    /// Puts an object into the table.
+    ///
+    /// # Panics
+    /// If 2^26 objects are live. The frame of the native makes an exception of the panic.
     pub fn new<T: Send + Sync + 'static>(object: T) -> Handle {
         let pointer = Box::into_raw(Box::new(object)).cast();
         let number = TABLE.free.lock().take();

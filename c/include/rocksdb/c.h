@@ -2013,7 +2013,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_livefile_set_largest_key(rocksdb_livefil
 extern ROCKSDB_LIBRARY_API void rocksdb_livefiles_add(rocksdb_livefiles_t* files,
     rocksdb_livefile_t* file);
 
-/* ---- Write batches with an index: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
+/* ---- The functions of write batches with an index that are not built. A function with `errptr` reports ---- */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_update_timestamps(rocksdb_writebatch_wi_t* wbwi,
     const char* ts, size_t ts_len, void* state, rocksdb_ts_size_cb get_ts_size, char** errptr);
 
@@ -2109,7 +2109,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_start_block_cache_trace_with_options(roc
     char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_end_block_cache_trace(rocksdb_t* db, char** errptr);
 
-/* ---- Transactions: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
+/* ---- The functions of transactions that are not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_transaction_get_writebatch_wi(rocksdb_transaction_t* txn);
 
 /* ---- `rocksdb_options_t`: the options of a database and of a column family in one handle ---- */

@@ -1,4 +1,5 @@
-//! Write batches with an index: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null.
+//! The functions of write batches with an index that are not built. A function with `errptr` reports
+//! `Not implemented: NAME`. All others return zero or null.
 
 use std::ffi::c_void;
 

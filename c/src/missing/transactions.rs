@@ -1,4 +1,4 @@
-//! Transactions: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null.
+//! The functions of transactions that are not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null.
 
 use crate::abi::Owned;
 use crate::batch_with_index::rocksdb_writebatch_wi_t;

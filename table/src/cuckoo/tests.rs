@@ -13,7 +13,7 @@ fn the_first_hash_can_be_the_key_itself() {
     assert_ne!(hashing.bucket(&77u64.to_le_bytes(), 1), 77);
 }
 
-/// Each key is in a bucket of its hashes, whatever moves the other keys cause.
+/// Each key is in a bucket of its hashes, also after moves of other keys.
 #[test]
 fn each_key_is_in_a_bucket_of_its_hashes() {
     let keys: Vec<[u8; 8]> = (0..950u64).map(u64::to_le_bytes).collect();

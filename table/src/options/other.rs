@@ -1,7 +1,7 @@
 //! The options of plain tables and of cuckoo tables, in the order in which RocksDB 11.8.1 writes the options.
 //!
-//! [`OtherTables`] holds both, because an SST file says by its magic number which kind of table it is: a database with
-//! block-based tables can have plain tables from earlier.
+//! [`OtherTables`] holds the options of both kinds. The magic number of an SST file decides the kind of its table, and a
+//! database with block-based tables can have older plain tables.
 
 use base::option::Row;
 use base::{Error, Result};

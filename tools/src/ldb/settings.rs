@@ -56,8 +56,8 @@ impl Settings {
     }
 
     /// Gives each column family without a merge operator the operator that joins operands by a colon, so that a read prints
-    /// the keys of an operator of the application. RocksDB's `ldb` does so for every command. A command that writes could
-    /// join operands in an SST file for good, so here only commands that read do so.
+    /// the keys of an operator of the application. RocksDB's `ldb` does so for every command. A compaction of a
+    /// command that writes would join the operands in an SST file permanently. Here only commands that read join operands.
     ///
     /// # Errors
     /// None today; those of the option text.
