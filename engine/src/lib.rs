@@ -9,6 +9,7 @@
 //!  upkeep                         periodic work, as a table
 //!  jobs                           flush, compaction, ingestion, resume, purge; one type for each kind
 //!  schedule                       what is due: queues, slots, reservations, stalls
+//!  sst_reader                     one SST file, without a database
 //!  write  read  iter  flush  compaction  recovery  repair  ingest
 //!  apply  source  output  commit
 //!  family
@@ -47,6 +48,7 @@ pub mod repair;
 pub mod schedule;
 pub mod sequence;
 pub mod source;
+pub mod sst_reader;
 pub mod stats;
 mod sync;
 pub mod upkeep;

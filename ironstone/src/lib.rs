@@ -75,6 +75,7 @@ mod repair;
 mod secondary;
 mod snapshot;
 mod sst_file;
+mod sst_reader;
 pub mod timestamps;
 mod transfer;
 mod tree;
@@ -105,6 +106,7 @@ pub use repair::{Problem, Report, Weight, fsck, repair};
 pub use secondary::Secondary;
 pub use snapshot::Snapshot;
 pub use sst_file::{ExternalFileInfo, SstFileWriter};
+pub use sst_reader::{SstEntries, SstEntry, SstFileIter, SstFileReader};
 pub use timestamps::Timestamped;
 
 pub use base::order::{BuiltinPrefix, Comparator, PrefixExtractor};

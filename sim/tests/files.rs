@@ -9,7 +9,7 @@ use std::path::Path;
 
 use ironstone::{
     BackupEngine, BackupEngineOptions, Checkpoint, CheckpointOptions, Db, IngestExternalFileOptions, Options,
-    RestoreOptions, Secondary, SstFileWriter,
+    RestoreOptions, Secondary, SstFileReader, SstFileWriter,
 };
 use peer::{Backups, Library, Reading, SstWriter, Writing};
 
@@ -78,6 +78,48 @@ fn each_opens_the_checkpoint_of_the_other() {
         let back = Db::open(at("theirs.copy"), options()).unwrap();
         assert!(our_rows(&back) == their_rows(&theirs, &family));
     }
+}
+
+#[test]
+fn we_read_the_single_files_of_their_writer_and_of_their_database() {
+    let Some(library) = library() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    let mut their_file = SstWriter::open(&library, &at("theirs.sst"), "").unwrap();
+    for i in 0..1000u32 {
+        their_file.put(&i.to_be_bytes(), &i.to_le_bytes()).unwrap();
+    }
+    their_file.delete_range(&0u32.to_be_bytes(), &3000u32.to_be_bytes()).unwrap();
+    their_file.finish().unwrap();
+    let options = options();
+    let reader = SstFileReader::open(at("theirs.sst"), &options).unwrap();
+    reader.verify_checksums(&Default::default()).unwrap();
+    reader.verify_num_entries(&Default::default()).unwrap();
+    assert_eq!(reader.properties().num_range_deletions, 1);
+    assert_eq!(reader.get(&77u32.to_be_bytes()).unwrap().as_deref(), Some(&77u32.to_le_bytes()[..]));
+    assert_eq!(reader.entries().map(|entry| entry.unwrap()).count(), 1000);
+
+    {
+        let (theirs, family) = their_db(&library, &at("db"));
+        for i in 0..500u32 {
+            theirs.put(&family, &i.to_be_bytes(), b"theirs", Writing::default()).unwrap();
+        }
+        theirs.flush(std::slice::from_ref(&family)).unwrap();
+    }
+    let ours = Db::open_read_only(at("db"), options.clone()).unwrap();
+    let files = ours.live_files();
+    assert_eq!(files.len(), 1);
+    let reader = SstFileReader::open(&files[0].path, &options).unwrap();
+    let mut iter = reader.iter(Default::default()).unwrap();
+    let mut rows = Rows::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        rows.insert(iter.key().to_vec(), iter.value().to_vec());
+        iter.next();
+    }
+    iter.status().unwrap();
+    assert_eq!(rows, our_rows(&ours));
+    reader.verify_checksums(&Default::default()).unwrap();
 }
 
 #[test]

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 /// Room and row; larger is higher. Rooms of one row never import each other, except where [`PAIRS`] says.
-const ROWS: [(&str, u8); 35] = [
+const ROWS: [(&str, u8); 36] = [
     ("db", 11),
     ("replica", 11),
     ("opening", 10),
     ("upkeep", 9),
     ("jobs", 8),
     ("schedule", 7),
+    ("sst_reader", 7),
     ("properties", 6),
     ("write", 6),
     ("read", 6),

@@ -21,6 +21,8 @@ mod watch;
 
 pub use context::IteratorContext;
 pub use versions::Versions;
+pub(crate) use view::View;
+pub(crate) use walk::Walk;
 
 use base::key::MAX_SEQUENCE;
 use base::stats::{PerfCounter, PerfLevel, Ticker, perf_timing};
@@ -34,8 +36,6 @@ use crate::sync::Arc;
 use convert::Converter;
 use count::{Counts, Step};
 use tree::{Tree, gather};
-use view::View;
-use walk::Walk;
 use watch::Watch;
 
 /// A position in a family. Owned, `Send`; keeps its moment alive. Not valid until positioned.
@@ -508,6 +508,7 @@ fn build(
         order: order.user.clone(),
         seq,
         blobs: blobs(context, options, super_version),
+        shows_blob_indexes: false,
         lazy_blobs: options.allow_unprepared_value,
         timestamp: options.timestamp.clone().unwrap_or_default(),
         start_timestamp: options.iter_start_ts.clone(),

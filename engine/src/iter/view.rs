@@ -15,6 +15,8 @@ pub struct View {
     pub seq: SequenceNumber,
     /// How values in blob files are read; `None` if the version has no blob files.
     pub blobs: Option<Box<BlobContext>>,
+    /// Without `blobs`: the blob index of an entry is shown as its value. Readers of single SST files set this.
+    pub shows_blob_indexes: bool,
     /// Values in blob files are read by `prepare_value`, not by the move.
     pub lazy_blobs: bool,
     /// With timestamps: entries at or before this one are seen.

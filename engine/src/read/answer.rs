@@ -19,7 +19,7 @@ pub struct Answer<'a> {
     operator: Option<&'a Arc<dyn MergeOperator>>,
     /// Where merges are counted.
     statistics: Option<&'a Arc<Statistics>>,
-    /// How values in blob files are read. `None` only in tests of this module.
+    /// How values in blob files are read. `None` for an SST file alone: a blob index is then Corruption.
     blobs: Option<BlobReads<'a>>,
     /// The newest range tombstone over the key seen so far; versions older than it are deleted.
     covering: SequenceNumber,
@@ -53,6 +53,14 @@ impl<'a> Answer<'a> {
             raw_operands: false,
             base: None,
         }
+    }
+
+    /// Collects the entries of one SST file, which may be in no database.
+    pub fn of_file(
+        operator: Option<&'a Arc<dyn MergeOperator>>,
+        statistics: Option<&'a Arc<Statistics>>,
+    ) -> Self {
+        Answer { operator, statistics, ..Answer::empty() }
     }
 
     /// Collects the operands without merging them.

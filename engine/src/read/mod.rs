@@ -11,6 +11,7 @@ mod get;
 mod multi_get;
 mod newest;
 
+pub(crate) use answer::Answer;
 pub use newest::{NewestWrite, Reach};
 
 use base::stats::{Statistics, Ticker};

@@ -23,6 +23,7 @@ mod rebuild;
 mod repair;
 mod rogue_operators;
 mod secondary;
+mod sst_reader;
 mod timestamps;
 mod together;
 mod transactions;
