@@ -6,26 +6,31 @@
 
 use crate::error::{Error, Result};
 
+/// Appends `value` in two bytes, little-endian.
 #[inline]
 pub fn put_u16(out: &mut Vec<u8>, value: u16) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
+/// Appends `value` in four bytes, little-endian.
 #[inline]
 pub fn put_u32(out: &mut Vec<u8>, value: u32) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
+/// Appends `value` in eight bytes, little-endian.
 #[inline]
 pub fn put_u64(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
+/// Appends `value` as a varint of one to five bytes.
 #[inline]
 pub fn put_varint32(out: &mut Vec<u8>, value: u32) {
     put_varint64(out, u64::from(value));
 }
 
+/// Appends `value` as a varint of one to ten bytes.
 #[inline]
 pub fn put_varint64(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
@@ -114,6 +119,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    /// Starts at the first of `bytes`.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
         Cursor { rest: bytes, len: bytes.len() }
@@ -131,11 +137,13 @@ impl<'a> Cursor<'a> {
         self.len - self.rest.len()
     }
 
+    /// Returns true if all bytes were read.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
+    /// Reads one byte. Returns `None` and reads nothing at the end.
     #[inline]
     pub fn u8(&mut self) -> Option<u8> {
         let (&b, rest) = self.rest.split_first()?;
@@ -143,21 +151,25 @@ impl<'a> Cursor<'a> {
         Some(b)
     }
 
+    /// Reads two bytes, little-endian. Returns `None` and reads nothing if fewer bytes are left.
     #[inline]
     pub fn u16(&mut self) -> Option<u16> {
         self.take(2).and_then(|b| get_u16(b, 0))
     }
 
+    /// Reads four bytes, little-endian. Returns `None` and reads nothing if fewer bytes are left.
     #[inline]
     pub fn u32(&mut self) -> Option<u32> {
         self.take(4).and_then(|b| get_u32(b, 0))
     }
 
+    /// Reads eight bytes, little-endian. Returns `None` and reads nothing if fewer bytes are left.
     #[inline]
     pub fn u64(&mut self) -> Option<u64> {
         self.take(8).and_then(|b| get_u64(b, 0))
     }
 
+    /// Reads a varint of at most 32 bits. Returns `None` and reads nothing if the bytes are not such a varint.
     #[inline]
     pub fn varint32(&mut self) -> Option<u32> {
         let (value, n) = get_varint32(self.rest)?;
@@ -165,6 +177,7 @@ impl<'a> Cursor<'a> {
         Some(value)
     }
 
+    /// Reads a varint of at most 64 bits. Returns `None` and reads nothing if the bytes are not such a varint.
     #[inline]
     pub fn varint64(&mut self) -> Option<u64> {
         let (value, n) = get_varint64(self.rest)?;
@@ -172,6 +185,7 @@ impl<'a> Cursor<'a> {
         Some(value)
     }
 
+    /// Reads a varint in zigzag form: 0, -1, 1, -2, ... Returns `None` if the bytes are not a varint.
     #[inline]
     pub fn varint_signed64(&mut self) -> Option<i64> {
         let u = self.varint64()?;

@@ -1,50 +1,53 @@
-//! The one public error: RocksDB's code, subcode and severity, and what was being done to which file.
+//! The one public error: RocksDB's code, subcode and severity, what the engine was doing, and the file.
 //!
-//! Numbers are those of RocksDB's `include/rocksdb/status.h`; the C interface and statistics rely on
-//! them. An `Error` is one pointer wide, so that `Result<T>` stays small on hot paths.
+//! The numbers are the numbers of RocksDB's `include/rocksdb/status.h`. The C library and the statistics rely on
+//! the numbers. An `Error` is one pointer wide, so a `Result<T>` stays small on hot paths.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The result of every operation that can fail with an [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong, as RocksDB's `Status::Code` numbers it.
+/// The kind of failure. The numbers are the numbers of RocksDB's `Status::Code`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
-    /// The thing asked for is not there. Look-ups answer `None` instead; this is for named things.
+    /// A named thing, such as a column family or a file, does not exist. A look-up of a missing key returns `None` instead.
     NotFound = 1,
-    /// Bytes on disk are not what was written. Restore or `repair`; the file and offset are named.
+    /// Bytes on disk differ from the bytes that were written. The error names file and offset. Restore a backup, or call `repair`.
     Corruption = 2,
-    /// A feature that this build or this release does not have; the message names it.
+    /// This build or this release does not have the feature. The message names the feature.
     NotSupported = 3,
-    /// The caller's arguments or options contradict the database or each other. Fix the call.
+    /// The arguments or the options contradict the database, or contradict each other. Correct the call.
     InvalidArgument = 4,
-    /// The file system refused. See the source error; a full disk has `Subcode::NoSpace`.
+    /// The file system reported an error. See the source error. A full disk has `Subcode::NoSpace`.
     IoError = 5,
-    /// Merge operands without a base were found where the caller asked not to resolve them.
+    /// The key has merge operands, and the caller asked not to apply merge operands.
     MergeInProgress = 6,
-    /// The answer needs I/O, or more time, than the caller allowed.
+    /// The answer needs more I/O or more time than the caller allowed.
     Incomplete = 7,
-    /// The database is closing; the call did nothing.
+    /// The database is closing. The call changed nothing.
     ShutdownInProgress = 8,
-    /// A lock or a deadline was not had in time. Try again.
+    /// A wait for a lock ended, or a deadline passed. Try again.
     TimedOut = 9,
-    /// The operation was given up, by the caller's or the system's choice.
+    /// The caller or the engine cancelled the operation.
     Aborted = 10,
-    /// Something else holds what is needed: another process, a lock, a running job.
+    /// Another process, a lock, or a running job holds a resource that the call needs.
     Busy = 11,
+    /// The transaction lived longer than its expiration time. Start a new transaction.
     Expired = 12,
-    /// Nothing is wrong; the same call may succeed now (a snapshot too old to validate against).
+    /// The same call can succeed if the caller repeats the call. Example: a snapshot is too old for validation.
     TryAgain = 13,
+    /// A compaction is larger than its limit permits.
     CompactionTooLarge = 14,
     /// The column family was dropped.
     ColumnFamilyDropped = 15,
 }
 
 impl Kind {
-    /// RocksDB's words for it, as `Status::ToString` begins.
+    /// Returns the text with which RocksDB's `Status::ToString` begins. The text ends with `": "`.
     pub fn text(self) -> &'static str {
         match self {
             Kind::NotFound => "NotFound: ",
@@ -66,34 +69,55 @@ impl Kind {
     }
 }
 
-/// The finer reason, as RocksDB's `Status::SubCode` numbers it.
+/// The reason within a kind. The numbers are the numbers of RocksDB's `Status::SubCode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Subcode {
+    /// No subcode.
     #[default]
     None = 0,
+    /// A wait for a mutex ended.
     MutexTimeout = 1,
+    /// A wait for the lock of a key ended.
     LockTimeout = 2,
+    /// The number of locks reached its limit.
     LockLimit = 3,
+    /// The device has no free space.
     NoSpace = 4,
+    /// The lock would close a circle of waiting transactions.
     Deadlock = 5,
+    /// The file was replaced on its file system.
     StaleFile = 6,
+    /// The operation needs more memory than its limit permits.
     MemoryLimit = 7,
+    /// The operation needs more disk space than the SST file manager permits.
     SpaceLimit = 8,
+    /// The path does not exist.
     PathNotFound = 9,
+    /// The caller passed room for fewer merge operands than the key has.
     MergeOperandsInsufficientCapacity = 10,
+    /// Manual compactions are paused, or the caller cancelled the manual compaction.
     ManualCompactionPaused = 11,
+    /// A later write replaced the data.
     Overwritten = 12,
+    /// The transaction must be prepared before the commit.
     TxnNotPrepared = 13,
+    /// The file system no longer accepts writes of this process.
     IoFenced = 14,
+    /// The merge operator returned a failure.
     MergeOperatorFailed = 15,
+    /// The key has more merge operands than the read permits. The value is valid.
     MergeOperandThresholdExceeded = 16,
+    /// A prefetch reached its limit.
     PrefetchLimitReached = 17,
+    /// The operation reached code that the operation must not reach.
     NotExpectedCodePath = 18,
+    /// Compactions are aborted.
     CompactionAborted = 19,
 }
 
 impl Subcode {
+    /// Returns the text that RocksDB's `Status::ToString` adds for the subcode. Empty for `None`.
     pub fn text(self) -> &'static str {
         match self {
             Subcode::None => "",
@@ -120,18 +144,20 @@ impl Subcode {
     }
 }
 
-/// How far a background error reaches, as RocksDB's `Status::Severity` numbers it.
+/// The reach of a background error. The numbers are the numbers of RocksDB's `Status::Severity`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Severity {
+    /// No background error.
     #[default]
     None = 0,
-    /// Writes go on; the job is tried again.
+    /// Writes continue. The engine repeats the job.
     Soft = 1,
-    /// Writes stop until `resume`.
+    /// Writes stop until `resume` succeeds.
     Hard = 2,
-    /// Writes stop; resuming may not be possible without reopening.
+    /// Writes stop. If `resume` fails, open the database again.
     Fatal = 3,
+    /// Writes stop, and data may be lost. Restore a backup, or call `repair`.
     Unrecoverable = 4,
 }
 
@@ -149,18 +175,20 @@ struct Inner {
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
-/// An operation's failure. Cheap to pass on, cloneable (a background error is told to many).
+/// The failure of an operation. A clone copies the texts, but not the source error.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
 macro_rules! constructors {
     ($($name:ident $kind:ident),* $(,)?) => {$(
+        #[doc = concat!("Makes an error of the kind [`Kind::", stringify!($kind), "`].")]
         #[cold]
         pub fn $name(message: impl Into<String>) -> Self { Error::new(Kind::$kind, message) }
     )*};
 }
 
 impl Error {
+    /// Makes an error of `kind`. The caller adds file and offset if they are known.
     #[cold]
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Error(Box::new(Inner {
@@ -201,73 +229,85 @@ impl Error {
         error.doing(doing).file(file)
     }
 
+    /// Returns the kind.
     pub fn kind(&self) -> Kind {
         self.0.kind
     }
 
+    /// Returns the subcode, or `Subcode::None`.
     pub fn subcode(&self) -> Subcode {
         self.0.subcode
     }
 
+    /// Returns the severity. An error of a call has `Severity::None`; only a background error has a severity.
     pub fn severity(&self) -> Severity {
         self.0.severity
     }
 
-    /// Whether the same operation may succeed later without anyone's help.
+    /// Returns true if the same operation may succeed later without an action of the user.
     pub fn retryable(&self) -> bool {
         self.0.retryable
     }
 
+    /// Returns true if acknowledged data may be lost.
     pub fn data_loss(&self) -> bool {
         self.0.data_loss
     }
 
+    /// Returns the message without the kind, the file and the offset.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The file it happened in, when there is one.
+    /// Returns the file that the error names, if there is one.
     pub fn path(&self) -> Option<&Path> {
         self.0.file.as_deref()
     }
 
-    /// The offset in that file, in bytes, when known.
+    /// Returns the offset in the file in bytes, if the offset is known.
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
 
+    /// Returns true if a named thing or a path does not exist.
     pub fn is_not_found(&self) -> bool {
         self.0.kind == Kind::NotFound || self.0.subcode == Subcode::PathNotFound
     }
 
+    /// Returns true if bytes on disk differ from the bytes that were written.
     pub fn is_corruption(&self) -> bool {
         self.0.kind == Kind::Corruption
     }
 
+    /// Replaces the kind.
     #[must_use]
     pub fn with_kind(mut self, kind: Kind) -> Self {
         self.0.kind = kind;
         self
     }
 
+    /// Replaces the subcode.
     #[must_use]
     pub fn with_subcode(mut self, subcode: Subcode) -> Self {
         self.0.subcode = subcode;
         self
     }
 
+    /// Replaces the severity.
     #[must_use]
     pub fn with_severity(mut self, severity: Severity) -> Self {
         self.0.severity = severity;
         self
     }
 
+    /// Sets whether the same operation may succeed later without an action of the user.
     #[must_use]
     pub fn with_retryable(mut self, retryable: bool) -> Self {
         self.0.retryable = retryable;
         self
     }
 
+    /// Sets whether acknowledged data may be lost.
     #[must_use]
     pub fn with_data_loss(mut self, data_loss: bool) -> Self {
         self.0.data_loss = data_loss;

@@ -30,6 +30,7 @@ id!(
 );
 
 impl FamilyId {
+    /// The column family `default`. Every database has this column family.
     pub const DEFAULT: FamilyId = FamilyId(0);
 }
 
@@ -38,8 +39,10 @@ impl FamilyId {
 pub struct Level(pub u8);
 
 impl Level {
+    /// Level 0.
     pub const ZERO: Level = Level(0);
 
+    /// Returns the level as an index of an array.
     #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)

@@ -15,11 +15,15 @@
 use crate::error::Result;
 use crate::pinned::Pinned;
 
+/// A sorted source of internal keys and values. The module documentation has the contract.
 pub trait InternalIterator {
+    /// Returns true if the iterator stands on an entry.
     fn valid(&self) -> bool;
 
+    /// Moves to the first entry. The iterator is not valid after the call if the source has no entry.
     fn seek_to_first(&mut self);
 
+    /// Moves to the last entry. The iterator is not valid after the call if the source has no entry.
     fn seek_to_last(&mut self);
 
     /// To the first entry at or after `target` (an internal key).
@@ -40,8 +44,10 @@ pub trait InternalIterator {
         self.seek_for_prev(target);
     }
 
+    /// Moves to the next entry. Call only while the iterator is valid.
     fn next(&mut self);
 
+    /// Moves to the previous entry. Call only while the iterator is valid.
     fn prev(&mut self);
 
     /// The current internal key. Only while valid.

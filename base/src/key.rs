@@ -28,33 +28,57 @@ pub const TRAILER_LEN: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ValueType {
+    /// A point tombstone.
     Deletion = 0x0,
+    /// A value.
     Value = 0x1,
+    /// A merge operand.
     Merge = 0x2,
     /// In write batches only, as are all `Family*`, `*Xid`, `Noop` kinds.
     LogData = 0x3,
+    /// `Deletion` with the number of its column family.
     FamilyDeletion = 0x4,
+    /// `Value` with the number of its column family.
     FamilyValue = 0x5,
+    /// `Merge` with the number of its column family.
     FamilyMerge = 0x6,
+    /// A point tombstone that deletes exactly one older value of the key.
     SingleDeletion = 0x7,
+    /// `SingleDeletion` with the number of its column family.
     FamilySingleDeletion = 0x8,
+    /// Starts the section of a prepared transaction. The memtables do not hold the section before the commit.
     BeginPrepareXid = 0x9,
+    /// Ends the section of a prepared transaction, with the name of the transaction.
     EndPrepareXid = 0xA,
+    /// Commits the prepared transaction with this name.
     CommitXid = 0xB,
+    /// Rolls back the prepared transaction with this name.
     RollbackXid = 0xC,
+    /// Does nothing. The batch of a transaction starts with this record; prepare replaces the record by `BeginPrepareXid`.
     Noop = 0xD,
+    /// `RangeDeletion` with the number of its column family.
     FamilyRangeDeletion = 0xE,
+    /// A range tombstone: the key is the start, and the value is the end.
     RangeDeletion = 0xF,
+    /// `BlobIndex` with the number of its column family.
     FamilyBlobIndex = 0x10,
+    /// A reference to a value in a blob file.
     BlobIndex = 0x11,
+    /// Starts the section of a prepared transaction. The memtables hold the section already (write-prepared).
     BeginPersistedPrepareXid = 0x12,
+    /// Starts a part of a transaction that is not prepared yet (write-unprepared).
     BeginUnprepareXid = 0x13,
+    /// A point tombstone of a key with a timestamp. In memtables and SST files; a WAL holds `Deletion`.
     DeletionWithTimestamp = 0x14,
+    /// Commits the prepared transaction with this name, at a timestamp.
     CommitXidAndTimestamp = 0x15,
+    /// A wide-column entity.
     WideColumnEntity = 0x16,
+    /// `WideColumnEntity` with the number of its column family.
     FamilyWideColumnEntity = 0x17,
     /// A value followed by eight bytes: the sequence number it may take at the last level.
     ValuePreferredSeqno = 0x18,
+    /// `ValuePreferredSeqno` with the number of its column family.
     FamilyValuePreferredSeqno = 0x19,
 }
 
@@ -145,6 +169,7 @@ pub fn append_internal(out: &mut Vec<u8>, user_key: &[u8], seq: SequenceNumber, 
     append_with_trailer(out, user_key, pack(seq, kind as u8));
 }
 
+/// Appends `user_key` and a trailer that is already packed.
 #[inline]
 pub fn append_with_trailer(out: &mut Vec<u8>, user_key: &[u8], trailer: u64) {
     out.reserve(user_key.len() + TRAILER_LEN);
@@ -204,6 +229,7 @@ pub fn trailer(internal: &[u8]) -> u64 {
     }
 }
 
+/// Returns the sequence number of an internal key. Call only for a key that was checked.
 #[inline]
 pub fn sequence(internal: &[u8]) -> SequenceNumber {
     trailer(internal) >> 8
@@ -219,8 +245,11 @@ pub fn split(internal: &[u8]) -> (&[u8], SequenceNumber, u8) {
 /// An internal key taken apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Parsed<'a> {
+    /// The user key, with its timestamp if the column family has timestamps.
     pub user_key: &'a [u8],
+    /// The sequence number.
     pub seq: SequenceNumber,
+    /// The value type.
     pub kind: ValueType,
 }
 
@@ -276,14 +305,17 @@ impl fmt::Debug for Parsed<'_> {
 /// The order of internal keys: the user's order, then newest first.
 #[derive(Clone, Debug)]
 pub struct InternalOrder {
+    /// The order of the user keys.
     pub user: Order,
 }
 
 impl InternalOrder {
+    /// Makes the order of internal keys from the order of user keys.
     pub fn new(user: Order) -> Self {
         InternalOrder { user }
     }
 
+    /// Compares two internal keys: by user key, then the newer sequence number first, then the larger value type first.
     #[inline]
     pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         self.user.compare(user_key(a), user_key(b)).then_with(|| trailer(b).cmp(&trailer(a)))

@@ -17,6 +17,7 @@ pub trait Comparator: Send + Sync {
     /// The name stored in files; opening checks it.
     fn name(&self) -> &str;
 
+    /// Compares two user keys. The order must be total, and must not change during the life of a database.
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering;
 
     /// May shorten `start` to any key with `start <= key < limit`. Doing nothing is right.
@@ -60,13 +61,17 @@ pub enum Order {
     Bytewise,
     /// `rocksdb.ReverseBytewiseComparator`.
     Reverse,
+    /// An order of the user.
     Custom(Arc<dyn Comparator>),
 }
 
+/// The name of [`Order::Bytewise`] in files.
 pub const BYTEWISE_NAME: &str = "leveldb.BytewiseComparator";
+/// The name of [`Order::Reverse`] in files.
 pub const REVERSE_NAME: &str = "rocksdb.ReverseBytewiseComparator";
 
 impl Order {
+    /// Makes an order from a comparator.
     pub fn custom(comparator: impl Comparator + 'static) -> Self {
         Order::Custom(Arc::new(comparator))
     }
@@ -84,6 +89,7 @@ impl Order {
         })
     }
 
+    /// Returns the name that files hold.
     pub fn name(&self) -> &str {
         match self {
             Order::Bytewise => BYTEWISE_NAME,
@@ -92,11 +98,13 @@ impl Order {
         }
     }
 
+    /// Returns true for [`Order::Bytewise`], for which readers have a faster path.
     #[inline]
     pub fn is_bytewise(&self) -> bool {
         matches!(self, Order::Bytewise)
     }
 
+    /// Compares two user keys.
     #[inline]
     pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
@@ -115,6 +123,7 @@ impl Order {
         }
     }
 
+    /// May shorten `start` to a key that is at least `start` and less than `limit`. Index blocks use the shorter key.
     pub fn shortest_separator(&self, start: &mut Vec<u8>, limit: &[u8]) {
         match self {
             Order::Bytewise => bytewise_separator(start, limit),
@@ -123,6 +132,7 @@ impl Order {
         }
     }
 
+    /// May shorten `key` to a key that is at least `key`. The last entry of an index block uses the shorter key.
     pub fn short_successor(&self, key: &mut Vec<u8>) {
         match self {
             Order::Bytewise => bytewise_successor(key),
@@ -131,6 +141,7 @@ impl Order {
         }
     }
 
+    /// Returns the bytes of the timestamp at the end of each user key. 0 if keys have no timestamp.
     #[inline]
     pub fn timestamp_size(&self) -> usize {
         match self {
@@ -139,6 +150,7 @@ impl Order {
         }
     }
 
+    /// Compares two user keys by their parts before the timestamps.
     #[inline]
     pub fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
@@ -158,6 +170,7 @@ impl Order {
         }
     }
 
+    /// Compares two timestamps. Equal if keys have no timestamp.
     pub fn compare_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
             Order::Bytewise | Order::Reverse => Ordering::Equal,
@@ -165,6 +178,7 @@ impl Order {
         }
     }
 
+    /// Returns true if keys with different bytes may be equal.
     pub fn different_bytes_may_be_equal(&self) -> bool {
         match self {
             Order::Bytewise | Order::Reverse => false,

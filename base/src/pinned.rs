@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 /// Memory that views can be taken from. The bytes must not move or change while the owner lives.
 pub trait PinOwner: Send + Sync {
+    /// Returns the bytes. Every call returns the same address and length.
     fn bytes(&self) -> &[u8];
 }
 

@@ -61,6 +61,7 @@ pub struct Row<T: 'static> {
     pub unit: &'static str,
     /// The accepted values in words or as a range. Empty if each value of the type is accepted.
     pub range: &'static str,
+    /// States whether the option can change while the database is open.
     pub mutability: Mutability,
     /// True if OPTIONS files hold the option.
     pub written: bool,

@@ -77,14 +77,23 @@ pub struct Histogram {
 /// A histogram's figures: RocksDB's `HistogramData`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HistogramData {
+    /// The median. 0 if there is no sample.
     pub median: f64,
+    /// The value that 95 % of the samples do not exceed.
     pub percentile95: f64,
+    /// The value that 99 % of the samples do not exceed.
     pub percentile99: f64,
+    /// The average of the samples.
     pub average: f64,
+    /// The standard deviation of the samples.
     pub standard_deviation: f64,
+    /// The largest sample.
     pub max: f64,
+    /// The number of samples.
     pub count: u64,
+    /// The sum of the samples.
     pub sum: u64,
+    /// The smallest sample.
     pub min: f64,
 }
 

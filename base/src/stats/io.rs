@@ -61,6 +61,7 @@ pub struct IoTimer {
 }
 
 impl IoTimer {
+    /// Starts the timer. The timer reads no clock if the thread collects no times.
     #[inline]
     pub fn start(counter: IoCounter) -> IoTimer {
         IoTimer { counter, start: perf_timing(PerfLevel::EnableTimeExceptForMutex).then(Stopwatch::start) }

@@ -37,7 +37,7 @@ macro_rules! numbered {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
-        pub enum $name { $($variant),* }
+        pub enum $name { $(#[doc = concat!("`", $text, "`.")] $variant),* }
 
         impl $name {
             /// All of them, by number.

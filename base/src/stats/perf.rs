@@ -9,22 +9,23 @@ use std::fmt::Write;
 
 use super::{LevelCounter, PerfCounter};
 
-/// What is collected on this thread; each level adds to the one before. Numbers as RocksDB's.
+/// What this thread collects. Each level adds to the level before. The numbers are RocksDB's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum PerfLevel {
+    /// The thread has set no level. The thread then counts as with `Disable`.
     Uninitialized = 0,
-    /// Nothing.
+    /// Collects nothing.
     Disable = 1,
-    /// Counts. The default.
+    /// Counts events. The default.
     EnableCount = 2,
-    /// And the time that user threads wait for the database to act.
+    /// Adds the time that user threads wait for the engine.
     EnableWait = 3,
-    /// And the time of operations.
+    /// Adds the time of operations.
     EnableTimeExceptForMutex = 4,
-    /// And their CPU time.
+    /// Adds the CPU time of operations.
     EnableTimeAndCpuTimeExceptForMutex = 5,
-    /// And the time for mutexes and conditions.
+    /// Adds the time that threads wait for mutexes and conditions.
     EnableTime = 6,
 }
 
@@ -99,13 +100,13 @@ pub fn set_perf_level_number(number: i64) {
     set_perf_level(PerfLevel::from_number(number));
 }
 
-/// Whether this thread counts.
+/// Returns true if this thread counts.
 #[inline]
 pub fn perf_counting() -> bool {
     CONTEXT.with(|context| context.level.get() >= PerfLevel::EnableCount as u8)
 }
 
-/// Whether this thread takes the times that need `level`.
+/// Returns true if this thread measures the times that need `level`.
 #[inline]
 pub fn perf_timing(level: PerfLevel) -> bool {
     CONTEXT.with(|context| context.level.get() >= level as u8)
@@ -216,6 +217,7 @@ pub struct Stopwatch(std::time::Instant);
 
 #[allow(clippy::disallowed_methods, reason = "counted, never acted on")]
 impl Stopwatch {
+    /// Reads the clock.
     #[inline]
     pub fn start() -> Stopwatch {
         Stopwatch(std::time::Instant::now())
