@@ -26,6 +26,7 @@ pub trait Clock: Send + Sync + fmt::Debug {
         0
     }
 
+    /// Blocks the calling thread for `micros` microseconds. A simulated clock moves forward instead.
     fn sleep_micros(&self, micros: u64);
 
     /// Seconds to add to universal time for local time at that moment (LOG lines are in local time).
@@ -41,6 +42,7 @@ pub struct RealClock {
 }
 
 impl RealClock {
+    /// Makes the clock of the machine.
     pub fn new() -> Self {
         RealClock { start: Instant::now() }
     }
@@ -84,6 +86,7 @@ pub struct CpuTimer {
 }
 
 impl CpuTimer {
+    /// Starts the timer. The timer reads no clock if the thread collects no CPU times.
     #[inline]
     pub fn start(counter: PerfCounter) -> CpuTimer {
         let wanted = perf_timing(PerfLevel::EnableTimeAndCpuTimeExceptForMutex);
@@ -138,6 +141,7 @@ impl ManualClock {
         ManualClock { wall_us: AtomicU64::new(start_us), monotonic_ns: AtomicU64::new(0) }
     }
 
+    /// Moves both times forward by `micros` microseconds.
     pub fn advance(&self, micros: u64) {
         self.wall_us.fetch_add(micros, Ordering::Relaxed);
         self.monotonic_ns.fetch_add(micros.saturating_mul(1000), Ordering::Relaxed);

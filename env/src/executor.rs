@@ -24,6 +24,7 @@ pub use threads::Threads;
 #[cfg(test)]
 mod tests;
 
+/// A function that runs once on a thread of a pool.
 pub type Job = Box<dyn FnOnce() + Send>;
 
 /// The pools, numbered as RocksDB's `Env::Priority`.
@@ -41,6 +42,7 @@ pub enum Pool {
 }
 
 impl Pool {
+    /// All pools, by number.
     pub const ALL: [Pool; 4] = [Pool::Bottom, Pool::Low, Pool::High, Pool::User];
 
     /// As thread names and logs say it: `bottom`, `low`, `high`, `user`.
@@ -82,6 +84,7 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// Grows a pool to at least `count`; never shrinks.
     fn grow_threads(&self, pool: Pool, count: usize);
 
+    /// Returns the number of threads that the pool may use.
     fn threads(&self, pool: Pool) -> usize;
 
     /// Jobs waiting, timers not counted.

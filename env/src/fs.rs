@@ -31,12 +31,18 @@ pub struct ReadHints {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum WriteLife {
+    /// No hint is given.
     #[default]
     NotSet = 0,
+    /// The caller states that the life is unknown.
     None = 1,
+    /// The file dies soon, for example a WAL.
     Short = 2,
+    /// The file lives longer than a file of `Short`.
     Medium = 3,
+    /// The file lives longer than a file of `Medium`.
     Long = 4,
+    /// The file lives longer than a file of `Long`.
     Extreme = 5,
 }
 
@@ -49,29 +55,38 @@ pub struct AppendHints {
     /// Bytes to ask the system for ahead of the end (`fallocate`, size kept); 0 asks for none. What was
     /// not used is given back at close.
     pub preallocate_bytes: u64,
+    /// The expected life of the file.
     pub life: WriteLife,
 }
 
 /// The expected order of reading, as `posix_fadvise` knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
+    /// No hint.
     Normal,
+    /// Reads come in no order.
     Random,
+    /// Reads come in ascending order.
     Sequential,
+    /// The range is read soon.
     WillNeed,
+    /// The range is not read soon. The file system may drop the range from its cache.
     DontNeed,
 }
 
 /// One request of [`RandomRead::multi_read`]: fill `buffer` from `offset`; the answer is in `outcome`.
 #[derive(Debug)]
 pub struct ReadRequest<'a> {
+    /// The offset of the first byte in the file.
     pub offset: u64,
+    /// The buffer that gets the bytes. Its length is the length of the request.
     pub buffer: &'a mut [u8],
     /// Bytes read, short only at the end of the file. `Ok(0)` until the call has run.
     pub outcome: Result<usize>,
 }
 
 impl<'a> ReadRequest<'a> {
+    /// Makes a request that has not run.
     pub fn new(offset: u64, buffer: &'a mut [u8]) -> Self {
         ReadRequest { offset, buffer, outcome: Ok(0) }
     }
@@ -94,6 +109,7 @@ pub trait RandomRead: Send + Sync + fmt::Debug {
     /// The file's length in bytes, now.
     fn size(&self) -> Result<u64>;
 
+    /// Returns the path with which the file was opened.
     fn path(&self) -> &Path;
 
     /// Asks for a range to be brought in, without waiting. Best effort; false when the file system has
@@ -124,6 +140,7 @@ pub trait SequentialRead: Send + fmt::Debug {
     /// Moves past `bytes` without reading; past the end is allowed.
     fn skip(&mut self, bytes: u64) -> Result<()>;
 
+    /// Returns the path with which the file was opened.
     fn path(&self) -> &Path;
 }
 
@@ -151,6 +168,7 @@ pub trait Append: Send + fmt::Debug {
     /// The length as the appender sees it, in bytes: where the next append goes.
     fn size(&self) -> u64;
 
+    /// Returns the path with which the file was opened.
     fn path(&self) -> &Path;
 
     /// Starts writing back `offset..offset + length` without promising durability
@@ -185,11 +203,13 @@ pub trait Dir: Send + Sync + fmt::Debug {
     /// Makes names created, renamed or removed in this directory so far durable.
     fn sync(&self) -> Result<()>;
 
+    /// Returns the path with which the directory was opened.
     fn path(&self) -> &Path;
 }
 
 /// A held lock; dropping it lets go.
 pub trait FileLock: Send + Sync + fmt::Debug {
+    /// Returns the path of the lock file.
     fn path(&self) -> &Path;
 }
 
@@ -198,8 +218,10 @@ pub trait FileSystem: Send + Sync + fmt::Debug {
     /// A short name for logs: `posix`, `memory`.
     fn name(&self) -> &'static str;
 
+    /// Opens an existing file for reads at any offset.
     fn open_random(&self, path: &Path, hints: &ReadHints) -> Result<Arc<dyn RandomRead>>;
 
+    /// Opens an existing file for reads from the start to the end.
     fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialRead>>;
 
     /// A new, empty file; one of that name is cut to nothing first.
@@ -219,6 +241,7 @@ pub trait FileSystem: Send + Sync + fmt::Debug {
     /// (recycled logs). Fails when `old` is missing.
     fn reuse(&self, old: &Path, new: &Path, hints: &AppendHints) -> Result<Box<dyn Append>>;
 
+    /// Opens an existing directory, so that its names can be synced.
     fn open_dir(&self, path: &Path) -> Result<Arc<dyn Dir>>;
 
     /// Replaces `new` if it exists, atomically.
@@ -237,6 +260,7 @@ pub trait FileSystem: Send + Sync + fmt::Debug {
     /// Whether a file or directory of that name is there. `Err` when it cannot be told.
     fn exists(&self, path: &Path) -> Result<bool>;
 
+    /// Returns true if `path` is a directory, and false if `path` is another thing. An error if `path` does not exist.
     fn is_dir(&self, path: &Path) -> Result<bool>;
 
     /// Makes the directory and its missing parents; one that exists is fine.

@@ -17,32 +17,55 @@ use crate::fs::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Op {
+    /// Opens a file for reading.
     Open,
+    /// Makes a new file.
     Create,
+    /// Opens an existing file to append to the file.
     Reopen,
+    /// Renames an obsolete file and overwrites the file from its start.
     Reuse,
+    /// Reads bytes.
     Read,
+    /// Appends bytes.
     Append,
+    /// Hands buffered bytes to the operating system.
     Flush,
+    /// Makes the bytes of a file durable.
     Sync,
+    /// Starts to write a range of a file back.
     RangeSync,
+    /// Reserves space for a file.
     Preallocate,
+    /// Changes the length of a file.
     Truncate,
+    /// Closes a file.
     Close,
+    /// Makes the names of a directory durable.
     SyncDir,
+    /// Renames a file.
     Rename,
+    /// Gives a file a second name.
     Link,
+    /// Deletes a file.
     Unlink,
+    /// Makes a directory.
     CreateDir,
+    /// Deletes an empty directory.
     RemoveDir,
+    /// Lists the names of a directory.
     List,
+    /// Asks for existence, size, or times.
     Status,
+    /// Locks a file against other processes.
     Lock,
 }
 
 impl Op {
+    /// The number of operations.
     pub const COUNT: usize = 21;
 
+    /// All operations, by number.
     pub const ALL: [Op; Op::COUNT] = [
         Op::Open,
         Op::Create,
@@ -67,6 +90,7 @@ impl Op {
         Op::Lock,
     ];
 
+    /// Returns the name that scripts use, in lower case.
     pub fn name(self) -> &'static str {
         [
             "open",
@@ -93,6 +117,7 @@ impl Op {
         ][self as usize]
     }
 
+    /// Returns the operation with this name, or `None`.
     pub fn from_name(name: &str) -> Option<Op> {
         Op::ALL.into_iter().find(|op| op.name() == name)
     }
@@ -106,7 +131,9 @@ impl Op {
 /// A call about to be made, or just made.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
+    /// The operation.
     pub op: Op,
+    /// The file or the directory. A rename and a link name the old path.
     pub path: &'a Path,
     /// Offset of a read or append.
     pub offset: u64,
@@ -117,10 +144,12 @@ pub struct Call<'a> {
 /// What a hook makes of a call.
 #[derive(Debug)]
 pub enum Verdict {
+    /// The call runs unchanged.
     Go,
     /// Do only the first bytes of a read or append, then fail if there is an error; without one a read
     /// is short and an append lies.
     Part(usize, Option<base::Error>),
+    /// The call does nothing and fails with this error.
     Fail(base::Error),
     /// Do nothing and claim success.
     Skip,
@@ -128,10 +157,13 @@ pub enum Verdict {
 
 /// Asked before and told after every call. Any thread.
 pub trait Hook: Send + Sync + fmt::Debug + 'static {
+    /// Returns the name of the hook, for the description of the file system.
     fn name(&self) -> &'static str;
 
+    /// Decides what happens to a call. Runs before the call, on the thread of the caller.
     fn before(&self, call: &Call<'_>) -> Verdict;
 
+    /// Learns the outcome of a call. `ok` is false if the call failed. Default: does nothing.
     fn after(&self, _call: &Call<'_>, _ok: bool) {}
 }
 
@@ -143,14 +175,17 @@ pub struct Hooked<H: Hook> {
 }
 
 impl<H: Hook> Hooked<H> {
+    /// Puts `hook` in front of every call of `inner`.
     pub fn new(inner: Arc<dyn FileSystem>, hook: Arc<H>) -> Self {
         Hooked { inner, hook }
     }
 
+    /// Returns the hook.
     pub fn hook(&self) -> &Arc<H> {
         &self.hook
     }
 
+    /// Returns the file system behind the hook.
     pub fn inner(&self) -> &Arc<dyn FileSystem> {
         &self.inner
     }

@@ -37,9 +37,13 @@ pub use rng::Rng;
 /// One world. Cheap to clone; databases that share one share its threads.
 #[derive(Clone, Debug)]
 pub struct Env {
+    /// The files.
     pub fs: Arc<dyn FileSystem>,
+    /// The time.
     pub clock: Arc<dyn Clock>,
+    /// The random numbers.
     pub rng: Arc<dyn Rng>,
+    /// The threads and the timers.
     pub executor: Arc<dyn Executor>,
 }
 

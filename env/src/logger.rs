@@ -23,11 +23,16 @@ mod tests;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum LogLevel {
+    /// Details for the authors of the engine.
     Debug = 0,
+    /// What the engine does in its normal work. The default.
     #[default]
     Info = 1,
+    /// An event that a user should know about.
     Warn = 2,
+    /// An operation failed.
     Error = 3,
+    /// The database cannot continue.
     Fatal = 4,
     /// Always written, and again at the head of each new file.
     Header = 5,
@@ -51,6 +56,7 @@ impl LogLevel {
             [self as usize]
     }
 
+    /// Returns the level with this number, or `None`.
     pub fn from_number(n: u8) -> Option<LogLevel> {
         use LogLevel::{Debug, Error, Fatal, Header, Info, Warn};
         [Debug, Info, Warn, Error, Fatal, Header].get(usize::from(n)).copied()
@@ -77,6 +83,7 @@ pub trait Logger: Send + Sync + fmt::Debug {
     /// The least level that is written.
     fn level(&self) -> LogLevel;
 
+    /// Sets the lowest level that the logger writes.
     fn set_level(&self, level: LogLevel);
 
     /// Writes one message, prefix included, if `level` is at least [`Logger::level`].
@@ -124,10 +131,12 @@ pub struct MemoryLogger {
 }
 
 impl MemoryLogger {
+    /// Makes a logger without lines.
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
 
+    /// Returns a copy of the lines, oldest first.
     pub fn lines(&self) -> Vec<String> {
         self.lines.lock().clone()
     }

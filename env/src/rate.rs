@@ -30,6 +30,7 @@ mod tests;
 pub enum IoPriority {
     /// Compaction.
     Low = 0,
+    /// Between low and high.
     Mid = 1,
     /// Flush.
     High = 2,
@@ -44,7 +45,9 @@ const QUEUES: usize = 4;
 /// Which way the bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
+    /// Bytes come from the device.
     Read,
+    /// Bytes go to the device.
     Write,
 }
 
@@ -52,9 +55,12 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mode {
+    /// The limit covers reads.
     ReadsOnly = 0,
+    /// The limit covers writes. The default.
     #[default]
     WritesOnly = 1,
+    /// The limit covers reads and writes together.
     AllIo = 2,
 }
 
@@ -67,13 +73,16 @@ pub struct RateOptions {
     pub refill_period_us: i64,
     /// Above 0, at most 100 counts; 10.
     pub fairness: i32,
+    /// The direction of I/O that the limit covers.
     pub mode: Mode,
+    /// True if the limiter adapts its rate to the demand, below the given rate.
     pub auto_tuned: bool,
     /// The most one request may ask for; 0 is what one period brings.
     pub single_burst_bytes: i64,
 }
 
 impl RateOptions {
+    /// Makes the options of a limiter with this rate in bytes per second. All other values are the defaults.
     pub fn new(rate_bytes_per_sec: i64) -> Self {
         RateOptions {
             rate_bytes_per_sec,
@@ -89,9 +98,11 @@ impl RateOptions {
 /// What a request cost, for the `RATE_LIMITER_*` tickers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
+    /// The number of bytes that the limiter granted.
     pub bytes: u64,
     /// Whether it had to wait for a refill, and how long, in microseconds.
     pub delayed: bool,
+    /// The time that the request waited, in microseconds.
     pub wait_us: u64,
     /// How often this request found the bucket dry and slept (`NUMBER_RATE_LIMITER_DRAINS`).
     pub drains: u64,
@@ -204,10 +215,12 @@ impl RateLimiter {
         Ok(limiter)
     }
 
+    /// Returns the direction of I/O that the limit covers.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
+    /// Returns true if the limit covers this direction.
     pub fn is_limited(&self, direction: Direction) -> bool {
         match self.mode {
             Mode::AllIo => true,
@@ -345,6 +358,7 @@ impl RateLimiter {
         Ok(())
     }
 
+    /// Returns the present rate in bytes per second.
     pub fn bytes_per_second(&self) -> i64 {
         self.rate.load(Ordering::Relaxed)
     }
@@ -361,6 +375,7 @@ impl RateLimiter {
         pick(&self.state.lock().total_bytes, priority)
     }
 
+    /// Returns the number of requests of this priority since the limiter was made.
     pub fn total_requests(&self, priority: IoPriority) -> i64 {
         pick(&self.state.lock().total_requests, priority)
     }

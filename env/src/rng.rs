@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A source of random numbers. Any thread.
 pub trait Rng: Send + Sync + fmt::Debug {
+    /// Returns 64 random bits.
     fn next_u64(&self) -> u64;
 
     /// Evenly in `0..bound`; 0 when `bound` is 0.
@@ -21,6 +22,7 @@ pub trait Rng: Send + Sync + fmt::Debug {
         n <= 1 || self.below(n) == 0
     }
 
+    /// Fills `out` with random bytes.
     fn fill(&self, out: &mut [u8]) {
         for chunk in out.chunks_mut(8) {
             chunk.copy_from_slice(&self.next_u64().to_le_bytes()[..chunk.len()]);
@@ -35,6 +37,7 @@ pub struct SeededRng {
 }
 
 impl SeededRng {
+    /// Makes a generator. Equal seeds give equal numbers.
     pub fn new(seed: u64) -> Self {
         SeededRng { state: AtomicU64::new(seed) }
     }

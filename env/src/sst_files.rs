@@ -85,6 +85,7 @@ struct State {
 }
 
 impl SstFileManager {
+    /// Makes a manager that tracks no file.
     pub fn new(env: Env, options: SstFileOptions) -> Arc<SstFileManager> {
         Arc::new_cyclic(|me| SstFileManager {
             env,
@@ -95,10 +96,12 @@ impl SstFileManager {
         })
     }
 
+    /// Returns a copy of the options.
     pub fn options(&self) -> SstFileOptions {
         self.state.lock().options
     }
 
+    /// Replaces the options. Deletions that already run keep their rate until the next file.
     pub fn set_options(&self, options: SstFileOptions) {
         self.state.lock().options = options;
     }
@@ -116,6 +119,7 @@ impl SstFileManager {
         s.total -= s.tracked.remove(path).unwrap_or(0);
     }
 
+    /// Tells the manager that a tracked file has a new path.
     pub fn on_move(&self, old: &Path, new: &Path) {
         let s = &mut *self.state.lock();
         if let Some(bytes) = s.tracked.remove(old) {
@@ -129,6 +133,7 @@ impl SstFileManager {
         self.state.lock().total
     }
 
+    /// Returns the bytes of the files that wait in the trash.
     pub fn trash_size(&self) -> u64 {
         self.state.lock().trash_bytes
     }

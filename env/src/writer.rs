@@ -29,7 +29,9 @@ pub struct WriterOptions {
     pub bytes_per_sync: u64,
     /// Wait for the write-back before the last one (`strict_bytes_per_sync`).
     pub strict_bytes_per_sync: bool,
+    /// The limiter that each append asks first. `None`: no limit.
     pub rate_limiter: Option<Arc<RateLimiter>>,
+    /// The priority with which the writer asks the limiter.
     pub priority: IoPriority,
     /// Where the waits are counted.
     pub statistics: Option<Arc<Statistics>>,
@@ -74,6 +76,7 @@ pub struct FileWriter {
 }
 
 impl FileWriter {
+    /// Makes a writer that appends to `file`.
     pub fn new(file: Box<dyn Append>, options: WriterOptions) -> FileWriter {
         FileWriter {
             buffer: Vec::new(),
@@ -169,6 +172,7 @@ impl FileWriter {
         self.options.priority = priority;
     }
 
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.file.path()
     }

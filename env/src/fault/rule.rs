@@ -10,8 +10,11 @@ use super::Op;
 /// Which calls, of those that match, are struck; counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
+    /// Every matching call.
     All,
+    /// The matching call with this number, counted from 1.
     Nth(u64),
+    /// The matching call with this number, counted from 1, and each later call.
     From(u64),
     /// From the first, before the second.
     Range(u64, u64),
@@ -56,7 +59,9 @@ pub struct Rule {
     pub writes: bool,
     /// Matched against the last part of the path; `*` stands for anything.
     pub file: String,
+    /// The calls that the rule applies to, by number.
     pub which: Which,
+    /// What the rule does to a call.
     pub outcome: Outcome,
 }
 

@@ -21,6 +21,7 @@ use crate::writer::{FileWriter, WriterOptions};
 /// When the LOG starts a new file and how many old ones stay; RocksDB's defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogFileOptions {
+    /// The lowest level that the info log holds.
     pub level: LogLevel,
     /// Bytes; 0 for no limit.
     pub max_log_file_size: u64,

@@ -16,20 +16,27 @@ mod tests;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FileKind {
+    /// WALs.
     Wal,
+    /// SST files.
     Table,
+    /// Blob files.
     Blob,
+    /// MANIFESTs.
     Manifest,
     /// CURRENT, IDENTITY, OPTIONS, LOCK.
     Small,
+    /// The info logs.
     InfoLog,
     /// Directories and all else.
     Other,
 }
 
 impl FileKind {
+    /// The number of kinds.
     pub const COUNT: usize = 7;
 
+    /// Returns the kind of the file with this path. Only the name decides.
     pub fn of(path: &Path) -> FileKind {
         let Some(name) = path.file_name().and_then(|n| n.to_str()) else { return FileKind::Other };
         match path.extension().and_then(|e| e.to_str()) {
@@ -53,7 +60,9 @@ impl FileKind {
 /// What was counted for one pair of kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
+    /// The number of calls, with the failed calls.
     pub calls: u64,
+    /// The number of calls that failed.
     pub failed: u64,
     /// Read or appended.
     pub bytes: u64,
@@ -76,6 +85,7 @@ pub struct MeterHook {
 }
 
 impl MeterHook {
+    /// Returns what was counted for one kind of file and one operation.
     pub fn count(&self, kind: FileKind, op: Op) -> Count {
         let cell = &self.cells[kind as usize][op as usize];
         Count {
@@ -97,6 +107,7 @@ impl MeterHook {
         sum
     }
 
+    /// Sets all counters to 0.
     pub fn reset(&self) {
         for cell in self.cells.iter().flatten() {
             cell.calls.store(0, Ordering::Relaxed);
@@ -127,6 +138,7 @@ impl Hook for MeterHook {
 }
 
 impl MeterFs {
+    /// Makes a file system that counts the calls of `inner`.
     pub fn wrap(inner: Arc<dyn FileSystem>) -> Arc<MeterFs> {
         Arc::new(Hooked::new(inner, Arc::default()))
     }

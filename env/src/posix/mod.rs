@@ -36,6 +36,7 @@ pub use sys::{entropy, local_offset_seconds, process_id, thread_cpu_nanos, threa
 pub struct PosixFs {}
 
 impl PosixFs {
+    /// Makes the file system of the operating system.
     pub fn new() -> Self {
         PosixFs {}
     }

@@ -17,6 +17,7 @@ use super::{Mutex, MutexGuard, thread_local};
 pub struct Rank {
     /// A thread that holds a lock takes only locks with a larger level.
     pub level: u8,
+    /// The name that a panic shows.
     pub name: &'static str,
     /// True if a thread may hold two locks of this rank. Another lock, of a lower level, then orders the threads.
     pub shared: bool,
@@ -47,6 +48,7 @@ pub struct RankedMutex<T> {
 }
 
 impl<T> RankedMutex<T> {
+    /// Makes a lock with this rank.
     pub fn new(rank: &'static Rank, value: T) -> Self {
         RankedMutex { rank, inner: Mutex::new(value) }
     }
@@ -62,6 +64,7 @@ impl<T> RankedMutex<T> {
         RankedGuard { guard: self.inner.lock(), _held: held }
     }
 
+    /// Returns the value. The borrow proves that no thread holds the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.inner.get_mut()
     }
