@@ -128,6 +128,7 @@ impl<I: InternalIterator> CountBlobs<I> {
         CountBlobs { input, flow: counts.then(BlobFlow::default), error: None }
     }
 
+    /// Returns the source that the flow reads.
     pub fn input(&self) -> &I {
         &self.input
     }

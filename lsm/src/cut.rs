@@ -57,6 +57,7 @@ pub struct Cutter {
 }
 
 impl Cutter {
+    /// Makes the cutter of one compaction. `now` is in seconds since 1970.
     pub fn new(order: InternalOrder, task: &Task, options: &Options, now: u64) -> Self {
         let mut cutter = Cutter {
             bytewise: order.user.is_bytewise(),
@@ -84,6 +85,7 @@ impl Cutter {
         cutter
     }
 
+    /// Adds the partitioner of the user, which may cut before any key.
     #[must_use]
     pub fn with_partitioner(mut self, partitioner: Box<dyn Partitioner>) -> Self {
         self.partitioner = Some(partitioner);
@@ -263,7 +265,9 @@ fn old_files(task: &Task, options: &Options, now: u64) -> Vec<Arc<FileMetaData>>
 /// A point in a table with an estimate of the bytes before it since the last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anchor {
+    /// A user key of the table.
     pub user_key: Vec<u8>,
+    /// The estimated bytes between the previous anchor and this key.
     pub bytes: u64,
 }
 

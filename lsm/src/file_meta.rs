@@ -45,9 +45,13 @@ pub struct FileStats {
     pub num_entries: u64,
     /// Point and range deletions.
     pub num_deletions: u64,
+    /// The number of range tombstones.
     pub num_range_deletions: u64,
+    /// The numbers of entries and of tombstones.
     pub entry_count: EntryCount,
+    /// Bytes of all internal keys before compression.
     pub raw_key_size: u64,
+    /// Bytes of all values before compression.
     pub raw_value_size: u64,
     /// Bytes of data blocks as they would be uncompressed, if the writer noted it.
     pub data_size: u64,
@@ -58,15 +62,20 @@ pub struct FileStats {
 /// One table file of one column family. Sizes are bytes, times Unix seconds.
 #[derive(Debug)]
 pub struct FileMetaData {
+    /// The number in the name of the file.
     pub number: FileNumber,
     /// Index into the family's paths (`cf_paths`, `db_paths`).
     pub path_id: u32,
+    /// The size of the file in bytes.
     pub size: u64,
     /// Smallest and largest internal key; the largest may be an exclusive end, see
     /// [`FileMetaData::largest_is_exclusive`].
     pub smallest: Box<[u8]>,
+    /// The largest internal key, with range tombstones.
     pub largest: Box<[u8]>,
+    /// The smallest sequence number.
     pub smallest_seq: SequenceNumber,
+    /// The largest sequence number.
     pub largest_seq: SequenceNumber,
     /// The writer asked for this file to be compacted soon. [`FileMetaData::is_marked`] knows of others who did.
     pub marked_for_compaction: bool,
@@ -78,6 +87,7 @@ pub struct FileMetaData {
     pub epoch_number: u64,
     /// Empty with `Unknown` as the function when there is none.
     pub file_checksum: Vec<u8>,
+    /// The name of the function that made the file checksum. `Unknown` if the file has no checksum.
     pub file_checksum_func_name: String,
     /// Internal form of the unique id; (0, 0) when there is none.
     pub unique_id: (u64, u64),
@@ -89,7 +99,9 @@ pub struct FileMetaData {
     pub compensated_range_deletion_size: u64,
     /// Oldest and newest timestamp, raw; empty when there is none.
     pub min_timestamp: Vec<u8>,
+    /// The largest timestamp. Empty if the column family has no timestamps.
     pub max_timestamp: Vec<u8>,
+    /// False if the keys of the file were written without their timestamps.
     pub user_defined_timestamps_persisted: bool,
     /// The oldest blob file that a value in this file points to.
     pub oldest_blob_file: Option<FileNumber>,
@@ -214,11 +226,13 @@ impl FileMetaData {
         }
     }
 
+    /// Returns the user key of the smallest internal key.
     #[inline]
     pub fn smallest_user_key(&self) -> &[u8] {
         key::user_key(&self.smallest)
     }
 
+    /// Returns the user key of the largest internal key.
     #[inline]
     pub fn largest_user_key(&self) -> &[u8] {
         key::user_key(&self.largest)
@@ -283,6 +297,7 @@ impl FileMetaData {
         self.reads_sampled.load(Ordering::Relaxed)
     }
 
+    /// Adds `n` to the sampled reads of the file.
     pub fn add_reads_sampled(&self, n: u64) {
         self.reads_sampled.fetch_add(n, Ordering::Relaxed);
     }

@@ -8,7 +8,9 @@ use base::option::{Object, id_and_options, no_such};
 /// What kind of entry a filter is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterKind {
+    /// A value.
     Value,
+    /// A merge operand.
     MergeOperand,
     /// The serialized blob index; the value itself is fetched first unless the filter decides by key.
     BlobIndex,
@@ -21,7 +23,9 @@ pub enum FilterKind {
 pub struct FilterInput<'a> {
     /// The level the compaction takes its input from.
     pub level: usize,
+    /// The user key, with its timestamp if the column family has timestamps.
     pub user_key: &'a [u8],
+    /// What the value is.
     pub kind: FilterKind,
     /// Empty in `filter_blob_by_key`.
     pub value: &'a [u8],
@@ -30,6 +34,7 @@ pub struct FilterInput<'a> {
 /// What becomes of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
+    /// The entry stays.
     Keep,
     /// Becomes a deletion (a merge operand just goes).
     Remove,
@@ -49,8 +54,10 @@ pub enum Decision {
 /// The user's say. One filter serves one subcompaction when it comes from a factory; one given in the
 /// options is shared by all of them.
 pub trait CompactionFilter: Send + Sync {
+    /// Returns the name that OPTIONS files and the info log hold.
     fn name(&self) -> &str;
 
+    /// Decides about one entry: the newest value of a key, or one merge operand.
     fn filter(&self, input: &FilterInput<'_>) -> Decision;
 
     /// Decides about a blob value by its key alone, to save fetching it.
@@ -67,24 +74,34 @@ pub trait CompactionFilter: Send + Sync {
 /// Why table files are being made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreationReason {
+    /// A flush makes the file.
     Flush,
+    /// A compaction makes the file.
     Compaction,
+    /// A recovery makes the file.
     Recovery,
+    /// Another job makes the file.
     Misc,
 }
 
 /// What a factory is told about the job.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterContext {
+    /// True if the compaction has all SST files as input.
     pub is_full_compaction: bool,
+    /// True if the user asked for the compaction.
     pub is_manual_compaction: bool,
+    /// The first level of the input.
     pub input_start_level: usize,
+    /// The column family.
     pub family: base::ids::FamilyId,
+    /// The reason for which the files are made.
     pub reason: CreationReason,
 }
 
 /// Makes a filter for each job that wants one.
 pub trait CompactionFilterFactory: Send + Sync {
+    /// Returns the name that OPTIONS files and the info log hold.
     fn name(&self) -> &str;
 
     /// Whether files made for this reason are filtered. Default: compactions only.
@@ -92,6 +109,7 @@ pub trait CompactionFilterFactory: Send + Sync {
         reason == CreationReason::Compaction
     }
 
+    /// Makes the filter of one job. `None`: the job filters nothing.
     fn create(&self, context: &FilterContext) -> Option<Box<dyn CompactionFilter>>;
 }
 

@@ -34,27 +34,36 @@ const CEILING_AT_STOP: f64 = 1.0 / 16.0;
 /// What the decision is about; words as RocksDB's `WriteStallCause`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
+    /// No limit is reached.
     None,
+    /// Too many memtables wait for a flush.
     MemtableLimit,
+    /// Level 0 has too many SST files.
     L0FileCountLimit,
+    /// There are too many pending compaction bytes.
     PendingCompactionBytes,
+    /// The write buffer manager has no memory left.
     WriteBufferManagerLimit,
 }
 
 /// What writers are to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stall {
+    /// Writes run at full speed.
     Normal,
     /// Bytes a second for all writers together.
     Delayed {
+        /// The permitted rate in bytes per second.
         rate: u64,
     },
+    /// Writes wait until the cause ends.
     Stopped,
 }
 
 /// The numbers the triggers look at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
+    /// The number of immutable memtables that are not flushed.
     pub num_unflushed_memtables: usize,
     /// Files or sorted runs in level 0: `Scores::l0_delay_trigger_count`.
     pub num_l0_files: usize,
@@ -69,7 +78,9 @@ pub struct Load {
 /// The decision with what brought it about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
+    /// What happens to writes.
     pub stall: Stall,
+    /// The limit that is reached.
     pub cause: Cause,
     /// Compactions should be given all the threads there are.
     pub speed_up_compaction: bool,

@@ -21,10 +21,12 @@ impl Stripes {
         Stripes(snapshots)
     }
 
+    /// Returns true if there is no snapshot.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Returns the sequence numbers of the snapshots, in ascending order.
     pub fn as_slice(&self) -> &[SequenceNumber] {
         &self.0
     }

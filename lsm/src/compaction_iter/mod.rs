@@ -50,12 +50,17 @@ pub struct Compaction {
 
 /// The fixed facts of one compaction_iter.
 pub struct Config {
+    /// The order of internal keys.
     pub order: InternalOrder,
+    /// The snapshots whose entries must survive.
     pub snapshots: Stripes,
     /// Snapshots taken for write-conflict checks; `MAX_SEQUENCE` when there is none.
     pub earliest_write_conflict_snapshot: SequenceNumber,
+    /// What only a compaction knows. `None` for a flush.
     pub compaction: Option<Compaction>,
+    /// The operator that combines merge operands. `None`: merge operands are kept.
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
+    /// The compaction filter, if there is one.
     pub filter: Option<Arc<dyn CompactionFilter>>,
     /// Timestamps below this may be collapsed; `None` keeps all history of timestamped keys.
     pub full_history_ts_low: Option<Vec<u8>>,
@@ -101,10 +106,15 @@ pub struct CompactionIterStats {
     pub num_itered: u64,
     /// Rows that were judged one by one; those used up by a merge or behind a deletion are not.
     pub num_input_records: u64,
+    /// Point tombstones that the input had.
     pub num_input_deletion_records: u64,
+    /// Entries of type `ValuePreferredSeqno` that the input had.
     pub num_input_timed_put_records: u64,
+    /// Entries of the input whose internal key does not decode.
     pub num_input_corrupt_records: u64,
+    /// Bytes of all internal keys of the input.
     pub total_input_raw_key_bytes: u64,
+    /// Bytes of all values of the input.
     pub total_input_raw_value_bytes: u64,
     /// Dropped by the filter.
     pub num_record_drop_user: u64,
@@ -112,25 +122,36 @@ pub struct CompactionIterStats {
     pub num_record_drop_hidden: u64,
     /// A tombstone with nothing left to hide.
     pub num_record_drop_obsolete: u64,
+    /// Entries that a range tombstone deleted.
     pub num_record_drop_range_del: u64,
+    /// Range tombstones that no older entry needs.
     pub num_range_del_drop_obsolete: u64,
+    /// Point tombstones that were dropped above the last level, since no deeper level has the key.
     pub num_optimized_del_drop_obsolete: u64,
+    /// Single deletions that met no value of their key.
     pub num_single_del_fallthru: u64,
+    /// Single deletions that met an entry other than a value.
     pub num_single_del_mismatch: u64,
+    /// Entries of type `ValuePreferredSeqno` that took their preferred sequence number.
     pub num_timed_put_swap_preferred_seqno: u64,
+    /// Blobs that were read.
     pub num_blobs_read: u64,
+    /// Bytes of the blobs that were read.
     pub total_blob_bytes_read: u64,
     /// Merges that the operator failed.
     pub num_merge_failures: u64,
     /// Time in the merge operator and in the filter, where [`Config::times`] asks for it.
     pub merge_nanos: u64,
+    /// Time in the compaction filter, in nanoseconds.
     pub filter_nanos: u64,
 }
 
 /// Which times [`CompactionIterStats`] takes. They are counted and decide nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
+    /// True if merge operands are timed.
     pub merges: bool,
+    /// True if the compaction filter is timed.
     pub filters: bool,
 }
 
@@ -152,6 +173,7 @@ pub struct CompactionIter<I, B> {
     config: Config,
     tombstones: CompactionTombstones,
     fetch: Option<Box<dyn FetchBlob + Send>>,
+    /// What the iterator counted so far.
     pub stats: CompactionIterStats,
 
     // Derived once.
@@ -191,6 +213,7 @@ pub struct CompactionIter<I, B> {
 }
 
 impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
+    /// Makes an iterator over `input`. `below` answers whether deeper levels have a key; `tombstones` are the range tombstones of the input.
     pub fn new(input: I, below: B, tombstones: CompactionTombstones, config: Config) -> Self {
         let earliest_snapshot = config.snapshots.earliest();
         CompactionIter {
@@ -265,6 +288,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.prepare_output();
     }
 
+    /// Returns true if the iterator stands on an entry of the output.
     #[inline]
     pub fn valid(&self) -> bool {
         self.valid
@@ -288,6 +312,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.kind
     }
 
+    /// Returns the value of the present entry. Call only while the iterator is valid.
     #[inline]
     pub fn value(&self) -> &[u8] {
         match self.value_at {
@@ -305,6 +330,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         }
     }
 
+    /// Returns the source that the iterator reads.
     pub fn input(&self) -> &I {
         &self.input
     }

@@ -20,15 +20,21 @@ pub trait Partitioner: Send {
 /// The compaction that a partitioner is made for.
 #[derive(Clone, Copy, Debug)]
 pub struct PartitionerContext<'a> {
+    /// True if the compaction has all SST files as input.
     pub is_full_compaction: bool,
+    /// True if the user asked for the compaction.
     pub is_manual_compaction: bool,
+    /// The level of the output.
     pub output_level: usize,
+    /// The smallest user key of the input.
     pub smallest_user_key: &'a [u8],
+    /// The largest user key of the input.
     pub largest_user_key: &'a [u8],
 }
 
 /// Makes a partitioner for each subcompaction. The option `sst_partitioner_factory` holds the factory.
 pub trait PartitionerFactory: Send + Sync {
+    /// Returns the name that OPTIONS files hold.
     fn name(&self) -> &str;
 
     /// Returns the text that makes the factory again. Default: the name.
@@ -46,6 +52,7 @@ const FIXED_PREFIX: &str = "SstPartitionerFixedPrefixFactory";
 /// whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedPrefixPartitioner {
+    /// The length of the prefix in bytes. Keys with different prefixes go to different SST files.
     pub length: usize,
 }
 

@@ -22,6 +22,7 @@ pub use standard::{BytesXor, Max, Put, SortList, StringAppend, StringAppendTest,
 pub enum Existing<'a> {
     /// Nothing, or a deletion.
     None,
+    /// The key has this value.
     Value(&'a [u8]),
     /// A wide-column entity: (name, value), sorted by name. The default column has the empty name.
     Columns(&'a [(&'a [u8], &'a [u8])]),
@@ -32,6 +33,7 @@ pub enum Existing<'a> {
 pub struct FullMerge<'a> {
     /// The user key.
     pub key: &'a [u8],
+    /// What lies below the merge operands.
     pub existing: Existing<'a>,
     /// Oldest first; never empty.
     pub operands: &'a [&'a [u8]],
@@ -94,6 +96,7 @@ pub trait MergeOperator: Send + Sync {
 
 /// Operators where an operand has the form of a value and merging is associative: one function does all.
 pub trait AssociativeMergeOperator: Send + Sync {
+    /// Returns the name that OPTIONS files hold. The open compares the name.
     fn name(&self) -> &str;
 
     /// Merges `operand` onto `existing`, both in the same form. False is a failure.

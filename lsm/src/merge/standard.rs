@@ -117,6 +117,7 @@ impl Default for StringAppend {
 }
 
 impl StringAppend {
+    /// Makes an operator that puts `delimiter` between two operands.
     pub fn new(delimiter: &[u8]) -> Self {
         StringAppend { delimiter: delimiter.to_vec() }
     }
@@ -183,6 +184,7 @@ impl Default for StringAppendTest {
 }
 
 impl StringAppendTest {
+    /// Makes an operator that puts `delimiter` between two operands.
     pub fn new(delimiter: &[u8]) -> Self {
         StringAppendTest { delimiter: delimiter.to_vec() }
     }

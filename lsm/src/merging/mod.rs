@@ -59,6 +59,7 @@ pub struct Merging<I> {
     failed: Option<base::error::Error>,
     /// The key from which the direction is changed.
     scratch: Vec<u8>,
+    /// What the iterator counted so far.
     pub stats: MergingStats,
 }
 
@@ -83,6 +84,7 @@ impl<I: InternalIterator> Merging<I> {
         }
     }
 
+    /// Returns the sources, in the order of the caller.
     pub fn sources(&self) -> &[I] {
         &self.sources
     }
@@ -92,10 +94,12 @@ impl<I: InternalIterator> Merging<I> {
         &mut self.sources
     }
 
+    /// Returns the sources, and ends the iterator.
     pub fn into_sources(self) -> Vec<I> {
         self.sources
     }
 
+    /// Returns the order of internal keys.
     pub fn order(&self) -> &InternalOrder {
         &self.order
     }

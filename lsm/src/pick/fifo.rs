@@ -18,10 +18,12 @@ const MERGED_FILE_SIZE: u64 = 16 << 20;
 /// By size ratio: no tier is smaller, bytes.
 const MIN_TIER: u64 = 10 << 10;
 
+/// Returns true if FIFO compaction has work. `now` is in seconds since 1970.
 pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
     super::score::Scores::compute(view, options, now).of(0) >= 1.0
 }
 
+/// Picks the next FIFO compaction, if there is one. `now` is in seconds since 1970.
 pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     let picker = Picker::new(view, options, now);
     let busy = view.running.iter().any(|r| r.start_level == 0);

@@ -22,6 +22,7 @@ const MIN_INTRA_L0_FILES: usize = 4;
 /// As many files at most are moved by one trivial move.
 const MAX_TRIVIAL_MOVE_FILES: usize = 4;
 
+/// Returns true if leveled compaction has work. `now` is in seconds since 1970.
 pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
     if view.version.num_levels() < 2 {
         return false;

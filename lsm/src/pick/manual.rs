@@ -19,14 +19,19 @@ use crate::version::{Extent, KeyRange, compare_boundaries};
 /// What the caller of `compact_range` asked for. Keys are user keys, both inclusive.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
+    /// The first user key. `None`: from the first key of the column family.
     pub begin: Option<Vec<u8>>,
+    /// The last user key, included. `None`: to the last key of the column family.
     pub end: Option<Vec<u8>>,
+    /// The level of the input.
     pub input_level: usize,
     /// Every level at once, as universal compaction does it; `input_level` and the keys are not used.
     pub all_levels: bool,
     /// Where the output goes; `None`: the base level from level 0, the next level from others.
     pub output_level: Option<usize>,
+    /// The index in `db_paths` of the directory for the output.
     pub output_path_id: u32,
+    /// The largest number of subcompactions. 0: the option of the column family.
     pub max_subcompactions: u32,
     /// Whether values of old blob files are relocated.
     pub blob_gc: BlobGc,

@@ -27,6 +27,7 @@ use crate::version::Version;
 /// What a picker looks at.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
+    /// The SST files of the column family.
     pub version: &'a Version,
     /// Compactions of this family that run or wait to run.
     pub running: &'a [Running],

@@ -3,10 +3,14 @@
 /// `compaction_style`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
+    /// Leveled compaction.
     #[default]
     Level,
+    /// Universal compaction.
     Universal,
+    /// FIFO: the oldest SST files are deleted.
     Fifo,
+    /// Only manual compactions run.
     None,
 }
 
@@ -29,7 +33,9 @@ pub enum Priority {
 /// `compaction_options_universal.stop_style`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopStyle {
+    /// Compares the next sorted run with the last run that was picked.
     SimilarSize,
+    /// Compares the next sorted run with the sum of the runs that were picked. The default.
     #[default]
     TotalSize,
 }
@@ -39,12 +45,17 @@ pub enum StopStyle {
 pub struct UniversalOptions {
     /// Percent by which the next run may be larger and still join.
     pub size_ratio: u32,
+    /// The smallest number of sorted runs in one compaction.
     pub min_merge_width: u32,
+    /// The largest number of sorted runs in one compaction.
     pub max_merge_width: u32,
+    /// The limit of space amplification, in percent of the last sorted run.
     pub max_size_amplification_percent: u32,
     /// -1: compress all; else the percentage of data, newest first, that stays uncompressed.
     pub compression_size_percent: i32,
+    /// The rule that ends the list of sorted runs.
     pub stop_style: StopStyle,
+    /// True if a compaction may move SST files without a rewrite.
     pub allow_trivial_move: bool,
     /// Space amplification is brought down piece by piece instead of all at once.
     pub incremental: bool,
@@ -76,18 +87,24 @@ impl Default for UniversalOptions {
 /// One step of `compaction_options_fifo.file_temperature_age_thresholds`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileTemperatureAge {
+    /// The temperature that a file gets.
     pub temperature: u8,
+    /// The age in seconds from which a file gets the temperature.
     pub age: u64,
 }
 
 /// `compaction_options_fifo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FifoOptions {
+    /// The limit for the bytes of all SST files. Above the limit, the oldest files are deleted.
     pub max_table_files_size: u64,
     /// Bytes of table and blob files together; 0: only `max_table_files_size` counts.
     pub max_data_files_size: u64,
+    /// True if small level-0 files are merged.
     pub allow_compaction: bool,
+    /// The temperatures by age, youngest first.
     pub file_temperature_age_thresholds: Vec<FileTemperatureAge>,
+    /// True if a change of temperature copies the file without a rewrite of its entries.
     pub allow_trivial_copy_when_change_temperature: bool,
     /// Size intra-level-0 compactions by key-to-value ratio.
     pub use_kv_ratio_compaction: bool,
@@ -109,6 +126,7 @@ impl Default for FifoOptions {
 /// One of the family's paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathOptions {
+    /// The bytes that the directory may hold.
     pub target_size: u64,
 }
 
@@ -124,28 +142,45 @@ pub struct ForcedBlobGc {
 /// All of them, as they stand now: the caller builds this anew when options change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
+    /// The compaction style.
     pub style: Style,
+    /// The choice among the SST files of a level.
     pub priority: Priority,
+    /// The number of levels.
     pub num_levels: usize,
     /// 0 or less turns it off.
     pub level0_file_num_compaction_trigger: i32,
+    /// The number of level-0 files at which writes are delayed. Negative: never.
     pub level0_slowdown_writes_trigger: i32,
+    /// The number of level-0 files at which writes stop.
     pub level0_stop_writes_trigger: i32,
+    /// The target size of level 1 in bytes.
     pub max_bytes_for_level_base: u64,
+    /// The ratio of the target sizes of two neighbouring levels.
     pub max_bytes_for_level_multiplier: f64,
+    /// A factor for each level, on top of `max_bytes_for_level_multiplier`.
     pub max_bytes_for_level_multiplier_additional: Vec<i32>,
+    /// True if the target sizes of the levels follow the size of the last level.
     pub level_compaction_dynamic_level_bytes: bool,
+    /// The target size of an SST file of level 1 in bytes.
     pub target_file_size_base: u64,
+    /// The ratio of the target file sizes of two neighbouring levels.
     pub target_file_size_multiplier: u32,
+    /// True if no SST file may exceed its target size.
     pub target_file_size_is_upper_bound: bool,
     /// 0: twenty-five times `target_file_size_base`.
     pub max_compaction_bytes: u64,
+    /// True if the limit of compaction bytes ignores the input files.
     pub ignore_max_compaction_bytes_for_input: bool,
+    /// True if only manual compactions run.
     pub disable_auto_compactions: bool,
+    /// Pending compaction bytes from which writes are delayed. 0: no limit.
     pub soft_pending_compaction_bytes_limit: u64,
+    /// Pending compaction bytes from which writes stop. 0: no limit.
     pub hard_pending_compaction_bytes_limit: u64,
     /// 0: off.
     pub ttl: u64,
+    /// The age in seconds from which a file is compacted again. 0: never.
     pub periodic_compaction_seconds: u64,
     /// Blob files that are mostly garbage force compactions; `None`: never.
     pub forced_blob_gc: Option<ForcedBlobGc>,
@@ -158,24 +193,33 @@ pub struct Options {
     pub offpeak: Option<(u32, u32)>,
     /// Seconds that a file with nothing but dead versions waits before it is marked.
     pub bottommost_file_compaction_delay: u64,
+    /// The largest number of memtables of the column family, with the active memtable.
     pub max_write_buffer_number: usize,
+    /// The number of immutable memtables that starts a flush.
     pub min_write_buffer_number_to_merge: usize,
+    /// The size in bytes at which the active memtable becomes immutable.
     pub write_buffer_size: u64,
     /// RocksDB's byte for each compression; what they mean is the `compress` crate's.
     pub compression: u8,
+    /// The compression of each level, by its number on disk. Empty: one compression for all levels.
     pub compression_per_level: Vec<u8>,
     /// `None`: `kDisableCompressionOption`.
     pub bottommost_compression: Option<u8>,
     /// `bottommost_compression_opts.enabled`.
     pub bottommost_compression_opts_enabled: bool,
+    /// The options of universal compaction.
     pub universal: UniversalOptions,
+    /// The options of FIFO compaction.
     pub fifo: FifoOptions,
     /// At least one.
     pub paths: Vec<PathOptions>,
     /// Holds the last level free for files ingested behind.
     pub allow_ingest_behind: bool,
+    /// The temperature of SST files in the last level.
     pub last_level_temperature: u8,
+    /// The temperature of other SST files.
     pub default_write_temperature: u8,
+    /// The largest number of subcompactions of one compaction.
     pub max_subcompactions: u32,
     /// The family has a compaction filter: manual compactions rewrite what they could move.
     pub has_compaction_filter: bool,

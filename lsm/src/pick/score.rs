@@ -28,17 +28,22 @@ pub struct Scores {
     pub level_multiplier: f64,
     /// Dynamic levels: levels up to this one are more than the data needs, and are drained.
     pub lowest_unnecessary_level: Option<usize>,
+    /// The pending compaction bytes of the column family.
     pub estimated_pending_bytes: u64,
     /// Level-0 files for the write stall triggers.
     pub l0_delay_trigger_count: usize,
     /// Bytes of an average value, for the weight of deletions.
     pub average_value_size: u64,
+    /// The SST files that a collector or a user marked for compaction, with their levels.
     pub marked: Vec<(usize, Arc<FileMetaData>)>,
+    /// The files of the last level that hold entries which no snapshot needs any more.
     pub bottommost_marked: Vec<(usize, Arc<FileMetaData>)>,
     /// The smallest newest sequence number of a bottommost file that a snapshot may still need: once the
     /// oldest snapshot is above it there will be more marked. `None`: there is no such file.
     pub bottommost_next: Option<u64>,
+    /// The SST files that are older than `ttl`.
     pub ttl_expired: Vec<(usize, Arc<FileMetaData>)>,
+    /// The SST files that are due for periodic compaction.
     pub periodic: Vec<(usize, Arc<FileMetaData>)>,
     /// Files that refer to the oldest blob files, if these are mostly garbage.
     pub forced_blob_gc: Vec<(usize, Arc<FileMetaData>)>,
@@ -47,6 +52,7 @@ pub struct Scores {
 }
 
 impl Scores {
+    /// Computes the scores of all levels. `now` is in seconds since 1970.
     pub fn compute(view: &View<'_>, options: &Options, now: u64) -> Self {
         let version = view.version;
         let mut scores = Scores {

@@ -12,26 +12,47 @@ use crate::version::{KeyRange, Version};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Reason {
+    /// No reason is known.
     Unknown = 0,
+    /// Level 0 has too many SST files.
     LevelL0FilesNum = 1,
+    /// A level exceeds its target size.
     LevelMaxLevelSize = 2,
+    /// Universal compaction: the space amplification is too high.
     UniversalSizeAmplification = 3,
+    /// Universal compaction: sorted runs have similar sizes.
     UniversalSizeRatio = 4,
+    /// Universal compaction: there are too many sorted runs.
     UniversalSortedRunNum = 5,
+    /// FIFO: the SST files exceed their size limit.
     FifoMaxSize = 6,
+    /// FIFO: small SST files are merged.
     FifoReduceNumFiles = 7,
+    /// FIFO: SST files are older than `ttl`.
     FifoTtl = 8,
+    /// The user asked for the compaction.
     ManualCompaction = 9,
+    /// SST files are marked for compaction.
     FilesMarkedForCompaction = 10,
+    /// Files of the last level hold entries that no snapshot needs.
     BottommostFiles = 11,
+    /// SST files are older than `ttl`.
     Ttl = 12,
+    /// A flush. No compaction has this reason.
     Flush = 13,
+    /// The ingestion of SST files.
     ExternalSstIngestion = 14,
+    /// SST files are due for periodic compaction.
     PeriodicCompaction = 15,
+    /// SST files get another temperature.
     ChangeTemperature = 16,
+    /// Blob files have too much garbage.
     ForcedBlobGc = 17,
+    /// Round-robin priority: SST files are older than `ttl`.
     RoundRobinTtl = 18,
+    /// The files of a level move to another level.
     RefitLevel = 19,
+    /// Reads of the SST file found nothing too often.
     ReadTriggered = 20,
 }
 
@@ -67,11 +88,14 @@ impl Reason {
 /// The files taken from one level, in the level's order.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
+    /// The level of the files.
     pub level: usize,
+    /// The files, in the order of the level.
     pub files: Vec<Arc<FileMetaData>>,
 }
 
 impl Inputs {
+    /// Returns the bytes of all files.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|f| f.size).sum()
     }
@@ -80,11 +104,14 @@ impl Inputs {
 /// One compaction.
 #[derive(Clone, Debug)]
 pub struct Task {
+    /// The reason that the info log shows.
     pub reason: Reason,
     /// By level, ascending; levels between the first and the output level may be left out. The first
     /// has files.
     pub inputs: Vec<Inputs>,
+    /// The level of the output.
     pub output_level: usize,
+    /// The index in `db_paths` of the directory for the output.
     pub output_path_id: u32,
     /// Where an output file ends at the latest, bytes.
     pub max_output_file_size: u64,
@@ -96,6 +123,7 @@ pub struct Task {
     pub compression: u8,
     /// `bottommost_compression_opts` apply instead of `compression_opts`.
     pub use_bottommost_compression_opts: bool,
+    /// The temperature of the output.
     pub output_temperature: u8,
     /// Files of the next level with data that the outputs will overlap.
     pub grandparents: Vec<Arc<FileMetaData>>,
@@ -105,6 +133,7 @@ pub struct Task {
     pub bottommost: bool,
     /// All files of the tree take part.
     pub full: bool,
+    /// True if the user asked for the compaction.
     pub manual: bool,
     /// Files are only dropped, nothing is read (FIFO).
     pub deletion: bool,
@@ -114,6 +143,7 @@ pub struct Task {
     pub trivial_copy: bool,
     /// Level 0 to level 0.
     pub intra_l0: bool,
+    /// The score of the start level.
     pub score: f64,
     /// Where the round-robin cursor of the start level goes once the task is done: an internal key.
     pub next_cursor: Option<Vec<u8>>,
@@ -138,14 +168,17 @@ pub enum BlobGc {
 }
 
 impl Task {
+    /// Returns the first level of the input, or 0 if there is no input.
     pub fn start_level(&self) -> usize {
         self.inputs.first().map_or(0, |i| i.level)
     }
 
+    /// Returns the number of input files of all levels.
     pub fn num_input_files(&self) -> usize {
         self.inputs.iter().map(|i| i.files.len()).sum()
     }
 
+    /// Returns the bytes of the input files of all levels.
     pub fn input_bytes(&self) -> u64 {
         self.inputs.iter().map(Inputs::bytes).sum()
     }
@@ -208,11 +241,15 @@ impl Task {
 /// A compaction that runs or waits to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Running {
+    /// The first level of the input.
     pub start_level: usize,
+    /// The level of the output.
     pub output_level: usize,
     /// User keys.
     pub range: KeyRange,
+    /// True if the user asked for the compaction.
     pub manual: bool,
+    /// True if input and output are in level 0.
     pub intra_l0: bool,
 }
 

@@ -23,11 +23,13 @@ struct Run {
     taken: bool,
 }
 
+/// Returns true if universal compaction has work. `now` is in seconds since 1970.
 pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
     let scores = Scores::compute(view, options, now);
     scores.of(0) >= 1.0 || marks(&scores)
 }
 
+/// Picks the next universal compaction, if there is one. `now` is in seconds since 1970.
 pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     let picker = Picker::new(view, options, now);
     let runs = picker.runs();

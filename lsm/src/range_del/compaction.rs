@@ -49,22 +49,27 @@ pub struct CompactionTombstones {
 pub struct OutputTombstone {
     /// The stored form: internal key (start, seq, RANGEDEL) and end user key.
     pub key: Vec<u8>,
+    /// The user key at which the range ends. The range does not contain the key.
     pub end: Vec<u8>,
+    /// The sequence number of the tombstone.
     pub seq: SequenceNumber,
     /// Candidates for the file's bounds, already clipped to the file's limits: internal keys.
     pub smallest: Vec<u8>,
+    /// The largest internal key.
     pub largest: Vec<u8>,
 }
 
 /// The tombstones of one output file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutputTombstones {
+    /// The range tombstones of the output file, in order.
     pub tombstones: Vec<OutputTombstone>,
     /// How many were dropped because nothing is left for them to hide.
     pub dropped_obsolete: u64,
 }
 
 impl CompactionTombstones {
+    /// Makes an empty set of range tombstones.
     pub fn new(order: InternalOrder, stripes: Stripes) -> Self {
         let timestamp_size = order.user.timestamp_size();
         CompactionTombstones {
@@ -127,6 +132,7 @@ impl CompactionTombstones {
         }
     }
 
+    /// Returns true if there is no range tombstone.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.cuts.is_empty()

@@ -26,6 +26,7 @@ pub struct Cover {
     pub seq: SequenceNumber,
     /// Internal keys where the stretch begins (inclusive) and ends (exclusive); `None`: unbounded.
     pub start: Option<Vec<u8>>,
+    /// The internal key at which the range ends, excluded. `None`: no bound.
     pub end: Option<Vec<u8>>,
 }
 
@@ -177,6 +178,7 @@ pub struct LevelCover<O> {
 }
 
 impl<O: OpenTombstones> LevelCover<O> {
+    /// Makes the cover of one level. `open` opens the range tombstones of one SST file when a look-up needs them.
     pub fn new(order: InternalOrder, files: Arc<LevelFiles>, snapshot: SequenceNumber, open: O) -> Self {
         LevelCover { order, files, snapshot, timestamp: None, open, current: None }
     }
@@ -281,10 +283,12 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
         }
     }
 
+    /// Returns the merging iterator below the range tombstones.
     pub fn merging(&self) -> &Merging<I> {
         &self.merging
     }
 
+    /// Returns the merging iterator below the range tombstones.
     pub fn merging_mut(&mut self) -> &mut Merging<I> {
         &mut self.merging
     }

@@ -20,10 +20,15 @@ use crate::file_meta::FileMetaData;
 /// A change of the tree. Applied in this order: blob files, garbage, deletions, additions, cursors.
 #[derive(Clone, Debug, Default)]
 pub struct Edit {
+    /// The blob files that the edit adds.
     pub blobs_added: Vec<BlobFile>,
+    /// The garbage that the edit adds to blob files.
     pub blob_garbage: Vec<BlobGarbage>,
+    /// The levels and numbers of the SST files that the edit deletes.
     pub deleted: Vec<(usize, FileNumber)>,
+    /// The levels and SST files that the edit adds.
     pub added: Vec<(usize, Arc<FileMetaData>)>,
+    /// The levels and internal keys of the round-robin cursors.
     pub cursors: Vec<(usize, Vec<u8>)>,
 }
 
@@ -96,6 +101,7 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
+    /// Starts from the version `base`.
     pub fn new(base: &'a Version) -> Self {
         Builder {
             base,

@@ -24,13 +24,19 @@ pub struct InUse(());
 /// What never changes about a blob file, and its garbage so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlobFile {
+    /// The number in the name of the file.
     pub number: FileNumber,
+    /// The number of blobs in the file.
     pub total_count: u64,
     /// Bytes of all records: 32 + key + stored value each.
     pub total_bytes: u64,
+    /// The name of the checksum method. Empty if the file has no checksum.
     pub checksum_method: Vec<u8>,
+    /// The checksum of the file. Empty if the file has no checksum.
     pub checksum_value: Vec<u8>,
+    /// The number of blobs that no SST file needs.
     pub garbage_count: u64,
+    /// The bytes of the blobs that no SST file needs.
     pub garbage_bytes: u64,
     /// Shared by the blob file in all versions, whatever its garbage is there.
     pub in_use: Arc<InUse>,
@@ -71,14 +77,18 @@ impl BlobFile {
 /// An increase of a blob file's garbage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlobGarbage {
+    /// The number in the name of the blob file.
     pub number: FileNumber,
+    /// The number of blobs that became garbage.
     pub count: u64,
+    /// The bytes of the blobs that became garbage.
     pub bytes: u64,
 }
 
 /// Sums over the blob files of a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlobTotals {
+    /// The number of blob files.
     pub files: u64,
     /// Bytes of the files.
     pub file_bytes: u64,

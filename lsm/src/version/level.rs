@@ -39,11 +39,13 @@ impl LevelFiles {
         LevelFiles { files, largest_heads, smallest_heads, numbers, bytes }
     }
 
+    /// Returns the number of SST files.
     #[inline]
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
+    /// Returns true if the level has no SST file.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
@@ -55,15 +57,18 @@ impl LevelFiles {
         self.bytes
     }
 
+    /// Returns the SST file at `index`, if there is one.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&Arc<FileMetaData>> {
         self.files.get(index)
     }
 
+    /// Returns the SST files in the order of the level.
     pub fn as_slice(&self) -> &[Arc<FileMetaData>] {
         &self.files
     }
 
+    /// Iterates over the SST files in the order of the level.
     pub fn iter(&self) -> std::slice::Iter<'_, Arc<FileMetaData>> {
         self.files.iter()
     }

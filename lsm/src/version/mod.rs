@@ -47,10 +47,12 @@ impl Version {
         }
     }
 
+    /// Returns the order of internal keys.
     pub fn order(&self) -> &InternalOrder {
         &self.order
     }
 
+    /// Returns the number of levels.
     pub fn num_levels(&self) -> usize {
         self.levels.len()
     }
@@ -70,6 +72,7 @@ impl Version {
         self.levels.get(level).cloned().unwrap_or_default()
     }
 
+    /// Returns the blob files.
     pub fn blobs(&self) -> &BlobFiles {
         &self.blobs
     }
@@ -84,6 +87,7 @@ impl Version {
         self.levels.iter().enumerate().flat_map(|(level, files)| files.iter().map(move |f| (level, f)))
     }
 
+    /// Returns the number of SST files of all levels.
     pub fn num_files(&self) -> usize {
         self.levels.iter().map(|l| l.len()).sum()
     }

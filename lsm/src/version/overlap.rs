@@ -33,10 +33,12 @@ impl KeyRange {
         KeyRange { bounds: range.map(|(a, b)| (a.to_vec(), b.to_vec())) }
     }
 
+    /// Returns the smallest user key of the range, or `None` if the range is empty.
     pub fn begin(&self) -> Option<&[u8]> {
         self.bounds.as_ref().map(|(a, _)| a.as_slice())
     }
 
+    /// Returns the largest user key of the range, or `None` if the range is empty.
     pub fn end(&self) -> Option<&[u8]> {
         self.bounds.as_ref().map(|(_, b)| b.as_slice())
     }
