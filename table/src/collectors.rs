@@ -18,6 +18,7 @@ use crate::sst::writer::{CollectorContext, CollectorFactory, TablePropertiesColl
 pub struct CompactOnDeletion {
     /// Entries; rounded up to a multiple of 128. 0 for no window.
     pub sliding_window_size: usize,
+    /// The number of tombstones in the window that marks the file. 0 for no window.
     pub deletion_trigger: usize,
     /// Above 0 and at most 1; anything else for no ratio.
     pub deletion_ratio: f64,

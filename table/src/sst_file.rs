@@ -32,12 +32,19 @@ pub struct SstFileWriter {
 /// where timestamps are not persisted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExternalFileInfo {
+    /// The smallest user key of the entries. Empty if the file has only range tombstones.
     pub smallest_key: Vec<u8>,
+    /// The largest user key of the entries. Empty if the file has only range tombstones.
     pub largest_key: Vec<u8>,
+    /// The smallest start of the range tombstones. Empty if there is none.
     pub smallest_range_del_key: Vec<u8>,
+    /// The largest end of the range tombstones. Empty if there is none.
     pub largest_range_del_key: Vec<u8>,
+    /// The size of the file in bytes.
     pub file_size: u64,
+    /// The number of entries without range tombstones.
     pub num_entries: u64,
+    /// The number of range tombstones.
     pub num_range_del_entries: u64,
     /// Always 2.
     pub version: i32,
@@ -103,14 +110,20 @@ impl SstFileWriter {
         Ok(())
     }
 
+    /// Adds a value.
+    ///
+    /// # Errors
+    /// InvalidArgument if the key does not come after the key before. IoError if the file system fails.
     pub fn put(&mut self, user_key: &[u8], value: &[u8]) -> Result<()> {
         self.add(user_key, ValueType::Value, value)
     }
 
+    /// Adds a merge operand. Fails like [`put`](Self::put).
     pub fn merge(&mut self, user_key: &[u8], value: &[u8]) -> Result<()> {
         self.add(user_key, ValueType::Merge, value)
     }
 
+    /// Adds a point tombstone. Fails like [`put`](Self::put).
     pub fn delete(&mut self, user_key: &[u8]) -> Result<()> {
         let kind =
             if self.timestamp_size > 0 { ValueType::DeletionWithTimestamp } else { ValueType::Deletion };

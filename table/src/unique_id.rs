@@ -15,7 +15,9 @@ use kernel::hash::{bijective2x64, hash2x64};
 /// One opening of a database: tables of one session differ by their file number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionId {
+    /// The upper 64 bits.
     pub upper: u64,
+    /// The lower 64 bits.
     pub lower: u64,
 }
 

@@ -22,8 +22,11 @@ use crate::sst::{EmbeddedIter, Entry, OpenOptions, ReadCtx, Reader};
 /// An open SST file. Any thread; lookups take no lock. A clone is another handle of the same open file.
 #[derive(Clone)]
 pub enum AnyReader {
+    /// A block-based table.
     Block(Arc<Reader>),
+    /// A plain table.
     Plain(Arc<PlainReader>),
+    /// A cuckoo table.
     Cuckoo(Arc<CuckooReader>),
 }
 
@@ -147,6 +150,7 @@ impl AnyReader {
         each!(self, reader => reader.order())
     }
 
+    /// Returns the table properties.
     #[inline]
     pub fn properties(&self) -> &Arc<Properties> {
         each!(self, reader => reader.properties())

@@ -11,10 +11,13 @@ use crate::sst::{EmbeddedIter, Pace, TableIter};
 // The sizes differ, but a box would cost a pointer chase at each entry of a common table.
 #[allow(clippy::large_enum_variant)]
 pub enum TableRows {
+    /// The entries of a block-based table.
     Block(TableIter),
     /// A table with embedded blobs: the iterator shows their values.
     Embedded(Box<EmbeddedIter>),
+    /// The entries of a plain table.
     Plain(Box<PlainIter>),
+    /// The entries of a cuckoo table.
     Cuckoo(Box<CuckooIter>),
 }
 

@@ -13,8 +13,11 @@ use crate::sst::{FinishedTable, Writer, WriterOptions};
 // The sizes differ, but a box would cost a pointer chase at each entry of a common table.
 #[allow(clippy::large_enum_variant)]
 pub enum AnyWriter {
+    /// Writes a block-based table.
     Block(Writer),
+    /// Writes a plain table.
     Plain(Box<PlainWriter>),
+    /// Writes a cuckoo table.
     Cuckoo(Box<CuckooWriter>),
 }
 

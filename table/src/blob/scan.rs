@@ -13,15 +13,18 @@ pub struct BlobRecord {
     pub offset: u64,
     /// User key, with its timestamp.
     pub key: Vec<u8>,
+    /// The value as the file stores the value, possibly compressed.
     pub stored_value: Vec<u8>,
 }
 
 /// What a scan found besides the records.
 #[derive(Clone, Debug)]
 pub struct BlobScan {
+    /// The header of the file.
     pub header: Header,
     /// `None` if the file was never finished: records go to its end.
     pub footer: Option<Footer>,
+    /// The number of blobs.
     pub blob_count: u64,
     /// Bytes of all records.
     pub blob_bytes: u64,

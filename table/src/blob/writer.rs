@@ -10,15 +10,20 @@ use std::sync::Arc;
 /// What a blob file is written with.
 #[derive(Clone)]
 pub struct BlobWriterOptions {
+    /// The column family whose blobs the file holds.
     pub family: FamilyId,
+    /// The compression of each blob.
     pub compression: Compression,
+    /// The options of the compression.
     pub compression_options: CompressionOptions,
+    /// The statistics that count compressions.
     pub statistics: Option<Arc<Statistics>>,
 }
 
 /// A finished blob file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrittenBlobs {
+    /// The number of blobs in the file.
     pub blob_count: u64,
     /// Bytes of all records: header, key and stored value.
     pub blob_bytes: u64,
@@ -108,6 +113,7 @@ impl BlobWriter {
         })
     }
 
+    /// Returns the number in the name of the file.
     pub fn number(&self) -> FileNumber {
         self.number
     }

@@ -224,6 +224,7 @@ impl CuckooReader {
         &self.order
     }
 
+    /// Returns the table properties.
     pub fn properties(&self) -> &Arc<Properties> {
         &self.properties
     }
@@ -233,6 +234,7 @@ impl CuckooReader {
         &self.metaindex
     }
 
+    /// Returns the size of the file in bytes.
     pub fn file_size(&self) -> u64 {
         self.bytes.size()
     }

@@ -28,11 +28,12 @@ pub use rows::{
 base::option_words! {
     /// The structure of the index block. The numbers are on disk, in a table property.
     IndexType: "index type" {
+        /// One index block with binary search. The default.
         #[default]
         BinarySearch = 0, "kBinarySearch";
-        /// A hash from prefixes to blocks beside the binary search; needs a prefix extractor.
+        /// One index block, and a hash table from prefixes to data blocks. Needs a prefix extractor.
         HashSearch = 1, "kHashSearch";
-        /// Partitions under a top level.
+        /// Index partitions below a top level.
         TwoLevelIndexSearch = 2, "kTwoLevelIndexSearch";
         /// Each index entry stores the first key of its block. A short scan then reads fewer blocks.
         BinarySearchWithFirstKey = 3, "kBinarySearchWithFirstKey";
@@ -42,6 +43,7 @@ base::option_words! {
 base::option_words! {
     /// How an index block is searched. Changes no bytes.
     BlockSearchType: "index block search type" {
+        /// Binary search. The default.
         #[default]
         Binary = 0, "kBinary";
         /// Always interpolation; bytewise order only.
@@ -54,8 +56,10 @@ base::option_words! {
 base::option_words! {
     /// What data blocks carry for point look-ups.
     DataBlockIndexType: "data block index type" {
+        /// Data blocks have restart points only. The default.
         #[default]
         BinarySearch = 0, "kDataBlockBinarySearch";
+        /// Data blocks have a hash table from keys to restart points too.
         BinaryAndHash = 1, "kDataBlockBinaryAndHash";
     }
 }
@@ -63,9 +67,12 @@ base::option_words! {
 base::option_words! {
     /// How far index keys are shortened.
     IndexShortening: "index shortening mode" {
+        /// Index keys are the last keys of the blocks.
         None = 0, "kNoShortening";
+        /// Index keys between two blocks are shortened. The default.
         #[default]
         Separators = 1, "kShortenSeparators";
+        /// The last index key of the table is shortened too.
         SeparatorsAndSuccessor = 2, "kShortenSeparatorsAndSuccessor";
     }
 }
@@ -73,9 +80,12 @@ base::option_words! {
 base::option_words! {
     /// Which new blocks go to the block cache as they are written.
     PrepopulateBlockCache: "block cache prepopulation" {
+        /// No block. The default.
         #[default]
         Disable = 0, "kDisable";
+        /// The blocks of a flush.
         FlushOnly = 1, "kFlushOnly";
+        /// The blocks of a flush and of a compaction.
         FlushAndCompaction = 2, "kFlushAndCompaction";
     }
 }
@@ -86,9 +96,11 @@ base::option_words! {
         /// As the older options `pin_*` say.
         #[default]
         Fallback = 0, "kFallback";
+        /// No table.
         None = 1, "kNone";
         /// Tables that may come from a flush: in level 0, below 1.5 times `write_buffer_size`.
         FlushedAndSimilar = 2, "kFlushedAndSimilar";
+        /// All tables.
         All = 3, "kAll";
     }
 }
@@ -96,8 +108,11 @@ base::option_words! {
 /// `metadata_cache_options`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MetadataCacheOptions {
+    /// The pinning of the top levels of partitioned indexes and filters.
     pub top_level_index_pinning: PinningTier,
+    /// The pinning of the partitions.
     pub partition_pinning: PinningTier,
+    /// The pinning of indexes and filters without partitions.
     pub unpartitioned_pinning: PinningTier,
 }
 
@@ -107,16 +122,23 @@ pub enum Charged {
     /// As RocksDB does by default: the dictionary buffer is charged, the others are not.
     #[default]
     Fallback,
+    /// The memory is charged.
     Enabled,
+    /// The memory is not charged.
     Disabled,
 }
 
 /// `cache_usage_options`: set from code only, never written to OPTIONS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheUsageOptions {
+    /// The samples from which a compression dictionary is made.
     pub compression_dictionary_building_buffer: Charged,
+    /// The hashes from which a filter is made.
     pub filter_construction: Charged,
+    /// The open table readers.
     pub block_based_table_reader: Charged,
+    /// The metadata of the SST files.
     pub file_metadata: Charged,
+    /// The blob cache. The charge is for the whole capacity.
     pub blob_cache: Charged,
 }

@@ -69,17 +69,23 @@ pub const CUCKOO_OPTIONS: &[Row<CuckooTableOptions>] = CuckooTableOptions::ROWS;
 /// The kind of table that is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WrittenTable {
+    /// New SST files are block-based tables.
     #[default]
     BlockBased,
+    /// New SST files are plain tables.
     Plain,
+    /// New SST files are cuckoo tables.
     Cuckoo,
 }
 
 /// What readers and writers of SST files need to know besides the options of block-based tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OtherTables {
+    /// The format of new SST files.
     pub written: WrittenTable,
+    /// The options of plain tables.
     pub plain: PlainTableOptions,
+    /// The options of cuckoo tables.
     pub cuckoo: CuckooTableOptions,
     /// The Bloom filters of plain tables put all bits of a key in one cache line (`bloom_locality`).
     pub bloom_locality: bool,

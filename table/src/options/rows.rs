@@ -12,6 +12,7 @@ use super::{
 /// `flush_block_policy_factory`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlushBlockPolicy {
+    /// A data block ends when the block reaches `block_size`.
     #[default]
     BySize,
 }
@@ -104,7 +105,9 @@ pub const DEPRECATED: &[&str] = &[
 /// What of a column family bears on whether its table options make sense.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Validation {
+    /// True if the column family has a prefix extractor.
     pub has_prefix_extractor: bool,
+    /// True if the comparator orders keys by unsigned bytes.
     pub bytewise_order: bool,
     /// Whether any level may be compressed.
     pub compressed: bool,
@@ -284,7 +287,9 @@ impl BlockBasedTableOptions {
     }
 }
 
+/// The smallest format version that can be written.
 pub const MIN_FORMAT_VERSION: u32 = 2;
+/// The largest format version that can be written. RocksDB 11.8 reads the version.
 pub const MAX_FORMAT_VERSION: u32 = 7;
 /// By format version, from 2.
 const FIRST_RELEASE: [(u32, u32); 6] = [(3, 10), (5, 15), (5, 16), (6, 6), (8, 6), (10, 4)];

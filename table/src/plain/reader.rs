@@ -210,6 +210,7 @@ impl PlainReader {
         &self.order
     }
 
+    /// Returns the table properties.
     pub fn properties(&self) -> &Arc<Properties> {
         &self.properties
     }
@@ -219,6 +220,7 @@ impl PlainReader {
         &self.metaindex
     }
 
+    /// Returns the size of the file in bytes.
     pub fn file_size(&self) -> u64 {
         self.rows.bytes.size()
     }

@@ -14,7 +14,9 @@ pub type BlockCache = mem::cache::Cache<CachedBlock>;
 /// are one step away; what is made of other blocks is two.
 #[derive(Debug)]
 pub enum CachedBlock {
+    /// A data block.
     Data(Block),
+    /// Another block, such as an index or a filter.
     Other(Box<Other>),
 }
 
@@ -34,7 +36,9 @@ pub enum Other {
 /// A filter: its bits and how to read them.
 #[derive(Debug)]
 pub struct FilterBlock {
+    /// The bits of the filter.
     pub bits: Box<[u8]>,
+    /// The shape of the filter: its kind and its probes.
     pub filter: Filter,
 }
 

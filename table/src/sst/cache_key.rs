@@ -17,6 +17,7 @@ pub struct CacheKeyBase {
 }
 
 impl CacheKeyBase {
+    /// Makes the base for the SST file with this unique id.
     pub fn new(id: &UniqueId) -> CacheKeyBase {
         let [session, file, _] = id.0;
         let session = if session == 0 { file } else { session };

@@ -12,6 +12,7 @@ use env::rate::{Direction, IoPriority, RateLimiter};
 
 /// See the module.
 pub struct ReadLimits {
+    /// The clock that measures the limits.
     pub clock: Arc<dyn Clock>,
     /// Microseconds since 1970 after which no access begins; 0 for never.
     pub deadline_micros: u64,
@@ -20,6 +21,7 @@ pub struct ReadLimits {
     pub timeout_micros: u64,
     /// Who is asked for bytes before they are read.
     pub charge: Option<(Arc<RateLimiter>, IoPriority)>,
+    /// The statistics that count the waits for the limiter.
     pub statistics: Option<Arc<Statistics>>,
 }
 

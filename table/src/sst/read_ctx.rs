@@ -65,13 +65,16 @@ impl Default for ReadCtx {
 /// One version of a key, as a look-up visits it.
 #[derive(Clone, Copy)]
 pub struct Entry<'a> {
+    /// The user key.
     pub user_key: &'a [u8],
     /// Sequence number and kind; see `base::key`.
     pub trailer: u64,
+    /// The value. The view lives as long as the look-up holds the block.
     pub value: ValueRef<'a>,
 }
 
 impl Entry<'_> {
+    /// Returns the sequence number of the entry.
     #[inline]
     pub fn sequence(&self) -> base::SequenceNumber {
         self.trailer >> 8
@@ -98,6 +101,7 @@ impl<'a> ValueRef<'a> {
         ValueRef { bytes, start: range.start, end: range.end }
     }
 
+    /// Returns the bytes of the value.
     #[inline]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes.get(self.start..self.end).unwrap_or_default()

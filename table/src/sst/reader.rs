@@ -32,14 +32,19 @@ use crate::options::{BlockBasedTableOptions, OtherTables};
 /// How a table is opened: settings, components, and what the MANIFEST knows about the file.
 #[derive(Clone)]
 pub struct OpenOptions {
+    /// The order of user keys.
     pub order: Order,
+    /// The prefix extractor of the column family, if there is one.
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
+    /// The table options.
     pub table: Arc<BlockBasedTableOptions>,
     /// The options of tables without blocks.
     pub other: Arc<OtherTables>,
     /// `None` reads blocks from the file each time.
     pub cache: Option<Arc<BlockCache>>,
+    /// The number in the name of the file.
     pub file_number: FileNumber,
+    /// The level of the file.
     pub level: Level,
     /// Reads count as those of the last level. Default false.
     pub last_level: bool,
@@ -59,6 +64,7 @@ pub struct OpenOptions {
     pub skip_filters: bool,
     /// Bytes of checksum that each entry of a block gets as it is loaded: 0 (the default), 1, 2, 4 or 8.
     pub block_protection_bytes_per_key: u8,
+    /// The statistics of the database.
     pub statistics: Option<Arc<Statistics>>,
     /// Which of the `file.read.*.micros` histograms the reads of opening are for. Default none.
     pub histogram: Option<HistogramKind>,
@@ -254,6 +260,7 @@ impl Reader {
         &self.source.order
     }
 
+    /// Returns the table properties.
     #[inline]
     pub fn properties(&self) -> &Arc<Properties> {
         &self.properties

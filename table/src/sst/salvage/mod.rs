@@ -38,18 +38,26 @@ use mem::cache::Priority;
 /// A part of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
+    /// The footer.
     Footer,
+    /// The metaindex block.
     Metaindex,
+    /// The properties block.
     Properties,
+    /// The block of the compression dictionary.
     Dictionary,
     /// Lost range tombstones: rows they deleted come back.
     RangeTombstones,
+    /// An index block.
     Index,
+    /// A filter block.
     Filter,
+    /// A data block.
     Data,
 }
 
 impl Part {
+    /// Returns the name that reports use.
     pub fn name(self) -> &'static str {
         match self {
             Part::Footer => "footer",
@@ -72,36 +80,48 @@ impl Part {
 /// What cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
+    /// The part that cannot be read.
     pub part: Part,
     /// Bytes from the start of the file.
     pub offset: u64,
+    /// The number of bytes that cannot be read.
     pub size: u64,
     /// Of data: the user keys before and behind what is lost; `None` at the table's ends. Either may itself
     /// have lost versions.
     pub after: Option<Vec<u8>>,
+    /// The first user key after the loss, if the loss is in data.
     pub until: Option<Vec<u8>>,
+    /// The error that the reader met.
     pub reason: String,
 }
 
 /// One bit that the reader flipped back. For a footer, one changed byte: then `bit` is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mended {
+    /// The part with the wrong bit.
     pub part: Part,
     /// Of the byte, from the start of the file.
     pub offset: u64,
+    /// The number of the bit in its byte, 0 to 7.
     pub bit: Option<u8>,
 }
 
 /// What [`salvage`] found.
 #[derive(Clone, Debug, Default)]
 pub struct Salvaged {
+    /// The footer, if the footer can be read.
     pub footer: Option<Footer>,
+    /// The table properties, if the properties can be read.
     pub properties: Option<Properties>,
     /// Internal start key and end user key, in file order.
     pub tombstones: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The parts that cannot be read, in file order.
     pub losses: Vec<Loss>,
+    /// The bits that the reader corrected.
     pub mended: Vec<Mended>,
+    /// The number of entries that were read.
     pub num_rows: u64,
+    /// The number of data blocks that were read.
     pub num_blocks: u64,
     /// Of the first data block.
     pub compression: u8,

@@ -78,6 +78,7 @@ pub struct FinishedTable {
     pub point_bounds: Option<(Vec<u8>, Vec<u8>)>,
     /// 0 and `u64::MAX` for a table without entries.
     pub largest_seqno: SequenceNumber,
+    /// The smallest sequence number. `u64::MAX` for a table without entries.
     pub smallest_seqno: SequenceNumber,
     /// What the MANIFEST records; `None` where the options do not identify the table.
     pub unique_id: Option<UniqueId>,
@@ -244,6 +245,7 @@ impl Writer {
         self.counts.entries
     }
 
+    /// Returns true if no entry was added.
     pub fn is_empty(&self) -> bool {
         self.counts.entries == 0
     }

@@ -24,15 +24,21 @@ pub struct WriterOptions {
     pub table: Arc<BlockBasedTableOptions>,
     /// The kind of the table, and the options of tables without blocks.
     pub other: Arc<OtherTables>,
+    /// The compression of the blocks.
     pub compression: Compression,
+    /// The options of the compression.
     pub compression_options: CompressionOptions,
+    /// The order of internal keys.
     pub order: InternalOrder,
+    /// The prefix extractor of the column family, if there is one.
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
     /// False: timestamps are cut from what is stored (`persist_user_defined_timestamps`).
     pub persist_timestamps: bool,
     /// For the property; `None` prints as `nullptr`.
     pub merge_operator_name: Option<String>,
+    /// The number of the column family.
     pub family: FamilyId,
+    /// The name of the column family.
     pub family_name: String,
     /// Where the table goes, as far as collectors are told; `None` if unknown.
     pub level: Option<Level>,
@@ -47,13 +53,19 @@ pub struct WriterOptions {
     pub target_file_size: u64,
     /// Seconds since 1970; 0 if unknown. When the oldest data in it was written.
     pub oldest_ancestor_time: u64,
+    /// The time of the oldest entry, in seconds since 1970. 0: not known.
     pub oldest_key_time: u64,
+    /// The time of the newest entry, in seconds since 1970. 0: not known.
     pub newest_key_time: u64,
+    /// The time at which the file is made, in seconds since 1970. 0: not known.
     pub file_creation_time: u64,
     /// The sequence-to-time map's bytes; empty for none.
     pub seqno_to_time: Vec<u8>,
+    /// The identity of the database, for the table properties and the unique id.
     pub db_id: String,
+    /// The identity of this open of the database, for the table properties and the unique id.
     pub db_session_id: String,
+    /// The name of the machine, for the table properties.
     pub db_host_id: String,
     /// Part of the unique id; 0 if unknown.
     pub file_number: u64,
@@ -115,13 +127,21 @@ impl Default for WriterOptions {
 /// What kind of block is shown to [`WarmCache`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
+    /// A data block.
     Data,
+    /// A filter block.
     Filter,
+    /// The top level of a partitioned filter.
     FilterPartitionIndex,
+    /// An index block.
     Index,
+    /// The block of the compression dictionary.
     CompressionDictionary,
+    /// The block of range tombstones.
     RangeDeletion,
+    /// The properties block.
     Properties,
+    /// The metaindex block.
     Metaindex,
 }
 
@@ -134,7 +154,9 @@ pub trait WarmCache: Send + Sync {
 /// What a collector is told about its table.
 #[derive(Clone, Copy, Debug)]
 pub struct CollectorContext {
+    /// The number of the column family.
     pub family: FamilyId,
+    /// The level of the file. `None`: not known.
     pub level: Option<Level>,
 }
 
@@ -161,6 +183,7 @@ pub trait CollectorFactory: Send + Sync {
 ///
 /// A failure is the collector's own: it is dropped, and the table is written without its properties.
 pub trait TablePropertiesCollector: Send {
+    /// Returns the name that OPTIONS files hold.
     fn name(&self) -> &str;
 
     /// An entry: internal key and value. `file_size` is about how many bytes were written before it.
