@@ -54,6 +54,7 @@ impl WriteBufferManager {
         self.buffer_size() > 0
     }
 
+    /// Returns true if memtables are charged to a block cache too.
     pub fn charges_cache(&self) -> bool {
         self.cache.is_some()
     }
@@ -69,6 +70,7 @@ impl WriteBufferManager {
         self.wake_if_below();
     }
 
+    /// Sets whether writers wait while the memtables exceed the limit.
     pub fn set_allow_stall(&self, allow: bool) {
         self.allow_stall.store(allow, Ordering::Relaxed);
         self.wake_if_below();

@@ -35,6 +35,7 @@ impl<V: Send + Sync + 'static> Handle<V> {
         unsafe { self.entry.as_ref() }
     }
 
+    /// Returns the key of the entry.
     pub fn key(&self) -> CacheKey {
         self.entry().key()
     }
@@ -44,6 +45,7 @@ impl<V: Send + Sync + 'static> Handle<V> {
         self.entry().charge()
     }
 
+    /// Returns the role of the entry.
     pub fn role(&self) -> Role {
         self.entry().role()
     }

@@ -5,6 +5,7 @@
 pub struct CacheKey(pub [u64; 2]);
 
 impl CacheKey {
+    /// Makes a key from its two halves.
     #[inline]
     pub const fn new(high: u64, low: u64) -> CacheKey {
         CacheKey([high, low])

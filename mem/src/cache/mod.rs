@@ -168,10 +168,12 @@ impl<V: Send + Sync + 'static> Cache<V> {
         self.spread(&mut taken);
     }
 
+    /// Returns true if an insertion fails when the cache is full of entries in use.
     pub fn strict_capacity_limit(&self) -> bool {
         self.strict.load(Ordering::Relaxed)
     }
 
+    /// Sets whether an insertion fails when the cache is full of entries in use.
     pub fn set_strict_capacity_limit(&self, strict: bool) {
         self.strict.store(strict, Ordering::Relaxed);
         self.shards().for_each(|s| s.set_strict(strict));
@@ -287,6 +289,7 @@ pub trait Ledger: Send + Sync {
     /// Adds bytes under a role. `force` never fails.
     fn charge(&self, role: Role, bytes: usize, force: bool) -> Result<()>;
 
+    /// Removes bytes that were added under this role.
     fn discharge(&self, role: Role, bytes: usize);
 }
 
@@ -332,6 +335,7 @@ impl Reservation {
         Ok(Reservation { ledger, role, bytes })
     }
 
+    /// Returns the bytes that the reservation holds.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

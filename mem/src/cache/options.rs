@@ -23,7 +23,9 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum MetadataCharge {
+    /// The own memory of the cache is not charged.
     None = 0,
+    /// The own memory of the cache is charged to its capacity. The default.
     #[default]
     Full = 1,
 }
@@ -36,8 +38,11 @@ pub struct CacheOptions {
     /// Two to this power shards; -1 chooses by capacity (at least 32 MiB a shard for the clock, 512 KiB
     /// for LRU, at most 64 shards). At most 19.
     pub num_shard_bits: i32,
+    /// True if an insertion fails when the cache is full of entries in use. The default is false: the cache then exceeds its capacity.
     pub strict_capacity_limit: bool,
+    /// Whether the own memory of the cache is charged to its capacity.
     pub metadata_charge: MetadataCharge,
+    /// The kind of cache.
     pub kind: Kind,
 }
 
@@ -53,6 +58,7 @@ impl CacheOptions {
         }
     }
 
+    /// Makes the options of an LRU cache with this capacity in bytes.
     pub fn lru(capacity: usize) -> Self {
         CacheOptions {
             kind: Kind::Lru { high_pri_pool_ratio: 0.5, low_pri_pool_ratio: 0.0 },

@@ -4,19 +4,33 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Role {
+    /// Data blocks.
     DataBlock = 0,
+    /// Filter blocks and filter partitions.
     FilterBlock = 1,
+    /// The top levels of partitioned filters.
     FilterMetaBlock = 2,
+    /// Filters by block. No table has such filters any more.
     DeprecatedFilterBlock = 3,
+    /// Index blocks and index partitions.
     IndexBlock = 4,
+    /// Other blocks, such as range tombstones and dictionaries.
     OtherBlock = 5,
+    /// Memtables.
     WriteBuffer = 6,
+    /// Samples for compression dictionaries.
     CompressionDictionaryBuildingBuffer = 7,
+    /// Hashes for filters under construction.
     FilterConstruction = 8,
+    /// Open table readers.
     BlockBasedTableReader = 9,
+    /// Metadata of SST files.
     FileMetadata = 10,
+    /// Blobs.
     BlobValue = 11,
+    /// The capacity of a blob cache of its own.
     BlobCache = 12,
+    /// All other entries.
     #[default]
     Misc = 13,
 }
@@ -25,6 +39,7 @@ pub enum Role {
 pub const ROLES: usize = 14;
 
 impl Role {
+    /// All roles, by number.
     pub const ALL: [Role; ROLES] = [
         Role::DataBlock,
         Role::FilterBlock,
@@ -88,5 +103,6 @@ impl Role {
 pub struct RoleUsage {
     /// Entries; a reservation counts one for each 256 KiB begun, as RocksDB's dummy entries do.
     pub count: usize,
+    /// Bytes of the entries.
     pub bytes: usize,
 }

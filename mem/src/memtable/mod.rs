@@ -95,6 +95,7 @@ pub struct Counts {
     pub entries: u64,
     /// Point deletions of any kind.
     pub deletes: u64,
+    /// The number of range tombstones.
     pub range_deletes: u64,
     /// Keys and values as encoded, range tombstones included.
     pub data_size: u64,
@@ -135,10 +136,12 @@ impl MemTable {
         })
     }
 
+    /// Returns the number of the memtable. A newer memtable of a column family has a larger number.
     pub fn id(&self) -> u64 {
         self.id
     }
 
+    /// Returns the options.
     pub fn options(&self) -> &MemTableOptions {
         &self.options
     }
@@ -167,6 +170,7 @@ impl MemTable {
         self.tombstones.newest_written(user_key)
     }
 
+    /// Returns true if the memtable has a range tombstone.
     #[inline]
     pub fn has_range_tombstones(&self) -> bool {
         self.tombstones.count() > 0
@@ -280,6 +284,7 @@ impl MemTable {
         self.tally.sealed.store(true, Ordering::Release);
     }
 
+    /// Returns true if the memtable takes no more writes.
     pub fn is_immutable(&self) -> bool {
         self.tally.sealed.load(Ordering::Acquire)
     }

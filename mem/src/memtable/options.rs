@@ -55,7 +55,9 @@ impl RepKind {
 /// What a memtable is made with.
 #[derive(Clone)]
 pub struct MemTableOptions {
+    /// The order of internal keys.
     pub order: InternalOrder,
+    /// The structure that holds the entries.
     pub rep: RepKind,
     /// Bytes at which the owner means to seal it; sizes the Bloom filter. Default 64 MiB.
     pub write_buffer_size: usize,
@@ -63,6 +65,7 @@ pub struct MemTableOptions {
     pub prefix_bloom_size_ratio: f64,
     /// Whether whole keys go into the Bloom filter (prefixes do if there is an extractor).
     pub whole_key_filtering: bool,
+    /// The prefix extractor of the column family, if there is one.
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
     /// 0, 1, 2, 4 or 8 bytes of checksum with each entry, checked when it is read. Default 0.
     pub protection_bytes_per_key: u8,
@@ -75,6 +78,7 @@ pub struct MemTableOptions {
 }
 
 impl MemTableOptions {
+    /// Makes the default options for this order.
     pub fn new(order: InternalOrder) -> Self {
         MemTableOptions {
             order,

@@ -19,8 +19,11 @@ use super::{MemTable, Pins, Rep};
 pub struct Version<'a> {
     /// The stored key, timestamp included.
     pub user_key: &'a [u8],
+    /// The sequence number.
     pub seq: SequenceNumber,
+    /// The value type.
     pub kind: ValueType,
+    /// The value.
     pub value: &'a [u8],
     table: &'a MemTable,
     /// Where the entry lies; 0 where `value` is a copy of what may be overwritten.

@@ -31,6 +31,7 @@ pub struct Tombstone {
     pub start: Vec<u8>,
     /// First key no longer covered, without its timestamp.
     pub end: Vec<u8>,
+    /// The sequence number.
     pub seq: SequenceNumber,
     /// The timestamp, empty where the order has none.
     pub timestamp: Vec<u8>,
@@ -200,6 +201,7 @@ impl FragmentedTombstones {
         from..self.seqs.len()
     }
 
+    /// Returns true if there is no range tombstone.
     pub fn is_empty(&self) -> bool {
         self.fragments.is_empty()
     }
