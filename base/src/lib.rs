@@ -3,6 +3,7 @@
 //! Nothing here knows a file, a thread or a clock. Two rooms alone sharing a word is not enough to
 //! put it here: `base` is the long pole of every build and is kept small and rarely edited.
 
+#![warn(missing_docs)]
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 

@@ -7,6 +7,7 @@
 //! Beside them live what stands between the engine and a file: the buffered [`writer`], the I/O
 //! [`rate`] limiter, the information log ([`logger`]).
 
+#![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 use std::sync::{Arc, OnceLock};

@@ -16,13 +16,17 @@ pub struct ExportedFile {
     pub name: String,
     /// The directory of the export.
     pub directory: PathBuf,
+    /// The level of the file.
     pub level: usize,
     /// Bytes.
     pub size: u64,
+    /// The smallest sequence number in the file.
     pub smallest_sequence: SequenceNumber,
+    /// The largest sequence number in the file.
     pub largest_sequence: SequenceNumber,
     /// The smallest and the largest user key, with timestamps if the column family has timestamps.
     pub smallest_key: Vec<u8>,
+    /// The largest user key, with its timestamp if the column family has timestamps.
     pub largest_key: Vec<u8>,
     /// The order of level 0: a larger number is newer.
     pub epoch_number: u64,
@@ -35,7 +39,9 @@ pub struct ExportedFile {
 /// The application must keep the value: no file of the export holds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportImportFilesMetaData {
+    /// The name of the comparator. An import compares the name.
     pub db_comparator_name: String,
+    /// The files of the export.
     pub files: Vec<ExportedFile>,
 }
 

@@ -18,6 +18,7 @@ pub struct IngestExternalFileArg {
     pub family: Family,
     /// The files, oldest data first: if two files have a key in common, the entry of the later file is newer.
     pub files: Vec<PathBuf>,
+    /// The options of the ingestion.
     pub options: IngestExternalFileOptions,
     /// For each file its checksum and the name of the checksum function. Empty, the default: unknown.
     pub checksums: Vec<(Vec<u8>, String)>,

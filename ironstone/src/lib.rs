@@ -51,6 +51,7 @@
 //! limiter, the info log, the statistics and the write buffer manager; [`FamilyOptions`] has the comparator, the merge
 //! operator, the compaction filter and the prefix extractor; [`Options`] has the block cache and the listeners.
 
+#![warn(missing_docs)]
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 

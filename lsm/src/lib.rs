@@ -9,6 +9,7 @@
 //!                        pressure                        cut ◄──┴── compaction_iter ◄── stripes, merge, range_del
 //! ```
 
+#![warn(missing_docs)]
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 

@@ -1,5 +1,6 @@
 //! Shared memory with a clever layout: arena, memtable, block cache.
 
+#![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod arena;

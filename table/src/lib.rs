@@ -1,5 +1,6 @@
 //! One SST file: written, read, iterated. One blob file: written, read.
 
+#![warn(missing_docs)]
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 

@@ -47,6 +47,7 @@ pub type BackupId = u32;
 /// What a backup holds. RocksDB's `BackupInfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupInfo {
+    /// The number of the backup.
     pub id: BackupId,
     /// When the backup was made, in seconds since 1970.
     pub timestamp: i64,
@@ -58,6 +59,7 @@ pub struct BackupInfo {
     pub files: Vec<(String, u64)>,
     /// Files that the backup excludes.
     pub excluded_files: Vec<String>,
+    /// The metadata that the application gave to the backup.
     pub app_metadata: Vec<u8>,
 }
 

@@ -40,9 +40,11 @@ pub struct BackupEngineOptions {
     pub backup_log_files: bool,
     /// Bytes per second for backups. 0, the default: no limit. `backup_rate_limiter` takes precedence.
     pub backup_rate_limit: u64,
+    /// The rate limiter of backups. Default: none.
     pub backup_rate_limiter: Option<Arc<RateLimiter>>,
     /// Bytes per second for restores. 0, the default: no limit. `restore_rate_limiter` takes precedence.
     pub restore_rate_limit: u64,
+    /// The rate limiter of restores. Default: none.
     pub restore_rate_limiter: Option<Arc<RateLimiter>>,
     /// Bytes between two calls of the progress callback. Default 4 MiB.
     pub callback_trigger_interval_size: u64,
@@ -93,6 +95,7 @@ pub struct CreateBackupOptions {
     pub atomic_flush: bool,
     /// Metadata of the application, at most 1 MiB. Default empty.
     pub app_metadata: Vec<u8>,
+    /// Called each time the backup has copied `callback_trigger_interval_size` bytes. Default: none.
     pub progress_callback: Option<Progress>,
     /// Requires `schema_version` 2. A restore takes the excluded files from other backup directories.
     pub exclude_files: Option<ExcludeFiles>,
@@ -115,6 +118,7 @@ pub enum RestoreMode {
 pub struct RestoreOptions {
     /// Keeps the WALs of the database, and moves archived WALs back. Default false. For backups without WALs.
     pub keep_log_files: bool,
+    /// The files of the database directory that the restore keeps. Default: `PurgeAllFiles`.
     pub mode: RestoreMode,
     /// The engines of other directories that hold the files that the backup excludes.
     pub alternate_dirs: Vec<super::BackupEngine>,

@@ -13,10 +13,15 @@ use super::lookup::Latest;
 /// What a record of an indexed write batch does to its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteType {
+    /// Sets the value of the key.
     Put,
+    /// Adds a merge operand to the key.
     Merge,
+    /// Deletes the key.
     Delete,
+    /// Deletes the key, which was written once.
     SingleDelete,
+    /// Sets the columns of the key.
     PutEntity,
 }
 

@@ -15,10 +15,13 @@ use super::owner::TransactionId;
 /// One waiting transaction of a deadlock. RocksDB: `DeadlockInfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadlockInfo {
+    /// The waiting transaction.
     pub transaction: TransactionId,
+    /// The column family of the key.
     pub family: FamilyId,
     /// Whether the transaction waits for an exclusive lock.
     pub exclusive: bool,
+    /// The key for which the transaction waits.
     pub waiting_key: Vec<u8>,
 }
 

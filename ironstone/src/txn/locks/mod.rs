@@ -36,10 +36,13 @@ use table::{Attempt, LockTable, Request};
 /// A locked key. RocksDB: `KeyLockInfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyLockInfo {
+    /// The column family of the key.
     pub family: FamilyId,
+    /// The key.
     pub key: Vec<u8>,
     /// The transactions that hold the lock.
     pub holders: Vec<TransactionId>,
+    /// True if one transaction holds the lock for itself.
     pub exclusive: bool,
 }
 

@@ -13,12 +13,17 @@ pub struct TransactionId(pub u64);
 pub enum TransactionState {
     /// The transaction takes writes.
     Started = 0,
+    /// Prepare runs.
     AwaitingPrepare = 1,
     /// The writes are in the WAL. The transaction waits for commit or rollback and survives a crash.
     Prepared = 2,
+    /// Commit runs.
     AwaitingCommit = 3,
+    /// The writes are visible. The transaction takes no more calls.
     Committed = 4,
+    /// Rollback runs.
     AwaitingRollback = 5,
+    /// The writes are dropped. The transaction takes no more calls.
     RolledBack = 6,
     /// The transaction expired and another transaction took its locks.
     LocksStolen = 7,
@@ -45,7 +50,9 @@ impl TransactionState {
 pub struct WaitingFor {
     /// The transactions that hold the lock; empty if the transaction does not wait.
     pub transactions: Vec<TransactionId>,
+    /// The column family of the key.
     pub family: FamilyId,
+    /// The key for which the transaction waits. Empty if the transaction does not wait.
     pub key: Vec<u8>,
 }
 

@@ -11,6 +11,7 @@ use super::owner::{Owner, TransactionId};
 pub enum LockMode {
     /// Several transactions may read the key.
     Shared,
+    /// One transaction holds the lock for itself.
     Exclusive,
 }
 

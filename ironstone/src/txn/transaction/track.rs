@@ -14,8 +14,10 @@ use crate::Family;
 /// Whether an operation checks that its key was not changed since the snapshot of the transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Validation {
+    /// The transaction checks that no later write changed the key.
     #[default]
     Check,
+    /// The caller states that the check is not needed.
     Skip,
 }
 
