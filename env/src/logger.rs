@@ -13,8 +13,10 @@ use base::Result;
 use base::option::{Value, not_a};
 
 pub mod file;
+mod stderr;
 
 pub use file::{FileLogger, LogFileOptions};
+pub use stderr::StderrLogger;
 
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,6 @@ use crate::handle::Handle;
 use crate::java::{JObject, JString, Java};
 use crate::load::callback;
 use crate::native::{disposers, natives};
-use crate::options::OptionSet;
 
 /// A comparator: of Java, or built in.
 pub struct ComparatorObject {
@@ -35,9 +34,6 @@ pub struct FilterFactoryObject(pub Arc<dyn CompactionFilterFactory>);
 
 /// A merge operator.
 pub struct MergeOperatorObject(pub Arc<dyn MergeOperator>);
-
-/// A WAL filter. The engine does not call WAL filters; an open with a WAL filter fails.
-struct WalFilterObject;
 
 /// `ComparatorOptions`. The engine makes a buffer for each call, so the reuse of buffers is a hint.
 struct ComparatorOptions {
@@ -167,15 +163,6 @@ fn string_append(delimiter: &[u8]) -> Handle {
     Handle::new(MergeOperatorObject(Arc::new(lsm::merge::StringAppend::new(delimiter))))
 }
 
-/// Selects the info log of options. Loggers of Java are not built yet.
-///
-/// # Errors
-/// IllegalStateException for closed options.
-pub fn set_logger(options: Handle, logger: Handle) -> Outcome<()> {
-    options.exclusive::<OptionSet>()?.want("info_log", !logger.is_null());
-    Ok(())
-}
-
 natives! {
     /// Closes a callback object of any class. Databases that use the object keep the object.
     fn RocksCallbackObject_disposeInternal[_](handle: Handle) {
@@ -217,10 +204,6 @@ natives! {
 
     fn RemoveEmptyValueCompactionFilter_createNewRemoveEmptyValueCompactionFilter0[_]() -> Handle {
         Handle::new(FilterObject(Arc::new(RemoveEmptyValue)))
-    }
-
-    fn AbstractWalFilter_createNewWalFilter[_]() -> Handle {
-        Handle::new(WalFilterObject)
     }
 
     fn StringAppendOperator_newSharedStringAppendOperator__C[_](delimiter: Char) -> Handle {

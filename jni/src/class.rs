@@ -197,6 +197,17 @@ impl Method {
         java.check().map(|()| answer)
     }
 
+    /// Calls a method that returns `short`.
+    ///
+    /// # Errors
+    /// The exception of the method.
+    pub fn call_short(&self, java: Java<'_>, object: JObject<'_>, arguments: &[Value]) -> Outcome<i16> {
+        let id = self.id(java)?;
+        // SAFETY: as for `construct`: the object is of the class, and the descriptor returns short.
+        let answer = unsafe { jni!(java, CallShortMethodA, object.raw(), id, arguments.as_ptr().cast()) };
+        java.check().map(|()| answer)
+    }
+
     /// Calls a method that returns `boolean`.
     ///
     /// # Errors
@@ -264,6 +275,20 @@ impl Global {
         // SAFETY: the environment belongs to this thread; the reference is valid.
         let global = unsafe { jni!(java, NewGlobalRef, object.raw()) };
         if global.is_null() { Err(Fault::Thrown) } else { Ok(Global(global)) }
+    }
+
+    /// Makes a local reference, which the caller may delete.
+    ///
+    /// # Errors
+    /// OutOfMemoryError.
+    pub fn local<'j>(&self, java: Java<'j>) -> Outcome<JObject<'j>> {
+        // SAFETY: the environment belongs to this thread; the global reference is valid.
+        let local = unsafe { jni!(java, NewLocalRef, self.0) };
+        if local.is_null() {
+            return Err(Fault::Thrown);
+        }
+        // SAFETY: the reference is new and belongs to this native.
+        Ok(unsafe { JObject::from_raw(local) })
     }
 
     /// Returns the object.

@@ -9,6 +9,7 @@ static PUT: Method =
     Class::new("java/util/HashMap").method("put", "(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;");
 static NEW_LIST: Method = Class::new("java/util/ArrayList").method("<init>", "()V");
 static ADD: Method = Class::new("java/util/ArrayList").method("add", "(Ljava/lang/Object;)Z");
+static INTEGER: Method = Class::new("java/lang/Integer").method("<init>", "(I)V");
 static LONG: Method = Class::new("java/lang/Long").method("<init>", "(J)V");
 
 /// Makes a `HashMap`.
@@ -46,6 +47,14 @@ pub fn list<'j, T>(
         java.forget(object);
     }
     Ok(list)
+}
+
+/// Makes an `Integer`.
+///
+/// # Errors
+/// OutOfMemoryError.
+pub fn int<'j>(java: Java<'j>, value: i32) -> Outcome<JObject<'j>> {
+    INTEGER.construct(java, &[Value::int(value)])
 }
 
 /// Makes a `Long`.

@@ -131,6 +131,12 @@ impl<'j> Java<'j> {
         answer != 0
     }
 
+    /// Removes an exception that waits.
+    pub fn clear_exception(self) {
+        // SAFETY: `env` belongs to this thread. The function has no other condition.
+        unsafe { jni!(self, ExceptionClear) };
+    }
+
     /// Fails if an exception waits.
     ///
     /// # Errors

@@ -12,11 +12,11 @@ use std::ffi::c_void;
 
 use jni_sys::JNIEnv;
 
-use crate::callbacks::set_logger;
 use crate::db::database;
 use crate::handle::Handle;
 use crate::java::JObject;
 use crate::load::Variant;
+use crate::logger::set_logger;
 use crate::native::{frame, natives};
 use crate::table::{BlockBased, Newest};
 

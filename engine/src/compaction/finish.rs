@@ -12,7 +12,7 @@ use lsm::pick::Reason;
 
 use super::{Compacted, CompactionTools, Job, outputs, piece, sum};
 use crate::commit::Committed;
-use crate::event::{CompactionFinished, CompactionStarted, Event, JobFile, JobStats, Subcompaction};
+use crate::event::{CompactionFinished, CompactionStarted, Event, JobFile, JobStats, Purpose, Subcompaction};
 use crate::output::{created, named};
 use crate::stats::LevelNumbers;
 
@@ -121,7 +121,7 @@ pub(super) fn finished(
     start: (u64, u64),
 ) -> Compacted {
     for file in outputs(done) {
-        created(t.tools, job.id, &job.family, file);
+        created(t.tools, job.id, &job.family, file, Purpose::Compaction);
     }
     let micros = micros_since(t, start);
     let event = report(t, job, done, None, micros);

@@ -24,6 +24,8 @@ pub struct FileOperation<'a> {
     pub offset: u64,
     /// The bytes that were read or appended; else 0.
     pub bytes: usize,
+    /// When the operation began, in nanoseconds since an arbitrary moment.
+    pub start_nanos: u64,
     /// How long the operation took, in nanoseconds.
     pub nanos: u64,
     /// False if the operation failed.
@@ -81,12 +83,14 @@ impl Hook for FileWatch {
             return;
         }
         let now = self.clock.now_nanos();
+        let start_nanos = began.unwrap_or(now);
         let operation = FileOperation {
             op: call.op,
             path: call.path,
             offset: call.offset,
             bytes: call.bytes,
-            nanos: now.saturating_sub(began.unwrap_or(now)),
+            start_nanos,
+            nanos: now.saturating_sub(start_nanos),
             ok,
         };
         for listener in &self.listeners {

@@ -390,6 +390,8 @@ pub struct TableCreated {
     pub family: Named,
     pub path: PathBuf,
     pub number: FileNumber,
+    /// The job that wrote the SST file.
+    pub purpose: Purpose,
     pub file_size: u64,
     pub file_checksum: Vec<u8>,
     pub file_checksum_func_name: String,

@@ -181,7 +181,7 @@ fn write_and_commit(
             ..LevelNumbers::default()
         };
         for file in &part.files {
-            created(t.tools, job, &part.family, file);
+            created(t.tools, job, &part.family, file, Purpose::Flush);
         }
     }
     if !parts.iter().all(|part| (t.turn)(&part.family, &part.pick)) {

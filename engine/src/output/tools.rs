@@ -160,7 +160,7 @@ pub fn named(family: &Family) -> Named {
 }
 
 /// Tells of a table that was written.
-pub fn created(tools: &JobTools, job: JobId, family: &Family, file: &OutputFile) {
+pub fn created(tools: &JobTools, job: JobId, family: &Family, file: &OutputFile, purpose: Purpose) {
     let meta = &file.meta;
     if let Some(manager) = &tools.options.load().sst_file_manager {
         manager.on_add(&file.path, meta.size);
@@ -170,6 +170,7 @@ pub fn created(tools: &JobTools, job: JobId, family: &Family, file: &OutputFile)
         family: named(family),
         path: file.path.clone(),
         number: meta.number,
+        purpose,
         file_size: meta.size,
         file_checksum: meta.file_checksum.clone(),
         file_checksum_func_name: meta.file_checksum_func_name.clone(),

@@ -693,7 +693,7 @@ pub fn flush_family(
     drop(state);
     drop(old);
     for file in &written.files {
-        created(tools, job, family, file);
+        created(tools, job, family, file, Purpose::Open);
     }
     Ok(written.files)
 }

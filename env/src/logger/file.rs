@@ -293,6 +293,13 @@ fn suffixed(path: &Path, suffix: &str) -> PathBuf {
 
 /// `2026/11/21-22:00:00.123456 140012345678912 `.
 fn line_start(out: &mut String, now_us: u64, offset_seconds: i64, thread: u64) {
+    push_time(out, now_us, offset_seconds);
+    push_number(out, thread, 1);
+    out.push(' ');
+}
+
+/// `2026/11/21-22:00:00.123456 `.
+pub(super) fn push_time(out: &mut String, now_us: u64, offset_seconds: i64) {
     let seconds = (now_us / 1_000_000) as i64 + offset_seconds;
     let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let (year, month, day) = civil(days);
@@ -304,8 +311,6 @@ fn line_start(out: &mut String, now_us: u64, offset_seconds: i64, thread: u64) {
         push_number(out, number.unsigned_abs(), width);
         out.push(behind);
     }
-    push_number(out, thread, 1);
-    out.push(' ');
 }
 
 /// At least `width` digits. The formatter of the language takes ten times as long, for the seven numbers of each line.

@@ -17,9 +17,10 @@ use engine::family::Family;
 use engine::sequence::Snapshot;
 use env::sync::Mutex;
 
-use crate::fault::Outcome;
+use crate::fault::{Fault, Outcome};
 use crate::handle::{Handle, Shared};
 use crate::java::JBytes;
+use crate::listener::{self, Bound};
 use crate::native::{disposers, natives};
 
 /// An open database of any kind.
@@ -30,6 +31,8 @@ pub struct DatabaseObject {
     /// The iterators, column families and snapshots of the database. The Java classes leave these objects open after the
     /// close of the database. The drop of the database closes the objects.
     children: Mutex<Children>,
+    /// The listeners of the options of the open.
+    listeners: Arc<[Arc<Bound>]>,
     /// How often deletions of files were disabled and not enabled again.
     deletions_disabled: AtomicU32,
 }
@@ -47,6 +50,7 @@ pub struct FamilyObject {
     pub db: Db,
     pub family: Arc<Family>,
     pub front: ironstone::Family,
+    listeners: Arc<[Arc<Bound>]>,
 }
 
 /// A snapshot. `None`: the database has a column family with `inplace_update_support`, whose values have no older versions.
@@ -59,7 +63,30 @@ impl DatabaseObject {
         let db = front.engine().clone();
         let default = db.default_family()?;
         let children = Mutex::new(Children::default());
-        Ok(DatabaseObject { db, front, default, children, deletions_disabled: AtomicU32::new(0) })
+        let listeners = listener::take_bound().into();
+        Ok(DatabaseObject { db, front, default, children, listeners, deletions_disabled: AtomicU32::new(0) })
+    }
+
+    /// Makes the handle of the database that this thread opened, and tells the listeners the handle.
+    ///
+    /// # Errors
+    /// NotFound if the database is closed. The exception of a callback that ran during the open: the database is closed.
+    pub fn opened(front: ironstone::Db) -> Outcome<Handle> {
+        Self::new(front)?.into_handle()
+    }
+
+    /// As [`Self::opened`], after the database object was used.
+    ///
+    /// # Errors
+    /// The exception of a callback that ran during the open: the database is closed.
+    pub fn into_handle(self) -> Outcome<Handle> {
+        if crate::throw::has_kept() {
+            return Err(Fault::Thrown);
+        }
+        let listeners = self.listeners.clone();
+        let handle = Handle::new(self);
+        listener::give_handle(&listeners, handle);
+        Ok(handle)
     }
 
     /// Makes the handle of an object that ends with the database.
@@ -77,7 +104,7 @@ impl DatabaseObject {
     /// Makes the object of a column family.
     fn family_object(&self, family: Arc<Family>) -> FamilyObject {
         let front = self.front.family_from_engine(family.clone());
-        FamilyObject { db: self.db.clone(), family, front }
+        FamilyObject { db: self.db.clone(), family, front, listeners: self.listeners.clone() }
     }
 
     /// Makes the handle of a column family by its name.
@@ -171,12 +198,18 @@ impl InFamily {
 
 disposers! {
     RocksDB: DatabaseObject;
-    ColumnFamilyHandle: FamilyObject;
 }
 
 natives! {
     fn RocksDB_version[_]() -> i32 {
         (11 << 16) | (8 << 8) | 1
+    }
+
+    /// A closed handle is accepted. The listeners of the database see the handle before its end.
+    fn ColumnFamilyHandle_disposeInternal | ColumnFamilyHandle_disposeInternalJni[_](family: Handle) {
+        let listeners = family.shared::<FamilyObject>().ok().map(|object| object.listeners.clone());
+        listener::family_handle_closes(&listeners.unwrap_or_default(), family);
+        drop(family.take::<FamilyObject>());
     }
 
     fn ColumnFamilyHandle_getName[java](family: Handle) -> JBytes<'j> {

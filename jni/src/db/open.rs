@@ -46,7 +46,7 @@ impl Families {
     /// OutOfMemoryError. Then the handles are closed.
     pub fn handles<'j>(&self, java: Java<'j>, db: DatabaseObject) -> Outcome<JLongs<'j>> {
         let families = self.names.iter().map(|name| db.family_handle(name)).collect::<Result<Vec<_>>>()?;
-        let mut handles = vec![Handle::new(db).0];
+        let mut handles = vec![db.into_handle()?.0];
         handles.extend(families.iter().map(|handle| handle.0));
         java.new_longs(&handles).inspect_err(|_| handles.iter().for_each(|handle| Handle(*handle).close()))
     }
@@ -84,7 +84,7 @@ fn open_default(options: ironstone::Options, path: &str) -> Result<Db> {
 natives! {
     fn RocksDB_open__JLjava_lang_String_2[java](options: Handle, path: JString) -> Handle {
         let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
-        Handle::new(DatabaseObject::new(open_default(options, &path)?)?)
+        DatabaseObject::opened(open_default(options, &path)?)?
     }
 
     fn RocksDB_open__JLjava_lang_String_2_3_3B_3J[java](
@@ -100,7 +100,7 @@ natives! {
     fn RocksDB_openROnly__JLjava_lang_String_2Z[java](options: Handle, path: JString, no_wal: bool) -> Handle {
         let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
         let db = Db::open_read_only(&path, read_only(options, &path, no_wal)?)?;
-        Handle::new(DatabaseObject::new(db)?)
+        DatabaseObject::opened(db)?
     }
 
     fn RocksDB_openROnly__JLjava_lang_String_2_3_3B_3JZ[java](

@@ -7,8 +7,10 @@ use base::order::{BuiltinPrefix, Order};
 use super::OptionSet;
 use crate::cache::{BufferManager, CacheObject};
 use crate::callbacks::{ComparatorObject, FilterFactoryObject, FilterObject, MergeOperatorObject};
+use crate::fault::Outcome;
 use crate::handle::Handle;
-use crate::java::JString;
+use crate::java::{JLongs, JObjects, JString};
+use crate::listener::ListenerObject;
 use crate::native::natives;
 use crate::parts::{EnvObject, MemtableConfig, RateLimiterObject};
 use crate::settings::{Compression, Fifo, Universal};
@@ -142,9 +144,17 @@ natives! {
         options.exclusive::<OptionSet>()?.want("row_cache", !cache.is_null());
     }
 
-    /// Not built: an open with a WAL filter fails.
-    fn Options_setWalFilter | DBOptions_setWalFilter[_](options: Handle, filter: Handle) {
-        options.exclusive::<OptionSet>()?.want("wal_filter", !filter.is_null());
+    fn Options_setEventListeners | DBOptions_setEventListeners[java](options: Handle, listeners: JLongs) {
+        let listeners = java.longs(listeners)?.into_iter();
+        let listeners = listeners.map(|listener| Ok(Handle(listener).shared::<ListenerObject>()?.0.clone()));
+        let listeners = listeners.collect::<Outcome<Vec<_>>>()?;
+        options.exclusive::<OptionSet>()?.listeners = listeners;
+    }
+
+    /// Returns the objects of Java themselves.
+    fn Options_eventListeners | DBOptions_eventListeners[java](options: Handle) -> JObjects<'j> {
+        let listeners = options.shared::<OptionSet>()?.listeners.clone();
+        crate::listener::objects(java, &listeners)?
     }
 
     fn Options_setSstFileManager | DBOptions_setSstFileManager[_](options: Handle, manager: Handle) {

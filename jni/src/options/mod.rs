@@ -11,13 +11,14 @@ mod groups;
 use std::sync::Arc;
 
 use base::Result;
-use engine::event::Listener;
+use engine::components::WalFilter;
 use engine::options::{DbOptions, FamilyOptions};
 use ironstone::binding::Rejected;
 use ironstone::{FamilyDescriptor, Options};
 use table::sst::BlockCache;
 
 use crate::handle::Handle;
+use crate::listener::{self, JavaListener};
 use crate::native::{disposers, natives};
 
 /// The options of a database and of a column family.
@@ -25,7 +26,9 @@ use crate::native::{disposers, natives};
 pub struct OptionSet {
     pub db: DbOptions,
     pub family: FamilyOptions,
-    pub listeners: Vec<Arc<dyn Listener>>,
+    pub listeners: Vec<Arc<JavaListener>>,
+    /// Sees each WAL record at an open.
+    pub wal_filter: Option<Arc<dyn WalFilter>>,
     /// The block cache of the block-based table options. `None`: the database makes a cache.
     pub block_cache: Option<Arc<BlockCache>>,
     /// Features that are not built. An open with these options fails and names the feature.
@@ -33,7 +36,7 @@ pub struct OptionSet {
 }
 
 impl OptionSet {
-    /// Returns the options for an open.
+    /// Returns the options for an open by this thread. The open binds the listeners to its database.
     ///
     /// # Errors
     /// NotSupported for a feature that is not built. The message names the option.
@@ -43,8 +46,8 @@ impl OptionSet {
             db: self.db.clone(),
             family: self.family.clone(),
             block_cache: self.block_cache.clone(),
-            listeners: self.listeners.clone(),
-            wal_filter: None,
+            listeners: listener::bind(&self.listeners),
+            wal_filter: self.wal_filter.clone(),
         })
     }
 

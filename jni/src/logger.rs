@@ -1,0 +1,132 @@
+//! Info logs of Java: `Logger`, and `StdErrLogger`.
+//!
+//! A logger of Java takes the place of the `LOG` files. The engine logs from each of its threads; `load::callback` attaches
+//! the thread. Facts: RocksDB `java/rocksjni/loggerjnicallback.cc`, `util/stderr_logger.cc`.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use env::Env;
+use env::logger::{LogLevel, Logger, StderrLogger};
+
+use crate::class::{Class, Global, Method, Value};
+use crate::fault::{Fault, Outcome};
+use crate::handle::Handle;
+use crate::java::JString;
+use crate::load::callback;
+use crate::native::natives;
+use crate::options::OptionSet;
+
+/// A logger.
+pub struct LoggerObject(pub Arc<dyn Logger>);
+
+static LOG: Method =
+    Class::new("org/rocksdb/Logger").method("log", "(Lorg/rocksdb/InfoLogLevel;Ljava/lang/String;)V");
+static LEVEL: Method =
+    Class::new("org/rocksdb/InfoLogLevel").static_method("getInfoLogLevel", "(B)Lorg/rocksdb/InfoLogLevel;");
+
+/// The least level that a logger writes.
+struct Level(AtomicU8);
+
+impl Level {
+    fn new(level: LogLevel) -> Self {
+        Level(AtomicU8::new(level as u8))
+    }
+
+    fn get(&self) -> LogLevel {
+        LogLevel::from_number(self.0.load(Ordering::Relaxed)).unwrap_or_default()
+    }
+
+    fn set(&self, level: LogLevel) {
+        self.0.store(level as u8, Ordering::Relaxed);
+    }
+}
+
+/// A logger of Java.
+struct JavaLogger {
+    object: Global,
+    level: Level,
+}
+
+impl fmt::Debug for JavaLogger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JavaLogger({:?})", self.level.get())
+    }
+}
+
+impl Logger for JavaLogger {
+    fn level(&self) -> LogLevel {
+        self.level.get()
+    }
+
+    fn set_level(&self, level: LogLevel) {
+        self.level.set(level);
+    }
+
+    fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
+        if level < self.level.get() {
+            return;
+        }
+        callback(|java| {
+            let number = LEVEL.call_static_object(java, &[Value::byte(level as u8 as i8)])?;
+            let text = java.new_text(&message.to_string())?;
+            LOG.call(java, self.object.object(java), &[number.into(), text.into()])
+        });
+    }
+}
+
+fn level_of(number: i64) -> Outcome<LogLevel> {
+    let level = u8::try_from(number).ok().and_then(LogLevel::from_number);
+    level.ok_or_else(|| Fault::illegal_argument(format!("{number} is not an InfoLogLevel")))
+}
+
+/// Makes a logger that calls a Java object.
+fn java_logger(
+    java: crate::java::Java<'_>,
+    this: crate::java::JObject<'_>,
+    level: LogLevel,
+) -> Outcome<Handle> {
+    let logger = JavaLogger { object: Global::new(java, this)?, level: Level::new(level) };
+    Ok(Handle::new(LoggerObject(Arc::new(logger))))
+}
+
+/// Selects the info log of options.
+///
+/// # Errors
+/// IllegalStateException for closed options or a closed logger.
+pub fn set_logger(options: Handle, logger: Handle) -> Outcome<()> {
+    let logger = logger.shared::<LoggerObject>()?.0.clone();
+    options.exclusive::<OptionSet>()?.db.info_log = Some(logger);
+    Ok(())
+}
+
+natives! {
+    fn Logger_newLogger[java, this](level: i64) -> Handle {
+        java_logger(java, this, level_of(level)?)?
+    }
+
+    /// The logger has the level that the options have now.
+    fn Logger_createNewLoggerOptions | Logger_createNewLoggerDbOptions[java, this](options: Handle) -> Handle {
+        let level = options.shared::<OptionSet>()?.db.info_log_level;
+        java_logger(java, this, level)?
+    }
+
+    fn Logger_setInfoLogLevel | util_StdErrLogger_setInfoLogLevel[_](logger: Handle, level: i8) {
+        logger.shared::<LoggerObject>()?.0.set_level(level_of(i64::from(level))?);
+    }
+
+    fn Logger_infoLogLevel | util_StdErrLogger_infoLogLevel[_](logger: Handle) -> i8 {
+        logger.shared::<LoggerObject>()?.0.level() as u8 as i8
+    }
+
+    fn Logger_disposeInternal | util_StdErrLogger_disposeInternal[_](logger: Handle) {
+        drop(logger.take::<LoggerObject>());
+    }
+
+    fn util_StdErrLogger_newStdErrLogger[java](level: i8, prefix: JString) -> Handle {
+        let level = level_of(i64::from(level))?;
+        let prefix = java.text_or_null(prefix)?.unwrap_or_default();
+        Handle::new(LoggerObject(Arc::new(StderrLogger::new(level, prefix, Env::posix().clock))))
+    }
+}

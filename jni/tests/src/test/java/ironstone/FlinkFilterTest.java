@@ -1,0 +1,123 @@
+// FlinkCompactionFilter: expired values and list elements are removed. Only frocksdbjni has the class.
+package ironstone;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.rocksdb.FlinkCompactionFilter;
+import org.rocksdb.FlushOptions;
+import org.rocksdb.Options;
+import org.rocksdb.RocksDB;
+import org.rocksdb.StringAppendOperator;
+
+class FlinkFilterTest {
+  @TempDir Path dir;
+  private final AtomicLong now = new AtomicLong();
+
+  @BeforeAll
+  static void load() throws Exception {
+    Native.load();
+  }
+
+  private static byte[] elements(final int len, final long... times) {
+    final ByteBuffer bytes = ByteBuffer.allocate(len * times.length);
+    for (int at = 0; at < times.length; at++) {
+      bytes.putLong(at * len, times[at]);
+    }
+    return bytes.array();
+  }
+
+  /** Writes a value, configures the filter, compacts, and returns the value. */
+  private byte[] compacted(final FlinkCompactionFilter.Config config, final byte[]... operands) throws Exception {
+    try (FlinkCompactionFilter.FlinkCompactionFilterFactory factory =
+             new FlinkCompactionFilter.FlinkCompactionFilterFactory(now::get);
+         StringAppendOperator append = new StringAppendOperator("");
+         Options options = new Options().setCreateIfMissing(true).setMergeOperator(append).setCompactionFilterFactory(factory);
+         RocksDB db = RocksDB.open(options, dir.toString()); FlushOptions flush = new FlushOptions()) {
+      if (config != null) {
+        factory.configure(config);
+      }
+      db.put("other".getBytes(), new byte[] {1});
+      if (operands.length == 1) {
+        db.put("k".getBytes(), operands[0]);
+      } else {
+        for (final byte[] operand : operands) {
+          db.merge("k".getBytes(), operand);
+        }
+      }
+      db.flush(flush);
+      db.compactRange();
+      assertArrayEquals(new byte[] {1}, db.get("other".getBytes()), "a short value is kept");
+      return db.get("k".getBytes());
+    }
+  }
+
+  @Test
+  void withoutConfigurationEachEntryIsKept() throws Exception {
+    now.set(1000);
+    assertArrayEquals(elements(8, 1), compacted(null, elements(8, 1)));
+  }
+
+  @Test
+  void expiredValueIsRemoved() throws Exception {
+    now.set(15);
+    assertNull(compacted(FlinkCompactionFilter.Config.createForValue(5, 1), elements(8, 10)));
+  }
+
+  @Test
+  void valueThatIsAliveIsKept() throws Exception {
+    now.set(14);
+    assertArrayEquals(elements(8, 10), compacted(FlinkCompactionFilter.Config.createForValue(5, 1), elements(8, 10)));
+  }
+
+  @Test
+  void mapValueHasItsTimestampAfterTheFirstByte() throws Exception {
+    now.set(15);
+    final byte[] value = new byte[9];
+    ByteBuffer.wrap(value).putLong(1, 10);
+    assertNull(compacted(FlinkCompactionFilter.Config.createForMap(5, 1), value));
+  }
+
+  @Test
+  void listOfFixedElementsLosesItsExpiredElements() throws Exception {
+    now.set(15);
+    assertArrayEquals(elements(12, 11, 3),
+        compacted(FlinkCompactionFilter.Config.createForFixedElementList(5, 1, 12), elements(12, 1, 2, 11, 3)));
+  }
+
+  @Test
+  void javaFindsTheFirstElementThatIsAlive() throws Exception {
+    now.set(15);
+    final FlinkCompactionFilter.Config config = FlinkCompactionFilter.Config.createForList(5, 1,
+        () -> (list, ttl, time) -> {
+          assert ttl == 5 && time == 15;
+          final int found = Arrays.binarySearch(new long[] {ByteBuffer.wrap(list).getLong(9)}, 12);
+          return found == 0 ? 9 : list.length;
+        });
+    final byte[] list = new byte[17];
+    ByteBuffer.wrap(list).putLong(0, 3).putLong(9, 12);
+    assertArrayEquals(Arrays.copyOfRange(list, 9, 17), compacted(config, list));
+  }
+
+  @Test
+  void listIsKeptIfJavaThrows() throws Exception {
+    now.set(15);
+    final FlinkCompactionFilter.Config config = FlinkCompactionFilter.Config.createForList(5, 1,
+        () -> (list, ttl, time) -> {
+          throw new ArithmeticException("no offset");
+        });
+    // The compaction runs in the thread of the caller, so the caller gets the exception.
+    assertThrows(ArithmeticException.class, () -> compacted(config, elements(8, 1, 2)));
+    try (Options options = new Options(); RocksDB db = RocksDB.open(options, dir.toString())) {
+      assertArrayEquals(elements(8, 1, 2), db.get("k".getBytes()));
+    }
+  }
+}
