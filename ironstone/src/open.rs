@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use base::Result;
+use base::{Error, Result};
 use engine::components::{Components, FamilyDescriptor as Descriptor};
 use engine::options::{DbOptions, FamilyOptions};
 
@@ -64,6 +64,49 @@ impl Db {
         families: Vec<FamilyDescriptor>,
     ) -> Result<Db> {
         open(request(path.as_ref(), options, families, None), Access::ReadWrite)
+    }
+
+    /// Opens the database at `path` with these column families, and removes the newest history: in each column family with
+    /// timestamps, all entries and range tombstones with a timestamp newer than `trim_ts`. The removal is a compaction of the
+    /// whole column family. RocksDB's `OpenAndTrimHistory`.
+    ///
+    /// If the call fails after the open, some column families may be trimmed. Repeat the call.
+    ///
+    /// # Errors
+    /// As [`Db::open_with_families`]. InvalidArgument with `avoid_flush_during_recovery`, and if `trim_ts` does not have the
+    /// length of a timestamp.
+    ///
+    /// ```
+    /// use ironstone::{Db, Options, ReadOptions, WriteOptions};
+    ///
+    /// let mut options = Options::in_memory();
+    /// options.update("comparator=leveldb.BytewiseComparator.u64ts")?;
+    /// let db = Db::open("data", options.clone())?;
+    /// for time in [1u64, 2, 3] {
+    ///     db.put_with_ts(b"k", &time.to_le_bytes(), &[time as u8], &WriteOptions::default())?;
+    /// }
+    /// drop(db);
+    /// let db = Db::open_and_trim_history("data", options, Vec::new(), &2u64.to_le_bytes())?;
+    /// let newest = ReadOptions { timestamp: Some(vec![0xff; 8]), ..ReadOptions::default() };
+    /// assert_eq!(db.get_with(b"k", &newest)?.as_deref(), Some(&[2][..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn open_and_trim_history(
+        path: impl AsRef<Path>,
+        options: Options,
+        families: Vec<FamilyDescriptor>,
+        trim_ts: &[u8],
+    ) -> Result<Db> {
+        if options.db.avoid_flush_during_recovery {
+            return Err(Error::invalid_argument(
+                "avoid_flush_during_recovery incompatible with OpenAndTrimHistory",
+            ));
+        }
+        let db = Db::open_with_families(path, options, families)?;
+        for family in db.families().iter().filter(|family| family.timestamp_size() > 0) {
+            db.engine().trim_history(&family.inner, trim_ts)?;
+        }
+        Ok(db)
     }
 
     /// Opens the database at `path` for reading. The open changes no file, takes no lock, and replays the WALs into

@@ -218,6 +218,27 @@ impl Family {
         Ok(Some(Timestamped { value, timestamp }))
     }
 
+    /// Returns the newest timestamp that the column family has seen, or `None` if the column family has no entry. Only for
+    /// column families with `persist_user_defined_timestamps=false`. RocksDB's `GetNewestUserDefinedTimestamp`.
+    ///
+    /// # Errors
+    /// InvalidArgument if the column family has no timestamps; NotSupported if its SST files have timestamps.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, WriteOptions};
+    /// # let mut options = Options::in_memory();
+    /// options.update("comparator=leveldb.BytewiseComparator.u64ts;persist_user_defined_timestamps=false")?;
+    /// options.update("allow_concurrent_memtable_write=false")?;
+    /// let db = Db::open("data", options)?;
+    /// db.put_with_ts(b"k", &7u64.to_le_bytes(), b"v", &WriteOptions::default())?;
+    /// db.flush()?; // the SST file has no timestamp
+    /// assert_eq!(db.newest_timestamp()?, Some(7u64.to_le_bytes().to_vec()));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn newest_timestamp(&self) -> Result<Option<Vec<u8>>> {
+        self.db.reads().newest_timestamp(&self.inner)
+    }
+
     /// Writes a batch of one record.
     fn write_one(&self, options: &WriteOptions, fill: impl FnOnce(&mut WriteBatch)) -> Result<()> {
         let mut batch = WriteBatch::new();

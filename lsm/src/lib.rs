@@ -26,4 +26,5 @@ pub mod pick;
 pub mod pressure;
 pub mod range_del;
 pub mod stripes;
+pub mod trimmed;
 pub mod version;

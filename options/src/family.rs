@@ -214,7 +214,9 @@ base::options! {
     fixed blob_direct_write_partitions: u32 = 1, unit: "files", range: "1..", since: "11.8";
     /// The size of the checksum of each memtable entry. 0 makes no checksum.
     mutable memtable_protection_bytes_per_key: u32 = 0, unit: "bytes", range: "0, 1, 2, 4, 8", since: "7.6";
-    /// Writes user-defined timestamps to SST files. Not built: false is refused.
+    /// Writes user-defined timestamps to SST files. If false, only memtables and WALs have timestamps: a flush keeps the newest
+    /// entry of a key, and raises `full_history_ts_low`. Needs timestamps of 8 bytes (`.u64ts`) and
+    /// `allow_concurrent_memtable_write=false`.
     fixed persist_user_defined_timestamps: bool = true, since: "8.3";
     /// The size of the checksum of each entry of a block in the block cache. 0 makes no checksum.
     mutable block_protection_bytes_per_key: u8 = 0, unit: "bytes", range: "0, 1, 2, 4, 8", since: "8.3";

@@ -85,7 +85,6 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
 
 const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "enable_blob_direct_write" "blobs written before the WAL" |o| o.enable_blob_direct_write;
-    "persist_user_defined_timestamps=false" "timestamps in memtables only" |o| !o.persist_user_defined_timestamps;
     "preclude_last_level_data_seconds" "tiering by age" |o| o.preclude_last_level_data_seconds > 0;
     "preserve_internal_time_seconds" "write times kept for tiering" |o| o.preserve_internal_time_seconds > 0;
     "table_factory" "a table format that RocksDB does not have" |o| matches!(o.table_factory, TableFactory::Other { .. });
@@ -93,7 +92,7 @@ const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
 
 /// The refused options that a read-only open refuses too. The other refused options only change new data, and a read-only
 /// open accepts these options.
-const READING: &[&str] = &["persist_user_defined_timestamps=false", "table_factory"];
+const READING: &[&str] = &["table_factory"];
 
 impl DbOptions {
     /// Returns the sentences of [`DbOptions::unsupported`] for options that a read-only open refuses too.

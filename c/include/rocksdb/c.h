@@ -1326,6 +1326,13 @@ extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_for_read_only_column_families
     const rocksdb_options_t* const* column_family_options,
     rocksdb_column_family_handle_t** column_family_handles, unsigned char error_if_wal_file_exists,
     char** errptr);
+/* Opens a database with column families, and removes the entries with a timestamp newer than `trim_ts` from the column
+   families with timestamps. */
+extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_and_trim_history(const rocksdb_options_t* options,
+    const char* name, int num_column_families, const char* const* column_family_names,
+    const rocksdb_options_t* const* column_family_options,
+    rocksdb_column_family_handle_t** column_family_handles, char* trim_ts, size_t trim_tslen,
+    char** errptr);
 /* Closes the database and destroys the handle. Calls with other handles of the database report errors afterwards. */
 extern ROCKSDB_LIBRARY_API void rocksdb_close(rocksdb_t* db);
 /* Deletes the files of a database. */
@@ -2051,11 +2058,6 @@ extern ROCKSDB_LIBRARY_API char* rocksdb_open_and_compact_with_options(const roc
     char** errptr);
 
 /* ---- Other features: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
-extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_and_trim_history(const rocksdb_options_t* options,
-    const char* name, int num_column_families, const char* const* column_family_names,
-    const rocksdb_options_t* const* column_family_options,
-    rocksdb_column_family_handle_t** column_family_handles, char* trim_ts, size_t trim_tslen,
-    char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_multi_get_with_ts(rocksdb_t* db,
     const rocksdb_readoptions_t* options, size_t num_keys, const char* const* keys_list,
     const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes,

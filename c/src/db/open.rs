@@ -156,6 +156,30 @@ c_api! {
         families.open(request, Db::open_read_only)
     }
 
+    /// Opens a database with column families, and removes the entries with a timestamp newer than `trim_ts` from the column
+    /// families with timestamps.
+    fn rocksdb_open_and_trim_history(
+        options: in rocksdb_options_t, name: path, num_column_families: i32,
+        column_family_names: raw(*const *const c_char),
+        column_family_options: raw(*const *const rocksdb_options_t),
+        column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), trim_ts: raw(*mut c_char),
+        trim_tslen: usize, err
+    ) -> Owned<rocksdb_t> {
+        // SAFETY: the header requires arrays of `num_column_families` items, and `trim_tslen` bytes of timestamp.
+        let (families, trim_ts) = unsafe {
+            let families =
+                Request::new(num_column_families, column_family_names, column_family_options, column_family_handles)?;
+            (families, arguments::bytes(trim_ts, trim_tslen)?)
+        };
+        let db = ironstone::Db::open_and_trim_history(
+            name,
+            options.front_options()?,
+            families.front_descriptors(),
+            trim_ts,
+        )?;
+        families.finish(rocksdb_t::new(db.engine().clone())?)
+    }
+
     /// Closes the database and destroys the handle. Calls with other handles of the database report errors afterwards.
     fn rocksdb_close(db: own rocksdb_t) {
         if let Some(db) = db {

@@ -7,7 +7,6 @@ use crate::abi::Owned;
 use crate::batch::rocksdb_writebatch_t;
 use crate::callbacks::rocksdb_ts_size_cb;
 use crate::db::{rocksdb_column_family_handle_t, rocksdb_t};
-use crate::options::rocksdb_options_t;
 use crate::read_options::rocksdb_readoptions_t;
 
 opaque! {
@@ -15,13 +14,6 @@ opaque! {
 }
 
 c_missing! {
-    fn rocksdb_open_and_trim_history(
-        options: inmaybe rocksdb_options_t, name: raw(*const c_char), num_column_families: i32,
-        column_family_names: raw(*const *const c_char),
-        column_family_options: raw(*const *const rocksdb_options_t),
-        column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), trim_ts: raw(*mut c_char),
-        trim_tslen: usize, err
-    ) -> Owned<rocksdb_t>;
     fn rocksdb_multi_get_with_ts(
         db: maybe rocksdb_t, options: inmaybe rocksdb_readoptions_t, num_keys: usize,
         keys_list: raw(*const *const c_char), keys_list_sizes: raw(*const usize),

@@ -143,7 +143,7 @@ fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
                 family.name()
             ))),
         },
-        Record::PutEntity { .. } if !family.pin().parts.entities => Err(Error::invalid_argument(
+        Record::PutEntity { .. } if !family.pin().parts.stored.entities => Err(Error::invalid_argument(
             "wide-column entities are read from release 7.9 on, but compat is older",
         )),
         Record::PutBlobIndex { .. } | Record::PutEntity { .. } => {

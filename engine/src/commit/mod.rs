@@ -168,9 +168,13 @@ impl Committer {
             changes.into_iter().partition(|change| change.family.is_dropped());
         dropped.iter().for_each(|change| self.retire_outputs(change));
         let mut parts = Vec::with_capacity(changes.len());
-        for change in changes {
+        for mut change in changes {
             let old = {
-                let state = change.family.state();
+                let family = change.family.clone();
+                let state = family.state();
+                if change.flushed.is_some() {
+                    keep_higher_mark(&mut change, &state);
+                }
                 check_history_mark(&change, &state)?;
                 state.version.clone()
             };
@@ -424,6 +428,19 @@ fn check_history_mark(change: &Change, state: &State) -> Result<()> {
             )))
         }
         _ => Ok(()),
+    }
+}
+
+/// Removes the mark of a flush if the column family has a higher mark already: the application may have raised the mark
+/// during the flush.
+fn keep_higher_mark(change: &mut Change, state: &State) {
+    let order = &change.family.order().user;
+    let lower = match (&change.full_history_ts_low, &state.full_history_ts_low) {
+        (Some(low), Some(now)) => order.compare_timestamp(low, now).is_lt(),
+        _ => false,
+    };
+    if lower {
+        change.full_history_ts_low = None;
     }
 }
 

@@ -5,7 +5,7 @@ use format::edit::{BlobFileGarbage, VersionEdit, WalAddition};
 use lsm::version::{BlobFile, BlobGarbage, Version};
 
 use super::{Change, new_file};
-use crate::family::Family;
+use crate::family::{Family, Parts};
 use crate::manifest::Record;
 use crate::sync::Arc;
 
@@ -45,13 +45,13 @@ fn garbage_of(version: &Version) -> Vec<BlobFileGarbage> {
 }
 
 /// The edit that creates a family.
-pub fn of_new_family(id: FamilyId, name: &str, comparator: &str, wal_number: u64) -> VersionEdit {
+pub fn of_new_family(id: FamilyId, name: &str, parts: &Parts, wal_number: u64) -> VersionEdit {
     VersionEdit {
-        comparator: Some(comparator.to_string()),
+        comparator: Some(parts.order.name().to_string()),
         wal_number: Some(wal_number),
         column_family: id,
         column_family_add: (id != FamilyId::DEFAULT).then(|| name.to_string()),
-        persist_user_defined_timestamps: Some(true),
+        persist_user_defined_timestamps: Some(parts.stored.timestamps),
         ..VersionEdit::default()
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn snapshot(
             comparator: Some(family.order().user.name().to_string()),
             column_family: family.id(),
             column_family_add: (!is_default).then(|| family.name().to_string()),
-            persist_user_defined_timestamps: Some(true),
+            persist_user_defined_timestamps: Some(family.parts().stored.timestamps),
             ..VersionEdit::default()
         };
         records.push((add, timestamp_size));

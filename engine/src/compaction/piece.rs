@@ -14,6 +14,7 @@ use lsm::filter::{CompactionFilter, CreationReason, FilterContext};
 use lsm::merging::Merging;
 use lsm::pick::BlobGc;
 use lsm::range_del::CompactionTombstones;
+use lsm::trimmed::Trimmed;
 use lsm::version::BlobGarbage;
 use table::sst::ReadCtx;
 
@@ -96,6 +97,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
     }
     let rows = Clipped::new(Merging::new(order.clone(), sources), order, range.upper.clone());
     let rows = CountBlobs::new(rows, has_blobs);
+    let rows = Trimmed::new(rows, job.parts.internal_order(), task.trim_timestamp.clone());
     let mut compaction_iter = CompactionIter::new(rows, below.clone(), tombstones, config);
     if has_blobs {
         compaction_iter = compaction_iter.with_blobs(Box::new(blobs_ahead(t, job)));
@@ -109,7 +111,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
     );
     t.tools.stats.count_compaction_iter(&compaction_iter.stats);
     let outputs = written?;
-    let rows = compaction_iter.input();
+    let rows = compaction_iter.input().input();
     Ok(Done {
         outputs,
         stats: compaction_iter.stats,
@@ -219,6 +221,10 @@ fn add_tombstones(
         let (user, seq, _) = key::split(start);
         let start = key::without_timestamp(user, timestamp_size);
         let timestamp = &user[start.len()..];
+        let newest = job.task.trim_timestamp.as_ref();
+        if newest.is_some_and(|newest| job.parts.order.compare_timestamp(timestamp, newest).is_gt()) {
+            continue;
+        }
         tombstones.add(
             start,
             key::without_timestamp(end, timestamp_size),

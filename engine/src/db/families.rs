@@ -88,7 +88,7 @@ impl Db {
         let id =
             id.ok_or_else(|| Error::not_supported("more column families: all their numbers are used up"))?;
         let log = inner.logs.active_number().0;
-        let edit = of_new_family(id, &descriptor.name, request.parts.order.name(), log);
+        let edit = of_new_family(id, &descriptor.name, &request.parts, log);
         let writing = self.writing()?;
         // As the leader: no write may be between the log's number and the family's first memtable.
         let family = writing.writer.alone(|leader_state| {

@@ -94,10 +94,8 @@ impl Db {
             // A gap in the sequence numbers is harmless if the commit fails.
             leader.last_seq = last_seq;
             inner.tools.sequence.publish(last_seq);
-            let added = VersionEdit {
-                remaining_entries: Some(1),
-                ..of_new_family(id, &descriptor.name, parts.order.name(), wal)
-            };
+            let added =
+                VersionEdit { remaining_entries: Some(1), ..of_new_family(id, &descriptor.name, parts, wal) };
             let filled = VersionEdit {
                 column_family: id,
                 new_files: imported.files.iter().map(|(level, file)| new_file(*level, file)).collect(),

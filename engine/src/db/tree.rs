@@ -144,6 +144,15 @@ impl Db {
         self.writing()?.jobs.manuals.raise_full_history_ts_low(family, low)
     }
 
+    /// Drops the entries of the family whose timestamp is newer than `newest`.
+    ///
+    /// # Errors
+    /// As [`Db::increase_full_history_ts_low`]; errors of the compaction.
+    pub fn trim_history(&self, family: &Arc<Family>, newest: &[u8]) -> Result<()> {
+        self.own(family)?;
+        self.writing()?.jobs.manuals.trim_history(family, newest).map(|_| ())
+    }
+
     /// Returns the oldest timestamp of the family that can be read. Returns `None` if all history is kept, and for
     /// a handle of another database.
     pub fn full_history_ts_low(&self, family: &Arc<Family>) -> Option<Vec<u8>> {

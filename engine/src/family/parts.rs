@@ -66,8 +66,16 @@ pub struct Parts {
     pub history_bytes_max: usize,
     /// Where its tables lie, by path id: `cf_paths`, or `db_paths`; never empty.
     pub table_dirs: Arc<[PathBuf]>,
+    pub stored: Stored,
+}
+
+/// What SST files may hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Stored {
     /// Wide-column entities may be written: the release that `compat` names reads them.
     pub entities: bool,
+    /// SST files have the timestamps of their keys. If false, only memtables and WALs have timestamps.
+    pub timestamps: bool,
 }
 
 /// The options of blob files. The names are those of the options.

@@ -13,7 +13,7 @@ use table::options::OtherTables;
 use table::sst::BlockCache;
 
 use super::Parts;
-use super::parts::BlobSettings;
+use super::parts::{BlobSettings, Stored};
 use crate::options::{
     AGE_AUTO, CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, DbOptions, DbPath,
     FamilyOptions, MemtableFactory, PrepopulateBlobCache, VerifyOutputFlags,
@@ -59,6 +59,7 @@ impl Parts {
             verify_on_seek: options.memtable_verify_per_key_checksum_on_seek
                 && options.memtable_protection_bytes_per_key > 0,
             inplace_locks: options.inplace_update_support.then_some(options.inplace_update_num_locks),
+            tracks_timestamps: !options.persist_user_defined_timestamps && order.timestamp_size() == 8,
         };
         Ok(Parts {
             order,
@@ -100,7 +101,10 @@ impl Parts {
                 [] => Arc::from([dir.to_path_buf()]),
                 paths => paths.iter().map(|p| p.path.clone()).collect(),
             },
-            entities: db.compat.reads((7, 9)),
+            stored: Stored {
+                entities: db.compat.reads((7, 9)),
+                timestamps: options.persist_user_defined_timestamps,
+            },
         })
     }
 }

@@ -1,9 +1,11 @@
 //! What jobs change in a family, under its lock.
 
+use base::key::InternalOrder;
 use lsm::version::Version;
 use mem::memtable::MemTable;
 use mem::write_buffer::WriteBufferManager;
 
+use super::Parts;
 use crate::sync::{Arc, Weak};
 
 /// A memtable that takes no more writes and waits to become a file.
@@ -56,6 +58,16 @@ impl FlushPick {
     /// The epoch of their file; 0: none was given.
     pub fn epoch(&self) -> u64 {
         self.memtables.last().map_or(0, |m| m.epoch)
+    }
+
+    /// Returns the oldest timestamp that can be read after these memtables are an SST file, if SST files have no
+    /// timestamps: the timestamp after the newest timestamp. RocksDB: `MaybeIncreaseFullHistoryTsLowToAboveCutoffUDT`.
+    pub fn history_mark(&self, parts: &Parts) -> Option<Vec<u8>> {
+        if parts.stored.timestamps {
+            return None;
+        }
+        let newest = self.memtables.iter().filter_map(|sealed| sealed.mem.newest_timestamp()).max()?;
+        Some(newest.saturating_add(1).to_le_bytes().to_vec())
     }
 
     /// The log number the family has once these are a file.
@@ -152,6 +164,27 @@ impl State {
     pub fn flush_due(&self, min_to_merge: usize, up_to_group: Option<u64>) -> bool {
         let waiting = self.next_flush(up_to_group).len();
         waiting > 0 && (self.flush_requested || waiting >= min_to_merge.max(1))
+    }
+
+    /// Raises `full_history_ts_low` to `mark`, if `mark` is higher.
+    pub fn raise_history_mark(&mut self, mark: Vec<u8>, order: &InternalOrder) {
+        let is_higher = |now: &Vec<u8>| order.user.compare_timestamp(&mark, now).is_gt();
+        if self.full_history_ts_low.as_ref().is_none_or(is_higher) {
+            self.full_history_ts_low = Some(mark);
+        }
+    }
+
+    /// Returns true if an automatic flush would write entries whose timestamps the application wants in memory: entries at
+    /// `full_history_ts_low` or newer, if SST files have no timestamps. RocksDB: `ShouldPostponeFlushToRetainUDT`.
+    pub fn retains_timestamps(&self, parts: &Parts) -> bool {
+        let low = self.full_history_ts_low.as_deref().and_then(<[u8]>::first_chunk::<8>);
+        let Some(low) = low.filter(|_| !parts.stored.timestamps && !self.flush_requested) else {
+            return false;
+        };
+        let low = u64::from_le_bytes(*low);
+        self.immutable_memtables
+            .iter()
+            .any(|sealed| sealed.mem.newest_timestamp().is_some_and(|ts| ts >= low))
     }
 
     /// The newest sealed memtable's id.

@@ -208,7 +208,8 @@ fn write_and_commit(
         .map(|part| {
             let edit = crate::output::edit_of(0, part.files.iter());
             let pick = FlushPick { memtables: part.pick.memtables.clone() };
-            Change { flushed: Some(pick), ..Change::new(part.family.clone(), edit) }
+            let full_history_ts_low = part.pick.history_mark(&part.family.parts());
+            Change { flushed: Some(pick), full_history_ts_low, ..Change::new(part.family.clone(), edit) }
         })
         .collect();
     // The files stay where they are if this fails: the record may have reached the disk.

@@ -171,8 +171,14 @@ fn check_properties(
             parts.order.name()
         )));
     }
-    if parts.order.timestamp_size() > 0 && properties.user_defined_timestamps_persisted == 0 {
-        return Err(Error::not_supported("ingestion of a file whose timestamps are not persisted"));
+    let persisted = properties.user_defined_timestamps_persisted != 0;
+    if parts.order.timestamp_size() > 0 && persisted != parts.stored.timestamps {
+        return Err(Error::invalid_argument(format!(
+            "the file has user_defined_timestamps_persisted {persisted}, column family {} has \
+             persist_user_defined_timestamps {}",
+            family.name(),
+            parts.stored.timestamps
+        )));
     }
     let id = properties.column_family_id;
     if id != COLUMN_FAMILY_ID_UNKNOWN && id != u64::from(family.id().0) && !options.allow_db_generated_files {

@@ -128,6 +128,7 @@ fn writer_options(env: &Env, db: &DbOptions, family: &FamilyOptions, parts: &Par
         compression_options,
         order: parts.internal_order(),
         prefix_extractor: parts.prefix_extractor.clone(),
+        persist_timestamps: parts.stored.timestamps,
         merge_operator_name: parts.merge_operator.as_ref().map(|m| m.name().to_string()),
         sample_for_compression: family.sample_for_compression,
         db_session_id: SessionId::new(env.rng.next_u64(), env.rng.next_u64()).to_string(),

@@ -60,6 +60,38 @@ impl ManualCompactions {
         end: Option<&[u8]>,
         options: &CompactRangeOptions,
     ) -> Result<ManualResult> {
+        self.compact(family, begin, end, options, None)
+    }
+
+    /// Rewrites all SST files of the column family without the entries and range tombstones whose timestamp is newer than
+    /// `newest`. RocksDB: `DB::OpenAndTrimHistory`.
+    ///
+    /// # Errors
+    /// InvalidArgument if `newest` does not have the length of a timestamp; errors of the jobs.
+    pub fn trim_history(&self, family: &Arc<Family>, newest: &[u8]) -> Result<ManualResult> {
+        let size = family.order().user.timestamp_size();
+        if newest.len() != size || size == 0 {
+            return Err(Error::invalid_argument(format!(
+                "the timestamp to trim to has {} bytes; column family {} has timestamps of {size}",
+                newest.len(),
+                family.name()
+            )));
+        }
+        let options = CompactRangeOptions {
+            bottommost_level_compaction: BottommostLevelCompaction::ForceOptimized,
+            ..CompactRangeOptions::default()
+        };
+        self.compact(family, None, None, &options, Some(newest))
+    }
+
+    fn compact(
+        &self,
+        family: &Arc<Family>,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        options: &CompactRangeOptions,
+        trim_timestamp: Option<&[u8]>,
+    ) -> Result<ManualResult> {
         let (paths, style) = {
             let parts = family.parts();
             (parts.pick.paths.len(), parts.pick.style)
@@ -86,7 +118,7 @@ impl ManualCompactions {
         let canceled = self.begin_manual(&options.canceled, options.exclusive_manual_compaction)?;
         let options = CompactRangeOptions { canceled: Some(canceled.clone()), ..options.clone() };
         let (begin, end) = family.with_timestamps(begin, end);
-        let outcome = self.all_levels(family, begin.as_deref(), end.as_deref(), &options);
+        let outcome = self.all_levels(family, (begin.as_deref(), end.as_deref()), &options, trim_timestamp);
         self.end_manual(&canceled, options.exclusive_manual_compaction);
         self.schedule.reconsider(family);
         self.schedule.pool().notify();
@@ -185,6 +217,8 @@ impl ManualCompactions {
         };
         let committed = self.context.committer.commit(vec![change], false)?;
         self.purge.committed(&committed);
+        // Memtables that waited for the mark may be flushed now.
+        self.schedule.reconsider(family);
         Ok(())
     }
 
@@ -194,9 +228,9 @@ impl ManualCompactions {
     fn all_levels(
         &self,
         family: &Arc<Family>,
-        begin: Option<&[u8]>,
-        end: Option<&[u8]>,
+        (begin, end): (Option<&[u8]>, Option<&[u8]>),
         options: &CompactRangeOptions,
+        trim_timestamp: Option<&[u8]>,
     ) -> Result<(ManualResult, Option<usize>)> {
         let mut done = ManualResult::default();
         let parts = family.parts();
@@ -209,6 +243,7 @@ impl ManualCompactions {
             output_path_id: options.target_path_id,
             max_subcompactions: options.max_subcompactions,
             blob_gc: blob_gc(options),
+            trim_timestamp: trim_timestamp.map(<[u8]>::to_vec),
             ..Request::default()
         };
         if parts.pick.style == Style::Fifo {

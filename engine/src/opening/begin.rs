@@ -254,7 +254,10 @@ impl Opening {
                 atomic_group: None,
             };
             let flushed = Some(FlushPick { memtables: vec![sealed] });
-            changes.push(Change { flushed, ..Change::new(family.clone(), edit) });
+            // The flush raised the mark of a column family whose SST files have no timestamps.
+            let raised = !family.parts().stored.timestamps;
+            let full_history_ts_low = raised.then(|| family.state().full_history_ts_low.clone()).flatten();
+            changes.push(Change { flushed, full_history_ts_low, ..Change::new(family.clone(), edit) });
         }
         Ok(changes)
     }

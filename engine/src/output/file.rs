@@ -287,6 +287,7 @@ impl OpenFile {
         }
         let mut meta = FileMetaData::new(self.pending.number, table.file_size, &smallest, &largest);
         meta.path_id = s.path_id;
+        meta.user_defined_timestamps_persisted = s.parts.stored.timestamps;
         meta.oldest_blob_file = self.oldest_blob_file;
         meta.smallest_seq = table.smallest_seqno;
         meta.largest_seq = table.largest_seqno;
@@ -425,7 +426,7 @@ fn writer_options(s: &OutputSettings, file_number: u64, now_s: u64) -> WriterOpt
         compression_options: s.compression_options,
         order: parts.internal_order(),
         prefix_extractor: parts.prefix_extractor.clone(),
-        persist_timestamps: true,
+        persist_timestamps: parts.stored.timestamps,
         merge_operator_name: parts.merge_operator.as_ref().map(|m| m.name().to_string()),
         family: s.family,
         family_name: s.family_name.clone(),

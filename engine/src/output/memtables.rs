@@ -6,7 +6,9 @@ use lsm::compaction_iter::{AnythingBelow, CompactionIter, Config};
 use lsm::merging::Merging;
 use lsm::range_del::CompactionTombstones;
 use mem::memtable::MemIter;
+use mem::range_del::FragmentedTombstones;
 
+use super::stripped::Stripped;
 use super::{JobTools, OutputSettings, Outputs, Purpose, SubcompactionRange};
 use crate::family::{Family, FlushPick, Parts};
 use crate::sync::Arc;
@@ -42,10 +44,16 @@ pub fn write_memtables(
     settings.newest_key_time = now;
     let mut tombstones = CompactionTombstones::new(order.clone(), stripes.clone())
         .with_full_history_ts_low(full_history_ts_low.clone());
+    let timestamp_size = parts.order.timestamp_size();
+    let strip = !parts.stored.timestamps && timestamp_size > 0;
     for sealed in &pick.memtables {
         let fragmented = sealed.mem.range_tombstones();
-        if !fragmented.is_empty() {
-            tombstones.add_fragmented(&fragmented, None);
+        if fragmented.is_empty() {
+            continue;
+        }
+        match strip {
+            false => tombstones.add_fragmented(&fragmented, None),
+            true => add_stripped(&mut tombstones, &fragmented, timestamp_size),
         }
     }
     let config = Config {
@@ -62,18 +70,37 @@ pub fn write_memtables(
     let mut sources: Vec<MemIter> = pick.memtables.iter().rev().map(|s| s.mem.iter()).collect();
     let verify = tools.options.load().flush_verify_memtable_count;
     let expected = verify.then(|| pick.memtables.iter().map(|s| s.mem.counts().entries).sum());
+    let merged = |sources| Merging::new(order.clone(), sources);
+    if strip {
+        let rows = Stripped::new(merged(sources), timestamp_size);
+        return write_all_into(
+            CompactionIter::new(rows, AnythingBelow, tombstones, config),
+            &settings,
+            expected,
+        );
+    }
     match (sources.len(), sources.pop()) {
         (1, Some(only)) => {
             write_all_into(CompactionIter::new(only, AnythingBelow, tombstones, config), &settings, expected)
         }
         (_, last) => {
             sources.extend(last);
-            let merged = Merging::new(order, sources);
-            write_all_into(
-                CompactionIter::new(merged, AnythingBelow, tombstones, config),
-                &settings,
-                expected,
-            )
+            let rows = merged(sources);
+            write_all_into(CompactionIter::new(rows, AnythingBelow, tombstones, config), &settings, expected)
+        }
+    }
+}
+
+/// Adds range tombstones with the oldest timestamp in the place of their own.
+fn add_stripped(
+    tombstones: &mut CompactionTombstones,
+    fragmented: &FragmentedTombstones,
+    timestamp_size: usize,
+) {
+    let oldest = vec![0; timestamp_size];
+    for fragment in fragmented.iter() {
+        for &seq in fragment.seqs {
+            tombstones.add(fragment.start, fragment.end, seq, &oldest, None);
         }
     }
 }

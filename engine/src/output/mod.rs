@@ -12,6 +12,7 @@ mod file;
 mod flush_priority;
 mod memtables;
 mod rewrite;
+mod stripped;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
 mod tools;

@@ -65,6 +65,33 @@ impl Reads {
         if above >= since { Ok(None) } else { self.newest_in_files(&super_version, &full, key) }
     }
 
+    /// Returns the newest timestamp that the column family has seen. `None` without an entry. Only for column families
+    /// whose SST files have no timestamps; memtables track their timestamps, and `full_history_ts_low` follows the newest
+    /// timestamp of the SST files. Writes that are not visible yet count. Cost: a few loads. RocksDB:
+    /// `GetNewestUserDefinedTimestamp`.
+    ///
+    /// # Errors
+    /// InvalidArgument for a column family without timestamps; NotSupported if SST files have timestamps.
+    pub fn newest_timestamp(&self, family: &Family) -> Result<Option<Vec<u8>>> {
+        let super_version = family.pin();
+        if family.order().user.timestamp_size() == 0 {
+            return Err(Error::invalid_argument("Timestamp is not enabled in this column family"));
+        }
+        if super_version.parts.stored.timestamps {
+            return Err(Error::not_supported(
+                "GetNewestUserDefinedTimestamp doesn't support the case when user-defined timestamps are persisted.",
+            ));
+        }
+        let memtables = || std::iter::once(&super_version.mem).chain(super_version.imm.iter());
+        if let Some(newest) = memtables().find_map(|mem| mem.newest_timestamp()) {
+            return Ok(Some(newest.to_le_bytes().to_vec()));
+        }
+        let has_files = super_version.version.num_files() > 0;
+        let low = super_version.full_history_ts_low.as_deref().filter(|_| has_files);
+        let low = low.and_then(<[u8]>::first_chunk::<8>).map(|low| u64::from_le_bytes(*low));
+        Ok(low.map(|low| low.saturating_sub(1).to_le_bytes().to_vec()))
+    }
+
     fn newest_in_files(
         &self,
         super_version: &SuperVersion,

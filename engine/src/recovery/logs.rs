@@ -689,6 +689,9 @@ pub fn flush_family(
     let written = write_memtables(tools, job, family, &pick, Purpose::Open)?;
     let mut state = family.state();
     state.remove_flushed(&pick);
+    if let Some(mark) = pick.history_mark(&family.parts()) {
+        state.raise_history_mark(mark, family.order());
+    }
     let old = family.install(&mut state);
     drop(state);
     drop(old);

@@ -1,6 +1,7 @@
 //! Families and their trees from what the MANIFEST recorded, checked against what the caller asked for.
 
 use base::{Error, FamilyId, FileNumber, Result};
+use format::edit::NewFile;
 use lsm::file_meta::FileMetaData;
 use lsm::version::{BlobFile, BlobGarbage, Edit, Version};
 
@@ -60,18 +61,8 @@ fn build(
     release_notifier: &Arc<ReleaseNotifier>,
 ) -> Result<Arc<Family>> {
     let parts = &request.parts;
-    if record.persist_user_defined_timestamps == Some(false) && parts.order.timestamp_size() > 0 {
-        return Err(Error::not_supported("persist_user_defined_timestamps=false"));
-    }
-    if let Some(name) = &record.comparator
-        && name != parts.order.name()
-    {
-        return Err(Error::invalid_argument(format!(
-            "{}: does not match existing comparator {name}",
-            parts.order.name()
-        )));
-    }
-    let version = tree(record, parts)?;
+    let stored = stored_timestamps(record, parts)?;
+    let version = tree(record, parts, stored)?;
     let mem = parts.new_memtable(1, last_seq);
     let family = Family::new(
         record.id,
@@ -89,7 +80,59 @@ fn build(
     Ok(family)
 }
 
-fn tree(record: &FamilyRecord, parts: &Parts) -> Result<Version> {
+/// What the SST files of a column family have of timestamps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StoredTimestamps {
+    /// As the record of each file says.
+    AsRecorded,
+    /// None: timestamps are enabled by this open, and all files are older.
+    None,
+}
+
+/// Checks the comparator and `persist_user_defined_timestamps` against the MANIFEST. With the option false, an open may
+/// turn timestamps on (comparator `NAME.u64ts` in the place of `NAME`), and off again. RocksDB:
+/// `ValidateUserDefinedTimestampsOptions`.
+///
+/// # Errors
+/// InvalidArgument.
+fn stored_timestamps(record: &FamilyRecord, parts: &Parts) -> Result<StoredTimestamps> {
+    let (new, persist) = (parts.order.name(), parts.stored.timestamps);
+    let persisted = record.persist_user_defined_timestamps.unwrap_or(true);
+    // The first MANIFEST of a new database has no comparator yet.
+    let Some(old) = record.comparator.as_deref() else { return Ok(StoredTimestamps::AsRecorded) };
+    let refuse =
+        |words: &str| Err(Error::invalid_argument(format!("column family {}: {words}", record.name)));
+    if new == old {
+        return match persist == persisted || parts.order.timestamp_size() == 0 {
+            true => Ok(StoredTimestamps::AsRecorded),
+            false => refuse(
+                "Cannot toggle the persist_user_defined_timestamps flag for a column family with user-defined timestamps \
+                 feature enabled.",
+            ),
+        };
+    }
+    if new.strip_suffix(".u64ts") == Some(old) {
+        return match persist {
+            false => Ok(StoredTimestamps::None),
+            true => refuse(
+                "Cannot open a column family and enable user-defined timestamps feature without setting \
+                 persist_user_defined_timestamps flag to false.",
+            ),
+        };
+    }
+    if old.strip_suffix(".u64ts") == Some(new) {
+        return match persisted {
+            false => Ok(StoredTimestamps::AsRecorded),
+            true => refuse(
+                "Cannot open a column family and disable user-defined timestamps feature if its existing \
+                 persist_user_defined_timestamps flag is not false.",
+            ),
+        };
+    }
+    Err(Error::invalid_argument(format!("{new}: does not match existing comparator {old}")))
+}
+
+fn tree(record: &FamilyRecord, parts: &Parts, stored: StoredTimestamps) -> Result<Version> {
     let num_levels = parts.pick.num_levels;
     if let Some(file) = record.files.values().find(|f| f.level as usize >= num_levels) {
         return Err(Error::invalid_argument(format!(
@@ -102,9 +145,16 @@ fn tree(record: &FamilyRecord, parts: &Parts) -> Result<Version> {
     files.sort_by_key(|f| f.number);
     let added = files
         .into_iter()
-        .map(|f| (f.level as usize, Arc::new(FileMetaData::from_record(f, timestamp_size))))
+        .map(|f| {
+            let persisted = f.user_defined_timestamps_persisted && stored == StoredTimestamps::AsRecorded;
+            let record = NewFile { user_defined_timestamps_persisted: persisted, ..f.clone() };
+            (f.level as usize, Arc::new(FileMetaData::from_record(&record, timestamp_size)))
+        })
         .collect();
-    let cursors = record.cursors.iter().map(|(level, key)| (*level as usize, key.clone())).collect();
+    // A cursor without timestamp says nothing about keys with timestamps. Compaction begins anew then.
+    let keeps_cursors = |_: &_| stored == StoredTimestamps::AsRecorded;
+    let cursors = record.cursors.iter().filter(keeps_cursors);
+    let cursors = cursors.map(|(level, key)| (*level as usize, key.clone())).collect();
     let edit = Edit {
         blobs_added: record.blobs.values().map(BlobFile::from_record).collect(),
         blob_garbage: record

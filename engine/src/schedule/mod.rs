@@ -25,7 +25,7 @@ use lsm::pressure::{Cause, Decision, Load, Pressure, Stall};
 
 use crate::errors::ErrorState;
 use crate::event::{Event, FlushReason, StallCondition};
-use crate::family::{Family, FamilySet};
+use crate::family::{Family, FamilySet, Parts, State};
 use crate::output::{JobTools, named};
 use crate::properties::Activity;
 use crate::ranks;
@@ -130,7 +130,10 @@ impl Schedule {
         let taken = self.atomic_flush && self.families.all().iter().any(|f| f.state().is_flushing());
         let (pin, unflushed, full, ts_low) = {
             let own = family.state();
-            let due = !taken && own.flush_due(family.parts().pick.min_write_buffer_number_to_merge, group);
+            let parts = family.parts();
+            let due = !taken
+                && own.flush_due(parts.pick.min_write_buffer_number_to_merge, group)
+                && !(own.retains_timestamps(&parts) && memtables_have_room(&own, &parts));
             (family.pin_owned(), own.immutable_memtables.len(), due, own.full_history_ts_low.clone())
         };
         let options = &pin.parts.pick;
@@ -294,6 +297,18 @@ fn blocked(view: &View<'_>, options: &lsm::pick::Options, now: u64) -> Option<Er
     lsm::pick::pick(view, options, now).is_none().then(|| set_aside(number))
 }
 
+/// Returns true if the immutable memtables and a full active memtable cause no write stall.
+fn memtables_have_room(state: &State, parts: &Parts) -> bool {
+    let load = Load {
+        num_unflushed_memtables: state.immutable_memtables.len() + 1,
+        num_l0_files: 0,
+        pending_compaction_bytes: 0,
+        num_marked_files: 0,
+        bottommost_bytes: 0,
+    };
+    !lsm::pressure::would_stall(&load, &parts.pick)
+}
+
 fn condition_of(decision: &Decision) -> StallCondition {
     match decision.stall {
         Stall::Normal => StallCondition::Normal,
@@ -319,10 +334,18 @@ pub fn set_aside(number: FileNumber) -> Error {
 impl FlushRequests for Schedule {
     fn flush_due(&self, families: &[Arc<Family>], reason: FlushReason) {
         let mut state = self.queues();
-        for family in families {
-            family.state().flush_requested = true;
+        let automatic =
+            matches!(reason, FlushReason::WriteBufferFull | FlushReason::MemtableMaxRangeDeletions);
+        let mut due = families.to_vec();
+        due.retain(|family| {
+            let (mut own, parts) = (family.state(), family.parts());
+            let waits = automatic && own.retains_timestamps(&parts) && memtables_have_room(&own, &parts);
+            own.flush_requested |= !waits;
+            !waits
+        });
+        if !due.is_empty() {
+            self.enqueue_flush(&mut state, due, reason, self.atomic_flush);
         }
-        self.enqueue_flush(&mut state, families.to_vec(), reason, self.atomic_flush);
         self.start_due(&mut state);
         drop(state);
         for family in families {

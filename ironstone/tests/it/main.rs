@@ -25,6 +25,7 @@ mod rogue_operators;
 mod secondary;
 mod sst_reader;
 mod timestamps;
+mod timestamps_in_memory;
 mod together;
 mod transactions;
 mod ttl;

@@ -110,6 +110,54 @@ fn an_iterator_from_a_start_timestamp_shows_every_entry_in_both_directions() {
 }
 
 #[test]
+fn an_open_that_trims_history_leaves_the_entries_up_to_the_timestamp() {
+    for (seed, text) in
+        [(1, ""), (2, "compaction_style=kCompactionStyleUniversal"), (3, "enable_blob_files=true")]
+    {
+        let mut options = Options::in_memory();
+        options.update("comparator=leveldb.BytewiseComparator.u64ts;write_buffer_size=65536").unwrap();
+        options.update(text).unwrap();
+        let (mut chance, mut model) = (Chance::new(seed), BTreeMap::new());
+        {
+            let db = Db::open("data", options.clone()).unwrap();
+            for now in 1..200u64 {
+                let (key, value) = (vec![b'a' + chance.below(12) as u8], chance.bytes(20));
+                match chance.below(10) {
+                    0 => {
+                        let end = [key[0] + 2];
+                        let write = WriteOptions::default();
+                        db.delete_range_with_ts(&key, &end, &now.to_le_bytes(), &write).unwrap();
+                        (0..2).for_each(|more| drop(model.insert((vec![key[0] + more], now), None)));
+                    }
+                    1 => db.flush().unwrap(),
+                    _ => {
+                        db.put_with_ts(&key, &now.to_le_bytes(), &value, &WriteOptions::default()).unwrap();
+                        model.insert((key, now), Some(value));
+                    }
+                }
+            }
+        }
+        let mut late = options.clone();
+        late.db.avoid_flush_during_recovery = true;
+        let refused = Db::open_and_trim_history("data", late, Vec::new(), &100u64.to_le_bytes());
+        assert_eq!(refused.err().unwrap().kind(), Kind::InvalidArgument);
+        let refused = Db::open_and_trim_history("data", options.clone(), Vec::new(), b"short");
+        assert_eq!(refused.err().unwrap().kind(), Kind::InvalidArgument);
+        drop(Db::open_and_trim_history("data", options.clone(), Vec::new(), &100u64.to_le_bytes()).unwrap());
+        let db = Db::open("data", options).unwrap();
+        for key in (b'a'..=b'n').map(|key| vec![key]) {
+            for at in [50, 100, 150, u64::MAX] {
+                let wanted = model.range((key.clone(), 0)..=(key.clone(), at.min(100))).next_back();
+                let wanted = wanted.and_then(|(_, value)| value.as_deref());
+                let found = db.get_with(&key, &read_at(at)).unwrap();
+                assert_eq!(found.as_deref(), wanted, "{text}: {key:?} at {at}");
+            }
+        }
+        assert!(db.live_files().iter().all(|file| file.size > 0));
+    }
+}
+
+#[test]
 fn a_start_timestamp_of_another_length_is_refused() {
     let db = stamped("");
     let wrong = ReadOptions { iter_start_ts: Some(vec![0; 4]), ..read_at(1) };

@@ -252,6 +252,7 @@ impl<'a> Picker<'a> {
                 .then(|| self.version.cursor(output_level).map(<[u8]>::to_vec))
                 .flatten(),
             blob_gc: super::BlobGc::default(),
+            trim_timestamp: None,
             inputs,
         };
         task.output_temperature =

@@ -35,6 +35,8 @@ pub struct Request {
     pub max_subcompactions: u32,
     /// Whether values of old blob files are relocated.
     pub blob_gc: BlobGc,
+    /// Drops all entries with a newer timestamp.
+    pub trim_timestamp: Option<Vec<u8>>,
     /// Files with this number or larger came after the request and are left alone (bottommost level).
     pub max_file_number: Option<FileNumber>,
 }
@@ -147,7 +149,9 @@ impl Picker<'_> {
         task.score = -1.0;
         // A compaction of all levels rewrites even a single input file. (RocksDB also counts the empty
         // levels.)
-        task.trivial_move = !request.all_levels && self.is_trivial_move(&task, false);
+        task.trim_timestamp.clone_from(&request.trim_timestamp);
+        let rewrites = request.all_levels || request.trim_timestamp.is_some();
+        task.trivial_move = !rewrites && self.is_trivial_move(&task, false);
         Step::Do(Box::new(task), rest)
     }
 

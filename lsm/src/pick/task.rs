@@ -151,6 +151,8 @@ pub struct Task {
     pub output_split_key: Option<Vec<u8>>,
     /// Whether the compaction relocates values of old blob files.
     pub blob_gc: BlobGc,
+    /// Drops all entries with a newer timestamp. `None`, the default, drops none.
+    pub trim_timestamp: Option<Vec<u8>>,
 }
 
 /// What a manual compaction asks for about values in old blob files.

@@ -83,6 +83,8 @@ struct Tally {
     /// `u64::MAX` minus the smallest sequence number added; so that zero means none.
     first_seq_inverted: AtomicU64,
     largest_seq: AtomicU64,
+    /// The newest timestamp plus 1; 0 means none. The largest number stands for itself too.
+    newest_timestamp_next: AtomicU64,
     /// The leaf where the last single insert ended.
     hint: AtomicU32,
     sealed: AtomicBool,
@@ -219,6 +221,12 @@ impl MemTable {
     /// The largest sequence number added; 0 while empty.
     pub fn largest_seq(&self) -> SequenceNumber {
         self.tally.largest_seq.load(Ordering::Relaxed)
+    }
+
+    /// Returns the newest timestamp that was added, as a number. `None` without an entry, and if
+    /// [`MemTableOptions::tracks_timestamps`] is not set.
+    pub fn newest_timestamp(&self) -> Option<u64> {
+        self.tally.newest_timestamp_next.load(Ordering::Acquire).checked_sub(1)
     }
 
     /// Bytes taken up to now: arena, filter, tombstones. What `write_buffer_size` is compared with, and so without the

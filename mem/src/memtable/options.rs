@@ -75,6 +75,9 @@ pub struct MemTableOptions {
     pub verify_on_seek: bool,
     /// Puts overwrite values where they lie, under so many locks. Default `None`: each put is an entry.
     pub inplace_locks: Option<usize>,
+    /// The memtable keeps the newest timestamp of its keys, as a number. For orders with timestamps of 8 bytes. Default
+    /// false.
+    pub tracks_timestamps: bool,
 }
 
 impl MemTableOptions {
@@ -91,6 +94,7 @@ impl MemTableOptions {
             paranoid_checks: false,
             verify_on_seek: false,
             inplace_locks: None,
+            tracks_timestamps: false,
         }
     }
 

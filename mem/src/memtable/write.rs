@@ -63,6 +63,9 @@ impl MemTable {
         let timestamp_size = self.options.order.user.timestamp_size();
         let tombstone = Tombstone::from_stored(start, end, seq, timestamp_size)
             .ok_or_else(|| Error::invalid_argument("range tombstone key without timestamp"))?;
+        if self.options.tracks_timestamps {
+            self.track_timestamp(start);
+        }
         if derived {
             self.tombstones.add_derived(tombstone)
         } else {
@@ -88,6 +91,9 @@ impl MemTable {
         self.check_open()?;
         if !kind.is_point() {
             return Err(Error::invalid_argument(format!("a {} is no point entry", kind.word())));
+        }
+        if self.options.tracks_timestamps {
+            self.track_timestamp(user_key);
         }
         match &self.cells {
             Some(cells) if Cells::hold(kind as u8) => self.update(cells, seq, kind, user_key, value, hint),
@@ -161,6 +167,15 @@ impl MemTable {
         }
         let key_len = user_key.len() + TRAILER_LEN;
         Ok(varint_len(key_len as u64) + key_len + varint_len(value.len() as u64) + value.len())
+    }
+
+    /// Raises the newest timestamp to the timestamp of the key.
+    #[cold]
+    fn track_timestamp(&self, user_key: &[u8]) {
+        if let Some(bytes) = user_key.last_chunk::<8>() {
+            let next = u64::from_le_bytes(*bytes).saturating_add(1);
+            self.tally.newest_timestamp_next.fetch_max(next, Ordering::AcqRel);
+        }
     }
 
     #[inline]

@@ -9,7 +9,6 @@ use crate::support::{copy_of, files, ldb_on, oracle, theirs};
 const REFUSED: &[(&str, &str)] = &[
     // Where its tables lie stands in no file: whoever opens it has to say, and ldb cannot.
     ("multi-path", "000016.sst"),
-    ("ts-not-persisted", "persist_user_defined_timestamps=false"),
 ];
 
 fn has_timestamps(family: &Family) -> bool {

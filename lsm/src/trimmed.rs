@@ -1,0 +1,124 @@
+//! The input of a compaction without the entries that are newer than a timestamp. RocksDB: `HistoryTrimmingIterator`
+//! (`db/history_trimming_iterator.h`).
+//!
+//! Not here: range tombstones. The caller leaves out the newer range tombstones.
+
+use base::iter::InternalIterator;
+use base::key::{InternalOrder, user_key};
+use base::{Pinned, Result};
+
+/// A source without the entries whose timestamp is newer than `newest`.
+pub struct Trimmed<I> {
+    input: I,
+    order: InternalOrder,
+    /// The newest timestamp that stays. `None`: all entries stay.
+    newest: Option<Vec<u8>>,
+}
+
+impl<I: InternalIterator> Trimmed<I> {
+    /// Leaves out the entries of `input` with a timestamp newer than `newest`. `None` leaves out no entry.
+    pub fn new(input: I, order: InternalOrder, newest: Option<Vec<u8>>) -> Self {
+        Trimmed { input, order, newest }
+    }
+
+    /// The source below.
+    pub fn input(&self) -> &I {
+        &self.input
+    }
+
+    fn is_newer(&self) -> bool {
+        let Some(newest) = &self.newest else { return false };
+        let user = user_key(self.input.key());
+        let at = user.len().saturating_sub(newest.len());
+        self.order.user.compare_timestamp(&user[at..], newest).is_gt()
+    }
+
+    #[cold]
+    fn skip_forward(&mut self) {
+        while self.input.valid() && self.is_newer() {
+            self.input.next();
+        }
+    }
+
+    #[cold]
+    fn skip_backward(&mut self) {
+        while self.input.valid() && self.is_newer() {
+            self.input.prev();
+        }
+    }
+
+    #[inline]
+    fn moved_forward(&mut self) {
+        if self.newest.is_some() {
+            self.skip_forward();
+        }
+    }
+
+    #[inline]
+    fn moved_backward(&mut self) {
+        if self.newest.is_some() {
+            self.skip_backward();
+        }
+    }
+}
+
+impl<I: InternalIterator> InternalIterator for Trimmed<I> {
+    #[inline]
+    fn valid(&self) -> bool {
+        self.input.valid()
+    }
+
+    fn seek_to_first(&mut self) {
+        self.input.seek_to_first();
+        self.moved_forward();
+    }
+
+    fn seek_to_last(&mut self) {
+        self.input.seek_to_last();
+        self.moved_backward();
+    }
+
+    fn seek(&mut self, target: &[u8]) {
+        self.input.seek(target);
+        self.moved_forward();
+    }
+
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        self.input.seek_for_prev(target);
+        self.moved_backward();
+    }
+
+    #[inline]
+    fn next(&mut self) {
+        self.input.next();
+        self.moved_forward();
+    }
+
+    fn prev(&mut self) {
+        self.input.prev();
+        self.moved_backward();
+    }
+
+    #[inline]
+    fn key(&self) -> &[u8] {
+        self.input.key()
+    }
+
+    #[inline]
+    fn value(&self) -> &[u8] {
+        self.input.value()
+    }
+
+    fn status(&self) -> Result<()> {
+        self.input.status()
+    }
+
+    #[inline]
+    fn pin_value(&self) -> Pinned {
+        self.input.pin_value()
+    }
+
+    fn pin_key(&self) -> Option<Pinned> {
+        self.input.pin_key()
+    }
+}
